@@ -1,0 +1,32 @@
+// npm run verify: what CI proves beside `npm test`. The same suites at full size, and those that need
+// a build, a browser or minutes. Ends with the test runner's own summary.
+import { spawnSync } from "node:child_process";
+
+const steps: readonly (readonly [name: string, command: readonly string[]])[] = [
+  ["check", ["npm", "run", "--silent", "check"]],
+  ["build", [process.execPath, "scripts/build.ts"]],
+  [
+    "tests at full size",
+    [
+      process.execPath,
+      "--test",
+      "--test-concurrency=2",
+      "src/**/*.test.ts",
+      "test/*.test.ts",
+      "test/full/*.test.ts",
+    ],
+  ],
+];
+
+for (const [name, [command = "", ...args]] of steps) {
+  console.log(`verify: ${name}`);
+  const started = performance.now();
+  const { status } = spawnSync(command, args, {
+    stdio: "inherit",
+    env: { ...process.env, NO_COLOR: "1", THROUGHLINE_FULL: "1" },
+  });
+  const seconds = Math.round((performance.now() - started) / 1000);
+  // On stderr, so that the last line on stdout is the test runner's.
+  console.error(`verify: ${name} took ${seconds} s`);
+  if (status !== 0) process.exit(status ?? 1);
+}

@@ -1,0 +1,47 @@
+/** Codes are API: renaming one is a major release. Messages are for people and may change. */
+export const errorCodes = {
+  THROUGHLINE_BUSY: { status: 503, says: "The queue of this chat is full. Nothing was stored." },
+  THROUGHLINE_CLOSED: { status: 503, says: "The storage was used after close()." },
+  THROUGHLINE_CONFIGURATION: { status: 500, says: "A setting has a value that cannot be used." },
+  THROUGHLINE_CONFLICT: { status: 409, says: "The log or document changed since it was read." },
+  THROUGHLINE_CORRUPT: { status: 500, says: "Stored bytes are damaged beyond a torn tail." },
+  THROUGHLINE_ENDED: { status: 409, says: "The session this write belongs to has ended." },
+  THROUGHLINE_FORBIDDEN: { status: 403, says: "This origin, host or token may not do that." },
+  THROUGHLINE_ID_CONFLICT: { status: 409, says: "This id was used before, with other content." },
+  THROUGHLINE_INVALID: { status: 400, says: "The input is not what this call accepts." },
+  THROUGHLINE_LOCKED: { status: 503, says: "Another process is the writer of this home." },
+  THROUGHLINE_MEDIA_TYPE: { status: 415, says: "This route does not take that content type." },
+  THROUGHLINE_MODEL_FAILED: { status: 502, says: "The model did not answer. The message is kept." },
+  THROUGHLINE_NEWER_FORMAT: { status: 500, says: "Written by a later version. Left untouched." },
+  THROUGHLINE_NOT_FOUND: { status: 404, says: "There is no such chat, message or route." },
+  THROUGHLINE_OUTCOME_UNKNOWN: { status: 503, says: "Stored or not: repeat it with the same ids." },
+  THROUGHLINE_TOO_LARGE: { status: 413, says: "Larger or deeper than this call accepts." },
+  THROUGHLINE_UNAUTHORIZED: { status: 401, says: "A valid token is needed." },
+  THROUGHLINE_UNAVAILABLE: { status: 503, says: "Nothing was stored. Try again." },
+} as const satisfies Record<`THROUGHLINE_${string}`, { status: number; says: string }>;
+
+export type ErrorCode = keyof typeof errorCodes;
+
+/** What every call of Throughline rejects with. Branch on `code`, through `isThroughlineError`. */
+export class ThroughlineError extends Error {
+  override readonly name = "ThroughlineError";
+  readonly code: ErrorCode;
+
+  constructor(message: string, options: { readonly code: ErrorCode; readonly cause?: unknown }) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = options.code;
+  }
+}
+
+/** Tells by the code, never by `instanceof`: two installed copies of the package still agree. */
+export function isThroughlineError(error: unknown, code?: ErrorCode): error is ThroughlineError {
+  if (typeof error !== "object" || error === null || !("code" in error)) return false;
+  const found = error.code;
+  if (typeof found !== "string" || !Object.hasOwn(errorCodes, found)) return false;
+  return code === undefined || found === code;
+}
+
+/** Short for the error that bad input gets: `THROUGHLINE_INVALID`, nothing was stored. */
+export function invalid(message: string, cause?: unknown): ThroughlineError {
+  return new ThroughlineError(message, { code: "THROUGHLINE_INVALID", cause });
+}

@@ -1,0 +1,104 @@
+import { invalid, ThroughlineError } from "./errors.ts";
+
+export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
+export interface JsonObject {
+  readonly [key: string]: Json | undefined;
+}
+
+/**
+ * Bounds of one value. They hold before anything is stored, because `JSON.parse` accepts what
+ * `JSON.stringify` later cannot write: 10^7 levels against 10^4.
+ */
+export const jsonLimits = { depth: 64, keys: 10_000 } as const;
+
+/**
+ * Checks that a value is JSON that comes back equal: plain objects, arrays, strings, booleans, null
+ * and finite numbers other than -0 and than whole numbers past 2^53; within `jsonLimits`; without
+ * cycles (they are too deep).
+ *
+ * @throws ThroughlineError `THROUGHLINE_INVALID`: not such a value; the message names the place.
+ * @throws ThroughlineError `THROUGHLINE_TOO_LARGE`: too deep, or too many keys.
+ */
+export function checkJson(value: unknown, name: string): asserts value is Json {
+  const left = { keys: jsonLimits.keys };
+  checkValue(value, name, 0, left);
+}
+
+function checkValue(value: unknown, name: string, depth: number, left: { keys: number }): void {
+  if (value === null || typeof value === "string" || typeof value === "boolean") return;
+  if (typeof value === "number") {
+    checkNumber(value, name);
+    return;
+  }
+  if (typeof value !== "object")
+    throw invalid(`${name} holds a ${typeof value}, which is not JSON`);
+  if (depth >= jsonLimits.depth) {
+    throw tooLarge(`${name} is nested deeper than ${jsonLimits.depth} levels`);
+  }
+  const items = Array.isArray(value) ? value : plainValues(value, name);
+  left.keys -= items.length;
+  if (left.keys < 0) throw tooLarge(`${name} has more than ${jsonLimits.keys} keys and items`);
+  for (const item of items) checkValue(item, name, depth + 1, left);
+}
+
+function checkNumber(value: number, name: string): void {
+  if (!Number.isFinite(value)) throw invalid(`${name} holds a number that is not finite`);
+  if (Object.is(value, -0)) throw invalid(`${name} holds -0, which JSON text does not keep`);
+  if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
+    throw invalid(`${name} holds a whole number past 2^53: send it as a string`);
+  }
+}
+
+function plainValues(value: object, name: string): readonly unknown[] {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) {
+    throw invalid(`${name} holds an object that is not plain JSON`);
+  }
+  // A property that is undefined is not written, as JSON.stringify has it.
+  return Object.values(value).filter((item) => item !== undefined);
+}
+
+export function tooLarge(message: string): ThroughlineError {
+  return new ThroughlineError(message, { code: "THROUGHLINE_TOO_LARGE" });
+}
+
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/**
+ * Parses JSON text, refusing what `JSON.parse` would alter: whole numbers past 2^53 and numbers past
+ * the range of a double. The caller bounds the length of the text.
+ *
+ * @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_TOO_LARGE`.
+ */
+export function parseJson(text: string, name: string): Json {
+  checkDepthOfText(text, name);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    // The cause's message quotes the text, which may be a diary: it is left out.
+    throw invalid(`${name} is not JSON (${cause instanceof Error ? cause.name : "unknown"})`);
+  }
+  checkJson(value, name);
+  return value;
+}
+
+/** Counts brackets outside strings, so that hostile depth is refused before it is parsed. */
+function checkDepthOfText(text: string, name: string): void {
+  let depth = 0;
+  let inString = false;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (inString) {
+      if (code === 0x5c) i++;
+      else if (code === 0x22) inString = false;
+    } else if (code === 0x22) inString = true;
+    else if (code === 0x5b || code === 0x7b) {
+      if (++depth > jsonLimits.depth) {
+        throw tooLarge(`${name} is nested deeper than ${jsonLimits.depth} levels`);
+      }
+    } else if (code === 0x5d || code === 0x7d) depth--;
+  }
+}

@@ -1,0 +1,441 @@
+import { createHash } from "node:crypto";
+import { isoTime } from "../../clock.ts";
+import { invalid, ThroughlineError } from "../../errors.ts";
+import type { Json, JsonObject } from "../../json.ts";
+import { checkCount } from "../../storage/key.ts";
+import type { LogStore, StoredRecord } from "../../storage/log-store.ts";
+import { rollOver } from "../provider-session/session-state.ts";
+import { type ChatHead, readHead } from "./chat-head.ts";
+import { type ChatLog, checkChatId, notFound } from "./chat-log.ts";
+import type { Draft } from "./draft.ts";
+import { isMessage, type StoredMessage } from "./message.ts";
+import type { MessageInput } from "./message-input.ts";
+
+/** One chat in a list: never read from its transcript. */
+export interface ChatRow {
+  readonly chat_id: string;
+  readonly provider: string;
+  readonly model: string;
+  readonly created_at: string;
+  /** When a person last acted; when anything was last written, where no person did. */
+  readonly last_active: string;
+  readonly message_count: number;
+  readonly generation: number;
+  readonly title: string;
+  /** A message waits for its answer. */
+  readonly unanswered: boolean;
+  /** Stored bytes of this chat were found damaged. */
+  readonly damaged: boolean;
+}
+
+export interface MessagePage {
+  /** Oldest first. */
+  readonly messages: readonly StoredMessage[];
+  /** Ask for the messages before this number next; absent when there are none. */
+  readonly before?: number;
+}
+
+/** What forgetting a chat removed, and from where. */
+export interface ForgetReceipt {
+  readonly chat_id: string;
+  readonly at: string;
+  readonly removed: readonly { readonly place: string; readonly count: number }[];
+  /** Places that hold something of this chat and could not be reached. */
+  readonly unreachable: readonly string[];
+}
+
+/** Fork, import: at most so many records in one append, so that one append stays small. */
+const copyBatch = 256;
+
+/**
+ * The transcripts: what was said, word for word, until a person asks to forget it. Nothing that is
+ * stored is ever changed to record something new: clear, redaction and every setting are records.
+ */
+export class Chats {
+  readonly log: ChatLog;
+  readonly #tombstones: LogStore;
+  readonly #onForget: ((chatId: string) => readonly ForgetReceipt["removed"][number][])[] = [];
+
+  /** @param tombstones a collection of its own: hashes of forgotten ids, never ids. */
+  constructor(log: ChatLog, tombstones: LogStore) {
+    this.log = log;
+    this.#tombstones = tombstones;
+  }
+
+  /**
+   * Adds messages to the end of a chat, all or none, creating the chat on first use. Only what is
+   * new is written. A message whose id the chat holds with the same role and content is passed over.
+   *
+   * @returns the messages as they are stored, in the same order.
+   * @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_TOO_LARGE`, `THROUGHLINE_ID_CONFLICT`.
+   */
+  async append(chatId: string, messages: readonly MessageInput[]): Promise<StoredMessage[]> {
+    if (!Array.isArray(messages)) throw invalid("messages must be an array");
+    return this.log.change(chatId, async (draft) => {
+      const stored: StoredMessage[] = [];
+      for (const message of messages) stored.push(await this.appendTo(draft, message));
+      return stored;
+    });
+  }
+
+  /** The same for one message of a larger change. */
+  async appendTo(draft: Draft, message: MessageInput): Promise<StoredMessage> {
+    const known = await this.#known(draft.chatId, message);
+    return known ?? (draft.message(message) as unknown as StoredMessage);
+  }
+
+  /**
+   * A page of messages, oldest first within the page; without `before` the newest. What a clear hid
+   * is left out. Redacted messages come without their text, marked `redacted: true`.
+   *
+   * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`, `THROUGHLINE_INVALID`.
+   */
+  async messages(
+    chatId: string,
+    options: { readonly limit?: number; readonly before?: number } = {},
+  ): Promise<MessagePage> {
+    const { limit = 50 } = options;
+    checkCount(limit, "limit", 1, 1_000);
+    if (options.before !== undefined) {
+      checkCount(options.before, "before", 0, Number.MAX_SAFE_INTEGER);
+    }
+    const { head } = await this.log.existing(chatId);
+    const from = head.clear_seq ?? 0;
+    let before = options.before ?? Number.MAX_SAFE_INTEGER;
+    let found: StoredMessage[] = [];
+    for (;;) {
+      const page = await this.log.ports.logs.page(chatId, { before, limit });
+      const inScope = page.filter((record) => record.seq > from);
+      found = [...inScope.filter(isMessage), ...found];
+      before = page[0]?.seq ?? 0;
+      if (found.length > limit || inScope.length < limit || before <= from + 1) break;
+    }
+    const messages = await this.#redacted(chatId, found.slice(-limit));
+    const first = messages[0];
+    return found.length > limit && first !== undefined
+      ? { messages, before: first.seq }
+      : { messages };
+  }
+
+  /** Every record of a chat, oldest first, in bounded memory. */
+  async *records(chatId: string): AsyncIterable<StoredRecord> {
+    await this.log.existing(chatId);
+    yield* this.log.ports.logs.read(chatId);
+  }
+
+  /** The message with this id. @throws ThroughlineError `THROUGHLINE_NOT_FOUND`. */
+  async message(chatId: string, messageId: string): Promise<StoredMessage> {
+    const record = await this.find(chatId, messageId);
+    if (record === undefined) throw notFound(chatId, "message");
+    const [message] = await this.#redacted(chatId, [record]);
+    return message ?? record;
+  }
+
+  /** The message with this id, if there is one. */
+  async find(chatId: string, messageId: string): Promise<StoredMessage | undefined> {
+    const record = await this.log.ports.logs.find(chatId, messageId);
+    return record !== undefined && isMessage(record) ? record : undefined;
+  }
+
+  /**
+   * Starts afresh: what was said stays in the file, and is neither shown nor sent to a model any
+   * more. Metadata stays. The provider sessions end too: they would remember.
+   *
+   * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`.
+   */
+  async clear(chatId: string): Promise<void> {
+    await this.log.existing(chatId);
+    await this.log.change(chatId, (draft) => {
+      const { head } = draft;
+      const clearSeq = draft.control("clear", {});
+      const { session } = head;
+      draft.set({
+        clear_seq: clearSeq,
+        cleared_count: head.message_count,
+        last_consolidated: head.message_count,
+        title: "",
+        title_of: undefined,
+        open_turn: undefined,
+        view_from: undefined,
+        provider_start: undefined,
+        session: session && rollOver(session, { at: draft.now, startSeq: clearSeq }),
+      });
+    });
+    this.#dropElsewhere(chatId);
+  }
+
+  /** Replaces the user's metadata. */
+  async setMetadata(chatId: string, metadata: JsonObject): Promise<void> {
+    await this.log.existing(chatId);
+    await this.log.change(chatId, (draft) => {
+      draft.control("metadata", { metadata });
+      draft.set({ metadata });
+    });
+  }
+
+  /**
+   * Records that the first `count` messages that are visible were summarised elsewhere.
+   *
+   * @throws ThroughlineError `THROUGHLINE_INVALID`: there are not so many.
+   */
+  async setConsolidated(chatId: string, count: number): Promise<void> {
+    await this.log.existing(chatId);
+    await this.log.change(chatId, (draft) => {
+      const cleared = draft.head.cleared_count ?? 0;
+      checkCount(count, "last_consolidated", 0, draft.head.message_count - cleared);
+      draft.control("metadata", { last_consolidated: cleared + count });
+      draft.set({ last_consolidated: cleared + count });
+    });
+  }
+
+  /**
+   * Hides one message: from models, from pages, from search. Its bytes stay until `erase` or
+   * `forget`. Redacting twice is redacting once.
+   */
+  async redact(chatId: string, messageId: string): Promise<void> {
+    const message = await this.find(chatId, messageId);
+    if (message === undefined) throw notFound(chatId, "message");
+    await this.log.change(chatId, async (draft) => {
+      const id = redactionId(messageId);
+      if ((await this.log.ports.logs.find(chatId, id)) !== undefined) return;
+      draft.control("redaction", { target: messageId }, id);
+      if (draft.head.title_of === messageId) draft.set({ title: "", title_of: undefined });
+    });
+    this.#dropElsewhere(chatId);
+  }
+
+  /**
+   * Really removes the bytes of one message, from the log and everything derived from it. The log is
+   * written anew: this is the one operation that does.
+   *
+   * @returns whether there was something left to remove.
+   */
+  async erase(chatId: string, messageId: string): Promise<boolean> {
+    const state = await this.log.existing(chatId);
+    const ids = [messageId, pendingId(messageId)];
+    const erased = await this.log.exclusively(chatId, async () => {
+      const head = (await this.log.state(chatId)).head ?? state.head;
+      const { title_of, ...rest } = head;
+      const isTitle = title_of === messageId;
+      this.log.forgetState(chatId);
+      return this.log.ports.logs.erase(chatId, ids, {
+        head: isTitle ? { ...rest, title: "" } : head,
+      });
+    });
+    this.#dropElsewhere(chatId);
+    return erased > 0;
+  }
+
+  /**
+   * Copies a chat up to and including one message into a new chat. What was redacted or cleared is
+   * not copied; provider sessions begin anew.
+   *
+   * @throws ThroughlineError `THROUGHLINE_CONFLICT`: the new chat exists. `THROUGHLINE_NOT_FOUND`.
+   */
+  async fork(chatId: string, messageId: string, newChatId: string): Promise<ChatRow> {
+    checkChatId(newChatId);
+    const { head } = await this.log.existing(chatId);
+    const until = await this.find(chatId, messageId);
+    if (until === undefined || until.seq <= (head.clear_seq ?? 0)) {
+      throw notFound(chatId, "message");
+    }
+    const source = this.#copyable(chatId, head.clear_seq ?? 0, until.seq);
+    await this.write(newChatId, source, {
+      metadata: head.metadata,
+      forked_from: { chat_id: chatId, message_id: messageId },
+    });
+    return this.row(newChatId);
+  }
+
+  /**
+   * Writes a new chat from records that exist already, in appends of bounded size. Until the last one
+   * is stored the chat is marked unfinished, and a start after a crash removes it.
+   *
+   * @throws ThroughlineError `THROUGHLINE_CONFLICT`: the chat exists.
+   */
+  async write(
+    chatId: string,
+    messages: AsyncIterable<MessageInput>,
+    head: Partial<ChatHead>,
+  ): Promise<number> {
+    if ((await this.log.state(chatId)).head !== undefined) throw exists(chatId);
+    let count = 0;
+    let batch: MessageInput[] = [];
+    const store = (isLast: boolean) =>
+      this.log.change(chatId, (draft) => {
+        if (count === 0 && !draft.isNewChat) throw exists(chatId);
+        for (const message of batch) draft.message(message);
+        if (draft.records.length === 0) draft.control("metadata", { metadata: {} });
+        draft.set(isLast ? { ...head, unfinished: undefined } : { unfinished: true });
+        count += batch.length;
+        batch = [];
+      });
+    for await (const message of messages) {
+      if (batch.length === copyBatch) await store(false);
+      batch.push(message);
+    }
+    await store(true);
+    return count;
+  }
+
+  /** One row of the list. @throws ThroughlineError `THROUGHLINE_NOT_FOUND`. */
+  async row(chatId: string): Promise<ChatRow> {
+    const { head, damaged } = await this.log.existing(chatId);
+    return chatRow(chatId, head, damaged);
+  }
+
+  /** Chats, the one in which a person acted last first. Opens no transcript. */
+  async list(
+    options: {
+      readonly limit?: number;
+      readonly cursor?: string;
+      readonly unanswered?: boolean;
+    } = {},
+  ): Promise<{ readonly chats: readonly ChatRow[]; readonly cursor?: string }> {
+    const page = await this.log.ports.logs.list({
+      limit: options.limit ?? 50,
+      ...(options.cursor === undefined ? {} : { cursor: options.cursor }),
+      ...(options.unanswered ? { label: "unanswered" } : {}),
+    });
+    const chats = page.rows.map(({ key, head, damaged }) => chatRow(key, readHead(head), damaged));
+    return page.cursor === undefined ? { chats } : { chats, cursor: page.cursor };
+  }
+
+  /** Messages that hold every word of the query, newest first. */
+  async search(
+    query: string,
+    options: { readonly limit?: number; readonly chatId?: string } = {},
+  ): Promise<readonly { readonly chat_id: string; readonly message: StoredMessage }[]> {
+    const hits = await this.log.ports.logs.search(query, {
+      limit: options.limit ?? 50,
+      ...(options.chatId === undefined ? {} : { key: options.chatId }),
+    });
+    return hits.flatMap(({ key, record }) =>
+      isMessage(record) ? [{ chat_id: key, message: record }] : [],
+    );
+  }
+
+  /** Forgets a chat wherever it is: see `ForgetReceipt`. A crash midway is finished at next start. */
+  async forget(chatId: string): Promise<ForgetReceipt> {
+    checkChatId(chatId);
+    const state = await this.log.state(chatId);
+    const removed = [...this.#dropElsewhere(chatId)];
+    const mark = { hash: hashOf(chatId), at: isoTime(this.log.ports.clock.now()) };
+    const id = this.log.ports.newId();
+    if (state.head !== undefined) {
+      await this.#tombstones.append("chats", [{ id, ...mark, state: "begun" }]);
+    }
+    const existed = await this.log.exclusively(chatId, () => {
+      this.log.forgetState(chatId);
+      return this.log.ports.logs.delete(chatId);
+    });
+    if (state.head !== undefined) {
+      await this.#tombstones.append("chats", [{ id: `${id}-done`, ...mark, state: "done" }]);
+    }
+    removed.unshift({ place: "transcript", count: existed ? (state.head?.message_count ?? 1) : 0 });
+    return { chat_id: chatId, at: mark.at, removed, unreachable: [] };
+  }
+
+  /** Lets another memory take part in forgetting: it drops what it holds and says how much that was. */
+  onForget(drop: (chatId: string) => ForgetReceipt["removed"]): void {
+    this.#onForget.push(drop);
+  }
+
+  /** When this chat was last forgotten, ISO 8601. What is older must not come back by an import. */
+  async forgottenAt(chatId: string): Promise<string | undefined> {
+    const hash = hashOf(chatId);
+    let at: string | undefined;
+    for await (const mark of this.#tombstones.read("chats")) {
+      if (mark["hash"] === hash) at = String(mark["at"]);
+    }
+    return at;
+  }
+
+  /** Finishes what a dead process began: forgetting, and copies that are not whole. */
+  async recover(): Promise<void> {
+    const { logs } = this.log.ports;
+    const begun = new Set<Json | undefined>();
+    for await (const mark of this.#tombstones.read("chats")) {
+      if (mark["state"] === "begun") begun.add(mark["hash"]);
+      else begun.delete(mark["hash"]);
+    }
+    let cursor: string | undefined;
+    do {
+      const label = begun.size > 0 ? {} : { label: "unfinished" };
+      const page = await logs.list({ limit: 1_000, ...label, ...(cursor ? { cursor } : {}) });
+      for (const { key, head } of page.rows) {
+        if (begun.has(hashOf(key)) || head["unfinished"] === true) await this.forget(key);
+      }
+      cursor = page.cursor;
+    } while (cursor !== undefined);
+  }
+
+  #dropElsewhere(chatId: string): ForgetReceipt["removed"] {
+    return this.#onForget.flatMap((drop) => drop(chatId));
+  }
+
+  async #known(chatId: string, message: MessageInput): Promise<StoredMessage | undefined> {
+    if (message?.id === undefined) return undefined;
+    const known = await this.log.ports.logs.find(chatId, message.id);
+    if (known === undefined) return undefined;
+    if (isMessage(known) && known.role === message.role && known.content === message.content) {
+      return known;
+    }
+    throw new ThroughlineError("a message with this id and other content is stored already", {
+      code: "THROUGHLINE_ID_CONFLICT",
+    });
+  }
+
+  async #redacted(chatId: string, messages: readonly StoredMessage[]): Promise<StoredMessage[]> {
+    const shown: StoredMessage[] = [];
+    for (const message of messages) {
+      const mark = await this.log.ports.logs.find(chatId, redactionId(message.id));
+      if (mark === undefined) shown.push(message);
+      else {
+        const { id, seq, role, timestamp } = message;
+        shown.push({ id, seq, role, timestamp, content: "", redacted: true });
+      }
+    }
+    return shown;
+  }
+
+  async *#copyable(chatId: string, after: number, until: number): AsyncIterable<MessageInput> {
+    for await (const record of this.log.ports.logs.read(chatId, { after })) {
+      if (record.seq > until) return;
+      if (!isMessage(record)) continue;
+      const mark = await this.log.ports.logs.find(chatId, redactionId(record.id));
+      if (mark !== undefined) continue;
+      const { seq: _, ...message } = record;
+      yield message;
+    }
+  }
+}
+
+function chatRow(chatId: string, head: ChatHead, damaged: boolean): ChatRow {
+  const { session } = head;
+  return {
+    chat_id: chatId,
+    provider: session?.provider ?? "",
+    model: session?.model ?? "",
+    created_at: head.created_at,
+    last_active: session?.human_at ?? head.updated_at,
+    message_count: head.message_count - (head.cleared_count ?? 0),
+    generation: session?.generation ?? 0,
+    title: head.title,
+    unanswered: head.open_turn !== undefined || head.pending !== undefined,
+    damaged,
+  };
+}
+
+/** The id of the record that redacts a message: the same every time, so that one is enough. */
+const redactionId = (messageId: string) => `redaction:${messageId}`;
+/** The id of the record that keeps an accepted message until its turn starts. */
+export const pendingId = (messageId: string) => `pending:${messageId}`;
+
+const hashOf = (chatId: string) => createHash("sha256").update(chatId).digest("hex");
+
+function exists(chatId: string): ThroughlineError {
+  return new ThroughlineError(`${JSON.stringify(chatId)} exists already`, {
+    code: "THROUGHLINE_CONFLICT",
+  });
+}

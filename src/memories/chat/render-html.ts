@@ -1,0 +1,88 @@
+import { htmlStyle } from "./html-style.ts";
+import { printableLine } from "./printable.ts";
+import {
+  type Records,
+  type RenderedChat,
+  type RenderOptions,
+  type RenderRow,
+  renderRows,
+} from "./render-rows.ts";
+
+const speakers = { user: "User", assistant: "Assistant", tool: "Tool", system: "System" } as const;
+
+/** Even if something got past the escaping: no script runs and nothing is loaded. */
+const policy = "default-src 'none'; style-src 'unsafe-inline'";
+
+/**
+ * A chat as one HTML file that stands alone, in pieces: readable in light and dark and on paper, with
+ * no script and nothing to load. Every stored text is escaped: it is text, whatever it says.
+ *
+ * @throws ThroughlineError `THROUGHLINE_INVALID`: there is no such zone.
+ */
+export async function* toHtml(
+  chat: RenderedChat,
+  records: Records,
+  options: RenderOptions,
+): AsyncGenerator<string> {
+  const rows = renderRows(records, options);
+  yield head(chat, options.zone ?? "UTC");
+  for await (const row of rows) yield rowHtml(row);
+  yield "</main>\n</body>\n</html>\n";
+}
+
+function head(chat: RenderedChat, zone: string): string {
+  const key = line(chat.key);
+  const title = chat.title === undefined ? "" : `<p dir="auto">${line(chat.title)}</p>\n`;
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<title>Chat ${key}</title>
+<style>${htmlStyle}</style>
+</head>
+<body>
+<header>
+<h1>Chat <bdi>${key}</bdi></h1>
+${title}<p>Times are in ${line(zone)}.</p>
+</header>
+<main>
+`;
+}
+
+function rowHtml(row: RenderRow): string {
+  if (row.kind === "day") return `<h2>${line(row.day)}</h2>\n`;
+  if (row.kind === "note") return `<p class="note">${line(row.note)}</p>\n`;
+  const by = row.by === "" ? "" : ` <bdi>${line(row.by)}</bdi>`;
+  const time = row.time === "" ? "" : ` <time datetime="${row.at}">${row.time}</time>`;
+  const marks = row.marks.map((mark) => ` <em>${line(mark)}</em>`).join("");
+  const text = row.text === "" ? "" : `<div class="text" dir="auto">${escaped(row.text)}</div>\n`;
+  const calls = row.calls.map((call) => {
+    // A parser drops the first line feed in `pre`: here it is one of ours.
+    const given = `<pre dir="ltr">\n${escaped(call.arguments)}</pre>`;
+    return `<p>Calls <bdi>${line(call.name)}</bdi></p>\n${given}\n`;
+  });
+  const files = row.files.map((file) => `<p>File <bdi>${line(file)}</bdi></p>\n`);
+  return `<article class="${row.role}">
+<p class="who"><b>${speakers[row.role]}</b>${by}${time}${marks}</p>
+${text}${calls.join("")}${files.join("")}</article>
+`;
+}
+
+function line(text: string): string {
+  return escaped(printableLine(text));
+}
+
+const entities: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => entities[character] ?? "");
+}

@@ -1,0 +1,100 @@
+import { isJsonObject, type JsonObject } from "../../json.ts";
+import { isMessage, type StoredMessage } from "./message.ts";
+import type { Records } from "./render-rows.ts";
+
+/** The first line of a log in the seed's format. Other fields are written in the `"full"` form only. */
+export interface SeedHead extends JsonObject {
+  readonly key: string;
+  readonly created_at: string | null;
+  readonly updated_at: string | null;
+  readonly metadata: JsonObject;
+  /** How many messages from the start were consolidated. */
+  readonly last_consolidated: number;
+}
+
+export interface SeedJsonlOptions {
+  /**
+   * `"seed"`: messages only, as another reader of the format needs them. Redacted ones keep their
+   * place and lose their text; hidden ones are left out. `"full"`: every record as it is stored,
+   * what is hidden and redacted too, so that importing it loses nothing. @default "seed"
+   */
+  readonly form?: "seed" | "full" | undefined;
+  /** Ids of redacted messages: what `redactedIds` found in the same log. */
+  readonly redacted: ReadonlySet<string>;
+}
+
+/**
+ * A chat in the seed's JSONL, one line (with its LF) at a time: the metadata line, then the messages
+ * as `{"role","content","timestamp",…}` with our fields after those.
+ *
+ * A last line repeats the metadata where it must: readers of the format let the last one win, and
+ * `last_consolidated` counts messages of this file, of which some may be left out.
+ */
+export async function* toSeedJsonl(
+  head: SeedHead,
+  records: Records,
+  options: SeedJsonlOptions,
+): AsyncGenerator<string> {
+  const full = options.form === "full";
+  yield headLine(head, full);
+  let read = 0;
+  let written = 0;
+  let consolidated = 0;
+  for await (const record of records) {
+    const message = isMessage(record) ? record : undefined;
+    if (message !== undefined) read++;
+    const kept = full ? record : message && seedMessage(message, options.redacted);
+    if (kept === undefined) continue;
+    yield jsonLine(kept);
+    if (message !== undefined) written++;
+    if (read <= head.last_consolidated) consolidated = written;
+  }
+  if (full) yield headLine(head, full);
+  else if (consolidated !== head.last_consolidated) {
+    yield headLine({ ...head, last_consolidated: consolidated }, full);
+  }
+}
+
+function headLine(head: SeedHead, full: boolean): string {
+  const { key, created_at, updated_at, metadata, last_consolidated, ...rest } = head;
+  const seed = { _type: "metadata", key, created_at, updated_at, metadata, last_consolidated };
+  return jsonLine(full ? { ...rest, ...seed } : seed);
+}
+
+/** What a message that a person redacted keeps: enough for the file to stay a legal history. */
+const redactedText = "[redacted]";
+
+function seedMessage(
+  message: StoredMessage,
+  redacted: ReadonlySet<string>,
+): JsonObject | undefined {
+  if (message.hidden === true) return undefined;
+  const { role, content, timestamp, ...rest } = message;
+  if (!redacted.has(message.id)) return { role, content, timestamp, ...rest };
+  const { id, seq, tool_call_id, name, tool_calls } = message;
+  return {
+    role,
+    content: redactedText,
+    timestamp,
+    id,
+    seq,
+    redacted: true,
+    ...(tool_call_id === undefined ? {} : { tool_call_id }),
+    ...(name === undefined ? {} : { name }),
+    ...(Array.isArray(tool_calls) ? { tool_calls: tool_calls.map(withoutArguments) } : {}),
+  };
+}
+
+function withoutArguments(call: unknown): JsonObject {
+  const { id, function: fn } = isJsonObject(call) ? call : {};
+  const name = isJsonObject(fn) ? fn["name"] : undefined;
+  return { id, type: "function", function: { name, arguments: "{}" } };
+}
+
+/** Escapes what some readers take for the end of a line. */
+function jsonLine(value: JsonObject): string {
+  const text = JSON.stringify(value).replace(/[\u0085\u2028\u2029]/g, (character) => {
+    return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  });
+  return `${text}\n`;
+}

@@ -1,0 +1,302 @@
+import type { JsonObject } from "../../json.ts";
+import type { ChatLog } from "../chat/chat-log.ts";
+import type { Draft } from "../chat/draft.ts";
+import { correctClocks, judge, type Reason } from "./freshness.ts";
+import type { FreshnessRules } from "./options.ts";
+import {
+  bucketOf,
+  humanActed,
+  isNew,
+  newSession,
+  openBuckets,
+  resetProvider,
+  rollOver,
+  type SessionState,
+  syncTarget,
+} from "./session-state.ts";
+import { applyUsage, type UsageDelta } from "./usage.ts";
+
+/** The session of a chat, in the seed's schema. The flat fields are the active provider's. */
+export interface SessionView {
+  readonly chat_id: string;
+  readonly provider: string;
+  readonly model: string;
+  readonly created_at: string;
+  readonly last_active: string;
+  readonly generation: number;
+  readonly provider_sessions: SessionState["provider_sessions"];
+  readonly session_id: string;
+  readonly message_count: number;
+  readonly total_cost_usd: number;
+  readonly total_tokens: number;
+}
+
+export interface Resolution {
+  readonly session: SessionView;
+  /** The provider has nothing to resume. */
+  readonly isNew: boolean;
+  readonly reason: Reason;
+  /** `"uncertain"`: the clock contradicts the stamps. */
+  readonly clock: "certain" | "uncertain";
+  /** The session that this call ended, as it last was. */
+  readonly previous?: SessionView;
+  /** What ended: the whole session, one provider's part, or nothing. */
+  readonly ended: "session" | "provider" | "nothing";
+}
+
+export interface Target {
+  readonly provider?: string;
+  readonly model?: string;
+}
+
+export interface ProviderSessionOptions {
+  readonly rules: FreshnessRules;
+  /** What a new session runs on when the call names nothing. */
+  readonly provider: string;
+  readonly model: string;
+}
+
+/**
+ * Where each provider left off, per chat. Every call is durable before it returns, judged in one
+ * place, and logged at debug with its reason.
+ */
+export class ProviderSessions {
+  readonly #log: ChatLog;
+  readonly #options: ProviderSessionOptions;
+  readonly #onEnd: ((chatId: string) => void)[] = [];
+
+  constructor(log: ChatLog, options: ProviderSessionOptions) {
+    this.#log = log;
+    this.#options = options;
+  }
+
+  /**
+   * The session to go on in, opened or rolled over if need be. Without arguments it runs on what the
+   * session ran on; configuration counts only for a new session. No clock moves.
+   *
+   * @throws ThroughlineError `THROUGHLINE_INVALID`: a bad chat id or name.
+   */
+  async resolve(chatId: string, target: Target = {}): Promise<Resolution> {
+    const resolution = await this.#log.change(chatId, (draft) => this.resolveIn(draft, target));
+    this.announceEnd(chatId, resolution);
+    return resolution;
+  }
+
+  /** `resolve` as part of a larger change. The caller passes the result to `announceEnd` once stored. */
+  resolveIn(draft: Draft, target: Target = {}): Resolution {
+    const before = draft.head.session;
+    const provider = target.provider ?? before?.provider ?? this.#options.provider;
+    const model =
+      target.model ??
+      (before !== null && before.provider === provider ? before.model : undefined) ??
+      (provider === this.#options.provider ? this.#options.model : (before?.model ?? ""));
+    const { rules } = this.#options;
+    const verdict = judge({ state: before ?? undefined, provider, now: draft.now, rules });
+    const { reason, ends, clock } = verdict;
+    const logger = this.#log.ports.logger;
+    logger.debug({ chat: draft.chatId, provider, reason, ends }, "session resolved");
+    if (before === null) this.#open(draft, provider, model);
+    else {
+      const records = draft.records.length;
+      const corrected = correctClocks(before, verdict);
+      if (ends === "session") {
+        this.#rollOver(draft, corrected, before, { event: "rolled_over", reason });
+      } else if (ends === "provider") {
+        const dropped = resetProvider(corrected, provider);
+        this.#endProvider(draft, dropped, before, { provider, reason });
+      } else draft.set({ session: corrected });
+      const next = syncTarget(draft.head.session ?? corrected, provider, model);
+      draft.set({ session: next });
+      // A choice of model or a corrected clock is a record too: it survives a restart.
+      if (next !== before && draft.records.length === records) {
+        draft.control("session", { event: "target", provider, model });
+      }
+    }
+    const session = draft.head.session as SessionState;
+    return {
+      session: sessionView(draft.chatId, session),
+      isNew: isNew(session, provider),
+      ...{ reason, clock, ended: ends },
+      ...(before !== null && ends !== "nothing"
+        ? { previous: sessionView(draft.chatId, before) }
+        : {}),
+    };
+  }
+
+  /** The session as it is, without judging it; `undefined` when the chat has none. */
+  async active(chatId: string): Promise<SessionView | undefined> {
+    const { head } = await this.#log.state(chatId);
+    return head?.session ? sessionView(chatId, head.session) : undefined;
+  }
+
+  /** A person asks for a new session: a new generation, all buckets empty. The old one stays readable. */
+  async reset(chatId: string, target: Target = {}): Promise<SessionView> {
+    const session = await this.#log.change(chatId, (draft) => {
+      const before = draft.head.session;
+      if (before === null) this.#openDefault(draft, target);
+      else {
+        const next = syncTarget(before, target.provider, target.model);
+        this.#rollOver(draft, next, before, { event: "reset", reason: "reset" });
+      }
+      return draft.head.session as SessionState;
+    });
+    for (const tell of this.#onEnd) tell(chatId);
+    return sessionView(chatId, session);
+  }
+
+  /**
+   * Drops one provider's bucket; the others stay. That provider becomes the target.
+   *
+   * @param options.byPerson moves the person's clock: a person asked for it.
+   */
+  async resetProvider(
+    chatId: string,
+    provider: string,
+    model?: string,
+    options: { readonly byPerson?: boolean } = {},
+  ): Promise<SessionView> {
+    const session = await this.#log.change(chatId, (draft) => {
+      const before = draft.head.session;
+      if (before === null) this.#open(draft, provider, model ?? this.#options.model);
+      else {
+        const humanAt = options.byPerson ? { humanAt: draft.now } : {};
+        const next = resetProvider(before, provider, model, humanAt);
+        this.#endProvider(draft, next, before, { provider, reason: "reset" });
+      }
+      return draft.head.session as SessionState;
+    });
+    return sessionView(chatId, session);
+  }
+
+  /**
+   * Adds what one attempt used. A delta is counted once, whatever happens to the call: `id` makes a
+   * repeat a no-op. A delta of a session or bucket that has ended changes no total.
+   *
+   * @returns whether it was counted.
+   * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: no session. `THROUGHLINE_INVALID`.
+   */
+  async update(chatId: string, delta: UsageDelta & { readonly id?: string }): Promise<boolean> {
+    return this.#log.change(chatId, async (draft) => {
+      const id = delta.id === undefined ? draft.newId() : `usage:${delta.id}`;
+      const { logs } = this.#log.ports;
+      if (delta.id !== undefined && (await logs.find(chatId, id)) !== undefined) return true;
+      const { id: _, ...rest } = delta;
+      return this.updateIn(draft, rest, id);
+    });
+  }
+
+  /** `update` as part of a larger change. @returns whether it was counted. */
+  updateIn(draft: Draft, delta: UsageDelta, id = draft.newId()): boolean {
+    const { session } = draft.head;
+    const outcome =
+      session === null ? { rejected: "ended_generation" as const } : applyUsage(session, delta);
+    const rejected = "rejected" in outcome ? outcome.rejected : undefined;
+    // A late attempt cost what it cost: it is on record, and in no total of the new session.
+    draft.control("usage", { ...delta, ...(rejected === undefined ? {} : { rejected }) }, id);
+    if ("state" in outcome) draft.set({ session: outcome.state });
+    else {
+      const fields = { chat: draft.chatId, provider: delta.provider, reason: outcome.rejected };
+      this.#log.ports.logger.debug(fields, "usage came too late to be counted");
+    }
+    return rejected === undefined;
+  }
+
+  /** Sets what the next turn runs on. No clock moves, no bucket changes. */
+  async syncTarget(chatId: string, target: Target): Promise<SessionView> {
+    const session = await this.#log.change(chatId, (draft) => {
+      const before = draft.head.session;
+      if (before === null) this.#openDefault(draft, target);
+      else {
+        const next = syncTarget(before, target.provider, target.model);
+        if (next === before) return before;
+        const { provider, model } = next;
+        draft.control("session", { event: "target", provider, model });
+        draft.set({ session: next });
+      }
+      return draft.head.session as SessionState;
+    });
+    return sessionView(chatId, session);
+  }
+
+  /** Moves the person's clock, as part of a larger change. */
+  humanActedIn(draft: Draft): void {
+    const { session } = draft.head;
+    if (session !== null) draft.set({ session: humanActed(session, draft.now) });
+  }
+
+  /** Calls back when a session ends, so that what lives no longer than a session can go. */
+  onEnd(tell: (chatId: string) => void): void {
+    this.#onEnd.push(tell);
+  }
+
+  /** Tells who asked (`onEnd`), once the change that `resolveIn` was part of is stored. */
+  announceEnd(chatId: string, resolution: Resolution): void {
+    if (resolution.ended !== "session") return;
+    for (const tell of this.#onEnd) tell(chatId);
+  }
+
+  #openDefault(draft: Draft, target: Target): void {
+    const { provider, model } = this.#options;
+    this.#open(draft, target.provider ?? provider, target.model ?? model);
+  }
+
+  #open(draft: Draft, provider: string, model: string): void {
+    const seq = draft.control("session", { event: "opened", generation: 1, provider, model });
+    const session = newSession({
+      ...{ generation: 1, at: draft.now, startSeq: seq - 1, provider, model },
+    });
+    draft.set({ session });
+  }
+
+  #rollOver(
+    draft: Draft,
+    state: SessionState,
+    before: SessionState,
+    event: { readonly event: string; readonly reason: string },
+  ): void {
+    const { provider, model } = state;
+    const generation = before.generation + 1;
+    const previous = before as JsonObject;
+    const fields = { ...event, generation, provider, model, previous };
+    const seq = draft.control("session", fields);
+    draft.set({
+      session: rollOver(state, { at: draft.now, startSeq: seq }),
+      open_turn: undefined,
+      view_from: undefined,
+      provider_start: undefined,
+    });
+  }
+
+  #endProvider(
+    draft: Draft,
+    next: SessionState,
+    before: SessionState,
+    why: { readonly provider: string; readonly reason: string },
+  ): void {
+    const previous = bucketOf(before, why.provider) as JsonObject;
+    const seq = draft.control("session", { event: "provider_reset", ...why, previous });
+    const { [why.provider]: _, ...views } = draft.head.view_from ?? {};
+    draft.set({
+      session: next,
+      view_from: views,
+      provider_start: { ...draft.head.provider_start, [why.provider]: seq },
+    });
+  }
+}
+
+export function sessionView(chatId: string, state: SessionState): SessionView {
+  const { session_id, message_count, total_cost_usd, total_tokens } = bucketOf(
+    state,
+    state.provider,
+  );
+  return {
+    chat_id: chatId,
+    provider: state.provider,
+    model: state.model,
+    created_at: state.started_at,
+    last_active: state.human_at,
+    generation: state.generation,
+    provider_sessions: openBuckets(state),
+    ...{ session_id, message_count, total_cost_usd, total_tokens },
+  };
+}

@@ -1,0 +1,105 @@
+import { invalid } from "../../errors.ts";
+import { checkKey } from "../../storage/key.ts";
+import {
+  bucketOf,
+  type ProviderSession,
+  type SessionState,
+  sessionLimits,
+  withBucket,
+} from "./session-state.ts";
+
+const outcomes = ["answered", "interrupted", "failed"] as const;
+
+/** What one attempt of a turn used, for the provider that it ran on. */
+export interface UsageDelta {
+  readonly turn: string;
+  readonly provider: string;
+  readonly model: string;
+  /** Whole; negative to correct. Does not count when the attempt failed. */
+  readonly messages: number;
+  /** Dollars; negative to correct. Rounded to nano-dollars. */
+  readonly cost_usd: number;
+  /** Whole; negative to correct. */
+  readonly tokens: number;
+  readonly outcome: (typeof outcomes)[number];
+  /** The provider's id as the attempt left it. Absent or empty: the old one holds. */
+  readonly session_id?: string;
+  /** The session and the bucket that the attempt began in. */
+  readonly generation: number;
+  readonly bucket_generation: number;
+}
+
+export type UsageOutcome =
+  | { readonly state: SessionState }
+  | { readonly rejected: "ended_generation" | "ended_bucket" };
+
+/**
+ * Bounds of a delta and of a total. Up to so many dollars, nano-dollars survive being written as a
+ * number of dollars: past 2^51 of them (2.2 million dollars) they would not.
+ */
+export const usageLimits = { costUsd: 1_000_000, count: Number.MAX_SAFE_INTEGER } as const;
+
+const nanosPerDollar = 1_000_000_000;
+
+/**
+ * Adds what an attempt used to the bucket that it began in; the target and the clocks stay. Totals
+ * stop at 0 and at `usageLimits`. The caller sees to it that one delta is applied once.
+ *
+ * @returns the new state, the same object if nothing changed; or why the delta came too late.
+ * @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_TOO_LARGE`: a number that is not
+ *   finite, whole or within bounds, or a bad name or id.
+ */
+export function applyUsage(state: SessionState, delta: UsageDelta): UsageOutcome {
+  checkDelta(delta);
+  if (delta.generation !== state.generation) return { rejected: "ended_generation" };
+  const bucket = bucketOf(state, delta.provider);
+  if (delta.bucket_generation !== bucket.generation) return { rejected: "ended_bucket" };
+  const messages = delta.outcome === "failed" ? 0 : delta.messages;
+  const added: ProviderSession = {
+    ...bucket,
+    session_id: delta.session_id || bucket.session_id,
+    message_count: addCounts(bucket.message_count, messages),
+    total_cost_usd: addDollars(bucket.total_cost_usd, delta.cost_usd),
+    total_tokens: addCounts(bucket.total_tokens, delta.tokens),
+  };
+  return { state: isSame(added, bucket) ? state : withBucket(state, delta.provider, added) };
+}
+
+function addCounts(total: number, count: number): number {
+  return Math.min(Math.max(total + count, 0), usageLimits.count);
+}
+
+function addDollars(total: number, dollars: number): number {
+  const nanos = Math.round(total * nanosPerDollar) + Math.round(dollars * nanosPerDollar);
+  return Math.min(Math.max(nanos, 0) / nanosPerDollar, usageLimits.costUsd);
+}
+
+function isSame(a: ProviderSession, b: ProviderSession): boolean {
+  return (
+    a.session_id === b.session_id &&
+    a.message_count === b.message_count &&
+    a.total_cost_usd === b.total_cost_usd &&
+    a.total_tokens === b.total_tokens
+  );
+}
+
+function checkDelta(delta: UsageDelta): void {
+  checkKey(delta.provider, "provider", sessionLimits.nameBytes);
+  if (delta.session_id !== undefined && delta.session_id !== "") {
+    checkKey(delta.session_id, "session_id", sessionLimits.sessionIdBytes);
+  }
+  if (!outcomes.includes(delta.outcome)) throw invalid("outcome is none of the known ones");
+  checkWhole(delta.messages, "messages");
+  checkWhole(delta.tokens, "tokens");
+  checkWhole(delta.generation, "generation");
+  checkWhole(delta.bucket_generation, "bucket_generation");
+  if (!(Math.abs(delta.cost_usd) <= usageLimits.costUsd)) {
+    throw invalid(
+      `cost_usd must be a number from -${usageLimits.costUsd} to ${usageLimits.costUsd}`,
+    );
+  }
+}
+
+function checkWhole(value: number, name: string): void {
+  if (!Number.isSafeInteger(value)) throw invalid(`${name} must be a whole number within 2^53`);
+}

@@ -1,0 +1,66 @@
+import { isStopRequest } from "./stop-words.ts";
+import { words } from "./words.ts";
+
+export const intentTypes = ["greeting", "question", "command", "unknown"] as const;
+export type IntentType = (typeof intentTypes)[number];
+
+/** What kind of utterance it is, and how sure the rule is, from 0 to 1. */
+export interface Intent {
+  readonly type: IntentType;
+  readonly confidence: number;
+}
+
+/**
+ * Classifies what a person said by fixed rules of English, the first that fits. Decides nothing
+ * about the turn: a label for working memory.
+ */
+export function parseIntent(text: string, companionName?: string): Intent {
+  const trimmed = text.trim();
+  if (trimmed === "") return { type: "unknown", confidence: 0 };
+  if (isStopRequest(trimmed, companionName)) return { type: "command", confidence: 1 };
+  const [first = "", second = "", third = "", fourth = ""] = firstWords(trimmed, 4);
+  if (isPolite(first, second, third, fourth)) return { type: "command", confidence: 0.9 };
+  if (/[?\uff1f\u061f]$/.test(trimmed)) return { type: "question", confidence: 1 };
+  if (greetings.has(first) || greetings.has(`${first} ${second}`)) {
+    return { type: "greeting", confidence: 0.95 };
+  }
+  if (questionWords.has(first)) return { type: "question", confidence: 0.85 };
+  if (imperatives.has(first)) return { type: "command", confidence: 0.75 };
+  return { type: "unknown", confidence: 0.1 };
+}
+
+function firstWords(text: string, count: number): readonly string[] {
+  const found: string[] = [];
+  for (const word of words(text)) if (found.push(word) === count) break;
+  return found;
+}
+
+/** `please`, or `can/could/will/would you [please]`, before an imperative verb. */
+function isPolite(first: string, second: string, third: string, fourth: string): boolean {
+  if (first === "please") return imperatives.has(second);
+  if (!leadIns.has(first) || second !== "you") return false;
+  return imperatives.has(third === "please" ? fourth : third);
+}
+
+function list(text: string): ReadonlySet<string> {
+  return new Set(text.trim().split(/\s*,\s*/));
+}
+
+const leadIns = list("can, could, will, would");
+
+const greetings = list(`
+  hello, hi, hey, hiya, howdy, greetings, yo, sup, good morning, good afternoon, good evening,
+  good day, welcome back, what's up`);
+
+const questionWords = list(`
+  what, what's, when, when's, where, where's, which, who, who's, whom, whose, why, why's, how, how's`);
+
+const imperatives = list(`
+  add, answer, ask, be, begin, bring, calculate, call, cancel, change, check, choose, close, come,
+  compare, continue, convert, count, create, dance, define, delete, describe, do, draw, exit, explain,
+  find, finish, follow, forget, get, give, go, help, imagine, increase, keep, leave, let, list, listen,
+  look, lower, make, move, mute, name, open, pause, pick, play, print, put, quit, raise, read, recite,
+  recommend, record, reduce, remember, remind, remove, repeat, reset, restart, resume, run, save, say,
+  search, send, set, show, shut, sing, skip, solve, speak, spell, start, stop, suggest, summarise,
+  summarize, switch, take, talk, teach, tell, translate, try, turn, unmute, update, use, wait, wake,
+  watch, write`);

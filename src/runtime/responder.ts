@@ -1,0 +1,89 @@
+import type { JsonObject } from "../json.ts";
+import type { ModelInput, ToolCall } from "../memories/chat/message.ts";
+
+/** What a model is asked with. The stable part comes first, so that prompt caches keep working. */
+export interface ResponderRequest {
+  /** The persona: the same bytes turn after turn. */
+  readonly instructions: string;
+  /** Whole turns, legal for any model, ending with the user's newest message. */
+  readonly messages: readonly ModelInput[];
+  /**
+   * What changes from turn to turn (time away, announcements, restart context). Data, already fenced;
+   * goes right before the newest user message, after the cached prefix.
+   */
+  readonly context?: string;
+  /** The provider's own session id to resume, where it has one. */
+  readonly providerSessionId?: string;
+}
+
+/** What an attempt cost. `undefined` counts are unknown, not 0. */
+export interface Usage {
+  readonly inputTokens: number | undefined;
+  readonly outputTokens: number | undefined;
+  readonly cachedInputTokens?: number;
+  /** US dollars, from the configured prices; 0 when the model has no price. */
+  readonly costUsd: number;
+}
+
+export type FinishReason = "stop" | "length" | "tool-calls" | "content-filter" | "error" | "other";
+
+export type ResponderEvent =
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "tool-call"; readonly call: ToolCall }
+  | {
+      readonly type: "tool-result";
+      readonly toolCallId: string;
+      readonly toolName: string;
+      readonly content: string;
+      readonly isError: boolean;
+    }
+  /** The provider named the session (thread, response) that a next turn can resume. */
+  | { readonly type: "provider-session"; readonly id: string }
+  /** Artefacts that only this provider and model family understand; stored beside the message. */
+  | { readonly type: "provider-data"; readonly data: JsonObject }
+  /** Always last unless the stream throws. `"error"` and `"other"` mean that the text is partial. */
+  | {
+      readonly type: "end";
+      readonly finish: FinishReason;
+      readonly usage: Usage;
+      /** The model that really answered, when the provider says so. */
+      readonly model?: string;
+    };
+
+/** One model that can answer. Stateless: everything that it knows is in the request. */
+export interface Responder {
+  /** Name of the provider's bucket: `ollama`, `openai`, `anthropic`, `bedrock`, `offline`, ... */
+  readonly provider: string;
+  readonly model: string;
+  /** Context window in tokens; `undefined` when unknown. */
+  readonly window: number | undefined;
+  /**
+   * Streams one answer. The iteration throws a `ResponderError` when the model cannot answer or the
+   * stream breaks, and `signal.reason` when it is aborted; what was yielded before stays valid.
+   */
+  respond(request: ResponderRequest, signal: AbortSignal): AsyncIterable<ResponderEvent>;
+}
+
+/** Why a model did not answer. The message is safe to show: no key, no text of the conversation. */
+export class ResponderError extends Error {
+  override readonly name = "ResponderError";
+  /**
+   * `session_refused`: the provider does not know the session id; ask once more without it.
+   * `unavailable`: not reachable, overloaded, rate limited. `refused`: key, model or request.
+   */
+  readonly kind: "session_refused" | "unavailable" | "refused";
+  readonly usage: Usage | undefined;
+
+  constructor(
+    message: string,
+    options: {
+      readonly kind: ResponderError["kind"];
+      readonly usage?: Usage;
+      readonly cause?: unknown;
+    },
+  ) {
+    super(message, { cause: options.cause });
+    this.kind = options.kind;
+    this.usage = options.usage;
+  }
+}

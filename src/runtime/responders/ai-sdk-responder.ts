@@ -1,0 +1,201 @@
+import {
+  InvalidResponseDataError,
+  type LanguageModel,
+  NoOutputGeneratedError,
+  streamText,
+  wrapLanguageModel,
+} from "ai";
+import type { Responder, ResponderEvent, ResponderRequest } from "../responder.ts";
+import { Answer, type AnswerEnd } from "./answer.ts";
+import { Deadline, type DeadlineOptions, resolveDeadlines } from "./deadline.ts";
+import { type Attempt, toResponderError, unavailable } from "./errors.ts";
+import { type Price, toUsage, unknownUsage } from "./prices.ts";
+import { writeProviderData } from "./provider-data.ts";
+import { planSession, type SessionPlan, sessionIdOf } from "./provider-session.ts";
+import { toAiMessages } from "./to-ai-messages.ts";
+
+/** A model of the AI SDK as an object. A bare name would be looked up at a gateway on the network. */
+export type AiModel = Exclude<LanguageModel, string>;
+
+export interface AiSdkResponderOptions extends DeadlineOptions {
+  /** Name of the provider's bucket: `ollama`, `openai`, ... */
+  readonly provider: string;
+  readonly model: AiModel;
+  /**
+   * The name that the session keeps.
+   *
+   * @default model.modelId
+   */
+  readonly modelId?: string;
+  /** Context window in tokens. Unknown when absent: there is no built-in table. */
+  readonly window?: number;
+  /** Without one, answers cost 0. */
+  readonly price?: Price;
+  /** The longest answer in tokens. The provider decides when absent. */
+  readonly maxOutputTokens?: number;
+  /**
+   * How often a call that failed before its first byte is asked again: on 408, 409, 429, 5xx and
+   * connections that fail. Waits 2 s, then twice as long each time, or what `retry-after` says up to
+   * a minute; `firstTokenTimeoutMs` bounds it all. 0 (never) to 10.
+   *
+   * @default 2
+   */
+  readonly maxRetries?: number;
+}
+
+export const responderDefaults = { maxRetries: 2 } as const;
+
+/**
+ * A responder over any model of the AI SDK 7, which drains the stream itself.
+ *
+ * - The provider ends its answer: `end` with its reason. It sends an error or closes the connection
+ *   after some text: `end` with `"error"` or `"other"`, and the usage if it was reported.
+ * - It sends an error or closes the connection before any text, refuses the call, cannot be reached,
+ *   breaks the stream or misses a deadline: a `ResponderError`.
+ * - The signal fires, or the reader leaves: the request is cancelled.
+ *
+ * Nothing is logged or measured elsewhere: the SDK's telemetry, error log and warnings (which quote
+ * messages) are off. No tools are offered; a call that a model makes anyway is reported and gets an
+ * error as its result.
+ *
+ * @throws TypeError at once when an option is of a wrong kind.
+ */
+export function aiSdkResponder(options: AiSdkResponderOptions): Responder {
+  const { provider, window, maxRetries = responderDefaults.maxRetries } = options;
+  if (!(Number.isInteger(maxRetries) && maxRetries >= 0 && maxRetries <= 10)) {
+    throw new TypeError("maxRetries must be a whole number from 0 to 10");
+  }
+  const setup: Setup = {
+    options,
+    name: `${provider}/${options.modelId ?? options.model.modelId}`,
+    limits: resolveDeadlines(options),
+    model: withoutWarnings(options.model),
+  };
+  return {
+    provider,
+    model: options.modelId ?? options.model.modelId,
+    window,
+    respond: (request, signal) => respond(setup, request, signal),
+  };
+}
+
+interface Setup {
+  readonly options: AiSdkResponderOptions;
+  readonly name: string;
+  readonly limits: Required<DeadlineOptions>;
+  readonly model: AiModel;
+}
+
+async function* respond(
+  setup: Setup,
+  request: ResponderRequest,
+  signal: AbortSignal,
+): AsyncGenerator<ResponderEvent, void> {
+  signal.throwIfAborted();
+  const plan = planSession(setup.options.model.provider, request);
+  const attempt = { name: setup.name, resumed: plan.resumed, usage: unknownUsage };
+  const answer = new Answer();
+  const deadline = new Deadline(setup.limits);
+  const reader = new AbortController();
+  try {
+    const abortSignal = AbortSignal.any([signal, deadline.signal, reader.signal]);
+    for await (const part of ask(setup, plan, request.context, abortSignal)) {
+      const event = answer.read(part);
+      deadline.pause();
+      if (event !== undefined) yield event;
+      if (answer.begun) deadline.expectMore();
+      else deadline.expectFirst();
+    }
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    if (deadline.missed !== undefined) throw unavailable(deadline.missed, attempt);
+    throw toResponderError(error, attempt);
+  } finally {
+    deadline.stop();
+    reader.abort();
+  }
+  if (answer.end.finish === undefined && signal.aborted) throw signal.reason;
+  if (answer.end.finish === undefined && deadline.missed !== undefined) {
+    throw unavailable(deadline.missed, attempt);
+  }
+  yield* lastEvents(setup, answer, attempt);
+}
+
+function ask(
+  setup: Setup,
+  plan: SessionPlan,
+  context: string | undefined,
+  abortSignal: AbortSignal,
+): ReturnType<typeof streamText>["stream"] {
+  const { maxOutputTokens, maxRetries = responderDefaults.maxRetries } = setup.options;
+  const { instructions, providerOptions } = plan;
+  return streamText({
+    model: setup.model,
+    messages: toAiMessages(plan.messages),
+    maxRetries,
+    abortSignal,
+    telemetry: { isEnabled: false },
+    onError: () => undefined, // its default prints the request; the stream brings the error to us
+    ...(instructions === undefined ? {} : { instructions }),
+    ...(providerOptions === undefined ? {} : { providerOptions }),
+    ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+  }).stream;
+}
+
+/** What only a whole answer yields: the session to resume, the data to send back, and the end. */
+function* lastEvents(setup: Setup, answer: Answer, known: Attempt): Generator<ResponderEvent> {
+  const { end } = answer;
+  const usage = end.usage === undefined ? unknownUsage : toUsage(end.usage, setup.options.price);
+  const attempt = { ...known, usage };
+  const finish = closedEarly(end) ? "other" : end.finish;
+  const partial = finish === "error" || finish === "other" || finish === undefined;
+  if (partial && !answer.begun) {
+    if (closedEarly(end)) throw unavailable("closed the connection without an answer", attempt);
+    throw toResponderError(end.error, attempt);
+  }
+  if (finish === "stop" || finish === "length" || finish === "tool-calls") {
+    const id = sessionIdOf(setup.options.model.provider, end.metadata);
+    if (id !== undefined) yield { type: "provider-session", id };
+    const reasoning = answer.reasoning;
+    const data = writeProviderData(
+      id === undefined ? { reasoning } : { reasoning, responseId: id },
+    );
+    if (data !== undefined) yield { type: "provider-data", data };
+  }
+  const model = end.model === undefined ? {} : { model: end.model };
+  yield { type: "end", finish: finish ?? "other", usage, ...model };
+}
+
+/** The connection closed without a finish. Some providers of the SDK report it as their own error. */
+function closedEarly(end: AnswerEnd): boolean {
+  if (NoOutputGeneratedError.isInstance(end.error)) return true;
+  if (InvalidResponseDataError.isInstance(end.error)) return end.error.data === undefined;
+  return end.error === undefined && (end.finish === undefined || end.finish === "other");
+}
+
+/** The SDK prints a model's warnings on the process, and some of them quote whole messages. */
+function withoutWarnings(model: AiModel): AiModel {
+  return wrapLanguageModel({
+    model,
+    middleware: {
+      specificationVersion: "v4",
+      async wrapStream({ doStream }) {
+        const result = await doStream();
+        const quiet = result.stream.pipeThrough(
+          new TransformStream<StreamPart, StreamPart>({
+            transform(part, controller) {
+              controller.enqueue(part.type === "stream-start" ? { ...part, warnings: [] } : part);
+            },
+          }),
+        );
+        return { ...result, stream: quiet };
+      },
+    },
+  });
+}
+
+type V4Model = Extract<LanguageModel, { specificationVersion: "v4" }>;
+type StreamPart =
+  Awaited<ReturnType<V4Model["doStream"]>>["stream"] extends ReadableStream<infer Part>
+    ? Part
+    : never;

@@ -1,0 +1,100 @@
+/** One message of the conversation as the offline responder sees it. */
+export interface HeardMessage {
+  readonly role: "user" | "assistant";
+  readonly text: string;
+}
+
+/**
+ * What the built-in responder answers: the same for the same conversation, honest about not being a
+ * language model, and enough to see that a conversation is kept. `heard` is oldest first and ends
+ * with the person's newest message.
+ */
+export function offlineAnswer(heard: readonly HeardMessage[]): string {
+  const said = heard.filter((message) => message.role === "user").map((message) => message.text);
+  const newest = said.at(-1) ?? "";
+  const answer = rules.find(({ asks }) => asks.test(newest))?.answer ?? echo;
+  const first = !heard.some((message) => message.role === "assistant");
+  const words = answer({ newest, previous: said.at(-2), seen: heard.length });
+  return first && answer !== introduce ? `${words} ${introduction}` : words;
+}
+
+interface Heard {
+  readonly newest: string;
+  /** What the person said before. */
+  readonly previous: string | undefined;
+  /** How many messages of the conversation are in view, the newest one included. */
+  readonly seen: number;
+}
+
+const introduction =
+  "I am Throughline's built-in responder, not a language model: none is configured. " +
+  "To talk to one, start with `--model ollama/qwen3` for a local Ollama, or set OPENAI_API_KEY and " +
+  "start with `--model openai/` and the name of a model. What you say here is kept either way.";
+
+/** The first rule that the newest message asks for wins. Each pattern is linear in its length. */
+const rules: readonly { readonly asks: RegExp; readonly answer: (heard: Heard) => string }[] = [
+  {
+    asks: /\bwhat (?:did|have) i (?:just )?(?:say|said|tell|told|write|written|ask|asked)\b/i,
+    answer: recall,
+  },
+  {
+    asks: /\bmy (?:last|previous) (?:message|question|words)\b|\bdo you remember\b/i,
+    answer: recall,
+  },
+  {
+    asks: /\bhow many messages\b|\bhow long is (?:this|our) (?:chat|conversation)\b/i,
+    answer: count,
+  },
+  {
+    asks: /\b(?:who|what) are you\b|\bare you (?:an? )?(?:ai|bot|human|real|model)\b/i,
+    answer: introduce,
+  },
+  {
+    asks: /^\W*(?:help|set ?up|configure)\b|\bhow (?:do|can) i (?:set|configure|use|add)\b/i,
+    answer: introduce,
+  },
+  {
+    asks: /^\W*(?:hi|hello|hey|good (?:morning|afternoon|evening)|hallo|moin|guten \w+|bonjour|salut|hola|ciao|ol\u00e1)(?![\p{L}\p{N}_])/iu,
+    answer: ({ seen }) => (seen > 1 ? "Hello again!" : "Hello!"),
+  },
+  { asks: /^\W*(?:thanks|thank you|danke|merci|gracias)\b/i, answer: () => "You are welcome." },
+  { asks: /^\W*(?:bye|goodbye|good night|see you)\b/i, answer: farewell },
+];
+
+function recall({ previous, seen }: Heard): string {
+  if (previous === undefined) return "This is the first message of yours that I can see.";
+  return `Before this you said: ${quote(previous)} I can see ${messages(seen)} of our conversation.`;
+}
+
+function count({ seen }: Heard): string {
+  return `I can see ${messages(seen)} of our conversation, this one included.`;
+}
+
+function introduce(): string {
+  return introduction;
+}
+
+function farewell(): string {
+  return "Goodbye. What we said will still be here.";
+}
+
+function echo({ newest, seen }: Heard): string {
+  const heard = newest.trim() === "" ? "You sent no words." : `You said: ${quote(newest)}`;
+  return `${heard} It is message ${seen} that I can see here, and it is kept.`;
+}
+
+function messages(count: number): string {
+  return count === 1 ? "1 message" : `${count} messages`;
+}
+
+/** One line of at most 200 characters, in quotes, ending as a sentence does. */
+function quote(text: string): string {
+  const letters = [
+    ...text
+      .slice(0, 1_000)
+      .replace(/[\s\p{Cc}]+/gu, " ")
+      .trim(),
+  ];
+  const cut = letters.length > 200 || text.length > 1_000;
+  return cut ? `"${letters.slice(0, 200).join("")}…".` : `"${letters.join("")}".`;
+}

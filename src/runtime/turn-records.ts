@@ -1,0 +1,193 @@
+// What a turn writes, and when: the user's message before a model is asked, everything else after,
+// each in one append.
+import type { JsonObject } from "../json.ts";
+import { type Chats, pendingId } from "../memories/chat/chats.ts";
+import type { Draft } from "../memories/chat/draft.ts";
+import type { StoredMessage, ToolCall } from "../memories/chat/message.ts";
+import type { Outcome } from "../memories/interaction/interaction.ts";
+import type {
+  ProviderSessions,
+  Resolution,
+  Target,
+} from "../memories/provider-session/provider-sessions.ts";
+import { bucketOf, type SessionState } from "../memories/provider-session/session-state.ts";
+import type { Usage } from "./responder.ts";
+
+/** The person has been away for so long that a model should know. */
+const awayMs = 30 * 60 * 1000;
+
+export interface Begun {
+  readonly user: StoredMessage;
+  readonly resolution: Resolution;
+  /** As the turn found it: what it writes later counts only while this session lasts. */
+  readonly session: SessionState;
+  readonly attempt: number;
+  /** How long the person had been away, when that is worth a line. */
+  readonly awayMs: number | undefined;
+}
+
+/** Commits the user's message, with the session that it opens or goes on in. */
+export function beginTurn(
+  memories: { readonly chats: Chats; readonly sessions: ProviderSessions },
+  turn: { readonly chatId: string; readonly id: string; readonly content: string },
+  target: Target,
+): Promise<Begun> {
+  const { chats, sessions } = memories;
+  return chats.log.change(turn.chatId, async (draft) => {
+    const humanBefore = draft.head.session?.human_at;
+    const known = await chats.find(draft.chatId, turn.id);
+    const resolution = sessions.resolveIn(draft, target);
+    const isWaiting = draft.head.pending?.includes(turn.id) ?? false;
+    const waiting = isWaiting
+      ? await chats.log.ports.logs.find(draft.chatId, pendingId(turn.id))
+      : undefined;
+    const user = await chats.appendTo(draft, {
+      ...{ id: turn.id, role: "user", content: turn.content, turn: turn.id },
+      // A message that waited was said when it came.
+      ...(waiting === undefined ? {} : { timestamp: String(waiting["timestamp"]) }),
+    });
+    // Only a person's act moves the clock: not the second attempt, and a queued message did before.
+    if (known === undefined && !isWaiting) sessions.humanActedIn(draft);
+    const away = humanBefore === undefined ? 0 : draft.now - Date.parse(humanBefore);
+    const isAway = known === undefined && away >= awayMs;
+    if (isAway) draft.control("turn", { event: "time_away", turn: turn.id, away_ms: away });
+    const open = draft.head.open_turn;
+    const attempt = open?.id === turn.id ? open.attempts + 1 : 1;
+    if (known !== undefined) {
+      draft.control("turn", { event: "attempt", turn: turn.id, attempt });
+    }
+    draft.set({
+      open_turn: { id: turn.id, seq: user.seq, attempts: attempt },
+      pending: without(draft.head.pending, turn.id),
+    });
+    const session = draft.head.session as SessionState;
+    return { user, resolution, session, attempt, awayMs: isAway ? away : undefined };
+  });
+}
+
+/** Keeps a message that waits for its turn. The person acted now: the session is not judged. */
+export async function keepPending(
+  memories: { readonly chats: Chats; readonly sessions: ProviderSessions },
+  turn: { readonly chatId: string; readonly id: string; readonly content: string },
+  target: Target,
+): Promise<void> {
+  const { chats, sessions } = memories;
+  await chats.log.change(turn.chatId, async (draft) => {
+    const { logs } = chats.log.ports;
+    const id = pendingId(turn.id);
+    if ((await logs.find(draft.chatId, turn.id)) !== undefined) return;
+    if ((await logs.find(draft.chatId, id)) !== undefined) return;
+    draft.control("pending_input", { content: turn.content, ...targetFields(target) }, id);
+    draft.set({ pending: [...(draft.head.pending ?? []), turn.id] });
+    sessions.humanActedIn(draft);
+  });
+}
+
+export interface Ended {
+  readonly text: string;
+  readonly toolMessages: readonly ToolMessage[];
+  readonly providerData: JsonObject | undefined;
+  readonly providerSessionId: string | undefined;
+  readonly usage: Usage;
+  readonly outcome: Outcome;
+  readonly partialReason: "stopped" | "error" | undefined;
+  readonly provider: string;
+  readonly model: string;
+  readonly viewFrom: number | undefined;
+}
+
+/** A call that a model made in this turn, or what came of it. */
+export type ToolMessage =
+  | { readonly type: "call"; readonly text: string; readonly call: ToolCall }
+  | {
+      readonly type: "result";
+      readonly toolCallId: string;
+      readonly toolName: string;
+      readonly content: string;
+      readonly isError: boolean;
+    };
+
+/**
+ * Commits what came of a turn: tool messages, the answer, the usage, the session. One append: after a
+ * crash all of it is there, or the turn is still open.
+ */
+export function endTurn(
+  memories: { readonly chats: Chats; readonly sessions: ProviderSessions },
+  turn: { readonly chatId: string; readonly id: string },
+  begun: Begun,
+  ended: Ended,
+): Promise<{ assistant: StoredMessage | undefined; session: SessionState }> {
+  const { chats, sessions } = memories;
+  const { generation } = begun.session;
+  return chats.log.change(turn.chatId, async (draft) => {
+    // The session may have ended meanwhile: then this belongs to the old one, out of every view.
+    const isLate = draft.head.session?.generation !== generation;
+    const common = {
+      turn: turn.id,
+      provider: ended.provider,
+      model: ended.model,
+      ...(isLate ? { hidden: true, generation } : {}),
+    };
+    for (const message of ended.toolMessages) toolMessage(draft, message, common);
+    const isPartial = ended.partialReason !== undefined;
+    const hasAnswer = ended.text !== "" || (ended.outcome === "answered" && !isPartial);
+    const assistant = hasAnswer
+      ? draft.message({
+          ...{ id: answerId(turn.id), role: "assistant", content: ended.text, ...common },
+          ...(isPartial ? { partial: true, partial_reason: ended.partialReason } : {}),
+          ...(ended.providerData === undefined
+            ? {}
+            : { provider_data: { ...ended.providerData, ...target(ended) } }),
+        })
+      : undefined;
+    sessions.updateIn(draft, {
+      ...{ turn: turn.id, provider: ended.provider, model: ended.model, messages: 1, generation },
+      cost_usd: ended.usage.costUsd,
+      tokens: (ended.usage.inputTokens ?? 0) + (ended.usage.outputTokens ?? 0),
+      outcome: ended.outcome,
+      bucket_generation: bucketOf(begun.session, ended.provider).generation,
+      ...(ended.providerSessionId === undefined ? {} : { session_id: ended.providerSessionId }),
+    });
+    // Only a model that failed without a word leaves the turn open: it can be asked again.
+    const isOver = ended.outcome !== "failed" || hasAnswer;
+    if (isOver && draft.head.open_turn?.id === turn.id) draft.set({ open_turn: undefined });
+    if (!isLate && ended.viewFrom !== undefined) {
+      const views = { ...draft.head.view_from, [ended.provider]: ended.viewFrom };
+      draft.set({ view_from: views });
+    }
+    return {
+      assistant: assistant as unknown as StoredMessage | undefined,
+      session: draft.head.session ?? begun.session,
+    };
+  });
+}
+
+/** The answer to a turn has one id, so that it is stored once. */
+export const answerId = (turnId: string) => `${turnId}:answer`;
+
+function toolMessage(draft: Draft, message: ToolMessage, common: JsonObject): void {
+  if (message.type === "call") {
+    const call = message.call as ToolCall & JsonObject;
+    draft.message({ role: "assistant", content: message.text, tool_calls: [call], ...common });
+    return;
+  }
+  draft.message({
+    ...{ role: "tool", content: message.content, ...common },
+    ...{ tool_call_id: message.toolCallId, name: message.toolName },
+    ...(message.isError ? { is_error: true } : {}),
+  });
+}
+
+function without(pending: readonly string[] | undefined, id: string) {
+  const rest = pending?.filter((each) => each !== id);
+  return rest === undefined || rest.length === 0 ? undefined : rest;
+}
+
+const target = ({ provider, model }: Ended) => ({ provider, model });
+
+function targetFields({ provider, model }: Target): JsonObject {
+  return {
+    ...(provider === undefined ? {} : { provider }),
+    ...(model === undefined ? {} : { model }),
+  };
+}

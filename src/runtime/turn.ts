@@ -1,0 +1,104 @@
+import type { StoredMessage } from "../memories/chat/message.ts";
+import type { Outcome } from "../memories/interaction/interaction.ts";
+import type { SessionView } from "../memories/provider-session/provider-sessions.ts";
+import type { Usage } from "./responder.ts";
+
+/** What came of a turn, once it is stored. */
+export interface TurnAnswer {
+  /** The id of the user message. */
+  readonly turnId: string;
+  readonly user: StoredMessage;
+  /** Absent when not a word came. */
+  readonly assistant?: StoredMessage;
+  readonly session: SessionView;
+  readonly usage: Usage;
+  readonly outcome: Outcome;
+  /** Why it is not whole: one sentence that is safe to show. */
+  readonly reason?: string;
+  /** For the person, beside the reply: a rollover, an old session. Never sent to a model. */
+  readonly notices: readonly string[];
+}
+
+export type TurnProgress =
+  /** The user's message is durable. */
+  | { readonly type: "accepted"; readonly user: StoredMessage }
+  | { readonly type: "notice"; readonly text: string }
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "result"; readonly answer: TurnAnswer };
+
+/**
+ * One turn as it runs. It belongs to its lane: who watches may come late (everything is replayed)
+ * and may leave (nothing stops).
+ */
+export class Turn {
+  readonly chatId: string;
+  readonly id: string;
+  readonly content: string;
+  /** Settles with the stored result. Rejects when nothing, or no answer, could be stored. */
+  readonly done: Promise<TurnAnswer>;
+
+  readonly #progress: TurnProgress[] = [];
+  readonly #controller = new AbortController();
+  #wake = Promise.withResolvers<void>();
+  #ended = false;
+  #settle: (answer: TurnAnswer) => void;
+  #fail: (error: unknown) => void;
+
+  constructor(chatId: string, id: string, content: string) {
+    this.chatId = chatId;
+    this.id = id;
+    this.content = content;
+    const { promise, resolve, reject } = Promise.withResolvers<TurnAnswer>();
+    this.done = promise;
+    this.done.catch(() => undefined); // whoever waits hears of it
+    this.#settle = resolve;
+    this.#fail = reject;
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** Cuts the answer short: what came so far is kept, marked partial. */
+  stop(): void {
+    this.#controller.abort(new Error("the turn was stopped"));
+  }
+
+  /** Everything that happened and will happen; ends with the result, or throws what `done` rejects with. */
+  async *progress(): AsyncGenerator<TurnProgress, void, undefined> {
+    for (let next = 0; ; ) {
+      const item = this.#progress[next];
+      if (item !== undefined) {
+        next++;
+        yield item;
+      } else if (this.#ended) {
+        await this.done;
+        return;
+      } else await this.#wake.promise;
+    }
+  }
+
+  add(item: TurnProgress): void {
+    this.#progress.push(item);
+    this.#stir();
+  }
+
+  end(answer: TurnAnswer): void {
+    this.#progress.push({ type: "result", answer });
+    this.#ended = true;
+    this.#settle(answer);
+    this.#stir();
+  }
+
+  fail(error: unknown): void {
+    this.#ended = true;
+    this.#fail(error);
+    this.#stir();
+  }
+
+  #stir(): void {
+    const { resolve } = this.#wake;
+    this.#wake = Promise.withResolvers<void>();
+    resolve();
+  }
+}

@@ -1,0 +1,314 @@
+import type { Clock } from "../clock.ts";
+import { invalid, ThroughlineError } from "../errors.ts";
+import type { NewId } from "../ids.ts";
+import type { Logger } from "../logger.ts";
+import { checkChatId, notFound } from "../memories/chat/chat-log.ts";
+import type { Chats } from "../memories/chat/chats.ts";
+import { pendingId } from "../memories/chat/chats.ts";
+import { isMessage } from "../memories/chat/message.ts";
+import type { WorkingMemories } from "../memories/interaction/working-memories.ts";
+import { ageNote } from "../memories/provider-session/age-note.ts";
+import type { FreshnessRules } from "../memories/provider-session/options.ts";
+import {
+  type ProviderSessions,
+  sessionView,
+  type Target,
+} from "../memories/provider-session/provider-sessions.ts";
+import { checkId } from "../storage/batch.ts";
+import { ask } from "./ask.ts";
+import { parseIntent } from "./intent.ts";
+import { Lanes } from "./lanes.ts";
+import type { Responder } from "./responder.ts";
+import { Turn, type TurnAnswer } from "./turn.ts";
+import { answerId, type Begun, beginTurn, endTurn, keepPending } from "./turn-records.ts";
+
+/** The models that can be asked. */
+export interface Responders {
+  /** What a new session runs on. */
+  readonly standard: { readonly provider: string; readonly model: string };
+  /** @throws ThroughlineError `THROUGHLINE_INVALID` or `THROUGHLINE_CONFIGURATION`: not to be had. */
+  get(provider: string, model: string): Promise<Responder>;
+}
+
+export interface TurnPorts {
+  readonly chats: Chats;
+  readonly sessions: ProviderSessions;
+  readonly memories: WorkingMemories;
+  readonly responders: Responders;
+  readonly rules: FreshnessRules;
+  readonly clock: Clock;
+  readonly newId: NewId;
+  readonly logger: Logger;
+  /** The stable part of every prompt. */
+  readonly persona: string;
+  /** How many messages may wait in one chat. */
+  readonly maxQueued: number;
+}
+
+export interface TurnInput extends Target {
+  readonly content: string;
+  /** Makes a repeated submit the same turn. At most 200 bytes. Made up when absent. */
+  readonly id?: string;
+}
+
+const maxTurnIdBytes = 200;
+
+/**
+ * Turns: a user message, what a model does with it, the assistant message. One at a time per chat;
+ * the user's words are durable before a model is asked, and the answer is final once it is stored.
+ */
+export class Turns {
+  readonly #ports: TurnPorts;
+  readonly #lanes: Lanes;
+  /** Running and waiting turns, by chat and id. */
+  readonly #turns = new Map<string, Turn>();
+  readonly #running = new Map<string, Turn>();
+  readonly #listeners = new Set<(turn: Turn) => void>();
+  #closing = false;
+
+  constructor(ports: TurnPorts) {
+    this.#ports = ports;
+    this.#lanes = new Lanes(ports.maxQueued);
+  }
+
+  /**
+   * Takes a message. Returns at once; `turn.done` tells the rest. The same id is the same turn: one
+   * that runs is joined, one that was answered answers again, one that was cut off is taken up.
+   *
+   * @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_ID_CONFLICT`; `THROUGHLINE_BUSY`, the
+   *   queue of this chat is full, and `THROUGHLINE_CLOSED`: nothing was stored.
+   */
+  submit(chatId: string, input: TurnInput): Turn {
+    checkChatId(chatId);
+    if (typeof input.content !== "string" || input.content.trim() === "") {
+      throw invalid("content must be a string with something in it");
+    }
+    const id = input.id ?? this.#ports.newId();
+    checkId(id, "id");
+    if (Buffer.byteLength(id) > maxTurnIdBytes) throw invalid("id is longer than 200 bytes");
+    const known = this.#turns.get(turnKey(chatId, id));
+    if (known !== undefined) {
+      if (known.content === input.content) return known;
+      throw new ThroughlineError("this id is in use for another message", {
+        code: "THROUGHLINE_ID_CONFLICT",
+      });
+    }
+    this.#assertOpen();
+    this.#lanes.assertRoom(chatId);
+    const { provider, model } = input;
+    const target = {
+      ...(provider === undefined ? {} : { provider }),
+      ...(model === undefined ? {} : { model }),
+    };
+    return this.#enqueue(new Turn(chatId, id, input.content), target);
+  }
+
+  /** The turn that runs in this chat now. */
+  running(chatId: string): Turn | undefined {
+    return this.#running.get(chatId);
+  }
+
+  /** Running and waiting turns, over all chats. */
+  get size(): number {
+    return this.#lanes.size;
+  }
+
+  /** Cuts the running answer short and keeps what came so far. @returns whether one was running. */
+  stop(chatId: string): boolean {
+    const turn = this.#running.get(chatId);
+    turn?.stop();
+    return turn !== undefined;
+  }
+
+  /**
+   * Takes up the oldest message of a chat that has no answer: cut off by a crash, failed, or accepted
+   * and never begun. Nothing that a model did before is done again.
+   *
+   * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: every message is answered.
+   */
+  async answer(chatId: string): Promise<Turn> {
+    const { head } = await this.#ports.chats.log.existing(chatId);
+    const id = head.open_turn?.id ?? head.pending?.[0];
+    const running = id === undefined ? undefined : this.#turns.get(turnKey(chatId, id));
+    if (running !== undefined) return running;
+    if (id === undefined) throw notFound(chatId, "unanswered message");
+    const { logs } = this.#ports.chats.log.ports;
+    const record = (await logs.find(chatId, id)) ?? (await logs.find(chatId, pendingId(id)));
+    const content = record?.["content"];
+    if (record === undefined || typeof content !== "string") {
+      throw notFound(chatId, "unanswered message");
+    }
+    // A message that waits still says what it was meant to run on.
+    const { provider, model } = isMessage(record) ? {} : (record as Target);
+    return this.submit(chatId, {
+      ...{ id, content },
+      ...(provider === undefined ? {} : { provider }),
+      ...(model === undefined ? {} : { model }),
+    });
+  }
+
+  /** Leaves what is unanswered in a chat unanswered, for good. @returns how many messages that were. */
+  async dismiss(chatId: string): Promise<number> {
+    const { chats } = this.#ports;
+    await chats.log.existing(chatId);
+    return chats.log.change(chatId, (draft) => {
+      const { open_turn, pending = [] } = draft.head;
+      const ids = [...(open_turn === undefined ? [] : [open_turn.id]), ...pending];
+      const idle = ids.filter((id) => !this.#turns.has(turnKey(chatId, id)));
+      if (idle.length === 0) return 0;
+      draft.control("turn", { event: "dismissed", turns: idle });
+      const rest = pending.filter((id) => !idle.includes(id));
+      draft.set({
+        pending: rest.length === 0 ? undefined : rest,
+        open_turn: open_turn && idle.includes(open_turn.id) ? undefined : open_turn,
+      });
+      return idle.length;
+    });
+  }
+
+  /** Calls back for every turn when it begins to run. @returns a function that ends it. */
+  onTurn(listener: (turn: Turn) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /**
+   * Takes nothing more, gives running turns `graceMs` to end, then cuts them short and keeps what
+   * came. Waiting messages stay stored and unanswered. Resolves when nothing runs any more.
+   */
+  async close(graceMs: number): Promise<void> {
+    this.#closing = true;
+    const stop = () => {
+      for (const turn of this.#running.values()) turn.stop();
+    };
+    const timer = setTimeout(stop, graceMs);
+    try {
+      await this.#lanes.idle();
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #enqueue(turn: Turn, target: Target): Turn {
+    const key = turnKey(turn.chatId, turn.id);
+    // Decided before anything is awaited: what comes later waits behind this.
+    const mustWait = this.#lanes.isBusy(turn.chatId);
+    const kept = Promise.withResolvers<void>();
+    const ran = this.#lanes.run(turn.chatId, async () => {
+      await kept.promise;
+      this.#assertOpen();
+      this.#running.set(turn.chatId, turn);
+      for (const listener of this.#listeners) listener(turn);
+      return this.#run(turn, target).finally(() => this.#running.delete(turn.chatId));
+    });
+    this.#turns.set(key, turn);
+    if (mustWait) keepPending(this.#ports, turn, target).then(kept.resolve, kept.reject);
+    else kept.resolve();
+    ran
+      .finally(() => this.#turns.delete(key))
+      .then(
+        (answer) => turn.end(answer),
+        (error) => turn.fail(error),
+      );
+    return turn;
+  }
+
+  async #run(turn: Turn, asked: Target): Promise<TurnAnswer> {
+    const target = await this.#target(turn.chatId, asked);
+    const responder = await this.#ports.responders.get(target.provider, target.model);
+    const again = await this.#answered(turn);
+    if (again !== undefined) return again;
+    const begun = await beginTurn(this.#ports, turn, target);
+    this.#ports.sessions.announceEnd(turn.chatId, begun.resolution);
+    turn.add({ type: "accepted", user: begun.user });
+    const notices = this.#notices(begun);
+    for (const text of notices) turn.add({ type: "notice", text });
+    return this.#answer(turn, begun, responder, notices);
+  }
+
+  async #answer(
+    turn: Turn,
+    begun: Begun,
+    responder: Responder,
+    notices: string[],
+  ): Promise<TurnAnswer> {
+    const { chats, memories, rules, clock } = this.#ports;
+    const ended = await ask({ ...this.#ports, responder, turn, begun, notices });
+    const { assistant, session } = await endTurn(this.#ports, turn, begun, ended);
+    memories.of(turn.chatId).append({
+      utterance: turn.content,
+      intent: parseIntent(turn.content).type,
+      response: ended.text,
+      outcome: ended.outcome,
+    });
+    const note = ageNote(session, ended.provider, clock.now(), rules);
+    if (note !== undefined) notices.push(note);
+    const stored = assistant && (await chats.find(turn.chatId, assistant.id));
+    return {
+      ...{ turnId: turn.id, user: begun.user, notices, usage: ended.usage },
+      ...(stored === undefined ? {} : { assistant: stored }),
+      session: sessionView(turn.chatId, session),
+      outcome: ended.outcome,
+      ...(ended.reason === undefined ? {} : { reason: ended.reason }),
+    };
+  }
+
+  /** What to run on: what was asked for, else what the session runs on, else the configuration. */
+  async #target(chatId: string, asked: Target): Promise<Required<Target>> {
+    const { standard } = this.#ports.responders;
+    const state = await this.#ports.chats.log.state(chatId);
+    const session = state.head?.session;
+    // A session that began with no model to be had goes on with one as soon as there is one.
+    const own = session == null || session.provider === "offline" ? standard : session;
+    const provider = asked.provider ?? own.provider;
+    const fallback = provider === own.provider ? own.model : standard.model;
+    return { provider, model: asked.model ?? fallback };
+  }
+
+  /** The stored result of a turn that was answered before. */
+  async #answered(turn: Turn): Promise<TurnAnswer | undefined> {
+    const { chats } = this.#ports;
+    const user = await chats.find(turn.chatId, turn.id);
+    if (user === undefined) return undefined;
+    if (user.content !== turn.content || user.role !== "user") {
+      throw new ThroughlineError("this id was used for another message", {
+        code: "THROUGHLINE_ID_CONFLICT",
+      });
+    }
+    const assistant = await chats.find(turn.chatId, answerId(turn.id));
+    const { head } = await chats.log.existing(turn.chatId);
+    if (assistant === undefined || head.session === null) return undefined;
+    turn.add({ type: "accepted", user });
+    turn.add({ type: "text", text: assistant.content });
+    return {
+      ...{ turnId: turn.id, user, assistant, notices: [] },
+      session: sessionView(turn.chatId, head.session),
+      // What it cost was counted then.
+      usage: { inputTokens: undefined, outputTokens: undefined, costUsd: 0 },
+      outcome: assistant.partial === true ? "interrupted" : "answered",
+    };
+  }
+
+  #notices({ resolution }: Begun): string[] {
+    const { ended, reason, session } = resolution;
+    if (ended === "session") {
+      return [`A new session began (${reason}). The one before is kept and can be read.`];
+    }
+    if (ended === "provider") {
+      return [`${session.provider} starts afresh (${reason}). What was said is kept.`];
+    }
+    return [];
+  }
+
+  #assertOpen(): void {
+    if (this.#closing) throw closed();
+  }
+}
+
+const turnKey = (chatId: string, id: string) => JSON.stringify([chatId, id]);
+
+function closed(): ThroughlineError {
+  return new ThroughlineError("this process is ending", {
+    code: "THROUGHLINE_CLOSED",
+  });
+}

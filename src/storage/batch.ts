@@ -1,0 +1,292 @@
+import { invalid } from "../errors.ts";
+import { checkJson, isJsonObject, type JsonObject, tooLarge } from "../json.ts";
+import { documentLimits, type WriteOptions } from "./document-store.ts";
+import { checkCount, checkKey } from "./key.ts";
+import {
+  type AppendOptions,
+  erasedKind,
+  type ListOptions,
+  type LogHead,
+  type LogRecord,
+  logLimits,
+  type PageOptions,
+  reservedHeadNames,
+  type SearchOptions,
+  type StoredRecord,
+} from "./log-store.ts";
+
+/** The most records, rows or hits that one call answers. */
+const maxRows = 1_000;
+
+/** A record that was checked and serialised; nothing that the caller does changes it any more. */
+export interface PreparedRecord {
+  readonly id: string;
+  /** The JSON text of the record as it was given: with its id, without `seq`. */
+  readonly json: string;
+}
+
+/** An append that may be stored as it is. */
+export interface PreparedBatch {
+  readonly key: string;
+  /** At least one, ids all different. */
+  readonly records: readonly PreparedRecord[];
+  readonly headJson?: string;
+  readonly expectedSeq?: number;
+}
+
+/** A write of a document that may be stored as it is. */
+export interface PreparedDocument {
+  readonly key: string;
+  readonly json: string;
+  readonly expectedRevision?: number;
+}
+
+/**
+ * Checks everything that `append` promises to refuse, and serialises each record once.
+ *
+ * @throws ThroughlineError `THROUGHLINE_INVALID`: not an array of plain JSON objects, none at all, a
+ * bad key or id, one id twice, a `seq`, a head that is no object, a bad `expectedSeq`.
+ * @throws ThroughlineError `THROUGHLINE_TOO_LARGE`: past `logLimits` or `jsonLimits`.
+ */
+export function prepareBatch(
+  key: string,
+  records: readonly LogRecord[],
+  options: AppendOptions = {},
+): PreparedBatch {
+  checkKey(key, "key", logLimits.keyBytes);
+  if (!Array.isArray(records) || records.length === 0) {
+    throw invalid("records must be an array that is not empty");
+  }
+  if (records.length > logLimits.batchRecords) {
+    throw tooLarge(`a batch has at most ${logLimits.batchRecords} records`);
+  }
+  const { expectedSeq, head } = options;
+  if (expectedSeq !== undefined) checkPosition(expectedSeq, "expectedSeq");
+  const prepared = prepareRecords(records);
+  return {
+    key,
+    records: prepared,
+    ...(head === undefined ? {} : { headJson: prepareHead(head) }),
+    ...(expectedSeq === undefined ? {} : { expectedSeq }),
+  };
+}
+
+/**
+ * Checks a head, and serialises it.
+ *
+ * @throws ThroughlineError `THROUGHLINE_INVALID` (not an object, a reserved name), `THROUGHLINE_TOO_LARGE`.
+ */
+export function prepareHead(head: LogHead): string {
+  const json = prepareValue(head, "head", logLimits.headBytes);
+  for (const name of reservedHeadNames) {
+    if (Object.hasOwn(head, name)) throw invalid(`head.${name} is a name that the store uses`);
+  }
+  return json;
+}
+
+function prepareRecords(records: readonly LogRecord[]): readonly PreparedRecord[] {
+  const ids = new Set<string>();
+  let bytes = 0;
+  return records.map((record: unknown, index) => {
+    const name = `records[${index}]`;
+    if (!isJsonObject(record)) throw invalid(`${name} must be an object`);
+    if (Object.hasOwn(record, "seq")) throw invalid(`${name}.seq is given by the store`);
+    const id = record["id"];
+    checkId(id, `${name}.id`);
+    if (ids.has(id)) throw invalid(`${name}.id is also the id of an earlier record of this batch`);
+    ids.add(id);
+    const json = prepareValue(record, name, logLimits.recordBytes);
+    bytes += Buffer.byteLength(json);
+    if (bytes > logLimits.batchBytes) {
+      throw tooLarge(`a batch has at most ${logLimits.batchBytes} bytes`);
+    }
+    return { id, json };
+  });
+}
+
+/**
+ * Checks everything that `write` promises to refuse, and serialises the value once.
+ *
+ * @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_TOO_LARGE`: past `documentLimits`.
+ */
+export function prepareDocument(
+  key: string,
+  value: JsonObject,
+  options: WriteOptions = {},
+): PreparedDocument {
+  checkKey(key, "key", documentLimits.keyBytes);
+  const { expectedRevision } = options;
+  if (expectedRevision !== undefined) checkPosition(expectedRevision, "expectedRevision");
+  return {
+    key,
+    json: prepareValue(value, "value", documentLimits.valueBytes),
+    ...(expectedRevision === undefined ? {} : { expectedRevision }),
+  };
+}
+
+function prepareValue(value: unknown, name: string, maxBytes: number): string {
+  if (!isJsonObject(value)) throw invalid(`${name} must be an object`);
+  checkJson(value, name);
+  const json = JSON.stringify(value);
+  // A UTF-16 unit is one to three bytes: short texts need no counting.
+  if (json.length * 3 > maxBytes && Buffer.byteLength(json) > maxBytes) {
+    throw tooLarge(`${name} is longer than ${maxBytes} bytes`);
+  }
+  return json;
+}
+
+/**
+ * Checks a record's id: 1 to 256 bytes of well-formed Unicode without NUL.
+ *
+ * @throws ThroughlineError `THROUGHLINE_INVALID`, also for an id that is too long.
+ */
+export function checkId(id: unknown, name: string): asserts id is string {
+  if (typeof id === "string" && Buffer.byteLength(id) > logLimits.idBytes) {
+    throw invalid(`${name} is longer than ${logLimits.idBytes} bytes`);
+  }
+  checkKey(id, name, logLimits.idBytes);
+}
+
+/** Checks a `seq` or revision: a whole number from 0. */
+function checkPosition(value: unknown, name: string): void {
+  checkCount(value, name, 0, Number.MAX_SAFE_INTEGER);
+}
+
+/** Checks the arguments of `tail`. */
+export function checkTail(key: string, limit: number): void {
+  checkKey(key, "key", logLimits.keyBytes);
+  checkCount(limit, "limit", 0, maxRows);
+}
+
+/** Checks the arguments of `page`. */
+export function checkPage(key: string, options: PageOptions): void {
+  checkKey(key, "key", logLimits.keyBytes);
+  const { before, after, limit } = options;
+  checkCount(limit, "limit", 1, maxRows);
+  if (before !== undefined && after !== undefined) {
+    throw invalid("a page is before a seq or after one, not both");
+  }
+  if (before !== undefined) checkPosition(before, "before");
+  if (after !== undefined) checkPosition(after, "after");
+}
+
+/** Checks the arguments of `read`. */
+export function checkRead(key: string, after: number): void {
+  checkKey(key, "key", logLimits.keyBytes);
+  checkPosition(after, "after");
+}
+
+/** Checks the arguments of `find` and `erase`. */
+export function checkIds(key: string, ids: readonly string[]): void {
+  checkKey(key, "key", logLimits.keyBytes);
+  if (!Array.isArray(ids)) throw invalid("ids must be an array");
+  for (const [index, id] of ids.entries()) checkId(id, `ids[${index}]`);
+}
+
+/** Checks the options of `list`, but for the cursor: that is `parseCursor`'s. */
+export function checkList(options: ListOptions): void {
+  checkCount(options.limit, "limit", 1, maxRows);
+  if (options.label !== undefined && typeof options.label !== "string") {
+    throw invalid("label must be a string");
+  }
+}
+
+/** Checks the arguments of `search`. */
+export function checkSearch(query: string, options: SearchOptions): void {
+  if (typeof query !== "string") throw invalid("query must be a string");
+  checkCount(options.limit, "limit", 1, maxRows);
+  if (options.key !== undefined) checkKey(options.key, "key", logLimits.keyBytes);
+}
+
+/** A place in a list: just after the row with this instant and key. */
+export interface ListPlace {
+  readonly sortedAt: string;
+  readonly key: string;
+}
+
+/** The cursor that stands for a place in a list. */
+export function listCursor({ sortedAt, key }: ListPlace): string {
+  return Buffer.from(JSON.stringify([sortedAt, key])).toString("base64url");
+}
+
+/**
+ * The place that a cursor stands for.
+ *
+ * @throws ThroughlineError `THROUGHLINE_INVALID`: `listCursor` did not make it.
+ */
+export function parseCursor(cursor: string): ListPlace {
+  if (typeof cursor === "string") {
+    const place = parsePlace(Buffer.from(cursor, "base64url").toString());
+    // Decoding passes over what it does not know: only what encodes back is a cursor.
+    if (place !== undefined && listCursor(place) === cursor) return place;
+  }
+  throw invalid("cursor was not answered by a list");
+}
+
+function parsePlace(text: string): ListPlace | undefined {
+  let place: unknown;
+  try {
+    place = JSON.parse(text);
+  } catch {
+    return undefined; // the caller says that it is no cursor
+  }
+  if (!Array.isArray(place) || place.length !== 2) return undefined;
+  const [sortedAt, key]: readonly unknown[] = place;
+  return typeof sortedAt === "string" && typeof key === "string" ? { sortedAt, key } : undefined;
+}
+
+/**
+ * The line that a record is stored as: its JSON text with `id` first and `seq` right after it, the
+ * rest in the order in which it was given.
+ */
+export function storedLine(json: string, seq: number): string {
+  const idEnd = endOfLeadingId(json);
+  if (idEnd > 0) return `${json.slice(0, idEnd)},"seq":${seq}${json.slice(idEnd)}`;
+  const { id, ...rest } = JSON.parse(json) as LogRecord;
+  const others = JSON.stringify(rest).slice(1);
+  return `{"id":${JSON.stringify(id)},"seq":${seq}${others === "}" ? "" : ","}${others}`;
+}
+
+/** Where the value of `id` ends in JSON text that begins with it; 0 if it begins otherwise. */
+function endOfLeadingId(json: string): number {
+  const start = '{"id":"';
+  if (!json.startsWith(start)) return 0;
+  let at = start.length;
+  while (json[at] !== '"') at += json[at] === "\\" ? 2 : 1;
+  return at + 1;
+}
+
+/** A stored record as it is read: a fresh copy every time, so that no reader can change another's. */
+export function storedRecord(json: string, seq: number): StoredRecord {
+  return JSON.parse(storedLine(json, seq)) as StoredRecord;
+}
+
+/** Whether two JSON texts hold the same value. The order of keys does not matter. */
+export function sameRecord(jsonA: string, jsonB: string): boolean {
+  return jsonA === jsonB || sameValue(JSON.parse(jsonA), JSON.parse(jsonB));
+}
+
+function sameValue(a: unknown, b: unknown): boolean {
+  if (Array.isArray(a) || Array.isArray(b)) {
+    if (!Array.isArray(a) || !Array.isArray(b) || a.length !== b.length) return false;
+    return a.every((item, index) => sameValue(item, b[index]));
+  }
+  if (!isJsonObject(a) || !isJsonObject(b)) return a === b;
+  const keys = Object.keys(a);
+  if (keys.length !== Object.keys(b).length) return false;
+  return keys.every((key) => Object.hasOwn(b, key) && sameValue(a[key], b[key]));
+}
+
+/** What is left of a record whose content was erased, without its `seq`. */
+export function erasedJson(id: string): string {
+  return JSON.stringify({ id, _type: "metadata", kind: erasedKind });
+}
+
+/**
+ * Whether a record was erased: it holds what `erase` leaves and nothing else, so that a record which
+ * only says so, beside content of its own, is not taken for one. With or without `seq`.
+ */
+export function isErased(record: JsonObject): boolean {
+  if (record["_type"] !== "metadata" || record["kind"] !== erasedKind) return false;
+  return Object.keys(record).every((key) => ["id", "seq", "_type", "kind"].includes(key));
+}

@@ -1,0 +1,126 @@
+// The bytes of a log: what stands between one commit line and the next. docs/formats/log.md is the
+// description for people; this file is the only code that knows it.
+import { crc32 } from "node:zlib";
+import { ThroughlineError } from "../../errors.ts";
+import { isJsonObject } from "../../json.ts";
+import type { LogHead } from "../log-store.ts";
+
+/** Version of the log format, in every commit line. A greater one is refused, never touched. */
+const formatVersion = 1;
+
+/** The last line of every batch: it makes the batch count, and says what the log's head is. */
+export interface Commit {
+  /** Number of the last record. */
+  readonly seq: number;
+  /** Records in this batch. */
+  readonly count: number;
+  /** Bytes from the start of the batch to the start of the commit line. */
+  readonly bytes: number;
+  readonly key: string;
+  /** Records before this batch were lost to damage; set when a damaged log is written anew. */
+  readonly damaged: boolean;
+  /** CRC of the commit before, which chains the batches; empty in the first. */
+  readonly prev: string;
+  /** CRC-32 of the batch and of this line up to here, as 8 hex digits. */
+  readonly crc: string;
+}
+
+export interface NewBatch {
+  readonly key: string;
+  /** One JSON text a record, without line breaks, each beginning with its `id` and `seq`. */
+  readonly lines: readonly string[];
+  /** Number of the last record. */
+  readonly seq: number;
+  readonly headJson: string;
+  readonly prev: string;
+  readonly damaged: boolean;
+  /** The batch opens the file: the seed's metadata line comes first. */
+  readonly opens: boolean;
+}
+
+const commitStart = `{"_type":"metadata","kind":"commit","format":`;
+const crcStart = `,"crc":"`;
+// `,"crc":"` + 8 digits + `"}` + line break
+const sealBytes = crcStart.length + 8 + 3;
+export const lineBreak = 0x0a;
+
+/** A batch as it is written: records, commit line, seal; and the seal's CRC. */
+export function encodeBatch(batch: NewBatch): { readonly bytes: Buffer; readonly crc: string } {
+  const key = JSON.stringify(batch.key);
+  const head = batch.headJson === "{}" ? "" : `,${batch.headJson.slice(1, -1)}`;
+  const header = batch.opens
+    ? `{"_type":"metadata","kind":"log","format":${formatVersion},"key":${key}${head}}\n`
+    : "";
+  const records = `${header}${batch.lines.join("\n")}\n`;
+  const commit =
+    `${commitStart}${formatVersion},"seq":${batch.seq},"count":${batch.lines.length}` +
+    `,"bytes":${Buffer.byteLength(records)},"key":${key}${head}` +
+    `${batch.damaged ? `,"damaged":true` : ""},"prev":"${batch.prev}"`;
+  const text = records + commit;
+  const sealed = Buffer.byteLength(text);
+  const bytes = Buffer.allocUnsafe(sealed + sealBytes);
+  bytes.write(text);
+  const crc = hex(crc32(bytes.subarray(0, sealed)));
+  bytes.write(`${crcStart}${crc}"}\n`, sealed);
+  return { bytes, crc };
+}
+
+/**
+ * Reads a commit line, without its line break. `undefined`: it is none, or it is damaged.
+ *
+ * @throws ThroughlineError `THROUGHLINE_NEWER_FORMAT`.
+ */
+export function decodeCommit(line: Buffer): (Commit & { readonly head: LogHead }) | undefined {
+  if (line.length < commitStart.length + sealBytes) return undefined;
+  if (line.compare(commitStartBytes, 0, commitStart.length, 0, commitStart.length) !== 0) {
+    return undefined;
+  }
+  let fields: unknown;
+  try {
+    fields = JSON.parse(line.toString("utf8"));
+  } catch {
+    return undefined; // damaged: the caller reports the bytes
+  }
+  if (!isJsonObject(fields)) return undefined;
+  const { _type, kind, format, key, seq, count, bytes, damaged, prev, crc, ...head } = fields;
+  refuseNewer(format);
+  if (!isCount(seq) || !isCount(count) || !isCount(bytes)) return undefined;
+  if (typeof key !== "string" || typeof prev !== "string" || typeof crc !== "string") {
+    return undefined;
+  }
+  return { seq, count, bytes, key, damaged: damaged === true, prev, crc, head };
+}
+const commitStartBytes = Buffer.from(commitStart);
+
+/** Whether the CRC that the commit line ends with is that of the batch; `batch` holds both. */
+export function isSealed(batch: Buffer, crc: string): boolean {
+  const end = batch.length - sealBytes;
+  if (end <= 0 || batch.toString("latin1", end) !== `${crcStart}${crc}"}\n`) return false;
+  return hex(crc32(batch.subarray(0, end))) === crc;
+}
+
+/** Refuses the file of a later version by its first line; anything else is for the commits to say. */
+export function refuseNewerHeader(line: Buffer): void {
+  if (!line.subarray(0, headerStart.length).equals(headerStart)) return;
+  const version = /^\d+/.exec(line.toString("latin1", headerStart.length, headerStart.length + 9));
+  refuseNewer(Number(version?.[0]));
+}
+const headerStart = Buffer.from(`{"_type":"metadata","kind":"log","format":`);
+
+function refuseNewer(format: unknown): void {
+  if (typeof format === "number" && format > formatVersion) {
+    throw new ThroughlineError(
+      `This log has format ${format}; this version of Throughline reads up to ${formatVersion}. ` +
+        "It was left as it is: use the version that wrote it, or a later one.",
+      { code: "THROUGHLINE_NEWER_FORMAT" },
+    );
+  }
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
+}
+
+function hex(crc: number): string {
+  return crc.toString(16).padStart(8, "0");
+}

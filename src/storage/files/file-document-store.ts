@@ -1,0 +1,258 @@
+import { join } from "node:path";
+import { invalid, isThroughlineError, ThroughlineError } from "../../errors.ts";
+import type { JsonObject } from "../../json.ts";
+import { type PreparedDocument, prepareDocument } from "../batch.ts";
+import {
+  type DocumentStore,
+  documentLimits,
+  type StoredDocument,
+  type WriteOptions,
+} from "../document-store.ts";
+import { checkKey } from "../key.ts";
+import { readExactly } from "./batch-reader.ts";
+import type { DiskFile } from "./disk.ts";
+import {
+  type DecodedDocument,
+  decodeDocument,
+  encodeDocument,
+  ownFields,
+} from "./document-file.ts";
+import { fileNameOf } from "./file-name.ts";
+import {
+  copyBytes,
+  type FilePorts,
+  isCode,
+  makeDirectory,
+  replaceFile,
+  syncNames,
+  temporaryName,
+  unavailable,
+  writeAll,
+} from "./file-ports.ts";
+
+export interface FileDocumentStorePorts extends FilePorts {
+  readonly directory: string;
+  guard(): void;
+  forgetQuarantine(path: string): Promise<number>;
+}
+
+/** The file driver's documents: one JSON file each, and the one before it as `.bak`. */
+export class FileDocumentStore implements DocumentStore {
+  readonly #ports: FileDocumentStorePorts;
+  readonly #lanes = new Map<string, Promise<unknown>>();
+  #closed = false;
+
+  constructor(ports: FileDocumentStorePorts) {
+    this.#ports = ports;
+  }
+
+  read(key: string): Promise<StoredDocument | undefined> {
+    return this.#inLane(key, async () => {
+      const found = await this.#newest(key);
+      return found === undefined ? undefined : { value: found.value, revision: found.revision };
+    });
+  }
+
+  write(key: string, value: JsonObject, options: WriteOptions = {}): Promise<number> {
+    let prepared: PreparedDocument;
+    try {
+      prepared = prepareDocument(key, value, options);
+      for (const name of ownFields) {
+        if (Object.hasOwn(value, name))
+          throw invalid(`value.${name} is a name that the store uses`);
+      }
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    return this.#inLane(key, () => this.#write(prepared));
+  }
+
+  async delete(key: string): Promise<boolean> {
+    return this.#inLane(key, async () => {
+      this.#ports.guard();
+      const path = this.#path(key);
+      let existed = (await this.#ports.forgetQuarantine(path)) > 0;
+      // The current copy goes last: until then the call has not happened.
+      for (const each of [`${path}.bak`, path]) {
+        try {
+          await this.#ports.disk.unlink(each);
+          existed = true;
+        } catch (error) {
+          if (!isCode(error, "ENOENT")) throw unavailable(`${key} could not be deleted`, error);
+        }
+      }
+      if (existed) await syncNames(this.#ports, this.#ports.directory);
+      return existed;
+    });
+  }
+
+  async keys(): Promise<readonly string[]> {
+    this.#assertOpen();
+    const keys = new Set<string>();
+    for (const { name, kind } of await this.#list()) {
+      if (kind !== "file" || !/\.json(\.bak)?$/.test(name)) continue;
+      const found = await this.#load(join(this.#ports.directory, name));
+      if (found === undefined || found === "unreadable") continue;
+      const key = found.key ?? name.replace(/\.json(\.bak)?$/, "");
+      if (`${fileNameOf(key)}.json` === name.replace(/\.bak$/, "")) keys.add(key);
+    }
+    return [...keys].sort();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.all(this.#lanes.values());
+  }
+
+  async #write(document: PreparedDocument): Promise<number> {
+    const { key, expectedRevision } = document;
+    const before = await this.#newest(key);
+    const revision = before?.revision ?? 0;
+    if (expectedRevision !== undefined && expectedRevision !== revision) {
+      throw new ThroughlineError(`${key} has revision ${revision}, not ${expectedRevision}`, {
+        code: "THROUGHLINE_CONFLICT",
+      });
+    }
+    this.#ports.guard();
+    const bytes = encodeDocument(key, document.json, revision + 1);
+    try {
+      await makeDirectory(this.#ports.disk, this.#ports.directory);
+      await replaceFile(
+        this.#ports,
+        this.#path(key),
+        (file) => writeAll(file, bytes, 0),
+        () => this.#backUp(key),
+      );
+    } catch (error) {
+      if (isThroughlineError(error)) throw error;
+      throw unavailable(`${key} could not be written`, error);
+    }
+    return revision + 1;
+  }
+
+  /**
+   * Gives the current copy the name `.bak`, if it is whole: a damaged one must not take the place of
+   * a good one. The current name stays in place throughout.
+   */
+  async #backUp(key: string): Promise<void> {
+    const { disk } = this.#ports;
+    const path = this.#path(key);
+    const current = await this.#load(path);
+    if (current === undefined || current === "unreadable") return;
+    const temporary = temporaryName(`${path}.bak`, this.#ports.newId);
+    try {
+      await disk.link(path, temporary);
+    } catch (error) {
+      if (isCode(error, "ENOSPC", "EDQUOT", "EROFS", "EIO")) throw error;
+      // A file system without links.
+      const from = await disk.open(path, "read");
+      try {
+        const to = await disk.open(temporary, "create");
+        try {
+          await copyBytes(from, 0, await from.size(), to);
+          await to.sync();
+        } finally {
+          await to.close();
+        }
+      } finally {
+        await from.close();
+      }
+    }
+    await disk.rename(temporary, `${path}.bak`);
+  }
+
+  /** The newest whole copy. What cannot be read is set aside first, and reported. */
+  async #newest(key: string): Promise<DecodedDocument | undefined> {
+    const path = this.#path(key);
+    let newest: DecodedDocument | undefined;
+    for (const each of [path, `${path}.bak`]) {
+      const found = await this.#load(each);
+      if (found === "unreadable") await this.#setAside(key, each);
+      else if (found?.key !== undefined && found.key !== key) {
+        throw new ThroughlineError(`the file of ${key} holds another document`, {
+          code: "THROUGHLINE_CORRUPT",
+        });
+      } else if (
+        found !== undefined &&
+        (newest === undefined || found.revision > newest.revision)
+      ) {
+        newest = found;
+      }
+    }
+    return newest;
+  }
+
+  async #load(path: string): Promise<DecodedDocument | "unreadable" | undefined> {
+    return this.#withFile(path, async (file) => {
+      const size = await file.size();
+      // Twice the limit: indented, a value takes more room than it was allowed to.
+      if (size > 4 * documentLimits.valueBytes) return "unreadable";
+      return decodeDocument(await readExactly(file, 0, size)) ?? "unreadable";
+    });
+  }
+
+  async #setAside(key: string, path: string): Promise<void> {
+    await this.#withFile(path, async (file) => {
+      const size = await file.size();
+      const quarantined = await this.#ports.quarantine(path, file, 0, size);
+      this.#ports.report({
+        ...{ key, kind: "unreadable_document", bytes: size, after_seq: 0, quarantined },
+        reason: "the file is not a whole document; the copy before it is used, if there is one",
+      });
+    });
+  }
+
+  async #withFile<T>(path: string, use: (file: DiskFile) => Promise<T>): Promise<T | undefined> {
+    let file: DiskFile;
+    try {
+      file = await this.#ports.disk.open(path, "read");
+    } catch (error) {
+      if (isCode(error, "ENOENT")) return undefined;
+      throw unavailable("a document could not be opened", error);
+    }
+    try {
+      return await use(file);
+    } finally {
+      await file.close();
+    }
+  }
+
+  async #list() {
+    try {
+      return await this.#ports.disk.list(this.#ports.directory);
+    } catch (error) {
+      if (isCode(error, "ENOENT")) return [];
+      throw unavailable("the documents could not be listed", error);
+    }
+  }
+
+  #inLane<T>(key: string, work: () => Promise<T>): Promise<T> {
+    try {
+      checkKey(key, "key", documentLimits.keyBytes);
+      this.#assertOpen();
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    const result = (this.#lanes.get(key) ?? Promise.resolve()).then(work);
+    const settled = result.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.#lanes.set(key, settled);
+    const forget = () => {
+      if (this.#lanes.get(key) === settled) this.#lanes.delete(key);
+    };
+    void settled.then(forget);
+    return result;
+  }
+
+  #path(key: string): string {
+    return join(this.#ports.directory, `${fileNameOf(key)}.json`);
+  }
+
+  #assertOpen(): void {
+    if (this.#closed) {
+      throw new ThroughlineError("the storage is closed", { code: "THROUGHLINE_CLOSED" });
+    }
+  }
+}

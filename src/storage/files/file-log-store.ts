@@ -1,0 +1,305 @@
+import { ThroughlineError } from "../../errors.ts";
+import {
+  checkIds,
+  checkList,
+  checkPage,
+  checkRead,
+  checkSearch,
+  checkTail,
+  isErased,
+  type PreparedBatch,
+  type PreparedRecord,
+  prepareBatch,
+  prepareHead,
+  sameRecord,
+  storedLine,
+} from "../batch.ts";
+import { checkKey } from "../key.ts";
+import {
+  type AppendOptions,
+  type EraseOptions,
+  type ListOptions,
+  type ListPage,
+  type LogRecord,
+  type LogStore,
+  type LogTail,
+  logLimits,
+  type PageOptions,
+  type SearchHit,
+  type SearchOptions,
+  type StoredRecord,
+} from "../log-store.ts";
+import { recordsOf } from "./batch-reader.ts";
+import { isCode, syncNames } from "./file-ports.ts";
+import { LogFile } from "./log-file.ts";
+import { type FileLogStorePorts, OpenLogs, type Slot } from "./open-logs.ts";
+import { reconcile } from "./reconcile.ts";
+import { rewriteLog } from "./rewrite.ts";
+
+/** The file driver's logs: one file per log in one directory, and an index beside them. */
+export class FileLogStore implements LogStore {
+  readonly #ports: FileLogStorePorts;
+  readonly #logs: OpenLogs;
+  /** Settles when lists and search know every log: at once after a clean exit. */
+  readonly ready: Promise<void>;
+
+  constructor(ports: FileLogStorePorts) {
+    this.#ports = ports;
+    this.#logs = new OpenLogs(ports);
+    this.ready = reconcile(ports, (key) =>
+      this.#logs.inLane(key, (slot) => this.#logs.opened(slot)),
+    );
+    this.ready.catch(() => undefined); // whoever lists hears of it
+  }
+
+  append(key: string, records: readonly LogRecord[], options: AppendOptions = {}): Promise<number> {
+    let batch: PreparedBatch;
+    try {
+      batch = prepareBatch(key, records, options);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    return this.#logs.inLane(key, (slot) => this.#append(slot, batch));
+  }
+
+  async tail(key: string, limit: number): Promise<LogTail | undefined> {
+    checkTail(key, limit);
+    return this.#logs.read(key, async (log) => {
+      if (log === undefined || (log.seq === 0 && !log.damaged)) return undefined;
+      const { seq, head } = log;
+      const records = await log.tail(limit);
+      return { seq, head, records, damaged: log.damaged };
+    });
+  }
+
+  async page(key: string, options: PageOptions): Promise<readonly StoredRecord[]> {
+    checkPage(key, options);
+    const { before, after, limit } = options;
+    return this.#logs.read(key, async (log) => {
+      if (log === undefined) return [];
+      const from = (seq: number) => this.#ports.index.seek(key, seq);
+      if (after !== undefined) {
+        return after >= log.seq ? [] : log.pageAfter(after, limit, from(after + 1));
+      }
+      return before === undefined ? log.tail(limit) : log.pageBefore(before, limit, from(before));
+    });
+  }
+
+  async *read(key: string, options: { readonly after?: number } = {}): AsyncIterable<StoredRecord> {
+    const after = options.after ?? 0;
+    checkRead(key, after);
+    // Held from the moment that the place in it is looked up: erasing makes a new file.
+    const held = await this.#logs.read(key, async (log) => {
+      if (log === undefined || after >= log.seq) return undefined;
+      log.hold();
+      return { log, batches: log.batches(this.#ports.index.seek(key, after + 1)) };
+    });
+    if (held === undefined) return;
+    try {
+      for await (const batch of held.batches) {
+        for (const record of recordsOf(batch)) if (record.seq > after) yield record;
+      }
+    } finally {
+      await held.log.release();
+    }
+  }
+
+  async find(key: string, id: string): Promise<StoredRecord | undefined> {
+    checkIds(key, [id]);
+    return this.#logs.read(key, async (log) => {
+      const place = log === undefined ? undefined : this.#ports.index.find(key, id);
+      if (log === undefined || place === undefined) return undefined;
+      const [record] = await log.pageAfter(place.seq - 1, 1, place.start);
+      return record?.id === id ? record : undefined;
+    });
+  }
+
+  async erase(key: string, ids: readonly string[], options: EraseOptions = {}): Promise<number> {
+    checkIds(key, ids);
+    return this.#logs.inLane(key, async (slot) => {
+      const log = await this.#logs.opened(slot);
+      if (log === undefined) return 0;
+      const head = options.head === undefined ? undefined : prepareHead(options.head);
+      const wanted = await this.#unerased(log, ids);
+      if (wanted.size === 0 && head === undefined) return 0;
+      this.#ports.guard();
+      // What is derived or set aside goes first: as long as any of it is left, so is the record.
+      await this.#ports.forgetQuarantine(log.path);
+      this.#ports.index.drop(key);
+      try {
+        await rewriteLog(this.#ports, log, wanted, head ?? log.headJson);
+      } finally {
+        slot.log = undefined;
+        await log.close();
+        await this.#logs.opened(slot); // the one way in: the index follows the file that is there now
+      }
+      return wanted.size;
+    });
+  }
+
+  async delete(key: string): Promise<boolean> {
+    checkKey(key, "key", logLimits.keyBytes);
+    return this.#logs.inLane(key, async (slot) => {
+      this.#ports.guard();
+      await slot.log?.close();
+      slot.log = undefined;
+      const path = this.#logs.path(key);
+      // The log's file goes after what was set aside of it, so that as long as anything is left, the
+      // log is there to be deleted again.
+      const setAside = await this.#ports.forgetQuarantine(path);
+      let existed = setAside > 0;
+      try {
+        await this.#ports.disk.unlink(path);
+        existed = true;
+      } catch (error) {
+        if (!isCode(error, "ENOENT")) throw error;
+      }
+      this.#ports.doubtful.delete(path);
+      if (existed) await syncNames(this.#ports, this.#ports.directory);
+      existed ||= this.#ports.index.entry(key) !== undefined;
+      this.#ports.index.drop(key);
+      return existed;
+    });
+  }
+
+  async list(options: ListOptions): Promise<ListPage> {
+    checkList(options);
+    this.#logs.assertOpen();
+    await this.ready;
+    return this.#ports.index.list(options);
+  }
+
+  async search(query: string, options: SearchOptions): Promise<readonly SearchHit[]> {
+    checkSearch(query, options);
+    this.#logs.assertOpen();
+    await this.ready;
+    const hits: SearchHit[] = [];
+    for (const { key, seq } of this.#ports.index.search(query, options)) {
+      const [record] = await this.page(key, { after: seq - 1, limit: 1 });
+      if (record?.seq === seq) hits.push({ key, record });
+    }
+    return hits;
+  }
+
+  /**
+   * Reads every batch of a log and checks every seal.
+   *
+   * @returns how many records are readable; damage is reported as it is met.
+   */
+  async verify(key: string): Promise<number> {
+    return this.#logs.read(key, async (log) => {
+      let count = 0;
+      if (log !== undefined) {
+        for await (const batch of log.batches(0)) count += batch.commit.count;
+      }
+      return count;
+    });
+  }
+
+  /** Every key of this collection. */
+  async keys(): Promise<readonly string[]> {
+    await this.ready;
+    return [...this.#ports.index.keys()].sort();
+  }
+
+  /** Finishes what was accepted, syncs it, and lets go of every file. */
+  async close(): Promise<void> {
+    await this.#logs.close(this.ready);
+    this.#ports.index.flush();
+  }
+
+  async #append(slot: Slot, batch: PreparedBatch): Promise<number> {
+    const { index } = this.#ports;
+    const log = await this.#logs.opened(slot);
+    const fresh: PreparedRecord[] = [];
+    let last = 0;
+    for (const record of batch.records) {
+      const known = log === undefined ? undefined : index.find(batch.key, record.id);
+      if (known === undefined) fresh.push(record);
+      else if (log !== undefined) await this.#assertSame(log, record, known);
+      last = known?.seq ?? 0;
+    }
+    if (fresh.length === 0) return last;
+    const seq = log?.seq ?? 0;
+    if (batch.expectedSeq !== undefined && batch.expectedSeq !== seq) {
+      throw new ThroughlineError(
+        `${batch.key} ends at record ${seq}, not at ${batch.expectedSeq}`,
+        { code: "THROUGHLINE_CONFLICT" },
+      );
+    }
+    const lines = fresh.map((record, i) => storedLine(record.json, seq + 1 + i));
+    const headJson = batch.headJson ?? log?.headJson ?? "{}";
+    this.#ports.guard();
+    await this.#write(slot, log, lines, headJson);
+    return last === 0 ? seq + fresh.length : last;
+  }
+
+  async #write(
+    slot: Slot,
+    log: LogFile | undefined,
+    lines: readonly string[],
+    headJson: string,
+  ): Promise<void> {
+    const { index } = this.#ports;
+    // While the disk syncs this batch, the index takes up earlier ones.
+    const synced = () => void index.drain(8);
+    try {
+      if (log === undefined) {
+        await this.#ports.directoryMade;
+        slot.log = await LogFile.create(this.#ports, this.#logs.path(slot.key), slot.key, {
+          lines,
+          headJson,
+        });
+        void this.#logs.makeRoom();
+      } else {
+        const start = log.end;
+        await log.append({ lines, headJson, synced });
+        this.#indexed(log, start, lines);
+        return;
+      }
+    } catch (error) {
+      // One way back, opening anew: it repairs, and knows whether the batch is there.
+      slot.log = undefined;
+      await log?.close().catch(() => undefined); // the write that failed is the news
+      throw error;
+    }
+    this.#indexed(slot.log, 0, lines);
+  }
+
+  #indexed(log: LogFile, start: number, lines: readonly string[]): void {
+    const { key, seq, end, crc, head, damaged } = log;
+    this.#ports.index.add({
+      ...{ key, seq, end, crc, head, damaged, start },
+      // Parsed when the index gets to it, not while the caller waits.
+      get records() {
+        return lines.map((line) => JSON.parse(line) as StoredRecord);
+      },
+    });
+  }
+
+  /** Those of the ids that the log holds and that still have their content. */
+  async #unerased(log: LogFile, ids: readonly string[]): Promise<ReadonlySet<string>> {
+    const found = new Set<string>();
+    for (const id of ids) {
+      const place = this.#ports.index.find(log.key, id);
+      if (place === undefined) continue;
+      const [record] = await log.pageAfter(place.seq - 1, 1, place.start);
+      if (record?.id === id && !isErased(record)) found.add(id);
+    }
+    return found;
+  }
+
+  async #assertSame(
+    log: LogFile,
+    record: PreparedRecord,
+    known: { readonly seq: number; readonly start: number },
+  ): Promise<void> {
+    const [stored] = await log.pageAfter(known.seq - 1, 1, known.start);
+    if (stored === undefined || isErased(stored)) return;
+    const { seq: _, ...content } = stored;
+    if (sameRecord(JSON.stringify(content), record.json)) return;
+    throw new ThroughlineError(`${log.key} has a record with this id and other content`, {
+      code: "THROUGHLINE_ID_CONFLICT",
+    });
+  }
+}

@@ -1,0 +1,61 @@
+// Keys become file names: a public contract, because people look into their home.
+import { createHash } from "node:crypto";
+
+/** Longest name of any file that belongs to a key, its extension and a temporary suffix included. */
+const maxBytes = 100;
+/** What a name may be followed by: the backup of a document on its way, with its random part. */
+const longestSuffix = ".json.bak.tmp-".length + 18;
+/** Hex digits of SHA-256 that stand for a key too long to be spelled out: 160 bits. */
+const hashDigits = 40;
+const longestName = maxBytes - longestSuffix;
+
+/** Names that Windows keeps for devices, whatever extension follows. */
+const reserved = /^(?:con|prn|aux|nul|com[0-9]|lpt[0-9])$/;
+
+/**
+ * The name of a key's file, without extension. Takes a key that `checkKey` let pass.
+ *
+ * Letters `a` to `z`, digits, `_` and `-` stand for themselves, every other byte of the UTF-8 is
+ * `%` and two hex digits, and so is the first letter of a name that Windows reserves. A name past 68
+ * bytes is its first 27, `~`, and 40 hex digits of the key's SHA-256. So two keys never share a file,
+ * also on a disk that ignores case or changes the form of Unicode; no name leaves its directory, ends
+ * in a dot or a space, or passes 100 bytes with all that follows it.
+ */
+export function fileNameOf(key: string): string {
+  let name = "";
+  for (const byte of Buffer.from(key))
+    name += isPlain(byte) ? String.fromCharCode(byte) : hex(byte);
+  if (reserved.test(name)) name = hex(name.charCodeAt(0)) + name.slice(1);
+  if (name.length <= longestName) return name;
+  const hash = createHash("sha256").update(key).digest("hex").slice(0, hashDigits);
+  return `${name.slice(0, longestName - hashDigits - 1)}~${hash}`;
+}
+
+/** Whether a file of this name, without extension, is where a log or document of this key lies. */
+export function keyMatchesFileName(key: string, name: string): boolean {
+  return fileNameOf(key) === name;
+}
+
+/**
+ * The key that a name spells out. `undefined` for a hashed name, whose key stands only inside the
+ * file, and for a name that no key has.
+ */
+export function keyOfFileName(name: string): string | undefined {
+  let key: string;
+  try {
+    key = decodeURIComponent(name);
+  } catch {
+    return undefined; // not UTF-8: no name of ours
+  }
+  return key !== "" && keyMatchesFileName(key, name) ? key : undefined;
+}
+
+function isPlain(byte: number): boolean {
+  const isLetter = byte >= 0x61 && byte <= 0x7a;
+  const isDigit = byte >= 0x30 && byte <= 0x39;
+  return isLetter || isDigit || byte === 0x5f || byte === 0x2d;
+}
+
+function hex(byte: number): string {
+  return `%${byte.toString(16).padStart(2, "0")}`;
+}

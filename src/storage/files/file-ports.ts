@@ -1,0 +1,145 @@
+// What the files of one collection share: ports, and the few moves that every protocol is made of.
+import { dirname } from "node:path";
+import { ThroughlineError } from "../../errors.ts";
+import type { NewId } from "../../ids.ts";
+import type { Durability, RepairReport } from "../storage.ts";
+import { type Damage, readExactly } from "./batch-reader.ts";
+import type { Disk, DiskFile } from "./disk.ts";
+
+export type NewReport = Omit<RepairReport, "at">;
+
+export interface FilePorts {
+  readonly disk: Disk;
+  readonly durability: Durability;
+  readonly newId: NewId;
+  /**
+   * Files whose sync failed, with the offset up to which they had been synced before. They are never
+   * written again: what they held goes on in a new file.
+   */
+  readonly doubtful: Map<string, number>;
+  /** Directories in which a name was changed and whose sync failed: synced before anything counts. */
+  readonly unsyncedNames: Set<string>;
+  /** Keeps bytes of a file verbatim and durably. @returns the place, relative to the home. */
+  quarantine(path: string, file: DiskFile, start: number, end: number): Promise<string>;
+  report(report: NewReport): void;
+  /** Damage was met while reading; the same place may be named again and again. */
+  damage(key: string, damage: Damage): void;
+}
+
+/** Writes all of it: the kernel may take less than it was given, without an error. */
+export async function writeAll(file: DiskFile, bytes: Uint8Array, position: number): Promise<void> {
+  for (let done = 0; done < bytes.length; ) {
+    const count = await file.write(bytes.subarray(done), position + done);
+    if (count === 0) throw noProgress();
+    done += count;
+  }
+}
+
+function noProgress(): Error {
+  return Object.defineProperty(new Error("the disk took no byte"), "code", { value: "ENOSPC" });
+}
+
+/** A name for a file that is not there yet, which no start of this program leaves unswept. */
+export function temporaryName(path: string, newId: NewId): string {
+  return `${path}.tmp-${newId()}`;
+}
+export const isTemporaryName = (name: string): boolean => /\.tmp-[0-9a-z]+$/.test(name);
+
+/** Copies bytes of one open file to the start of another, in bounded memory. */
+export async function copyBytes(
+  from: DiskFile,
+  start: number,
+  end: number,
+  to: DiskFile,
+): Promise<void> {
+  const step = 1024 * 1024;
+  for (let at = start; at < end; at += step) {
+    const bytes = await readExactly(from, at, Math.min(step, end - at));
+    await writeAll(to, bytes, at - start);
+  }
+}
+
+/**
+ * Puts a new file in the place of one whose sync failed, holding its first `length` bytes, all of
+ * which had been synced before. The new file is synced before it takes the name.
+ */
+export async function copyOfStart(ports: FilePorts, path: string, length: number): Promise<void> {
+  const old = await ports.disk.open(path, "read");
+  try {
+    await replaceFile(ports, path, (file) => copyBytes(old, 0, length, file));
+  } finally {
+    await old.close();
+  }
+  ports.doubtful.delete(path);
+}
+
+type NamePorts = Pick<FilePorts, "disk" | "newId" | "unsyncedNames">;
+
+/**
+ * Replaces a file whole: written beside it, synced, renamed into place, the directory synced. After
+ * a failure or a power cut the old file is there, or the new one, never neither.
+ */
+export async function replaceFile(
+  ports: NamePorts,
+  path: string,
+  fill: (file: DiskFile) => Promise<void>,
+  beforeRename?: () => Promise<void>,
+): Promise<void> {
+  const { disk } = ports;
+  const temporary = temporaryName(path, ports.newId);
+  const file = await disk.open(temporary, "create");
+  try {
+    try {
+      await fill(file);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await beforeRename?.();
+    await disk.rename(temporary, path);
+  } catch (error) {
+    await disk.unlink(temporary).catch(() => undefined); // swept at the next start otherwise
+    throw error;
+  }
+  try {
+    await syncNames(ports, dirname(path));
+  } catch (cause) {
+    throw new ThroughlineError("a file was replaced, but perhaps not for good", {
+      code: "THROUGHLINE_OUTCOME_UNKNOWN",
+      cause,
+    });
+  }
+}
+
+/** Makes the names in a directory durable; a failure is remembered, and made good before a commit. */
+export async function syncNames(ports: NamePorts, directory: string): Promise<void> {
+  ports.unsyncedNames.add(directory);
+  await ports.disk.syncDirectory(directory);
+  ports.unsyncedNames.delete(directory);
+}
+
+/** Creates a directory and every parent that is missing, each name durable. */
+export async function makeDirectory(disk: Disk, path: string): Promise<void> {
+  try {
+    await disk.mkdir(path);
+  } catch (error) {
+    if (isCode(error, "EEXIST")) return;
+    if (!isCode(error, "ENOENT") || dirname(path) === path) throw error;
+    await makeDirectory(disk, dirname(path));
+    await disk.mkdir(path);
+  }
+  await disk.syncDirectory(dirname(path));
+}
+
+export function isCode(error: unknown, ...codes: readonly string[]): boolean {
+  return (
+    typeof error === "object" &&
+    error !== null &&
+    "code" in error &&
+    codes.some((code) => code === error.code)
+  );
+}
+
+export function unavailable(message: string, cause?: unknown): ThroughlineError {
+  return new ThroughlineError(message, { code: "THROUGHLINE_UNAVAILABLE", cause });
+}

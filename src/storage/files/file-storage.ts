@@ -1,0 +1,216 @@
+import { join, resolve } from "node:path";
+import { type Clock, isoTime } from "../../clock.ts";
+import { ThroughlineError } from "../../errors.ts";
+import type { NewId } from "../../ids.ts";
+import type { Logger } from "../../logger.ts";
+import type { DocumentStore } from "../document-store.ts";
+import type { LogProjection, LogStore } from "../log-store.ts";
+import type { Durability, RepairReport, Storage } from "../storage.ts";
+import type { Damage } from "./batch-reader.ts";
+import type { Disk } from "./disk.ts";
+import { FileDocumentStore } from "./file-document-store.ts";
+import { FileLogStore } from "./file-log-store.ts";
+import {
+  type FilePorts,
+  isCode,
+  isTemporaryName,
+  makeDirectory,
+  type NewReport,
+  syncNames,
+} from "./file-ports.ts";
+import type { OpenLogIndex } from "./log-index.ts";
+import { patientDisk } from "./patient-disk.ts";
+import { Quarantine } from "./quarantine.ts";
+
+/** The ports of one home; `openFileStorage` fills them with those of this machine. */
+export interface FileStoragePorts {
+  readonly home: string;
+  readonly disk: Disk;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly newId: NewId;
+  readonly durability: Durability;
+  readonly openIndex: OpenLogIndex;
+  readonly indexIsClean: boolean;
+  /** Read every log from end to end at start. */
+  readonly verifyAll: boolean;
+  /** Files kept open at most, in each collection. */
+  readonly maxOpen: number;
+  /** Throws when this process is no longer the writer of the home. */
+  guard(): void;
+  /** Called once, when everything else is closed. */
+  release(): void;
+}
+
+/** One home directory: logs and documents as files that a person can read. */
+export class FileStorage implements Storage {
+  readonly #ports: FileStoragePorts;
+  readonly #shared: Omit<FilePorts, "report" | "damage">;
+  readonly #quarantine: Quarantine;
+  readonly #logs = new Map<string, FileLogStore>();
+  readonly #documents = new Map<string, FileDocumentStore>();
+  readonly #repairs: RepairReport[] = [];
+  readonly #reported = new Set<string>();
+  readonly #listeners = new Set<(report: RepairReport) => void>();
+  readonly #writing = new Set<Promise<void>>();
+  #closing: Promise<void> | undefined;
+
+  private constructor(ports: FileStoragePorts) {
+    this.#ports = { ...ports, disk: patientDisk(ports.disk) };
+    const own = {
+      disk: this.#ports.disk,
+      newId: ports.newId,
+      unsyncedNames: new Set<string>(),
+    };
+    this.#quarantine = new Quarantine(own, ports.home);
+    this.#shared = {
+      ...own,
+      durability: ports.durability,
+      doubtful: new Map(),
+      quarantine: (path, file, start, end) => this.#quarantine.keep(path, file, start, end),
+    };
+  }
+
+  /**
+   * Opens a home, creating it if need be. What a dead process left half done is swept, and the names
+   * that it made are made durable, before anything is read.
+   */
+  static async open(ports: FileStoragePorts): Promise<FileStorage> {
+    const storage = new FileStorage({ ...ports, home: resolve(ports.home) });
+    await storage.#prepare();
+    return storage;
+  }
+
+  logs(collection: string, projection: LogProjection): LogStore {
+    return this.fileLogs(collection, projection);
+  }
+
+  /** The same as `logs`, with what only files can do. */
+  fileLogs(collection: string, projection: LogProjection): FileLogStore {
+    this.#assertOpen();
+    const known = this.#logs.get(collection);
+    if (known !== undefined) return known;
+    const directory = join(this.#ports.home, collection);
+    const index = this.#ports.openIndex(collection, projection);
+    const directoryMade = makeDirectory(this.#ports.disk, directory);
+    directoryMade.catch(() => undefined); // whoever uses the logs hears of it
+    const { guard, maxOpen, verifyAll, indexIsClean } = this.#ports;
+    const store = new FileLogStore({
+      ...this.#shared,
+      ...{ directory, directoryMade, index, guard, maxOpen, verifyAll, indexIsClean },
+      report: (report) => this.#report(collection, report),
+      damage: (key, damage) => {
+        index.markDamaged(key, true);
+        this.#report(collection, damageReport(key, damage));
+      },
+      forgetQuarantine: (path) => this.#quarantine.forget(path),
+    });
+    this.#logs.set(collection, store);
+    return store;
+  }
+
+  documents(collection: string): DocumentStore {
+    this.#assertOpen();
+    const known = this.#documents.get(collection);
+    if (known !== undefined) return known;
+    const store = new FileDocumentStore({
+      ...this.#shared,
+      directory: join(this.#ports.home, collection),
+      guard: this.#ports.guard,
+      report: (report) => this.#report(collection, report),
+      damage: () => undefined, // documents are whole or unreadable
+      forgetQuarantine: (path) => this.#quarantine.forget(path),
+    });
+    this.#documents.set(collection, store);
+    return store;
+  }
+
+  repairs(): readonly RepairReport[] {
+    return [...this.#repairs];
+  }
+
+  onRepair(listener: (report: RepairReport) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    try {
+      for (const store of this.#logs.values()) await store.close();
+      for (const store of this.#documents.values()) await store.close();
+      await Promise.all(this.#writing);
+    } finally {
+      this.#ports.release();
+    }
+  }
+
+  async #prepare(): Promise<void> {
+    const { home, disk } = this.#ports;
+    try {
+      await makeDirectory(disk, home);
+      await this.#sweep(home);
+      for (const { name, kind } of await disk.list(home)) {
+        if (kind === "directory") await this.#sweep(join(home, name));
+      }
+    } catch (cause) {
+      const code = isCode(cause, "ENOTDIR", "EACCES", "EPERM", "EROFS", "ELOOP", "ENAMETOOLONG")
+        ? "THROUGHLINE_CONFIGURATION"
+        : "THROUGHLINE_UNAVAILABLE";
+      throw new ThroughlineError(
+        `the home ${home} cannot be used (${String((cause as { code?: unknown }).code)}): ` +
+          "it must be a directory that this user can write; name another one with --home",
+        { code, cause },
+      );
+    }
+  }
+
+  /** Removes the temporary files of dead processes, and makes the other names durable. */
+  async #sweep(directory: string): Promise<void> {
+    const { disk } = this.#ports;
+    for (const { name, kind } of await disk.list(directory)) {
+      if (kind === "file" && isTemporaryName(name)) await disk.unlink(join(directory, name));
+    }
+    await syncNames(this.#shared, directory);
+  }
+
+  #report(collection: string, report: NewReport): void {
+    const key = `${collection}/${report.key}`;
+    // The same damage is met at every reading: it is news once.
+    const identity = JSON.stringify([key, report.kind, report.bytes, report.after_seq]);
+    if (this.#reported.has(identity)) return;
+    this.#reported.add(identity);
+    const full = { at: isoTime(this.#ports.clock.now()), ...report, key };
+    this.#repairs.push(full);
+    if (this.#repairs.length > 1_000) this.#repairs.shift();
+    this.#ports.logger.warn({ repair: full }, "stored bytes were not as they were left");
+    const kept = this.#quarantine.keepReport(full).finally(() => this.#writing.delete(kept));
+    this.#writing.add(kept);
+    for (const listener of this.#listeners) listener(full);
+  }
+
+  #assertOpen(): void {
+    if (this.#closing !== undefined) {
+      throw new ThroughlineError("the storage is closed", { code: "THROUGHLINE_CLOSED" });
+    }
+  }
+}
+
+function damageReport(key: string, damage: Damage): NewReport {
+  const bytes = damage.end - damage.start;
+  return {
+    ...{ key, kind: "damaged_middle", bytes, after_seq: damage.afterSeq },
+    reason:
+      bytes > 0
+        ? `${bytes} bytes at offset ${damage.start} are not what was written; they are left there`
+        : `the batches before and after offset ${damage.start} do not belong together`,
+  };
+}

@@ -1,0 +1,141 @@
+// What a home must be before anything in it is trusted. This is about the kernel's own view of a
+// path (kind, owner, mode, inode, kind of file system), so it asks node:fs and not the Disk port: a
+// simulated disk has no owner. Guards are depth, not walls: they hold where the parent directory is
+// not open to others.
+import fs from "node:fs";
+import { ThroughlineError } from "../../errors.ts";
+import type { Logger } from "../../logger.ts";
+
+/** Which file or directory a path led to. */
+export interface Identity {
+  readonly device: bigint;
+  readonly inode: bigint;
+}
+
+type FileSystemKind =
+  | { readonly kind: "local" }
+  | { readonly kind: "network" | "user-space"; readonly name: string };
+
+/**
+ * File systems by the number that Linux gives them. On the first, a lock may be granted to two
+ * machines at once, and what one writes the other may see late. Behind the second may be anything.
+ *
+ * Source: linux/magic.h and statfs(2).
+ */
+const network: ReadonlyMap<number, string> = new Map([
+  [0x6969, "NFS"],
+  [0x517b, "SMB"],
+  [0xff534d42, "CIFS"],
+  [0xfe534d42, "SMB2"],
+  [0x564c, "NCP"],
+  [0x5346414f, "AFS"],
+  [0x73757245, "Coda"],
+  [0x00c36400, "Ceph"],
+  [0x0bd00bd0, "Lustre"],
+  [0x47504653, "GPFS"],
+]);
+const userSpace: ReadonlyMap<number, string> = new Map([
+  [0x65735546, "FUSE"],
+  [0x01021997, "9P"],
+]);
+
+/** Judges the `type` of `statfs`. Only Linux gives numbers that mean something. */
+export function fileSystemKind(type: number): FileSystemKind {
+  const number = type >>> 0; // a machine with 32 bits gives the high ones as negative
+  const remote = network.get(number);
+  if (remote !== undefined) return { kind: "network", name: remote };
+  const unknown = userSpace.get(number);
+  return unknown === undefined ? { kind: "local" } : { kind: "user-space", name: unknown };
+}
+
+/**
+ * Checks that a home is a directory, no link, that it belongs to this user and that nobody else can
+ * write in it; on Windows only the first two. Others being able to read it is a warning.
+ *
+ * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: not so; the message says what to do.
+ */
+export function checkHome(home: string, logger: Logger): Identity {
+  const stats = statOf(home);
+  if (stats === undefined) throw refused(`the home ${home} does not exist: create it`);
+  if (!stats.isDirectory()) {
+    const kind = stats.isSymbolicLink() ? "a link: name the directory itself" : "not a directory";
+    throw refused(`the home ${home} is ${kind}`);
+  }
+  checkOwner(stats, `the home ${home}`, `chmod 700 ${home}`);
+  if (process.getuid !== undefined && (stats.mode & 0o077n) !== 0n) {
+    logger.warn({ home }, `others can look into the home: chmod 700 ${home}`);
+  }
+  return identityOf(stats);
+}
+
+/**
+ * Refuses a home on a file system whose locks do not hold between machines, unless `force`.
+ *
+ * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`
+ */
+export function checkFileSystem(home: string, type: number, force: boolean, logger: Logger): void {
+  const found = fileSystemKind(type);
+  if (found.kind === "local") return;
+  const fields = { home, file_system: found.name };
+  if (found.kind === "user-space") {
+    logger.warn(fields, "if this file system is shared between machines, use it from one only");
+  } else if (force) {
+    logger.warn(
+      fields,
+      "a second machine is not kept out, and a power cut may undo what was stored",
+    );
+  } else {
+    throw refused(
+      `the home ${home} is on ${found.name}, a network file system, where the lock does not keep ` +
+        "other machines out: put it on a local disk, or force it and use it from one machine only",
+    );
+  }
+}
+
+/**
+ * Checks a lock file that is there: a regular file with one name, ours, not writable by others. Its
+ * mode becomes 0600. It is never opened here: closing a descriptor of it would free the lock that
+ * this process may hold.
+ *
+ * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`
+ */
+export function checkLockFile(path: string): Identity {
+  const stats = statOf(path);
+  if (stats === undefined) throw refused(`${path} is gone again: somebody else changes this home`);
+  if (!stats.isFile() || stats.nlink !== 1n) {
+    throw refused(`${path} is not a file of its own but a link, a pipe or the like: remove it`);
+  }
+  checkOwner(stats, path, `chmod 600 ${path}`);
+  if (process.getuid !== undefined && (stats.mode & 0o077n) !== 0n) fs.chmodSync(path, 0o600);
+  return identityOf(stats);
+}
+
+/** What a path leads to now, links not followed; `undefined` if nothing is there. */
+export function identityAt(path: string): Identity | undefined {
+  const stats = statOf(path);
+  return stats === undefined ? undefined : identityOf(stats);
+}
+
+export function isSame(a: Identity, b: Identity | undefined): boolean {
+  return a.device === b?.device && a.inode === b.inode;
+}
+
+function checkOwner(stats: fs.BigIntStats, name: string, fix: string): void {
+  if (process.getuid === undefined) return; // Windows has neither owner nor mode in this form
+  if (stats.uid !== BigInt(process.getuid())) {
+    throw refused(`${name} belongs to another user: use a directory that you made yourself`);
+  }
+  if ((stats.mode & 0o022n) !== 0n) throw refused(`others can write ${name}: ${fix}`);
+}
+
+function statOf(path: string): fs.BigIntStats | undefined {
+  return fs.lstatSync(path, { bigint: true, throwIfNoEntry: false });
+}
+
+function identityOf(stats: fs.BigIntStats): Identity {
+  return { device: stats.dev, inode: stats.ino };
+}
+
+function refused(message: string): ThroughlineError {
+  return new ThroughlineError(message, { code: "THROUGHLINE_CONFIGURATION" });
+}

@@ -1,0 +1,82 @@
+// The note beside the lock: whom to name when somebody else is refused. It is never asked whether
+// the holder lives: that is the lock's own answer.
+import fs from "node:fs";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import type { NewId } from "../../ids.ts";
+import { isJsonObject } from "../../json.ts";
+
+export interface Holder {
+  readonly pid: number;
+  readonly host: string;
+  /** When the home was taken: ISO 8601. */
+  readonly since: string;
+}
+
+const name = "lock.json";
+
+/** Replaces the note, mode 0600. Only the holder of the lock calls this. */
+export function writeHolder(home: string, holder: Holder, newId: NewId): void {
+  const path = join(home, name);
+  const temporary = `${path}.tmp-${newId()}`;
+  const { O_WRONLY, O_CREAT, O_EXCL } = fs.constants;
+  const descriptor = fs.openSync(temporary, O_WRONLY | O_CREAT | O_EXCL, 0o600);
+  try {
+    fs.fchmodSync(descriptor, 0o600); // whatever the umask
+    fs.writeSync(descriptor, `${JSON.stringify(holder)}\n`);
+  } finally {
+    fs.closeSync(descriptor);
+  }
+  fs.renameSync(temporary, path);
+}
+
+/** Takes the note away, before the lock is freed. */
+export function removeHolder(home: string): void {
+  try {
+    fs.rmSync(join(home, name), { force: true });
+  } catch {
+    // A note that stays misleads nobody: the lock decides, and the next holder replaces it.
+  }
+}
+
+/**
+ * Who holds the lock that was just refused. The holder writes its note a moment after it got the
+ * lock, so a note that is missing, or names a process that is gone, is looked at again for at most
+ * 300 ms; `undefined` if there is none then.
+ */
+export function holderOf(home: string): Holder | undefined {
+  const pause = new Int32Array(new SharedArrayBuffer(4));
+  let holder = readHolder(home);
+  for (let tries = 0; tries < 30 && (holder === undefined || isGone(holder)); tries++) {
+    Atomics.wait(pause, 0, 0, 10);
+    holder = readHolder(home);
+  }
+  return holder !== undefined && isGone(holder) ? undefined : holder;
+}
+
+function readHolder(home: string): Holder | undefined {
+  const path = join(home, name);
+  try {
+    const stats = fs.lstatSync(path);
+    if (!stats.isFile() || stats.size > 4096) return undefined; // a pipe would hold us up
+    const value: unknown = JSON.parse(fs.readFileSync(path, "utf8"));
+    if (!isJsonObject(value)) return undefined;
+    const { pid, host, since } = value;
+    if (typeof pid !== "number" || !Number.isSafeInteger(pid) || pid < 1) return undefined;
+    if (typeof host !== "string" || typeof since !== "string") return undefined;
+    return { pid, host, since };
+  } catch {
+    return undefined; // not there yet, or not ours: the refusal then names nobody
+  }
+}
+
+/** Whether a note was left by a dead process of this machine. Decides what is said, nothing else. */
+function isGone({ pid, host }: Holder): boolean {
+  if (host !== hostname()) return false;
+  try {
+    process.kill(pid, 0);
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "ESRCH";
+  }
+}

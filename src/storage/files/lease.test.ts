@@ -1,0 +1,213 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import fs from "node:fs";
+import os from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { type ErrorCode, isThroughlineError } from "../../errors.ts";
+import { silentLogger } from "../../logger.ts";
+import { type Lease, takeLease } from "./lease.ts";
+
+const windows = process.platform === "win32" && "a home in use cannot be moved on Windows";
+
+function temporaryHome(t: TestContext): string {
+  const parent = fs.mkdtempSync(join(os.tmpdir(), "throughline-lease-"));
+  t.after(() => fs.rmSync(parent, { recursive: true, force: true }));
+  const home = join(parent, "home");
+  fs.mkdirSync(home, { mode: 0o700 });
+  return home;
+}
+
+/** Released at the end of the test, before its home is removed. */
+function take(t: TestContext, home: string): Lease {
+  const lease = takeLease(home);
+  t.after(() => lease.release());
+  return lease;
+}
+
+const code =
+  (expected: ErrorCode, pattern = /./) =>
+  (error: unknown) => {
+    assert.ok(isThroughlineError(error, expected), String(error));
+    assert.match(error.message, pattern);
+    return true;
+  };
+
+test("a process cannot take a home twice, and is told that it is itself the holder", (t) => {
+  const home = temporaryHome(t);
+  const lease = take(t, home);
+  for (const name of [home, `${home}/`, join(home, "..", "home")]) {
+    const says = new RegExp(`process ${process.pid} \\(this process\\) on ${os.hostname()}`);
+    assert.throws(() => takeLease(name), code("THROUGHLINE_LOCKED", says));
+  }
+  lease.check(); // the refusals did not free it
+  assert.throws(() => takeLease(home), code("THROUGHLINE_LOCKED"));
+});
+
+test("a home that was released can be taken again; releasing twice is releasing once", (t) => {
+  const home = temporaryHome(t);
+  const first = take(t, home);
+  first.release();
+  assert.deepEqual(fs.readdirSync(home), ["lock.db"]);
+  const second = take(t, home);
+  first.release();
+  second.check();
+  assert.throws(() => takeLease(home), code("THROUGHLINE_LOCKED"));
+  assert.throws(() => first.check(), code("THROUGHLINE_CLOSED"));
+});
+
+test("a lease that nobody refers to is not lost by garbage collection", (t) => {
+  const home = temporaryHome(t);
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  takeLease(home);
+  for (let i = 0; i < 5; i++) collect();
+  assert.throws(() => takeLease(home), code("THROUGHLINE_LOCKED"));
+});
+
+test("lock.db and lock.json have mode 0600 under the umask 000 and the umask 777", {
+  skip: process.platform === "win32" && "Windows has no modes of this form",
+}, (t) => {
+  for (const umask of [0o000, 0o777]) {
+    const home = temporaryHome(t);
+    const before = process.umask(umask);
+    try {
+      take(t, home);
+    } finally {
+      process.umask(before);
+    }
+    for (const name of ["lock.db", "lock.json"]) {
+      assert.equal(fs.statSync(join(home, name)).mode & 0o777, 0o600, name);
+    }
+  }
+});
+
+test("lock.json names pid, host and the instant of a taken home, and nothing else is left", (t) => {
+  const home = temporaryHome(t);
+  const clock = { now: () => 1_700_000_000_000, monotonic: () => 0 };
+  const lease = takeLease(home, { clock });
+  t.after(() => lease.release());
+  const written: unknown = JSON.parse(fs.readFileSync(join(home, "lock.json"), "utf8"));
+  const expected = { pid: process.pid, host: os.hostname(), since: "2023-11-14T22:13:20.000Z" };
+  assert.deepEqual(written, expected);
+  assert.deepEqual(fs.readdirSync(home).sort(), ["lock.db", "lock.json"]);
+});
+
+test("a note of a dead holder, also a link planted in its place, keeps nobody out", (t) => {
+  const home = temporaryHome(t);
+  const outside = join(home, "..", "outside");
+  fs.writeFileSync(outside, "untouched");
+  fs.symlinkSync(outside, join(home, "lock.json"));
+  take(t, home).check();
+  assert.equal(fs.readFileSync(outside, "utf8"), "untouched");
+  assert.ok(fs.lstatSync(join(home, "lock.json")).isFile());
+});
+
+const since = "2026-01-01T00:00:00.000Z";
+const note = (pid: unknown, host: unknown) => JSON.stringify({ pid, host, since });
+const dead = spawnSync(process.execPath, ["--version"]).pid;
+for (const [what, text] of [
+  ["is empty", ""],
+  ["is cut off", "{"],
+  ["is null", "null"],
+  ["has a text for a pid", note("1", "elsewhere")],
+  ["has the pid 0", note(0, "elsewhere")],
+  ["has no host", note(1, undefined)],
+  ["is of a process that died", note(dead, os.hostname())],
+  ["is 5,000 bytes long", note(1, "x".repeat(5_000))],
+] as const) {
+  test(`somebody is refused without a name when the holder's note ${what}`, (t) => {
+    const home = temporaryHome(t);
+    take(t, home);
+    fs.writeFileSync(join(home, "lock.json"), text);
+    assert.throws(
+      () => takeLease(home),
+      code("THROUGHLINE_LOCKED", /^another process is the writer of /),
+    );
+  });
+}
+
+test("a holder on another machine, whose pid means nothing here, is named from its note", (t) => {
+  const home = temporaryHome(t);
+  take(t, home);
+  fs.writeFileSync(join(home, "lock.json"), note(dead, "elsewhere"));
+  assert.throws(
+    () => takeLease(home),
+    code("THROUGHLINE_LOCKED", new RegExp(`^process ${dead} on elsewhere .* since ${since}`)),
+  );
+});
+
+test("a note that cannot be written is a warning: the home is held all the same", (t) => {
+  const home = temporaryHome(t);
+  fs.mkdirSync(join(home, "lock.json"));
+  const said: string[] = [];
+  const logger = { ...silentLogger, warn: (_: object, message: string) => said.push(message) };
+  const lease = takeLease(home, { logger });
+  t.after(() => lease.release());
+  lease.check();
+  assert.match(said.join(), /lock\.json was not written/);
+  assert.throws(() => takeLease(home), code("THROUGHLINE_LOCKED"));
+});
+
+type Loss = (home: string) => void;
+const losses: readonly (readonly [what: string, code: ErrorCode, lose: Loss, undo?: Loss])[] = [
+  ["lock.db was removed", "THROUGHLINE_LOCKED", (home) => fs.unlinkSync(join(home, "lock.db"))],
+  [
+    "lock.db was replaced",
+    "THROUGHLINE_LOCKED",
+    (home) => {
+      fs.writeFileSync(join(home, "new"), "", { mode: 0o600 });
+      fs.renameSync(join(home, "new"), join(home, "lock.db"));
+    },
+  ],
+  [
+    "the home was renamed",
+    "THROUGHLINE_UNAVAILABLE",
+    (home) => fs.renameSync(home, `${home}-moved`),
+    (home) => fs.renameSync(`${home}-moved`, home),
+  ],
+  [
+    "the home was replaced by a copy",
+    "THROUGHLINE_UNAVAILABLE",
+    (home) => {
+      fs.renameSync(home, `${home}-moved`);
+      fs.cpSync(`${home}-moved`, home, { recursive: true });
+    },
+    (home) => {
+      fs.rmSync(home, { recursive: true });
+      fs.renameSync(`${home}-moved`, home);
+    },
+  ],
+];
+for (const [what, expected, lose, undo] of losses) {
+  test(`the holder notices before its next commit that ${what}, and stays stopped`, {
+    skip: windows,
+  }, (t) => {
+    const home = temporaryHome(t);
+    const lease = take(t, home);
+    lease.check();
+    lose(home);
+    assert.throws(() => lease.check(), code(expected));
+    undo?.(home);
+    assert.throws(() => lease.check(), code(expected));
+  });
+}
+
+test("a holder that lost its home to another leaves the other's note alone", (t) => {
+  const home = temporaryHome(t);
+  const first = take(t, home);
+  fs.unlinkSync(join(home, "lock.db"));
+  const second = take(t, home);
+  first.release();
+  assert.ok(fs.existsSync(join(home, "lock.json")));
+  second.check();
+  assert.throws(() => takeLease(home), code("THROUGHLINE_LOCKED"));
+});
+
+test("a lock file with bytes that are not SQLite's gives no lock", (t) => {
+  const home = temporaryHome(t);
+  fs.writeFileSync(join(home, "lock.db"), "x".repeat(5000), { mode: 0o600 });
+  assert.throws(() => takeLease(home), code("THROUGHLINE_UNAVAILABLE", /lock\.db/));
+});

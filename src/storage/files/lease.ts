@@ -1,0 +1,202 @@
+// The single-writer lease of a home. It is the kernel's lock on a file, so it uses node:sqlite and
+// node:fs on the real files and not the Disk port: a lock that a test could fake would prove nothing.
+import fs from "node:fs";
+import { hostname } from "node:os";
+import { join, resolve } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { type Clock, isoTime, systemClock } from "../../clock.ts";
+import { type ErrorCode, ThroughlineError } from "../../errors.ts";
+import { randomId } from "../../ids.ts";
+import { type Logger, silentLogger } from "../../logger.ts";
+import {
+  checkFileSystem,
+  checkHome,
+  checkLockFile,
+  type Identity,
+  identityAt,
+  isSame,
+} from "./home-guard.ts";
+import { holderOf, removeHolder, writeHolder } from "./lease-holder.ts";
+
+/** The right to write a home, until it is released or the process ends in whatever way. */
+export interface Lease {
+  /**
+   * Throws when this process may no longer be the only writer, because the lock file or the home was
+   * removed, replaced or renamed. Then it throws for good. Costs two calls of `lstat`: call it before
+   * every commit.
+   *
+   * @throws ThroughlineError `THROUGHLINE_LOCKED`: another process can have taken the home.
+   * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: the home is not where it was.
+   * @throws ThroughlineError `THROUGHLINE_CLOSED`: after `release`.
+   */
+  check(): void;
+  /** Lets the next process in. Releasing twice is releasing once. */
+  release(): void;
+}
+
+export interface LeaseOptions {
+  /**
+   * Take a home on a network file system, although no other machine is kept out there.
+   * @default false
+   */
+  readonly force?: boolean;
+  readonly clock?: Clock;
+  readonly logger?: Logger;
+}
+
+/**
+ * Every lease of this process. A database that nothing refers to is collected and thereby closed,
+ * and its lock would be gone without a word: as long as it stands here, it is not.
+ */
+const held = new Set<DatabaseSync>();
+
+/** SQLite's code for a lock that somebody else has. */
+const sqliteBusy = 5;
+
+/**
+ * Makes this process the writer of a home, which must exist. At once or not at all: nobody waits for
+ * a holder, and a holder that is slow, stopped or swapped out keeps the home. One that dies frees it
+ * in the same moment, whatever it left behind, because the lock is the kernel's and not a file's
+ * existence or age.
+ *
+ * Nothing else in this process may open `<home>/lock.db`: POSIX frees a process's locks on a file
+ * when any descriptor of it is closed.
+ *
+ * @throws ThroughlineError `THROUGHLINE_LOCKED`: there is a writer, also if it is this very process;
+ * the message names its pid and host. Within 1 s.
+ * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: the home or `lock.db` is a link or no plain
+ * directory or file, belongs to another user, can be written by others, or is on a network file
+ * system; the message says what to do.
+ * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: the file system gave no lock.
+ */
+export function takeLease(home: string, options: LeaseOptions = {}): Lease {
+  const { force = false, clock = systemClock, logger = silentLogger } = options;
+  const path = resolve(home);
+  const homeIdentity = checkHome(path, logger);
+  if (process.platform === "linux") {
+    checkFileSystem(path, fs.statfsSync(path).type, force, logger);
+  }
+  const lockPath = join(path, "lock.db");
+  makeLockFile(lockPath);
+  const lockIdentity = checkLockFile(lockPath);
+  const database = lock(path, lockPath);
+  held.add(database);
+  const lease = new HeldLease(path, database, { home: homeIdentity, lock: lockIdentity });
+  try {
+    lease.check(); // what was checked is what was opened
+  } catch (error) {
+    lease.release();
+    throw error;
+  }
+  noteHolder(path, isoTime(clock.now()), logger);
+  return lease;
+}
+
+class HeldLease implements Lease {
+  readonly #home: string;
+  readonly #database: DatabaseSync;
+  readonly #taken: { readonly home: Identity; readonly lock: Identity };
+  #released = false;
+  #lost: ThroughlineError | undefined;
+
+  constructor(
+    home: string,
+    database: DatabaseSync,
+    taken: { readonly home: Identity; readonly lock: Identity },
+  ) {
+    this.#home = home;
+    this.#database = database;
+    this.#taken = taken;
+  }
+
+  check(): void {
+    if (this.#released) throw failure("THROUGHLINE_CLOSED", `the home ${this.#home} was released`);
+    // Coming back does not help: somebody may have written in between.
+    this.#lost ??= this.#findLoss();
+    if (this.#lost !== undefined) throw this.#lost;
+  }
+
+  release(): void {
+    if (this.#released) return;
+    // In a home that is no longer ours the note is somebody else's.
+    this.#lost ??= this.#findLoss();
+    if (this.#lost === undefined) removeHolder(this.#home);
+    this.#released = true;
+    this.#database.close();
+    held.delete(this.#database);
+  }
+
+  #findLoss(): ThroughlineError | undefined {
+    const home = this.#home;
+    try {
+      if (!isSame(this.#taken.home, identityAt(home))) {
+        return failure("THROUGHLINE_UNAVAILABLE", `the home ${home} was moved away or replaced`);
+      }
+      if (!isSame(this.#taken.lock, identityAt(join(home, "lock.db")))) {
+        const message = `${home}/lock.db was removed or replaced: this process stops writing`;
+        return failure("THROUGHLINE_LOCKED", message);
+      }
+    } catch (cause) {
+      return failure("THROUGHLINE_UNAVAILABLE", `the home ${home} cannot be looked at`, cause);
+    }
+    return undefined;
+  }
+}
+
+/** Creates the lock file if it is not there, and opens one that is there in no case. */
+function makeLockFile(path: string): void {
+  const { O_RDWR, O_CREAT, O_EXCL } = fs.constants;
+  try {
+    const descriptor = fs.openSync(path, O_RDWR | O_CREAT | O_EXCL, 0o600);
+    fs.fchmodSync(descriptor, 0o600); // whatever the umask
+    fs.closeSync(descriptor);
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === "EEXIST") return;
+    throw failure("THROUGHLINE_UNAVAILABLE", `${path} cannot be created`, cause);
+  }
+}
+
+function lock(home: string, path: string): DatabaseSync {
+  let database: DatabaseSync | undefined;
+  try {
+    database = new DatabaseSync(path);
+    // Nothing is ever written into this database. "off" is refused to a defensive connection, which
+    // Node's is by default, and would leave a journal beside it.
+    database.exec("pragma journal_mode=memory");
+    // Keeps the lock even if SQLite should end the transaction by itself.
+    database.exec("pragma locking_mode=exclusive");
+    database.exec("begin exclusive");
+    return database;
+  } catch (cause) {
+    database?.close();
+    if ((cause as { readonly errcode?: unknown }).errcode === sqliteBusy) {
+      throw failure("THROUGHLINE_LOCKED", refusal(home), cause);
+    }
+    throw failure("THROUGHLINE_UNAVAILABLE", `${path} cannot be locked: ${String(cause)}`, cause);
+  }
+}
+
+/** A disk too full for the note still has a reader, and somebody who wants to make room. */
+function noteHolder(home: string, since: string, logger: Logger): void {
+  try {
+    writeHolder(home, { pid: process.pid, host: hostname(), since }, randomId);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    logger.warn({ home, code }, "lock.json was not written: others are refused without our name");
+  }
+}
+
+function refusal(home: string): string {
+  const holder = holderOf(home);
+  if (holder === undefined) return `another process is the writer of ${home}`;
+  const { pid, host, since } = holder;
+  const self = pid === process.pid && host === hostname() ? " (this process)" : "";
+  return (
+    `process ${pid}${self} on ${host} is the writer of ${home} since ${since}: ` +
+    "stop it, or use another home"
+  );
+}
+
+function failure(code: ErrorCode, message: string, cause?: unknown): ThroughlineError {
+  return new ThroughlineError(message, { code, cause });
+}

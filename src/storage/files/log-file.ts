@@ -1,0 +1,374 @@
+import { dirname } from "node:path";
+import { ThroughlineError } from "../../errors.ts";
+import type { LogHead, StoredRecord } from "../log-store.ts";
+import {
+  type Batch,
+  batchesBackward,
+  batchesForward,
+  type Damage,
+  readExactly,
+  recordsOf,
+} from "./batch-reader.ts";
+import { encodeBatch, refuseNewerHeader } from "./commit.ts";
+import type { DiskFile } from "./disk.ts";
+import {
+  copyOfStart,
+  type FilePorts,
+  isCode,
+  syncNames,
+  unavailable,
+  writeAll,
+} from "./file-ports.ts";
+
+/** Where a batch came to lie. */
+export interface Placed {
+  readonly start: number;
+  readonly end: number;
+  readonly crc: string;
+}
+
+/**
+ * One log, open. Calls of `append` must not overlap: the store keeps one lane per log. There is one
+ * repair path, opening; after a failure that leaves the bytes in doubt the file refuses appends
+ * (`failed`), goes on serving reads, and is opened anew by the store.
+ */
+export class LogFile {
+  readonly path: string;
+  readonly key: string;
+  /** Number of the last record, 0 in a file without any. */
+  seq = 0;
+  head: LogHead = {};
+  headJson = "{}";
+  /** End of the last valid batch: everything before it is stored. */
+  end = 0;
+  /** CRC of the last batch. */
+  crc = "";
+  /** Stored records are missing or unreadable. */
+  damaged = false;
+  /** Set when appends are refused until the file is opened anew. */
+  failed = false;
+
+  readonly #ports: FilePorts;
+  #file: DiskFile;
+  #users = 0;
+  #closing = false;
+  #closed: Promise<void> | undefined;
+
+  private constructor(ports: FilePorts, path: string, key: string, file: DiskFile) {
+    this.#ports = ports;
+    this.path = path;
+    this.key = key;
+    this.#file = file;
+  }
+
+  /**
+   * Opens a log by its tail, whatever its length. Bytes after the last valid commit are a write that
+   * was never acknowledged: they are copied to quarantine, cut off and reported before this resolves.
+   *
+   * @returns `undefined` when there is no such file.
+   * @throws ThroughlineError `THROUGHLINE_NEWER_FORMAT`, `THROUGHLINE_CORRUPT` (another log's file).
+   */
+  static async open(ports: FilePorts, path: string, key: string): Promise<LogFile | undefined> {
+    const synced = ports.doubtful.get(path);
+    if (synced !== undefined) await copyOfStart(ports, path, synced);
+    let file: DiskFile;
+    try {
+      file = await ports.disk.open(path, "write");
+    } catch (error) {
+      if (isCode(error, "ENOENT")) return undefined;
+      throw error;
+    }
+    const log = new LogFile(ports, path, key, file);
+    try {
+      await log.#recover();
+      return log;
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
+  }
+
+  /** Creates a log with its first batch. It exists when this resolves, also after a power cut. */
+  static async create(
+    ports: FilePorts,
+    path: string,
+    key: string,
+    batch: { readonly lines: readonly string[]; readonly headJson: string },
+  ): Promise<LogFile> {
+    const file = await ports.disk.open(path, "create");
+    const log = new LogFile(ports, path, key, file);
+    try {
+      await log.#write({ ...batch, seq: batch.lines.length, synced: () => undefined });
+      if (ports.durability === "power-cut") await syncNames(ports, dirname(path));
+      return log;
+    } catch (error) {
+      await file.close().catch(() => undefined); // the write that failed is the news
+      throw await log.#uncreate(error);
+    }
+  }
+
+  /**
+   * Adds one batch at the end. Resolves once it is as durable as the ports say.
+   *
+   * @param synced is called while the disk is busy, to use the time.
+   */
+  async append(batch: {
+    readonly lines: readonly string[];
+    readonly headJson: string;
+    readonly synced: () => void;
+  }): Promise<Placed> {
+    if (this.failed) throw unavailable(`${this.key} cannot be written until it is opened anew`);
+    try {
+      return await this.#write({ ...batch, seq: this.seq + batch.lines.length });
+    } catch (error) {
+      throw await this.#undo(error);
+    }
+  }
+
+  /** The newest `limit` records, oldest first. Damage on the way is reported. */
+  tail(limit: number): Promise<StoredRecord[]> {
+    return this.#reading((file) => this.#newest(file, limit, this.end));
+  }
+
+  /** The records before `seq`, at most `limit`, oldest first; `from` is a batch start before it. */
+  async pageBefore(seq: number, limit: number, from: number): Promise<StoredRecord[]> {
+    if (seq > this.seq) return this.tail(limit);
+    return this.#reading(async (file) => {
+      let end = 0;
+      let held: StoredRecord[] = [];
+      for await (const item of batchesForward(file, from, this.end)) {
+        if (item.kind === "damage") this.#foundDamage(item);
+        else if (item.commit.seq >= seq) {
+          end = item.start;
+          held = recordsOf(item).filter((record) => record.seq < seq);
+          break;
+        }
+      }
+      const older = await this.#newest(file, limit - held.length, end);
+      return [...older, ...held].slice(-limit);
+    });
+  }
+
+  /** The records after `seq`, at most `limit`, oldest first; `from` is a batch start before them. */
+  async pageAfter(seq: number, limit: number, from: number): Promise<StoredRecord[]> {
+    const page: StoredRecord[] = [];
+    for await (const batch of this.batches(from)) {
+      for (const record of recordsOf(batch)) {
+        if (record.seq > seq && page.length < limit) page.push(record);
+      }
+      if (page.length >= limit) break;
+    }
+    return page;
+  }
+
+  /** The batches from `from` (a batch start) to what is the end now. */
+  async *batches(from: number): AsyncGenerator<Batch, void, undefined> {
+    const end = this.end;
+    if (from >= end) return;
+    this.hold();
+    try {
+      for await (const item of batchesForward(this.#file, from, end)) {
+        if (item.kind === "damage") this.#foundDamage(item);
+        else yield item;
+      }
+    } finally {
+      await this.release();
+    }
+  }
+
+  /** The batch that ends at `end` has this CRC: tells whether an index speaks of this very file. */
+  async hasCommit(end: number, crc: string): Promise<boolean> {
+    if (end > this.end) return false;
+    if (end === this.end) return crc === this.crc;
+    return this.#reading(async (file) => {
+      for await (const item of batchesBackward(file, end)) {
+        return item.kind === "batch" && item.end === end && item.commit.crc === crc;
+      }
+      return false;
+    });
+  }
+
+  /** Keeps the handle open, whatever becomes of the log, until `release`. */
+  hold(): void {
+    if (this.#closed !== undefined) throw unavailable(`${this.key} was closed while it was read`);
+    this.#users++;
+  }
+
+  async release(): Promise<void> {
+    this.#users--;
+    if (this.#closing) await this.close();
+  }
+
+  /** Lets go of the handle as soon as nobody holds it. */
+  close(): Promise<void> {
+    this.#closing = true;
+    if (this.#users > 0) return Promise.resolve();
+    this.#closed ??= this.#file.close();
+    return this.#closed;
+  }
+
+  /** Makes everything durable that was only written. */
+  sync(): Promise<void> {
+    return this.#file.sync();
+  }
+
+  async #reading<T>(read: (file: DiskFile) => Promise<T>): Promise<T> {
+    this.hold();
+    try {
+      return await read(this.#file);
+    } finally {
+      await this.release();
+    }
+  }
+
+  async #newest(file: DiskFile, limit: number, end: number): Promise<StoredRecord[]> {
+    const pages: StoredRecord[][] = [];
+    let count = 0;
+    if (limit <= 0) return [];
+    for await (const item of batchesBackward(file, end)) {
+      if (item.kind === "damage") {
+        this.#foundDamage(item);
+        continue;
+      }
+      const records = recordsOf(item);
+      pages.push(records);
+      count += records.length;
+      if (count >= limit) break;
+    }
+    return pages.reverse().flat().slice(-limit);
+  }
+
+  async #write(batch: {
+    readonly lines: readonly string[];
+    readonly headJson: string;
+    readonly seq: number;
+    readonly synced: () => void;
+  }): Promise<Placed> {
+    const { bytes, crc } = encodeBatch({
+      key: this.key,
+      lines: batch.lines,
+      seq: batch.seq,
+      headJson: batch.headJson,
+      prev: this.crc,
+      damaged: this.damaged,
+      opens: this.end === 0,
+    });
+    await writeAll(this.#file, bytes, this.end);
+    if (this.#ports.unsyncedNames.has(dirname(this.path))) {
+      await syncNames(this.#ports, dirname(this.path));
+    }
+    if (this.#ports.durability === "power-cut") {
+      const syncing = this.#sync();
+      batch.synced();
+      await syncing;
+    }
+    const start = this.end;
+    this.end += bytes.length;
+    this.seq = batch.seq;
+    this.crc = crc;
+    if (batch.headJson !== this.headJson) {
+      this.headJson = batch.headJson;
+      this.head = JSON.parse(batch.headJson) as LogHead;
+    }
+    return { start, end: this.end, crc };
+  }
+
+  async #sync(): Promise<void> {
+    try {
+      await this.#file.sync();
+    } catch (error) {
+      // A failed sync may have thrown the pages away, and the next one would say that all is well.
+      this.#ports.doubtful.set(this.path, this.end);
+      throw error;
+    }
+  }
+
+  /** After a failed append: the file ends where it did, or refuses appends. @returns what to throw. */
+  async #undo(cause: unknown): Promise<ThroughlineError> {
+    const code = { cause };
+    this.failed = true;
+    if (this.#ports.doubtful.has(this.path)) {
+      // Opening anew goes on in a new file; until then nobody can say whether the batch will be there.
+      try {
+        await copyOfStart(this.#ports, this.path, this.end);
+      } catch {
+        return new ThroughlineError(`a sync of ${this.key} failed`, {
+          code: "THROUGHLINE_OUTCOME_UNKNOWN",
+          ...code,
+        });
+      }
+      return unavailable(`a sync of ${this.key} failed; the log goes on in a new file`, cause);
+    }
+    try {
+      await this.#file.truncate(this.end);
+      await this.#sync();
+      this.failed = false;
+    } catch {
+      // What is left of the batch has no commit line, so opening anew will cut it off.
+      return unavailable(`${this.key} could not be written, nor cut back`, cause);
+    }
+    return unavailable(`${this.key} could not be written`, cause);
+  }
+
+  /** After a failed creation: no file, or nobody knows. @returns what to throw. */
+  async #uncreate(cause: unknown): Promise<ThroughlineError> {
+    try {
+      await this.#ports.disk.unlink(this.path);
+      await syncNames(this.#ports, dirname(this.path));
+      this.#ports.doubtful.delete(this.path);
+      return unavailable(`${this.key} could not be created`, cause);
+    } catch {
+      return new ThroughlineError(`${this.key} may have been created`, {
+        code: "THROUGHLINE_OUTCOME_UNKNOWN",
+        cause,
+      });
+    }
+  }
+
+  async #recover(): Promise<void> {
+    const size = await this.#file.size();
+    const first = await readExactly(this.#file, 0, Math.min(size, 256));
+    refuseNewerHeader(first);
+    for await (const item of batchesBackward(this.#file, size)) {
+      if (item.kind === "batch") {
+        this.#take(item);
+        break;
+      }
+    }
+    if (this.end < size) await this.#cutTornTail(size);
+  }
+
+  #take(batch: Batch): void {
+    if (batch.commit.key !== this.key) {
+      throw new ThroughlineError(
+        `the file of ${this.key} holds another log; it was left as it is`,
+        { code: "THROUGHLINE_CORRUPT" },
+      );
+    }
+    this.seq = batch.commit.seq;
+    this.head = batch.commit.head;
+    this.headJson = JSON.stringify(batch.commit.head);
+    this.end = batch.end;
+    this.crc = batch.commit.crc;
+    this.damaged = batch.commit.damaged;
+  }
+
+  async #cutTornTail(size: number): Promise<void> {
+    const where = await this.#ports.quarantine(this.path, this.#file, this.end, size);
+    await this.#file.truncate(this.end);
+    await this.#sync();
+    this.#ports.report({
+      key: this.key,
+      kind: "torn_tail",
+      bytes: size - this.end,
+      after_seq: this.seq,
+      quarantined: where,
+      reason: `${size - this.end} bytes after the last commit were set aside`,
+    });
+  }
+
+  #foundDamage(damage: Damage): void {
+    this.damaged = true;
+    this.#ports.damage(this.key, damage);
+  }
+}

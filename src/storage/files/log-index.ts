@@ -1,0 +1,83 @@
+import type {
+  ListOptions,
+  ListPage,
+  LogHead,
+  LogProjection,
+  SearchOptions,
+  StoredRecord,
+} from "../log-store.ts";
+
+/** Where a log ended when the index last heard of it. */
+export interface IndexEntry {
+  readonly seq: number;
+  /** Byte offset of the end of the last commit line. */
+  readonly end: number;
+  /** CRC of the last commit line, 8 hex digits: tells an older copy of the file from the file. */
+  readonly crc: string;
+}
+
+/** One committed batch, as the index hears of it. Batches of one log arrive in order. */
+export interface IndexedBatch extends IndexEntry {
+  readonly key: string;
+  readonly head: LogHead;
+  readonly damaged: boolean;
+  /** Byte offset of the batch's first record. */
+  readonly start: number;
+  /** Read when the index gets to it: may be a getter that parses. */
+  readonly records: readonly StoredRecord[];
+}
+
+/** A record that search found: which log, and which number. The store reads the record itself. */
+export interface IndexHit {
+  readonly key: string;
+  readonly seq: number;
+}
+
+/**
+ * What the file driver keeps beside the logs of one collection so that nothing needs a scan: lists,
+ * search, ids and places. Derived: losing it loses nothing, and the logs win when the two disagree.
+ * Synchronous, because every call is short; writes may be buffered, reads see them all the same.
+ */
+export interface LogIndex {
+  entry(key: string): IndexEntry | undefined;
+  /** Adds a batch that is already durable in its log. */
+  add(batch: IndexedBatch): void;
+  /** Changes only the row's flag: damage was found, or a damaged log was made whole. */
+  markDamaged(key: string, damaged: boolean): void;
+  /** The `seq` of the record with this id, and the offset of the batch that holds it. */
+  find(key: string, id: string): { readonly seq: number; readonly start: number } | undefined;
+  /**
+   * A place at or before the batch that holds `seq`: the greatest known batch start whose first
+   * record is at most `seq`. At least one place is kept for every 64 KiB of log.
+   */
+  seek(key: string, seq: number): number;
+  list(options: ListOptions): ListPage;
+  search(query: string, options: SearchOptions): readonly IndexHit[];
+  /** Every key that the index knows, in no order. */
+  keys(): Iterable<string>;
+  /**
+   * Forgets a log. With `"wipe"` none of its words, ids and heads is left in the index file when this
+   * returns, deleted or not; it takes time in proportion to the index, 6 ms for every 1,000 messages.
+   * With `"owe"` reads no longer see the log, and `wipe` removes its bytes: a crash in between is
+   * made good when the index is opened.
+   *
+   * @default "wipe"
+   * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: bytes may be left; drop it again.
+   */
+  drop(key: string, bytes?: "wipe" | "owe"): void;
+  /**
+   * Does a slice of the wiping that is owed, of some 10 ms, so that several dropped logs cost it once
+   * and nobody waits for long. @returns whether some is left: call again until it answers `false`.
+   *
+   * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: bytes may be left; call it again.
+   */
+  wipe(): boolean;
+  /** Writes out up to `maxBatches` buffered batches. @returns how many it wrote. */
+  drain(maxBatches: number): number;
+  /** Writes out what is buffered. */
+  flush(): void;
+  close(): void;
+}
+
+/** Opens the index of one collection. */
+export type OpenLogIndex = (collection: string, projection: LogProjection) => LogIndex;

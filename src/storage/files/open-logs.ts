@@ -1,0 +1,174 @@
+import { join } from "node:path";
+import { isThroughlineError, ThroughlineError } from "../../errors.ts";
+import { checkKey } from "../key.ts";
+import { logLimits } from "../log-store.ts";
+import { fileNameOf } from "./file-name.ts";
+import { type FilePorts, isCode, unavailable } from "./file-ports.ts";
+import { LogFile } from "./log-file.ts";
+import type { LogIndex } from "./log-index.ts";
+import { followIndex } from "./reconcile.ts";
+
+/** What a collection of logs needs. */
+export interface FileLogStorePorts extends FilePorts {
+  /** The directory of this collection. */
+  readonly directory: string;
+  /** Settles when the directory exists. */
+  readonly directoryMade: Promise<void>;
+  readonly index: LogIndex;
+  /** Throws when this process is no longer the writer of the home. */
+  guard(): void;
+  /** Removes what quarantine keeps of a file. */
+  forgetQuarantine(path: string): Promise<number>;
+  /** Opens that many files at most; the least used is closed first. At least 1. */
+  readonly maxOpen: number;
+  /** Check every log from end to end at start, because pages may be missing after a power cut. */
+  readonly verifyAll: boolean;
+  /** The last process closed the index itself, so that it cannot be behind. */
+  readonly indexIsClean: boolean;
+}
+
+/** One log in use: what changes it is done in its lane, one thing after the other. */
+export interface Slot {
+  readonly key: string;
+  log: LogFile | undefined;
+  /** The end of the lane. */
+  lane: Promise<void>;
+  /** How many calls are in the lane. */
+  waiting: number;
+}
+
+/** The logs of a collection that are in use: a lane for each, and a bound on open files. */
+export class OpenLogs {
+  readonly #ports: FileLogStorePorts;
+  /** In order of use, the least used first. */
+  readonly #slots = new Map<string, Slot>();
+  #closed = false;
+
+  constructor(ports: FileLogStorePorts) {
+    this.#ports = ports;
+  }
+
+  /** Does something to a log, after everything that was asked of it before. */
+  inLane<T>(key: string, work: (slot: Slot) => Promise<T>): Promise<T> {
+    let slot: Slot;
+    try {
+      checkKey(key, "key", logLimits.keyBytes);
+      this.assertOpen();
+      slot = this.#slots.get(key) ?? { key, log: undefined, lane: Promise.resolve(), waiting: 0 };
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    this.#touch(slot);
+    slot.waiting++;
+    const result = slot.lane.then(() => work(slot)).catch((error) => rethrow(key, error));
+    const done = () => {
+      slot.waiting--;
+      if (slot.waiting === 0 && slot.log === undefined) this.#slots.delete(key);
+    };
+    slot.lane = result.then(done, done);
+    return result;
+  }
+
+  /** Runs a read with the log open. Reads wait for nothing but the opening. */
+  async read<T>(key: string, read: (log: LogFile | undefined) => Promise<T>): Promise<T> {
+    this.assertOpen();
+    const slot = this.#slots.get(key);
+    const log = slot?.log;
+    if (slot === undefined || log === undefined || log.failed) {
+      return this.inLane(key, async (own) => read(await this.opened(own)));
+    }
+    this.#touch(slot);
+    try {
+      return await read(log);
+    } catch (error) {
+      return rethrow(key, error);
+    }
+  }
+
+  /** The log of this slot, opened if it is there. In the lane only. */
+  async opened(slot: Slot): Promise<LogFile | undefined> {
+    if (slot.log !== undefined && !slot.log.failed) return slot.log;
+    const failed = slot.log;
+    slot.log = undefined;
+    await failed?.close();
+    const path = this.path(slot.key);
+    let log: LogFile | undefined;
+    try {
+      log = await LogFile.open(this.#ports, path, slot.key);
+    } catch (error) {
+      if (!isCode(error, "EMFILE", "ENFILE")) throw error;
+      await this.makeRoom(0);
+      log = await LogFile.open(this.#ports, path, slot.key);
+    }
+    if (log === undefined) return undefined;
+    try {
+      await followIndex(this.#ports, log);
+    } catch (error) {
+      await log.close();
+      throw error;
+    }
+    slot.log = log;
+    void this.makeRoom();
+    return log;
+  }
+
+  /** Closes the least used logs that nothing is waiting for, down to `keep`. Never rejects. */
+  async makeRoom(keep = this.#ports.maxOpen): Promise<void> {
+    const closing: Promise<void>[] = [];
+    let open = this.#slots.size;
+    for (const slot of this.#slots.values()) {
+      if (open <= keep) break;
+      const { log } = slot;
+      if (slot.waiting > 0 || log === undefined) continue;
+      slot.log = undefined;
+      this.#slots.delete(slot.key);
+      open--;
+      closing.push(this.#letGo(log));
+    }
+    await Promise.all(closing);
+  }
+
+  path(key: string): string {
+    return join(this.#ports.directory, `${fileNameOf(key)}.jsonl`);
+  }
+
+  assertOpen(): void {
+    if (this.#closed) {
+      throw new ThroughlineError("the storage is closed", { code: "THROUGHLINE_CLOSED" });
+    }
+  }
+
+  /** Finishes what is in the lanes and closes every file. `ready` is waited for first. */
+  async close(ready: Promise<void>): Promise<void> {
+    await ready.catch(() => undefined); // whoever listed has heard of it
+    this.#closed = true;
+    for (const slot of this.#slots.values()) await slot.lane;
+    for (const { log } of this.#slots.values()) if (log !== undefined) await this.#letGo(log);
+    this.#slots.clear();
+  }
+
+  /** At level "process" a file is synced when it is let go of; a failure puts it in doubt. */
+  async #letGo(log: LogFile): Promise<void> {
+    try {
+      if (this.#ports.durability === "process" && !log.failed) await log.sync();
+      await log.close();
+    } catch {
+      this.#ports.doubtful.set(log.path, log.end);
+    }
+  }
+
+  #touch(slot: Slot): void {
+    this.#slots.delete(slot.key);
+    this.#slots.set(slot.key, slot);
+  }
+}
+
+/** An error of the disk becomes one of ours; whatever could be half done was undone before. */
+export function rethrow(key: string, error: unknown): never {
+  if (isThroughlineError(error) || !isDiskError(error)) throw error;
+  throw unavailable(`${key}: the disk refused (${String(error.code)})`, error);
+}
+
+export function isDiskError(error: unknown): error is { readonly code: unknown } {
+  return typeof error === "object" && error !== null && "errno" in error && "code" in error;
+}

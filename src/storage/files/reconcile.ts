@@ -1,0 +1,107 @@
+// The index is derived: here it is compared with the logs, which win.
+import { join } from "node:path";
+import { recordsOf } from "./batch-reader.ts";
+import { fileNameOf, keyOfFileName } from "./file-name.ts";
+import { isCode } from "./file-ports.ts";
+import type { LogFile } from "./log-file.ts";
+import type { FileLogStorePorts } from "./open-logs.ts";
+
+/**
+ * Brings the index up to what a log holds. Called whenever a log is opened: one comparison when the
+ * two agree, a read of the new batches when the index is behind, a new start when it speaks of
+ * another file. A log that holds less than the index knew is an older copy, and is reported.
+ */
+export async function followIndex(ports: FileLogStorePorts, log: LogFile): Promise<void> {
+  const { index } = ports;
+  const entry = index.entry(log.key);
+  if (entry !== undefined && entry.end === log.end && entry.crc === log.crc) return;
+  let from = 0;
+  if (entry !== undefined) {
+    if (await log.hasCommit(entry.end, entry.crc)) from = entry.end;
+    else {
+      if (entry.seq >= log.seq) reportOlderCopy(ports, log, entry.seq);
+      index.drop(log.key);
+    }
+  }
+  const { key } = log;
+  for await (const batch of log.batches(from)) {
+    const { seq, crc, head } = batch.commit;
+    const { start, end } = batch;
+    const { damaged } = log;
+    index.add({ key, seq, end, crc, head, damaged, start, records: recordsOf(batch) });
+  }
+  if (!log.damaged) return;
+  const { seq, end, crc, head, damaged } = log;
+  // A log of which nothing is readable has a row too: it is listed as damaged, not hidden.
+  if (end === 0) index.add({ key, seq, end, crc, head, damaged, start: 0, records: [] });
+  index.markDamaged(key, true);
+}
+
+function reportOlderCopy(ports: FileLogStorePorts, log: LogFile, known: number): void {
+  log.damaged = true;
+  ports.report({
+    key: log.key,
+    kind: "older_copy",
+    bytes: 0,
+    after_seq: log.seq,
+    reason: `the log ends at record ${log.seq}, though record ${known} had been stored`,
+  });
+}
+
+/**
+ * Makes lists and search know every log of the directory. After a clean exit only the names are
+ * read; otherwise sizes are compared, and the logs that differ are opened.
+ */
+export async function reconcile(
+  ports: FileLogStorePorts,
+  open: (key: string) => Promise<LogFile | undefined>,
+): Promise<void> {
+  const { disk, directory, index } = ports;
+  await ports.directoryMade;
+  const unseen = new Map<string, string>();
+  for (const key of index.keys()) unseen.set(fileNameOf(key), key);
+  for (const entry of await disk.list(directory)) {
+    if (entry.kind !== "file" || !entry.name.endsWith(".jsonl")) continue;
+    const name = entry.name.slice(0, -".jsonl".length);
+    const known = unseen.get(name);
+    unseen.delete(name);
+    if (known !== undefined && !(await isBehind(ports, known, entry.name))) continue;
+    const key = known ?? (await keyOfLog(ports, name));
+    if (key === undefined) continue;
+    const log = await open(key);
+    if (ports.verifyAll && log !== undefined) {
+      for await (const _ of log.batches(0)); // reading is checking
+    }
+  }
+  // Rows whose log is gone: forgotten in an earlier run that was cut short, or taken away by hand.
+  for (const key of unseen.values()) index.drop(key);
+}
+
+async function isBehind(ports: FileLogStorePorts, key: string, file: string): Promise<boolean> {
+  if (ports.verifyAll) return true;
+  if (ports.indexIsClean) return false;
+  return (await ports.disk.size(join(ports.directory, file))) !== ports.index.entry(key)?.end;
+}
+
+/** The key that a log says it has, for a log that the index does not know. */
+async function keyOfLog(ports: FileLogStorePorts, name: string): Promise<string | undefined> {
+  const decoded = keyOfFileName(name);
+  if (decoded !== undefined) return decoded;
+  // A hashed name: the key stands in the first line.
+  try {
+    const file = await ports.disk.open(join(ports.directory, `${name}.jsonl`), "read");
+    try {
+      const bytes = new Uint8Array(128 * 1024);
+      const count = await file.read(bytes, 0);
+      const line = new TextDecoder().decode(bytes.subarray(0, count)).split("\n", 1)[0] ?? "";
+      const header: unknown = JSON.parse(line);
+      const key = typeof header === "object" && header !== null && "key" in header && header.key;
+      return typeof key === "string" && fileNameOf(key) === name ? key : undefined;
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    if (error instanceof SyntaxError || isCode(error, "ENOENT", "ELOOP")) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,51 @@
+import { erasedKind } from "../log-store.ts";
+import { recordsOf } from "./batch-reader.ts";
+import { encodeBatch } from "./commit.ts";
+import { type FilePorts, replaceFile, writeAll } from "./file-ports.ts";
+import type { LogFile } from "./log-file.ts";
+
+/** Records in one batch of the new file: few enough that one damaged byte costs little. */
+const batchRecords = 64;
+
+/**
+ * Writes a log anew without the content of some records, and puts the new file in the place of the
+ * old one. Numbers and ids stay; every commit line carries the given head, since earlier heads may
+ * repeat what was said. A power cut leaves the old file or the new one.
+ */
+export async function rewriteLog(
+  ports: FilePorts,
+  log: LogFile,
+  erase: ReadonlySet<string>,
+  headJson: string,
+): Promise<void> {
+  await replaceFile(ports, log.path, async (file) => {
+    let end = 0;
+    let prev = "";
+    let lines: string[] = [];
+    const flush = async (seq: number) => {
+      if (lines.length === 0) return;
+      const { bytes, crc } = encodeBatch({
+        ...{ key: log.key, lines, seq, headJson, prev },
+        damaged: log.damaged,
+        opens: end === 0,
+      });
+      await writeAll(file, bytes, end);
+      end += bytes.length;
+      prev = crc;
+      lines = [];
+    };
+    let last = 0;
+    for await (const batch of log.batches(0)) {
+      for (const record of recordsOf(batch)) {
+        lines.push(JSON.stringify(erase.has(record.id) ? erased(record) : record));
+        last = record.seq;
+        if (lines.length >= batchRecords) await flush(last);
+      }
+    }
+    await flush(last);
+  });
+}
+
+function erased({ id, seq }: { readonly id: string; readonly seq: number }) {
+  return { id, seq, _type: "metadata", kind: erasedKind };
+}

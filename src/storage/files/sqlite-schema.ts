@@ -1,0 +1,148 @@
+// Tables and statements of `index.db`. The schema may change with every release: a file of another
+// version is thrown away and filled again from the logs.
+import type { DatabaseSync } from "node:sqlite";
+
+/** Raise it whenever a table, a projection or the way that words are taken from a text changes. */
+export const schemaVersion = 1;
+
+// `logs.head` is last and may be long: what lists and searches sort by is read without it. `place`
+// is the newest row of `places`. Rows of `words` are found by log and record: log * 2^31 + seq. The
+// words themselves are not kept as text, only as what the search needs. The tokens hold no ASCII but
+// letters and digits, so that the tokenizer splits them at the spaces between them and nowhere else.
+const tables = `
+  create table state (clean integer not null, owed integer not null);
+  insert into state values (0, 0);
+  create table logs (
+    id integer primary key,
+    collection text not null,
+    key text not null,
+    sorted_at text not null,
+    seq integer not null,
+    end_offset integer not null,
+    crc text not null,
+    damaged integer not null,
+    place integer not null,
+    labels text not null,
+    head text not null,
+    unique (collection, key)
+  );
+  create index logs_sorted on logs (collection, sorted_at desc, key);
+  create table labels (
+    collection text not null,
+    label text not null,
+    sorted_at text not null,
+    key text not null,
+    log integer not null,
+    primary key (collection, label, sorted_at desc, key)
+  ) without rowid;
+  create table ids (
+    log integer not null,
+    id text not null,
+    seq integer not null,
+    start integer not null,
+    primary key (log, id)
+  ) without rowid;
+  create table places (
+    log integer not null,
+    seq integer not null,
+    start integer not null,
+    primary key (log, seq)
+  ) without rowid;
+  create virtual table words using fts5 (
+    text, content = '', contentless_delete = 1, tokenize = 'ascii'
+  );
+  pragma user_version = ${schemaVersion};
+`;
+
+export function createSchema(database: DatabaseSync): void {
+  database.exec(`begin; ${tables} commit`);
+}
+
+export type Statements = ReturnType<typeof prepareStatements>;
+
+// A number is bound as a real, which the full-text index does not take for a row number: hence the
+// casts. `cross join` keeps the order of the joins: first the words, then the rows of the logs.
+const firstRow = "cast(? as integer) << 31";
+const row = `(${firstRow}) | cast(? as integer)`;
+const lastRow = `(${firstRow}) | 2147483647`;
+const seqOfRow = "words.rowid & 2147483647";
+const rowColumns = "logs.key, logs.sorted_at, logs.seq, logs.damaged, logs.head";
+const found = "words.words match ? and logs.collection = ?";
+const hits = `
+  select logs.key as key, ${seqOfRow} as seq
+  from words cross join logs on logs.id = words.rowid >> 31
+`;
+
+/** @throws an error of SQLite when the tables are not those of `createSchema`. */
+export function prepareStatements(database: DatabaseSync) {
+  const sql = (text: string) => database.prepare(text);
+  return {
+    ...{ state: sql("select clean, owed from state"), changes: sql("select total_changes() as n") },
+    setClean: sql("update state set clean = ?"),
+    setOwed: sql("update state set owed = ?"),
+
+    logOf: sql(`
+      select id, seq, end_offset, crc, sorted_at, place, labels from logs
+      where collection = ? and key = ?
+    `),
+    keys: sql("select key from logs where collection = ?"),
+    addLog: sql(`insert into logs values (null, ?, ?, '', 0, 0, '', 0, -1, '[]', '{}')`),
+    updateLog: sql(`
+      update logs set sorted_at = ?, seq = ?, end_offset = ?, crc = ?, damaged = ?, place = ?,
+        labels = ?, head = ? where id = ?
+    `),
+    setDamaged: sql("update logs set damaged = ? where collection = ? and key = ?"),
+    addLabel: sql("insert or replace into labels values (?, ?, ?, ?, ?)"),
+    dropLabel: sql(`
+      delete from labels where collection = ? and label = ? and sorted_at = ? and key = ?
+    `),
+    addId: sql("insert or replace into ids values (?, ?, ?, ?)"),
+    seqOf: sql("select seq from ids where log = ? and id = ?"),
+    find: sql(`
+      select ids.seq as seq, ids.start as start from logs cross join ids on ids.log = logs.id
+      where logs.collection = ? and logs.key = ? and ids.id = ?
+    `),
+    addPlace: sql("insert or replace into places values (?, ?, ?)"),
+    seek: sql(`
+      select places.start as start from logs cross join places on places.log = logs.id
+      where logs.collection = ? and logs.key = ? and places.seq <= ?
+      order by places.seq desc limit 1
+    `),
+    addWords: sql(`insert or replace into words (rowid, text) values (${row}, ?)`),
+    dropWords: sql(`delete from words where rowid = (${row})`),
+
+    dropLog: sql("delete from logs where id = ?"),
+    dropIds: sql("delete from ids where log = ?"),
+    dropPlaces: sql("delete from places where log = ?"),
+    dropAllWords: sql(`delete from words where rowid between ${firstRow} and ${lastRow}`),
+    merge: sql("insert into words (words, rank) values ('merge', cast(? as integer))"),
+
+    list: sql(`
+      select ${rowColumns} from logs
+      where collection = ?1 and sorted_at <= ?2 and (sorted_at < ?2 or key > ?3)
+      order by sorted_at desc, key limit ?4
+    `),
+    firstRows: sql(`
+      select ${rowColumns} from logs where collection = ? order by sorted_at desc, key limit ?
+    `),
+    listLabel: sql(`
+      select ${rowColumns} from labels cross join logs on logs.id = labels.log
+      where labels.collection = ?1 and labels.label = ?2 and labels.sorted_at <= ?3
+        and (labels.sorted_at < ?3 or labels.key > ?4)
+      order by labels.sorted_at desc, labels.key limit ?5
+    `),
+    firstRowsOfLabel: sql(`
+      select ${rowColumns} from labels cross join logs on logs.id = labels.log
+      where labels.collection = ? and labels.label = ?
+      order by labels.sorted_at desc, labels.key limit ?
+    `),
+    search: sql(`
+      ${hits} where ${found} order by logs.sorted_at desc, logs.key, ${seqOfRow} desc limit ?
+    `),
+    searchLog: sql(`
+      select ${seqOfRow} as seq from words
+      where words.words match ? and rowid between ${firstRow} and ${lastRow}
+      order by rowid desc limit ?
+    `),
+  };
+}

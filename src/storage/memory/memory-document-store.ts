@@ -1,0 +1,59 @@
+import { ThroughlineError } from "../../errors.ts";
+import type { JsonObject } from "../../json.ts";
+import { prepareDocument } from "../batch.ts";
+import {
+  type DocumentStore,
+  documentLimits,
+  type StoredDocument,
+  type WriteOptions,
+} from "../document-store.ts";
+import { checkKey } from "../key.ts";
+
+/** Documents in a map, as JSON text, so that what is read is always a fresh copy. */
+export class MemoryDocumentStore implements DocumentStore {
+  readonly #documents = new Map<string, { readonly json: string; readonly revision: number }>();
+  readonly #checkOpen: () => void;
+
+  constructor(checkOpen: () => void) {
+    this.#checkOpen = checkOpen;
+  }
+
+  async read(key: string): Promise<StoredDocument | undefined> {
+    this.#check(key);
+    const found = this.#documents.get(key);
+    if (found === undefined) return undefined;
+    return { value: JSON.parse(found.json) as JsonObject, revision: found.revision };
+  }
+
+  async write(key: string, value: JsonObject, options?: WriteOptions): Promise<number> {
+    this.#checkOpen();
+    const { json, expectedRevision } = prepareDocument(key, value, options);
+    const current = this.#documents.get(key)?.revision ?? 0;
+    if (expectedRevision !== undefined && expectedRevision !== current) {
+      throw new ThroughlineError(`the document is at revision ${current}`, {
+        code: "THROUGHLINE_CONFLICT",
+      });
+    }
+    this.#documents.set(key, { json, revision: current + 1 });
+    return current + 1;
+  }
+
+  async delete(key: string): Promise<boolean> {
+    this.#check(key);
+    return this.#documents.delete(key);
+  }
+
+  async keys(): Promise<readonly string[]> {
+    this.#checkOpen();
+    return [...this.#documents.keys()].sort();
+  }
+
+  clear(): void {
+    this.#documents.clear();
+  }
+
+  #check(key: string): void {
+    this.#checkOpen();
+    checkKey(key, "key", documentLimits.keyBytes);
+  }
+}

@@ -1,0 +1,253 @@
+import { type ErrorCode, ThroughlineError } from "../../errors.ts";
+import {
+  checkIds,
+  checkList,
+  checkPage,
+  checkRead,
+  checkSearch,
+  checkTail,
+  erasedJson,
+  isErased,
+  type ListPlace,
+  listCursor,
+  type PreparedBatch,
+  type PreparedRecord,
+  parseCursor,
+  prepareBatch,
+  prepareHead,
+  sameRecord,
+  storedRecord,
+} from "../batch.ts";
+import { checkKey } from "../key.ts";
+import {
+  type AppendOptions,
+  type EraseOptions,
+  type ListOptions,
+  type ListPage,
+  type LogHead,
+  type LogProjection,
+  type LogRecord,
+  type LogStore,
+  type LogTail,
+  logLimits,
+  type PageOptions,
+  type SearchHit,
+  type SearchOptions,
+  type StoredRecord,
+} from "../log-store.ts";
+import { holdsEvery, queryPhrases, searchTokens } from "../search-words.ts";
+
+/** One log: its records as JSON text; the record at index `i` has the `seq` `i + 1`. */
+interface MemoryLog {
+  readonly records: PreparedRecord[];
+  readonly seqById: Map<string, number>;
+  headJson: string;
+}
+
+/**
+ * Logs in a map. Every call does its whole work before it returns its promise, so calls cannot
+ * overlap; `list` and `search` scan everything.
+ */
+export class MemoryLogStore implements LogStore {
+  readonly #logs = new Map<string, MemoryLog>();
+  readonly #projection: LogProjection;
+  readonly #checkOpen: () => void;
+
+  constructor(projection: LogProjection, checkOpen: () => void) {
+    this.#projection = projection;
+    this.#checkOpen = checkOpen;
+  }
+
+  async append(
+    key: string,
+    records: readonly LogRecord[],
+    options?: AppendOptions,
+  ): Promise<number> {
+    this.#checkOpen();
+    const batch = prepareBatch(key, records, options);
+    const log = this.#logs.get(key) ?? emptyLog();
+    const missing = batch.records.filter((record) => !isKnown(log, record));
+    if (missing.length > 0) {
+      checkEnd(log, batch);
+      for (const record of missing) log.seqById.set(record.id, log.records.push(record));
+      log.headJson = batch.headJson ?? log.headJson;
+      this.#logs.set(key, log);
+    }
+    return batch.records.reduce((_, { id }) => log.seqById.get(id) ?? 0, 0);
+  }
+
+  async tail(key: string, limit: number): Promise<LogTail | undefined> {
+    this.#checkOpen();
+    checkTail(key, limit);
+    const log = this.#logs.get(key);
+    if (log === undefined) return undefined;
+    const seq = log.records.length;
+    return { seq, head: headOf(log), records: between(log, seq - limit, seq), damaged: false };
+  }
+
+  async page(key: string, options: PageOptions): Promise<readonly StoredRecord[]> {
+    this.#checkOpen();
+    checkPage(key, options);
+    const log = this.#logs.get(key);
+    if (log === undefined) return [];
+    const { before, after, limit } = options;
+    if (after !== undefined) return between(log, after, after + limit);
+    const end = Math.min(log.records.length, Math.max(0, (before ?? Number.MAX_VALUE) - 1));
+    return between(log, end - limit, end);
+  }
+
+  async *read(
+    key: string,
+    options: { readonly after?: number } = {},
+  ): AsyncGenerator<StoredRecord, void, undefined> {
+    this.#checkOpen();
+    const after = options.after ?? 0;
+    checkRead(key, after);
+    const log = this.#logs.get(key);
+    const end = log?.records.length ?? 0;
+    for (let seq = after + 1; seq <= end; seq++) {
+      this.#checkOpen();
+      if (log === undefined || this.#logs.get(key) !== log) return; // forgotten meanwhile
+      yield* between(log, seq - 1, seq);
+    }
+  }
+
+  async find(key: string, id: string): Promise<StoredRecord | undefined> {
+    this.#checkOpen();
+    checkIds(key, [id]);
+    const log = this.#logs.get(key);
+    const seq = log?.seqById.get(id);
+    return log === undefined || seq === undefined ? undefined : between(log, seq - 1, seq)[0];
+  }
+
+  async erase(key: string, ids: readonly string[], options: EraseOptions = {}): Promise<number> {
+    this.#checkOpen();
+    checkIds(key, ids);
+    const headJson = options.head === undefined ? undefined : prepareHead(options.head);
+    const log = this.#logs.get(key);
+    if (log === undefined) return 0;
+    let erased = 0;
+    for (const id of ids) {
+      const seq = log.seqById.get(id);
+      if (seq === undefined || isErasedAt(log, seq)) continue;
+      log.records[seq - 1] = { id, json: erasedJson(id) };
+      erased++;
+    }
+    log.headJson = headJson ?? log.headJson;
+    return erased;
+  }
+
+  async delete(key: string): Promise<boolean> {
+    this.#checkOpen();
+    checkKey(key, "key", logLimits.keyBytes);
+    return this.#logs.delete(key);
+  }
+
+  async list(options: ListOptions): Promise<ListPage> {
+    this.#checkOpen();
+    checkList(options);
+    const { limit, cursor, label } = options;
+    const after = cursor === undefined ? undefined : parseCursor(cursor);
+    const found = this.#newestFirst()
+      .filter(({ log }) => label === undefined || this.#labels(log).includes(label))
+      .filter((row) => after === undefined || comparePlaces(row, after) > 0);
+    const rows = found.slice(0, limit);
+    const last = rows.at(-1);
+    return {
+      rows: rows.map(({ key, log }) => {
+        return { key, seq: log.records.length, head: headOf(log), damaged: false };
+      }),
+      ...(last !== undefined && found.length > limit ? { cursor: listCursor(last) } : {}),
+    };
+  }
+
+  async search(query: string, options: SearchOptions): Promise<readonly SearchHit[]> {
+    this.#checkOpen();
+    checkSearch(query, options);
+    const phrases = queryPhrases(query);
+    if (phrases.length === 0) return [];
+    return this.#newestFirst()
+      .filter(({ key }) => options.key === undefined || key === options.key)
+      .flatMap(({ key, log }) =>
+        this.#matches(log, phrases).map((record) => {
+          return { key, record };
+        }),
+      )
+      .slice(0, options.limit);
+  }
+
+  clear(): void {
+    this.#logs.clear();
+  }
+
+  /** Every log, in the order of lists. */
+  #newestFirst(): (ListPlace & { readonly log: MemoryLog })[] {
+    return [...this.#logs]
+      .map(([key, log]) => ({ key, log, sortedAt: this.#projection.sortedAt(headOf(log)) }))
+      .sort(comparePlaces);
+  }
+
+  #labels(log: MemoryLog): readonly string[] {
+    return this.#projection.labels(headOf(log));
+  }
+
+  /** The records of a log that hold every phrase and that no later record hides, newest first. */
+  #matches(log: MemoryLog, phrases: readonly string[][]): StoredRecord[] {
+    const hidden = new Set<string>();
+    return between(log, 0, log.records.length)
+      .reverse()
+      .filter((record) => {
+        const isHidden = hidden.has(record.id);
+        const target = this.#projection.hides(record);
+        if (target !== undefined) hidden.add(target);
+        const text = isHidden ? undefined : this.#projection.text(record);
+        return text !== undefined && holdsEvery(searchTokens(text), phrases);
+      });
+  }
+}
+
+function emptyLog(): MemoryLog {
+  return { records: [], seqById: new Map(), headJson: "{}" };
+}
+
+/** Whether the log holds this record already; its id stays used when its content was erased. */
+function isKnown(log: MemoryLog, { id, json }: PreparedRecord): boolean {
+  const seq = log.seqById.get(id);
+  const known = seq === undefined ? undefined : log.records[seq - 1];
+  if (seq === undefined || known === undefined) return false;
+  if (isErasedAt(log, seq) || sameRecord(known.json, json)) return true;
+  throw refusal("THROUGHLINE_ID_CONFLICT", `record ${seq} has this id and other content`);
+}
+
+function checkEnd(log: MemoryLog, { expectedSeq }: PreparedBatch): void {
+  if (expectedSeq !== undefined && expectedSeq !== log.records.length) {
+    throw refusal("THROUGHLINE_CONFLICT", `the log ends at seq ${log.records.length}`);
+  }
+}
+
+function refusal(code: ErrorCode, message: string): ThroughlineError {
+  return new ThroughlineError(message, { code });
+}
+
+/** The records with a `seq` greater than `after`, up to and with `until`: fresh copies. */
+function between(log: MemoryLog, after: number, until: number): StoredRecord[] {
+  const start = Math.max(0, after);
+  return log.records
+    .slice(start, until)
+    .map(({ json }, index) => storedRecord(json, start + index + 1));
+}
+
+function isErasedAt(log: MemoryLog, seq: number): boolean {
+  return between(log, seq - 1, seq).some(isErased);
+}
+
+function headOf(log: MemoryLog): LogHead {
+  return JSON.parse(log.headJson) as LogHead;
+}
+
+/** Newest first; equal instants by key. */
+function comparePlaces(a: ListPlace, b: ListPlace): number {
+  if (a.sortedAt !== b.sortedAt) return a.sortedAt > b.sortedAt ? -1 : 1;
+  if (a.key === b.key) return 0;
+  return a.key < b.key ? -1 : 1;
+}

@@ -1,0 +1,48 @@
+import type { DocumentStore } from "./document-store.ts";
+import type { LogProjection, LogStore } from "./log-store.ts";
+
+/**
+ * How much a resolved write has survived. `"power-cut"`: on the disk, by `fdatasync`. `"process"`:
+ * in the kernel, so that it outlives this process but perhaps not the power.
+ */
+export type Durability = "power-cut" | "process";
+
+/** Something that was not as it was left, and what was done. Never silent, never the content. */
+export interface RepairReport {
+  /** When it was found: ISO 8601. */
+  readonly at: string;
+  /** Which log or document, as `chats/telegram:42`. */
+  readonly key: string;
+  readonly kind:
+    | "torn_tail"
+    | "damaged_middle"
+    | "unreadable_document"
+    | "older_copy"
+    | "unfinished_package"
+    | "foreign_lines";
+  /** How many bytes are concerned. */
+  readonly bytes: number;
+  /** The last record before the damage; 0 when nothing before it is readable. */
+  readonly after_seq: number;
+  /** The file in quarantine that keeps the bytes, relative to the home; absent if none was moved. */
+  readonly quarantined?: string;
+  /** One sentence for people. */
+  readonly reason: string;
+}
+
+/** What a driver implements: two shapes, in named collections. */
+export interface Storage extends AsyncDisposable {
+  /** The logs of one collection, such as `"chats"`. The same object for the same name. */
+  logs(collection: string, projection: LogProjection): LogStore;
+  /** The documents of one collection, such as `"session"`. */
+  documents(collection: string): DocumentStore;
+  /** Every repair since this storage was opened, oldest first; at most the newest 1,000. */
+  repairs(): readonly RepairReport[];
+  /** Calls back at every repair from now on. @returns a function that ends it. */
+  onRepair(listener: (report: RepairReport) => void): () => void;
+  /**
+   * Finishes what was accepted, syncs it and lets go of everything. Calls afterwards reject with
+   * `THROUGHLINE_CLOSED`. Closing twice is closing once.
+   */
+  close(): Promise<void>;
+}

@@ -1,0 +1,326 @@
+import assert from "node:assert/strict";
+import type { Clause } from "./contract.ts";
+import { keyCorpus } from "./corpus.ts";
+import {
+  chat,
+  collect,
+  erased,
+  everything,
+  found,
+  idsIn,
+  isAbsent,
+  listed,
+  message,
+  messages,
+  numbered,
+  refuses,
+  untyped,
+  withLogs,
+} from "./log-store-contract-fixtures.ts";
+
+const erasing: readonly Clause[] = [
+  {
+    id: "log.erase.leaves",
+    says: "an erased record leaves its id, its seq and that it was erased, wherever it is read",
+    proof: withLogs(async (log) => {
+      await log.append(chat, messages(1, 3));
+      assert.equal(await log.erase(chat, ["m2"]), 1);
+      const expected = [
+        ...numbered(messages(1, 1)),
+        erased("m2", 2),
+        ...numbered(messages(3, 3), 3),
+      ];
+      assert.deepEqual(await everything(log), expected);
+      assert.deepEqual((await log.tail(chat, 10))?.records, expected);
+      assert.deepEqual(await log.page(chat, { limit: 10 }), expected);
+      assert.deepEqual(await log.page(chat, { after: 1, limit: 1 }), [erased("m2", 2)]);
+      assert.deepEqual(await log.find(chat, "m2"), erased("m2", 2));
+    }),
+  },
+  {
+    id: "log.erase.count",
+    says: "erase answers how many records it erased, each counted once",
+    proof: withLogs(async (log) => {
+      await log.append(chat, messages(1, 5));
+      assert.equal(await log.erase(chat, ["m1", "m3", "m1"]), 2);
+      assert.equal(await log.erase(chat, ["m1", "m3"]), 0);
+      assert.equal(await log.erase(chat, ["m3", "m4"]), 1);
+    }),
+  },
+  {
+    id: "log.erase.repeated",
+    says: "erasing again changes nothing and counts nothing",
+    proof: withLogs(async (log) => {
+      await log.append(chat, messages(1, 2));
+      await log.erase(chat, ["m1"]);
+      assert.equal(await log.erase(chat, ["m1"]), 0);
+      assert.deepEqual(await everything(log), [erased("m1", 1), ...numbered(messages(2, 2), 2)]);
+    }),
+  },
+  {
+    id: "log.erase.unknown",
+    says: "ids that the log does not hold are passed over",
+    proof: withLogs(async (log) => {
+      await log.append(chat, messages(1, 2));
+      assert.equal(await log.erase(chat, ["x", "m2", "M1"]), 1);
+      assert.equal(await log.erase(chat, ["x"]), 0);
+      assert.equal(await log.erase(chat, []), 0);
+      assert.deepEqual(await everything(log), [...numbered(messages(1, 1)), erased("m2", 2)]);
+    }),
+  },
+  {
+    id: "log.erase.missing",
+    says: "erasing in a log that is not there erases nothing and makes no log",
+    proof: withLogs(async (log) => {
+      assert.equal(await log.erase(chat, ["m1"]), 0);
+      await isAbsent(log);
+    }),
+  },
+  {
+    id: "log.erase.invalid",
+    says: "erasing what cannot be an id is refused, and nothing is erased",
+    proof: withLogs(async (log) => {
+      await log.append(chat, messages(1, 1));
+      for (const ids of [["m1", ""], ["m1", 7], ["m1", "\ud800"], "m1", undefined]) {
+        await refuses("THROUGHLINE_INVALID", log.erase(chat, untyped(ids)));
+      }
+      assert.deepEqual(await everything(log), numbered(messages(1, 1)));
+    }),
+  },
+  {
+    id: "log.erase.other-logs",
+    says: "erasing touches the records of its log only",
+    proof: withLogs(async (log) => {
+      await log.append(chat, messages(1, 2));
+      await log.append("telegram:4", messages(1, 2));
+      await log.erase(chat, ["m1", "m2"]);
+      assert.deepEqual(await everything(log, "telegram:4"), numbered(messages(1, 2)));
+      assert.deepEqual(await found(log, "says", "telegram:4"), ["m2", "m1"]);
+    }),
+  },
+  {
+    id: "log.erase.many",
+    says: "every second of 2,000 records is erased, and the others stay",
+    proof: withLogs(async (log) => {
+      await log.append(chat, messages(1, 1_000));
+      await log.append(chat, messages(1_001, 2_000));
+      const odd = messages(1, 2_000).filter((_, index) => index % 2 === 0);
+      const ids = odd.map((record) => record.id);
+      assert.equal(await log.erase(chat, ids), 1_000);
+      for (const record of await everything(log)) {
+        const { id, seq } = record;
+        assert.deepEqual(record, seq % 2 === 1 ? erased(id, seq) : { ...message(id), seq });
+      }
+    }),
+  },
+  {
+    id: "log.erase.appends-go-on",
+    says: "after an erasure the log goes on with the next seq",
+    proof: withLogs(async (log) => {
+      await log.append(chat, messages(1, 2));
+      await log.erase(chat, ["m2"]);
+      assert.equal(await log.append(chat, messages(3, 4)), 4);
+      assert.deepEqual(await idsIn(log), ["m1", "m2", "m3", "m4"]);
+    }),
+  },
+  {
+    id: "log.erase.id-stays-used",
+    says: "an erased record appended again, with any content, answers its seq and stays erased",
+    proof: withLogs(async (log) => {
+      await log.append(chat, messages(1, 3));
+      await log.erase(chat, ["m2"]);
+      assert.equal(await log.append(chat, messages(2, 2)), 2);
+      assert.equal(await log.append(chat, [message("m2", "something else")]), 2);
+      assert.equal(await log.append(chat, messages(1, 3)), 3);
+      assert.deepEqual(await log.find(chat, "m2"), erased("m2", 2));
+      assert.equal((await log.tail(chat, 0))?.seq, 3);
+      assert.deepEqual(await found(log, "m2"), []);
+      assert.deepEqual(await found(log, "something"), []);
+    }),
+  },
+  {
+    id: "log.erase.id-stays-used-in-a-batch",
+    says: "a batch with an erased record and a new one stores the new one only",
+    proof: withLogs(async (log) => {
+      await log.append(chat, messages(1, 2));
+      await log.erase(chat, ["m1"]);
+      assert.equal(await log.append(chat, [message("m1", "other"), message("x")]), 3);
+      assert.deepEqual(await idsIn(log), ["m1", "m2", "x"]);
+      assert.deepEqual(await log.find(chat, "m1"), erased("m1", 1));
+    }),
+  },
+  {
+    id: "log.erase.head",
+    says: "an erasure can replace the head, in the log, in lists and for labels, at once with it",
+    proof: withLogs(async (log) => {
+      const head = { title: "what m1 says", labels: ["x"], updated_at: "2026-03-01" };
+      await log.append(chat, messages(1, 2), { head });
+      await log.append("b", messages(1, 1), { head: { updated_at: "2026-03-02" } });
+      const bare = { labels: ["y"], updated_at: "2026-03-03" };
+      assert.equal(await log.erase(chat, ["m1"], { head: bare }), 1);
+      assert.deepEqual((await log.tail(chat, 0))?.head, bare);
+      const row = { key: chat, seq: 2, head: bare, damaged: false };
+      assert.deepEqual((await log.list({ limit: 1 })).rows, [row]);
+      assert.deepEqual([await listed(log, "x"), await listed(log, "y")], [[], [chat]]);
+    }),
+  },
+  {
+    id: "log.erase.head-alone",
+    says: "an erasure that erases nothing replaces the head all the same, but begins no log",
+    proof: withLogs(async (log) => {
+      await log.append(chat, messages(1, 1), { head: { title: "a" } });
+      assert.equal(await log.erase(chat, [], { head: { title: "b" } }), 0);
+      assert.equal(await log.erase("missing", ["m1"], { head: { title: "b" } }), 0);
+      assert.deepEqual((await log.tail(chat, 0))?.head, { title: "b" });
+      await isAbsent(log, "missing");
+    }),
+  },
+  {
+    id: "log.erase.head-refused",
+    says: "an erasure with a head that is refused erases nothing and keeps the head",
+    proof: withLogs(async (log) => {
+      await log.append(chat, messages(1, 1), { head: { title: "a" } });
+      for (const head of [null, "title", { at: Number.NaN }, { seq: 1 }]) {
+        await refuses("THROUGHLINE_INVALID", log.erase(chat, ["m1"], untyped({ head })));
+      }
+      const large = { title: "x".repeat(64 * 1024) };
+      await refuses("THROUGHLINE_TOO_LARGE", log.erase(chat, ["m1"], { head: large }));
+      assert.deepEqual(await everything(log), numbered(messages(1, 1)));
+      assert.deepEqual((await log.tail(chat, 0))?.head, { title: "a" });
+    }),
+  },
+  {
+    id: "log.erase.likeness",
+    says: "a record that says that it was erased, and holds content, is erased as any other",
+    proof: withLogs(async (log) => {
+      const like = { id: "m1", _type: "metadata", kind: "erased", content: "violin" };
+      await log.append(chat, [like]);
+      assert.deepEqual(await everything(log), numbered([like]));
+      await refuses("THROUGHLINE_ID_CONFLICT", log.append(chat, [message("m1", "other")]));
+      assert.equal(await log.erase(chat, ["m1"]), 1);
+      assert.deepEqual(await everything(log), [erased("m1", 1)]);
+      assert.deepEqual(await found(log, "violin"), []);
+    }),
+  },
+];
+
+const deleting: readonly Clause[] = [
+  {
+    id: "log.delete.forgets",
+    says: "a deleted log is gone from every way of reading",
+    proof: withLogs(async (log) => {
+      await log.append(chat, messages(1, 3), { head: { labels: ["x"] } });
+      assert.equal(await log.delete(chat), true);
+      await isAbsent(log);
+      assert.deepEqual(await log.page(chat, { limit: 5 }), []);
+      assert.equal(await log.find(chat, "m1"), undefined);
+      assert.equal(await log.erase(chat, ["m1"]), 0);
+      assert.deepEqual(await listed(log, "x"), []);
+      assert.deepEqual(await found(log, "says"), []);
+    }),
+  },
+  {
+    id: "log.delete.answer",
+    says: "delete answers whether there was a log",
+    proof: withLogs(async (log) => {
+      assert.equal(await log.delete(chat), false);
+      await log.append(chat, messages(1, 1));
+      assert.equal(await log.delete(chat), true);
+      assert.equal(await log.delete(chat), false);
+    }),
+  },
+  {
+    id: "log.delete.at-once",
+    says: "of five deletes at once one answers that there was a log",
+    proof: withLogs(async (log) => {
+      await log.append(chat, messages(1, 1));
+      const answers = await Promise.all([1, 2, 3, 4, 5].map(() => log.delete(chat)));
+      assert.equal(answers.filter((answer) => answer).length, 1);
+      await isAbsent(log);
+    }),
+  },
+  {
+    id: "log.delete.no-other",
+    says: "delete forgets that key and no other, however alike they are",
+    proof: withLogs(async (log) => {
+      for (const { text } of keyCorpus) await log.append(text, [message("m1", "violin")]);
+      assert.equal(await log.delete(chat), true);
+      for (const { name, text } of keyCorpus) {
+        const expected = text === chat ? [] : ["m1"];
+        assert.deepEqual(await idsIn(log, text), expected, name);
+        assert.deepEqual(await found(log, "violin", text), expected, name);
+      }
+    }),
+  },
+  {
+    id: "log.delete.begins-again",
+    says: "a deleted log begins again at seq 1, with the old ids free",
+    proof: withLogs(async (log) => {
+      await log.append(chat, messages(1, 3));
+      await log.delete(chat);
+      assert.equal(await log.append(chat, [message("m3", "another"), message("m1", "life")]), 2);
+      const records = numbered([message("m3", "another"), message("m1", "life")]);
+      assert.deepEqual(await everything(log), records);
+      assert.equal(await log.find(chat, "m2"), undefined);
+    }),
+  },
+  {
+    id: "log.delete.erased",
+    says: "an erased id is free again after its log was deleted",
+    proof: withLogs(async (log) => {
+      await log.append(chat, messages(1, 1));
+      await log.erase(chat, ["m1"]);
+      await log.delete(chat);
+      assert.equal(await log.append(chat, [message("m1", "again")]), 1);
+      assert.deepEqual(await everything(log), numbered([message("m1", "again")]));
+    }),
+  },
+  {
+    id: "log.delete.again-and-again",
+    says: "a log can be deleted and begun any number of times",
+    proof: withLogs(async (log) => {
+      for (let times = 0; times < 20; times++) {
+        assert.equal(await log.append(chat, messages(1, 2)), 2);
+        assert.equal(await log.delete(chat), true);
+      }
+      await isAbsent(log);
+    }),
+  },
+  {
+    id: "log.delete.of-its-collection",
+    says: "delete forgets the log of its collection only",
+    proof: withLogs(async (log, storage) => {
+      const runs = storage.logs("runs", { ...emptyProjection });
+      await runs.append(chat, messages(1, 1));
+      await log.append(chat, messages(1, 2));
+      await log.delete(chat);
+      assert.deepEqual(await idsIn(runs), ["m1"]);
+    }),
+  },
+  {
+    id: "log.delete.while-read",
+    says: "a read that has begun ends when its log is deleted, without an error and without a gap",
+    proof: withLogs(async (log) => {
+      await log.append(chat, messages(1, 1_000));
+      const records = log.read(chat)[Symbol.asyncIterator]();
+      assert.equal((await records.next()).value?.seq, 1);
+      await log.delete(chat);
+      const rest = await collect({ [Symbol.asyncIterator]: () => records });
+      const seqs = rest.map((record) => record.seq);
+      assert.deepEqual(
+        seqs,
+        seqs.map((_, index) => index + 2),
+      );
+    }),
+  },
+];
+
+const emptyProjection = {
+  sortedAt: () => "",
+  labels: () => [],
+  text: () => undefined,
+  hides: () => undefined,
+};
+
+/** Erasing records and deleting logs. */
+export const forgettingClauses: readonly Clause[] = [...erasing, ...deleting];

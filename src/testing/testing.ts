@@ -1,0 +1,17 @@
+/**
+ * For whoever writes a storage driver: what a driver promises, as data that any test runner runs.
+ */
+export {
+  type Clause,
+  type ClauseResult,
+  type Contract,
+  type DriverUnderTest,
+  type Open,
+  type Reopen,
+  runContract,
+  type TestRunner,
+  testContract,
+} from "./contract.ts";
+export { type CorpusText, keyCorpus, refusedValues, textCorpus, valueCorpus } from "./corpus.ts";
+export { documentStoreContract } from "./document-store-contract.ts";
+export { logStoreContract } from "./log-store-contract.ts";

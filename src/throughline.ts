@@ -1,0 +1,131 @@
+import { type Clock, systemClock } from "./clock.ts";
+import { type NewId, randomId } from "./ids.ts";
+import { type Logger, silentLogger } from "./logger.ts";
+import { chatProjection } from "./memories/chat/chat-head.ts";
+import { ChatLog } from "./memories/chat/chat-log.ts";
+import { Chats } from "./memories/chat/chats.ts";
+import { WorkingMemories } from "./memories/interaction/working-memories.ts";
+import {
+  type FreshnessOptions,
+  type FreshnessRules,
+  resolveFreshness,
+} from "./memories/provider-session/options.ts";
+import { ProviderSessions } from "./memories/provider-session/provider-sessions.ts";
+import type { LogProjection } from "./storage/log-store.ts";
+import type { Durability, Storage } from "./storage/storage.ts";
+
+export interface ThroughlineOptions {
+  /** The companion's directory. Either this or `storage`. */
+  readonly home?: string;
+  /** `"memory"` keeps nothing beyond this process; or a storage of your own, closed with the rest. */
+  readonly storage?: "memory" | Storage;
+  /**
+   * What a resolved write has survived, in a home.
+   * @default "power-cut"
+   */
+  readonly durability?: Durability;
+  /** When sessions end by themselves. By default they never do. */
+  readonly freshness?: FreshnessOptions;
+  /**
+   * What a new session runs on when a call names nothing.
+   * @default "offline"
+   */
+  readonly provider?: string;
+  /** @default "offline" */
+  readonly model?: string;
+  /**
+   * Interactions that the working memory of each chat holds, 1 to 1,000.
+   * @default 3
+   */
+  readonly workingMemoryCapacity?: number;
+  readonly clock?: Clock;
+  readonly newId?: NewId;
+  readonly logger?: Logger;
+}
+
+export const defaults = {
+  durability: "power-cut",
+  provider: "offline",
+  model: "offline",
+  workingMemoryCapacity: 3,
+} as const satisfies Partial<ThroughlineOptions>;
+
+/** The memories of one companion, on one storage. */
+export interface Throughline extends AsyncDisposable {
+  /** Transcripts: what was said, word for word. */
+  readonly chats: Chats;
+  /** Where each provider left off. */
+  readonly sessions: ProviderSessions;
+  /** What was just said: this process only, never written anywhere. */
+  readonly workingMemory: WorkingMemories;
+  readonly storage: Storage;
+  readonly rules: FreshnessRules;
+  /** Finishes what was accepted and lets go of the storage. Closing twice is closing once. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens a companion's memories. What a dead process left half done is finished first.
+ *
+ * @throws TypeError neither `home` nor `storage`, or both.
+ * @throws ThroughlineError `THROUGHLINE_LOCKED`: another process writes this home.
+ * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: a setting or the home cannot be used.
+ */
+export async function openThroughline(options: ThroughlineOptions): Promise<Throughline> {
+  const { clock = systemClock, newId = randomId, logger = silentLogger } = options;
+  const { provider, model, workingMemoryCapacity } = { ...defaults, ...options };
+  const zone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const rules = resolveFreshness(options.freshness, zone);
+  const workingMemory = new WorkingMemories({ capacity: workingMemoryCapacity, clock });
+  const storage = await openStorage(options, { clock, newId, logger });
+  try {
+    const logs = storage.logs("chats", chatProjection);
+    const log = new ChatLog({ logs, clock, newId, logger });
+    const chats = new Chats(log, storage.logs("forgotten", tombstoneProjection));
+    const sessions = new ProviderSessions(log, { rules, provider, model });
+    sessions.onEnd((chatId) => workingMemory.drop(chatId));
+    chats.onForget((chatId) => {
+      const count = workingMemory.peek(chatId)?.stats().count ?? 0;
+      workingMemory.drop(chatId);
+      return [{ place: "working memory", count }];
+    });
+    await chats.recover();
+    const close = async () => {
+      workingMemory.clear();
+      await storage.close();
+    };
+    const opened = { chats, sessions, workingMemory, storage, rules, close };
+    return { ...opened, [Symbol.asyncDispose]: close };
+  } catch (error) {
+    await storage.close();
+    throw error;
+  }
+}
+
+async function openStorage(
+  options: ThroughlineOptions,
+  ports: { readonly clock: Clock; readonly newId: NewId; readonly logger: Logger },
+): Promise<Storage> {
+  const { home, storage } = options;
+  if ((home === undefined) === (storage === undefined)) {
+    throw new TypeError("openThroughline takes either a home or a storage");
+  }
+  if (home !== undefined) {
+    const { openFileStorage } = await import("./storage/files/open-file-storage.ts");
+    const { durability } = { ...defaults, ...options };
+    return openFileStorage({ home, durability, ...ports });
+  }
+  if (storage === "memory") {
+    const { openMemoryStorage } = await import("./storage/memory/memory-storage.ts");
+    return openMemoryStorage();
+  }
+  return storage as Storage;
+}
+
+/** The marks of forgotten chats: read from end to end, neither listed nor searched. */
+const tombstoneProjection: LogProjection = {
+  sortedAt: () => "",
+  labels: () => [],
+  text: () => undefined,
+  hides: () => undefined,
+};

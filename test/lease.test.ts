@@ -1,0 +1,143 @@
+import assert from "node:assert/strict";
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { once } from "node:events";
+import fs from "node:fs";
+import os from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { type TestContext, test } from "node:test";
+import { takeLease } from "../src/storage/files/lease.ts";
+
+interface Answer {
+  readonly held: boolean;
+  readonly code?: string;
+  readonly message?: string;
+  /** From the call to its answer. */
+  readonly ms: number;
+}
+
+const noSignals = process.platform === "win32" && "Windows has no SIGSTOP, and keeps names in use";
+
+/** Another process that tries to take the home. */
+class Contender {
+  readonly child: ChildProcessWithoutNullStreams;
+  readonly #lines: AsyncIterator<string>;
+
+  constructor(t: TestContext, home: string) {
+    const script = join(import.meta.dirname, "take-lease.ts");
+    this.child = spawn(process.execPath, [script, home]);
+    this.#lines = createInterface({ input: this.child.stdout })[Symbol.asyncIterator]();
+    t.after(() => this.child.kill("SIGKILL"));
+  }
+
+  async answer(): Promise<Answer> {
+    const { value, done } = await this.#lines.next();
+    assert.ok(!done, "the process ended without an answer");
+    return JSON.parse(value) as Answer;
+  }
+
+  check(): Promise<Answer> {
+    this.child.stdin.write("check\n");
+    return this.answer();
+  }
+
+  async end(): Promise<void> {
+    const exited = once(this.child, "exit");
+    this.child.stdin.end();
+    await exited;
+  }
+
+  async kill(): Promise<void> {
+    const exited = once(this.child, "exit");
+    this.child.kill("SIGKILL");
+    await exited;
+  }
+}
+
+function temporaryHome(t: TestContext): string {
+  const parent = fs.mkdtempSync(join(os.tmpdir(), "throughline-lease-"));
+  t.after(() => fs.rmSync(parent, { recursive: true, force: true }));
+  const home = join(parent, "home");
+  fs.mkdirSync(home, { mode: 0o700 });
+  return home;
+}
+
+function assertRefusedBy(pid: number | undefined, answer: Answer): void {
+  assert.equal(answer.held, false);
+  assert.equal(answer.code, "THROUGHLINE_LOCKED");
+  assert.ok(answer.message?.includes(`process ${pid} on ${os.hostname()} `), answer.message);
+  assert.ok(answer.ms < 1_000, `refused after ${answer.ms} ms`);
+}
+
+test("of two processes started at once, 20 times, exactly one gets the home, and the other names it", async (t) => {
+  const home = temporaryHome(t);
+  for (let round = 0; round < 20; round++) {
+    const both = [new Contender(t, home), new Contender(t, home)] as const;
+    const [a, b] = await Promise.all([both[0].answer(), both[1].answer()]);
+    assert.notEqual(a.held, b.held, `round ${round}`);
+    assertRefusedBy(both[a.held ? 0 : 1].child.pid, a.held ? b : a);
+    await Promise.all(both.map((process) => process.end()));
+  }
+});
+
+test("a stopped holder keeps the home, and goes on as the holder", {
+  skip: noSignals,
+}, async (t) => {
+  const home = temporaryHome(t);
+  const holder = new Contender(t, home);
+  assert.ok((await holder.answer()).held);
+  holder.child.kill("SIGSTOP");
+  for (let i = 0; i < 3; i++) {
+    const second = new Contender(t, home);
+    assertRefusedBy(holder.child.pid, await second.answer());
+    await second.end();
+  }
+  holder.child.kill("SIGCONT");
+  assert.ok((await holder.check()).held);
+});
+
+test("a killed holder frees the home in less than 2 s, without a step by hand", async (t) => {
+  const home = temporaryHome(t);
+  const holder = new Contender(t, home);
+  assert.ok((await holder.answer()).held);
+  await holder.kill();
+  const killedAt = performance.now();
+  assert.ok(fs.existsSync(join(home, "lock.json")), "the note of the dead is there");
+  const next = new Contender(t, home);
+  assert.ok((await next.answer()).held);
+  assert.ok(performance.now() - killedAt < 2_000);
+});
+
+test("this process is refused while another holds the home, and taken when it ended", async (t) => {
+  const home = temporaryHome(t);
+  const holder = new Contender(t, home);
+  assert.ok((await holder.answer()).held);
+  assert.throws(() => takeLease(home), { code: "THROUGHLINE_LOCKED" });
+  await holder.end();
+  takeLease(home).release();
+});
+
+test("when lock.db is unlinked and another process takes the home, the first one stops", {
+  skip: noSignals,
+}, async (t) => {
+  const home = temporaryHome(t);
+  const first = new Contender(t, home);
+  assert.ok((await first.answer()).held);
+  fs.unlinkSync(join(home, "lock.db"));
+  const second = new Contender(t, home);
+  assert.ok((await second.answer()).held);
+  assert.equal((await first.check()).code, "THROUGHLINE_LOCKED");
+  assert.ok((await second.check()).held);
+});
+
+test("when the home is renamed, its holder stops, and keeps the home under its new name", {
+  skip: noSignals,
+}, async (t) => {
+  const home = temporaryHome(t);
+  const holder = new Contender(t, home);
+  assert.ok((await holder.answer()).held);
+  fs.renameSync(home, `${home}-moved`);
+  assert.equal((await holder.check()).code, "THROUGHLINE_UNAVAILABLE");
+  const second = new Contender(t, `${home}-moved`);
+  assertRefusedBy(holder.child.pid, await second.answer());
+});
