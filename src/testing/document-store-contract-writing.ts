@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { Clause } from "./contract.ts";
+import { refusedPositions } from "./corpus.ts";
 import { holds, isGone, state, withDocuments } from "./document-store-contract-fixtures.ts";
 import { refuses, untyped } from "./log-store-contract-fixtures.ts";
 
@@ -188,10 +189,10 @@ const conditions: readonly Clause[] = [
       await holds(documents, { a: 1 }, 1);
     }),
   },
-  ...[-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, "1", null].map(
-    (expectedRevision): Clause => ({
-      id: `document.expected-revision.invalid.${expectedRevision === "1" ? "text" : expectedRevision}`,
-      says: `an expected revision of ${expectedRevision === "1" ? '"1"' : expectedRevision} is refused`,
+  ...refusedPositions.map(
+    ({ name, phrase, value: expectedRevision }): Clause => ({
+      id: `document.expected-revision.refused.${name}`,
+      says: `an expected revision of ${phrase} is refused`,
       proof: withDocuments(async (documents) => {
         await documents.write(state, { a: 1 });
         const call = documents.write(state, { a: 2 }, untyped({ expectedRevision }));

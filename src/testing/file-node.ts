@@ -53,14 +53,13 @@ export class FileNode {
 
   write(bytes: Uint8Array, position: number): void {
     if (bytes.length === 0) return;
-    const copy = bytes.slice();
+    const copy = new Uint8Array(bytes); // not slice: of a Buffer that is a view
     this.#extend(position, position + copy.length);
     this.#bytes.set(copy, position);
     this.#unsynced.push({ kind: "write", position, bytes: copy });
   }
 
   truncate(size: number): void {
-    if (size === this.#size) return;
     if (size > this.#size) this.#extend(size, size);
     this.#size = size;
     this.#unsynced.push({ kind: "truncate", size });

@@ -249,9 +249,9 @@ const refused: readonly Clause[] = [
     }),
   },
   ...refusedValues.map(
-    ({ name, value }): Clause => ({
+    ({ name, phrase, value }): Clause => ({
       id: `log.refuse.value.${name}`,
-      says: `a record that holds ${name.replaceAll("-", " ")} is refused`,
+      says: `a record that holds ${phrase} is refused`,
       proof: withLogs(async (log) => {
         for (const holds of [value, [value], { in: { it: value } }]) {
           const record = message("m1", "hi", untyped({ holds }));

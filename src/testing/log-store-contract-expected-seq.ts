@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { isThroughlineError } from "../errors.ts";
 import type { LogStore } from "../storage/log-store.ts";
 import type { Clause } from "./contract.ts";
+import { refusedPositions } from "./corpus.ts";
 import {
   chat,
   everything,
@@ -114,10 +115,10 @@ const conditions: readonly Clause[] = [
       assert.equal(await log.append(chat, messages(4, 4), { expectedSeq: 0 }), 1);
     }),
   },
-  ...[-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, "1", null].map(
-    (expectedSeq): Clause => ({
-      id: `log.expected-seq.invalid.${expectedSeq === "1" ? "text" : String(expectedSeq)}`,
-      says: `an expected seq of ${expectedSeq === "1" ? '"1"' : expectedSeq} is refused`,
+  ...refusedPositions.map(
+    ({ name, phrase, value: expectedSeq }): Clause => ({
+      id: `log.expected-seq.refused.${name}`,
+      says: `an expected seq of ${phrase} is refused`,
       proof: withLogs(async (log) => {
         await log.append(chat, messages(1, 1));
         const options = untyped<{ expectedSeq: number }>({ expectedSeq });

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
-import type { ErrorCode } from "../errors.ts";
-import { type LogStore, logLimits } from "../storage/log-store.ts";
+import type { LogStore } from "../storage/log-store.ts";
 import type { Clause } from "./contract.ts";
-import { keyCorpus } from "./corpus.ts";
+import { keyCorpus, refusedKeys } from "./corpus.ts";
 import {
   chat,
   collect,
@@ -32,17 +31,6 @@ function callsWith(log: LogStore, key: string): readonly Promise<unknown>[] {
     log.search("says", { limit: 1, key }),
   ];
 }
-
-const badKeys: readonly (readonly [name: string, key: unknown, code: ErrorCode])[] = [
-  ["empty", "", "THROUGHLINE_INVALID"],
-  ["with NUL", "a\0b", "THROUGHLINE_INVALID"],
-  ["with a lone surrogate", "a\ud800", "THROUGHLINE_INVALID"],
-  ["a number", 42, "THROUGHLINE_INVALID"],
-  ["null", null, "THROUGHLINE_INVALID"],
-  ["an object", { toString: () => "a" }, "THROUGHLINE_INVALID"],
-  ["of 1,025 bytes", "a".repeat(logLimits.keyBytes + 1), "THROUGHLINE_TOO_LARGE"],
-  ["of 513 characters and 1,026 bytes", "é".repeat(513), "THROUGHLINE_TOO_LARGE"],
-];
 
 /** Keys: every text is a key of its own, or refused. */
 export const keyClauses: readonly Clause[] = [
@@ -103,7 +91,7 @@ export const keyClauses: readonly Clause[] = [
     }),
   },
   {
-    id: "log.key.prefix",
+    id: "log.key.beginning-of-another",
     says: "a key that is the beginning of another is another log, found or not",
     proof: withLogs(async (log) => {
       await log.append("a:b:c", messages(1, 3));
@@ -115,13 +103,13 @@ export const keyClauses: readonly Clause[] = [
       assert.deepEqual(await idsIn(log, "a:b:c"), ["m1", "m2", "m3"]);
     }),
   },
-  ...badKeys.map(
-    ([name, key, code]): Clause => ({
-      id: `log.key.refused.${name.replaceAll(",", "").replaceAll(" ", "-").toLowerCase()}`,
-      says: `a key that is ${name} is refused by every call`,
+  ...refusedKeys.map(
+    ({ name, phrase, value, code }): Clause => ({
+      id: `log.key.refused.${name}`,
+      says: `${phrase} is refused as a key by every call`,
       proof: withLogs(async (log) => {
         await log.append(chat, messages(1, 1));
-        for (const call of callsWith(log, untyped(key))) await refuses(code, call);
+        for (const call of callsWith(log, untyped(value))) await refuses(code, call);
         assert.deepEqual(await listed(log), [chat]);
         assert.deepEqual(await everything(log), numbered(messages(1, 1)));
       }),

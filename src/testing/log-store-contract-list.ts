@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { LogHead, LogStore } from "../storage/log-store.ts";
 import type { Clause } from "./contract.ts";
+import { refusedLimits, zeroLimit } from "./corpus.ts";
 import {
   chat,
   contractProjection,
@@ -317,10 +318,10 @@ const paging: readonly Clause[] = [
       }),
     }),
   ),
-  ...[0, -1, 1_001, 0.5, Number.NaN, "10", undefined].map(
-    (limit): Clause => ({
-      id: `log.list.limit.${typeof limit === "string" ? "text" : String(limit)}`,
-      says: `a list of ${typeof limit === "string" ? "the text 10" : limit} rows is refused`,
+  ...[zeroLimit, ...refusedLimits].map(
+    ({ name, phrase, value: limit }): Clause => ({
+      id: `log.list.refused-limit.${name}`,
+      says: `list refuses ${phrase}`,
       proof: withLogs(async (log) => {
         await refuses("THROUGHLINE_INVALID", log.list(untyped({ limit })));
       }),

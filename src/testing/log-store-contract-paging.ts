@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { LogStore, PageOptions } from "../storage/log-store.ts";
 import type { Clause } from "./contract.ts";
+import { refusedLimits, zeroLimit } from "./corpus.ts";
 import {
   chat,
   message,
@@ -110,10 +111,10 @@ const pages: readonly Clause[] = [
       await refuses("THROUGHLINE_INVALID", log.page("missing", { before: 5, after: 1, limit: 2 }));
     }),
   },
-  ...[0, -1, 1_001, 0.5, Number.NaN, "10", undefined].map(
-    (limit): Clause => ({
-      id: `log.page.limit.${typeof limit === "string" ? "text" : String(limit)}`,
-      says: `a page of ${typeof limit === "string" ? "the text 10" : limit} records is refused`,
+  ...[zeroLimit, ...refusedLimits].map(
+    ({ name, phrase, value: limit }): Clause => ({
+      id: `log.page.refused.${name}`,
+      says: `page refuses ${phrase}`,
       proof: withLogs(async (log) => {
         await fill(log);
         await refuses("THROUGHLINE_INVALID", log.page(chat, untyped({ limit })));

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { Clause } from "./contract.ts";
+import { refusedLimits } from "./corpus.ts";
 import {
   chat,
   collect,
@@ -68,10 +69,10 @@ const tails: readonly Clause[] = [
       assert.deepEqual(tail?.records, numbered(messages(235, 1_234), 235));
     }),
   },
-  ...[-1, 1_001, 0.5, Number.NaN, "10", undefined].map(
-    (limit): Clause => ({
-      id: `log.tail.invalid.${typeof limit === "string" ? "text" : String(limit)}`,
-      says: `a tail of ${typeof limit === "string" ? "the text 10" : limit} records is refused`,
+  ...refusedLimits.map(
+    ({ name, phrase, value: limit }): Clause => ({
+      id: `log.tail.refused.${name}`,
+      says: `tail refuses ${phrase}`,
       proof: withLogs(async (log) => {
         await log.append(chat, messages(1, 1));
         await refuses("THROUGHLINE_INVALID", log.tail(chat, untyped(limit)));

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import type { Json } from "../json.ts";
 import { type LogRecord, logLimits } from "../storage/log-store.ts";
 import type { Clause } from "./contract.ts";
+import type { RefusedValue } from "./corpus.ts";
 import {
   chat,
   everything,
@@ -16,25 +17,25 @@ import {
   withLogs,
 } from "./log-store-contract-fixtures.ts";
 
-const badIds: readonly { readonly name: string; readonly id: unknown }[] = [
-  { name: "missing", id: undefined },
-  { name: "null", id: null },
-  { name: "a-number", id: 7 },
-  { name: "an-object", id: { id: "m1" } },
-  { name: "empty", id: "" },
-  { name: "of-257-bytes", id: "a".repeat(logLimits.idBytes + 1) },
-  { name: "of-129-characters-and-258-bytes", id: "é".repeat(129) },
-  { name: "with-nul", id: "a\0b" },
-  { name: "with-a-lone-surrogate", id: "a\ud800b" },
+const badIds: readonly RefusedValue[] = [
+  { name: "missing", phrase: "no id", value: undefined },
+  { name: "null", phrase: "null for an id", value: null },
+  { name: "number", phrase: "a number for an id", value: 7 },
+  { name: "object", phrase: "an object for an id", value: { id: "m1" } },
+  { name: "empty", phrase: "an empty id", value: "" },
+  { name: "257-bytes", phrase: "an id of 257 bytes", value: "a".repeat(257) },
+  { name: "129-characters", phrase: "an id of 129 characters, 258 bytes", value: "é".repeat(129) },
+  { name: "nul", phrase: "an id that holds NUL", value: "a\0b" },
+  { name: "lone-surrogate", phrase: "an id that holds a lone surrogate", value: "a\ud800b" },
 ];
 
 const ids: readonly Clause[] = [
   ...badIds.map(
-    ({ name, id }): Clause => ({
-      id: `log.id.${name}`,
-      says: `a record whose id is ${name.replaceAll("-", " ")} is refused`,
+    ({ name, phrase, value }): Clause => ({
+      id: `log.id.refused.${name}`,
+      says: `a record with ${phrase} is refused, and its batch with it`,
       proof: withLogs(async (log) => {
-        const call = log.append(chat, [message("m1"), untyped({ ...message("m2"), id })]);
+        const call = log.append(chat, [message("m1"), untyped({ ...message("m2"), id: value })]);
         await refuses("THROUGHLINE_INVALID", call);
         await isAbsent(log);
       }),
@@ -222,28 +223,36 @@ const retries: readonly Clause[] = [
   },
 ];
 
-const pairs: readonly { readonly name: string; readonly was: Json; readonly is: Json }[] = [
-  { name: "a-text", was: "hi", is: "ho" },
-  { name: "case", was: "Hi", is: "hi" },
-  { name: "a-final-space", was: "hi", is: "hi " },
-  { name: "unicode-form", was: "caf\u00e9", is: "cafe\u0301" },
-  { name: "a-lone-surrogate", was: "\ud800", is: "\ufffd" },
-  { name: "kind", was: 1, is: "1" },
-  { name: "null-for-false", was: null, is: false },
-  { name: "a-nested-value", was: { a: [{ b: 1 }] }, is: { a: [{ b: 2 }] } },
-  { name: "a-key-more", was: { a: 1 }, is: { a: 1, b: null } },
-  { name: "a-key-less", was: { a: 1, b: null }, is: { a: 1 } },
-  { name: "the-name-of-a-key", was: { a: 1 }, is: { b: 1 } },
-  { name: "order-of-items", was: [1, 2], is: [2, 1] },
-  { name: "number-of-items", was: [1, 2], is: [1, 2, 2] },
-  { name: "array-for-object", was: [], is: {} },
+interface Pair {
+  readonly name: string;
+  /** Where the two differ, as it stands in a sentence. */
+  readonly phrase: string;
+  readonly was: Json;
+  readonly is: Json;
+}
+
+const pairs: readonly Pair[] = [
+  { name: "text", phrase: "in a text", was: "hi", is: "ho" },
+  { name: "case", phrase: "in case", was: "Hi", is: "hi" },
+  { name: "final-space", phrase: "in a space at the end", was: "hi", is: "hi " },
+  { name: "unicode-form", phrase: "in its Unicode form", was: "caf\u00e9", is: "cafe\u0301" },
+  { name: "lone-surrogate", phrase: "in a lone surrogate", was: "\ud800", is: "\ufffd" },
+  { name: "kind", phrase: "in the kind of a value", was: 1, is: "1" },
+  { name: "null", phrase: "in null and false", was: null, is: false },
+  { name: "nested", phrase: "deep inside", was: { a: [{ b: 1 }] }, is: { a: [{ b: 2 }] } },
+  { name: "more", phrase: "in a key more", was: { a: 1 }, is: { a: 1, b: null } },
+  { name: "less", phrase: "in a key less", was: { a: 1, b: null }, is: { a: 1 } },
+  { name: "key", phrase: "in the name of a key", was: { a: 1 }, is: { b: 1 } },
+  { name: "order", phrase: "in the order of items", was: [1, 2], is: [2, 1] },
+  { name: "count", phrase: "in the number of items", was: [1, 2], is: [1, 2, 2] },
+  { name: "array", phrase: "in an array and an object", was: [], is: {} },
 ];
 
 const conflicts: readonly Clause[] = [
   ...pairs.map(
-    ({ name, was, is }): Clause => ({
+    ({ name, phrase, was, is }): Clause => ({
       id: `log.id-conflict.${name}`,
-      says: `a known id with content that differs in ${name.replaceAll("-", " ")} is a conflict`,
+      says: `a known id with content that differs ${phrase} is a conflict`,
       proof: withLogs(async (log) => {
         await log.append(chat, [{ id: "m1", value: was }]);
         const call = log.append(chat, [{ id: "m1", value: is }]);

@@ -13,6 +13,7 @@ import { readingClauses } from "./log-store-contract-reading.ts";
 import { reopeningClauses } from "./log-store-contract-reopening.ts";
 import { retryClauses } from "./log-store-contract-retries.ts";
 import { searchClauses } from "./log-store-contract-search.ts";
+import { searchWordClauses } from "./log-store-contract-search-words.ts";
 import { textClauses } from "./log-store-contract-text.ts";
 
 /** What every log store promises. */
@@ -26,6 +27,7 @@ export const logStoreContract: Contract = {
     ...readingClauses,
     ...pagingClauses,
     ...listClauses,
+    ...searchWordClauses,
     ...searchClauses,
     ...forgettingClauses,
     ...textClauses,

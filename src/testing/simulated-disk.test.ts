@@ -5,7 +5,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { randomId } from "../ids.ts";
 import { type Disk, type DiskFile, realDisk } from "../storage/files/disk.ts";
-import { processDeathImage } from "./crash-images.ts";
+import { crashImages, processDeathImage } from "./crash-images.ts";
 import { describeOperation, SimulatedDisk } from "./simulated-disk.ts";
 
 /** One call, with paths below the home and open files by their number. */
@@ -312,6 +312,20 @@ for (const [half, left] of [
     assert.deepEqual(answer, { answer: left });
   });
 }
+
+test("a buffer can be used again once its write has settled", async () => {
+  const disk = new SimulatedDisk();
+  const file = await disk.open("/a", "create");
+  const buffer = Buffer.from("first ");
+  await file.write(buffer, 0);
+  await file.write(Buffer.from("second"), 6);
+  buffer.fill("X");
+  const [image] = crashImages(disk, { maxImages: 1 });
+  const opened = await image?.open("/a", "read");
+  const into = Buffer.alloc(12);
+  await opened?.read(into, 0);
+  assert.equal(into.toString(), "first second");
+});
 
 test("a run that ends before its process dies says so, and rejects as its work does", async () => {
   const disk = new SimulatedDisk({ stopAt: 3 });

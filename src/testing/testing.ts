@@ -12,6 +12,13 @@ export {
   type TestRunner,
   testContract,
 } from "./contract.ts";
-export { type CorpusText, keyCorpus, refusedValues, textCorpus, valueCorpus } from "./corpus.ts";
+export {
+  type CorpusText,
+  keyCorpus,
+  type RefusedValue,
+  refusedValues,
+  textCorpus,
+  valueCorpus,
+} from "./corpus.ts";
 export { documentStoreContract } from "./document-store-contract.ts";
 export { logStoreContract } from "./log-store-contract.ts";

@@ -87,7 +87,7 @@ export class UnsyncedData {
   whole(fate: Fate): DataVariant {
     if (fate === "kept") return this.#variant(fate, this.#new);
     if (fate === "lost") return this.#variant(fate, this.#old);
-    const content = this.#new.slice();
+    const content = new Uint8Array(this.#new);
     this.#paint(content, 0, content.length, fate);
     return this.#variant(fate, content);
   }
@@ -116,7 +116,7 @@ export class UnsyncedData {
       this.#paint(content, at, content.length, fill);
       return this.#variant(label, content);
     }
-    const content = this.#new.slice();
+    const content = new Uint8Array(this.#new);
     const from = side === "before" ? 0 : at;
     const to = { before: at, after: content.length, sector: at + sectorBytes }[side];
     this.#paint(content, from, to, fill);
@@ -200,6 +200,7 @@ export class UnsyncedData {
   }
 }
 
+/** Many small writes after each other become one range, which keeps painting cheap. */
 function merged(ranges: readonly Range[]): readonly Range[] {
   const result: Range[] = [];
   for (const range of ranges.toSorted((one, other) => one.start - other.start)) {

@@ -137,10 +137,14 @@ interface LocalTime {
   readonly at: string;
 }
 
+/** As it is stored. What is no instant has no time: `Date.parse` makes one of almost anything. */
+const instant = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/;
+
 function localClock(zone: string): (timestamp: unknown) => LocalTime | undefined {
   const format = formatOf(zone);
   return (timestamp) => {
-    const at = typeof timestamp === "string" ? Date.parse(timestamp) : Number.NaN;
+    if (typeof timestamp !== "string" || !instant.test(timestamp)) return undefined;
+    const at = Date.parse(timestamp);
     if (Number.isNaN(at)) return undefined;
     const parts = new Map(format.formatToParts(at).map(({ type, value }) => [type, value]));
     const part = (type: Intl.DateTimeFormatPartTypes) => parts.get(type) ?? "";

@@ -94,11 +94,13 @@ test("the reset day never falls, minute by minute, where the reset hour comes tw
   }
 });
 
-for (const at of [-1e15, -62_167_219_200_000, 0, 253_402_300_799_999]) {
-  test(`an instant as odd as ${at} ms has a reset day, not before that of an hour ago`, () => {
+for (const at of [-1e15, -62_167_219_200_000, -60_589_296_000_000, 0, 253_402_300_799_999]) {
+  test(`an instant as odd as ${at} ms has a reset day, on the right side of others`, () => {
     const day = resetDay(at, "Europe/Berlin", 4);
     assert.ok(Number.isInteger(day));
     assert.ok(resetDay(at - hourMs, "Europe/Berlin", 4) <= day);
+    const sign = Math.sign(at - Date.UTC(1930, 0, 1));
+    assert.equal(Math.sign(day - resetDay(Date.UTC(1930, 0, 1), "Europe/Berlin", 4)), sign);
   });
 }
 

@@ -12,6 +12,7 @@ import {
   rollOver,
   type SessionState,
   syncTarget,
+  withBucket,
 } from "./session-state.ts";
 import { applyUsage } from "./usage.ts";
 
@@ -123,6 +124,8 @@ test("every reset of a provider counts, also of one without a bucket", () => {
   assert.deepEqual(openBuckets(twice), {}, "nothing of it is shown");
   assert.equal(bucketOf(used(twice, "claude"), "claude").generation, 3);
   assert.deepEqual(Object.keys(openBuckets(used(twice, "claude"))), ["claude"]);
+  const onlyAnId = withBucket(twice, "claude", { ...bucketOf(twice, "claude"), session_id: "s" });
+  assert.deepEqual(Object.keys(openBuckets(onlyAnId)), ["claude"]);
 });
 
 test("switching the target moves no clock and no bucket, and back again resumes", () => {

@@ -131,7 +131,7 @@ function ask(
   const { instructions, providerOptions } = plan;
   return streamText({
     model: setup.model,
-    messages: toAiMessages(plan.messages),
+    messages: toAiMessages(plan.messages, context),
     maxRetries,
     abortSignal,
     telemetry: { isEnabled: false },

@@ -72,16 +72,12 @@ export class FileDocumentStore implements DocumentStore {
       this.#ports.guard();
       const path = this.#path(key);
       let existed = (await this.#ports.forgetQuarantine(path)) > 0;
-      // The current copy goes last: until then the call has not happened.
+      // The older copy goes first and for good: were the current one gone and it not, it would speak.
       for (const each of [`${path}.bak`, path]) {
-        try {
-          await this.#ports.disk.unlink(each);
-          existed = true;
-        } catch (error) {
-          if (!isCode(error, "ENOENT")) throw unavailable(`${key} could not be deleted`, error);
-        }
+        if (!(await this.#unlinked(each))) continue;
+        existed = true;
+        await syncNames(this.#ports, this.#ports.directory);
       }
-      if (existed) await syncNames(this.#ports, this.#ports.directory);
       return existed;
     });
   }
@@ -180,6 +176,16 @@ export class FileDocumentStore implements DocumentStore {
       }
     }
     return newest;
+  }
+
+  async #unlinked(path: string): Promise<boolean> {
+    try {
+      await this.#ports.disk.unlink(path);
+      return true;
+    } catch (error) {
+      if (isCode(error, "ENOENT")) return false;
+      throw unavailable("a document could not be deleted", error);
+    }
   }
 
   async #load(path: string): Promise<DecodedDocument | "unreadable" | undefined> {

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { ThroughlineError } from "../../errors.ts";
 import {
   checkIds,
@@ -20,6 +21,7 @@ import {
   type EraseOptions,
   type ListOptions,
   type ListPage,
+  type LogHead,
   type LogRecord,
   type LogStore,
   type LogTail,
@@ -46,9 +48,7 @@ export class FileLogStore implements LogStore {
   constructor(ports: FileLogStorePorts) {
     this.#ports = ports;
     this.#logs = new OpenLogs(ports);
-    this.ready = reconcile(ports, (key) =>
-      this.#logs.inLane(key, (slot) => this.#logs.opened(slot)),
-    );
+    this.ready = reconcile(ports, (key) => this.#logs.open(key));
     this.ready.catch(() => undefined); // whoever lists hears of it
   }
 
@@ -66,7 +66,8 @@ export class FileLogStore implements LogStore {
     checkTail(key, limit);
     return this.#logs.read(key, async (log) => {
       if (log === undefined || (log.seq === 0 && !log.damaged)) return undefined;
-      const { seq, head } = log;
+      const { seq } = log;
+      const head = JSON.parse(log.headJson) as LogHead; // the reader's own
       const records = await log.tail(limit);
       return { seq, head, records, damaged: log.damaged };
     });
@@ -125,7 +126,7 @@ export class FileLogStore implements LogStore {
       this.#ports.guard();
       // What is derived or set aside goes first: as long as any of it is left, so is the record.
       await this.#ports.forgetQuarantine(log.path);
-      this.#ports.index.drop(key);
+      await this.#dropFromIndex(key);
       try {
         await rewriteLog(this.#ports, log, wanted, head ?? log.headJson);
       } finally {
@@ -157,7 +158,7 @@ export class FileLogStore implements LogStore {
       this.#ports.doubtful.delete(path);
       if (existed) await syncNames(this.#ports, this.#ports.directory);
       existed ||= this.#ports.index.entry(key) !== undefined;
-      this.#ports.index.drop(key);
+      await this.#dropFromIndex(key);
       return existed;
     });
   }
@@ -275,6 +276,12 @@ export class FileLogStore implements LogStore {
         return lines.map((line) => JSON.parse(line) as StoredRecord);
       },
     });
+  }
+
+  /** Forgets a log in the index down to its bytes, without keeping others waiting. */
+  async #dropFromIndex(key: string): Promise<void> {
+    this.#ports.index.drop(key, "owe");
+    while (this.#ports.index.wipe()) await setImmediate();
   }
 
   /** Those of the ids that the log holds and that still have their content. */

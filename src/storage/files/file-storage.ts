@@ -145,8 +145,9 @@ export class FileStorage implements Storage {
 
   async #close(): Promise<void> {
     try {
-      for (const store of this.#logs.values()) await store.close();
-      for (const store of this.#documents.values()) await store.close();
+      // All at once: from this moment on none of them takes another call.
+      const stores = [...this.#logs.values(), ...this.#documents.values()];
+      await Promise.all(stores.map((store) => store.close()));
       await Promise.all(this.#writing);
     } finally {
       this.#ports.release();

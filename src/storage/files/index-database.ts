@@ -1,202 +1,293 @@
-// The file `index.db`: opened, thrown away when it is of no use, wiped. It uses node:sqlite and
-// node:fs on the real file and not the Disk port, because SQLite does: tests without a real disk
-// take the index in memory. Nothing here is worth an error to a person: the logs have it all.
-import fs from "node:fs";
-import { basename, dirname, join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
-import { ThroughlineError } from "../../errors.ts";
-import { randomId } from "../../ids.ts";
-import { createSchema, prepareStatements, type Statements, schemaVersion } from "./sqlite-schema.ts";
+import { isThroughlineError, ThroughlineError } from "../../errors.ts";
+import {
+  isFileThere,
+  type OpenDatabase,
+  openIndexFile,
+  openInMemory,
+  removeIndexFile,
+  replaceByCopy,
+  replaceIndexFile,
+  sweepCopies,
+} from "./index-file.ts";
+import type { Statements } from "./sqlite-schema.ts";
 
-/** Rows that cannot be what was written. */
-export class IndexDamage extends Error {}
+/** A row of the index cannot be what was written. */
+class IndexDamage extends Error {}
+
+/** Parses JSON that was written to the index. What is no JSON now is damage, as `run` takes it. */
+export function parseStored<T>(text: string): T {
+  try {
+    return JSON.parse(text) as T;
+  } catch {
+    throw notJson(); // without the cause, whose message quotes the text
+  }
+}
+
+const notJson = () => new IndexDamage("a row of the index is not JSON");
 
 /** Pages of the full-text index that one slice of wiping merges: about 10 ms. */
 const mergePages = 32;
 
-/** SQLite's codes for a file that cannot be read or written any more, whatever is asked of it. */
-const fileErrors: ReadonlySet<number> = new Set([
-  8, // SQLITE_READONLY
+/** SQLite's code for a disk without room. It may have some again: nothing is thrown away for it. */
+const sqliteFull = 13;
+/** SQLite's codes for a file that is of no use any more, whatever is asked of it. */
+const useless: ReadonlySet<number> = new Set([
+  8, // SQLITE_READONLY, also when the file was removed
   10, // SQLITE_IOERR
   11, // SQLITE_CORRUPT
-  13, // SQLITE_FULL
   14, // SQLITE_CANTOPEN
   26, // SQLITE_NOTADB
 ]);
 
-/** One `index.db`, open. */
+/**
+ * One `index.db`, open: what several collections share. Never an error to a person when the file is
+ * damaged: everything in it is derived, so it is thrown away and begun anew.
+ */
 export class IndexDatabase {
-  /** Whether the last process closed the file itself, so that it cannot be behind. */
+  /** Whether the last process closed the file itself, so that it cannot be behind the logs. */
   readonly clean: boolean;
   readonly #path: string;
-  readonly #onLost: () => void;
-  #database: DatabaseSync;
-  #sql: Statements;
+  #open: OpenDatabase;
   /** A database in memory stands in for a file that the disk does not take. */
   #inMemory = false;
-  /** What is left of the wiping, beginning at the first; kept in the file as one flag. */
-  #owed: "start" | "merge" | "copy" | undefined;
+  /** The file that it stands in for is still there, with whatever is in it. */
+  #leftBehind = false;
+  #losses = 0;
+  #onLost: (() => void) | undefined;
+  /** The next step of the wiping that is owed; in the file it is one flag. */
+  #owed: "begin" | "merge" | "copy" | undefined;
   #closed = false;
 
   /**
-   * Opens the index, whatever is there: what is no index of this version, or not ours alone, is
-   * removed and begun anew. Wiping that an earlier process owed is done before this returns.
+   * Opens the index of a home, whatever is there. What is no index of this version, or not ours
+   * alone, is removed. Wiping that a dead process owed is done before this returns.
    *
-   * @param onLost called when everything in the index was lost and it began anew.
+   * @param onLost called from then on whenever all rows were lost and the index began anew.
    */
   constructor(path: string, onLost: () => void) {
     this.#path = path;
+    sweepCopies(path);
+    const found = openIndexFile(path);
+    this.#open = found ?? this.#replace();
+    let clean = false;
+    this.runQuietly(() => {
+      const state = stateOf(this.#open.sql);
+      this.#markClean(false);
+      clean = state.clean;
+      if (state.owed) this.#owed = "begin";
+    });
+    while (this.#wipeStep());
+    this.clean = clean && this.#losses === 0;
     this.#onLost = onLost;
-    sweep(path);
-    const database = openOrReplace(path);
-    this.#database = database ?? createInMemory();
-    this.#inMemory = database === undefined;
-    this.#sql = prepareStatements(this.#database);
-    const { clean, owed } = stateOf(this.#sql);
-    this.clean = clean;
-    this.#owed = owed ? "start" : undefined;
-    this.run(() => this.#setClean(0));
-    while (this.wipe());
   }
 
-  /** The statements of the open file. */
+  /** The statements of the file that is open now. */
   get sql(): Statements {
     if (this.#closed) {
       throw new ThroughlineError("the index is closed", { code: "THROUGHLINE_CLOSED" });
     }
-    return this.#sql;
+    return this.#open.sql;
   }
 
   /**
-   * Does something with the file. If that shows that the file is damaged or that the disk does not
-   * take it, everything is thrown away, `onLost` is called, and the index begins anew and empty.
+   * Does something with the file. When that shows that the file is of no use, all is thrown away.
    *
-   * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: that happened; nothing was answered.
+   * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: that happened, or the disk is full.
    */
   run<T>(work: () => T): T {
     try {
       return work();
     } catch (cause) {
-      if (!isFileError(cause)) throw cause;
+      if (isFull(cause)) throw unavailable("the disk is full: the index cannot go on", cause);
+      if (!isUseless(cause)) throw cause;
       this.#lose();
-      const message = "the index could not be used, and is made anew from the logs";
-      throw new ThroughlineError(message, { code: "THROUGHLINE_UNAVAILABLE", cause });
+      throw unavailable("the index could not be used, and is made anew from the logs", cause);
     }
   }
 
-  /** The same, where nothing has to be answered: `onLost` has told what there is to tell. */
+  /** The same where nothing has to be answered: of a loss `onLost` has told. */
   runQuietly(work: () => void): void {
     try {
       this.run(work);
     } catch (error) {
-      if (!(error instanceof ThroughlineError) || error.code !== "THROUGHLINE_UNAVAILABLE") throw error;
+      if (!isThroughlineError(error, "THROUGHLINE_UNAVAILABLE")) throw error;
     }
+  }
+
+  /** Removes rows. If they cannot be removed alone, all are. Their bytes are `wipe`'s. */
+  remove(work: () => void): void {
+    this.#insist(() => {
+      this.transaction(() => {
+        work();
+        this.sql.setOwed.run(1);
+      });
+      this.#owed = "begin";
+    });
   }
 
   /** Everything that `work` writes, or nothing. */
   transaction(work: () => void): void {
-    this.#database.exec("begin");
+    const { database } = this.#open;
+    database.exec("begin");
     try {
       work();
-      this.#database.exec("commit");
+      database.exec("commit");
     } catch (error) {
       try {
-        this.#database.exec("rollback");
+        database.exec("rollback");
       } catch {
-        // Some failures end the transaction by themselves; the first error is the news.
+        // Some failures end the transaction by themselves. The first error is the news.
       }
       throw error;
     }
   }
 
-  /** Notes, in the transaction that drops rows, that their bytes are still in the file. */
-  owe(): void {
-    this.sql.setOwed.run(1);
-    this.#owed = "start";
+  /**
+   * A slice of the wiping that is owed. Deleting is not enough: SQLite leaves copies of rows in the
+   * unused space of pages whenever it rebalances them, whether `secure_delete` is on or not, and the
+   * full-text index keeps deleted words until their segments are merged. So all segments are merged
+   * into one, and a copy of what is alive takes the place of the file.
+   *
+   * @returns whether some is left.
+   * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: a file is left that cannot be removed.
+   */
+  wipe(): boolean {
+    const more = this.#wipeStep();
+    if (this.#leftBehind) this.#removeLeftBehind();
+    return more;
   }
 
   /**
-   * A slice of the wiping. Deleting is not enough: SQLite leaves copies of rows in the unused space
-   * of pages whenever it rebalances them, `secure_delete` or not, and the full-text index keeps
-   * deleted words until it merges their segment. So all segments are merged into one, and what is
-   * alive is copied into a new file, which takes the place of the old one.
+   * Closing twice is closing once.
+   *
+   * @param isComplete nothing that was added is missing in the file.
+   * @param used the collections that were compared with their logs in this process.
    */
-  wipe(): boolean {
-    const sql = this.sql;
+  close(isComplete: boolean, used: ReadonlySet<string>): void {
+    if (this.#closed) return;
+    this.runQuietly(() => {
+      if (isComplete && this.#losses === 0 && this.#wasCompared(used)) this.#markClean(true);
+    });
+    this.#closed = true;
+    this.#open.database.close();
+  }
+
+  /** Of a collection that nobody looked at, it is known only that it was complete before. */
+  #wasCompared(used: ReadonlySet<string>): boolean {
+    const collections = this.#open.sql.collections.all();
+    return this.clean || collections.every((row) => used.has(String(row["collection"])));
+  }
+
+  #wipeStep(): boolean {
     if (this.#owed === undefined) return false;
-    try {
-      this.run(() => {
-        if (this.#owed === "start") {
-          // A negative number begins a merge of everything; positive ones go on with it.
-          this.#merge(sql, -mergePages);
-          this.#owed = "merge";
-        } else if (this.#owed === "merge") {
-          // Less than two changes: there was nothing left to merge.
-          if (this.#merge(sql, mergePages) < 2) this.#owed = "copy";
-        } else {
-          this.#replaceByCopy();
-          this.#owed = undefined;
-        }
-      });
-    } catch (error) {
-      // The file was thrown away as a whole, which is a wipe too, unless even that failed.
-      if (fs.existsSync(this.#path) && this.#inMemory) throw error;
-    }
+    this.#insist(() => {
+      if (this.#owed === "begin") {
+        this.#merge(-mergePages); // below zero: begins a merge of everything
+        this.#owed = "merge";
+      } else if (this.#owed === "merge") {
+        // Less than two changes: there was nothing left to merge.
+        if (this.#merge(mergePages) < 2) this.#owed = "copy";
+      } else {
+        if (!this.#inMemory) this.#replaceByCopy();
+        this.#owed = undefined;
+      }
+    });
     return this.#owed !== undefined;
   }
 
-  /** Closes the file and marks it as complete. Closing twice is closing once. */
-  close(): void {
-    if (this.#closed) return;
-    this.runQuietly(() => this.#setClean(1));
-    this.#closed = true;
-    this.#database.close();
-  }
-
-  #merge(sql: Statements, pages: number): number {
-    const before = Number(sql.changes.get()?.["n"]);
-    sql.merge.run(pages);
-    return Number(sql.changes.get()?.["n"]) - before;
-  }
-
-  /** The flag is durable before anything that follows, and only after all that went before. */
-  #setClean(clean: 0 | 1): void {
-    this.#database.exec("pragma synchronous = full");
-    this.#sql.setClean.run(clean);
-    this.#database.exec("pragma synchronous = normal");
+  #merge(pages: number): number {
+    const { changes, merge } = this.sql;
+    const before = Number(changes.get()?.["n"]);
+    merge.run(pages);
+    return Number(changes.get()?.["n"]) - before;
   }
 
   #replaceByCopy(): void {
-    if (this.#inMemory) return this.owe0();
-    const copy = `${this.#path}.tmp-${randomId()}`;
-    createFile(copy); // the mode is ours before there is a byte in it
-    this.#database.exec(`vacuum into '${copy.replaceAll("'", "''")}'`);
-    const copied = new DatabaseSync(copy);
+    replaceByCopy(this.#path, this.#open.database);
+    const copy = openIndexFile(this.#path);
+    if (copy === undefined) throw new IndexDamage("the copy of the index cannot be opened");
+    this.#open = copy;
+  }
+
+  /** Does something that must have an end: if it cannot be done, there is nothing left to do it to. */
+  #insist(work: () => void): void {
     try {
-      copied.exec("update state set owed = 0"); // and syncs the whole file
-    } finally {
-      copied.close();
+      work();
+    } catch (error) {
+      if (!isFull(error) && !isUseless(error)) throw error;
+      this.#lose();
     }
-    this.#database.close();
-    removeSideFiles(this.#path); // none of the old one may be taken for the new one's
-    syncDirectory(dirname(this.#path));
-    fs.renameSync(copy, this.#path);
-    syncDirectory(dirname(this.#path));
-    this.#database = openFile(this.#path);
-    this.#sql = prepareStatements(this.#database);
   }
 
   #lose(): void {
     try {
-      this.#database.close();
+      this.#open.database.close();
     } catch {
-      // It is thrown away in any case.
+      // It may be closed already, and is of no use in any case.
     }
-    const fresh = replaceFile(this.#path);
-    this.#database = fresh ?? createInMemory();
-    this.#inMemory = fresh === undefined;
-    this.#sql = prepareStatements(this.#database);
     this.#owed = undefined;
-    this.#onLost();
+    this.#losses++;
+    this.#open = this.#replace();
+    this.#onLost?.();
   }
+
+  /** An empty index. In memory when the disk does not take a file, or spoilt it twice. */
+  #replace(): OpenDatabase {
+    const file = this.#losses < 2 ? replaceIndexFile(this.#path) : undefined;
+    this.#inMemory = file === undefined;
+    if (file !== undefined) return file;
+    this.#leftBehind = true;
+    try {
+      this.#removeLeftBehind();
+    } catch {
+      // It matters, and is said, when something is forgotten.
+    }
+    return openInMemory();
+  }
+
+  #removeLeftBehind(): void {
+    try {
+      if (isFileThere(this.#path)) removeIndexFile(this.#path);
+      this.#leftBehind = false;
+    } catch (cause) {
+      throw unavailable(
+        "the file of the index cannot be removed, and may hold what it held",
+        cause,
+      );
+    }
+  }
+
+  /** Durable before everything that follows, and only after everything that went before. */
+  #markClean(clean: boolean): void {
+    const { database, sql } = this.#open;
+    database.exec("pragma synchronous = full");
+    sql.setClean.run(clean ? 1 : 0);
+    database.exec("pragma synchronous = normal");
+  }
+}
+
+function stateOf(sql: Statements): { readonly clean: boolean; readonly owed: boolean } {
+  const row = sql.state.get();
+  return { clean: row?.["clean"] === 1, owed: row?.["owed"] === 1 };
+}
+
+function isFull(error: unknown): boolean {
+  return sqliteCode(error) === sqliteFull;
+}
+
+function isUseless(error: unknown): boolean {
+  if (error instanceof IndexDamage) return true;
+  const code = sqliteCode(error);
+  // An error of the file system by itself, in replacing the file.
+  return code === undefined ? error instanceof Error && "syscall" in error : useless.has(code);
+}
+
+/** The primary code of an error of SQLite. */
+function sqliteCode(error: unknown): number | undefined {
+  if (!(error instanceof Error) || !("errcode" in error)) return undefined;
+  return typeof error.errcode === "number" ? error.errcode & 0xff : undefined;
+}
+
+function unavailable(message: string, cause: unknown): ThroughlineError {
+  return new ThroughlineError(message, { code: "THROUGHLINE_UNAVAILABLE", cause });
 }

@@ -50,10 +50,23 @@ export class OpenLogs {
 
   /** Does something to a log, after everything that was asked of it before. */
   inLane<T>(key: string, work: (slot: Slot) => Promise<T>): Promise<T> {
+    try {
+      this.assertOpen();
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    return this.#enter(key, work);
+  }
+
+  /** Opens a log for its index, also while the store is closing. */
+  open(key: string): Promise<LogFile | undefined> {
+    return this.#enter(key, (slot) => this.opened(slot));
+  }
+
+  #enter<T>(key: string, work: (slot: Slot) => Promise<T>): Promise<T> {
     let slot: Slot;
     try {
       checkKey(key, "key", logLimits.keyBytes);
-      this.assertOpen();
       slot = this.#slots.get(key) ?? { key, log: undefined, lane: Promise.resolve(), waiting: 0 };
     } catch (error) {
       return Promise.reject(error);
@@ -140,8 +153,8 @@ export class OpenLogs {
 
   /** Finishes what is in the lanes and closes every file. `ready` is waited for first. */
   async close(ready: Promise<void>): Promise<void> {
-    await ready.catch(() => undefined); // whoever listed has heard of it
     this.#closed = true;
+    await ready.catch(() => undefined); // whoever listed has heard of it
     for (const slot of this.#slots.values()) await slot.lane;
     for (const { log } of this.#slots.values()) if (log !== undefined) await this.#letGo(log);
     this.#slots.clear();

@@ -1,5 +1,6 @@
 // The index is derived: here it is compared with the logs, which win.
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { recordsOf } from "./batch-reader.ts";
 import { fileNameOf, keyOfFileName } from "./file-name.ts";
 import { isCode } from "./file-ports.ts";
@@ -20,7 +21,7 @@ export async function followIndex(ports: FileLogStorePorts, log: LogFile): Promi
     if (await log.hasCommit(entry.end, entry.crc)) from = entry.end;
     else {
       if (entry.seq >= log.seq) reportOlderCopy(ports, log, entry.seq);
-      index.drop(log.key);
+      index.drop(log.key, "owe");
     }
   }
   const { key } = log;
@@ -74,7 +75,8 @@ export async function reconcile(
     }
   }
   // Rows whose log is gone: forgotten in an earlier run that was cut short, or taken away by hand.
-  for (const key of unseen.values()) index.drop(key);
+  for (const key of unseen.values()) index.drop(key, "owe");
+  while (index.wipe()) await setImmediate();
 }
 
 async function isBehind(ports: FileLogStorePorts, key: string, file: string): Promise<boolean> {

@@ -85,6 +85,7 @@ export function prepareStatements(database: DatabaseSync) {
       select id, seq, end_offset, crc, sorted_at, place, labels from logs
       where collection = ? and key = ?
     `),
+    collections: sql("select distinct collection from logs"),
     keys: sql("select key from logs where collection = ?"),
     addLog: sql(`insert into logs values (null, ?, ?, '', 0, 0, '', 0, -1, '[]', '{}')`),
     updateLog: sql(`

@@ -1,0 +1,63 @@
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { isThroughlineError } from "../errors.ts";
+import { parseModelName } from "../runtime/responders/model-name.ts";
+import type { Environment } from "./env.ts";
+import type { Io } from "./io.ts";
+
+/** What every command is given. */
+export interface Context {
+  readonly io: Io;
+  readonly env: Environment;
+  readonly version: string;
+}
+
+/**
+ * Adds one command to the program. What it does lies in a module of its own, loaded when it runs: help
+ * is there at once.
+ */
+export type AddCommand = (program: Command, context: Context) => void;
+
+export const homeOption = () =>
+  new Option("--home <dir>", "the companion's directory (~/.throughline)").argParser(notEmpty);
+
+export const modelOption = () =>
+  new Option(
+    "--model <name>",
+    "ollama/<model>, openai/<model>, anthropic/<model>, bedrock/<model>, " +
+      "http://<host>/v1#<model> or offline",
+  ).argParser(model);
+
+export const ephemeralOption = () =>
+  new Option("--ephemeral", "keep nothing: all is gone when this ends");
+
+export const jsonOption = () => new Option("--json", "print JSON, for scripts");
+
+/** A whole number within bounds, for `argParser`. */
+export function wholeNumber(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const number = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+    if (number >= min && number <= max) return number;
+    throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`);
+  };
+}
+
+export function notEmpty(text: string): string {
+  if (text.trim() === "") throw new InvalidArgumentError("It must not be empty.");
+  return text;
+}
+
+function model(text: string) {
+  try {
+    return parseModelName(text);
+  } catch (error) {
+    if (!isThroughlineError(error)) throw error;
+    throw new InvalidArgumentError(`${error.message}.`);
+  }
+}
+
+/** Examples under a command's help: what to type, and what it does. */
+export function examples(rows: readonly (readonly [line: string, says: string])[]): string {
+  const width = Math.max(...rows.map(([line]) => line.length));
+  const lines = rows.map(([line, says]) => `  throughline ${line.padEnd(width)}  ${says}`);
+  return `\nExamples:\n${lines.join("\n")}`;
+}

@@ -1,0 +1,13 @@
+import { addChatCommand } from "./chat-command.ts";
+import type { AddCommand } from "./command.ts";
+import { addDoctorCommand } from "./doctor-command.ts";
+import { addServeCommand } from "./serve-command.ts";
+import { addSessionsCommand } from "./sessions-command.ts";
+
+/** Every command, in the order of the help. */
+export const commands: readonly AddCommand[] = [
+  addServeCommand,
+  addChatCommand,
+  addSessionsCommand,
+  addDoctorCommand,
+];

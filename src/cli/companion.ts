@@ -1,0 +1,75 @@
+import { systemClock } from "../clock.ts";
+import { randomId } from "../ids.ts";
+import type { Logger } from "../logger.ts";
+import type { Responders } from "../runtime/turns.ts";
+import { Turns } from "../runtime/turns.ts";
+import { openThroughline, type Throughline } from "../throughline.ts";
+import type { Settings } from "./settings.ts";
+
+/** The memories of a companion and the models that speak for it. */
+export interface Companion {
+  readonly throughline: Throughline;
+  readonly turns: Turns;
+  readonly responders: Responders;
+  /**
+   * Takes no more turns, gives those under way `graceMs` to end, cuts the rest short and keeps what
+   * came, then lets go of the home.
+   */
+  close(graceMs: number): Promise<void>;
+}
+
+/** How many messages may wait in one chat. */
+const maxQueued = 32;
+
+/**
+ * Opens a companion as the settings have it.
+ *
+ * @throws ThroughlineError as `openThroughline` and `ResponderRegistry.open` do.
+ */
+export async function openCompanion(settings: Settings, logger: Logger): Promise<Companion> {
+  // The models' packages take longer to load than all the rest.
+  const { ResponderRegistry } = await import("../runtime/responders/registry.ts");
+  const { model, models, prices } = settings;
+  const responders = await ResponderRegistry.open({
+    settings: models,
+    ...(model === undefined ? {} : { standard: model }),
+    ...(prices === undefined ? {} : { prices }),
+  });
+  const throughline = await openMemories(settings, logger, responders.standard);
+  return withTurns(throughline, { responders, persona: settings.persona, logger });
+}
+
+/** The memories alone: for commands that ask no model. */
+export function openMemories(
+  settings: Settings,
+  logger: Logger,
+  standard: Partial<Responders["standard"]> = {},
+): Promise<Throughline> {
+  const { home, isEphemeral, freshness } = settings;
+  const place = isEphemeral ? ({ storage: "memory" } as const) : { home };
+  return openThroughline({ ...place, ...standard, freshness, logger });
+}
+
+/** What turns need beside the memories. */
+export function withTurns(
+  throughline: Throughline,
+  parts: {
+    readonly responders: Responders;
+    readonly persona: string;
+    readonly logger: Logger;
+  },
+): Companion {
+  const { chats, sessions, workingMemory, rules } = throughline;
+  const turns = new Turns({
+    ...{ chats, sessions, memories: workingMemory, rules, maxQueued, ...parts },
+    ...{ clock: systemClock, newId: randomId },
+  });
+  const close = async (graceMs: number) => {
+    try {
+      await turns.close(graceMs);
+    } finally {
+      await throughline.close();
+    }
+  };
+  return { throughline, turns, responders: parts.responders, close };
+}

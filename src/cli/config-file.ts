@@ -1,0 +1,150 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { z } from "zod";
+import { isThroughlineError, ThroughlineError } from "../errors.ts";
+import { parseJson } from "../json.ts";
+import { type FreshnessOptions, rulesFromConfig } from "../memories/provider-session/options.ts";
+import type { Prices } from "../runtime/responders/prices.ts";
+
+/** Bounds of the files of a home that people write by hand, in bytes. */
+const maxBytes = 1024 * 1024;
+
+const usd = z.number().min(0).max(1e6);
+const count = (max: number) => z.int().min(0).max(max);
+
+const schema = z.strictObject({
+  model: z.string().min(1).optional(),
+  persona: z.string().min(1).optional(),
+  companion_name: z.string().min(1).max(200).optional(),
+  host: z.string().min(1).optional(),
+  port: count(65_535).optional(),
+  hosts: z.array(z.string().min(1)).max(100).optional(),
+  token_file: z.string().min(1).optional(),
+  prices: z
+    .record(
+      z.string(),
+      z.strictObject({
+        input_per_million_usd: usd,
+        output_per_million_usd: usd,
+        cached_input_per_million_usd: usd.optional(),
+      }),
+    )
+    .optional(),
+  // As the original named them. Their bounds are the rules' own: see `rulesFromConfig`.
+  idle_timeout_minutes: z.number().optional(),
+  daily_reset_enabled: z.boolean().optional(),
+  daily_reset_hour: z.number().optional(),
+  daily_reset_quiet_minutes: z.number().optional(),
+  max_session_messages: z.number().nullable().optional(),
+  user_timezone: z.string().optional(),
+  session_age_warning_hours: z.number().optional(),
+});
+
+/** `throughline.config.json` of a home, with its names translated. */
+export interface Config {
+  readonly model: string | undefined;
+  readonly persona: string | undefined;
+  readonly companionName: string | undefined;
+  readonly host: string | undefined;
+  readonly port: number | undefined;
+  /** Further names that the server may be called by, as `companion.example:7423`. */
+  readonly hosts: readonly string[] | undefined;
+  readonly tokenFile: string | undefined;
+  readonly prices: Prices | undefined;
+  readonly freshness: FreshnessOptions;
+}
+
+export const configName = "throughline.config.json";
+
+/**
+ * Reads a home's configuration. A home without one has an empty one.
+ *
+ * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: it cannot be read, or holds an unknown key or
+ * a bad value; the message names the file and the key.
+ */
+export function readConfig(home: string): Config {
+  const path = join(home, configName);
+  const text = readOwnFile(path);
+  try {
+    return toConfig(text === undefined ? {} : parseJson(text, path), path);
+  } catch (cause) {
+    if (!isThroughlineError(cause)) throw cause;
+    const message = cause.message.startsWith(path) ? cause.message : `${path}: ${cause.message}`;
+    throw wrong(message, cause);
+  }
+}
+
+/** The text of a file that a person put into the home; `undefined` where there is none. */
+export function readOwnFile(path: string): string | undefined {
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(path);
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR") return undefined; // a home that is no directory is told of elsewhere
+    throw wrong(`${path} cannot be read (${code})`, cause);
+  }
+  if (bytes.length > maxBytes) throw wrong(`${path} is larger than 1 MiB`);
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw wrong(`${path} is not UTF-8`, cause);
+  }
+}
+
+function toConfig(json: unknown, path: string): Config {
+  const parsed = schema.safeParse(json);
+  if (!parsed.success) {
+    const issues = parsed.error.issues.map((issue) => {
+      const place = issue.path.length === 0 ? "" : `${issue.path.join(".")}: `;
+      return `${place}${issue.message}`;
+    });
+    throw wrong(`${path}: ${issues.join("; ")}`);
+  }
+  const file = parsed.data;
+  rulesFromConfig(json);
+  return {
+    model: file.model,
+    persona: file.persona,
+    companionName: file.companion_name,
+    host: file.host,
+    port: file.port,
+    hosts: file.hosts,
+    tokenFile: file.token_file,
+    prices: file.prices && toPrices(file.prices),
+    freshness: defined({
+      idleTimeoutMinutes: file.idle_timeout_minutes,
+      dailyReset: file.daily_reset_enabled,
+      dailyResetHour: file.daily_reset_hour,
+      dailyResetQuietMinutes: file.daily_reset_quiet_minutes,
+      maxSessionMessages: file.max_session_messages,
+      timeZone: file.user_timezone,
+      sessionAgeWarningHours: file.session_age_warning_hours,
+    }),
+  };
+}
+
+function toPrices(prices: NonNullable<z.infer<typeof schema>["prices"]>): Prices {
+  const entries = Object.entries(prices).map(([name, price]) => {
+    const cached = price.cached_input_per_million_usd;
+    const translated = {
+      inputPerMillionUsd: price.input_per_million_usd,
+      outputPerMillionUsd: price.output_per_million_usd,
+      ...(cached === undefined ? {} : { cachedInputPerMillionUsd: cached }),
+    };
+    return [name, translated] as const;
+  });
+  return Object.fromEntries(entries);
+}
+
+type Defined<T> = { readonly [K in keyof T]?: Exclude<T[K], undefined> };
+
+/** Without what is `undefined`: an absent option takes its default, a given one is checked. */
+function defined<T extends object>(values: T): Defined<T> {
+  const entries = Object.entries(values).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as Defined<T>;
+}
+
+function wrong(message: string, cause?: unknown): ThroughlineError {
+  return new ThroughlineError(message, { code: "THROUGHLINE_CONFIGURATION", cause });
+}

@@ -1,0 +1,101 @@
+// The one place that reads the environment. Everything else is passed on from here.
+import { homedir } from "node:os";
+import { ThroughlineError } from "../errors.ts";
+import type { ModelSettings } from "../runtime/responders/providers.ts";
+
+export const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
+export type LogLevel = (typeof logLevels)[number];
+
+/** What the environment says. A variable that is empty says nothing. */
+export interface Environment {
+  /** The user's own directory. */
+  readonly userHome: string;
+  readonly xdgDataHome: string | undefined;
+  readonly home: string | undefined;
+  readonly model: string | undefined;
+  readonly token: string | undefined;
+  readonly tokenFile: string | undefined;
+  readonly port: number | undefined;
+  readonly logLevel: LogLevel | undefined;
+  /** Keys and addresses of models. */
+  readonly models: ModelSettings;
+}
+
+type Variables = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Reads it. `TZ`, `NO_COLOR` and `FORCE_COLOR` are not here: Node itself heeds them.
+ *
+ * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: a value cannot be used; names the variable.
+ */
+export function readEnvironment(
+  variables: Variables = process.env,
+  userHome = homedir(),
+): Environment {
+  const read = (name: string) => {
+    const value = variables[name]?.trim();
+    return value === "" ? undefined : value;
+  };
+  return {
+    userHome,
+    xdgDataHome: read("XDG_DATA_HOME"),
+    home: read("THROUGHLINE_HOME"),
+    model: read("THROUGHLINE_MODEL"),
+    token: read("THROUGHLINE_TOKEN"),
+    tokenFile: read("THROUGHLINE_TOKEN_FILE"),
+    port: portOf(read("PORT")),
+    logLevel: logLevelOf(read("LOG_LEVEL")),
+    models: {
+      openaiApiKey: read("OPENAI_API_KEY"),
+      openaiBaseUrl: read("OPENAI_BASE_URL"),
+      anthropicApiKey: read("ANTHROPIC_API_KEY"),
+      anthropicBaseUrl: read("ANTHROPIC_BASE_URL"),
+      ollamaHost: read("OLLAMA_HOST"),
+      compatibleApiKey: read("THROUGHLINE_MODEL_KEY"),
+      awsRegion: read("AWS_REGION") ?? read("AWS_DEFAULT_REGION"),
+      awsAccessKeyId: read("AWS_ACCESS_KEY_ID"),
+      awsSecretAccessKey: read("AWS_SECRET_ACCESS_KEY"),
+      awsSessionToken: read("AWS_SESSION_TOKEN"),
+      awsBearerToken: read("AWS_BEARER_TOKEN_BEDROCK"),
+      bedrockBaseUrl: read("AWS_ENDPOINT_URL_BEDROCK_RUNTIME"),
+    },
+  };
+}
+
+/** Whether errors should tell where they happened. Never throws: it is asked when things went wrong. */
+export function isDebugging(variables: Variables = process.env): boolean {
+  return /^\s*(?:debug|trace)\s*$/i.test(variables["LOG_LEVEL"] ?? "");
+}
+
+/** For the help: what may be set, and what it means. */
+export const variableHelp = `Environment:
+  THROUGHLINE_HOME        the companion's directory, instead of ~/.throughline
+  THROUGHLINE_MODEL       what new sessions run on, as --model
+  THROUGHLINE_TOKEN       the server's token; THROUGHLINE_TOKEN_FILE names a file that holds it
+  PORT                    the server's port, as --port
+  OPENAI_API_KEY, OPENAI_BASE_URL, ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, OLLAMA_HOST,
+  AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN,
+  AWS_BEARER_TOKEN_BEDROCK, AWS_ENDPOINT_URL_BEDROCK_RUNTIME
+                          keys and addresses of models, as other tools read them
+  THROUGHLINE_MODEL_KEY   the key of a model that is named by its URL
+  LOG_LEVEL               ${logLevels.join(", ")}
+  TZ, NO_COLOR            as everywhere
+An option goes before the environment, which goes before <home>/throughline.config.json.`;
+
+function portOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(port <= 65_535)) throw wrong("PORT must be a whole number from 0 to 65535");
+  return port;
+}
+
+function logLevelOf(text: string | undefined): LogLevel | undefined {
+  if (text === undefined) return undefined;
+  const level = logLevels.find((known) => known === text.toLowerCase());
+  if (level === undefined) throw wrong(`LOG_LEVEL must be one of ${logLevels.join(", ")}`);
+  return level;
+}
+
+function wrong(message: string): ThroughlineError {
+  return new ThroughlineError(message, { code: "THROUGHLINE_CONFIGURATION" });
+}

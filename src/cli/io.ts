@@ -1,0 +1,53 @@
+import type { Readable, Writable } from "node:stream";
+
+export const endSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+export type EndSignal = (typeof endSignals)[number];
+
+/** What a command has of the world around its process. Passed in, so that tests need no process. */
+export interface Io {
+  readonly input: Readable;
+  /** For results, and nothing else: scripts read it. */
+  readonly output: Writable;
+  /** For progress, questions, errors and logs. */
+  readonly errors: Writable;
+  /** A person reads and types here, so that questions may be asked. */
+  readonly isInteractive: boolean;
+  /** From now on these signals end nothing by themselves. @returns a function that ends it. */
+  onSignal(listener: (signal: EndSignal) => void): () => void;
+  /** Ends the process at this point, whatever is under way. */
+  exitNow(code: number): void;
+}
+
+/** Writes and waits until it is handed on. Rejects when nobody reads any more (`EPIPE`). */
+export function write(stream: Writable, text: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    stream.write(text, (error) => (error ? reject(error) : resolve()));
+  });
+}
+
+/** One line for the person, beside the results. */
+export function tell(io: Io, line: string): Promise<void> {
+  return write(io.errors, `${line}\n`);
+}
+
+/** The process itself. Made once. */
+export function processIo(): Io {
+  const { stdin, stdout, stderr } = process;
+  // A reader that leaves (`| head`) is heard of by whoever writes: see `write`.
+  for (const stream of [stdout, stderr]) stream.on("error", () => undefined);
+  return {
+    get input() {
+      return stdin; // looking at it opens it
+    },
+    output: stdout,
+    errors: stderr,
+    isInteractive: stdin.isTTY === true && stdout.isTTY === true,
+    onSignal(listener) {
+      for (const signal of endSignals) process.on(signal, listener);
+      return () => {
+        for (const signal of endSignals) process.off(signal, listener);
+      };
+    },
+    exitNow: (code) => process.exit(code),
+  };
+}

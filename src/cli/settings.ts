@@ -1,0 +1,81 @@
+import { join } from "node:path";
+import { isThroughlineError, ThroughlineError } from "../errors.ts";
+import type { FreshnessOptions } from "../memories/provider-session/options.ts";
+import { builtInPersona } from "../runtime/persona.ts";
+import { type ModelSpec, parseModelName } from "../runtime/responders/model-name.ts";
+import type { Prices } from "../runtime/responders/prices.ts";
+import type { ModelSettings } from "../runtime/responders/providers.ts";
+import { type Config, configName, readConfig, readOwnFile } from "./config-file.ts";
+import type { Environment, LogLevel } from "./env.ts";
+import { findHome } from "./home.ts";
+
+/** What any command can be told about the companion; what is absent was not said. */
+export interface Flags {
+  readonly home?: string;
+  readonly model?: ModelSpec;
+  readonly ephemeral?: boolean;
+}
+
+/** What a command runs on: flags before the environment, before the home's file, before defaults. */
+export interface Settings {
+  readonly home: string;
+  /** Nothing is kept: the home is neither made nor written. */
+  readonly isEphemeral: boolean;
+  /** What new sessions run on; `undefined`: what is found. */
+  readonly model: ModelSpec | undefined;
+  readonly models: ModelSettings;
+  readonly prices: Prices | undefined;
+  readonly freshness: FreshnessOptions;
+  readonly persona: string;
+  readonly companionName: string | undefined;
+  readonly logLevel: LogLevel | undefined;
+  readonly config: Config;
+}
+
+/**
+ * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: a value cannot be used; the message says
+ * where it stands.
+ */
+export function resolveSettings(flags: Flags, env: Environment): Settings {
+  const home = findHome(flags.home, env);
+  const config = readConfig(home);
+  return {
+    home,
+    isEphemeral: flags.ephemeral ?? false,
+    model: flags.model ?? modelFrom(env.model, config.model, join(home, configName)),
+    models: env.models,
+    prices: config.prices,
+    freshness: config.freshness,
+    persona: personaOf(home, config),
+    companionName: config.companionName,
+    logLevel: env.logLevel,
+    config,
+  };
+}
+
+function modelFrom(
+  variable: string | undefined,
+  setting: string | undefined,
+  configPath: string,
+): ModelSpec | undefined {
+  if (variable !== undefined) return parseNamed(variable, "THROUGHLINE_MODEL");
+  return setting === undefined ? undefined : parseNamed(setting, `${configPath}: model`);
+}
+
+function parseNamed(name: string, place: string): ModelSpec {
+  try {
+    return parseModelName(name);
+  } catch (cause) {
+    if (!isThroughlineError(cause)) throw cause;
+    throw new ThroughlineError(`${place}: ${cause.message}`, {
+      code: "THROUGHLINE_CONFIGURATION",
+      cause,
+    });
+  }
+}
+
+/** `persona.md` goes before the `persona` of the configuration; a blank one says nothing. */
+function personaOf(home: string, config: Config): string {
+  const file = readOwnFile(join(home, "persona.md"))?.trim();
+  return file || config.persona || builtInPersona;
+}

@@ -1,0 +1,42 @@
+import type { TurnEvent } from "../runtime/coordinator-ports.ts";
+import type { Turn } from "../runtime/turn.ts";
+
+/** What a terminal is told of a turn beside its words. */
+export interface Notices {
+  /** Before the answer's first word. */
+  early(text: string): Promise<void>;
+  /** After its last. */
+  late(text: string): void;
+}
+
+/**
+ * A turn as the coordinator reads it: its text, then its result. When the signal is aborted the
+ * answer is cut short, and the result still comes.
+ */
+export async function* turnEvents(
+  turn: Turn,
+  signal: AbortSignal,
+  notices: Notices,
+): AsyncGenerator<TurnEvent, void, undefined> {
+  const stop = () => turn.stop();
+  if (signal.aborted) stop();
+  signal.addEventListener("abort", stop, { once: true });
+  const told = new Set<string>();
+  try {
+    for await (const progress of turn.progress()) {
+      if (progress.type === "text") yield progress;
+      else if (progress.type === "notice") {
+        told.add(progress.text);
+        await notices.early(progress.text);
+      } else if (progress.type === "result") {
+        const { answer } = progress;
+        for (const text of answer.notices) if (!told.has(text)) notices.late(text);
+        const { outcome, assistant, reason } = answer;
+        const response = assistant?.content ?? "";
+        yield { type: "result", outcome, response, ...(reason === undefined ? {} : { reason }) };
+      }
+    }
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}

@@ -1,0 +1,102 @@
+import { invalid, ThroughlineError } from "../../errors.ts";
+import type { Responder } from "../responder.ts";
+import type { Responders } from "../turns.ts";
+import { type ModelSpec, modelName, namedProviders, parseModelName } from "./model-name.ts";
+import { type CreateResponderOptions, createResponder, detectResponder } from "./models.ts";
+import type { ModelSettings } from "./providers.ts";
+
+export interface RegistryOptions extends CreateResponderOptions {
+  /** What a new session runs on. Absent: the local Ollama's first model, else the offline responder. */
+  readonly standard?: ModelSpec;
+  readonly settings: ModelSettings;
+}
+
+/** Responders that are kept: names come from requests, so their number is not ours. */
+const maxKept = 100;
+
+/** The models that can be asked, made when they are first asked for. */
+export class ResponderRegistry implements Responders {
+  readonly standard: { readonly provider: string; readonly model: string };
+  readonly #options: RegistryOptions;
+  /** Least recently used first. */
+  readonly #kept = new Map<string, Promise<Responder>>();
+
+  private constructor(options: RegistryOptions, standard: Responder) {
+    const { provider, model } = standard;
+    this.standard = { provider, model };
+    this.#options = options;
+    this.#keep(keyOf(provider, model), Promise.resolve(standard));
+  }
+
+  /**
+   * Settles what new sessions run on. With `standard` nothing is asked of the network; without it,
+   * only the local Ollama is.
+   *
+   * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: a key, package or price is missing or wrong.
+   */
+  static async open(options: RegistryOptions): Promise<ResponderRegistry> {
+    const { standard, settings, ...rest } = options;
+    const responder =
+      standard === undefined
+        ? await detectResponder(settings, rest)
+        : await createResponder(standard, settings, rest);
+    return new ResponderRegistry(options, responder);
+  }
+
+  /**
+   * @throws ThroughlineError `THROUGHLINE_INVALID`: no such provider, or no name of a model.
+   * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: it is not set up; the message says what is
+   * missing. Asked again, it is looked for again.
+   */
+  async get(provider: string, model: string): Promise<Responder> {
+    const spec = this.#spec(provider, model);
+    const key = keyOf(spec.provider, spec.model);
+    const kept = this.#kept.get(key);
+    if (kept !== undefined) {
+      this.#keep(key, kept);
+      return kept;
+    }
+    const { standard: _, settings, ...rest } = this.#options;
+    const made = createResponder(spec, settings, rest);
+    this.#keep(key, made);
+    made.catch(() => this.#kept.delete(key)); // whoever asked hears of it
+    return made;
+  }
+
+  #spec(provider: string, model: string): ModelSpec {
+    // It has one model, and a session that comes from another provider brings another name.
+    if (provider === "offline") return { provider, model: "offline" };
+    if (provider === "openai-compatible") {
+      // The address is the operator's alone: it decides where a conversation goes.
+      const { standard } = this.#options;
+      if (standard?.provider !== provider) throw withoutUrl();
+      return parseModelName(modelName({ ...standard, model }));
+    }
+    const named = namedProviders.find((known) => known === provider);
+    if (named === undefined) {
+      throw invalid(
+        `provider must be one of ${namedProviders.join(", ")}, openai-compatible, offline`,
+      );
+    }
+    return parseModelName(`${named}/${model}`);
+  }
+
+  #keep(key: string, responder: Promise<Responder>): void {
+    this.#kept.delete(key);
+    this.#kept.set(key, responder);
+    for (const oldest of this.#kept.keys()) {
+      if (this.#kept.size <= maxKept) break;
+      this.#kept.delete(oldest);
+    }
+  }
+}
+
+const keyOf = (provider: string, model: string) => JSON.stringify([provider, model]);
+
+function withoutUrl(): ThroughlineError {
+  return new ThroughlineError(
+    "the address of an openai-compatible model is not configured: name it at the start, as " +
+      "--model http://127.0.0.1:8080/v1#qwen3",
+    { code: "THROUGHLINE_CONFIGURATION" },
+  );
+}

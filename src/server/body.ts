@@ -1,0 +1,52 @@
+import { invalid, isThroughlineError, ThroughlineError } from "../errors.ts";
+import { type Json, parseJson, tooLarge } from "../json.ts";
+
+/** One type, and one that no form of another site can send. */
+const jsonType = /^application\/json(\s*;\s*charset\s*=\s*"?utf-8"?)?\s*$/i;
+
+/**
+ * The JSON of a request's body; `{}` when it has none.
+ *
+ * @throws ThroughlineError `THROUGHLINE_MEDIA_TYPE`: the content type is not JSON.
+ * @throws ThroughlineError `THROUGHLINE_TOO_LARGE`: more bytes than `maxBytes`, too deep.
+ * @throws ThroughlineError `THROUGHLINE_INVALID`: not UTF-8, not JSON, cut off.
+ */
+export async function readJson(request: Request, maxBytes: number): Promise<Json> {
+  if (!jsonType.test(request.headers.get("content-type") ?? "")) {
+    throw new ThroughlineError("this route takes application/json", {
+      code: "THROUGHLINE_MEDIA_TYPE",
+    });
+  }
+  const length = Number(request.headers.get("content-length") ?? 0);
+  if (length > maxBytes) throw bodyTooLarge(maxBytes);
+  const text = decode(await readBytes(request, maxBytes));
+  return text === "" ? {} : parseJson(text, "the body");
+}
+
+/** Counts as it reads: a chunked body does not say how long it is. */
+async function readBytes(request: Request, maxBytes: number): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of request.body ?? []) {
+      bytes += chunk.byteLength;
+      if (bytes > maxBytes) throw bodyTooLarge(maxBytes);
+      chunks.push(chunk);
+    }
+  } catch (cause) {
+    throw isThroughlineError(cause) ? cause : invalid("the body broke off", cause);
+  }
+  return Buffer.concat(chunks);
+}
+
+function decode(bytes: Buffer): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw invalid("the body is not UTF-8", cause);
+  }
+}
+
+function bodyTooLarge(maxBytes: number): ThroughlineError {
+  return tooLarge(`a body has at most ${maxBytes} bytes`);
+}

@@ -1,0 +1,38 @@
+import type { z } from "@hono/zod-openapi";
+import { invalid } from "../errors.ts";
+import { isDecodable } from "./guard.ts";
+
+/** Reads what a client sent as what the route takes. @throws ThroughlineError `THROUGHLINE_INVALID`. */
+export function parseInput<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+  where: string,
+): z.output<Schema> {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const lines = parsed.error.issues.slice(0, 5).map((issue) => lineOf(issue, where));
+  throw invalid(lines.join("; "));
+}
+
+/**
+ * The parameters of a query, each at most once.
+ *
+ * @throws ThroughlineError `THROUGHLINE_INVALID`: twice the same name, a broken percent-encoding.
+ */
+export function queryOf(url: URL): Record<string, string> {
+  if (!isDecodable(url.search)) throw invalid("the query is not well encoded");
+  const pairs = [...url.searchParams];
+  const names = new Set(pairs.map(([name]) => name));
+  if (names.size < pairs.length) throw invalid("a query parameter comes at most once");
+  return Object.fromEntries(pairs);
+}
+
+/** Names the place and what is wanted there; never the value. */
+function lineOf(issue: z.core.$ZodIssue, where: string): string {
+  if (issue.code === "unrecognized_keys") {
+    const names = issue.keys.slice(0, 5).map((key) => JSON.stringify(key.slice(0, 40)));
+    return `${where} has no ${names.join(", ")}`;
+  }
+  const place = issue.path.map(String).join(".");
+  return place === "" ? `${where}: ${issue.message}` : `${place}: ${issue.message}`;
+}

@@ -1,0 +1,93 @@
+import { type Clock, systemClock } from "../clock.ts";
+import { ThroughlineError } from "../errors.ts";
+import { type NewId, randomId } from "../ids.ts";
+import { type Logger, silentLogger } from "../logger.ts";
+import type { Turns } from "../runtime/turns.ts";
+import type { Throughline } from "../throughline.ts";
+import { checkHostName } from "./guard.ts";
+import { checkToken } from "./token.ts";
+
+export interface ServerLimits {
+  /**
+   * Bytes of one request's body. A message is somewhat shorter: it is stored with its stamps.
+   * @default 1_048_576
+   */
+  readonly bodyBytes?: number;
+  /** Connections at once, on each address. @default 256 */
+  readonly connections?: number;
+  /** How long a request's headers may take to arrive, in milliseconds. @default 10_000 */
+  readonly headersTimeoutMs?: number;
+  /** How long a whole request may take to arrive, in milliseconds. @default 30_000 */
+  readonly requestTimeoutMs?: number;
+  /** Who may watch at once: streams of events, and of turns taken up again. @default 64 */
+  readonly watchers?: number;
+  /** What may wait for one slow reader, in bytes. One more event drops the reader. @default 1_048_576 */
+  readonly watcherBytes?: number;
+  /** How often a quiet stream says that it is there, in milliseconds. @default 15_000 */
+  readonly keepAliveMs?: number;
+}
+
+export const defaults = {
+  bodyBytes: 1_048_576,
+  connections: 256,
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 30_000,
+  watchers: 64,
+  watcherBytes: 1_048_576,
+  keepAliveMs: 15_000,
+} as const satisfies Required<ServerLimits>;
+
+export interface ServerOptions {
+  readonly throughline: Throughline;
+  readonly turns: Turns;
+  /** Of the product: shown by `/healthz`, `/metrics` and the API's description. */
+  readonly version: string;
+  /**
+   * Asked for on every route but `/healthz`, signing in, and the page's own files, which hold
+   * nothing. At least 256 random bits. Without one, only this machine can be served.
+   */
+  readonly token?: string;
+  /**
+   * Names besides those of this machine that requests may carry as their host, such as
+   * `nova.example` or `nova.example:8443`. Without a port: any that is served, and none.
+   */
+  readonly hosts?: readonly string[];
+  readonly limits?: ServerLimits;
+  readonly clock?: Clock;
+  /** Gets routes, codes and ids; never what a person said. */
+  readonly logger?: Logger;
+  /** Names a defect, in its answer and in the log. */
+  readonly newId?: NewId;
+}
+
+/** The options, checked and filled in. */
+export interface Settings {
+  readonly throughline: Throughline;
+  readonly turns: Turns;
+  readonly version: string;
+  readonly token: string | undefined;
+  readonly hosts: readonly string[];
+  readonly limits: Required<ServerLimits>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly newId: NewId;
+}
+
+/** @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: a weak token, a bad host name or limit. */
+export function resolveOptions(options: ServerOptions): Settings {
+  const { throughline, turns, version, token, hosts = [] } = options;
+  const { clock = systemClock, logger = silentLogger, newId = randomId } = options;
+  if (token !== undefined) checkToken(token);
+  for (const name of hosts) checkHostName(name);
+  const limits = { ...defaults, ...options.limits };
+  for (const [name, value] of Object.entries(limits)) {
+    if (!Number.isSafeInteger(value) || value < 1) {
+      throw configuration(`${name} must be a whole number from 1`);
+    }
+  }
+  return { throughline, turns, version, token, hosts, limits, clock, logger, newId };
+}
+
+function configuration(message: string): ThroughlineError {
+  return new ThroughlineError(message, { code: "THROUGHLINE_CONFIGURATION" });
+}

@@ -1,0 +1,214 @@
+// What goes over the wire. The names are the seeds': snake_case.
+import { z } from "@hono/zod-openapi";
+
+/** A whole number as it stands in a query: nothing that merely begins or converts to one. */
+function whole(min: number, max: number) {
+  const wanted = `must be a whole number from ${min} to ${max}`;
+  return z
+    .string()
+    .regex(/^(0|[1-9]\d{0,15})$/, wanted)
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, wanted)
+    .openapi({ type: "integer", minimum: min, maximum: max });
+}
+
+export const limit = whole(1, 1_000).optional().openapi({ description: "50 when absent." });
+export const before = whole(0, Number.MAX_SAFE_INTEGER)
+  .optional()
+  .openapi({ description: "The `before` of the page that came after this one." });
+
+const text = (max: number) =>
+  z.string().min(1, "must not be empty").max(max, `must be at most ${max} characters`);
+
+export const query = text(1_000).openapi({
+  description: "Words that a message must all hold; a word's start ends in `*`, a phrase is quoted.",
+});
+
+/** A provider's or model's name. Never an address: what is said goes only where the operator chose. */
+const name = text(200).regex(/^(?!https?:)[^\s\p{Cc}]+$/u, "must be a name");
+
+export const id = z.string().openapi({ description: "Percent-encoded, as every part of a path." });
+export const chatParams = z.object({
+  id: id.openapi({
+    description:
+      "The chat's id, percent-encoded: any text of 1 to 1,024 bytes. `.` and `..` cannot be told " +
+      "from steps in a path: those two are out of reach here.",
+  }),
+});
+export const messageParams = chatParams.extend({ message_id: id });
+
+export const emptyBody = z.strictObject({}).openapi("Nothing");
+export const newMessage = z
+  .strictObject({
+    content: z.string().openapi({ description: "What the person says. Kept word for word." }),
+    provider: name.optional().openapi({ description: "The session's when absent." }),
+    model: name.optional().openapi({ description: "The session's when absent." }),
+  })
+  .openapi("NewMessage");
+export const resetBody = z
+  .strictObject({
+    provider: name.optional().openapi({ description: "Only this one's part of the session." }),
+  })
+  .openapi("Reset");
+export const forkBody = z
+  .strictObject({
+    message_id: text(256).openapi({ description: "The last message to copy." }),
+    chat_id: text(1_024).openapi({ description: "The new chat: its id must not be in use." }),
+  })
+  .openapi("Fork");
+export const signInBody = z.strictObject({ code: text(64) }).openapi("SignIn");
+
+const stamp = z.string().openapi({ description: "ISO 8601, UTC; empty if it is not known." });
+const count = z.int().min(0);
+const role = z.enum(["user", "assistant", "tool", "system"]);
+
+export const message = z
+  .looseObject({
+    id: z.string(),
+    seq: z.int().min(1).openapi({ description: "Its place in the chat's log, from 1." }),
+    role,
+    content: z.string(),
+    timestamp: stamp,
+    turn: z.string().optional(),
+    provider: z.string().optional(),
+    model: z.string().optional(),
+    partial: z.literal(true).optional().openapi({ description: "The text was cut short." }),
+    partial_reason: z.enum(["stopped", "error", "crash"]).optional(),
+    hidden: z.literal(true).optional().openapi({ description: "Shown on request only." }),
+    redacted: z.literal(true).optional().openapi({ description: "Its text is not shown." }),
+  })
+  .openapi("Message");
+
+export const messagePage = z
+  .object({ messages: z.array(message), before: z.int().optional() })
+  .openapi("MessagePage", { description: "Oldest first. `before` asks for the page before it." });
+
+const row = {
+  chat_id: z.string(),
+  provider: z.string(),
+  model: z.string(),
+  created_at: stamp,
+  last_active: stamp.openapi({ description: "When a person last acted." }),
+  message_count: count,
+  generation: count.openapi({ description: "Counts the sessions of the chat; 0: none yet." }),
+  title: z.string(),
+  unanswered: z.boolean().openapi({ description: "A message waits for its answer." }),
+  damaged: z.boolean().openapi({ description: "Stored bytes of it were found damaged." }),
+};
+export const chatRow = z.object(row).openapi("ChatRow");
+export const chatList = z
+  .object({
+    chats: z.array(z.object({ ...row, match: message.optional() }).openapi("ChatListRow")),
+    cursor: z.string().optional(),
+  })
+  .openapi("ChatList", { description: "The chat in which a person acted last comes first." });
+
+const bucket = z
+  .looseObject({
+    session_id: z.string(),
+    message_count: count,
+    total_cost_usd: z.number(),
+    total_tokens: z.int(),
+  })
+  .openapi("ProviderSession");
+const sessionFields = {
+  chat_id: z.string(),
+  provider: z.string(),
+  model: z.string(),
+  created_at: stamp,
+  last_active: stamp,
+  generation: count,
+  provider_sessions: z.record(z.string(), bucket),
+  session_id: z.string().openapi({ description: "The provider's own; empty: none yet." }),
+  message_count: count.openapi({ description: "With this provider in this session." }),
+  total_cost_usd: z.number(),
+  total_tokens: z.int(),
+};
+export const session = z.object(sessionFields).openapi("Session");
+export const chat = z
+  .object({
+    ...sessionFields,
+    title: z.string(),
+    damaged: z.boolean(),
+    running: z.boolean().openapi({ description: "A turn runs: it can be taken up or stopped." }),
+    unanswered_ids: z
+      .array(z.string())
+      .openapi({ description: "Messages without an answer, oldest first, the running one too." }),
+  })
+  .openapi("Chat");
+
+export const answer = z
+  .object({
+    turn_id: z.string(),
+    user: message,
+    assistant: message
+      .nullable()
+      .openapi({ description: "`null`: it was stopped before a word came." }),
+    session,
+    usage: z.object({
+      input_tokens: z.int().nullable(),
+      output_tokens: z.int().nullable(),
+      cached_input_tokens: z.int().optional(),
+      cost_usd: z.number(),
+    }),
+    outcome: z.enum(["answered", "interrupted", "failed"]),
+    reason: z.string().optional().openapi({ description: "Why it is not whole." }),
+    notices: z.array(z.string()).openapi({ description: "For the person, beside the reply." }),
+  })
+  .openapi("Answer");
+
+export const stopped = z.object({ stopped: z.boolean() }).openapi("Stopped");
+export const dismissed = z.object({ dismissed: count }).openapi("Dismissed");
+export const removed = z
+  .object({ chat_id: z.string(), message_id: z.string(), redacted: z.boolean(), erased: z.boolean() })
+  .openapi("MessageReceipt", { description: "`redacted`: hidden. `erased`: its bytes are gone." });
+export const receipt = z
+  .object({
+    chat_id: z.string(),
+    at: stamp,
+    removed: z.array(z.object({ place: z.string(), count })),
+    unreachable: z.array(z.string()),
+  })
+  .openapi("ForgetReceipt");
+
+export const hits = z
+  .object({ hits: z.array(z.object({ chat_id: z.string(), message })) })
+  .openapi("Hits");
+
+export const memory = z
+  .object({
+    chats: z.array(
+      z.object({
+        chat_id: z.string(),
+        capacity: count,
+        count,
+        full: z.boolean(),
+        empty: z.boolean(),
+        session_age_seconds: z.number(),
+        bytes: count,
+        last_turn: count,
+        summary: z.string(),
+      }),
+    ),
+  })
+  .openapi("WorkingMemory", { description: "What was just said, in this process only." });
+
+export const health = z
+  .object({
+    status: z.enum(["ok", "degraded"]),
+    version: z.string(),
+    uptime_seconds: z.number(),
+    repairs: count.openapi({ description: "Stored bytes that were not as they were left." }),
+  })
+  .openapi("Health");
+
+export const problem = z
+  .object({
+    type: z.string(),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string(),
+    code: z.string().openapi({ description: "What to branch on." }),
+    turn_id: z.string().optional(),
+  })
+  .openapi("Problem");

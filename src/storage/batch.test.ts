@@ -1,0 +1,245 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { isThroughlineError } from "../errors.ts";
+import type { JsonObject } from "../json.ts";
+import {
+  checkId,
+  checkIds,
+  checkList,
+  checkPage,
+  checkRead,
+  checkSearch,
+  checkTail,
+  erasedJson,
+  isErased,
+  listCursor,
+  parseCursor,
+  prepareBatch,
+  prepareDocument,
+  prepareHead,
+  sameRecord,
+  storedLine,
+  storedRecord,
+} from "./batch.ts";
+import { type LogRecord, logLimits, reservedHeadNames } from "./log-store.ts";
+
+// What is refused, and by which code, is proved for every driver by the contracts. Here: what they
+// cannot see, the bytes.
+
+function isInvalid(error: unknown): boolean {
+  return isThroughlineError(error, "THROUGHLINE_INVALID");
+}
+
+function isTooLarge(error: unknown): boolean {
+  return isThroughlineError(error, "THROUGHLINE_TOO_LARGE");
+}
+
+/** Any text, lone surrogates too. */
+const codeUnit = fc
+  .oneof(fc.integer({ min: 0, max: 0x7f }), fc.integer({ min: 0, max: 0xffff }))
+  .map((unit) => String.fromCharCode(unit));
+const anyText = fc.string({ unit: codeUnit });
+
+/** JSON that a store accepts: what fast-check makes, without -0 and whole numbers past 2^53. */
+const values = fc
+  .jsonValue({ maxDepth: 4, stringUnit: codeUnit })
+  .map((value) => JSON.parse(JSON.stringify(value)) as unknown)
+  .filter((value) => !/(?<!")-?\d{16,}|e\+/.test(JSON.stringify(value)));
+const records = fc
+  .tuple(fc.dictionary(anyText, values), fc.string({ minLength: 1 }), fc.boolean())
+  .map(([fields, id, idFirst]): LogRecord => {
+    const { seq: _, id: __, ...rest } = fields as JsonObject;
+    return idFirst ? { id, ...rest } : { ...rest, id };
+  })
+  .filter((record) => !record.id.includes("\0"));
+
+test("a prepared record is the text that JSON.stringify makes of it, for any record", () => {
+  fc.assert(
+    fc.property(records, (record) => {
+      const batch = prepareBatch("chat", [record]);
+      assert.deepEqual(batch, {
+        key: "chat",
+        records: [{ id: record.id, json: JSON.stringify(record) }],
+      });
+    }),
+  );
+});
+
+test("a stored line is the record with id first and seq second, and nothing else, for any record", () => {
+  fc.assert(
+    fc.property(records, fc.integer({ min: 1 }), (record, seq) => {
+      const line = storedLine(JSON.stringify(record), seq);
+      const start = `{"id":${JSON.stringify(record.id)},"seq":${seq}`;
+      assert.equal(line.slice(0, start.length), start);
+      assert.deepEqual(JSON.parse(line), { ...record, seq });
+      assert.deepEqual(storedRecord(JSON.stringify(record), seq), { ...record, seq });
+      assert.doesNotMatch(line, /[\n\r]/);
+    }),
+  );
+});
+
+const lines: readonly (readonly [json: string, line: string])[] = [
+  ['{"id":"m1"}', '{"id":"m1","seq":7}'],
+  ['{"id":"m1","b":1,"a":2}', '{"id":"m1","seq":7,"b":1,"a":2}'],
+  ['{"b":1,"id":"m1","a":2}', '{"id":"m1","seq":7,"b":1,"a":2}'],
+  ['{"1":1,"id":"m1"}', '{"id":"m1","seq":7,"1":1}'],
+  [String.raw`{"id":"a\"b\\","x":1}`, String.raw`{"id":"a\"b\\","seq":7,"x":1}`],
+  [String.raw`{"id":"\\\"","id2":"\""}`, String.raw`{"id":"\\\"","seq":7,"id2":"\""}`],
+  ['{"a":"{\\"id\\":\\"x\\"}","id":"m1"}', '{"id":"m1","seq":7,"a":"{\\"id\\":\\"x\\"}"}'],
+  ['{"a":1,"__proto__":{"b":1},"id":"m"}', '{"id":"m","seq":7,"a":1,"__proto__":{"b":1}}'],
+  [String.raw`{"id":"m","t":"\ud800"}`, String.raw`{"id":"m","seq":7,"t":"\ud800"}`],
+];
+
+for (const [json, line] of lines) {
+  test(`record 7 is stored as ${line} when it was given as ${json}`, () => {
+    assert.equal(storedLine(json, 7), line);
+  });
+}
+
+test("two texts are the same record when they parse to equal values, for any two", () => {
+  fc.assert(
+    fc.property(values, values, (a, b) => {
+      const [one, two] = [JSON.stringify({ a }), JSON.stringify({ a: b })];
+      let equal = true;
+      try {
+        assert.deepStrictEqual(a, b);
+      } catch {
+        equal = false;
+      }
+      assert.equal(sameRecord(one, two), equal);
+    }),
+  );
+});
+
+test("turning the order of the keys around leaves a record the same, for any record", () => {
+  const turned = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(turned);
+    if (typeof value !== "object" || value === null) return value;
+    return Object.fromEntries(
+      Object.entries(value)
+        .reverse()
+        .map(([key, item]) => [key, turned(item)]),
+    );
+  };
+  fc.assert(
+    fc.property(records, (record) => {
+      assert.ok(sameRecord(JSON.stringify(record), JSON.stringify(turned(record))));
+    }),
+  );
+});
+
+const different = [
+  ['{"a":1}', '{"a":"1"}'],
+  ['{"a":{}}', '{"a":[]}'],
+  ['{"a":[]}', '{"a":{}}'],
+  ['{"a":null}', "{}"],
+  ['{"a":null}', '{"a":{}}'],
+  ['{"a":1}', '{"toString":1}'],
+  ['{"a":1,"b":2}', '{"a":1,"__proto__":2}'],
+  ['{"__proto__":{"a":1}}', '{"__proto__":{"a":2}}'],
+  ['{"a":[1]}', '{"a":[1,2]}'],
+  ['{"a":[1,2]}', '{"a":[1]}'],
+] as const;
+
+for (const [one, two] of different) {
+  test(`${one} and ${two} are different records`, () => {
+    assert.equal(sameRecord(one, two), false);
+    assert.equal(sameRecord(two, one), false);
+  });
+}
+
+test("what is left of an erased record says so, with its seq or without; a record with more does not", () => {
+  const json = erasedJson("m1");
+  assert.equal(json, '{"id":"m1","_type":"metadata","kind":"erased"}');
+  assert.equal(isErased(JSON.parse(json) as JsonObject), true);
+  assert.equal(isErased(storedRecord(json, 3)), true);
+  assert.equal(isErased({ ...storedRecord(json, 3), content: "still here" }), false);
+  assert.equal(isErased({ id: "m1", _type: "metadata", kind: "session" }), false);
+  assert.equal(isErased({ id: "m1", kind: "erased" }), false);
+});
+
+test("a prepared batch carries its head and its expected seq only when they were given", () => {
+  const [record] = [{ id: "m1" }];
+  assert.deepEqual(prepareBatch("chat", [record], { head: { b: 1, a: 2 }, expectedSeq: 0 }), {
+    key: "chat",
+    records: [{ id: "m1", json: '{"id":"m1"}' }],
+    headJson: '{"b":1,"a":2}',
+    expectedSeq: 0,
+  });
+  assert.deepEqual(Object.keys(prepareBatch("chat", [record])), ["key", "records"]);
+});
+
+for (const name of reservedHeadNames) {
+  test(`a head with ${name} at its top level is refused, one with it further in is not`, () => {
+    assert.throws(() => prepareHead({ [name]: null }), isInvalid);
+    assert.equal(prepareHead({ in: { [name]: 1 } }), `{"in":{"${name}":1}}`);
+  });
+}
+
+test("a message about a refused record names its place and never quotes it", () => {
+  const secret = "what a person said";
+  const bad = { id: "m2", content: secret, [secret]: Number.NaN } as LogRecord;
+  const refusals = [
+    () => prepareBatch("chat", [{ id: "m1" }, bad]),
+    () => prepareBatch("chat", [{ id: secret.repeat(20) }]),
+    () => prepareBatch("chat", [{ id: "m1", content: secret.repeat(100_000) }]),
+    () => prepareBatch("chat", [{ id: "m1" }], { head: { seq: secret } }),
+    () => prepareDocument("state", { [secret]: Number.NaN }),
+  ];
+  for (const refusal of refusals) {
+    assert.throws(refusal, (error) => error instanceof Error && !error.message.includes(secret));
+  }
+  assert.throws(() => prepareBatch("chat", [{ id: "m1" }, bad]), /records\[1\]/);
+});
+
+test("a prepared document is the text that JSON.stringify makes of it", () => {
+  assert.deepEqual(prepareDocument("state", { b: 1, a: "\ud800" }), {
+    key: "state",
+    json: '{"b":1,"a":"\\ud800"}',
+  });
+  const conditional = prepareDocument("state", {}, { expectedRevision: 0 });
+  assert.deepEqual(conditional, { key: "state", json: "{}", expectedRevision: 0 });
+});
+
+test("a cursor stands for its place, for any instant and key", () => {
+  fc.assert(
+    fc.property(anyText, fc.string(), (sortedAt, key) => {
+      assert.deepEqual(parseCursor(listCursor({ sortedAt, key })), { sortedAt, key });
+      assert.match(listCursor({ sortedAt, key }), /^[\w-]+$/);
+    }),
+  );
+});
+
+test("a text that no list answered is refused as a cursor, for any text and any changed cursor", () => {
+  fc.assert(
+    fc.property(anyText, (text) => {
+      assert.throws(() => parseCursor(text), isInvalid);
+      assert.throws(() => parseCursor(`${listCursor({ sortedAt: "a", key: "b" })}=`), isInvalid);
+    }),
+  );
+});
+
+test("the arguments of reads are checked at their bounds", () => {
+  const { keyBytes } = logLimits;
+  checkTail("chat", 0);
+  checkTail("chat", 1_000);
+  checkPage("chat", { limit: 1, before: 0 });
+  checkPage("chat", { limit: 1_000, after: Number.MAX_SAFE_INTEGER });
+  checkRead("chat", 0);
+  checkIds("chat", ["a".repeat(256)]);
+  checkId("é".repeat(128), "id");
+  checkList({ limit: 1_000, label: "" });
+  checkSearch("", { limit: 1_000, key: "a".repeat(keyBytes) });
+  assert.throws(() => checkTail("chat", 1_001), isInvalid);
+  assert.throws(() => checkPage("chat", { limit: 0 }), isInvalid);
+  assert.throws(() => checkPage("chat", { limit: 1_001 }), isInvalid);
+  assert.throws(() => checkPage("chat", { limit: 1, before: 1, after: 1 }), isInvalid);
+  assert.throws(() => checkRead("chat", -1), isInvalid);
+  assert.throws(() => checkIds("chat", ["a".repeat(257)]), isInvalid);
+  assert.throws(() => checkId("é".repeat(129), "id"), isInvalid);
+  assert.throws(() => checkList({ limit: 1_001 }), isInvalid);
+  assert.throws(() => checkList({ limit: 1, label: 7 as never }), isInvalid);
+  assert.throws(() => checkSearch("", { limit: 1_001 }), isInvalid);
+  assert.throws(() => checkSearch("", { limit: 1, key: "a".repeat(keyBytes + 1) }), isTooLarge);
+});

@@ -1,0 +1,159 @@
+import { type ListPlace, listCursor, parseCursor } from "../batch.ts";
+import type {
+  ListOptions,
+  ListPage,
+  LogProjection,
+  LogRow,
+  SearchOptions,
+  StoredRecord,
+} from "../log-store.ts";
+import { holdsEvery, queryPhrases, searchTokens } from "../search-words.ts";
+import { canBegin, labelsOf, needsPlace } from "./index-writer.ts";
+import type { IndexEntry, IndexedBatch, IndexHit, LogIndex, OpenLogIndex } from "./log-index.ts";
+
+interface IndexedLog {
+  last: IndexedBatch;
+  damaged: boolean;
+  sortedAt: string;
+  labels: readonly string[];
+  readonly ids: Map<string, { readonly seq: number; readonly start: number }>;
+  /** In the order of the log. */
+  readonly places: { readonly seq: number; readonly start: number }[];
+  /** The words of each record that search finds, in the order of the log. */
+  readonly words: Map<number, readonly string[]>;
+}
+
+/**
+ * An index in maps, for a disk that is simulated: the same answers as `index.db`, by scanning. It is
+ * empty at every start.
+ */
+export function openMemoryIndex(): OpenLogIndex {
+  return (_, projection) => new MemoryLogIndex(projection);
+}
+
+class MemoryLogIndex implements LogIndex {
+  readonly #projection: LogProjection;
+  readonly #logs = new Map<string, IndexedLog>();
+
+  constructor(projection: LogProjection) {
+    this.#projection = projection;
+  }
+
+  entry(key: string): IndexEntry | undefined {
+    const last = this.#logs.get(key)?.last;
+    return last === undefined ? undefined : { seq: last.seq, end: last.end, crc: last.crc };
+  }
+
+  add(batch: IndexedBatch): void {
+    const { records } = batch;
+    const [first] = records;
+    const known = this.#logs.get(batch.key);
+    if (known === undefined && !canBegin(batch, first)) return;
+    const log = known ?? newLog(batch);
+    this.#logs.set(batch.key, log);
+    for (const record of records) this.#addRecord(log, batch, record);
+    if (first !== undefined && needsPlace(log.places.at(-1)?.start, batch)) {
+      log.places.push({ seq: first.seq, start: batch.start });
+    }
+    log.last = batch;
+    log.damaged = batch.damaged;
+    log.sortedAt = this.#projection.sortedAt(batch.head).toWellFormed();
+    log.labels = labelsOf(this.#projection, batch);
+  }
+
+  markDamaged(key: string, damaged: boolean): void {
+    const log = this.#logs.get(key);
+    if (log !== undefined) log.damaged = damaged;
+  }
+
+  find(key: string, id: string): { readonly seq: number; readonly start: number } | undefined {
+    return this.#logs.get(key)?.ids.get(id);
+  }
+
+  seek(key: string, seq: number): number {
+    return this.#logs.get(key)?.places.findLast((place) => place.seq <= seq)?.start ?? 0;
+  }
+
+  list({ limit, cursor, label }: ListOptions): ListPage {
+    const after = cursor === undefined ? undefined : parseCursor(cursor);
+    const found = this.#newestFirst()
+      .filter(({ log }) => label === undefined || log.labels.includes(label.toWellFormed()))
+      .filter((row) => after === undefined || comparePlaces(row, after) > 0);
+    const rows = found.slice(0, limit);
+    const last = found.length > limit ? rows.at(-1) : undefined;
+    const page = { rows: rows.map(rowOf) };
+    return last === undefined ? page : { ...page, cursor: listCursor(last) };
+  }
+
+  search(query: string, { limit, key }: SearchOptions): readonly IndexHit[] {
+    const phrases = queryPhrases(query);
+    if (phrases.length === 0) return [];
+    const hits: IndexHit[] = [];
+    for (const row of this.#newestFirst()) {
+      if (key !== undefined && row.key !== key) continue;
+      for (const [seq, words] of [...row.log.words].reverse()) {
+        if (hits.length < limit && holdsEvery(words, phrases)) hits.push({ key: row.key, seq });
+      }
+    }
+    return hits;
+  }
+
+  keys(): Iterable<string> {
+    return [...this.#logs.keys()];
+  }
+
+  drop(key: string): void {
+    this.#logs.delete(key);
+  }
+
+  wipe(): boolean {
+    return false; // nothing was written anywhere
+  }
+
+  drain(): number {
+    return 0;
+  }
+
+  flush(): void {
+    // Nothing is buffered.
+  }
+
+  close(): void {
+    // Nothing is open.
+  }
+
+  #addRecord(log: IndexedLog, { start }: IndexedBatch, record: StoredRecord): void {
+    log.ids.set(record.id, { seq: record.seq, start });
+    const text = this.#projection.text(record);
+    const words = text === undefined ? [] : searchTokens(text);
+    if (words.length > 0) log.words.set(record.seq, words);
+    const hidden = this.#projection.hides(record);
+    const seq = hidden === undefined ? undefined : log.ids.get(hidden)?.seq;
+    if (seq !== undefined && seq < record.seq) log.words.delete(seq);
+  }
+
+  /** Every log, in the order of lists. */
+  #newestFirst(): (ListPlace & { readonly log: IndexedLog })[] {
+    return [...this.#logs]
+      .map(([key, log]) => ({ key, log, sortedAt: log.sortedAt }))
+      .sort(comparePlaces);
+  }
+}
+
+function newLog(last: IndexedBatch): IndexedLog {
+  const empty = { ids: new Map(), places: [], words: new Map() };
+  return { last, damaged: false, sortedAt: "", labels: [], ...empty };
+}
+
+function rowOf({ key, log }: { readonly key: string; readonly log: IndexedLog }): LogRow {
+  return { key, seq: log.last.seq, head: log.last.head, damaged: log.damaged };
+}
+
+/** Newest first; equal instants by key. By bytes of UTF-8, as SQLite has it. */
+function comparePlaces(a: ListPlace, b: ListPlace): number {
+  return compareBytes(b.sortedAt, a.sortedAt) || compareBytes(a.key, b.key);
+}
+
+function compareBytes(a: string, b: string): number {
+  return a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b));
+}

@@ -1,0 +1,242 @@
+import { listCursor, parseCursor } from "../batch.ts";
+import type { ListOptions, ListPage, LogProjection, LogRow, SearchOptions } from "../log-store.ts";
+import { queryPhrases } from "../search-words.ts";
+import { IndexDatabase, parseStored } from "./index-database.ts";
+import { dropLabels, IndexWriter } from "./index-writer.ts";
+import type { IndexEntry, IndexedBatch, IndexHit, LogIndex, OpenLogIndex } from "./log-index.ts";
+import { WriteQueue } from "./write-queue.ts";
+
+/** The index of a home, in one file for all collections. */
+export interface SqliteIndex {
+  readonly open: OpenLogIndex;
+  /** The process before this one closed the index itself: no log is ahead of it. */
+  readonly clean: boolean;
+  /** Writes out what is buffered, in every collection, and closes the file. */
+  close(): void;
+}
+
+export interface SqliteIndexOptions {
+  /**
+   * Called when the index turned out to be damaged and was begun anew: it is empty now, in every
+   * collection. Every log has to be given to it again, those that are open too; what was asked of it
+   * at that moment was answered with `THROUGHLINE_UNAVAILABLE`.
+   */
+  readonly onLost?: () => void;
+}
+
+/**
+ * Opens `index.db`, creating it if need be. Never fails for what is in the file: one that is damaged
+ * or of another version is thrown away, and everything in it comes back from the logs. On a disk
+ * that takes no file the index is kept in memory.
+ *
+ * The calls of its parts throw `THROUGHLINE_UNAVAILABLE` when the file was lost under them or the
+ * disk is full, `add`, `drain`, `flush` and `markDamaged` do not: they lose nothing.
+ */
+export function openSqliteIndex(path: string, options: SqliteIndexOptions = {}): SqliteIndex {
+  const parts = new Map<string, SqliteLogIndex>();
+  const database = new IndexDatabase(path, () => {
+    for (const part of parts.values()) part.forgetQueue();
+    options.onLost?.();
+  });
+  return {
+    clean: database.clean,
+    open(collection, projection) {
+      const part = new SqliteLogIndex(database, collection, projection);
+      parts.set(collection, part);
+      return part;
+    },
+    close() {
+      let isComplete = true;
+      for (const part of parts.values()) isComplete = part.flush() && isComplete;
+      database.close(isComplete, new Set(parts.keys()));
+    },
+  };
+}
+
+/** How many logs are searched one by one first. Each costs some 20 µs. */
+const newestLogs = 16;
+
+/** The part of one collection. */
+class SqliteLogIndex implements LogIndex {
+  readonly #file: IndexDatabase;
+  readonly #collection: string;
+  readonly #projection: LogProjection;
+  readonly #queue = new WriteQueue();
+
+  constructor(file: IndexDatabase, collection: string, projection: LogProjection) {
+    this.#file = file;
+    this.#collection = collection;
+    this.#projection = projection;
+  }
+
+  entry(key: string): IndexEntry | undefined {
+    const queued = this.#queue.last(key);
+    if (queued !== undefined) return { seq: queued.seq, end: queued.end, crc: queued.crc };
+    return this.#file.run(() => {
+      const row = this.#file.sql.logOf.get(this.#collection, key);
+      if (row === undefined) return undefined;
+      const { seq, end_offset: end, crc } = row;
+      return { seq: Number(seq), end: Number(end), crc: String(crc) };
+    });
+  }
+
+  add(batch: IndexedBatch): void {
+    this.#queue.push(batch);
+    if (this.#queue.isFull) this.flush();
+  }
+
+  markDamaged(key: string, damaged: boolean): void {
+    this.flush();
+    this.#file.runQuietly(() => {
+      this.#file.sql.setDamaged.run(damaged ? 1 : 0, this.#collection, key);
+    });
+  }
+
+  find(key: string, id: string): { readonly seq: number; readonly start: number } | undefined {
+    const queued = this.#queue.find(key, id);
+    if (queued !== undefined) return queued;
+    const row = this.#file.run(() => this.#file.sql.find.get(this.#collection, key, id));
+    if (row === undefined) return undefined;
+    return { seq: Number(row["seq"]), start: Number(row["start"]) };
+  }
+
+  seek(key: string, seq: number): number {
+    return this.#file.run(() => {
+      if (this.#queue.last(key) !== undefined) this.#write(this.#queue.length);
+      const row = this.#file.sql.seek.get(this.#collection, key, seq);
+      return row === undefined ? 0 : Number(row["start"]);
+    });
+  }
+
+  list({ limit, cursor, label }: ListOptions): ListPage {
+    const after = cursor === undefined ? undefined : parseCursor(cursor);
+    return this.#file.run(() => {
+      this.#write(this.#queue.length);
+      const { sql } = this.#file;
+      const which = label === undefined ? [] : [label.toWellFormed()];
+      const place = after === undefined ? [] : [after.sortedAt, after.key];
+      const [first, next] =
+        label === undefined ? [sql.firstRows, sql.list] : [sql.firstRowsOfLabel, sql.listLabel];
+      const statement = after === undefined ? first : next;
+      // One row more than asked for tells whether there is a next page.
+      const found = statement.all(this.#collection, ...which, ...place, limit + 1);
+      const rows = found.slice(0, limit);
+      const last = found.length > limit ? rows.at(-1) : undefined;
+      if (last === undefined) return { rows: rows.map(rowOf) };
+      const end = { sortedAt: String(last["sorted_at"]), key: String(last["key"]) };
+      return { rows: rows.map(rowOf), cursor: listCursor(end) };
+    });
+  }
+
+  search(query: string, { limit, key }: SearchOptions): readonly IndexHit[] {
+    const phrases = queryPhrases(query);
+    if (phrases.length === 0) return [];
+    // Only tokens get in here, which hold no quote: nothing that a person wrote is syntax.
+    const match = phrases.map((tokens) => `"${tokens.join(" ")}"`).join(" AND ");
+    return this.#file.run(() => {
+      this.#write(this.#queue.length);
+      if (key !== undefined) return this.#searchLog(match, key, limit);
+      return this.#searchNewest(match, limit) ?? this.#searchAll(match, limit);
+    });
+  }
+
+  keys(): Iterable<string> {
+    return this.#file.run(() => {
+      this.#write(this.#queue.length);
+      return this.#file.sql.keys.all(this.#collection).map((row) => String(row["key"]));
+    });
+  }
+
+  drop(key: string, bytes: "wipe" | "owe" = "wipe"): void {
+    this.#queue.drop(key);
+    this.#file.runQuietly(() => {
+      const row = this.#file.sql.logOf.get(this.#collection, key);
+      if (row !== undefined) this.#file.remove(() => this.#dropRows(key, row));
+    });
+    if (bytes === "wipe") while (this.wipe());
+  }
+
+  wipe(): boolean {
+    return this.#file.wipe();
+  }
+
+  drain(maxBatches: number): number {
+    const before = this.#queue.length;
+    this.#file.runQuietly(() => this.#write(maxBatches));
+    return before - this.#queue.length;
+  }
+
+  /** @returns whether nothing is left in the queue: a full disk takes nothing for now. */
+  flush(): boolean {
+    this.drain(this.#queue.length);
+    return this.#queue.length === 0;
+  }
+
+  /** The file was lost: batches in the middle of logs that it no longer knows are of no use. */
+  forgetQueue(): void {
+    this.#queue.clear();
+  }
+
+  close(): void {
+    this.flush();
+  }
+
+  #searchLog(match: string, key: string, limit: number): readonly IndexHit[] {
+    const { sql } = this.#file;
+    const log = sql.logOf.get(this.#collection, key)?.["id"];
+    if (typeof log !== "number") return [];
+    return sql.searchLog
+      .all(match, log, log, limit)
+      .map((row) => ({ key, seq: Number(row["seq"]) }));
+  }
+
+  /**
+   * The answer if the newest logs have it all. A common word is in nearly every log, and sorting all
+   * that hold it would take as long as there are messages.
+   */
+  #searchNewest(match: string, limit: number): readonly IndexHit[] | undefined {
+    const hits: IndexHit[] = [];
+    for (const { key } of this.#file.sql.firstRows.all(this.#collection, newestLogs)) {
+      hits.push(...this.#searchLog(match, String(key), limit - hits.length));
+      if (hits.length === limit) return hits;
+    }
+    return undefined;
+  }
+
+  #searchAll(match: string, limit: number): readonly IndexHit[] {
+    return this.#file.sql.search
+      .all(match, this.#collection, limit)
+      .map((row) => ({ key: String(row["key"]), seq: Number(row["seq"]) }));
+  }
+
+  /** Writes up to so many queued batches, in one transaction. */
+  #write(count: number): void {
+    const batches = this.#queue.first(count);
+    if (batches.length === 0) return;
+    this.#file.transaction(() => {
+      const writer = new IndexWriter(this.#file.sql, this.#collection, this.#projection);
+      for (const queued of batches) writer.add(queued.batch, queued.records);
+      writer.finish();
+    });
+    this.#queue.shift(batches.length);
+  }
+
+  #dropRows(key: string, row: Record<string, unknown>): void {
+    const { sql } = this.#file;
+    const id = Number(row["id"]);
+    const labels = { sortedAt: String(row["sorted_at"]), labels: String(row["labels"]) };
+    dropLabels(sql, this.#collection, key, labels);
+    for (const statement of [sql.dropLog, sql.dropIds, sql.dropPlaces]) statement.run(id);
+    sql.dropAllWords.run(id, id);
+  }
+}
+
+function rowOf(row: Record<string, unknown>): LogRow {
+  const { key, seq, damaged, head } = row;
+  return {
+    key: String(key),
+    seq: Number(seq),
+    head: parseStored(String(head)),
+    damaged: damaged === 1,
+  };
+}
