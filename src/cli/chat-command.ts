@@ -10,8 +10,9 @@ import {
 export const addChatCommand: AddCommand = (program, context) => {
   program
     .command("chat")
+    .summary("Talk in this terminal.")
     .description(
-      "Talk in this terminal. What is said is kept, and goes on where it stopped. Ctrl-C stops an\n" +
+      "Talk in this terminal. What is said is kept, and goes on where it stopped. Ctrl-C stops an " +
         'answer; at the prompt it ends the chat, and so do "goodbye" and "stop".',
     )
     .option("--chat <id>", "which conversation", notEmpty, "local:me")

@@ -51,6 +51,7 @@ function model(text: string) {
     return parseModelName(text);
   } catch (error) {
     if (!isThroughlineError(error)) throw error;
+    // biome-ignore lint/style/useErrorCause: commander's error takes none, and the message says it all
     throw new InvalidArgumentError(`${error.message}.`);
   }
 }

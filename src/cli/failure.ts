@@ -1,5 +1,5 @@
 import { CommanderError } from "commander";
-import { type ErrorCode, isThroughlineError } from "../errors.ts";
+import { type ErrorCode, isThroughlineError, ThroughlineError } from "../errors.ts";
 
 export const exitCodes = { done: 0, failed: 1, usage: 2, interrupted: 130 } as const;
 
@@ -12,6 +12,24 @@ export class Exit extends Error {
     super(`exit ${exitCode}`);
     this.exitCode = exitCode;
   }
+}
+
+/** An error that knows its own way out, better than its code does. */
+export class Failed extends ThroughlineError {
+  readonly wayOut: string;
+
+  constructor(
+    message: string,
+    options: { readonly code: ErrorCode; readonly wayOut: string; readonly cause?: unknown },
+  ) {
+    super(message, options);
+    this.wayOut = options.wayOut;
+  }
+}
+
+/** A command line that cannot be meant: exit code 2, and the way to the command's help. */
+export function wrongUsage(message: string): CommanderError {
+  return new CommanderError(exitCodes.usage, "throughline.usage", message);
 }
 
 /** What a person can do about an error whose message does not say it. */
@@ -69,7 +87,8 @@ export function describeFailure(
   if (isErrno(error, "EPIPE")) return { exitCode: exitCodes.done, text: "" };
   const stack = options.stack ? framesOf(error) : "";
   if (isThroughlineError(error)) {
-    const text = `error: ${oneLine(error.message)} [${error.code}]\n${waysOut[error.code]}\n${stack}`;
+    const wayOut = error instanceof Failed ? error.wayOut : waysOut[error.code];
+    const text = `error: ${oneLine(error.message)} [${error.code}]\n${wayOut}\n${stack}`;
     return { exitCode: exitCodes.failed, text };
   }
   const name = error instanceof Error ? error.name : typeof error;

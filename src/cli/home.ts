@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { isAbsolute, join, resolve } from "node:path";
-import { ThroughlineError } from "../errors.ts";
 import type { Environment } from "./env.ts";
+import { Failed } from "./failure.ts";
 
 /**
  * Where the companion lives: `--home`, `THROUGHLINE_HOME`, else `~/.throughline`. Only where that is
@@ -23,5 +23,8 @@ export function findHome(
 /** @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: commands that only look make no home. */
 export function assertHomeExists(home: string): void {
   if (existsSync(home)) return;
-  throw new ThroughlineError(`there is no home at ${home} yet`, { code: "THROUGHLINE_NOT_FOUND" });
+  throw new Failed(`there is no home at ${home} yet`, {
+    code: "THROUGHLINE_NOT_FOUND",
+    wayOut: "`throughline chat` begins one; --home names another.",
+  });
 }

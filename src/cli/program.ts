@@ -44,8 +44,8 @@ function createProgram(context: Context): Command {
   const { io } = context;
   const program = new Command("throughline")
     .description(
-      "The session layer for conversational companions: what was said, where each model left\n" +
-        "off, kept through crashes, restarts and days away.",
+      "The session layer for conversational companions: what was said, and where each model left " +
+        "off, through crashes, restarts and days away.",
     )
     .version(context.version, "-V, --version", "print the version")
     .helpOption("-h, --help", "explain a command")

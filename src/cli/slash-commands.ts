@@ -1,6 +1,6 @@
-import type { Throughline } from "../throughline.ts";
 import { isThroughlineError } from "../errors.ts";
 import type { Turn } from "../runtime/turn.ts";
+import type { Throughline } from "../throughline.ts";
 import type { Companion } from "./companion.ts";
 
 export const slashHelp = `/answer   answer the message that has no answer yet
@@ -35,7 +35,10 @@ export async function runSlashCommand(
     return { type: "say", text: await change(name, chatId, companion, throughline) };
   } catch (error) {
     if (!isThroughlineError(error, "THROUGHLINE_NOT_FOUND")) throw error;
-    return { type: "say", text: name === "answer" ? "Every message is answered." : "Nothing was said yet." };
+    return {
+      type: "say",
+      text: name === "answer" ? "Every message is answered." : "Nothing was said yet.",
+    };
   }
 }
 
@@ -49,7 +52,9 @@ async function change(
   if (name === "dismiss") {
     const count = await turns.dismiss(chatId);
     if (count === 0) return "Every message is answered.";
-    return count === 1 ? "It stays without an answer." : `${count} messages stay without an answer.`;
+    return count === 1
+      ? "It stays without an answer."
+      : `${count} messages stay without an answer.`;
   }
   if (name === "new") {
     await chats.row(chatId);

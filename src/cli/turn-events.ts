@@ -1,4 +1,5 @@
-import type { TurnEvent } from "../runtime/coordinator-ports.ts";
+import { isThroughlineError } from "../errors.ts";
+import type { OutputSink, TurnEvent, TurnResult } from "../runtime/coordinator-ports.ts";
 import type { Turn } from "../runtime/turn.ts";
 
 /** What a terminal is told of a turn beside its words. */
@@ -39,4 +40,26 @@ export async function* turnEvents(
   } finally {
     signal.removeEventListener("abort", stop);
   }
+}
+
+/** Brings one turn to an output, as the coordinator does for what it submits. */
+export async function deliver(
+  turn: Turn,
+  sink: OutputSink,
+  signal: AbortSignal,
+  notices: Notices,
+): Promise<TurnResult> {
+  let result: TurnResult = { outcome: "failed", response: "" };
+  await sink.begin(() => turn.stop());
+  try {
+    for await (const event of turnEvents(turn, signal, notices)) {
+      if (event.type === "text") await sink.write(event.text);
+      else result = event;
+    }
+  } catch (error) {
+    if (!isThroughlineError(error)) throw error;
+    result = { ...result, reason: error.message };
+  }
+  await sink.end(result);
+  return result;
 }

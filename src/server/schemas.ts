@@ -21,11 +21,14 @@ const text = (max: number) =>
   z.string().min(1, "must not be empty").max(max, `must be at most ${max} characters`);
 
 export const query = text(1_000).openapi({
-  description: "Words that a message must all hold; a word's start ends in `*`, a phrase is quoted.",
+  description: "Words that a message must all hold, whatever their case and accents.",
 });
 
 /** A provider's or model's name. Never an address: what is said goes only where the operator chose. */
-const name = text(200).regex(/^(?!https?:)[^\s\p{Cc}]+$/u, "must be a name");
+const name = text(200).refine(
+  (value) => !/^https?:/i.test(value) && !/[\s\p{Cc}]/u.test(value),
+  "must be a name without spaces, and no address",
+);
 
 export const id = z.string().openapi({ description: "Percent-encoded, as every part of a path." });
 export const chatParams = z.object({
@@ -160,7 +163,12 @@ export const answer = z
 export const stopped = z.object({ stopped: z.boolean() }).openapi("Stopped");
 export const dismissed = z.object({ dismissed: count }).openapi("Dismissed");
 export const removed = z
-  .object({ chat_id: z.string(), message_id: z.string(), redacted: z.boolean(), erased: z.boolean() })
+  .object({
+    chat_id: z.string(),
+    message_id: z.string(),
+    redacted: z.boolean(),
+    erased: z.boolean(),
+  })
   .openapi("MessageReceipt", { description: "`redacted`: hidden. `erased`: its bytes are gone." });
 export const receipt = z
   .object({

@@ -101,7 +101,7 @@ function* allRemains(
   const whole = states
     .flatMap((state, row) => fates.map((fate, column) => ({ state, fate, rank: row + column })))
     .toSorted((one, other) => one.rank - other.rank);
-  const certain = Math.min(alwaysFirst, maxImages / 2);
+  const certain = Math.min(alwaysFirst, Math.ceil(maxImages / 2));
   yield* [
     ...whole.slice(0, certain),
     ...sample(whole.slice(certain), maxImages / 2 - certain, random),

@@ -150,6 +150,17 @@ const stored: readonly Clause[] = [
     }),
   },
   {
+    id: "log.append.batch-limit-in-bytes",
+    says: "the size of a batch is counted in bytes of UTF-8, not in characters",
+    proof: withLogs(async (log) => {
+      const half = "é".repeat(logLimits.recordBytes / 2 - 100);
+      const batch = messages(1, 9).map((record) => ({ ...record, content: half }));
+      await refuses("THROUGHLINE_TOO_LARGE", log.append(chat, batch));
+      await isAbsent(log);
+      assert.equal(await log.append(chat, batch.slice(1)), 8);
+    }),
+  },
+  {
     id: "log.append.depth",
     says: `a record of ${jsonLimits.depth} levels is stored, one of ${jsonLimits.depth + 1} is too large`,
     proof: withLogs(async (log) => {

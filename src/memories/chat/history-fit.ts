@@ -41,7 +41,8 @@ export function fit(
   let from = stable < 0 ? last : stable;
   if (at(from) > budget) {
     do from++;
-    while (from < last && at(from) > budget / 2);
+    while (at(from) > budget / 2);
+    // Past the newest turn nothing is left to weigh, but it is always in.
     from = Math.min(from, last);
   }
   const kept = turns.slice(from);

@@ -546,6 +546,16 @@ for (const [upToSeq, tokensReported, viewFromSeq, fromSeq, tokens] of reports) {
   });
 }
 
+test("a summary that the provider has counted weighs nothing beside the report", () => {
+  const records = log(user("1"), compaction(1), user("3"), answer("4"), user(text28("5")));
+  const reportedTokens = { upToSeq: 4, tokens: 500 };
+  const options = { ...gpt, viewFromSeq: 3, reportedTokens };
+  assert.equal(historyView(records, options).tokens, 500 + 14);
+  // Counted before the summary was made: it was another prefix that weighed so much.
+  const earlier = { ...options, reportedTokens: { upToSeq: 1, tokens: 500 } };
+  assert.equal(historyView(records, earlier).tokens, historyView(records, gpt).tokens);
+});
+
 test("a report is not believed when its newest turn was too big to be sent whole", () => {
   const calls = Array.from({ length: 20 }, (_, i) => [
     answer("", { ...own, tool_calls: [call(`x${i}`)] }),
@@ -679,6 +689,31 @@ const summaries: readonly Row[] = [
     says: "a summary that heeded a redaction",
     records: [user("1"), answer("2"), user("3"), redaction("m1"), compaction(2, { as_of_seq: 4 })],
     view: ["u: S 3"],
+  },
+  {
+    says: "no summary when its words were redacted once more after it was made",
+    records: [
+      user("1"),
+      answer("2"),
+      user("3"),
+      redaction("m1"),
+      compaction(2, { as_of_seq: 4 }),
+      redaction("m1"),
+    ],
+    view: ["u: 3"],
+  },
+  {
+    says: "no turn that a summary covers, when an answer to it came late",
+    records: [
+      user("1"),
+      answer("2"),
+      user("3"),
+      answer("4"),
+      compaction(4),
+      answer("late", { turn: "m1" }),
+      user("7"),
+    ],
+    view: ["u: S 7"],
   },
   {
     says: "a summary beside a redaction of what it does not cover",

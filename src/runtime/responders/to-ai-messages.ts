@@ -18,7 +18,7 @@ export function toAiMessages(messages: readonly ModelInput[], context?: string):
   return messages.flatMap((message, index): ModelMessage[] => {
     if (message.role === "tool") return [toolMessage(message)];
     if (message.role === "assistant") return assistantMessage(message);
-    return [userMessage(message.content, context)];
+    return [userMessage(message.content, index === newest ? context : undefined)];
   });
 }
 

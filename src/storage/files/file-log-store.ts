@@ -131,9 +131,11 @@ export class FileLogStore implements LogStore {
         await rewriteLog(this.#ports, log, wanted, head ?? log.headJson);
       } finally {
         slot.log = undefined;
-        await log.close();
-        await this.#logs.opened(slot); // the one way in: the index follows the file that is there now
+        await log.close().catch(() => undefined); // nothing was written through it
       }
+      // The one way in: the index follows the file that is there now. What is erased is erased, should
+      // this fail; then the next call opens it.
+      await this.#logs.opened(slot).catch(() => undefined);
       return wanted.size;
     });
   }
@@ -147,18 +149,24 @@ export class FileLogStore implements LogStore {
       const path = this.#logs.path(key);
       // The log's file goes after what was set aside of it, so that as long as anything is left, the
       // log is there to be deleted again.
-      const setAside = await this.#ports.forgetQuarantine(path);
-      let existed = setAside > 0;
+      let existed = (await this.#ports.forgetQuarantine(path)) > 0;
       try {
         await this.#ports.disk.unlink(path);
         existed = true;
       } catch (error) {
         if (!isCode(error, "ENOENT")) throw error;
       }
-      this.#ports.doubtful.delete(path);
-      if (existed) await syncNames(this.#ports, this.#ports.directory);
-      existed ||= this.#ports.index.entry(key) !== undefined;
-      await this.#dropFromIndex(key);
+      try {
+        this.#ports.doubtful.delete(path);
+        if (existed) await syncNames(this.#ports, this.#ports.directory);
+        existed ||= this.#ports.index.entry(key) !== undefined;
+        await this.#dropFromIndex(key);
+      } catch (cause) {
+        throw new ThroughlineError(`${key} is deleted, but perhaps not for good: delete it again`, {
+          code: "THROUGHLINE_OUTCOME_UNKNOWN",
+          cause,
+        });
+      }
       return existed;
     });
   }

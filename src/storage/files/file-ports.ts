@@ -120,15 +120,23 @@ export async function syncNames(ports: NamePorts, directory: string): Promise<vo
 
 /** Creates a directory and every parent that is missing, each name durable. */
 export async function makeDirectory(disk: Disk, path: string): Promise<void> {
+  const parent = dirname(path);
   try {
     await disk.mkdir(path);
   } catch (error) {
-    if (isCode(error, "EEXIST")) return;
-    if (!isCode(error, "ENOENT") || dirname(path) === path) throw error;
-    await makeDirectory(disk, dirname(path));
+    if (isCode(error, "EEXIST")) {
+      // Perhaps made by a process that died before it could make the name durable. Above a home that
+      // we may only pass through, somebody else made it.
+      await disk.syncDirectory(parent).catch((failure) => {
+        if (!isCode(failure, "EACCES", "EPERM", "EROFS")) throw failure;
+      });
+      return;
+    }
+    if (!isCode(error, "ENOENT") || parent === path) throw error;
+    await makeDirectory(disk, parent);
     await disk.mkdir(path);
   }
-  await disk.syncDirectory(dirname(path));
+  await disk.syncDirectory(parent);
 }
 
 export function isCode(error: unknown, ...codes: readonly string[]): boolean {

@@ -18,12 +18,16 @@ class IndexDamage extends Error {}
 export function parseStored<T>(text: string): T {
   try {
     return JSON.parse(text) as T;
-  } catch {
-    throw notJson(); // without the cause, whose message quotes the text
+  } catch (error) {
+    // Not with the error as the cause: its message quotes the text.
+    const name = error instanceof Error ? error.name : "no error";
+    throw damage(`a row of the index is not JSON (${name})`);
   }
 }
 
-const notJson = () => new IndexDamage("a row of the index is not JSON");
+function damage(message: string): IndexDamage {
+  return new IndexDamage(message);
+}
 
 /** Pages of the full-text index that one slice of wiping merges: about 10 ms. */
 const mergePages = 32;
@@ -52,7 +56,9 @@ export class IndexDatabase {
   #inMemory = false;
   /** The file that it stands in for is still there, with whatever is in it. */
   #leftBehind = false;
+  /** How often the file was thrown away; those at opening are no news to anybody. */
   #losses = 0;
+  #lostInUse = false;
   #onLost: (() => void) | undefined;
   /** The next step of the wiping that is owed; in the file it is one flag. */
   #owed: "begin" | "merge" | "copy" | undefined;
@@ -83,10 +89,12 @@ export class IndexDatabase {
 
   /** The statements of the file that is open now. */
   get sql(): Statements {
-    if (this.#closed) {
-      throw new ThroughlineError("the index is closed", { code: "THROUGHLINE_CLOSED" });
-    }
-    return this.#open.sql;
+    return this.#current.sql;
+  }
+
+  get #current(): OpenDatabase {
+    if (!this.#closed) return this.#open;
+    throw new ThroughlineError("the index is closed", { code: "THROUGHLINE_CLOSED" });
   }
 
   /**
@@ -127,7 +135,7 @@ export class IndexDatabase {
 
   /** Everything that `work` writes, or nothing. */
   transaction(work: () => void): void {
-    const { database } = this.#open;
+    const { database } = this.#current;
     database.exec("begin");
     try {
       work();
@@ -166,7 +174,7 @@ export class IndexDatabase {
   close(isComplete: boolean, used: ReadonlySet<string>): void {
     if (this.#closed) return;
     this.runQuietly(() => {
-      if (isComplete && this.#losses === 0 && this.#wasCompared(used)) this.#markClean(true);
+      if (isComplete && !this.#lostInUse && this.#wasCompared(used)) this.#markClean(true);
     });
     this.#closed = true;
     this.#open.database.close();
@@ -179,14 +187,15 @@ export class IndexDatabase {
   }
 
   #wipeStep(): boolean {
+    const { sql } = this.#current;
     if (this.#owed === undefined) return false;
     this.#insist(() => {
       if (this.#owed === "begin") {
-        this.#merge(-mergePages); // below zero: begins a merge of everything
+        merge(sql, -mergePages); // below zero: begins a merge of everything
         this.#owed = "merge";
       } else if (this.#owed === "merge") {
         // Less than two changes: there was nothing left to merge.
-        if (this.#merge(mergePages) < 2) this.#owed = "copy";
+        if (merge(sql, mergePages) < 2) this.#owed = "copy";
       } else {
         if (!this.#inMemory) this.#replaceByCopy();
         this.#owed = undefined;
@@ -195,17 +204,10 @@ export class IndexDatabase {
     return this.#owed !== undefined;
   }
 
-  #merge(pages: number): number {
-    const { changes, merge } = this.sql;
-    const before = Number(changes.get()?.["n"]);
-    merge.run(pages);
-    return Number(changes.get()?.["n"]) - before;
-  }
-
   #replaceByCopy(): void {
     replaceByCopy(this.#path, this.#open.database);
     const copy = openIndexFile(this.#path);
-    if (copy === undefined) throw new IndexDamage("the copy of the index cannot be opened");
+    if (copy === undefined) throw damage("the copy of the index cannot be opened");
     this.#open = copy;
   }
 
@@ -228,6 +230,7 @@ export class IndexDatabase {
     this.#owed = undefined;
     this.#losses++;
     this.#open = this.#replace();
+    this.#lostInUse = this.#onLost !== undefined;
     this.#onLost?.();
   }
 
@@ -269,6 +272,13 @@ export class IndexDatabase {
 function stateOf(sql: Statements): { readonly clean: boolean; readonly owed: boolean } {
   const row = sql.state.get();
   return { clean: row?.["clean"] === 1, owed: row?.["owed"] === 1 };
+}
+
+/** @returns how many rows it changed. */
+function merge(sql: Statements, pages: number): number {
+  const before = Number(sql.changes.get()?.["n"]);
+  sql.merge.run(pages);
+  return Number(sql.changes.get()?.["n"]) - before;
 }
 
 function isFull(error: unknown): boolean {

@@ -66,8 +66,8 @@ export function openInMemory(): OpenDatabase {
 
 /** Removes the index and everything beside it that belongs to it, durably. */
 export function removeIndexFile(path: string): void {
-  fs.rmSync(path, { force: true });
   removeSideFiles(path);
+  fs.rmSync(path, { force: true });
   syncDirectory(path);
 }
 

@@ -38,6 +38,7 @@ export function openSqliteIndex(path: string, options: SqliteIndexOptions = {}):
     for (const part of parts.values()) part.forgetQueue();
     options.onLost?.();
   });
+  let isClosed = false;
   return {
     clean: database.clean,
     open(collection, projection) {
@@ -46,6 +47,8 @@ export function openSqliteIndex(path: string, options: SqliteIndexOptions = {}):
       return part;
     },
     close() {
+      if (isClosed) return;
+      isClosed = true;
       let isComplete = true;
       for (const part of parts.values()) isComplete = part.flush() && isComplete;
       database.close(isComplete, new Set(parts.keys()));

@@ -1,0 +1,53 @@
+import type { Target } from "../memories/provider-session/provider-sessions.ts";
+import type { Responders } from "../runtime/turns.ts";
+import type { Context } from "./command.ts";
+import { type Companion, openCompanion } from "./companion.ts";
+import { Exit, exitCodes } from "./failure.ts";
+import { tell } from "./io.ts";
+import { openLog } from "./log.ts";
+import { type Flags, resolveSettings } from "./settings.ts";
+import { Talk } from "./talk.ts";
+
+export interface ChatFlags extends Flags {
+  readonly chat: string;
+}
+
+/** How long an answer may go on once the chat is told to end. */
+const graceMs = 1_000;
+
+/** `throughline chat`. @throws Exit with 1 when a piped message was not answered, 130 by a signal. */
+export async function chat(flags: ChatFlags, { io, env, version }: Context): Promise<void> {
+  const settings = resolveSettings(flags, env);
+  const logger = openLog(settings.logLevel, "error");
+  const companion = await openCompanion(settings, logger);
+  let exitCode: number = exitCodes.done;
+  try {
+    const { companionName, isEphemeral } = settings;
+    const chatId = flags.chat;
+    // Named for this chat, not only for new ones.
+    const { standard } = companion.responders;
+    const target: Target = flags.model === undefined ? {} : standard;
+    if (io.isInteractive) {
+      const { provider, model } = await speaksNow(companion, chatId, standard, target);
+      const name = provider === model ? provider : `${provider}/${model}`;
+      await tell(io, `Throughline ${version} · ${chatId} · ${name} · /help lists the commands`);
+    }
+    const talk = new Talk(companion, io, { chatId, target, companionName, isEphemeral, logger });
+    exitCode = await talk.run();
+  } finally {
+    await companion.close(graceMs);
+  }
+  if (exitCode !== exitCodes.done) throw new Exit(exitCode);
+}
+
+/** What the next turn of a chat will run on. */
+async function speaksNow(
+  { throughline }: Companion,
+  chatId: string,
+  standard: Responders["standard"],
+  target: Target,
+): Promise<Responders["standard"]> {
+  const session = await throughline.sessions.active(chatId);
+  const own = session === undefined || session.provider === "offline" ? standard : session;
+  return { ...own, ...target };
+}

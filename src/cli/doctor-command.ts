@@ -1,0 +1,26 @@
+import { type AddCommand, examples, homeOption, jsonOption, modelOption } from "./command.ts";
+
+export const addDoctorCommand: AddCommand = (program, context) => {
+  program
+    .command("doctor")
+    .summary("Check that all is well.")
+    .description(
+      "Check the home, every log from end to end, and the model. Ends with 1 if something is damaged.",
+    )
+    .option("--driver", "instead, prove each promise of the file storage on a temporary home")
+    .addOption(homeOption())
+    .addOption(modelOption())
+    .addOption(jsonOption())
+    .addHelpText(
+      "after",
+      examples([
+        ["doctor", "is everything all right?"],
+        ["doctor --json", "for a script, with a report of every repair"],
+        ["doctor --driver", "does this machine's disk keep the promises?"],
+      ]),
+    )
+    .action(async (flags) => {
+      const { doctor } = await import("./doctor.ts");
+      await doctor(flags, context);
+    });
+};

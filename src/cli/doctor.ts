@@ -1,0 +1,76 @@
+import type { RepairReport } from "../storage/storage.ts";
+import type { Context } from "./command.ts";
+import type { Check } from "./doctor/check.ts";
+import { proveDriver } from "./doctor/driver.ts";
+import { checkHome, checkNode, checkSpace } from "./doctor/home.ts";
+import { checkLogs } from "./doctor/logs.ts";
+import { checkModel } from "./doctor/model.ts";
+import { type KeptPiece, readQuarantine } from "./doctor/quarantine.ts";
+import { Exit, exitCodes } from "./failure.ts";
+import { json } from "./format.ts";
+import { write } from "./io.ts";
+import { type Flags, resolveSettings } from "./settings.ts";
+import { ownPackage } from "./version.ts";
+
+export interface DoctorFlags extends Flags {
+  readonly driver?: boolean;
+  readonly json?: boolean;
+}
+
+/** What `doctor --json` prints. */
+interface Findings {
+  readonly version: string;
+  readonly node: string;
+  readonly home: string;
+  /** Something that was stored cannot be read any more. */
+  readonly damaged: boolean;
+  readonly checks: readonly Check[];
+  /** Everything that was ever found not as it was left, as far as its report is kept. */
+  readonly repairs: readonly RepairReport[];
+  /** What was set aside, verbatim. */
+  readonly quarantine: readonly KeptPiece[];
+}
+
+/** `throughline doctor`. @throws Exit with 1: something is damaged, or a promise is not kept. */
+export async function doctor(flags: DoctorFlags, context: Context): Promise<void> {
+  const { io } = context;
+  if (flags.driver) return proveDriver(io, flags.json ?? false);
+  const findings = await examine(flags, context);
+  await write(io.output, flags.json ? json(findings) : text(findings));
+  if (findings.damaged) throw new Exit(exitCodes.failed);
+}
+
+async function examine(flags: DoctorFlags, { env, version }: Context): Promise<Findings> {
+  const settings = resolveSettings(flags, env);
+  const { home } = settings;
+  const checks: Check[] = [checkNode(process.versions.node, ownPackage().engines.node)];
+  const homeCheck = await checkHome(home);
+  checks.push(homeCheck);
+  let repairs: readonly RepairReport[] = [];
+  if (homeCheck.isThere) {
+    checks.push(await checkSpace(home));
+    const logs = await checkLogs(home);
+    checks.push(...logs.checks);
+    repairs = logs.repairs;
+  }
+  const quarantine = await readQuarantine(home);
+  checks.push(quarantine.check, await checkModel(settings));
+  return {
+    ...{ version, node: process.versions.node, home },
+    damaged: checks.some(({ status }) => status === "damaged"),
+    checks: checks.map(({ id, status, says }) => ({ id, status, says })),
+    // Those that moved bytes away left their report there.
+    repairs: [...quarantine.reports, ...repairs.filter((each) => each.quarantined === undefined)],
+    quarantine: quarantine.pieces,
+  };
+}
+
+function text({ checks, damaged }: Findings): string {
+  const lines = checks.map(({ status, says }) => {
+    return `${(status === "damaged" ? "DAMAGED" : status).padEnd(8)} ${says}`;
+  });
+  const last = damaged
+    ? "Something is damaged. What is readable is served, and no byte of the rest was removed."
+    : "Nothing is damaged.";
+  return `${[...lines, "", last].join("\n")}\n`;
+}

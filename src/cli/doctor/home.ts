@@ -1,0 +1,49 @@
+import { lstat, statfs } from "node:fs/promises";
+import { isErrno } from "../failure.ts";
+import { bytes } from "../format.ts";
+import type { Check } from "./check.ts";
+
+/** Less room than this is worth a word: a turn takes kilobytes, a moment up to 20 MB. */
+const littleBytes = 1e9;
+
+/** @param wanted as in `package.json`: `>=22.13`. */
+export function checkNode(version: string, wanted: string): Check {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  const [wantedMajor = 0, wantedMinor = 0] = wanted.replace(/^>=/, "").split(".").map(Number);
+  const isEnough = major > wantedMajor || (major === wantedMajor && minor >= wantedMinor);
+  const says = `Node ${version}${isEnough ? "" : `: this needs ${wanted}`}`;
+  return { id: "node", status: isEnough ? "ok" : "note", says };
+}
+
+/** Whether the home is there, is a directory of this user, and is closed to others. */
+export async function checkHome(home: string): Promise<Check & { readonly isThere: boolean }> {
+  const id = "home";
+  try {
+    const stats = await lstat(home);
+    const mode = (stats.mode & 0o777).toString(8).padStart(4, "0");
+    if (!stats.isDirectory()) {
+      return { id, isThere: true, status: "note", says: `${home} is not a directory` };
+    }
+    if (process.getuid !== undefined && stats.uid !== process.getuid()) {
+      return { id, isThere: true, status: "note", says: `${home} belongs to another user` };
+    }
+    if (process.getuid !== undefined && (stats.mode & 0o077) !== 0) {
+      const says = `others can look into ${home}, mode ${mode}: chmod 700 ${home}`;
+      return { id, isThere: true, status: "note", says };
+    }
+    return { id, isThere: true, status: "ok", says: `${home}, mode ${mode}` };
+  } catch (error) {
+    if (isErrno(error, "ENOENT")) {
+      const says = `there is no home at ${home} yet: it is made when something is kept`;
+      return { id, isThere: false, status: "note", says };
+    }
+    return { id, isThere: true, status: "note", says: `${home} cannot be looked at` };
+  }
+}
+
+export async function checkSpace(home: string): Promise<Check> {
+  const { bavail, bsize } = await statfs(home);
+  const free = bavail * bsize;
+  const status = free < littleBytes ? "note" : "ok";
+  return { id: "space", status, says: `${bytes(free)} free on the home's disk` };
+}

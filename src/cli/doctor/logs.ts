@@ -1,0 +1,122 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { isThroughlineError } from "../../errors.ts";
+import { chatProjection } from "../../memories/chat/chat-head.ts";
+import { printableLine } from "../../memories/chat/printable.ts";
+import type { FileLogStore } from "../../storage/files/file-log-store.ts";
+import type { FileStorage } from "../../storage/files/file-storage.ts";
+import { openFileStorage } from "../../storage/files/open-file-storage.ts";
+import type { RepairReport } from "../../storage/storage.ts";
+import { openThroughline, type Throughline } from "../../throughline.ts";
+import { isErrno } from "../failure.ts";
+import { counted } from "../format.ts";
+import type { Check } from "./check.ts";
+
+/** What a report must be for something to be lost; the others were made good. */
+const losses: ReadonlySet<RepairReport["kind"]> = new Set([
+  "damaged_middle",
+  "older_copy",
+  "unreadable_document",
+]);
+
+/** Opens a home, which repairs what can be repaired, and reads every log in it to its end. */
+export async function checkLogs(home: string): Promise<{
+  readonly checks: readonly Check[];
+  readonly repairs: readonly RepairReport[];
+}> {
+  let storage: FileStorage | undefined;
+  try {
+    storage = await openFileStorage({ home });
+    const throughline = await openThroughline({ storage });
+    const lock: Check = { id: "lock", status: "ok", says: "no other process writes this home" };
+    const checks = [lock, ...(await checkOpen(home, storage, throughline))];
+    return { checks, repairs: storage.repairs() };
+  } catch (error) {
+    if (!isThroughlineError(error)) throw error;
+    if (error.code === "THROUGHLINE_LOCKED") {
+      const says = `${error.message}; its logs are checked when it has ended`;
+      return { checks: [{ id: "lock", status: "skipped", says }], repairs: [] };
+    }
+    const says = `the home cannot be opened: ${error.message} [${error.code}]`;
+    return { checks: [{ id: "open", status: "damaged", says }], repairs: [] };
+  } finally {
+    await storage?.close();
+  }
+}
+
+async function checkOpen(
+  home: string,
+  storage: FileStorage,
+  { chats }: Throughline,
+): Promise<readonly Check[]> {
+  const checks: Check[] = [];
+  // Both are open already: the projection given here is not looked at.
+  for (const collection of ["chats", "forgotten"]) {
+    const store = storage.fileLogs(collection, chatProjection);
+    checks.push(...(await verifyAll(collection, store)));
+    checks.push(await compareIndex(collection, store, join(home, collection)));
+  }
+  for (const report of storage.repairs()) {
+    const isLoss = losses.has(report.kind);
+    const says = `${printableLine(report.key)}: ${report.kind}: ${report.reason}`;
+    checks.push({ id: `repair.${report.kind}`, status: isLoss ? "damaged" : "note", says });
+  }
+  checks.push(...(await unansweredCheck(chats)));
+  return checks;
+}
+
+async function verifyAll(collection: string, store: FileLogStore): Promise<readonly Check[]> {
+  const checks: Check[] = [];
+  let records = 0;
+  const keys = await store.keys();
+  for (const key of keys) {
+    try {
+      records += await store.verify(key);
+      const tail = await store.tail(key, 0);
+      if (tail?.damaged) {
+        const says = `${collection}/${printableLine(key)} is damaged; what is readable is served`;
+        checks.push({ id: `log.${collection}`, status: "damaged", says });
+      }
+    } catch (error) {
+      if (!isThroughlineError(error)) throw error;
+      const says = `${collection}/${printableLine(key)}: ${error.message} [${error.code}]`;
+      checks.push({ id: `log.${collection}`, status: "damaged", says });
+    }
+  }
+  if (checks.length > 0) return checks;
+  const read = `${counted(records, "record")} in ${counted(keys.length, "log")}`;
+  const says = `${collection}: ${read}, every one read and its seal checked`;
+  return [{ id: `log.${collection}`, status: "ok", says }];
+}
+
+/** The index is derived; a log that it does not know would not be listed. */
+async function compareIndex(
+  collection: string,
+  store: FileLogStore,
+  directory: string,
+): Promise<Check> {
+  const known = (await store.keys()).length;
+  const files = (await namesIn(directory)).filter((name) => name.endsWith(".jsonl")).length;
+  const says =
+    known === files
+      ? `${collection}: the index knows ${known === 1 ? "the one log" : `all ${known} logs`}`
+      : `${collection}: ${files} files end in .jsonl and ${known} of them are logs of this home`;
+  return { id: `index.${collection}`, status: known === files ? "ok" : "note", says };
+}
+
+async function namesIn(directory: string): Promise<readonly string[]> {
+  try {
+    return await readdir(directory);
+  } catch (error) {
+    if (isErrno(error, "ENOENT")) return [];
+    throw error;
+  }
+}
+
+async function unansweredCheck(chats: Throughline["chats"]): Promise<readonly Check[]> {
+  const { chats: waiting, cursor } = await chats.list({ unanswered: true, limit: 1_000 });
+  if (waiting.length === 0) return [];
+  const count = cursor === undefined ? counted(waiting.length, "chat") : "more than 1000 chats";
+  const says = `${count} with a message that has no answer: sessions list --unanswered`;
+  return [{ id: "unanswered", status: "note", says }];
+}

@@ -1,0 +1,80 @@
+import { isThroughlineError } from "../../errors.ts";
+import { type ModelSpec, modelName } from "../../runtime/responders/model-name.ts";
+import { createResponder } from "../../runtime/responders/models.ts";
+import { firstOllamaModel, ollamaUrl } from "../../runtime/responders/ollama.ts";
+import type { ModelSettings } from "../../runtime/responders/providers.ts";
+import type { Settings } from "../settings.ts";
+import type { Check } from "./check.ts";
+
+const timeoutMs = 3_000;
+
+/**
+ * Whether the configured model could be asked. Knocks at its address, without a key and without a
+ * question; with no model named, only at the local Ollama's.
+ */
+export async function checkModel(
+  { model, models, prices }: Pick<Settings, "model" | "models" | "prices">,
+  fetch: typeof globalThis.fetch = globalThis.fetch,
+): Promise<Check> {
+  const id = "model";
+  try {
+    if (model === undefined) return { id, status: "ok", says: await found(models, fetch) };
+    const name = modelName(model);
+    await createResponder(model, models, prices === undefined ? {} : { prices });
+    const address = addressOf(model, models);
+    if (address === undefined) return { id, status: "ok", says: `${name} needs no network` };
+    const answers = await knock(address, fetch);
+    const says = answers
+      ? `${name} is set up, and ${address} answers`
+      : `${name} is set up, but ${address} cannot be reached`;
+    return { id, status: answers ? "ok" : "note", says };
+  } catch (error) {
+    if (!isThroughlineError(error)) throw error;
+    return { id, status: "note", says: error.message };
+  }
+}
+
+async function found(settings: ModelSettings, fetch: typeof globalThis.fetch): Promise<string> {
+  const model = await firstOllamaModel(ollamaUrl(settings.ollamaHost), fetch, timeoutMs);
+  return model === undefined
+    ? "no model is named and no Ollama answers: the built-in responder does"
+    : `no model is named: the local Ollama offers ${model}`;
+}
+
+function addressOf(spec: ModelSpec, settings: ModelSettings): string | undefined {
+  switch (spec.provider) {
+    case "offline":
+      return undefined;
+    case "openai-compatible":
+      return new URL(spec.baseUrl).origin;
+    case "ollama":
+      return new URL(ollamaUrl(settings.ollamaHost)).origin;
+    case "openai":
+      return originOf(settings.openaiBaseUrl, "https://api.openai.com");
+    case "anthropic":
+      return originOf(settings.anthropicBaseUrl, "https://api.anthropic.com");
+    case "bedrock":
+      return originOf(
+        settings.bedrockBaseUrl,
+        `https://bedrock-runtime.${settings.awsRegion}.amazonaws.com`,
+      );
+  }
+}
+
+function originOf(configured: string | undefined, standard: string): string {
+  return configured !== undefined && URL.canParse(configured)
+    ? new URL(configured).origin
+    : standard;
+}
+
+/** Any answer will do, a refusal too: somebody is there. */
+async function knock(address: string, fetch: typeof globalThis.fetch): Promise<boolean> {
+  try {
+    const signal = AbortSignal.timeout(timeoutMs);
+    const response = await fetch(address, { method: "HEAD", redirect: "manual", signal });
+    await response.body?.cancel();
+    return true;
+  } catch {
+    return false; // no address, nobody there, too slow: what matters is that it cannot be asked
+  }
+}

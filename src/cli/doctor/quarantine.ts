@@ -1,0 +1,60 @@
+import { lstat, readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { isJsonObject } from "../../json.ts";
+import type { RepairReport } from "../../storage/storage.ts";
+import { isErrno } from "../failure.ts";
+import { bytes, counted } from "../format.ts";
+import type { Check } from "./check.ts";
+
+/** Bytes that could not be read when they were found, kept as they were. */
+export interface KeptPiece {
+  /** Relative to the home. */
+  readonly file: string;
+  readonly bytes: number;
+}
+
+/** What lies in quarantine, and the reports that were kept with it. */
+export async function readQuarantine(home: string): Promise<{
+  readonly check: Check;
+  readonly pieces: readonly KeptPiece[];
+  readonly reports: readonly RepairReport[];
+}> {
+  const pieces: KeptPiece[] = [];
+  const reports: RepairReport[] = [];
+  for (const name of await names(join(home, "quarantine"))) {
+    const path = join(home, "quarantine", name);
+    if (name.endsWith(".json")) {
+      const report = await readReport(path);
+      if (report !== undefined) reports.push(report);
+    } else pieces.push({ file: `quarantine/${name}`, bytes: (await lstat(path)).size });
+  }
+  const sum = pieces.reduce((total, piece) => total + piece.bytes, 0);
+  const check: Check =
+    pieces.length === 0
+      ? { id: "quarantine", status: "ok", says: "nothing is set aside in quarantine" }
+      : {
+          id: "quarantine",
+          status: "note",
+          says: `${counted(pieces.length, "piece")} set aside in ${home}/quarantine, ${bytes(sum)}`,
+        };
+  return { check, pieces, reports };
+}
+
+async function names(directory: string): Promise<readonly string[]> {
+  try {
+    return (await readdir(directory)).sort();
+  } catch (error) {
+    if (isErrno(error, "ENOENT", "ENOTDIR")) return [];
+    throw error;
+  }
+}
+
+/** A report that cannot be read is a pity, and no reason to end: the bytes are there all the same. */
+async function readReport(path: string): Promise<RepairReport | undefined> {
+  try {
+    const value: unknown = JSON.parse(await readFile(path, "utf8"));
+    return isJsonObject(value) ? (value as unknown as RepairReport) : undefined;
+  } catch {
+    return undefined;
+  }
+}

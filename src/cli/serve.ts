@@ -1,0 +1,177 @@
+import { createInterface } from "node:readline";
+import { ThroughlineError } from "../errors.ts";
+import { printableLine } from "../memories/chat/printable.ts";
+import { createServer, type ThroughlineServer } from "../server/server.ts";
+import type { Throughline } from "../throughline.ts";
+import type { Context } from "./command.ts";
+import { type Companion, openCompanion } from "./companion.ts";
+import type { Environment } from "./env.ts";
+import { exitCodes, Failed, isErrno } from "./failure.ts";
+import { counted } from "./format.ts";
+import { type Io, tell, write } from "./io.ts";
+import { openLog } from "./log.ts";
+import { type Flags, resolveSettings, type Settings } from "./settings.ts";
+import { checkedToken, readTokenFile } from "./token.ts";
+
+export interface ServeFlags extends Flags {
+  readonly host?: string;
+  readonly port?: number;
+  readonly store?: string;
+  readonly tokenFile?: string;
+}
+
+const defaults = { host: "127.0.0.1", port: 7423 } as const;
+
+/** Answers under way get this long to end once the server is told to. */
+const graceMs = 3_000;
+/** Then the process goes, whatever does not end: a service manager kills after 5 s or more. */
+const deadlineMs = 4_500;
+
+/** `throughline serve`: until a signal ends it. */
+export async function serve(flags: ServeFlags, { io, env, version }: Context): Promise<void> {
+  checkStore(flags.store);
+  const settings = resolveSettings(flags, env);
+  const token = await tokenOf(flags, settings, env, io);
+  const logger = openLog(settings.logLevel, "info");
+  const companion = await openCompanion(settings, logger);
+  let server: ThroughlineServer | undefined;
+  const stopped = stopSignal(io);
+  try {
+    const { throughline, turns } = companion;
+    server = createServer({
+      ...{ throughline, turns, version, logger, hosts: settings.config.hosts ?? [] },
+      ...(token === undefined ? {} : { token }),
+    });
+    const { url } = await listen(server, flags, settings, env);
+    await tellState(io, throughline);
+    await write(io.output, `Throughline is listening on ${url} (${about(settings, companion)})\n`);
+    const stopCodes = offerCodes(io, server, token, url);
+    await stopped;
+    stopCodes();
+    setTimeout(() => io.exitNow(exitCodes.failed), deadlineMs).unref();
+  } finally {
+    await shutDown(companion, server);
+  }
+}
+
+/** Turns first: who watches one sees its end. */
+async function shutDown(companion: Companion, server: ThroughlineServer | undefined) {
+  try {
+    await companion.turns.close(graceMs);
+  } finally {
+    try {
+      await server?.close();
+    } finally {
+      await companion.throughline.close();
+    }
+  }
+}
+
+/** Resolves at the first signal; the second ends the process at once. */
+function stopSignal(io: Io): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let isStopping = false;
+  io.onSignal(() => {
+    if (isStopping) io.exitNow(exitCodes.interrupted);
+    isStopping = true;
+    resolve();
+  });
+  return promise;
+}
+
+function checkStore(store: string | undefined): void {
+  if (store === undefined) return;
+  // A connection string may hold a password: it is not repeated.
+  throw new Failed("--store: this version keeps everything in files", {
+    code: "THROUGHLINE_CONFIGURATION",
+    wayOut: "Leave --store out, and name a directory with --home.",
+  });
+}
+
+async function tokenOf(
+  flags: ServeFlags,
+  { config }: Settings,
+  env: Environment,
+  io: Io,
+): Promise<string | undefined> {
+  if (flags.tokenFile === undefined && env.token !== undefined) {
+    if (env.tokenFile !== undefined) {
+      throw new ThroughlineError("THROUGHLINE_TOKEN and THROUGHLINE_TOKEN_FILE are both set", {
+        code: "THROUGHLINE_CONFIGURATION",
+      });
+    }
+    return checkedToken(env.token, "THROUGHLINE_TOKEN");
+  }
+  const path = flags.tokenFile ?? env.tokenFile ?? config.tokenFile;
+  if (path === undefined) return undefined;
+  const { token, isNew } = readTokenFile(path);
+  if (isNew) await tell(io, `A new token was made: ${path}`);
+  return token;
+}
+
+async function listen(
+  server: ThroughlineServer,
+  flags: ServeFlags,
+  { config }: Settings,
+  env: Environment,
+): Promise<{ readonly url: string }> {
+  const host = flags.host ?? config.host ?? defaults.host;
+  const port = flags.port ?? env.port ?? config.port ?? defaults.port;
+  try {
+    return await server.listen({ host, port });
+  } catch (cause) {
+    const [, says, wayOut] = listenErrors.find(([code]) => isErrno(cause, code)) ?? [];
+    if (says === undefined || wayOut === undefined) throw cause;
+    const code = "THROUGHLINE_CONFIGURATION";
+    throw new Failed(`${host} port ${port} ${says}`, { code, wayOut, cause });
+  }
+}
+
+const listenErrors = [
+  [
+    "EADDRINUSE",
+    "is in use",
+    "Stop what listens there, or take another --port; 0 takes a free one.",
+  ],
+  ["EADDRNOTAVAIL", "is not to be had", "This machine has no such address: name another --host."],
+  ["ENOTFOUND", "is not to be had", "No such name is known here: name another --host."],
+  ["EACCES", "is not allowed to this user", "Take a --port from 1024 on."],
+] as const;
+
+/** What a person should know of the last run: what was repaired, and what waits for an answer. */
+async function tellState(io: Io, { storage, chats }: Throughline): Promise<void> {
+  for (const { key, kind, bytes, quarantined } of storage.repairs()) {
+    const kept = quarantined === undefined ? "" : `, kept in ${quarantined}`;
+    await tell(io, `Found at the start: ${printableLine(key)}: ${kind}, ${bytes} bytes${kept}`);
+  }
+  const { chats: waiting, cursor } = await chats.list({ unanswered: true, limit: 100 });
+  if (waiting.length === 0) return;
+  const count = cursor === undefined ? counted(waiting.length, "chat") : "More than 100 chats";
+  const verb = waiting.length === 1 ? "has" : "have";
+  const names = waiting.slice(0, 5).map((row) => printableLine(row.chat_id));
+  const list = waiting.length > names.length ? [...names, "…"] : names;
+  await tell(io, `${count} ${verb} a message without an answer: ${list.join(", ")}`);
+}
+
+function about(settings: Settings, companion: Companion): string {
+  const { provider, model } = companion.responders.standard;
+  const home = settings.isEphemeral ? "nothing is kept" : `home ${settings.home}`;
+  return `${home}, model ${provider === model ? provider : `${provider}/${model}`}`;
+}
+
+/** With a token, at a terminal: Enter prints a code that signs a browser in. @returns what ends it. */
+function offerCodes(
+  io: Io,
+  server: ThroughlineServer,
+  token: string | undefined,
+  url: string,
+): () => void {
+  if (token === undefined || !io.isInteractive) return () => undefined;
+  const tellCode = () => tell(io, `Sign in at ${url} with ${server.signInCode()} (for 60 s)`);
+  const lines = createInterface({ input: io.input, terminal: false });
+  lines.on("line", () => void tellCode().catch(() => undefined)); // a terminal that is gone
+  void tellCode()
+    .then(() => tell(io, "Press Enter for another code."))
+    .catch(() => undefined);
+  return () => lines.close();
+}

@@ -1,0 +1,75 @@
+import { notFound } from "../../memories/chat/chat-log.ts";
+import type { Context } from "../command.ts";
+import { counted } from "../format.ts";
+import { type Io, write } from "../io.ts";
+import type { Flags } from "../settings.ts";
+import { withMemories } from "./with-memories.ts";
+
+const say = (io: Io, line: string) => write(io.output, `${line}\n`);
+
+export function reset(
+  chatId: string,
+  flags: Flags & { readonly provider?: string },
+  context: Context,
+): Promise<void> {
+  const { io } = context;
+  return withMemories(flags, context, async ({ chats, sessions }) => {
+    await chats.row(chatId); // a reset would begin a chat that is not there
+    const { provider } = flags;
+    if (provider === undefined) {
+      const { generation } = await sessions.reset(chatId);
+      return say(io, `Session ${generation} begins. The one before is kept and can be read.`);
+    }
+    const session = await sessions.active(chatId);
+    if (session === undefined || !Object.hasOwn(session.provider_sessions, provider)) {
+      throw notFound(chatId, "provider session");
+    }
+    await sessions.resetProvider(chatId, provider, undefined, { byPerson: true });
+    // It makes the provider the next to run on, which nobody asked for.
+    await sessions.syncTarget(chatId, { provider: session.provider, model: session.model });
+    return say(io, `${provider} starts afresh in this chat. What was said is kept.`);
+  });
+}
+
+export function clear(chatId: string, flags: Flags, context: Context): Promise<void> {
+  const { io } = context;
+  return withMemories(flags, context, async ({ chats }) => {
+    const { message_count } = await chats.row(chatId);
+    await chats.clear(chatId);
+    const what = counted(message_count, "message is", "messages are");
+    return say(io, `${what} no longer shown, and no model sees them. The file keeps them.`);
+  });
+}
+
+export function fork(
+  chatId: string,
+  messageId: string,
+  newChatId: string,
+  flags: Flags,
+  context: Context,
+): Promise<void> {
+  const { io } = context;
+  return withMemories(flags, context, async ({ chats }) => {
+    const row = await chats.fork(chatId, messageId, newChatId);
+    return say(io, `${row.chat_id} begins with ${counted(row.message_count, "message")}.`);
+  });
+}
+
+export function redact(
+  chatId: string,
+  messageId: string,
+  flags: Flags & { readonly erase?: boolean },
+  context: Context,
+): Promise<void> {
+  const { io } = context;
+  return withMemories(flags, context, async ({ chats }) => {
+    if (flags.erase) {
+      const { logs } = chats.log.ports;
+      const isHere = (await chats.erase(chatId, messageId)) || (await logs.find(chatId, messageId));
+      if (!isHere) throw notFound(chatId, "message");
+      return say(io, "Its bytes are removed. What others quoted of it is not.");
+    }
+    await chats.redact(chatId, messageId);
+    return say(io, "It is hidden. Its bytes are kept until --erase or `sessions forget`.");
+  });
+}

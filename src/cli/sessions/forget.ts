@@ -1,0 +1,49 @@
+import type { ForgetReceipt } from "../../memories/chat/chats.ts";
+import { printableLine } from "../../memories/chat/printable.ts";
+import type { Context } from "../command.ts";
+import { confirm } from "../confirm.ts";
+import { Exit, exitCodes, wrongUsage } from "../failure.ts";
+import { counted, json, localTime } from "../format.ts";
+import { tell, write } from "../io.ts";
+import type { Flags } from "../settings.ts";
+import { withMemories } from "./with-memories.ts";
+
+export interface ForgetFlags extends Flags {
+  readonly yes?: boolean;
+  readonly json?: boolean;
+}
+
+/**
+ * Forgets a chat and prints the receipt. Asks first, and where nobody can be asked, needs `--yes`.
+ *
+ * @throws Exit with 1: the person thought better of it, or a place could not be reached.
+ */
+export async function forget(chatId: string, flags: ForgetFlags, context: Context): Promise<void> {
+  const { io } = context;
+  if (!flags.yes && !io.isInteractive) {
+    throw wrongUsage("forgetting cannot be undone, and nobody is here to be asked: say --yes");
+  }
+  await withMemories(flags, context, async ({ chats, rules }) => {
+    const row = await chats.row(chatId);
+    if (!flags.yes) {
+      const since = localTime(row.created_at, rules.timeZone);
+      const what = `${printableLine(chatId)}, ${counted(row.message_count, "message")} since ${since}`;
+      if (!(await confirm(io, `Forget ${what}? This cannot be undone.`, false))) {
+        await tell(io, "Nothing was forgotten.");
+        throw new Exit(exitCodes.failed);
+      }
+    }
+    const receipt = await chats.forget(chatId);
+    await write(io.output, flags.json ? json(receipt) : receiptText(receipt));
+    if (receipt.unreachable.length > 0) throw new Exit(exitCodes.failed);
+  });
+}
+
+function receiptText(receipt: ForgetReceipt): string {
+  const lines = [
+    `Forgotten: ${printableLine(receipt.chat_id)}`,
+    ...receipt.removed.map(({ place, count }) => `  ${place}: ${count}`),
+    ...receipt.unreachable.map((place) => `  NOT REACHED: ${place}`),
+  ];
+  return `${lines.join("\n")}\n`;
+}

@@ -1,0 +1,153 @@
+import type { ChatRow } from "../../memories/chat/chats.ts";
+import type { StoredMessage } from "../../memories/chat/message.ts";
+import { printableLine } from "../../memories/chat/printable.ts";
+import { type RenderRow, renderRows } from "../../memories/chat/render-rows.ts";
+import type { SessionView } from "../../memories/provider-session/provider-sessions.ts";
+import { visibleHits } from "../../server/search.ts";
+import type { Context } from "../command.ts";
+import { counted, json, localTime, table } from "../format.ts";
+import { type Io, tell, write } from "../io.ts";
+import type { Flags } from "../settings.ts";
+import { withMemories } from "./with-memories.ts";
+
+export interface ListFlags extends Flags {
+  readonly limit: number;
+  readonly cursor?: string;
+  readonly unanswered?: boolean;
+  readonly json?: boolean;
+}
+
+export function list(flags: ListFlags, context: Context): Promise<void> {
+  const { io } = context;
+  return withMemories(flags, context, async ({ chats, rules }) => {
+    const page = await chats.list(flags);
+    if (flags.json) return write(io.output, json(page));
+    if (page.chats.length === 0) return tell(io, noChats(flags));
+    const rows = page.chats.map((row) => [
+      row.chat_id,
+      localTime(row.last_active, rules.timeZone),
+      String(row.message_count),
+      modelOf(row),
+      marksOf(row),
+      row.title,
+    ]);
+    await write(io.output, table(["CHAT", "LAST ACTIVE", "MESSAGES", "MODEL", "", "TITLE"], rows));
+    if (page.cursor !== undefined) await tell(io, `More: --cursor ${page.cursor}`);
+  });
+}
+
+export interface ShowFlags extends Flags {
+  readonly messages: number;
+  readonly json?: boolean;
+}
+
+export function show(chatId: string, flags: ShowFlags, context: Context): Promise<void> {
+  const { io } = context;
+  return withMemories(flags, context, async ({ chats, sessions, rules }) => {
+    const chat = await chats.row(chatId);
+    const session = (await sessions.active(chatId)) ?? null;
+    const page =
+      flags.messages === 0
+        ? { messages: [] }
+        : await chats.messages(chatId, { limit: flags.messages });
+    if (flags.json) return write(io.output, json({ chat, session, ...page }));
+    const zone = rules.timeZone;
+    await write(io.output, describe(chat, session, zone));
+    await writeMessages(io, page.messages, zone);
+    if (chat.unanswered) {
+      await tell(io, "\nA message has no answer: `sessions answer` or `sessions dismiss`.");
+    }
+  });
+}
+
+export interface SearchFlags extends Flags {
+  readonly chat?: string;
+  readonly limit: number;
+  readonly json?: boolean;
+}
+
+export function search(query: string, flags: SearchFlags, context: Context): Promise<void> {
+  const { io } = context;
+  return withMemories(flags, context, async ({ chats, rules }) => {
+    const { limit, chat: chatId } = flags;
+    const options = { limit, ...(chatId === undefined ? {} : { chatId }) };
+    const hits = await visibleHits(chats, query, options);
+    if (flags.json) return write(io.output, json({ hits }));
+    if (hits.length === 0) return tell(io, "Nothing was said with these words.");
+    const rows = hits.map(({ chat_id, message }) => [
+      ...[chat_id, localTime(message.timestamp, rules.timeZone)],
+      ...[message.role, message.id, message.content],
+    ]);
+    await write(io.output, table(["CHAT", "WHEN", "WHO", "MESSAGE", "TEXT"], rows));
+  });
+}
+
+function noChats({ unanswered, cursor }: ListFlags): string {
+  if (unanswered) return "Every message is answered.";
+  return cursor === undefined ? "No chats yet. `throughline chat` begins one." : "No more chats.";
+}
+
+function modelOf({ provider, model }: { readonly provider: string; readonly model: string }) {
+  return provider === model ? provider : `${provider}/${model}`;
+}
+
+function marksOf(row: ChatRow): string {
+  const marks = [row.unanswered ? "unanswered" : "", row.damaged ? "DAMAGED" : ""];
+  return marks.filter((mark) => mark !== "").join(" ");
+}
+
+function describe(chat: ChatRow, session: SessionView | null, zone: string): string {
+  const lines: (readonly [string, string])[] = [
+    ["Chat", chat.chat_id],
+    ["Title", chat.title],
+    ["Messages", String(chat.message_count)],
+    ["Created", localTime(chat.created_at, zone)],
+    ["Last active", localTime(chat.last_active, zone)],
+    ["State", marksOf(chat)],
+  ];
+  if (session !== null) {
+    lines.push(["Session", `number ${session.generation}, on ${modelOf(session)}`]);
+    for (const [provider, bucket] of Object.entries(session.provider_sessions)) {
+      const { message_count, total_tokens, total_cost_usd } = bucket;
+      const cost = total_cost_usd > 0 ? `, ${total_cost_usd.toFixed(4)} USD` : "";
+      const used = `${counted(message_count, "answer")}, ${counted(total_tokens, "token")}${cost}`;
+      lines.push([`  ${printableLine(provider)}`, used]);
+    }
+  }
+  const width = Math.max(...lines.map(([name]) => name.length));
+  return lines
+    .filter(([, value]) => value !== "")
+    .map(([name, value]) => `${name.padEnd(width)}  ${printableLine(value)}\n`)
+    .join("");
+}
+
+const speakers = { user: "You", assistant: "Companion", tool: "Tool", system: "System" } as const;
+
+async function writeMessages(
+  io: Io,
+  messages: readonly StoredMessage[],
+  zone: string,
+): Promise<void> {
+  const redacted = new Set(
+    messages.filter((each) => each["redacted"] === true).map(({ id }) => id),
+  );
+  for await (const row of renderRows(messages, { redacted, zone, hidden: "shown" })) {
+    await write(io.output, `\n${rowText(row)}`);
+  }
+}
+
+function rowText(row: RenderRow): string {
+  if (row.kind === "day") return `${row.day}\n`;
+  if (row.kind === "note") return `(${row.note})\n`;
+  const by = row.by === "" ? "" : ` (${row.by})`;
+  const marks = row.marks.map((mark) => ` [${mark}]`).join("");
+  const parts = [
+    `${row.time} ${speakers[row.role]}${by}${marks}`,
+    ...(row.text === "" ? [] : [indented(row.text)]),
+    ...row.calls.map((call) => indented(`calls ${call.name} ${call.arguments}`)),
+    ...row.files.map((file) => indented(`file ${file}`)),
+  ];
+  return parts.map((part) => `${part}\n`).join("");
+}
+
+const indented = (text: string) => text.replace(/^/gm, "  ");

@@ -1,0 +1,26 @@
+import type { Throughline } from "../../throughline.ts";
+import type { Context } from "../command.ts";
+import { openMemories } from "../companion.ts";
+import { assertHomeExists } from "../home.ts";
+import { openLog } from "../log.ts";
+import { type Flags, resolveSettings, type Settings } from "../settings.ts";
+
+/**
+ * Opens the memories of a home that is there, works with them, and lets go of them.
+ *
+ * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: there is no home; none is made.
+ */
+export async function withMemories<T>(
+  flags: Flags,
+  { env }: Context,
+  work: (throughline: Throughline, settings: Settings) => Promise<T>,
+): Promise<T> {
+  const settings = resolveSettings(flags, env);
+  assertHomeExists(settings.home);
+  const throughline = await openMemories(settings, openLog(settings.logLevel, "warn"));
+  try {
+    return await work(throughline, settings);
+  } finally {
+    await throughline.close();
+  }
+}

@@ -1,0 +1,98 @@
+import type { MiddlewareHandler } from "hono";
+import { invalid, ThroughlineError } from "../errors.ts";
+import { addChatRoutes } from "./chat-routes.ts";
+import { Door, type Env, type Ports, type State } from "./door.ts";
+import { addExportRoute } from "./export-route.ts";
+import { isAmbiguous, isDecodable, refusalOf } from "./guard.ts";
+import { addMessageRoutes } from "./message-routes.ts";
+import { addPage, pagePaths } from "./page-routes.ts";
+import { problemResponse } from "./problem.ts";
+import { securityHeaders } from "./security-headers.ts";
+import { addServiceRoutes } from "./service-routes.ts";
+import { tellError } from "./tell.ts";
+import { addTurnRoutes } from "./turn-routes.ts";
+import { addWatchRoutes } from "./watch-routes.ts";
+
+/** The whole HTTP door as a function from `Request` to `Response`. */
+export function createApp(ports: Ports, state: State): Door["app"] {
+  const door = new Door(ports);
+  const { app } = door;
+  app.onError((error, context) => {
+    const about = { route: context.get("route"), turnId: context.get("turn") };
+    return problemResponse(tellError(ports, error, about));
+  });
+  app.use(counted(ports), withHeaders, guarded(state), signedIn(state));
+  addChatRoutes(door);
+  addMessageRoutes(door);
+  addTurnRoutes(door);
+  addExportRoute(door);
+  addWatchRoutes(door);
+  addServiceRoutes(door, state);
+  addPage(door);
+  door.finish();
+  return app;
+}
+
+/** Answered without a token: they hold nothing, and signing in starts there. */
+const openPaths: readonly string[] = ["/healthz", "/api/sign-in", ...pagePaths];
+const knownMethods = ["GET", "HEAD", "POST", "DELETE"];
+
+/** Counts and logs every request, by its route's pattern: a path may hold a chat's name. */
+function counted(ports: Ports): MiddlewareHandler<Env> {
+  const { metrics, logger, clock, track } = ports;
+  return async (context, next) => {
+    const begun = clock.monotonic();
+    context.set("route", "none");
+    const done = next();
+    track(done);
+    await done;
+    const { status } = context.res;
+    const method = knownMethods.includes(context.req.method) ? context.req.method : "other";
+    const route = context.get("route");
+    metrics.request(method, route, status);
+    logger.debug({ method, route, status, ms: clock.monotonic() - begun }, "request");
+  };
+}
+
+const withHeaders: MiddlewareHandler<Env> = async (context, next) => {
+  await next();
+  const { headers } = context.res;
+  for (const [name, value] of Object.entries(securityHeaders)) headers.set(name, value);
+  if (!headers.has("cache-control")) headers.set("cache-control", "no-store");
+};
+
+/** Before every route, also those that there are not: who asks, from where, and whether in order. */
+function guarded(state: State): MiddlewareHandler<Env> {
+  return async (context, next) => {
+    const { req, env } = context;
+    const url = new URL(req.url);
+    const target = env.incoming?.url;
+    const knock = {
+      host: req.header("host"),
+      origin: req.header("origin"),
+      site: req.header("sec-fetch-site"),
+      ...{ url, target },
+    };
+    const refusal = refusalOf(knock, state.hosts());
+    if (refusal !== undefined)
+      throw new ThroughlineError(refusal, { code: "THROUGHLINE_FORBIDDEN" });
+    if ((target !== undefined && isAmbiguous(target)) || !isDecodable(url.pathname)) {
+      throw invalid("the path is not well encoded");
+    }
+    if (state.isClosing()) {
+      throw new ThroughlineError("this server is ending", { code: "THROUGHLINE_CLOSED" });
+    }
+    await next();
+  };
+}
+
+function signedIn(state: State): MiddlewareHandler<Env> {
+  return async (context, next) => {
+    const { req } = context;
+    const isOpen = openPaths.includes(req.path);
+    if (!isOpen && !state.access.isAllowed(req.raw.headers, state.port())) {
+      throw new ThroughlineError("a token is needed", { code: "THROUGHLINE_UNAUTHORIZED" });
+    }
+    await next();
+  };
+}

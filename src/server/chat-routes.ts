@@ -1,0 +1,164 @@
+import { z } from "@hono/zod-openapi";
+import { invalid } from "../errors.ts";
+import type { Turns } from "../runtime/turns.ts";
+import type { Throughline } from "../throughline.ts";
+import { type Door, json } from "./door.ts";
+import {
+  chat,
+  chatList,
+  chatParams,
+  chatRow,
+  forkBody,
+  limit,
+  query,
+  receipt,
+  resetBody,
+  session,
+} from "./schemas.ts";
+import { chatsWith } from "./search.ts";
+
+/** Chats and their sessions: list, look at, start afresh, copy, forget. */
+export function addChatRoutes(door: Door): void {
+  addReading(door);
+  addChanges(door);
+  addFork(door);
+}
+
+function addReading(door: Door): void {
+  const { throughline, turns } = door.ports;
+  door.add(
+    {
+      ...{ method: "get", path: "/api/chats", id: "listChats" },
+      summary: "The chats, the one in which a person acted last first",
+      description:
+        "With `query`, the chats that hold a matching message, each with its newest `match`; such " +
+        "a list has one page.",
+      query: z.strictObject({
+        ...{ limit, query: query.optional() },
+        cursor: z.string().min(1, "must not be empty").optional(),
+      }),
+      answers: { 200: { says: "A page of chats.", schema: chatList } },
+    },
+    async ({ query }) => {
+      if (query.query === undefined) return json(await throughline.chats.list(known(query)));
+      if (query.cursor !== undefined) throw invalid("a list with a query has no cursor");
+      return json({ chats: await chatsWith(throughline.chats, query.query, query.limit ?? 50) });
+    },
+  );
+  door.add(
+    {
+      ...{ method: "get", path: "/api/chats/{id}", id: "getChat", params: chatParams },
+      summary: "One chat: its session and what waits in it",
+      answers: { 200: { says: "The session as it is, not judged.", schema: chat } },
+    },
+    async ({ params }) => json(await chatView(throughline, turns, params.id)),
+  );
+}
+
+function addChanges(door: Door): void {
+  const { throughline, turns, watchers } = door.ports;
+  const { chats, sessions } = throughline;
+  door.add(
+    {
+      ...{ method: "delete", path: "/api/chats/{id}", id: "forgetChat", params: chatParams },
+      summary: "Forgets a chat wherever it is",
+      description: "A turn that runs is stopped first. Forgetting twice is forgetting once.",
+      answers: { 200: { says: "What was removed, and from where.", schema: receipt } },
+    },
+    async ({ params }) => {
+      await endTurns(turns, params.id);
+      const forgotten = await chats.forget(params.id);
+      watchers.tell("session", { chat_id: params.id, change: "forgotten" });
+      return json(forgotten);
+    },
+  );
+  door.add(
+    {
+      ...{ method: "post", path: "/api/chats/{id}/reset", id: "resetSession" },
+      ...{ params: chatParams, body: resetBody },
+      summary: "Begins a new session, or drops one provider's part of it",
+      description: "The session before it stays readable. Opens one where there is none.",
+      answers: { 200: { says: "The session that begins.", schema: session } },
+    },
+    async ({ params, body }) => {
+      const { provider } = body;
+      const view =
+        provider === undefined
+          ? await sessions.reset(params.id)
+          : await sessions.resetProvider(params.id, provider, undefined, { byPerson: true });
+      const change = provider === undefined ? "reset" : "provider_reset";
+      watchers.tell("session", { chat_id: params.id, change });
+      return json(view);
+    },
+  );
+  door.add(
+    {
+      ...{ method: "post", path: "/api/chats/{id}/clear", id: "clearChat", params: chatParams },
+      summary: "Starts afresh: what was said is neither shown nor sent to a model any more",
+      description: "It stays in the log, until the chat is forgotten. Its metadata stays too.",
+      answers: { 200: { says: "The chat as it is now.", schema: chat } },
+    },
+    async ({ params }) => {
+      await chats.clear(params.id);
+      watchers.tell("session", { chat_id: params.id, change: "cleared" });
+      return json(await chatView(throughline, turns, params.id));
+    },
+  );
+}
+
+function addFork(door: Door): void {
+  const { throughline, watchers } = door.ports;
+  door.add(
+    {
+      ...{ method: "post", path: "/api/chats/{id}/fork", id: "forkChat" },
+      ...{ params: chatParams, body: forkBody },
+      summary: "Copies a chat, up to and with one message, into a new chat",
+      description:
+        "What was redacted or cleared is not copied, and no provider session is. Repeated, it " +
+        "answers 409: the new chat exists.",
+      answers: { 201: { says: "The new chat.", schema: chatRow } },
+    },
+    async ({ params, body }) => {
+      const row = await throughline.chats.fork(params.id, body.message_id, body.chat_id);
+      watchers.tell("session", { chat_id: body.chat_id, change: "forked" });
+      const response = json(row, 201);
+      response.headers.set("location", `/api/chats/${encodeURIComponent(body.chat_id)}`);
+      return response;
+    },
+  );
+}
+
+async function chatView({ chats, sessions }: Throughline, turns: Turns, id: string) {
+  const { title, damaged, ...row } = await chats.row(id);
+  const { head } = await chats.log.existing(id);
+  const opened = await sessions.active(id);
+  const { chat_id, provider, model, created_at, last_active, generation } = row;
+  const none = {
+    ...{ chat_id, provider, model, created_at, last_active, generation, provider_sessions: {} },
+    ...{ session_id: "", message_count: 0, total_cost_usd: 0, total_tokens: 0 },
+  };
+  const open = head.open_turn === undefined ? [] : [head.open_turn.id];
+  return {
+    ...(opened ?? none),
+    ...{ title, damaged, running: turns.running(id) !== undefined },
+    unanswered_ids: [...open, ...(head.pending ?? [])],
+  };
+}
+
+/** Stops what runs in a chat, turn after turn, until nothing does: an answer must not come back. */
+async function endTurns(turns: Turns, chatId: string): Promise<void> {
+  for (;;) {
+    const turn = turns.running(chatId);
+    if (turn === undefined) return;
+    turn.stop();
+    await turn.done.catch(() => undefined); // however it ended
+    // The next in the lane begins before this goes on.
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+/** Without what is `undefined`, for exact optional properties. */
+function known<T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  const entries = Object.entries(value).filter(([, each]) => each !== undefined);
+  return Object.fromEntries(entries) as { [K in keyof T]?: Exclude<T[K], undefined> };
+}

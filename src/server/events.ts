@@ -1,0 +1,103 @@
+import { ThroughlineError } from "../errors.ts";
+import type { StoredMessage } from "../memories/chat/message.ts";
+import type { Outcome } from "../memories/interaction/interaction.ts";
+import type { Turn } from "../runtime/turn.ts";
+import type { RepairReport } from "../storage/storage.ts";
+import { problemOf } from "./problem.ts";
+import { EventStream, type EventStreamOptions } from "./sse.ts";
+
+/** What `GET /api/events` tells everyone who listens. A repeated request tells a message again. */
+export interface Events {
+  readonly message:
+    | { readonly change: "stored"; readonly chat_id: string; readonly message: StoredMessage }
+    | {
+        readonly change: "redacted" | "erased";
+        readonly chat_id: string;
+        readonly message_id: string;
+      };
+  readonly turn: {
+    readonly chat_id: string;
+    readonly turn_id: string;
+    readonly state: "running" | Outcome;
+    /** Of what went wrong where nothing could be stored. */
+    readonly code?: string;
+  };
+  readonly session: {
+    readonly chat_id: string;
+    readonly change: "ended" | "reset" | "provider_reset" | "cleared" | "forked" | "forgotten";
+  };
+  readonly repair: RepairReport;
+}
+
+/** Everyone who watches: streams of events, and of turns that were taken up again. Bounded. */
+export class Watchers {
+  readonly #max: number;
+  readonly #options: EventStreamOptions;
+  readonly #streams = new Set<EventStream>();
+  readonly #listeners = new Set<EventStream>();
+
+  constructor(max: number, options: EventStreamOptions) {
+    this.#max = max;
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#streams.size;
+  }
+
+  /**
+   * A stream that counts as a watcher until it is over.
+   *
+   * @param onDrop for a reader that is too slow: lets go of its connection.
+   * @throws ThroughlineError `THROUGHLINE_BUSY`: there are enough.
+   */
+  open(onDrop: () => void): EventStream {
+    if (this.#streams.size >= this.#max) {
+      throw new ThroughlineError("enough streams are open already", { code: "THROUGHLINE_BUSY" });
+    }
+    const stream = new EventStream({
+      ...this.#options,
+      onEnd: (how) => {
+        this.#streams.delete(stream);
+        this.#listeners.delete(stream);
+        if (how === "dropped") onDrop();
+      },
+    });
+    this.#streams.add(stream);
+    return stream;
+  }
+
+  /** The same, for everything that is told. */
+  listen(onDrop: () => void): EventStream {
+    const stream = this.open(onDrop);
+    this.#listeners.add(stream);
+    return stream;
+  }
+
+  tell<Name extends keyof Events>(name: Name, event: Events[Name]): void {
+    for (const stream of this.#listeners) stream.send(name, event);
+  }
+
+  /** Tells of a turn: that it runs, its messages as they are stored, how it ended. */
+  async tellTurn(turn: Turn): Promise<void> {
+    const ids = { chat_id: turn.chatId, turn_id: turn.id };
+    const tellMessage = (message: StoredMessage) =>
+      this.tell("message", { change: "stored", chat_id: turn.chatId, message });
+    this.tell("turn", { ...ids, state: "running" });
+    try {
+      for await (const item of turn.progress()) {
+        if (item.type === "accepted") tellMessage(item.user);
+        if (item.type !== "result") continue;
+        if (item.answer.assistant !== undefined) tellMessage(item.answer.assistant);
+        this.tell("turn", { ...ids, state: item.answer.outcome });
+      }
+    } catch (error) {
+      this.tell("turn", { ...ids, state: "failed", code: problemOf(error).code });
+    }
+  }
+
+  /** Ends every stream. */
+  end(): void {
+    for (const stream of [...this.#streams]) stream.end();
+  }
+}

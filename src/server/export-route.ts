@@ -1,0 +1,103 @@
+import { z } from "@hono/zod-openapi";
+import type { Chats } from "../memories/chat/chats.ts";
+import { toHtml } from "../memories/chat/render-html.ts";
+import { toSeedJsonl } from "../memories/chat/render-jsonl.ts";
+import { toMarkdown } from "../memories/chat/render-markdown.ts";
+import { redactedIds } from "../memories/chat/render-rows.ts";
+import { type Door, isHead, letGo } from "./door.ts";
+import { chatParams } from "./schemas.ts";
+import { tellError } from "./tell.ts";
+
+const formats = {
+  jsonl: { type: "application/jsonl", ending: "jsonl" },
+  markdown: { type: "text/markdown; charset=utf-8", ending: "md" },
+  html: { type: "text/html; charset=utf-8", ending: "html" },
+} as const;
+type Format = keyof typeof formats;
+
+const format = z.enum(["jsonl", "markdown", "html"], "must be jsonl, markdown or html").optional();
+
+/** A whole chat as a file, in bounded memory. */
+export function addExportRoute(door: Door): void {
+  const { throughline } = door.ports;
+  const { chats, rules } = throughline;
+  door.add(
+    {
+      ...{ method: "get", path: "/api/chats/{id}/export", id: "exportChat" },
+      ...{ params: chatParams, query: z.strictObject({ format }) },
+      summary: "The whole chat as a file: JSON lines, Markdown or one page of HTML",
+      description: "Redacted messages come without their text. What broke off has no proper end.",
+      answers: { 200: { says: "The file.", type: "application/jsonl", schema: z.string() } },
+    },
+    async ({ params, query }, context) => {
+      const { format = "jsonl" } = query;
+      const { type, ending } = formats[format];
+      const name = params.id.replace(/[^A-Za-z0-9_-]+/g, "_").slice(0, 60);
+      const parts = await rendered(chats, params.id, format, rules.timeZone);
+      const first = await parts.next(); // what cannot be read at all is a problem, not a file
+      const failed = (error: unknown) => {
+        tellError(door.ports, error, { route: context.get("route") });
+        letGo(context)();
+      };
+      return new Response(isHead(context) ? null : bytesOf(first, parts, failed), {
+        headers: {
+          "content-type": type,
+          "content-disposition": `attachment; filename="${name}.${ending}"`,
+        },
+      });
+    },
+  );
+}
+
+async function rendered(
+  chats: Chats,
+  chatId: string,
+  format: Format,
+  zone: string,
+): Promise<AsyncGenerator<string>> {
+  const { head } = await chats.log.existing(chatId);
+  const redacted = await redactedIds(chats.records(chatId));
+  const records = chats.records(chatId);
+  const { title, created_at, updated_at, metadata, last_consolidated } = head;
+  if (format === "jsonl") {
+    const stamps = { created_at: created_at || null, updated_at: updated_at || null };
+    const seedHead = { key: chatId, ...stamps, metadata, last_consolidated };
+    return toSeedJsonl(seedHead, records, { redacted });
+  }
+  const render = format === "html" ? toHtml : toMarkdown;
+  const chat = { key: chatId, ...(title === "" ? {} : { title }) };
+  return render(chat, records, { redacted, zone });
+}
+
+const pieceLength = 16_384;
+
+/** Reads on only when the client does. A failure midway cuts the response: it must not look whole. */
+function bytesOf(
+  first: IteratorResult<string, unknown>,
+  parts: AsyncGenerator<string>,
+  failed: (error: unknown) => void,
+): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  let next: IteratorResult<string, unknown> = first;
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          let text = "";
+          for (; next.done !== true && text.length < pieceLength; next = await parts.next()) {
+            text += next.value;
+          }
+          if (text !== "") controller.enqueue(encoder.encode(text));
+          if (next.done === true) controller.close();
+        } catch (error) {
+          failed(error);
+          controller.error(new Error("the export broke off"));
+        }
+      },
+      async cancel() {
+        await parts.return(undefined);
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}

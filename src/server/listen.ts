@@ -1,0 +1,146 @@
+import { createServer as createHttpServer, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
+import { getRequestListener, RequestError } from "@hono/node-server";
+import { ThroughlineError } from "../errors.ts";
+import type { Logger } from "../logger.ts";
+import type { ServerLimits } from "./options.ts";
+import { type Problem, problem, problemResponse } from "./problem.ts";
+import { securityHeaders } from "./security-headers.ts";
+
+type Fetch = Parameters<typeof getRequestListener>[0];
+
+interface ListenPorts {
+  readonly fetch: Fetch;
+  readonly limits: Required<ServerLimits>;
+  readonly logger: Logger;
+}
+
+/** Both of this machine's own addresses, since browsers take either for `localhost`. */
+const loopback = ["127.0.0.1", "::1"] as const;
+
+/**
+ * Listens at an address; at `localhost` and 127.0.0.1 also at ::1, where that can be had.
+ *
+ * @param address port 0: one that is free.
+ * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: the address cannot be had.
+ */
+export async function listenAt(
+  address: { readonly host: string; readonly port: number },
+  ports: ListenPorts,
+): Promise<{ readonly port: number; readonly servers: readonly Server[] }> {
+  const isOwn = ["localhost", loopback[0]].includes(address.host);
+  const first = nodeServer(ports);
+  const port = await bind(first, isOwn ? loopback[0] : address.host, address.port);
+  if (!isOwn) return { port, servers: [first] };
+  const second = nodeServer(ports);
+  try {
+    await bind(second, loopback[1], port);
+    return { port, servers: [first, second] };
+  } catch (error) {
+    const { cause } = error as ThroughlineError;
+    ports.logger.info({ code: codeOf(cause), port }, "not listening at ::1");
+    return { port, servers: [first] };
+  }
+}
+
+/** How long answers that are done may take to leave, in milliseconds. */
+const flushMs = 500;
+const lookEveryMs = 20;
+
+/** Accepts no more, lets done answers leave, and closes every connection. */
+export async function closeAll(
+  servers: readonly Server[],
+  answered: Promise<unknown>,
+): Promise<void> {
+  const closed = Promise.all(
+    servers.map((server) => new Promise<void>((resolve) => server.close(() => resolve()))),
+  );
+  await answered;
+  // A connection is idle once its answer has left; close() looked at that only once.
+  const look = setInterval(() => {
+    for (const server of servers) server.closeIdleConnections();
+  }, lookEveryMs);
+  const giveUp = setTimeout(() => {
+    for (const server of servers) server.closeAllConnections();
+  }, flushMs);
+  await closed;
+  clearInterval(look);
+  clearTimeout(giveUp);
+}
+
+function nodeServer({ fetch, limits, logger }: ListenPorts): Server {
+  const listener = getRequestListener(fetch, {
+    // The process is the user's: its Request and Response stay as they are.
+    overrideGlobalObjects: false,
+    errorHandler: (error) => unparsable(error, logger),
+  });
+  const answering = new WeakMap<Duplex, ServerResponse>();
+  const server = createHttpServer(
+    {
+      headersTimeout: limits.headersTimeoutMs,
+      requestTimeout: limits.requestTimeoutMs,
+      // A request without a host is refused by us, as every other that is not in order.
+      requireHostHeader: false,
+      // Node looks at the timeouts only so often.
+      connectionsCheckingInterval: Math.min(1_000, limits.headersTimeoutMs),
+    },
+    (incoming, outgoing) => {
+      answering.set(incoming.socket, outgoing);
+      void listener(incoming, outgoing);
+    },
+  );
+  server.maxConnections = limits.connections;
+  server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
+    const isAnswering = answering.get(socket)?.headersSent === true;
+    if (socket.writable && !isAnswering && error.code !== "ECONNRESET") {
+      socket.write(rawProblem(problemOfParser(error.code)));
+    }
+    socket.destroy();
+  });
+  return server;
+}
+
+function bind(server: Server, host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once("error", (cause: NodeJS.ErrnoException) => {
+      const message = `cannot listen at ${host} port ${port} (${codeOf(cause)})`;
+      reject(new ThroughlineError(message, { code: "THROUGHLINE_UNAVAILABLE", cause }));
+    });
+    server.listen({ host, port }, () => resolve((server.address() as AddressInfo).port));
+  });
+}
+
+/** For what could not be made a request of, such as a host that is no name. */
+function unparsable(error: unknown, logger: Logger): Response {
+  const isTheirs = error instanceof RequestError;
+  if (!isTheirs) logger.error({ error: error instanceof Error ? error.name : "" }, "a defect");
+  const told = isTheirs
+    ? problem("THROUGHLINE_INVALID", "this is no request for this server")
+    : problem("THROUGHLINE_INTERNAL");
+  return problemResponse(told, { ...securityHeaders, connection: "close" });
+}
+
+/** For what the parser of HTTP itself refuses: ambiguous lengths, broken lines, too slow, too long. */
+function problemOfParser(code: string | undefined): Problem {
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT") return problem("THROUGHLINE_TIMED_OUT");
+  if (code !== "HPE_HEADER_OVERFLOW") return problem("THROUGHLINE_INVALID", "this is not HTTP");
+  const told = problem("THROUGHLINE_TOO_LARGE", "the headers are too long");
+  return { ...told, title: "Request Header Fields Too Large", status: 431 };
+}
+
+function rawProblem(told: Problem): string {
+  const body = JSON.stringify(told);
+  const headers = {
+    ...securityHeaders,
+    connection: "close",
+    "content-type": "application/problem+json",
+    "content-length": Buffer.byteLength(body),
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  return [`HTTP/1.1 ${told.status} ${told.title}`, ...lines, "", body].join("\r\n");
+}
+
+function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException | undefined)?.code ?? "unknown";
+}

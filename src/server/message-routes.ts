@@ -1,0 +1,80 @@
+import { z } from "@hono/zod-openapi";
+import { notFound } from "../memories/chat/chat-log.ts";
+import { type Door, json } from "./door.ts";
+import {
+  before,
+  chatParams,
+  hits,
+  limit,
+  messagePage,
+  messageParams,
+  query,
+  removed,
+} from "./schemas.ts";
+import { visibleHits } from "./search.ts";
+
+/** What was said: read, searched, hidden, erased. */
+export function addMessageRoutes(door: Door): void {
+  const { chats } = door.ports.throughline;
+  door.add(
+    {
+      ...{ method: "get", path: "/api/chats/{id}/messages", id: "listMessages" },
+      ...{ params: chatParams, query: z.strictObject({ limit, before }) },
+      summary: "A page of messages, oldest first; the newest page without `before`",
+      answers: { 200: { says: "A page.", schema: messagePage } },
+    },
+    async ({ params, query }) => {
+      const { limit = 50, before } = query;
+      const options = { limit, ...(before === undefined ? {} : { before }) };
+      return json(await chats.messages(params.id, options));
+    },
+  );
+  door.add(
+    {
+      ...{ method: "get", path: "/api/search", id: "searchMessages" },
+      query: z.strictObject({ query, limit, chat_id: z.string().optional() }),
+      summary: "Messages that hold every word, newest first",
+      answers: { 200: { says: "The messages, each with its chat.", schema: hits } },
+    },
+    async ({ query }) => {
+      const { limit = 50, chat_id: chatId } = query;
+      const options = { limit, ...(chatId === undefined ? {} : { chatId }) };
+      return json({ hits: await visibleHits(chats, query.query, options) });
+    },
+  );
+  addRemoval(door);
+}
+
+const erase = z.enum(["true", "false"], "must be true or false").optional();
+
+function addRemoval(door: Door): void {
+  const { throughline, watchers } = door.ports;
+  const { chats } = throughline;
+  door.add(
+    {
+      ...{ method: "delete", path: "/api/chats/{id}/messages/{message_id}", id: "removeMessage" },
+      ...{ params: messageParams, query: z.strictObject({ erase }) },
+      summary: "Hides a message, or erases it",
+      description:
+        "Hidden: no page, search, export or model shows its text any more, and its bytes stay. " +
+        "`erase=true` really removes the bytes. Both can be repeated.",
+      answers: { 200: { says: "What was done.", schema: removed } },
+    },
+    async ({ params, query }) => {
+      const { id: chat_id, message_id } = params;
+      const ids = { chat_id, message_id };
+      if (query.erase !== "true") {
+        await chats.redact(chat_id, message_id);
+        watchers.tell("message", { change: "redacted", ...ids });
+        return json({ ...ids, redacted: true, erased: false });
+      }
+      const erased = await chats.erase(chat_id, message_id);
+      const { logs } = chats.log.ports;
+      if (!erased && (await logs.find(chat_id, message_id)) === undefined) {
+        throw notFound(chat_id, "message");
+      }
+      watchers.tell("message", { change: "erased", ...ids });
+      return json({ ...ids, redacted: false, erased: true });
+    },
+  );
+}

@@ -1,0 +1,294 @@
+// The simple page: one chat, over the API and its event streams. Whatever was said is shown as
+// text, through textContent alone.
+const chat = `/api/chats/${encodeURIComponent("local:me")}`;
+const byId = (id) => document.getElementById(id);
+const state = byId("state");
+const log = byId("log");
+const content = byId("content");
+
+/** The number that asks for the page before the oldest message shown. */
+let before;
+/** What to do when somebody tries again. */
+let again;
+let isBusy = false;
+
+class ProblemError extends Error {
+  constructor(problem) {
+    super(problem.detail);
+    this.problem = problem;
+  }
+}
+
+/** @returns the response; an error of the server is thrown as its problem. */
+async function ask(path, { method = "GET", body, headers = {} } = {}) {
+  const isPost = method === "POST";
+  const response = await fetch(path, {
+    method,
+    headers: { ...headers, ...(isPost ? { "content-type": "application/json" } : {}) },
+    ...(isPost ? { body: JSON.stringify(body ?? {}) } : {}),
+  });
+  if (response.ok) return response;
+  const problem = await response.json().catch(() => ({ detail: `HTTP ${response.status}` }));
+  throw new ProblemError(problem);
+}
+
+function row(kind, by, text, place = "end") {
+  const item = document.createElement("li");
+  item.className = kind;
+  if (by !== "") {
+    const who = document.createElement("p");
+    who.className = "by";
+    who.textContent = by;
+    item.append(who);
+  }
+  const words = document.createElement("p");
+  words.className = "text";
+  words.dir = "auto";
+  words.textContent = text;
+  item.append(words);
+  if (place === "end") log.append(item);
+  else log.prepend(item);
+  return { item, words, who: item.querySelector(".by") };
+}
+
+function labelOf(message) {
+  const by = message.role === "user" ? "You" : [message.provider, message.model].join("/");
+  const marks = [];
+  if (message.partial) marks.push("cut short");
+  if (message.redacted) marks.push("redacted");
+  const time = message.timestamp === "" ? "" : new Date(message.timestamp).toLocaleString();
+  return [message.role === "user" ? by : `Companion (${by})`, time, ...marks]
+    .filter((part) => part !== "")
+    .join(" · ");
+}
+
+function isShown(message) {
+  const isSpoken = message.role === "user" || message.role === "assistant";
+  return isSpoken && !message.hidden && (message.content !== "" || message.redacted);
+}
+
+function showMessage(message, place) {
+  if (isShown(message)) return row(message.role, labelOf(message), message.content, place);
+  return undefined;
+}
+
+function trouble(error, retry) {
+  const isOurs = error instanceof ProblemError;
+  if (isOurs && error.problem.status === 401) {
+    signIn();
+    return;
+  }
+  byId("trouble-text").textContent = isOurs ? error.message : "The server cannot be reached.";
+  byId("trouble").hidden = false;
+  again = retry;
+  byId("again").hidden = retry === undefined;
+}
+
+function calm() {
+  byId("trouble").hidden = true;
+  byId("offer").hidden = true;
+}
+
+function busy(is) {
+  isBusy = is;
+  byId("stop").hidden = !is;
+  byId("send").disabled = is;
+  log.setAttribute("aria-busy", String(is));
+  if (is) state.textContent = "Answering";
+}
+
+function signIn() {
+  byId("sign-in").hidden = false;
+  byId("say").hidden = true;
+  state.textContent = "Not signed in";
+  byId("code").focus();
+}
+
+/** Server-sent events of a response, as they come. */
+async function* eventsOf(response) {
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    text += value;
+    for (let end = text.indexOf("\n\n"); end >= 0; end = text.indexOf("\n\n")) {
+      const lines = text.slice(0, end).split("\n");
+      text = text.slice(end + 2);
+      const name = lines.find((line) => line.startsWith("event: "))?.slice(7);
+      const data = lines.find((line) => line.startsWith("data: "))?.slice(6);
+      if (name !== undefined && data !== undefined) yield { name, data: JSON.parse(data) };
+    }
+  }
+}
+
+/** Shows one turn from its begin. @returns whether its end came. */
+async function follow(response, onAccepted) {
+  const atEnd = () => window.innerHeight + window.scrollY >= document.body.scrollHeight - 80;
+  let answer;
+  for await (const { name, data } of eventsOf(response)) {
+    const follows = atEnd();
+    if (name === "accepted") onAccepted(data.user);
+    if (name === "notice") row("notice", "", data.text);
+    if (name === "text") {
+      answer ??= row("assistant", "Companion", "");
+      answer.words.append(data.text);
+    }
+    if (name === "result") {
+      answer?.item.remove();
+      if (data.assistant !== null) showMessage(data.assistant);
+      if (data.reason !== undefined) row("notice", "", data.reason);
+      return true;
+    }
+    if (name === "error") throw new ProblemError(data);
+    if (follows) window.scrollTo(0, document.body.scrollHeight);
+  }
+  return false;
+}
+
+async function run(open, onAccepted) {
+  calm();
+  busy(true);
+  try {
+    const isWhole = await follow(await open(), onAccepted);
+    if (!isWhole) throw new TypeError("the stream broke off");
+    return true;
+  } finally {
+    busy(false);
+    await look().catch(trouble);
+  }
+}
+
+/** Sends with a key, so that trying again never says it twice. */
+async function send(text, key = crypto.randomUUID()) {
+  let shown = false;
+  const show = (user) => {
+    if (!shown && log.querySelector(`[data-id="${CSS.escape(user.id)}"]`) === null) {
+      const added = showMessage(user);
+      if (added !== undefined) added.item.dataset.id = user.id;
+    }
+    shown = true;
+    if (content.value === text) content.value = "";
+  };
+  const open = () =>
+    ask(`${chat}/messages`, {
+      method: "POST",
+      body: { content: text },
+      headers: { accept: "text/event-stream", "idempotency-key": key },
+    });
+  try {
+    await run(open, show);
+  } catch (error) {
+    trouble(error, () => send(text, key));
+  }
+}
+
+async function answer() {
+  const headers = { accept: "text/event-stream" };
+  try {
+    await run(
+      () => ask(`${chat}/answer`, { method: "POST", headers }),
+      () => undefined,
+    );
+  } catch (error) {
+    trouble(error, answer);
+  }
+}
+
+async function page() {
+  const { messages, before: next } = await (
+    await ask(`${chat}/messages?limit=50${asked()}`)
+  ).json();
+  for (const message of messages.toReversed()) {
+    const added = showMessage(message, "start");
+    if (added !== undefined) added.item.dataset.id = message.id;
+  }
+  before = next;
+  byId("earlier").hidden = before === undefined;
+}
+
+function asked() {
+  return before === undefined ? "" : `&before=${before}`;
+}
+
+/** How the chat stands: whether something waits for an answer. @returns the chat, if there is one. */
+async function look() {
+  try {
+    const found = await (await ask(chat)).json();
+    const isWaiting = found.unanswered_ids.length > 0 && !found.running && !isBusy;
+    byId("offer").hidden = !isWaiting;
+    if (!isBusy) state.textContent = `${found.provider}/${found.model}`;
+    return found;
+  } catch (error) {
+    if (!(error instanceof ProblemError) || error.problem.status !== 404) throw error;
+    state.textContent = "Nothing was said yet";
+    return undefined;
+  }
+}
+
+async function start() {
+  try {
+    calm();
+    log.replaceChildren();
+    before = undefined;
+    const found = await look();
+    byId("sign-in").hidden = true;
+    byId("say").hidden = false;
+    if (found !== undefined) await page();
+    window.scrollTo(0, document.body.scrollHeight);
+    content.focus();
+    if (found?.running) await takeUp();
+  } catch (error) {
+    trouble(error, start);
+  }
+}
+
+/** Watches a turn that began before this page was opened. */
+async function takeUp() {
+  const response = await ask(`${chat}/turn`);
+  if (response.status === 204) return;
+  await run(
+    () => Promise.resolve(response),
+    () => undefined,
+  );
+}
+
+byId("say").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const text = content.value;
+  if (text.trim() !== "" && !isBusy) send(text);
+});
+content.addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+  event.preventDefault();
+  byId("say").requestSubmit();
+});
+byId("stop").addEventListener("click", () => {
+  ask(`${chat}/stop`, { method: "POST" }).catch(trouble);
+});
+byId("answer").addEventListener("click", answer);
+byId("dismiss").addEventListener("click", async () => {
+  try {
+    await ask(`${chat}/dismiss`, { method: "POST" });
+    await look();
+    content.focus();
+  } catch (error) {
+    trouble(error);
+  }
+});
+byId("again").addEventListener("click", () => again?.());
+byId("earlier").addEventListener("click", () => page().catch(trouble));
+byId("sign-in").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const code = byId("code");
+  try {
+    await ask("/api/sign-in", { method: "POST", body: { code: code.value } });
+    code.value = "";
+    await start();
+  } catch (error) {
+    byId("trouble-text").textContent = error.message;
+    byId("trouble").hidden = false;
+    byId("again").hidden = true;
+  }
+});
+start();

@@ -1,0 +1,163 @@
+import type { Server } from "node:http";
+import { ThroughlineError } from "../errors.ts";
+import { Access } from "./access.ts";
+import { createApp } from "./app.ts";
+import { Watchers } from "./events.ts";
+import { allowedHosts, bracketed, isLoopback } from "./guard.ts";
+import { closeAll, listenAt } from "./listen.ts";
+import { Metrics } from "./metrics.ts";
+import { resolveOptions, type ServerOptions } from "./options.ts";
+
+export type { ServerLimits, ServerOptions } from "./options.ts";
+export { checkToken } from "./token.ts";
+
+/** Where a server listens before anybody says otherwise. */
+export const defaultAddress = { host: "127.0.0.1", port: 7423 } as const;
+
+export interface Address {
+  readonly host: string;
+  /** 0: one that is free. */
+  readonly port: number;
+}
+
+/** The HTTP door of one companion. */
+export interface ThroughlineServer {
+  /**
+   * The same door as a function, for tests and other servers. Before `listen` it answers as one at
+   * 127.0.0.1:7423 would. It stands behind the same guard: the request carries its `host` header.
+   */
+  fetch(request: Request): Promise<Response>;
+  /**
+   * Listens, once. 127.0.0.1 and `localhost` mean ::1 too, where that can be had.
+   *
+   * @returns where: `url` is for people and holds no token.
+   * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: other machines would reach it, and there is
+   *   no token. `THROUGHLINE_UNAVAILABLE`: the address cannot be had.
+   */
+  listen(address?: Partial<Address>): Promise<{ readonly url: string; readonly port: number }>;
+  /**
+   * A code that signs one browser in, once, within 60 s: for the terminal, never for a log.
+   *
+   * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: there is no token.
+   */
+  signInCode(): string;
+  /**
+   * Accepts nothing more, ends event streams, waits for requests and turns that were begun, and
+   * closes every connection. Takes less than a second longer than those: end the turns beside it
+   * (`turns.close`). The memories stay open. Closing twice is closing once.
+   */
+  close(): Promise<void>;
+}
+
+/**
+ * Serves a companion over HTTP: the API, the page, events and metrics.
+ *
+ * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: a weak token, a bad host name or limit.
+ */
+export function createServer(options: ServerOptions): ThroughlineServer {
+  const settings = resolveOptions(options);
+  const { throughline, turns, clock, limits, token } = settings;
+  const watchers = new Watchers(limits.watchers, {
+    maxBytes: limits.watcherBytes,
+    keepAliveMs: limits.keepAliveMs,
+  });
+  const metrics = new Metrics(clock, settings.version, {
+    turns: () => turns.size,
+    chats: () => throughline.workingMemory.stats().length,
+    watchers: () => watchers.size,
+  });
+  const work = new Work();
+  const unsubscribe = subscribe(options, watchers, metrics);
+  const access = new Access(token, clock);
+  let address: Address = defaultAddress;
+  let hosts = allowedHosts(address, settings.hosts);
+  let servers: readonly Server[] | undefined;
+  let closing: Promise<void> | undefined;
+  const app = createApp(
+    { ...settings, watchers, metrics, track: (promise) => work.add(promise) },
+    {
+      access,
+      hosts: () => hosts,
+      port: () => address.port,
+      isClosing: () => closing !== undefined,
+    },
+  );
+  return {
+    fetch: async (request) => app.fetch(request, {}),
+    async listen(wanted = {}) {
+      address = { ...defaultAddress, ...wanted };
+      if (servers !== undefined) throw new TypeError("a server listens once");
+      checkReach(address.host, token);
+      const listening = await listenAt(address, { ...settings, fetch: app.fetch });
+      servers = listening.servers;
+      address = { ...address, port: listening.port };
+      hosts = allowedHosts(address, settings.hosts);
+      metrics.watchProcess();
+      const shown = isLoopback(address.host) || isEverywhere(address.host);
+      const host = shown && address.host !== "::1" ? defaultAddress.host : address.host;
+      return { url: `http://${bracketed(host)}:${address.port}`, port: address.port };
+    },
+    signInCode: () => access.signInCode(),
+    close() {
+      closing ??= (async () => {
+        unsubscribe();
+        watchers.end();
+        await closeAll(servers ?? [], work.done());
+      })();
+      return closing;
+    },
+  };
+}
+
+/** Requests and turns that were begun. */
+class Work {
+  readonly #pending = new Set<Promise<unknown>>();
+
+  add(promise: Promise<unknown>): void {
+    const settled = promise.catch(() => undefined); // whoever asked hears of it
+    this.#pending.add(settled);
+    void settled.then(() => this.#pending.delete(settled));
+  }
+
+  async done(): Promise<void> {
+    while (this.#pending.size > 0) await Promise.all(this.#pending);
+  }
+}
+
+/** Hears of turns and repairs for those who watch, and for the counts. @returns what ends it. */
+function subscribe(
+  { throughline, turns }: ServerOptions,
+  watchers: Watchers,
+  metrics: Metrics,
+): () => void {
+  let isOver = false;
+  const endTurns = turns.onTurn((turn) => {
+    void watchers.tellTurn(turn);
+    void metrics.turn(turn);
+  });
+  for (const report of throughline.storage.repairs()) metrics.repair(report);
+  const endRepairs = throughline.storage.onRepair((report) => {
+    watchers.tell("repair", report);
+    metrics.repair(report);
+  });
+  throughline.sessions.onEnd((chatId) => {
+    if (!isOver) watchers.tell("session", { chat_id: chatId, change: "ended" });
+  });
+  return () => {
+    isOver = true;
+    endTurns();
+    endRepairs();
+  };
+}
+
+function isEverywhere(host: string): boolean {
+  return ["0.0.0.0", "::"].includes(host);
+}
+
+function checkReach(host: string, token: string | undefined): void {
+  if (host === "" || (token === undefined && !isLoopback(host))) {
+    throw new ThroughlineError("an address that other machines reach needs a token", {
+      code: "THROUGHLINE_CONFIGURATION",
+    });
+  }
+}

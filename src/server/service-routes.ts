@@ -1,0 +1,84 @@
+import { z } from "@hono/zod-openapi";
+import { ThroughlineError } from "../errors.ts";
+import { type Door, json, type State } from "./door.ts";
+import { health, signInBody } from "./schemas.ts";
+
+/** What the server says of itself, and how a browser signs in. */
+export function addServiceRoutes(door: Door, state: State): void {
+  addHealth(door);
+  addSignIn(door, state);
+  addDescription(door);
+}
+
+function addHealth(door: Door): void {
+  const { throughline, version, clock, metrics } = door.ports;
+  const startedAt = clock.monotonic();
+  door.add(
+    {
+      ...{ method: "get", path: "/healthz", id: "getHealth" },
+      summary: "Whether the server lives; needs no token",
+      answers: { 200: { says: "It lives. `degraded`: there were repairs.", schema: health } },
+    },
+    () => {
+      const repairs = throughline.storage.repairs().length;
+      const status = repairs === 0 ? "ok" : "degraded";
+      const uptime = Math.round(clock.monotonic() - startedAt) / 1000;
+      return json({ status, version, uptime_seconds: uptime, repairs });
+    },
+  );
+  door.add(
+    {
+      ...{ method: "get", path: "/metrics", id: "getMetrics" },
+      summary: "Counts and durations for Prometheus",
+      answers: { 200: { says: "Its text format.", type: "text/plain", schema: z.string() } },
+    },
+    async () => {
+      const { registry } = metrics;
+      const headers = { "content-type": registry.contentType };
+      return new Response(await registry.metrics(), { headers });
+    },
+  );
+}
+
+function addSignIn(door: Door, { access, port }: State): void {
+  door.add(
+    {
+      ...{ method: "post", path: "/api/sign-in", id: "signIn", body: signInBody },
+      summary: "Signs a browser in with the code from the terminal; needs no token",
+      description: "A code works once, within 60 seconds, and is void after 5 wrong guesses.",
+      answers: { 204: { says: "Signed in: the cookie is set." } },
+    },
+    ({ body }, context) => {
+      const isSecure = context.req.header("origin")?.startsWith("https:") ?? false;
+      const cookie = access.signIn(body.code, port(), isSecure);
+      if (cookie === undefined) {
+        throw new ThroughlineError("this code is not valid, or not any more", {
+          code: "THROUGHLINE_UNAUTHORIZED",
+        });
+      }
+      return new Response(null, { status: 204, headers: { "set-cookie": cookie } });
+    },
+  );
+}
+
+function addDescription(door: Door): void {
+  const { app, ports } = door;
+  const { openAPIRegistry } = app;
+  openAPIRegistry.registerComponent("securitySchemes", "token", { type: "http", scheme: "bearer" });
+  door.serve("get", "/api/openapi.json", () => {
+    const document = app.getOpenAPI31Document({
+      openapi: "3.1.0",
+      info: {
+        ...{ title: "Throughline", version: ports.version },
+        description:
+          "The session layer for conversational agents and companions. Every POST is " +
+          "`application/json`, also one that sends nothing. Every error is a problem (RFC 9457) " +
+          "with a stable `code`. Fields may be added to answers; none is renamed.",
+        license: { name: "MIT" },
+      },
+      // Where the server has no token, none is asked for.
+      security: [{ token: [] }, {}],
+    });
+    return json(document);
+  });
+}

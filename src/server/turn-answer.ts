@@ -1,0 +1,72 @@
+import { ThroughlineError } from "../errors.ts";
+import type { Turn, TurnAnswer, TurnProgress } from "../runtime/turn.ts";
+import type { EventStream } from "./sse.ts";
+
+/** A turn's result as it goes over the wire. */
+export function answerJson(answer: TurnAnswer) {
+  const { turnId, user, assistant, session, usage, outcome, reason, notices } = answer;
+  return {
+    ...{ turn_id: turnId, user, assistant: assistant ?? null, session },
+    usage: {
+      input_tokens: usage.inputTokens ?? null,
+      output_tokens: usage.outputTokens ?? null,
+      ...(usage.cachedInputTokens === undefined
+        ? {}
+        : { cached_input_tokens: usage.cachedInputTokens }),
+      cost_usd: usage.costUsd,
+    },
+    ...{ outcome, notices },
+    ...(reason === undefined ? {} : { reason }),
+  };
+}
+
+/**
+ * Gives back what a turn came to.
+ *
+ * @throws ThroughlineError `THROUGHLINE_MODEL_FAILED`: not a word came. The message is kept, and can
+ * be answered later.
+ */
+export function spoken(answer: TurnAnswer): TurnAnswer {
+  if (answer.outcome !== "failed" || answer.assistant !== undefined) return answer;
+  throw new ThroughlineError(answer.reason ?? "the model did not answer", {
+    code: "THROUGHLINE_MODEL_FAILED",
+  });
+}
+
+/**
+ * Sends a turn's progress as events: `accepted`, `notice`, `text`, then `result` or `error`. Waits
+ * for the reader before each, so that nothing piles up; when the reader leaves, the turn goes on.
+ */
+export async function sendTurn(
+  turn: Turn,
+  progress: AsyncIterable<TurnProgress>,
+  stream: EventStream,
+  failed: (error: unknown) => object,
+): Promise<void> {
+  try {
+    for await (const item of progress) {
+      if (!(await stream.flushed())) return;
+      sendItem(turn, item, stream);
+    }
+  } catch (error) {
+    stream.send("error", failed(error));
+  } finally {
+    stream.end();
+  }
+}
+
+function sendItem(turn: Turn, item: TurnProgress, stream: EventStream): void {
+  if (item.type === "accepted") stream.send("accepted", { turn_id: turn.id, user: item.user });
+  else if (item.type === "result") stream.send("result", answerJson(spoken(item.answer)));
+  else stream.send(item.type, { text: item.text });
+}
+
+/** What was taken from a progress already, and then the rest. */
+export async function* resumed(
+  first: IteratorResult<TurnProgress, void>,
+  rest: AsyncGenerator<TurnProgress, void, undefined>,
+): AsyncGenerator<TurnProgress, void, undefined> {
+  if (first.done === true) return;
+  yield first.value;
+  yield* rest;
+}

@@ -1,0 +1,154 @@
+import { z } from "@hono/zod-openapi";
+import type { Context } from "hono";
+import { checkChatId } from "../memories/chat/chat-log.ts";
+import type { Turn } from "../runtime/turn.ts";
+import { type Answer, type Door, type Env, isHead, json, letGo, type Ports } from "./door.ts";
+import { checkRepeatable, messageIdFor } from "./idempotency.ts";
+import { answer, chatParams, dismissed, newMessage, stopped } from "./schemas.ts";
+import { EventStream, eventResponse } from "./sse.ts";
+import { tellError } from "./tell.ts";
+import { answerJson, resumed, sendTurn, spoken } from "./turn-answer.ts";
+
+const answers: Record<number, Answer> = {
+  200: { says: "Both messages are stored. The answer may be partial.", schema: answer },
+};
+const streams =
+  "With `Accept: text/event-stream` it is told as it comes: `accepted` (the message is stored), " +
+  "`notice`, `text`, then `result` (what JSON would have been) or `error` (a problem). Who leaves " +
+  "does not stop the turn.";
+
+/** Turns: say something, stop the answer, take up or leave what was not answered. */
+export function addTurnRoutes(door: Door): void {
+  addMessage(door);
+  addRecovery(door);
+  addStop(door);
+  addTakingUp(door);
+}
+
+function addMessage(door: Door): void {
+  const { throughline, turns } = door.ports;
+  door.add(
+    {
+      ...{ method: "post", path: "/api/chats/{id}/messages", id: "sendMessage" },
+      ...{ params: chatParams, body: newMessage, answers },
+      headers: z.object({ "Idempotency-Key": z.string().optional() }),
+      summary: "Says something, and answers what comes of it",
+      description:
+        `${streams}\n\nThe message is stored before a model is asked. While a turn runs, the next ` +
+        "message waits; when too many wait, it is 503 and nothing is stored. Where not a word came " +
+        "it is 502, and the message is kept: it can be answered later.\n\nThe same " +
+        "`Idempotency-Key` (1 to 255 printable ASCII characters) is the same message for good: its " +
+        "turn is joined or its answer told again, and a turn that failed is tried again. With " +
+        "other content it is 409.",
+    },
+    async ({ params, body }, context) => {
+      const key = context.req.header("idempotency-key");
+      const id = key === undefined ? undefined : messageIdFor(key);
+      if (id !== undefined) await checkRepeatable(throughline.chats, params.id, id);
+      const { content, provider, model } = body;
+      const isBusy = turns.running(params.id) !== undefined;
+      const turn = turns.submit(params.id, {
+        content,
+        ...(id === undefined ? {} : { id }),
+        ...(provider === undefined ? {} : { provider }),
+        ...(model === undefined ? {} : { model }),
+      });
+      return outcomeOf(door.ports, turn, isBusy, context);
+    },
+  );
+}
+
+function addRecovery(door: Door): void {
+  const { turns } = door.ports;
+  door.add(
+    {
+      ...{ method: "post", path: "/api/chats/{id}/answer", id: "answerMessage" },
+      ...{ params: chatParams, answers },
+      summary: "Answers the oldest message that has no answer",
+      description:
+        `After a crash, or when the model failed. ${streams} One that runs already is joined; ` +
+        "what a model did before is not done again. 404: every message is answered.",
+    },
+    async ({ params }, context) => {
+      const isBusy = turns.running(params.id) !== undefined;
+      return outcomeOf(door.ports, await turns.answer(params.id), isBusy, context);
+    },
+  );
+  door.add(
+    {
+      ...{ method: "post", path: "/api/chats/{id}/dismiss", id: "dismissMessages" },
+      params: chatParams,
+      summary: "Leaves what has no answer without one, for good",
+      description: "Not what runs or waits for its turn now. Can be repeated.",
+      answers: { 200: { says: "How many messages that were.", schema: dismissed } },
+    },
+    async ({ params }) => json({ dismissed: await turns.dismiss(params.id) }),
+  );
+}
+
+function addStop(door: Door): void {
+  door.add(
+    {
+      ...{ method: "post", path: "/api/chats/{id}/stop", id: "stopTurn", params: chatParams },
+      summary: "Cuts the answer that runs short, and keeps what came of it",
+      description: "Messages that wait for their turn go on waiting. Can be repeated.",
+      answers: { 200: { says: "Whether one ran.", schema: stopped } },
+    },
+    ({ params }) => {
+      checkChatId(params.id);
+      return json({ stopped: door.ports.turns.stop(params.id) });
+    },
+  );
+}
+
+function addTakingUp(door: Door): void {
+  const { turns, watchers } = door.ports;
+  door.add(
+    {
+      ...{ method: "get", path: "/api/chats/{id}/turn", id: "watchTurn", params: chatParams },
+      summary: "The turn that runs, from its begin, and then as it goes on",
+      description: "For who comes late or was cut off. The events are those of a new message.",
+      answers: {
+        200: { says: "Server-sent events.", type: "text/event-stream", schema: z.string() },
+        204: { says: "No turn runs." },
+      },
+    },
+    ({ params }, context) => {
+      checkChatId(params.id);
+      const turn = turns.running(params.id);
+      if (turn === undefined || isHead(context)) return new Response(null, { status: 204 });
+      const stream = watchers.open(letGo(context));
+      void sendTurn(turn, turn.progress(), stream, teller(door.ports, turn, context));
+      return eventResponse(stream);
+    },
+  );
+}
+
+/** What comes of a turn, whole or as it comes. */
+async function outcomeOf(
+  ports: Ports,
+  turn: Turn,
+  isBusy: boolean,
+  context: Context<Env>,
+): Promise<Response> {
+  context.set("turn", turn.id);
+  ports.track(turn.done);
+  if (!wantsEvents(context)) return json(answerJson(spoken(await turn.done)));
+  const progress = turn.progress();
+  // What is refused at once gets its own status. Behind another turn that would take too long.
+  const source = isBusy ? progress : resumed(await progress.next(), progress);
+  const { watcherBytes: maxBytes, keepAliveMs } = ports.limits;
+  const stream = new EventStream({ maxBytes, keepAliveMs });
+  void sendTurn(turn, source, stream, teller(ports, turn, context));
+  return eventResponse(stream);
+}
+
+function teller(ports: Ports, turn: Turn, context: Context<Env>): (error: unknown) => object {
+  const route = context.get("route");
+  return (error) => tellError(ports, error, { route, turnId: turn.id });
+}
+
+function wantsEvents(context: Context<Env>): boolean {
+  const types = (context.req.header("accept") ?? "").split(",");
+  return types.some((type) => type.split(";", 1)[0]?.trim() === "text/event-stream");
+}

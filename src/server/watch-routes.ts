@@ -1,0 +1,42 @@
+import { z } from "@hono/zod-openapi";
+import { type Door, isHead, json, letGo } from "./door.ts";
+import { memory } from "./schemas.ts";
+import { eventHeaders, eventResponse } from "./sse.ts";
+
+/** What goes on now: everything as events, and the working memories. */
+export function addWatchRoutes(door: Door): void {
+  const { throughline, watchers } = door.ports;
+  door.add(
+    {
+      ...{ method: "get", path: "/api/events", id: "watchEvents" },
+      summary: "Everything that happens from now on, in all chats",
+      description:
+        "Server-sent events: `message` (stored, redacted, erased), `turn` (running, answered, " +
+        "interrupted, failed), `session` (ended, reset, provider_reset, cleared, forked, " +
+        "forgotten), `repair` (stored bytes that were not as they were left). Nothing is told " +
+        "again after a break: read the chat instead. A reader that is too slow is dropped.",
+      answers: {
+        200: { says: "Server-sent events.", type: "text/event-stream", schema: z.string() },
+      },
+    },
+    (_, context) => {
+      return isHead(context)
+        ? new Response(null, { headers: eventHeaders })
+        : eventResponse(watchers.listen(letGo(context)));
+    },
+  );
+  door.add(
+    {
+      ...{ method: "get", path: "/api/memory", id: "getWorkingMemory" },
+      summary: "What was just said, chat by chat, the one talked in last first",
+      answers: { 200: { says: "Counts, and one line of summary each.", schema: memory } },
+    },
+    () => {
+      const { workingMemory } = throughline;
+      const chats = workingMemory.stats().map((stats) => {
+        return { ...stats, summary: workingMemory.peek(stats.chat_id)?.summary() ?? "" };
+      });
+      return json({ chats });
+    },
+  );
+}
