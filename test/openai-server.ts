@@ -1,4 +1,4 @@
-import { createServer, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
 /** How one request is answered. Without fields: "Hello from the model.", with usage, whole. */
@@ -30,7 +30,7 @@ export interface SeenRequest {
  */
 export async function openAiServer(reply: (n: number, request: SeenRequest) => Reply = () => ({})) {
   const requests: SeenRequest[] = [];
-  const server = createServer(async (incoming, response) => {
+  const serve = async (incoming: IncomingMessage, response: ServerResponse) => {
     const chunks: Buffer[] = [];
     for await (const chunk of incoming) chunks.push(chunk as Buffer);
     const gone = new Promise<void>((resolve) => {
@@ -41,6 +41,9 @@ export async function openAiServer(reply: (n: number, request: SeenRequest) => R
     const request = { path: incoming.url ?? "", key, body, gone };
     requests.push(request);
     answer(response, reply(requests.length - 1, request), key);
+  };
+  const server = createServer((incoming, response) => {
+    serve(incoming, response).catch((error: Error) => response.destroy(error));
   });
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
   const { port } = server.address() as AddressInfo;

@@ -69,8 +69,9 @@ function text({ checks, damaged }: Findings): string {
   const lines = checks.map(({ status, says }) => {
     return `${(status === "damaged" ? "DAMAGED" : status).padEnd(8)} ${says}`;
   });
+  const isWhole = checks.every(({ status }) => status !== "skipped");
   const last = damaged
     ? "Something is damaged. What is readable is served, and no byte of the rest was removed."
-    : "Nothing is damaged.";
+    : `Nothing ${isWhole ? "" : "that was looked at "}is damaged.`;
   return `${[...lines, "", last].join("\n")}\n`;
 }

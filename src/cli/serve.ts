@@ -1,7 +1,7 @@
 import { createInterface } from "node:readline";
-import { ThroughlineError } from "../errors.ts";
+import { isThroughlineError, ThroughlineError } from "../errors.ts";
 import { printableLine } from "../memories/chat/printable.ts";
-import { createServer, type ThroughlineServer } from "../server/server.ts";
+import { createServer, defaultAddress, type ThroughlineServer } from "../server/server.ts";
 import type { Throughline } from "../throughline.ts";
 import type { Context } from "./command.ts";
 import { type Companion, openCompanion } from "./companion.ts";
@@ -20,8 +20,6 @@ export interface ServeFlags extends Flags {
   readonly tokenFile?: string;
 }
 
-const defaults = { host: "127.0.0.1", port: 7423 } as const;
-
 /** Answers under way get this long to end once the server is told to. */
 const graceMs = 3_000;
 /** Then the process goes, whatever does not end: a service manager kills after 5 s or more. */
@@ -29,13 +27,13 @@ const deadlineMs = 4_500;
 
 /** `throughline serve`: until a signal ends it. */
 export async function serve(flags: ServeFlags, { io, env, version }: Context): Promise<void> {
+  const stopped = stopSignal(io);
   checkStore(flags.store);
   const settings = resolveSettings(flags, env);
   const token = await tokenOf(flags, settings, env, io);
   const logger = openLog(settings.logLevel, "info");
   const companion = await openCompanion(settings, logger);
   let server: ThroughlineServer | undefined;
-  const stopped = stopSignal(io);
   try {
     const { throughline, turns } = companion;
     server = createServer({
@@ -115,16 +113,23 @@ async function listen(
   { config }: Settings,
   env: Environment,
 ): Promise<{ readonly url: string }> {
-  const host = flags.host ?? config.host ?? defaults.host;
-  const port = flags.port ?? env.port ?? config.port ?? defaults.port;
+  const host = flags.host ?? config.host ?? defaultAddress.host;
+  const port = flags.port ?? env.port ?? config.port ?? defaultAddress.port;
   try {
     return await server.listen({ host, port });
   } catch (cause) {
-    const [, says, wayOut] = listenErrors.find(([code]) => isErrno(cause, code)) ?? [];
-    if (says === undefined || wayOut === undefined) throw cause;
+    const system = cause instanceof Error ? cause.cause : undefined;
+    const [, says, wayOut] = listenErrors.find(([code]) => isErrno(system, code)) ?? [];
     const code = "THROUGHLINE_CONFIGURATION";
+    if (isThroughlineError(cause, code)) throw withTokenHint(cause);
+    if (says === undefined || wayOut === undefined) throw cause;
     throw new Failed(`${host} port ${port} ${says}`, { code, wayOut, cause });
   }
+}
+
+function withTokenHint(cause: ThroughlineError): Failed {
+  const wayOut = "Name a file with --token-file: if it is not there, it is made with a new token.";
+  return new Failed(cause.message, { code: cause.code, wayOut, cause });
 }
 
 const listenErrors = [

@@ -55,11 +55,13 @@ export interface Operation<
   readonly answers: Readonly<Record<number, Answer>>;
 }
 
-/** `type` is JSON unless it says otherwise; no `schema`: no body. */
+/** Neither `schema` nor `types`: no body. */
 export interface Answer {
   readonly says: string;
+  /** Of the JSON. */
   readonly schema?: z.ZodType;
-  readonly type?: string;
+  /** What it may come as instead. */
+  readonly types?: readonly string[];
 }
 
 export interface Input<Params, Query, Body> {
@@ -170,12 +172,12 @@ function described(
 ): Omit<RouteConfig, "middleware" | "hide"> {
   const { method, path, id, summary, description, params, query, headers, body } = operation;
   const responses: RouteConfig["responses"] = {};
-  for (const [status, { says, schema, type = "application/json" }] of Object.entries(
-    operation.answers,
-  )) {
+  for (const [status, { says, schema, types = [] }] of Object.entries(operation.answers)) {
+    const json = schema === undefined ? [] : [["application/json", { schema }] as const];
+    const content = [...json, ...types.map((type) => [type, { schema: z.string() }] as const)];
     responses[status] = {
       description: says,
-      ...(schema === undefined ? {} : { content: { [type]: { schema } } }),
+      ...(content.length === 0 ? {} : { content: Object.fromEntries(content) }),
     };
   }
   responses["default"] = {

@@ -30,7 +30,7 @@ const name = text(200).refine(
   "must be a name without spaces, and no address",
 );
 
-export const id = z.string().openapi({ description: "Percent-encoded, as every part of a path." });
+const id = z.string().openapi({ description: "Percent-encoded, as every part of a path." });
 export const chatParams = z.object({
   id: id.openapi({
     description:
@@ -40,7 +40,6 @@ export const chatParams = z.object({
 });
 export const messageParams = chatParams.extend({ message_id: id });
 
-export const emptyBody = z.strictObject({}).openapi("Nothing");
 export const newMessage = z
   .strictObject({
     content: z.string().openapi({ description: "What the person says. Kept word for word." }),

@@ -10,7 +10,10 @@ import { tellError } from "./tell.ts";
 import { answerJson, resumed, sendTurn, spoken } from "./turn-answer.ts";
 
 const answers: Record<number, Answer> = {
-  200: { says: "Both messages are stored. The answer may be partial.", schema: answer },
+  200: {
+    says: "Both messages are stored. The answer may be partial.",
+    ...{ schema: answer, types: ["text/event-stream"] },
+  },
 };
 const streams =
   "With `Accept: text/event-stream` it is told as it comes: `accepted` (the message is stored), " +
@@ -109,7 +112,7 @@ function addTakingUp(door: Door): void {
       summary: "The turn that runs, from its begin, and then as it goes on",
       description: "For who comes late or was cut off. The events are those of a new message.",
       answers: {
-        200: { says: "Server-sent events.", type: "text/event-stream", schema: z.string() },
+        200: { says: "Server-sent events.", types: ["text/event-stream"] },
         204: { says: "No turn runs." },
       },
     },

@@ -1,4 +1,3 @@
-import { z } from "@hono/zod-openapi";
 import { type Door, isHead, json, letGo } from "./door.ts";
 import { memory } from "./schemas.ts";
 import { eventHeaders, eventResponse } from "./sse.ts";
@@ -16,7 +15,7 @@ export function addWatchRoutes(door: Door): void {
         "forgotten), `repair` (stored bytes that were not as they were left). Nothing is told " +
         "again after a break: read the chat instead. A reader that is too slow is dropped.",
       answers: {
-        200: { says: "Server-sent events.", type: "text/event-stream", schema: z.string() },
+        200: { says: "Server-sent events.", types: ["text/event-stream"] },
       },
     },
     (_, context) => {

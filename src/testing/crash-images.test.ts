@@ -344,6 +344,35 @@ test("the first image is the one in which all is kept, also when it is the only 
   }
 });
 
+test("the images of one append begin with kept, lost, zeroed, garbage, and say so", async () => {
+  const disk = new SimulatedDisk();
+  const file = await durable(disk, "/a", "D");
+  await file.write(Buffer.from("x".repeat(20)), 1);
+  const images = [...crashImages(disk, { maxImages: 8 })].slice(0, 4);
+  assert.deepEqual(
+    images.map(({ label }) => label),
+    ["kept", "lost", "zeroed", "garbage"].map((fate) => `all names durable; /a ${fate}`),
+  );
+  const [kept, lost, zeroed, garbage] = await Promise.all(images.map((one) => textOf(one, "/a")));
+  assert.deepEqual([kept, lost, zeroed], [`D${"x".repeat(20)}`, "D", `D${"\0".repeat(20)}`]);
+  assert.equal(garbage?.length, 21);
+  assert.doesNotMatch(garbage ?? "", /xx|\0\0/);
+});
+
+test("in a mixture one sector can be kept, another zeroed and a third garbage", async () => {
+  const disk = new SimulatedDisk();
+  const file = await durable(disk, "/a", "");
+  await file.write(Buffer.from("x".repeat(4 * 64)), 0);
+  const fates = new Set<string>();
+  for (const text of await textsOf(disk, "/a")) {
+    const sectors = (text ?? "").match(/[\s\S]{64}/g) ?? [];
+    const fateOf = (sector: string) =>
+      /^x+$/.test(sector) ? "kept" : /^\0+$/.test(sector) ? "zeroed" : "garbage";
+    fates.add([...new Set(sectors.map(fateOf))].sort().join(", "));
+  }
+  assert.equal(fates.has("garbage, kept, zeroed"), true);
+});
+
 test("the same seed gives the same images in the same order, another seed others", async () => {
   for (let seed = 0; seed < 20; seed++) {
     const take = async (of: number, images: number) => {

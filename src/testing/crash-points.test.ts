@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { crc32 } from "node:zlib";
-import { isThroughlineError } from "../errors.ts";
 import type { Disk } from "../storage/files/disk.ts";
 import { processDeathImage } from "./crash-images.ts";
 import { type CrashRun, forEveryCrashPoint, type PromiseStored } from "./crash-points.ts";
@@ -373,8 +372,24 @@ test("an error of the scenario itself is not mistaken for a cut", async () => {
     }),
     { code: "ENOENT" },
   );
-  assert.equal(isThroughlineError(undefined), false);
 });
+
+for (const [depth, images] of [
+  [1, 2],
+  [2, 2 + 4],
+  [3, 2 + 4 + 8],
+] as const) {
+  test(`one change, and one in each recovery, have ${images} images ${depth} cuts deep`, async () => {
+    const addOne = async (disk: Disk) => await disk.mkdir(`/${(await namesIn(disk, "/")).length}`);
+    const counts = await forEveryCrashPoint({
+      depth,
+      cut: "process",
+      scenario: addOne,
+      check: addOne,
+    });
+    assert.deepEqual(counts, { points: images, images });
+  });
+}
 
 test("what a recovery stores and promises is expected after the second cut", async () => {
   const expected: string[] = [];

@@ -99,7 +99,7 @@ async function compareIndex(
   const files = (await namesIn(directory)).filter((name) => name.endsWith(".jsonl")).length;
   const says =
     known === files
-      ? `${collection}: the index knows ${known === 1 ? "the one log" : `all ${known} logs`}`
+      ? `${collection}: every log is in the index`
       : `${collection}: ${files} files end in .jsonl and ${known} of them are logs of this home`;
   return { id: `index.${collection}`, status: known === files ? "ok" : "note", says };
 }

@@ -131,18 +131,22 @@ async function writeMessages(
   const redacted = new Set(
     messages.filter((each) => each["redacted"] === true).map(({ id }) => id),
   );
+  let next = 0;
   for await (const row of renderRows(messages, { redacted, zone, hidden: "shown" })) {
-    await write(io.output, `\n${rowText(row)}`);
+    // One row for each message, in order; a row does not know its id, and people need it.
+    const id = row.kind === "message" ? (messages[next++]?.id ?? "") : "";
+    await write(io.output, `\n${rowText(row, id)}`);
   }
 }
 
-function rowText(row: RenderRow): string {
+function rowText(row: RenderRow, id: string): string {
   if (row.kind === "day") return `${row.day}\n`;
   if (row.kind === "note") return `(${row.note})\n`;
-  const by = row.by === "" ? "" : ` (${row.by})`;
+  const [provider, model] = row.by.split("/");
+  const by = row.by === "" ? "" : ` (${provider === model ? provider : row.by})`;
   const marks = row.marks.map((mark) => ` [${mark}]`).join("");
   const parts = [
-    `${row.time} ${speakers[row.role]}${by}${marks}`,
+    `${row.time} ${speakers[row.role]}${by}${marks}  ${printableLine(id)}`,
     ...(row.text === "" ? [] : [indented(row.text)]),
     ...row.calls.map((call) => indented(`calls ${call.name} ${call.arguments}`)),
     ...row.files.map((file) => indented(`file ${file}`)),

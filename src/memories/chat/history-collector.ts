@@ -68,7 +68,8 @@ export class HistoryCollector {
   #isEnough(seq: number): boolean {
     const compaction = this.#scope.compaction();
     if (compaction === "open") return false;
-    if (compaction !== undefined && seq <= compaction.upToSeq) return true;
+    // It is known to be usable only once all that it does not cover was read.
+    if (compaction !== undefined) return true;
     const { reportedTokens, viewFromSeq } = this.#options;
     if (reportedTokens !== undefined && viewFromSeq !== undefined) {
       // What the provider counted is known for the whole prefix only.

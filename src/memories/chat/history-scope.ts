@@ -100,14 +100,12 @@ export class ScopeReader {
 
   #judge({ upToSeq, afterSeq, asOfSeq }: Compaction): "usable" | "void" | "open" {
     if (upToSeq <= this.#startSeq || (afterSeq ?? this.#startSeq) < this.#startSeq) return "void";
-    if (this.#seq > asOfSeq + 1) return "open";
-    let open = false;
+    // A clear may lie between, or a redaction, or what a redaction hides.
+    if (this.#seq > upToSeq) return "open";
     for (const [id, seq] of this.#redactedAt) {
-      if (seq <= asOfSeq) continue;
       const foundAt = this.#foundAt.get(id);
-      if (foundAt === undefined && this.#seq > upToSeq + 1) open = true;
-      else if (foundAt === undefined || foundAt <= upToSeq) return "void";
+      if (seq > asOfSeq && (foundAt === undefined || foundAt <= upToSeq)) return "void";
     }
-    return open ? "open" : "usable";
+    return "usable";
   }
 }

@@ -31,8 +31,9 @@ export async function* toHtml(
 }
 
 function head(chat: RenderedChat, zone: string): string {
-  const key = line(chat.key);
-  const title = chat.title === undefined ? "" : `<p dir="auto">${line(chat.title)}</p>\n`;
+  const key = escaped(printableLine(chat.key));
+  const title = escaped(printableLine(chat.title ?? ""));
+  const titleHtml = title === "" ? "" : `<p dir="auto">${title}</p>\n`;
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -46,33 +47,29 @@ function head(chat: RenderedChat, zone: string): string {
 <body>
 <header>
 <h1>Chat <bdi>${key}</bdi></h1>
-${title}<p>Times are in ${line(zone)}.</p>
+${titleHtml}<p>Times are in ${escaped(zone)}.</p>
 </header>
 <main>
 `;
 }
 
 function rowHtml(row: RenderRow): string {
-  if (row.kind === "day") return `<h2>${line(row.day)}</h2>\n`;
-  if (row.kind === "note") return `<p class="note">${line(row.note)}</p>\n`;
-  const by = row.by === "" ? "" : ` <bdi>${line(row.by)}</bdi>`;
+  if (row.kind === "day") return `<h2>${escaped(row.day)}</h2>\n`;
+  if (row.kind === "note") return `<p class="note">${escaped(row.note)}</p>\n`;
+  const by = row.by === "" ? "" : ` <bdi>${escaped(row.by)}</bdi>`;
   const time = row.time === "" ? "" : ` <time datetime="${row.at}">${row.time}</time>`;
-  const marks = row.marks.map((mark) => ` <em>${line(mark)}</em>`).join("");
+  const marks = row.marks.map((mark) => ` <em>${escaped(mark)}</em>`).join("");
   const text = row.text === "" ? "" : `<div class="text" dir="auto">${escaped(row.text)}</div>\n`;
   const calls = row.calls.map((call) => {
     // A parser drops the first line feed in `pre`: here it is one of ours.
     const given = `<pre dir="ltr">\n${escaped(call.arguments)}</pre>`;
-    return `<p>Calls <bdi>${line(call.name)}</bdi></p>\n${given}\n`;
+    return `<p>Calls <bdi>${escaped(call.name)}</bdi></p>\n${given}\n`;
   });
-  const files = row.files.map((file) => `<p>File <bdi>${line(file)}</bdi></p>\n`);
+  const files = row.files.map((file) => `<p>File <bdi>${escaped(file)}</bdi></p>\n`);
   return `<article class="${row.role}">
 <p class="who"><b>${speakers[row.role]}</b>${by}${time}${marks}</p>
 ${text}${calls.join("")}${files.join("")}</article>
 `;
-}
-
-function line(text: string): string {
-  return escaped(printableLine(text));
 }
 
 const entities: Readonly<Record<string, string>> = {

@@ -22,8 +22,8 @@ export async function* toMarkdown(
   options: RenderOptions,
 ): AsyncGenerator<string> {
   const rows = renderRows(records, options);
-  const title = chat.title === undefined ? "" : `${span(chat.title)}\n\n`;
-  yield `# Chat ${span(chat.key)}\n\n${title}Times are in ${span(options.zone ?? "UTC")}.\n`;
+  const title = chat.title === undefined ? "" : `${span(printableLine(chat.title))}\n\n`;
+  yield `# Chat ${span(printableLine(chat.key))}\n\n${title}Times are in ${span(options.zone ?? "UTC")}.\n`;
   for await (const row of rows) yield `\n${rowText(row)}`;
 }
 
@@ -52,9 +52,8 @@ function codeBlock(text: string): string {
 }
 
 /** One line as a code span. Backticks become apostrophes: a span has no escapes. */
-function span(text: string): string {
-  const line = printableLine(text).replaceAll("`", "'");
-  return line === "" ? "`-`" : `\`${line}\``;
+function span(line: string): string {
+  return line === "" ? "`-`" : `\`${line.replaceAll("`", "'")}\``;
 }
 
 function longestRun(text: string, run: RegExp): number {

@@ -294,6 +294,7 @@ const attacks = [
   "- ```\n# x",
   "```text",
   "``` ` ~~~",
+  "````\n~~~\n# out",
   "`".repeat(300),
   "~`".repeat(300),
   "# heading",
@@ -410,6 +411,8 @@ test(`each of ${payloads.length} hostile texts stays text in HTML`, async () => 
     assert.deepEqual(parts.tags, tags, JSON.stringify(payload));
     const content = printable(`x${payload}`);
     const name = printableLine(`x${payload}`);
+    const names = parts.texts.filter((part) => part.includes(name) && !part.includes("\n"));
+    assert.ok(names.length >= 7, `${JSON.stringify(payload)} is not on one line in a name`);
     const same = (wanted: string) =>
       parts.texts.filter((part) => part === wanted || part === `\n${wanted}`).length;
     assert.ok(same(content) >= 5, `${JSON.stringify(payload)} is not shown as it is`);

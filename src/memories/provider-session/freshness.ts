@@ -114,7 +114,7 @@ function readClocks(state: SessionState, now: number, imported: boolean): Clocks
   const storedStart = instantOf(state.started_at);
   const isStartWrong = storedStart === undefined || isLate(storedStart);
   // A session began no later than a person last acted in it.
-  const startedMs = isStartWrong ? Math.min(humanMs, now) : storedStart;
+  const startedMs = isStartWrong ? humanMs : storedStart;
   return {
     humanMs,
     startedMs,

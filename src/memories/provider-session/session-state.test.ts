@@ -103,6 +103,7 @@ test("a rollover has its own start and no buckets, and keeps the chosen provider
 
 test("a reset of one provider leaves the others, the start and the person's clock alone", () => {
   const both = used(used(first, "claude"), "codex");
+  assert.equal(bucketOf(both, "claude").session_id, "claude-1");
   const reset = resetProvider(both, "codex", "o9");
   assert.equal(isNew(reset, "codex"), true);
   assert.deepEqual(bucketOf(reset, "claude"), bucketOf(both, "claude"));

@@ -91,7 +91,6 @@ async function* respond(
   request: ResponderRequest,
   signal: AbortSignal,
 ): AsyncGenerator<ResponderEvent, void> {
-  signal.throwIfAborted();
   const plan = planSession(setup.options.model.provider, request);
   const attempt = { name: setup.name, resumed: plan.resumed, usage: unknownUsage };
   const answer = new Answer();
@@ -108,7 +107,6 @@ async function* respond(
     }
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    if (deadline.missed !== undefined) throw unavailable(deadline.missed, attempt);
     throw toResponderError(error, attempt);
   } finally {
     deadline.stop();

@@ -93,7 +93,7 @@ function eventOf(
     const call = { name: part.toolName, arguments: written };
     return { type: "tool-call", call: { id: part.toolCallId, type: "function", function: call } };
   }
-  if (part.type === "tool-result" && part.preliminary !== true) {
+  if (part.type === "tool-result") {
     return toolResult(part, asText(part.output), false);
   }
   if (part.type === "tool-error") {

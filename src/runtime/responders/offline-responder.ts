@@ -54,7 +54,7 @@ function heardIn(prompt: CallOptions["prompt"]): readonly HeardMessage[] {
   return prompt.flatMap((message): HeardMessage[] => {
     if (message.role !== "user" && message.role !== "assistant") return [];
     let text = "";
-    for (const part of message.content) if (part.type === "text") text ||= part.text;
+    for (const part of message.content) if (part.type === "text") text = part.text;
     return [{ role: message.role, text }];
   });
 }

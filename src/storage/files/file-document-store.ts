@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { invalid, isThroughlineError, ThroughlineError } from "../../errors.ts";
+import { invalid, ThroughlineError } from "../../errors.ts";
 import type { JsonObject } from "../../json.ts";
 import { type PreparedDocument, prepareDocument } from "../batch.ts";
 import {
@@ -24,9 +24,11 @@ import {
   isCode,
   makeDirectory,
   replaceFile,
+  rethrow,
   syncNames,
   temporaryName,
   unavailable,
+  unlinkIfThere,
   writeAll,
 } from "./file-ports.ts";
 
@@ -74,7 +76,7 @@ export class FileDocumentStore implements DocumentStore {
       let existed = (await this.#ports.forgetQuarantine(path)) > 0;
       // The older copy goes first and for good: were the current one gone and it not, it would speak.
       for (const each of [`${path}.bak`, path]) {
-        if (!(await this.#unlinked(each))) continue;
+        if (!(await unlinkIfThere(this.#ports.disk, each))) continue;
         existed = true;
         await syncNames(this.#ports, this.#ports.directory);
       }
@@ -117,11 +119,10 @@ export class FileDocumentStore implements DocumentStore {
         this.#ports,
         this.#path(key),
         (file) => writeAll(file, bytes, 0),
-        () => this.#backUp(key),
+        () => this.#backUp(key, revision),
       );
     } catch (error) {
-      if (isThroughlineError(error)) throw error;
-      throw unavailable(`${key} could not be written`, error);
+      rethrow(key, error);
     }
     return revision + 1;
   }
@@ -130,11 +131,12 @@ export class FileDocumentStore implements DocumentStore {
    * Gives the current copy the name `.bak`, if it is whole: a damaged one must not take the place of
    * a good one. The current name stays in place throughout.
    */
-  async #backUp(key: string): Promise<void> {
+  async #backUp(key: string, revision: number): Promise<void> {
     const { disk } = this.#ports;
     const path = this.#path(key);
     const current = await this.#load(path);
     if (current === undefined || current === "unreadable") return;
+    if (current.revision > revision) throw unavailable(`${key} changed while it was replaced`);
     const temporary = temporaryName(`${path}.bak`, this.#ports.newId);
     try {
       await disk.link(path, temporary);
@@ -178,16 +180,6 @@ export class FileDocumentStore implements DocumentStore {
     return newest;
   }
 
-  async #unlinked(path: string): Promise<boolean> {
-    try {
-      await this.#ports.disk.unlink(path);
-      return true;
-    } catch (error) {
-      if (isCode(error, "ENOENT")) return false;
-      throw unavailable("a document could not be deleted", error);
-    }
-  }
-
   async #load(path: string): Promise<DecodedDocument | "unreadable" | undefined> {
     return this.#withFile(path, async (file) => {
       const size = await file.size();
@@ -214,7 +206,7 @@ export class FileDocumentStore implements DocumentStore {
       file = await this.#ports.disk.open(path, "read");
     } catch (error) {
       if (isCode(error, "ENOENT")) return undefined;
-      throw unavailable("a document could not be opened", error);
+      throw error;
     }
     try {
       return await use(file);
@@ -239,7 +231,9 @@ export class FileDocumentStore implements DocumentStore {
     } catch (error) {
       return Promise.reject(error);
     }
-    const result = (this.#lanes.get(key) ?? Promise.resolve()).then(work);
+    const result = (this.#lanes.get(key) ?? Promise.resolve())
+      .then(work)
+      .catch((error) => rethrow(key, error));
     const settled = result.then(
       () => undefined,
       () => undefined,

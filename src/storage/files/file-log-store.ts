@@ -32,7 +32,7 @@ import {
   type StoredRecord,
 } from "../log-store.ts";
 import { recordsOf } from "./batch-reader.ts";
-import { isCode, syncNames } from "./file-ports.ts";
+import { rethrow, syncNames, unlinkIfThere } from "./file-ports.ts";
 import { LogFile } from "./log-file.ts";
 import { type FileLogStorePorts, OpenLogs, type Slot } from "./open-logs.ts";
 import { reconcile } from "./reconcile.ts";
@@ -42,14 +42,12 @@ import { rewriteLog } from "./rewrite.ts";
 export class FileLogStore implements LogStore {
   readonly #ports: FileLogStorePorts;
   readonly #logs: OpenLogs;
-  /** Settles when lists and search know every log: at once after a clean exit. */
-  readonly ready: Promise<void>;
+  #reconciled: Promise<void> | undefined;
 
   constructor(ports: FileLogStorePorts) {
     this.#ports = ports;
     this.#logs = new OpenLogs(ports);
-    this.ready = reconcile(ports, (key) => this.#logs.open(key));
-    this.ready.catch(() => undefined); // whoever lists hears of it
+    this.#ready().catch(() => undefined); // whoever lists tries again, and hears of it
   }
 
   append(key: string, records: readonly LogRecord[], options: AppendOptions = {}): Promise<number> {
@@ -150,12 +148,7 @@ export class FileLogStore implements LogStore {
       // The log's file goes after what was set aside of it, so that as long as anything is left, the
       // log is there to be deleted again.
       let existed = (await this.#ports.forgetQuarantine(path)) > 0;
-      try {
-        await this.#ports.disk.unlink(path);
-        existed = true;
-      } catch (error) {
-        if (!isCode(error, "ENOENT")) throw error;
-      }
+      if (await unlinkIfThere(this.#ports.disk, path)) existed = true;
       try {
         this.#ports.doubtful.delete(path);
         if (existed) await syncNames(this.#ports, this.#ports.directory);
@@ -174,14 +167,14 @@ export class FileLogStore implements LogStore {
   async list(options: ListOptions): Promise<ListPage> {
     checkList(options);
     this.#logs.assertOpen();
-    await this.ready;
+    await this.#ready();
     return this.#ports.index.list(options);
   }
 
   async search(query: string, options: SearchOptions): Promise<readonly SearchHit[]> {
     checkSearch(query, options);
     this.#logs.assertOpen();
-    await this.ready;
+    await this.#ready();
     const hits: SearchHit[] = [];
     for (const { key, seq } of this.#ports.index.search(query, options)) {
       const [record] = await this.page(key, { after: seq - 1, limit: 1 });
@@ -207,14 +200,23 @@ export class FileLogStore implements LogStore {
 
   /** Every key of this collection. */
   async keys(): Promise<readonly string[]> {
-    await this.ready;
+    await this.#ready();
     return [...this.#ports.index.keys()].sort();
   }
 
   /** Finishes what was accepted, syncs it, and lets go of every file. */
   async close(): Promise<void> {
-    await this.#logs.close(this.ready);
+    await this.#logs.close(this.#reconciled);
     this.#ports.index.flush();
+  }
+
+  /** Settles when lists and search know every log: soon after a clean exit. Tried again if it fails. */
+  #ready(): Promise<void> {
+    this.#reconciled ??= reconcile(this.#ports, (key) => this.#logs.open(key)).catch((error) => {
+      this.#reconciled = undefined;
+      return rethrow("the logs", error);
+    });
+    return this.#reconciled;
   }
 
   async #append(slot: Slot, batch: PreparedBatch): Promise<number> {
@@ -254,7 +256,7 @@ export class FileLogStore implements LogStore {
     const synced = () => void index.drain(8);
     try {
       if (log === undefined) {
-        await this.#ports.directoryMade;
+        await this.#ports.makeDirectory();
         slot.log = await LogFile.create(this.#ports, this.#logs.path(slot.key), slot.key, {
           lines,
           headJson,

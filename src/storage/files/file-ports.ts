@@ -1,6 +1,6 @@
 // What the files of one collection share: ports, and the few moves that every protocol is made of.
 import { dirname } from "node:path";
-import { ThroughlineError } from "../../errors.ts";
+import { isThroughlineError, ThroughlineError } from "../../errors.ts";
 import type { NewId } from "../../ids.ts";
 import type { Durability, RepairReport } from "../storage.ts";
 import { type Damage, readExactly } from "./batch-reader.ts";
@@ -139,6 +139,28 @@ export async function makeDirectory(disk: Disk, path: string): Promise<void> {
   await disk.syncDirectory(parent);
 }
 
+/**
+ * Removes a file that may not be there. "Not there" is asked twice, because it is taken for "gone".
+ *
+ * @returns whether it was there.
+ */
+export async function unlinkIfThere(disk: Disk, path: string): Promise<boolean> {
+  try {
+    await disk.unlink(path);
+    return true;
+  } catch (error) {
+    if (!isCode(error, "ENOENT")) throw error;
+  }
+  try {
+    await disk.size(path);
+  } catch (error) {
+    if (isCode(error, "ENOENT")) return false;
+    throw error;
+  }
+  await disk.unlink(path);
+  return true;
+}
+
 export function isCode(error: unknown, ...codes: readonly string[]): boolean {
   return (
     typeof error === "object" &&
@@ -150,4 +172,14 @@ export function isCode(error: unknown, ...codes: readonly string[]): boolean {
 
 export function unavailable(message: string, cause?: unknown): ThroughlineError {
   return new ThroughlineError(message, { code: "THROUGHLINE_UNAVAILABLE", cause });
+}
+
+/** An error of the disk becomes one of ours; whatever could be half done was undone before. */
+export function rethrow(key: string, error: unknown): never {
+  if (isThroughlineError(error) || !isDiskError(error)) throw error;
+  throw unavailable(`${key}: the disk refused (${String(error.code)})`, error);
+}
+
+function isDiskError(error: unknown): error is { readonly code: unknown } {
+  return typeof error === "object" && error !== null && "errno" in error && "code" in error;
 }

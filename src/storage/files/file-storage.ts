@@ -92,12 +92,18 @@ export class FileStorage implements Storage {
     if (known !== undefined) return known;
     const directory = join(this.#ports.home, collection);
     const index = this.#ports.openIndex(collection, projection);
-    const directoryMade = makeDirectory(this.#ports.disk, directory);
-    directoryMade.catch(() => undefined); // whoever uses the logs hears of it
+    let made: Promise<void> | undefined;
     const { guard, maxOpen, verifyAll, indexIsClean } = this.#ports;
     const store = new FileLogStore({
       ...this.#shared,
-      ...{ directory, directoryMade, index, guard, maxOpen, verifyAll, indexIsClean },
+      ...{ directory, index, guard, maxOpen, verifyAll, indexIsClean },
+      makeDirectory: () => {
+        made ??= makeDirectory(this.#ports.disk, directory).catch((error) => {
+          made = undefined;
+          throw error;
+        });
+        return made;
+      },
       report: (report) => this.#report(collection, report),
       damage: (key, damage) => {
         index.markDamaged(key, true);

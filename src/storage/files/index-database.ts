@@ -29,9 +29,6 @@ function damage(message: string): IndexDamage {
   return new IndexDamage(message);
 }
 
-/** Pages of the full-text index that one slice of wiping merges: about 10 ms. */
-const mergePages = 32;
-
 /** SQLite's code for a disk without room. It may have some again: nothing is thrown away for it. */
 const sqliteFull = 13;
 /** SQLite's codes for a file that is of no use any more, whatever is asked of it. */
@@ -60,8 +57,10 @@ export class IndexDatabase {
   #losses = 0;
   #lostInUse = false;
   #onLost: (() => void) | undefined;
-  /** The next step of the wiping that is owed; in the file it is one flag. */
-  #owed: "begin" | "merge" | "copy" | undefined;
+  /** Bytes of forgotten logs are in the file. */
+  #owesCopy = false;
+  /** And in these parts of the full-text index, a bit for each. */
+  #partsToMerge = 0;
   #closed = false;
 
   /**
@@ -80,7 +79,8 @@ export class IndexDatabase {
       const state = stateOf(this.#open.sql);
       this.#markClean(false);
       clean = state.clean;
-      if (state.owed) this.#owed = "begin";
+      this.#partsToMerge = state.owed;
+      this.#owesCopy = state.owed !== 0;
     });
     while (this.#wipeStep());
     this.clean = clean && this.#losses === 0;
@@ -122,14 +122,19 @@ export class IndexDatabase {
     }
   }
 
-  /** Removes rows. If they cannot be removed alone, all are. Their bytes are `wipe`'s. */
-  remove(work: () => void): void {
+  /**
+   * Removes rows, and words from one part. If they cannot be removed alone, all are. Their bytes are
+   * `wipe`'s.
+   */
+  remove(part: number, work: () => void): void {
     this.#insist(() => {
+      const parts = this.#partsToMerge | (1 << part);
       this.transaction(() => {
         work();
-        this.sql.setOwed.run(1);
+        this.sql.setOwed.run(parts);
       });
-      this.#owed = "begin";
+      this.#partsToMerge = parts;
+      this.#owesCopy = true;
     });
   }
 
@@ -153,8 +158,9 @@ export class IndexDatabase {
   /**
    * A slice of the wiping that is owed. Deleting is not enough: SQLite leaves copies of rows in the
    * unused space of pages whenever it rebalances them, whether `secure_delete` is on or not, and the
-   * full-text index keeps deleted words until their segments are merged. So all segments are merged
-   * into one, and a copy of what is alive takes the place of the file.
+   * full-text index keeps deleted words, with its own `secure-delete` some of them, until segments
+   * are merged. So one part after the other is merged, and then a copy of what is alive takes the
+   * place of the file.
    *
    * @returns whether some is left.
    * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: a file is left that cannot be removed.
@@ -188,20 +194,18 @@ export class IndexDatabase {
 
   #wipeStep(): boolean {
     const { sql } = this.#current;
-    if (this.#owed === undefined) return false;
+    if (!this.#owesCopy) return false;
     this.#insist(() => {
-      if (this.#owed === "begin") {
-        merge(sql, -mergePages); // below zero: begins a merge of everything
-        this.#owed = "merge";
-      } else if (this.#owed === "merge") {
-        // Less than two changes: there was nothing left to merge.
-        if (merge(sql, mergePages) < 2) this.#owed = "copy";
+      if (this.#partsToMerge !== 0) {
+        const part = 31 - Math.clz32(this.#partsToMerge);
+        sql.words[part]?.merge.run();
+        this.#partsToMerge &= ~(1 << part);
       } else {
         if (!this.#inMemory) this.#replaceByCopy();
-        this.#owed = undefined;
+        this.#owesCopy = false;
       }
     });
-    return this.#owed !== undefined;
+    return this.#owesCopy;
   }
 
   #replaceByCopy(): void {
@@ -227,7 +231,8 @@ export class IndexDatabase {
     } catch {
       // It may be closed already, and is of no use in any case.
     }
-    this.#owed = undefined;
+    this.#owesCopy = false;
+    this.#partsToMerge = 0;
     this.#losses++;
     this.#open = this.#replace();
     this.#lostInUse = this.#onLost !== undefined;
@@ -269,16 +274,9 @@ export class IndexDatabase {
   }
 }
 
-function stateOf(sql: Statements): { readonly clean: boolean; readonly owed: boolean } {
+function stateOf(sql: Statements): { readonly clean: boolean; readonly owed: number } {
   const row = sql.state.get();
-  return { clean: row?.["clean"] === 1, owed: row?.["owed"] === 1 };
-}
-
-/** @returns how many rows it changed. */
-function merge(sql: Statements, pages: number): number {
-  const before = Number(sql.changes.get()?.["n"]);
-  sql.merge.run(pages);
-  return Number(sql.changes.get()?.["n"]) - before;
+  return { clean: row?.["clean"] === 1, owed: Number(row?.["owed"]) };
 }
 
 function isFull(error: unknown): boolean {

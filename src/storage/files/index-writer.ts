@@ -2,7 +2,7 @@ import type { LogProjection, StoredRecord } from "../log-store.ts";
 import { searchTokens } from "../search-words.ts";
 import { parseStored } from "./index-database.ts";
 import type { IndexedBatch } from "./log-index.ts";
-import type { Statements } from "./sqlite-schema.ts";
+import { type Statements, wordsOf } from "./sqlite-schema.ts";
 
 /** A place is kept at least every so many bytes of a log: what `seek` promises. */
 const placeEveryBytes = 64 * 1024;
@@ -96,11 +96,13 @@ export class IndexWriter {
     this.#sql.addId.run(draft.id, record.id, record.seq, batch.start);
     const text = this.#projection.text(record);
     const tokens = text === undefined ? [] : searchTokens(text);
-    if (tokens.length > 0) this.#sql.addWords.run(draft.id, record.seq, tokens.join(" "));
+    if (tokens.length > 0)
+      wordsOf(this.#sql, draft.id).add.run(draft.id, record.seq, tokens.join(" "));
     const hidden = this.#projection.hides(record);
     if (hidden === undefined) return;
     const seq = this.#sql.seqOf.get(draft.id, hidden)?.["seq"];
-    if (typeof seq === "number" && seq < record.seq) this.#sql.dropWords.run(draft.id, seq);
+    if (typeof seq === "number" && seq < record.seq)
+      wordsOf(this.#sql, draft.id).drop.run(draft.id, seq);
   }
 
   #writeRow(draft: LogRowDraft, batch: IndexedBatch): void {

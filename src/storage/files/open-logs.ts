@@ -1,9 +1,9 @@
 import { join } from "node:path";
-import { isThroughlineError, ThroughlineError } from "../../errors.ts";
+import { ThroughlineError } from "../../errors.ts";
 import { checkKey } from "../key.ts";
 import { logLimits } from "../log-store.ts";
 import { fileNameOf } from "./file-name.ts";
-import { type FilePorts, isCode, unavailable } from "./file-ports.ts";
+import { type FilePorts, isCode, rethrow, unavailable } from "./file-ports.ts";
 import { LogFile } from "./log-file.ts";
 import type { LogIndex } from "./log-index.ts";
 import { followIndex } from "./reconcile.ts";
@@ -12,8 +12,8 @@ import { followIndex } from "./reconcile.ts";
 export interface FileLogStorePorts extends FilePorts {
   /** The directory of this collection. */
   readonly directory: string;
-  /** Settles when the directory exists. */
-  readonly directoryMade: Promise<void>;
+  /** Makes the directory, once. Tried again if it fails. */
+  makeDirectory(): Promise<void>;
   readonly index: LogIndex;
   /** Throws when this process is no longer the writer of the home. */
   guard(): void;
@@ -113,7 +113,11 @@ export class OpenLogs {
       await this.makeRoom(0);
       log = await LogFile.open(this.#ports, path, slot.key);
     }
-    if (log === undefined) return undefined;
+    if (log === undefined) {
+      if ((this.#ports.index.entry(slot.key)?.seq ?? 0) === 0) return undefined;
+      // Deleted behind our back, or a file system that lost sight of it: not a new log.
+      throw unavailable(`${slot.key} was stored, and its file is not there`);
+    }
     try {
       await followIndex(this.#ports, log);
     } catch (error) {
@@ -152,9 +156,9 @@ export class OpenLogs {
   }
 
   /** Finishes what is in the lanes and closes every file. `ready` is waited for first. */
-  async close(ready: Promise<void>): Promise<void> {
+  async close(ready: Promise<void> | undefined): Promise<void> {
     this.#closed = true;
-    await ready.catch(() => undefined); // whoever listed has heard of it
+    await ready?.catch(() => undefined); // whoever listed has heard of it
     for (const slot of this.#slots.values()) await slot.lane;
     for (const { log } of this.#slots.values()) if (log !== undefined) await this.#letGo(log);
     this.#slots.clear();
@@ -174,14 +178,4 @@ export class OpenLogs {
     this.#slots.delete(slot.key);
     this.#slots.set(slot.key, slot);
   }
-}
-
-/** An error of the disk becomes one of ours; whatever could be half done was undone before. */
-export function rethrow(key: string, error: unknown): never {
-  if (isThroughlineError(error) || !isDiskError(error)) throw error;
-  throw unavailable(`${key}: the disk refused (${String(error.code)})`, error);
-}
-
-export function isDiskError(error: unknown): error is { readonly code: unknown } {
-  return typeof error === "object" && error !== null && "errno" in error && "code" in error;
 }

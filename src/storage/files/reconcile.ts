@@ -58,7 +58,7 @@ export async function reconcile(
   open: (key: string) => Promise<LogFile | undefined>,
 ): Promise<void> {
   const { disk, directory, index } = ports;
-  await ports.directoryMade;
+  await ports.makeDirectory();
   const unseen = new Map<string, string>();
   for (const key of index.keys()) unseen.set(fileNameOf(key), key);
   for (const entry of await disk.list(directory)) {

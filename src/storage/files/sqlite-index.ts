@@ -4,6 +4,7 @@ import { queryPhrases } from "../search-words.ts";
 import { IndexDatabase, parseStored } from "./index-database.ts";
 import { dropLabels, IndexWriter } from "./index-writer.ts";
 import type { IndexEntry, IndexedBatch, IndexHit, LogIndex, OpenLogIndex } from "./log-index.ts";
+import { partOf, wordsOf } from "./sqlite-schema.ts";
 import { WriteQueue } from "./write-queue.ts";
 
 /** The index of a home, in one file for all collections. */
@@ -154,7 +155,8 @@ class SqliteLogIndex implements LogIndex {
     this.#queue.drop(key);
     this.#file.runQuietly(() => {
       const row = this.#file.sql.logOf.get(this.#collection, key);
-      if (row !== undefined) this.#file.remove(() => this.#dropRows(key, row));
+      if (row === undefined) return;
+      this.#file.remove(partOf(Number(row["id"])), () => this.#dropRows(key, row));
     });
     if (bytes === "wipe") while (this.wipe());
   }
@@ -188,8 +190,8 @@ class SqliteLogIndex implements LogIndex {
     const { sql } = this.#file;
     const log = sql.logOf.get(this.#collection, key)?.["id"];
     if (typeof log !== "number") return [];
-    return sql.searchLog
-      .all(match, log, log, limit)
+    return wordsOf(sql, log)
+      .search.all(match, log, log, limit)
       .map((row) => ({ key, seq: Number(row["seq"]) }));
   }
 
@@ -230,7 +232,7 @@ class SqliteLogIndex implements LogIndex {
     const labels = { sortedAt: String(row["sorted_at"]), labels: String(row["labels"]) };
     dropLabels(sql, this.#collection, key, labels);
     for (const statement of [sql.dropLog, sql.dropIds, sql.dropPlaces]) statement.run(id);
-    sql.dropAllWords.run(id, id);
+    wordsOf(sql, id).dropAll.run(id, id);
   }
 }
 

@@ -2,13 +2,17 @@
 // version is thrown away and filled again from the logs.
 import type { DatabaseSync } from "node:sqlite";
 
+/**
+ * The full-text index is in so many parts, by log: forgetting a log makes its part anew, and a search
+ * over all logs asks every part.
+ */
+export const wordParts = 16;
+
 /** Raise it whenever a table, a projection or the way that words are taken from a text changes. */
 export const schemaVersion = 1;
 
 // `logs.head` is last and may be long: what lists and searches sort by is read without it. `place`
-// is the newest row of `places`. Rows of `words` are found by log and record: log * 2^31 + seq. The
-// words themselves are not kept as text, only as what the search needs. The tokens hold no ASCII but
-// letters and digits, so that the tokenizer splits them at the spaces between them and nowhere else.
+// is the newest row of `places`. `state.owed` has a bit for each part that holds forgotten words.
 const tables = `
   create table state (clean integer not null, owed integer not null);
   insert into state values (0, 0);
@@ -48,14 +52,23 @@ const tables = `
     start integer not null,
     primary key (log, seq)
   ) without rowid;
-  create virtual table words using fts5 (
-    text, content = '', contentless_delete = 1, tokenize = 'ascii'
-  );
   pragma user_version = ${schemaVersion};
 `;
 
+// Rows are found by log and record: log * 2^31 + seq. The words are not kept as text, only as what
+// the search needs. Tokens hold no ASCII but letters and digits, so that this tokenizer splits them
+// at the spaces between them and nowhere else.
+const parts = Array.from({ length: wordParts }, (_, part) => `words${part}`);
+const wordTables = parts.map(
+  (part) => `
+    create virtual table ${part} using fts5 (
+      text, content = '', contentless_delete = 1, tokenize = 'ascii'
+    );
+  `,
+);
+
 export function createSchema(database: DatabaseSync): void {
-  database.exec(`begin; ${tables} commit`);
+  database.exec(`begin; ${tables} ${wordTables.join("")} commit`);
 }
 
 export type Statements = ReturnType<typeof prepareStatements>;
@@ -65,19 +78,14 @@ export type Statements = ReturnType<typeof prepareStatements>;
 const firstRow = "cast(? as integer) << 31";
 const row = `(${firstRow}) | cast(? as integer)`;
 const lastRow = `(${firstRow}) | 2147483647`;
-const seqOfRow = "words.rowid & 2147483647";
 const rowColumns = "logs.key, logs.sorted_at, logs.seq, logs.damaged, logs.head";
-const found = "words.words match ? and logs.collection = ?";
-const hits = `
-  select logs.key as key, ${seqOfRow} as seq
-  from words cross join logs on logs.id = words.rowid >> 31
-`;
+const everyHit = parts.map((part) => `select rowid as hit from ${part} where ${part} match ?1`);
 
 /** @throws an error of SQLite when the tables are not those of `createSchema`. */
 export function prepareStatements(database: DatabaseSync) {
   const sql = (text: string) => database.prepare(text);
   return {
-    ...{ state: sql("select clean, owed from state"), changes: sql("select total_changes() as n") },
+    state: sql("select clean, owed from state"),
     setClean: sql("update state set clean = ?"),
     setOwed: sql("update state set owed = ?"),
 
@@ -109,14 +117,28 @@ export function prepareStatements(database: DatabaseSync) {
       where logs.collection = ? and logs.key = ? and places.seq <= ?
       order by places.seq desc limit 1
     `),
-    addWords: sql(`insert or replace into words (rowid, text) values (${row}, ?)`),
-    dropWords: sql(`delete from words where rowid = (${row})`),
+
+    words: parts.map((part) => ({
+      add: sql(`insert or replace into ${part} (rowid, text) values (${row}, ?)`),
+      drop: sql(`delete from ${part} where rowid = (${row})`),
+      dropAll: sql(`delete from ${part} where rowid between ${firstRow} and ${lastRow}`),
+      /** Makes one segment of all, without what was deleted. */
+      merge: sql(`insert into ${part} (${part}) values ('optimize')`),
+      search: sql(`
+        select rowid & 2147483647 as seq from ${part}
+        where ${part} match ? and rowid between ${firstRow} and ${lastRow}
+        order by rowid desc limit ?
+      `),
+    })),
+    search: sql(`
+      select logs.key as key, hit & 2147483647 as seq
+      from (${everyHit.join(" union all ")}) cross join logs on logs.id = hit >> 31
+      where logs.collection = ?2 order by logs.sorted_at desc, logs.key, seq desc limit ?3
+    `),
 
     dropLog: sql("delete from logs where id = ?"),
     dropIds: sql("delete from ids where log = ?"),
     dropPlaces: sql("delete from places where log = ?"),
-    dropAllWords: sql(`delete from words where rowid between ${firstRow} and ${lastRow}`),
-    merge: sql("insert into words (words, rank) values ('merge', cast(? as integer))"),
 
     list: sql(`
       select ${rowColumns} from logs
@@ -137,13 +159,16 @@ export function prepareStatements(database: DatabaseSync) {
       where labels.collection = ? and labels.label = ?
       order by labels.sorted_at desc, labels.key limit ?
     `),
-    search: sql(`
-      ${hits} where ${found} order by logs.sorted_at desc, logs.key, ${seqOfRow} desc limit ?
-    `),
-    searchLog: sql(`
-      select ${seqOfRow} as seq from words
-      where words.words match ? and rowid between ${firstRow} and ${lastRow}
-      order by rowid desc limit ?
-    `),
   };
+}
+
+/** The part of the full-text index that has the words of a log. */
+export function wordsOf(sql: Statements, log: number): Statements["words"][number] {
+  const words = sql.words[partOf(log)];
+  if (words === undefined) throw new RangeError(`there is no log ${log}`);
+  return words;
+}
+
+export function partOf(log: number): number {
+  return log % wordParts;
 }

@@ -1,0 +1,117 @@
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { temporaryDirectory } from "../../test/command-line.ts";
+import { resolveFreshness } from "../memories/provider-session/options.ts";
+import { configName, readConfig } from "./config-file.ts";
+
+function homeWith(t: TestContext, text: string | Uint8Array): string {
+  const home = temporaryDirectory(t);
+  fs.writeFileSync(join(home, configName), text);
+  return home;
+}
+
+test("a home without a configuration, and no home at all, have an empty one", (t) => {
+  const home = temporaryDirectory(t);
+  assert.deepEqual(readConfig(home).freshness, {});
+  assert.equal(readConfig(join(home, "nothing")).model, undefined);
+});
+
+test("every key of a configuration is read, the original's by their names", (t) => {
+  const config = readConfig(
+    homeWith(
+      t,
+      JSON.stringify({
+        model: "ollama/qwen3",
+        persona: "You are Nova.",
+        companion_name: "Nova",
+        host: "127.0.0.1",
+        port: 0,
+        hosts: ["nova.example:8443"],
+        token_file: "/etc/nova",
+        prices: {
+          "openai/gpt": {
+            input_per_million_usd: 2,
+            output_per_million_usd: 8,
+            cached_input_per_million_usd: 0.5,
+          },
+          "ollama/qwen3": { input_per_million_usd: 0, output_per_million_usd: 0 },
+        },
+        idle_timeout_minutes: 1440,
+        daily_reset_enabled: true,
+        daily_reset_hour: 4,
+        daily_reset_quiet_minutes: 30,
+        max_session_messages: null,
+        user_timezone: "Europe/Berlin",
+        session_age_warning_hours: 0,
+      }),
+    ),
+  );
+  assert.deepEqual(config, {
+    model: "ollama/qwen3",
+    persona: "You are Nova.",
+    companionName: "Nova",
+    host: "127.0.0.1",
+    port: 0,
+    hosts: ["nova.example:8443"],
+    tokenFile: "/etc/nova",
+    prices: {
+      "openai/gpt": {
+        inputPerMillionUsd: 2,
+        outputPerMillionUsd: 8,
+        cachedInputPerMillionUsd: 0.5,
+      },
+      "ollama/qwen3": { inputPerMillionUsd: 0, outputPerMillionUsd: 0 },
+    },
+    freshness: {
+      idleTimeoutMinutes: 1440,
+      dailyReset: true,
+      dailyResetHour: 4,
+      dailyResetQuietMinutes: 30,
+      maxSessionMessages: null,
+      timeZone: "Europe/Berlin",
+      sessionAgeWarningHours: 0,
+    },
+  });
+  assert.equal(resolveFreshness(config.freshness).idleTimeoutMs, 86_400_000);
+});
+
+const refused: readonly [json: string, names: RegExp][] = [
+  ['{"idle_timout_minutes": 5}', /idle_timout_minutes/],
+  ['{"prices": {"a/b": {"input": 1}}}', /prices\.a\/b/],
+  ['{"idle_timeout_minutes": "5"}', /idle_timeout_minutes/],
+  ['{"idle_timeout_minutes": -1}', /idle_timeout_minutes/],
+  ['{"daily_reset_hour": 24}', /daily_reset_hour/],
+  ['{"daily_reset_enabled": "yes"}', /daily_reset_enabled/],
+  ['{"max_session_messages": 0}', /max_session_messages/],
+  ['{"user_timezone": "Mars/Olympus"}', /user_timezone/],
+  ['{"port": 70000}', /port/],
+  ['{"model": ""}', /model/],
+  ["[]", /object/],
+  ["{", /not JSON/],
+];
+for (const [json, names] of refused) {
+  test(`the configuration ${json} is refused with the file and the key`, (t) => {
+    const home = homeWith(t, json);
+    assert.throws(
+      () => readConfig(home),
+      (error: Error & { code?: string }) => {
+        assert.equal(error.code, "THROUGHLINE_CONFIGURATION");
+        assert.ok(error.message.startsWith(`${join(home, configName)}`), error.message);
+        assert.match(error.message.slice(home.length), names);
+        return true;
+      },
+    );
+  });
+}
+
+test("a configuration that is not UTF-8, too large or a directory is refused", (t) => {
+  const code = "THROUGHLINE_CONFIGURATION";
+  assert.throws(() => readConfig(homeWith(t, new Uint8Array([0xff]))), { code, message: /UTF-8/ });
+  const large = homeWith(t, `{}${" ".repeat(1024 * 1024)}`);
+  assert.throws(() => readConfig(large), { code, message: /larger than 1 MiB/ });
+  const home = temporaryDirectory(t);
+  fs.mkdirSync(join(home, configName));
+  assert.throws(() => readConfig(home), { code, message: /EISDIR/ });
+});

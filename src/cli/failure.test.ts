@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { CommanderError } from "commander";
+import { errorCodes, ThroughlineError } from "../errors.ts";
+import { describeFailure, Exit, Failed, wrongUsage } from "./failure.ts";
+
+const quiet = { stack: false };
+
+for (const code of Object.keys(errorCodes) as (keyof typeof errorCodes)[]) {
+  test(`${code} is told in one line with its code, and a line with the way out`, () => {
+    const { exitCode, text } = describeFailure(new ThroughlineError("a\nb", { code }), "", quiet);
+    assert.equal(exitCode, 1);
+    assert.match(text, new RegExp(`^error: a b \\[${code}\\]\\n[^\\n]{5,200}\\n$`));
+  });
+}
+
+test("an error that knows its own way out tells it", () => {
+  const error = new Failed("no", { code: "THROUGHLINE_INVALID", wayOut: "Do this." });
+  assert.equal(
+    describeFailure(error, "", quiet).text,
+    "error: no [THROUGHLINE_INVALID]\nDo this.\n",
+  );
+});
+
+test("wrong usage exits with 2 and leads to the command's help", () => {
+  assert.deepEqual(describeFailure(wrongUsage("say more"), "throughline chat --help", quiet), {
+    exitCode: 2,
+    text: "error: say more [THROUGHLINE_INVALID]\nsee: throughline chat --help\n",
+  });
+});
+
+test("help and version exit with 0; help in the place of a missing command with 2", () => {
+  const help = new CommanderError(0, "commander.helpDisplayed", "(outputHelp)");
+  const missing = new CommanderError(1, "commander.help", "(outputHelp)");
+  assert.deepEqual(describeFailure(help, "", quiet), { exitCode: 0, text: "" });
+  assert.deepEqual(describeFailure(missing, "", quiet), { exitCode: 2, text: "" });
+});
+
+for (const exitCode of [0, 1, 130]) {
+  test(`a command that said everything itself exits with its own ${exitCode}`, () => {
+    assert.deepEqual(describeFailure(new Exit(exitCode), "", quiet), { exitCode, text: "" });
+  });
+}
+
+test("a reader that left is no failure", () => {
+  const error: NodeJS.ErrnoException = new Error("write EPIPE");
+  error.code = "EPIPE";
+  assert.deepEqual(describeFailure(error, "", quiet), { exitCode: 0, text: "" });
+});
+
+test("a stranger's message is shown only when the system wrote it, for it may quote a person", () => {
+  const system: NodeJS.ErrnoException = new Error("EACCES: permission denied, open '/x'");
+  system.syscall = "open";
+  assert.match(describeFailure(system, "", quiet).text, /^error: EACCES.*'\/x' \[Error\]\n/);
+  const stranger = new SyntaxError("Unexpected token 'm', my secret is not valid JSON");
+  for (const stack of [false, true]) {
+    const { text } = describeFailure(stranger, "", { stack });
+    assert.match(text, /^error: an unexpected SyntaxError \[SyntaxError\]\n/);
+    assert.ok(!text.includes("secret"));
+  }
+});
+
+test("where it happened is told only when asked for, with where its cause did", () => {
+  const cause = new RangeError("inner");
+  const error = new ThroughlineError("outer", { code: "THROUGHLINE_CORRUPT", cause });
+  assert.doesNotMatch(describeFailure(error, "", quiet).text, /\n\s+at /);
+  const { text } = describeFailure(error, "", { stack: true });
+  assert.match(text, /\nThroughlineError\n {4}at (?:.*\n)*RangeError\n {4}at /);
+});
+
+test("what is thrown and is no error at all is told too", () => {
+  assert.match(
+    describeFailure("oops", "", quiet).text,
+    /^error: an unexpected string \[string\]\n/,
+  );
+});

@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { temporaryDirectory } from "../../test/command-line.ts";
+import { checkedToken, readTokenFile } from "./token.ts";
+
+const good = "kT7q-2fZ9xVb0LwN_4mRc8sYhJ6dPeAuG3oKiXnQ5tE";
+const code = "THROUGHLINE_CONFIGURATION";
+
+test("a token file that is not there is made, with mode 0600 whatever the umask, and read back", (t) => {
+  const path = join(temporaryDirectory(t), "token");
+  const umask = process.umask(0);
+  t.after(() => process.umask(umask));
+  const made = readTokenFile(path);
+  assert.equal(made.isNew, true);
+  assert.equal(fs.statSync(path).mode & 0o777, 0o600);
+  assert.deepEqual(readTokenFile(path), { token: made.token, isNew: false });
+});
+
+test("two new tokens are different, and both are long enough", (t) => {
+  const home = temporaryDirectory(t);
+  const [a, b] = [readTokenFile(join(home, "a")), readTokenFile(join(home, "b"))];
+  assert.notEqual(a.token, b.token);
+  assert.equal(checkedToken(a.token, "it"), a.token);
+});
+
+for (const mode of [0o640, 0o604, 0o620, 0o660]) {
+  test(`a token file of mode ${mode.toString(8)} is refused`, (t) => {
+    const path = join(temporaryDirectory(t), "token");
+    fs.writeFileSync(path, good);
+    fs.chmodSync(path, mode);
+    assert.throws(() => readTokenFile(path), { code, message: /chmod 600/ });
+  });
+}
+
+test("a token file that is a link, a directory, or holds more than a token is refused", (t) => {
+  const home = temporaryDirectory(t);
+  fs.writeFileSync(join(home, "token"), good, { mode: 0o600 });
+  fs.symlinkSync(join(home, "token"), join(home, "link"));
+  fs.mkdirSync(join(home, "directory"), { mode: 0o700 });
+  fs.writeFileSync(join(home, "large"), good.repeat(100), { mode: 0o600 });
+  for (const name of ["link", "directory", "large"]) {
+    assert.throws(() => readTokenFile(join(home, name)), { code }, name);
+  }
+  assert.equal(readTokenFile(join(home, "token")).token, good);
+});
+
+for (const weak of ["", "undefined", "changeme", "a".repeat(64), "short-but-random-9x8f7d"]) {
+  test(`the token ${JSON.stringify(weak)} is refused, and not repeated`, (t) => {
+    const path = join(temporaryDirectory(t), "file");
+    fs.writeFileSync(path, weak, { mode: 0o600 });
+    assert.throws(
+      () => readTokenFile(path),
+      (error: Error & { code?: string }) => {
+        assert.equal(error.code, code);
+        assert.ok(error.message.startsWith(`${path}: `));
+        assert.ok(weak === "" || !error.message.includes(weak));
+        return true;
+      },
+    );
+  });
+}

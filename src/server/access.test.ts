@@ -1,0 +1,134 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { isThroughlineError } from "../errors.ts";
+import { HeldClock } from "../testing/held-clock.ts";
+import { Access } from "./access.ts";
+
+const token = "Zk3vQ9xT1mB7wYc5RdH0sLgE8uNpA2jFoIyXqVtMaeK";
+const port = 7423;
+
+function door() {
+  const clock = new HeldClock();
+  return { clock, access: new Access(token, clock) };
+}
+
+const allows = (access: Access, headers: Record<string, string>, at = port) =>
+  access.isAllowed(new Headers(headers), at);
+
+/** What a browser sends back of a cookie that was set. */
+const sent = (cookie: string | undefined) => ({ cookie: String(cookie).split(";", 1)[0]! });
+
+test("without a token everybody may come in", () => {
+  assert.ok(allows(new Access(undefined, new HeldClock()), {}));
+});
+
+for (const [authorization, isRight] of [
+  [`Bearer ${token}`, true],
+  [`bearer ${token}`, false],
+  [`Bearer  ${token}`, false],
+  [`Bearer ${token}x`, false],
+  [`Bearer ${token.slice(1)}`, false],
+  [`Bearer ${token.toLowerCase()}`, false],
+  [`Basic ${token}`, false],
+  [token, false],
+  ["Bearer ", false],
+  ["", false],
+  [`Bearer ${token}, Bearer ${token}`, false],
+] as const) {
+  test(`"${authorization.replace(token, "<token>")}" is ${isRight ? "let in" : "turned away"}`, () => {
+    assert.equal(allows(door().access, { authorization }), isRight);
+  });
+}
+
+test("a token is nowhere but in its header", () => {
+  const { access } = door();
+  assert.ok(!allows(access, {}));
+  assert.ok(!allows(access, { cookie: `throughline_${port}=${token}` }));
+  assert.ok(!allows(access, { "x-token": token }));
+});
+
+test("a code signs one browser in, once", () => {
+  const { access } = door();
+  const code = access.signInCode();
+  assert.match(code, /^[2-9a-km-np-z]{5}-[2-9a-km-np-z]{5}$/);
+  const cookie = access.signIn(` ${code.toUpperCase().replace("-", " ")} `, port, false);
+  assert.ok(allows(access, sent(cookie)));
+  assert.equal(access.signIn(code, port, false), undefined);
+});
+
+test("the cookie is for this server's own pages alone", () => {
+  const { access } = door();
+  const cookie = access.signIn(access.signInCode(), port, false);
+  assert.match(
+    String(cookie),
+    /^throughline_7423=[^;]+; Path=\/; Max-Age=2592000; HttpOnly; SameSite=Strict$/,
+  );
+  assert.match(String(access.signIn(access.signInCode(), port, true)), /; Secure$/);
+});
+
+for (const [ms, isRight] of [
+  [59_999, true],
+  [60_000, false],
+] as const) {
+  test(`a code that is ${ms} ms old is ${isRight ? "taken" : "refused"}`, () => {
+    const { access, clock } = door();
+    const code = access.signInCode();
+    clock.pass(ms);
+    assert.equal(access.signIn(code, port, false) !== undefined, isRight);
+  });
+}
+
+for (const [guesses, isRight] of [
+  [4, true],
+  [5, false],
+] as const) {
+  test(`a code is ${isRight ? "taken" : "void"} after ${guesses} wrong guesses`, () => {
+    const { access } = door();
+    const code = access.signInCode();
+    for (let n = 0; n < guesses; n++) access.signIn("wrong", port, false);
+    assert.equal(access.signIn(code, port, false) !== undefined, isRight);
+  });
+}
+
+test("a new code makes the one before void, and without a code nothing signs in", () => {
+  const { access } = door();
+  assert.equal(access.signIn("", port, false), undefined);
+  const first = access.signInCode();
+  access.signInCode();
+  assert.equal(access.signIn(first, port, false), undefined);
+});
+
+test("a cookie is good for 30 days, and not one second longer than it says", () => {
+  const { access, clock } = door();
+  const headers = sent(access.signIn(access.signInCode(), port, false));
+  clock.pass(30 * 24 * 3_600_000 - 1);
+  assert.ok(allows(access, headers));
+  clock.pass(1);
+  assert.ok(!allows(access, headers));
+  const [name, until] = headers.cookie.split(/[=.]/);
+  const signature = headers.cookie.split(".")[1];
+  assert.ok(!allows(access, { cookie: `${name}=${Number(until) + 60}.${signature}` }));
+});
+
+test("a cookie survives a restart, and not another token", () => {
+  const { access, clock } = door();
+  const headers = sent(access.signIn(access.signInCode(), port, false));
+  assert.ok(allows(new Access(token, clock), { cookie: `a=b; ${headers.cookie}; c=d` }));
+  assert.ok(!allows(new Access(`${token}x`, clock), headers));
+});
+
+test("a cookie of another port, or a forged one, is none", () => {
+  const { access } = door();
+  const headers = sent(access.signIn(access.signInCode(), port, false));
+  assert.ok(!allows(access, headers, 7424));
+  for (const value of ["", "true", "9999999999.", "9999999999.AAAA", ".", "NaN.x"]) {
+    assert.ok(!allows(access, { cookie: `throughline_${port}=${value}` }), value);
+  }
+});
+
+test("without a token there is no code", () => {
+  assert.throws(
+    () => new Access(undefined, new HeldClock()).signInCode(),
+    (error) => isThroughlineError(error, "THROUGHLINE_CONFIGURATION"),
+  );
+});

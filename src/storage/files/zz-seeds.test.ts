@@ -1,0 +1,571 @@
+// What only the index in a file has: a queue, damage, other versions, bytes that must go.
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import os from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { type TestContext, test } from "node:test";
+import fc from "fast-check";
+import { isThroughlineError } from "../../errors.ts";
+import type { LogProjection, StoredRecord } from "../log-store.ts";
+import type { IndexedBatch, LogIndex } from "./log-index.ts";
+import { openSqliteIndex, type SqliteIndex } from "./sqlite-index.ts";
+
+const projection: LogProjection = {
+  sortedAt: (head) => String(head["at"]),
+  labels: (head) => (head["labels"] ?? []) as string[],
+  text: ({ text }) => (typeof text === "string" ? text : undefined),
+  hides: () => undefined,
+};
+
+const windows = process.platform === "win32" && "Windows has no modes and links of this form";
+
+function temporaryHome(t: TestContext): string {
+  // Where there is a disk in memory, syncing costs nothing.
+  const disk = fs.existsSync("/dev/shm") ? "/dev/shm" : os.tmpdir();
+  const home = fs.mkdtempSync(join(disk, "throughline-index-"));
+  t.after(() => fs.rmSync(home, { recursive: true, force: true }));
+  return home;
+}
+
+interface Opened {
+  readonly file: SqliteIndex;
+  readonly index: LogIndex;
+  /** How often everything was lost. */
+  losses: number;
+}
+
+function open(t: TestContext, home: string, shows: LogProjection = projection): Opened {
+  const opened = { losses: 0 } as { -readonly [K in keyof Opened]: Opened[K] };
+  opened.file = openSqliteIndex(join(home, "index.db"), { onLost: () => opened.losses++ });
+  opened.index = opened.file.open("chats", shows);
+  t.after(() => opened.file.close());
+  return opened;
+}
+
+/** The state of the files at this moment, as a kill leaves it. */
+function killedCopy(t: TestContext, home: string): string {
+  const copy = temporaryHome(t);
+  fs.cpSync(home, copy, { recursive: true });
+  return copy;
+}
+
+function batch(key: string, seq: number, rest: Partial<IndexedBatch> = {}): IndexedBatch {
+  const records = [{ id: `m${seq}`, seq, text: `word${seq} hello` }];
+  const place = { start: (seq - 1) * 100, end: seq * 100, crc: `${seq}` };
+  return { key, seq, ...place, head: { at: "2026" }, damaged: false, records, ...rest };
+}
+
+const unavailable = (error: unknown) => isThroughlineError(error, "THROUGHLINE_UNAVAILABLE");
+
+// The queue
+
+/** A batch that counts how often its records are read. */
+function countedBatch(key: string, seq: number, bytes = 100) {
+  const counted = { ...batch(key, seq), end: (seq - 1) * 100 + bytes, reads: 0 };
+  const { records } = counted;
+  return Object.defineProperty(counted, "records", {
+    get(): readonly StoredRecord[] {
+      counted.reads++;
+      return records;
+    },
+  });
+}
+
+test("adding reads no record and writes nothing; each record is read once, when it is written", (t) => {
+  const { index } = open(t, temporaryHome(t));
+  const batches = Array.from({ length: 255 }, (_, i) => countedBatch("a", i + 1));
+  for (const each of batches) index.add(each);
+  const reads = () => batches.reduce((sum, each) => sum + each.reads, 0);
+  assert.equal(reads(), 0);
+  assert.equal(index.drain(8), 8);
+  assert.equal(reads(), 8);
+  assert.deepEqual(index.find("a", "m200"), { seq: 200, start: 19_900 });
+  assert.equal(index.drain(1_000), 247);
+  assert.equal(index.drain(1), 0);
+  assert.equal(reads(), 255);
+});
+
+test("looking for an id reads no record of another log", (t) => {
+  const { index } = open(t, temporaryHome(t));
+  const other = countedBatch("b", 1);
+  index.add(other);
+  assert.equal(index.find("a", "m1"), undefined);
+  assert.equal(other.reads, 0);
+});
+
+for (const [count, bytes] of [
+  [256, 100],
+  [8, 1024 * 1024],
+] as const) {
+  test(`${count} batches of ${bytes} bytes are written out in one go, one fewer is not`, (t) => {
+    const { index } = open(t, temporaryHome(t));
+    const batches = Array.from({ length: count }, (_, i) => countedBatch("a", i + 1, bytes));
+    for (const each of batches.slice(0, -1)) index.add(each);
+    assert.equal(batches[0]?.reads, 0);
+    index.add(batches.at(-1)!);
+    assert.deepEqual(
+      batches.map(({ reads }) => reads),
+      new Array(count).fill(1),
+    );
+    assert.equal(index.drain(1), 0);
+  });
+}
+
+test("what was drained survives a kill, what was queued does not", (t) => {
+  const home = temporaryHome(t);
+  const { index } = open(t, home);
+  for (let seq = 1; seq <= 3; seq++) index.add(batch("a", seq));
+  index.drain(2);
+  const { index: left } = open(t, killedCopy(t, home));
+  assert.deepEqual(left.entry("a"), { seq: 2, end: 200, crc: "2" });
+  assert.deepEqual(
+    left.search("hello", { limit: 9 }).map(({ seq }) => seq),
+    [2, 1],
+  );
+});
+
+// A clean exit
+
+test("the index is clean after a close, not when it is new and not after a kill", (t) => {
+  const home = temporaryHome(t);
+  const first = open(t, home);
+  assert.equal(first.file.clean, false);
+  first.index.add(batch("a", 1));
+  first.file.close();
+  first.file.close();
+  const second = open(t, home);
+  assert.equal(second.file.clean, true);
+  assert.equal(second.index.entry("a")?.seq, 1);
+  assert.equal(open(t, killedCopy(t, home)).file.clean, false);
+  second.index.drop("a"); // the file is another one now
+  assert.equal(open(t, killedCopy(t, home)).file.clean, false);
+  second.file.close();
+  assert.equal(open(t, home).file.clean, true);
+});
+
+test("after a kill the index is clean only when every collection in it was used again", (t) => {
+  const home = temporaryHome(t);
+  const { file, index } = open(t, home);
+  index.add(batch("a", 1));
+  const runs = file.open("runs", projection);
+  runs.add(batch("a", 1));
+  for (const each of [index, runs]) each.flush();
+  const killed = killedCopy(t, home);
+  open(t, killed).file.close(); // the chats only
+  const next = open(t, killed);
+  assert.equal(next.file.clean, false);
+  next.file.open("runs", projection);
+  next.file.close();
+  const after = open(t, killed);
+  assert.equal(after.file.clean, true);
+  after.file.close(); // the chats only, but nothing was behind
+  assert.equal(open(t, killed).file.clean, true);
+});
+
+test("after close every call says that the index is closed", (t) => {
+  const { file, index } = open(t, temporaryHome(t));
+  file.close();
+  const closed = (error: unknown) => isThroughlineError(error, "THROUGHLINE_CLOSED");
+  assert.throws(() => index.entry("a"), closed);
+  assert.throws(() => index.find("a", "m1"), closed);
+  assert.throws(() => index.list({ limit: 1 }), closed);
+  assert.throws(() => index.wipe(), closed);
+});
+
+// Files of no use
+
+function filled(t: TestContext): string {
+  const home = temporaryHome(t);
+  const { file, index } = open(t, home);
+  for (let key = 0; key < 40; key++) {
+    const head = { at: `2026-${key}`, labels: ["red"], filling: "x".repeat(key * 100) };
+    for (let seq = 1; seq <= 5; seq++) index.add(batch(`k${key}`, seq, { head }));
+  }
+  file.close();
+  return home;
+}
+
+const useless: Record<string, (path: string) => void> = {
+  empty: (path) => fs.writeFileSync(path, ""),
+  "no database": (path) => fs.writeFileSync(path, "x".repeat(10_000)),
+  "cut to half": (path) => fs.truncateSync(path, fs.statSync(path).size / 2),
+  "cut to its first page": (path) => fs.truncateSync(path, 4096),
+  "of a later version": (path) => {
+    const database = new DatabaseSync(path);
+    database.exec("pragma user_version = 1000");
+    database.close();
+  },
+  "another program's": (path) => {
+    fs.unlinkSync(path);
+    const database = new DatabaseSync(path);
+    database.exec("create table logs (x); pragma user_version = 1");
+    database.close();
+  },
+  "gone, and its journal left behind": (path) => {
+    fs.renameSync(path, `${path}-wal`);
+  },
+  "a link to another file": (path) => {
+    fs.renameSync(path, `${path}.other`);
+    fs.symlinkSync(`${path}.other`, path);
+  },
+  "a second name of another file": (path) => fs.linkSync(path, `${path}.other`),
+  "a link to nothing": (path) => {
+    fs.unlinkSync(path);
+    fs.symlinkSync(`${path}.nothing`, path);
+  },
+};
+for (const [what, spoil] of Object.entries(useless)) {
+  test(`a file that is ${what} is thrown away without an error, and begun anew`, {
+    skip: what.includes("link") && windows,
+  }, (t) => {
+    const home = filled(t);
+    const path = join(home, "index.db");
+    spoil(path);
+    const other = `${path}.other`;
+    const before = fs.existsSync(other) ? fs.readFileSync(other) : undefined;
+    const { file, index } = open(t, home);
+    assert.equal(file.clean, false);
+    assert.deepEqual(index.list({ limit: 10 }), { rows: [] });
+    index.add(batch("a", 1));
+    file.close();
+    assert.ok(fs.lstatSync(path).isFile());
+    const next = open(t, home);
+    assert.equal(next.file.clean, true);
+    assert.equal(next.index.search("hello", { limit: 10 }).length, 1);
+    if (before !== undefined) assert.deepEqual(fs.readFileSync(other), before);
+  });
+}
+
+test("where no file can be, the index works in memory and forgets what it has at the end", (t) => {
+  const home = temporaryHome(t);
+  fs.mkdirSync(join(home, "index.db", "full"), { recursive: true });
+  for (let round = 0; round < 2; round++) {
+    const { file, index } = open(t, home);
+    assert.equal(file.clean, false);
+    index.add(batch("a", 1));
+    assert.equal(index.search("hello", { limit: 10 }).length, 1);
+    index.drop("a");
+    assert.equal(index.search("hello", { limit: 10 }).length, 0);
+    file.close();
+  }
+});
+
+test("index.db and what is beside it have mode 0600 under the umask 000, also after a wipe", {
+  skip: windows,
+}, (t) => {
+  const home = temporaryHome(t);
+  fs.writeFileSync(join(home, "index.db"), "", { mode: 0o644 });
+  const before = process.umask(0);
+  try {
+    const { index } = open(t, home);
+    for (const wiped of [false, true]) {
+      index.add(batch("a", 1));
+      index.flush();
+      for (const name of fs.readdirSync(home)) {
+        assert.equal(fs.statSync(join(home, name)).mode & 0o777, 0o600, `${name} ${wiped}`);
+      }
+      index.drop("a");
+    }
+  } finally {
+    process.umask(before);
+  }
+});
+
+// Damage that shows only in use
+
+/** Asks everything. @returns whether the index was lost on the way; then it must be empty. */
+function askAll({ index, losses }: Opened, opened: Opened): boolean {
+  const questions = [
+    () => index.entry("k3"),
+    () => index.find("k3", "m2"),
+    () => index.seek("k3", 4),
+    () => [...index.keys()],
+    () => index.list({ limit: 1_000 }),
+    () => index.list({ limit: 1_000, label: "red" }),
+    () => index.search("hello", { limit: 1_000 }),
+    () => index.search("word3", { limit: 1_000, key: "k3" }),
+    () => index.add(batch("k3", 6)),
+    () => index.drop("k4"),
+    () => index.flush(),
+  ];
+  for (const ask of questions) {
+    const before = opened.losses;
+    try {
+      ask();
+    } catch (error) {
+      assert.ok(unavailable(error), String(error));
+      assert.equal(opened.losses, before + 1);
+    }
+    if (opened.losses > before) assert.deepEqual([...index.keys()], []);
+  }
+  return opened.losses > losses;
+}
+
+test("whichever page is garbage: a right answer, or one UNAVAILABLE and an index begun anew", (t) => {
+  const source = filled(t);
+  const pages = fs.statSync(join(source, "index.db")).size / 4096;
+  let lost = 0;
+  for (let page = 1; page <= pages; page++) {
+    const home = killedCopy(t, source);
+    const handle = fs.openSync(join(home, "index.db"), "r+");
+    fs.writeSync(handle, Buffer.alloc(4096, 0xa5), 0, 4096, (page - 1) * 4096);
+    fs.closeSync(handle);
+    const opened = open(t, home);
+    if (askAll({ ...opened }, opened)) lost++;
+    const { file, index } = opened;
+    index.add(batch("new", 1));
+    assert.equal(index.search("word1", { limit: 1, key: "new" }).length, 1, `page ${page}`);
+    file.close();
+    const next = open(t, home);
+    assert.equal(next.file.clean, opened.losses === 0, `page ${page}`);
+    next.file.close();
+  }
+  assert.ok(lost > pages / 2, `${lost} of ${pages} pages`);
+});
+
+test("a flipped bit is harmless, or the index is begun anew: never another error", (t) => {
+  const source = filled(t);
+  const bytes = fs.readFileSync(join(source, "index.db"));
+  fc.assert(
+    fc.property(fc.nat(bytes.length - 1), fc.nat(7), (at, bit) => {
+      const home = temporaryHome(t);
+      const flipped = Buffer.from(bytes);
+      flipped[at] = flipped[at]! ^ (1 << bit);
+      fs.writeFileSync(join(home, "index.db"), flipped, { mode: 0o600 });
+      const opened = open(t, home);
+      askAll({ ...opened }, opened);
+      opened.file.close();
+      fs.rmSync(home, { recursive: true });
+    }),
+    { numRuns: 4000 },
+  );
+});
+
+test("when the index is lost, every collection begins anew, and none in the middle of a log", (t) => {
+  const source = filled(t);
+  const path = join(source, "index.db");
+  const bytes = fs.readFileSync(path);
+  fs.writeFileSync(
+    path,
+    Buffer.concat([bytes.subarray(0, 4096), Buffer.alloc(bytes.length - 4096, 0xa5)]),
+  );
+  // The first page has the schema; where the tables are is garbage.
+  const opened = open(t, source);
+  if (opened.file.clean) assert.fail("the row that says so is garbage");
+  const runs = opened.file.open("runs", projection);
+  for (const index of [opened.index, runs]) {
+    index.add(batch("a", 1));
+    index.add(batch("k1", 6));
+    index.flush();
+    assert.equal(index.entry("a")?.seq, 1);
+    assert.equal(index.entry("k1"), undefined);
+  }
+});
+
+/** A real error of SQLite's for a database that may not grow. */
+function fullDisk(): unknown {
+  const database = new DatabaseSync(":memory:");
+  database.exec("pragma max_page_count = 2; create table t (x)");
+  try {
+    database.exec("insert into t values (zeroblob(100000))");
+  } catch (error) {
+    return error;
+  } finally {
+    database.close();
+  }
+  return assert.fail("it had room");
+}
+
+test("on a full disk nothing is lost: reads that need the queue wait, and all is there later", (t) => {
+  const home = temporaryHome(t);
+  let isFull = false;
+  const opened = open(t, home, {
+    ...projection,
+    text(record) {
+      if (isFull) throw fullDisk();
+      return projection.text(record);
+    },
+  });
+  const { file, index } = opened;
+  index.add(batch("a", 1));
+  index.flush();
+  isFull = true;
+  index.add(batch("a", 2));
+  assert.equal(index.drain(8), 0);
+  index.flush();
+  index.markDamaged("b", true);
+  assert.throws(() => index.list({ limit: 1 }), unavailable);
+  assert.throws(() => index.search("hello", { limit: 1 }), unavailable);
+  assert.deepEqual(index.find("a", "m1"), { seq: 1, start: 0 });
+  assert.deepEqual(index.find("a", "m2"), { seq: 2, start: 100 });
+  assert.equal(index.entry("a")?.seq, 2);
+  isFull = false;
+  assert.equal(index.list({ limit: 1 }).rows[0]?.seq, 2);
+  assert.equal(index.search("hello", { limit: 9 }).length, 2);
+  isFull = true;
+  index.add(batch("a", 3));
+  file.close();
+  assert.equal(opened.losses, 0);
+  const next = open(t, home);
+  assert.equal(next.file.clean, false);
+  assert.equal(next.index.entry("a")?.seq, 2);
+});
+
+test("an error of a projection goes to whoever reads, and throws nothing away", (t) => {
+  let isBroken = true;
+  const opened = open(t, temporaryHome(t), {
+    ...projection,
+    labels() {
+      if (isBroken) throw new TypeError("no labels");
+      return [];
+    },
+  });
+  opened.index.add(batch("a", 1));
+  assert.throws(() => opened.index.list({ limit: 1 }), TypeError);
+  isBroken = false;
+  assert.equal(opened.index.list({ limit: 1 }).rows.length, 1);
+  assert.equal(opened.losses, 0);
+});
+
+// Forgetting. The full-text index keeps a word without what it shares with the one before it, so the
+// canaries differ in their first letters, and their ends are looked for.
+
+/** Every byte of every file of a home. */
+function bytesOf(home: string): string {
+  return fs
+    .readdirSync(home, { withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ name }) => fs.readFileSync(join(home, name), "latin1"))
+    .join("\0");
+}
+
+/** How many of a log's canaries are in the files. */
+function countCanaries(home: string, canaries: readonly string[]): number {
+  const bytes = bytesOf(home);
+  return canaries.filter((canary) => bytes.includes(canary.slice(4))).length;
+}
+
+/** Logs that are written all at once, in heads, keys, ids, labels, instants and words of all sizes. */
+function writeLogs(index: LogIndex, seed: number): Map<string, string[]> {
+  let state = seed * 7_919;
+  const random = (below: number) => {
+    state = (state * 48_271) % 2_147_483_647;
+    return state % below;
+  };
+  const word = () =>
+    Array.from({ length: 14 }, () => "abcdefghijklmnopqrstuvwxyz"[random(26)]).join("");
+  const canaries = new Map<string, string[]>();
+  const keys = Array.from({ length: 20 }, () => {
+    const key = word();
+    canaries.set(key, [key]);
+    return key;
+  });
+  const sizes = new Map<string, number>();
+  for (let i = 0; i < 600; i++) {
+    const key = keys[random(keys.length)]!;
+    const seq = (sizes.get(key) ?? 0) + 1;
+    sizes.set(key, seq);
+    const [at, label, filling, id, text] = [word(), word(), word(), word(), word()];
+    canaries.get(key)?.push(at, label, filling, id, text);
+    const head = { at, labels: [label], filling: filling.repeat(1 + random(40)) };
+    const others = Array.from({ length: random(60) }, word).join(" ");
+    const records = [{ id: id + "i".repeat(random(40)), seq, text: `${text} and ${others}` }];
+    index.add(batch(key, seq, { head, records }));
+    if (random(4) === 0) index.drain(8);
+  }
+  index.flush();
+  return canaries;
+}
+
+for (let seed = 1; seed <= 60; seed++) {
+  test(`forgetting leaves no key, id, head, label or word in any file, seed ${seed}`, (t) => {
+    const home = temporaryHome(t);
+    const { index } = open(t, home);
+    const canaries = writeLogs(index, seed);
+    const [first = "", second = "", third = "", ...rest] = canaries.keys();
+    const found = (key: string) => countCanaries(home, canaries.get(key)!);
+    assert.ok([first, second, third].every((key) => found(key) > 60));
+    index.drop(first);
+    assert.equal(found(first), 0);
+    index.drop(second, "owe");
+    index.drop(third, "owe");
+    assert.ok(found(second) > 0, "or the slices would have nothing to do");
+    for (let slices = 0; index.wipe(); slices++) {
+      assert.ok(slices < 1_000);
+      index.add(batch("busy", slices + 1));
+      index.drain(1);
+    }
+    for (const key of [first, second, third]) assert.equal(found(key), 0);
+    for (const key of rest) {
+      const all = canaries.get(key)!;
+      assert.equal(index.search(all.at(-1)!, { limit: 9 })[0]?.key, key);
+    }
+    assert.equal(index.wipe(), false);
+  });
+}
+
+test("bytes that a killed process still owed to wipe are gone when the index is opened", (t) => {
+  const home = temporaryHome(t);
+  const { index } = open(t, home);
+  const canaries = writeLogs(index, 1);
+  const [key = ""] = canaries.keys();
+  index.drop(key, "owe");
+  let killed: string;
+  do {
+    killed = killedCopy(t, home);
+    const { file, index: opened } = open(t, killed);
+    assert.equal(countCanaries(killed, canaries.get(key)!), 0);
+    assert.equal([...opened.keys()].length, canaries.size - 1);
+    file.close();
+  } while (index.wipe());
+  assert.deepEqual(fs.readdirSync(killed), ["index.db"]);
+});
+
+test("no journal of the file before is left beside the copy that takes its place", (t) => {
+  const home = temporaryHome(t);
+  const { file, index } = open(t, home);
+  index.add(batch("a", 1));
+  index.flush();
+  fs.writeFileSync(join(home, "index.db-journal"), "x".repeat(10_000));
+  index.drop("a");
+  assert.ok(!fs.existsSync(join(home, "index.db-journal")));
+  file.close();
+  assert.equal(open(t, home).file.clean, true);
+});
+
+test("a copy that a killed process did not finish is swept", (t) => {
+  const home = temporaryHome(t);
+  for (const name of ["index.db.tmp-abc", "index.db.tmp-abc-journal"]) {
+    fs.writeFileSync(join(home, name), "x");
+  }
+  open(t, home).file.close();
+  assert.deepEqual(fs.readdirSync(home), ["index.db"]);
+});
+
+test("forgetting in an index that is damaged leaves nothing of it either", (t) => {
+  const home = filled(t);
+  const path = join(home, "index.db");
+  const bytes = fs.readFileSync(path);
+  fs.writeFileSync(
+    path,
+    Buffer.concat([bytes.subarray(0, 4096 * 3), Buffer.alloc(bytes.length, 0xa5)]),
+  );
+  const { index } = open(t, home);
+  index.drop("k7");
+  assert.ok(!bytesOf(home).includes("k7"));
+});
+
+test("forgetting is refused as long as an index is left that cannot be removed", (t) => {
+  const home = filled(t);
+  const obstacle = join(home, "index.db-wal", "full");
+  fs.mkdirSync(obstacle, { recursive: true });
+  const { index } = open(t, home);
+  index.add(batch("a", 1));
+  assert.throws(() => index.drop("a"), unavailable);
+  assert.throws(() => index.drop("k7"), unavailable);
+  assert.ok(bytesOf(join(home)).includes("k7"));
+  fs.rmSync(join(home, "index.db-wal"), { recursive: true });
+  index.drop("k7");
+  assert.deepEqual(fs.readdirSync(home), []);
+});

@@ -1,0 +1,388 @@
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { openThroughline, type Throughline } from "../src/throughline.ts";
+import { fakeIo, keyboard, runCli, temporaryDirectory } from "./command-line.ts";
+
+// In this process: what a process adds is in the other tests of the command line.
+
+/** A home with the chats `local:me` (two turns) and `work` (one message without an answer). */
+async function homeWithChats(t: TestContext): Promise<string> {
+  const home = join(temporaryDirectory(t), "home");
+  await inHome(home, async ({ chats, sessions }) => {
+    await sessions.resolve("local:me", { provider: "ollama", model: "qwen3" });
+    await chats.append("local:me", [
+      { id: "m1", role: "user", content: "Where is the lighthouse?" },
+      { id: "m2", role: "assistant", content: "On the \u001b[31mcliff.", provider: "ollama" },
+      { id: "m3", role: "user", content: "Thanks" },
+      { id: "m4", role: "assistant", content: "You are welcome." },
+    ]);
+  });
+  // Cut off by a model that is not set up: the message stays without an answer.
+  const io = fakeIo("what now\n");
+  const variables = { THROUGHLINE_MODEL: "offline" };
+  await runCli(["chat", "--chat", "work"], { home, io, variables });
+  await inHome(home, ({ chats }) =>
+    chats.log.change("work", (draft) => {
+      draft.message({ id: "w1", role: "user", content: "Are you there?" });
+      draft.set({ open_turn: { id: "w1", seq: draft.seq, attempts: 1 } });
+    }),
+  );
+  return home;
+}
+
+async function inHome<T>(home: string, work: (throughline: Throughline) => Promise<T>): Promise<T> {
+  await using throughline = await openThroughline({ home });
+  return await work(throughline);
+}
+
+test("sessions list shows every chat, and --unanswered only those with a message that waits", async (t) => {
+  const home = await homeWithChats(t);
+  const all = await runCli(["sessions", "list"], { home });
+  assert.equal(all.code, 0);
+  const [header, first, second] = all.out.split("\n");
+  assert.match(header ?? "", /^CHAT +LAST ACTIVE +MESSAGES +MODEL +TITLE$/);
+  assert.match(first ?? "", /^work .* 3 .*offline +unanswered +what now$/);
+  assert.match(second ?? "", /^local:me .* 4 .*ollama\/qwen3 +Where is the lighthouse\?$/);
+  const { out } = await runCli(["sessions", "list", "--unanswered", "--json"], { home });
+  assert.deepEqual(
+    JSON.parse(out).chats.map((row: { chat_id: string }) => row.chat_id),
+    ["work"],
+  );
+});
+
+test("sessions list --limit 1 gives a cursor, and --cursor goes on there", async (t) => {
+  const home = await homeWithChats(t);
+  const list = async (...more: string[]) => {
+    const { out } = await runCli(["sessions", "list", "--json", "--limit", "1", ...more], { home });
+    return JSON.parse(out) as { chats: { chat_id: string }[]; cursor?: string };
+  };
+  const first = await list();
+  const second = await list("--cursor", first.cursor ?? "");
+  assert.deepEqual(
+    [...first.chats, ...second.chats].map((row) => row.chat_id),
+    ["work", "local:me"],
+  );
+});
+
+test("sessions show prints a chat with the ids of its messages, and no escape sequence of theirs", async (t) => {
+  const home = await homeWithChats(t);
+  const { code, out } = await runCli(["sessions", "show", "local:me"], { home });
+  assert.equal(code, 0);
+  assert.match(out, /^Chat +local:me\n/);
+  assert.match(out, /Session +number 1, on ollama\/qwen3\n/);
+  assert.match(out, /You {2}m1\n {2}Where is the lighthouse\?\n/);
+  assert.match(out, /Companion \(ollama\) {2}m2\n {2}On the ␛\[31mcliff\.\n/);
+  assert.ok(!out.includes("\u001b"));
+});
+
+for (const [count, ids] of [
+  ["0", []],
+  ["1", ["m4"]],
+  ["1000", ["m1", "m2", "m3", "m4"]],
+] as const) {
+  test(`sessions show --messages ${count} --json has the messages ${ids}`, async (t) => {
+    const home = await homeWithChats(t);
+    const args = ["sessions", "show", "local:me", "--json", "--messages", count];
+    const { chat, session, messages } = JSON.parse((await runCli(args, { home })).out);
+    assert.equal(chat.chat_id, "local:me");
+    assert.equal(session.provider, "ollama");
+    assert.deepEqual(
+      messages.map((message: { id: string }) => message.id),
+      ids,
+    );
+  });
+}
+
+test("sessions search finds all words in any order, in one chat or in all", async (t) => {
+  const home = await homeWithChats(t);
+  const search = async (...args: string[]) => {
+    const { out } = await runCli(["sessions", "search", "--json", ...args], { home });
+    return JSON.parse(out).hits.map((hit: { message: { id: string } }) => hit.message.id);
+  };
+  assert.deepEqual(await search("LIGHTHOUSE", "where"), ["m1"]);
+  assert.deepEqual(await search("lighthouse", "--chat", "work"), []);
+  const { out, err, code } = await runCli(["sessions", "search", "nowhere"], { home });
+  assert.deepEqual({ out, code }, { out: "", code: 0 });
+  assert.match(err, /Nothing was said with these words/);
+});
+
+test("a search does not find what a clear hid", async (t) => {
+  const home = await homeWithChats(t);
+  assert.equal((await runCli(["sessions", "clear", "local:me"], { home })).code, 0);
+  const { out } = await runCli(["sessions", "search", "--json", "lighthouse"], { home });
+  assert.deepEqual(JSON.parse(out).hits, []);
+});
+
+test("sessions reset begins a new session; --provider drops one provider's part and keeps the rest", async (t) => {
+  const home = await homeWithChats(t);
+  const session = () => inHome(home, ({ sessions }) => sessions.active("local:me"));
+  const delta = { messages: 1, cost_usd: 0, tokens: 5, outcome: "answered" as const };
+  await inHome(home, async ({ sessions }) => {
+    await sessions.update("local:me", { ...delta, turn: "m1", provider: "ollama", model: "qwen3" });
+    await sessions.update("local:me", { ...delta, turn: "m3", provider: "openai", model: "gpt" });
+  });
+  const one = await runCli(["sessions", "reset", "local:me", "--provider", "openai"], { home });
+  assert.equal(one.code, 0, one.err);
+  assert.deepEqual(Object.keys((await session())?.provider_sessions ?? {}), ["ollama"]);
+  assert.equal((await session())?.provider, "ollama", "what it runs on stays");
+  const unknown = await runCli(["sessions", "reset", "local:me", "--provider", "x"], { home });
+  assert.equal(unknown.code, 1);
+  assert.match(unknown.err, /\[THROUGHLINE_NOT_FOUND\]/);
+  assert.match((await runCli(["sessions", "reset", "local:me"], { home })).out, /^Session 2 /);
+  assert.equal((await session())?.generation, 2);
+});
+
+test("sessions fork copies a chat up to a message, and refuses an id that is in use", async (t) => {
+  const home = await homeWithChats(t);
+  const fork = () => runCli(["sessions", "fork", "local:me", "m2", "local:what-if"], { home });
+  assert.match((await fork()).out, /^local:what-if begins with 2 messages\.\n$/);
+  const again = await fork();
+  assert.equal(again.code, 1);
+  assert.match(again.err, /\[THROUGHLINE_CONFLICT\]/);
+});
+
+test("sessions redact hides a message, and --erase removes its bytes from the home", async (t) => {
+  const home = await homeWithChats(t);
+  await runCli(["sessions", "redact", "local:me", "m1"], { home });
+  const { out } = await runCli(["sessions", "show", "local:me"], { home });
+  assert.match(out, /You \[redacted\] {2}m1\n/);
+  assert.ok(!/lighthouse/.test(out));
+  assert.ok(bytesOf(home).includes("lighthouse"), "the bytes are kept until they are erased");
+  const erased = await runCli(["sessions", "redact", "local:me", "m1", "--erase"], { home });
+  assert.equal(erased.code, 0, erased.err);
+  assert.ok(!bytesOf(home).includes("lighthouse"));
+  const unknown = await runCli(["sessions", "redact", "local:me", "m9", "--erase"], { home });
+  assert.match(unknown.err, /\[THROUGHLINE_NOT_FOUND\]/);
+});
+
+test("sessions forget without --yes is refused where nobody can be asked, and forgets nothing", async (t) => {
+  const home = await homeWithChats(t);
+  const { code, err } = await runCli(["sessions", "forget", "local:me"], { home });
+  assert.equal(code, 2);
+  assert.match(err, /--yes/);
+  assert.match(err, /see: throughline sessions forget --help\n$/);
+  assert.equal((await runCli(["sessions", "show", "local:me"], { home })).code, 0);
+});
+
+test("sessions forget --yes removes the chat and its bytes, and prints the receipt", async (t) => {
+  const home = await homeWithChats(t);
+  const { out } = await runCli(["sessions", "forget", "local:me", "--yes", "--json"], { home });
+  const receipt = JSON.parse(out);
+  assert.equal(receipt.chat_id, "local:me");
+  assert.deepEqual(receipt.removed[0], { place: "transcript", count: 4 });
+  assert.ok(!/lighthouse|local:me/.test(bytesOf(home)));
+  const again = await runCli(["sessions", "forget", "local:me", "--yes"], { home });
+  assert.match(again.err, /\[THROUGHLINE_NOT_FOUND\]/);
+});
+
+for (const [typed, gone] of [
+  ["y", true],
+  ["yes", true],
+  ["", false],
+  ["n", false],
+] as const) {
+  test(`a person who types ${JSON.stringify(typed)} when asked ${gone ? "forgets" : "keeps"} the chat`, async (t) => {
+    const home = await homeWithChats(t);
+    const { input, type } = keyboard();
+    const io = fakeIo(input, true);
+    const ended = runCli(["sessions", "forget", "local:me"], { home, io });
+    await io.errors.has("Forget local:me, 4 messages since ");
+    type(typed);
+    assert.equal((await ended).code, gone ? 0 : 1);
+    assert.equal((await runCli(["sessions", "show", "local:me"], { home })).code, gone ? 1 : 0);
+  });
+}
+
+test("a person who ends the input in place of an answer keeps the chat", async (t) => {
+  const home = await homeWithChats(t);
+  const { input } = keyboard();
+  const io = fakeIo(input, true);
+  const ended = runCli(["sessions", "forget", "local:me"], { home, io });
+  await io.errors.has("[y/N]");
+  input.end();
+  assert.equal((await ended).code, 1);
+  assert.equal((await runCli(["sessions", "show", "local:me"], { home })).code, 0);
+});
+
+const formats: readonly [format: string, first: RegExp][] = [
+  ["jsonl", /^\{"_type":"metadata","key":"local:me",/],
+  ["markdown", /^# Chat `local:me`\n/],
+  ["html", /^<!doctype html>\n/],
+];
+for (const [format, first] of formats) {
+  test(`sessions export --format ${format} writes the same to stdout and to a new file, mode 0600`, async (t) => {
+    const home = await homeWithChats(t);
+    const file = join(home, "..", `export.${format}`);
+    const args = ["sessions", "export", "local:me", "--format", format];
+    const { out } = await runCli(args, { home });
+    assert.match(out, first);
+    assert.ok(out.includes("lighthouse"));
+    const written = await runCli([...args, "--out", file], { home });
+    assert.deepEqual({ code: written.code, out: written.out }, { code: 0, out: "" });
+    assert.equal(fs.readFileSync(file, "utf8"), out);
+    assert.equal(fs.statSync(file).mode & 0o777, 0o600);
+  });
+}
+
+test("sessions export overwrites nothing, and leaves no half-written file", async (t) => {
+  const home = await homeWithChats(t);
+  const file = join(home, "..", "notes.txt");
+  fs.writeFileSync(file, "mine");
+  const args = ["sessions", "export", "local:me", "--out"];
+  const taken = await runCli([...args, file], { home });
+  assert.equal(taken.code, 1);
+  assert.match(taken.err, /is there already \[THROUGHLINE_CONFLICT\]/);
+  assert.equal(fs.readFileSync(file, "utf8"), "mine");
+  const nowhere = await runCli([...args, join(home, "..", "no", "where")], { home });
+  assert.equal(nowhere.code, 1);
+  assert.match(nowhere.err, /^error: ENOENT/);
+});
+
+test("an export does not hold what was redacted", async (t) => {
+  const home = await homeWithChats(t);
+  await runCli(["sessions", "redact", "local:me", "m1"], { home });
+  for (const [format] of formats) {
+    const args = ["sessions", "export", "local:me", "--format", format];
+    assert.ok(!(await runCli(args, { home })).out.includes("lighthouse"), format);
+  }
+});
+
+test("sessions answer answers what waits, and then says that nothing does", async (t) => {
+  const home = await homeWithChats(t);
+  const { code, out } = await runCli(["sessions", "answer", "work"], { home });
+  assert.equal(code, 0);
+  assert.match(out, /Are you there\?/);
+  const again = await runCli(["sessions", "answer", "work"], { home });
+  assert.equal(again.code, 1);
+  assert.match(again.err, /\[THROUGHLINE_NOT_FOUND\]/);
+});
+
+test("sessions answer --json prints the turn as HTTP answers it", async (t) => {
+  const home = await homeWithChats(t);
+  const { out } = await runCli(["sessions", "answer", "work", "--json"], { home });
+  const turn = JSON.parse(out);
+  assert.equal(turn.turn_id, "w1");
+  assert.equal(turn.user.content, "Are you there?");
+  assert.equal(turn.assistant.role, "assistant");
+  assert.equal(turn.outcome, "answered");
+});
+
+test("sessions answer with a model that cannot be reached ends with 1, and the message still waits", async (t) => {
+  const home = await homeWithChats(t);
+  const args = ["sessions", "answer", "work", "--model", "http://127.0.0.1:1/v1#none"];
+  const { code, err, out } = await runCli(args, { home });
+  assert.equal(code, 1, err);
+  assert.match(out, /^\(.+\)\n$/);
+  const list = await runCli(["sessions", "list", "--unanswered", "--json"], { home });
+  assert.equal(JSON.parse(list.out).chats.length, 1);
+});
+
+test("sessions dismiss leaves what waits without an answer", async (t) => {
+  const home = await homeWithChats(t);
+  const dismiss = async () => (await runCli(["sessions", "dismiss", "work"], { home })).out;
+  assert.equal(await dismiss(), "1 message stays unanswered.\n");
+  assert.equal(await dismiss(), "Every message is answered.\n");
+});
+
+for (const args of [
+  ["show", "nobody"],
+  ["export", "nobody"],
+  ["reset", "nobody"],
+  ["clear", "nobody"],
+  ["fork", "nobody", "m1", "new"],
+  ["redact", "nobody", "m1"],
+  ["forget", "nobody", "--yes"],
+  ["answer", "nobody"],
+  ["dismiss", "nobody"],
+]) {
+  test(`sessions ${args.join(" ")} says that there is no such chat, and makes none`, async (t) => {
+    const home = await homeWithChats(t);
+    const { code, out, err } = await runCli(["sessions", ...args], { home });
+    assert.deepEqual({ code, out }, { code: 1, out: "" });
+    assert.match(err, /^error: there is no such .* in "nobody" \[THROUGHLINE_NOT_FOUND\]\n.+\n$/);
+    const list = await runCli(["sessions", "list", "--json"], { home });
+    assert.equal(JSON.parse(list.out).chats.length, 2);
+  });
+}
+
+const usage: readonly [args: string, says: RegExp, help: string][] = [
+  ["nonsense", /unknown command 'nonsense'/, "throughline --help"],
+  ["session list", /unknown command 'session' \(Did you mean sessions\?\)/, "throughline --help"],
+  ["sessions lisst", /unknown command 'lisst'/, "throughline sessions --help"],
+  ["sessions show", /missing required argument 'chat'/, "throughline sessions show --help"],
+  ["sessions show a b", /too many arguments/, "throughline sessions show --help"],
+  ["sessions list --limit 0", /from 1 to 1000/, "throughline sessions list --help"],
+  ["sessions list --limit 1.5", /from 1 to 1000/, "throughline sessions list --help"],
+  ["sessions export a --format pdf", /jsonl, markdown, html/, "throughline sessions export --help"],
+  ["serve --port 65536", /from 0 to 65535/, "throughline serve --help"],
+  ["serve --colour", /unknown option '--colour'/, "throughline serve --help"],
+  ["chat --model gpt", /a model is named ollama\/<model>/, "throughline chat --help"],
+];
+for (const [line, says, help] of usage) {
+  test(`"throughline ${line}" is wrong usage: exit 2, one line, and the way to the help`, async (t) => {
+    const home = join(temporaryDirectory(t), "home");
+    const { code, out, err } = await runCli(line.split(" "), { home });
+    assert.deepEqual({ code, out }, { code: 2, out: "" });
+    const [error = "", see, ...rest] = err.split("\n");
+    assert.match(error, says);
+    assert.match(error, /^error: .* \[THROUGHLINE_INVALID\]$/);
+    assert.deepEqual([see, ...rest], [`see: ${help}`, ""]);
+    assert.equal(fs.existsSync(home), false);
+  });
+}
+
+test("every command explains itself with --help: exit 0, on stdout, most with an example", async (t) => {
+  const home = join(temporaryDirectory(t), "home");
+  const help = async (...path: string[]) => {
+    const { code, out, err } = await runCli([...path, "--help"], { home });
+    assert.deepEqual({ code, err }, { code: 0, err: "" });
+    return out;
+  };
+  const names = (text: string) =>
+    [...(text.split("Commands:\n")[1] ?? "").split("\n\n")[0]!.matchAll(/^ {2}(\w+)/gm)]
+      .map((match) => match[1]!)
+      .filter((name) => name !== "help");
+  const root = await help();
+  assert.match(root, /THROUGHLINE_HOME/);
+  for (const name of names(root)) {
+    const text = await help(name);
+    assert.match(text, /Examples:\n {2}throughline /, name);
+    for (const sub of names(text)) assert.match(await help(name, sub), /^Usage: throughline /);
+  }
+});
+
+test("a command that is missing shows the commands, and is wrong usage", async (t) => {
+  const home = join(temporaryDirectory(t), "home");
+  for (const args of [[], ["sessions"]]) {
+    const { code, out, err } = await runCli(args, { home });
+    assert.deepEqual({ code, out }, { code: 2, out: "" });
+    assert.match(err, /^Usage: throughline /);
+  }
+});
+
+test("--version is the package's", async (t) => {
+  const { version } = JSON.parse(
+    fs.readFileSync(join(import.meta.dirname, "../package.json"), "utf8"),
+  );
+  const home = join(temporaryDirectory(t), "home");
+  assert.equal((await runCli(["--version"], { home })).out, `${version}\n`);
+});
+
+test("without a home, sessions commands say so and make none", async (t) => {
+  const home = join(temporaryDirectory(t), "home");
+  const { code, err } = await runCli(["sessions", "list"], { home });
+  assert.equal(code, 1);
+  assert.match(err, /no home at .* yet \[THROUGHLINE_NOT_FOUND\]\n`throughline chat` begins one/);
+  assert.equal(fs.existsSync(home), false);
+});
+
+/** Every byte of every file of a home. */
+function bytesOf(home: string): string {
+  return fs
+    .readdirSync(home, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => fs.readFileSync(join(entry.parentPath, entry.name), "latin1"))
+    .join("\n");
+}

@@ -1,0 +1,341 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { Validator } from "@seriousme/openapi-schema-validator";
+import * as schemas from "../src/server/schemas.ts";
+import { companion, jsonOf, me, problemOf, words } from "./server-fixture.ts";
+
+const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { version: string };
+const committed = new URL("../api/openapi.json", import.meta.url);
+
+test("the API's description is valid OpenAPI 3.1 and is the committed one", async () => {
+  const c = await companion([], { version });
+  const document = await c.get("/api/openapi.json");
+  const { valid, errors } = await new Validator().validate(structuredClone(document));
+  assert.ok(valid, JSON.stringify(errors));
+  assert.equal(document.openapi, "3.1.0");
+  const stored = readFileSync(committed, "utf8");
+  const wanted = `${JSON.stringify(document, null, 2)}\n`;
+  assert.ok(stored === wanted, "write it anew: node test/write-openapi.ts");
+});
+
+test("every operation has an id of its own, and is there", async () => {
+  const c = await companion();
+  const document = await c.get("/api/openapi.json");
+  const ids: string[] = [];
+  for (const [path, item] of Object.entries<Record<string, { operationId: string }>>(
+    document.paths,
+  )) {
+    for (const [method, { operationId }] of Object.entries(item)) {
+      ids.push(operationId);
+      const url = path.replace("{id}", "nobody").replace("{message_id}", "nothing");
+      const response = await c.ask(url, { method: method.toUpperCase() });
+      await response.body?.cancel();
+      assert.notEqual(response.status, 405, `${method} ${path}`);
+    }
+  }
+  assert.equal(new Set(ids).size, ids.length);
+  assert.equal(ids.length, 20);
+});
+
+test("every answer is what its description says", async () => {
+  const c = await companion([["Hi"], ["Once ", { type: "cut" }], ["three"]]);
+  const first = schemas.answer.strict().parse(await jsonOf(await c.say("Hello"), 200));
+  schemas.answer.strict().parse(await jsonOf(await c.say("Tell me"), 200));
+  const message = `${me}/messages/${first.turn_id}`;
+  const read = (path: string) => c.get(path);
+  const sent = async (path: string, body = {}, status = 200) =>
+    jsonOf(await c.post(path, body), status);
+  const removed = async (path: string) => jsonOf(await c.ask(path, { method: "DELETE" }), 200);
+  schemas.chatList.strict().parse(await read("/api/chats"));
+  schemas.chatList.strict().parse(await read("/api/chats?query=hello"));
+  schemas.chat.strict().parse(await read(me));
+  schemas.messagePage.strict().parse(await read(`${me}/messages`));
+  schemas.hits.strict().parse(await read("/api/search?query=hello"));
+  schemas.memory.strict().parse(await read("/api/memory"));
+  schemas.health.strict().parse(await read("/healthz"));
+  schemas.stopped.strict().parse(await sent(`${me}/stop`));
+  schemas.dismissed.strict().parse(await sent(`${me}/dismiss`));
+  const fork = { message_id: first.turn_id, chat_id: "copy" };
+  schemas.chatRow.strict().parse(await sent(`${me}/fork`, fork, 201));
+  schemas.removed.strict().parse(await removed(message));
+  schemas.removed.strict().parse(await removed(`${message}?erase=true`));
+  schemas.session.strict().parse(await sent(`${me}/reset`));
+  schemas.session.strict().parse(await sent(`${me}/reset`, { provider: "scripted" }));
+  schemas.chat.strict().parse(await sent(`${me}/clear`));
+  schemas.receipt.strict().parse(await removed(me));
+  schemas.problem.strict().parse(await (await c.ask(me)).json());
+});
+
+test("chats are listed by the last act of a person, page by page", async () => {
+  const c = await companion([["1"], ["2"], ["3"]]);
+  for (const id of ["a", "b", "c"]) {
+    c.clock.pass(1_000);
+    await c.post(`/api/chats/${id}/messages`, { content: `I am ${id}` });
+  }
+  const first = await c.get("/api/chats?limit=2");
+  assert.deepEqual(
+    first.chats.map((row: { chat_id: string; title: string }) => [row.chat_id, row.title]),
+    [
+      ["c", "I am c"],
+      ["b", "I am b"],
+    ],
+  );
+  const second = await c.get(`/api/chats?limit=2&cursor=${encodeURIComponent(first.cursor)}`);
+  assert.deepEqual([second.chats[0].chat_id, second.cursor], ["a", undefined]);
+});
+
+test("a query lists each chat that holds it once, with the newest match", async () => {
+  const c = await companion([["one"], ["two"], ["three"]]);
+  await c.say("green tea");
+  await c.say("more green tea");
+  await c.post("/api/chats/b/messages", { content: "coffee" });
+  const { chats, cursor } = await c.get("/api/chats?query=GREEN%20tea");
+  assert.deepEqual([chats.length, chats[0].chat_id, cursor], [1, "local:me", undefined]);
+  assert.equal(chats[0].match.content, "more green tea");
+  assert.equal((await c.get("/api/chats?query=t&limit=1")).chats.length, 0);
+  const { hits } = await c.get("/api/search?query=tea&limit=1");
+  assert.equal(hits[0].message.content, "more green tea");
+  assert.deepEqual((await c.get("/api/search?query=tea&chat_id=b")).hits, []);
+});
+
+test("what was redacted, erased, cleared or forgotten is not found and not shown", async () => {
+  const c = await companion([["r1"], ["r2"], ["r3"], ["r4"]]);
+  const ids: string[] = [];
+  for (const word of ["apple", "banana", "cherry"]) {
+    ids.push((await jsonOf(await c.say(word), 200)).turn_id);
+  }
+  await c.ask(`${me}/messages/${ids[0]}`, { method: "DELETE" });
+  await c.ask(`${me}/messages/${ids[1]}?erase=true`, { method: "DELETE" });
+  const found = async () => {
+    const all = ["apple", "banana", "cherry"];
+    const hits = await Promise.all(all.map((word) => c.get(`/api/search?query=${word}`)));
+    return hits.flatMap(({ hits }, i) => (hits.length > 0 ? [all[i]] : []));
+  };
+  assert.deepEqual(await found(), ["cherry"]);
+  const { messages } = await c.get(`${me}/messages`);
+  assert.doesNotMatch(JSON.stringify(messages), /apple|banana/);
+  assert.deepEqual([messages[0].redacted, messages[0].content], [true, ""]);
+  for (const format of ["jsonl", "markdown", "html"]) {
+    const text = await (await c.ask(`${me}/export?format=${format}`)).text();
+    assert.match(text, /cherry/);
+    assert.doesNotMatch(text, /apple|banana/);
+  }
+  await c.post(`${me}/clear`);
+  assert.deepEqual(await found(), []);
+  assert.deepEqual((await c.get(`${me}/messages`)).messages, []);
+  assert.deepEqual((await c.get("/api/chats?query=cherry")).chats, []);
+  await c.ask(me, { method: "DELETE" });
+  await problemOf(await c.ask(`${me}/messages`), 404, "THROUGHLINE_NOT_FOUND");
+  assert.deepEqual((await c.get("/api/memory")).chats, []);
+});
+
+test("removing what is not there is 404, removing twice is removing once", async () => {
+  const c = await companion([["Hi"]]);
+  const { turn_id } = await jsonOf(await c.say("Hello"), 200);
+  for (const query of ["", "?erase=true", "?erase=true"]) {
+    const done = await jsonOf(
+      await c.ask(`${me}/messages/${turn_id}${query}`, { method: "DELETE" }),
+      200,
+    );
+    assert.deepEqual([done.redacted, done.erased], [query === "", query !== ""]);
+  }
+  for (const path of [`${me}/messages/x`, `${me}/messages/x?erase=true`]) {
+    await problemOf(await c.ask(path, { method: "DELETE" }), 404, "THROUGHLINE_NOT_FOUND");
+  }
+  assert.equal((await c.ask(me, { method: "DELETE" })).status, 200);
+  const again = await jsonOf(await c.ask(me, { method: "DELETE" }), 200);
+  assert.deepEqual(again.removed[0], { place: "transcript", count: 0 });
+});
+
+test("messages page backwards from the newest, oldest first", async () => {
+  const c = await companion([["1"], ["2"]]);
+  await c.say("one");
+  await c.say("two");
+  const newest = await c.get(`${me}/messages?limit=3`);
+  assert.deepEqual(words(newest.messages), ["assistant: 1", "user: two", "assistant: 2"]);
+  const oldest = await c.get(`${me}/messages?limit=3&before=${newest.before}`);
+  assert.deepEqual(words(oldest.messages), ["user: one"]);
+  assert.equal(oldest.before, undefined);
+});
+
+test("a reset begins a new generation, or drops one provider's part", async () => {
+  const c = await companion([["Hi"]]);
+  await c.say("Hello");
+  const dropped = await jsonOf(await c.post(`${me}/reset`, { provider: "scripted" }), 200);
+  assert.deepEqual([dropped.generation, dropped.message_count], [1, 0]);
+  const reset = await jsonOf(await c.post(`${me}/reset`), 200);
+  assert.deepEqual([reset.generation, reset.provider, reset.model], [2, "scripted", "script-1"]);
+  assert.equal((await c.get(`${me}/messages`)).messages.length, 2);
+});
+
+test("a fork is a chat of its own, at its own address, and is made once", async () => {
+  const c = await companion([["Hi"], ["more"]]);
+  const { turn_id } = await jsonOf(await c.say("Hello"), 200);
+  await c.say("And?");
+  const body = { message_id: turn_id, chat_id: "a/b" };
+  const response = await c.post(`${me}/fork`, body);
+  assert.equal(response.headers.get("location"), "/api/chats/a%2Fb");
+  assert.equal((await jsonOf(response, 201)).message_count, 1);
+  assert.deepEqual(words((await c.get("/api/chats/a%2Fb/messages")).messages), ["user: Hello"]);
+  await problemOf(await c.post(`${me}/fork`, body), 409, "THROUGHLINE_CONFLICT");
+  const unknown = { message_id: "nothing", chat_id: "c" };
+  await problemOf(await c.post(`${me}/fork`, unknown), 404, "THROUGHLINE_NOT_FOUND");
+});
+
+for (const id of [
+  "a/b",
+  "a%2Fb",
+  "a%252Fb",
+  "a b",
+  "a+b",
+  "a?b",
+  "a#b",
+  "a;b=c",
+  "a&b",
+  "..a",
+  "...",
+  "\u{1f9f5} é",
+  "e\u0301",
+  "__proto__",
+  "constructor",
+  "messages",
+  'say "hi"\n<b>',
+  "\u0001",
+  "c:\\windows",
+  "x".repeat(1_024),
+]) {
+  test(`the chat ${JSON.stringify(id.slice(0, 40))} is reached by its percent-encoded id`, async () => {
+    const c = await companion([["Hi"]]);
+    const path = `/api/chats/${encodeURIComponent(id)}`;
+    await jsonOf(await c.post(`${path}/messages`, { content: "Hello" }), 200);
+    assert.equal((await c.get(path)).chat_id, id);
+    assert.deepEqual(
+      (await c.get("/api/chats")).chats.map(({ chat_id }: { chat_id: string }) => chat_id),
+      [id],
+    );
+    const file = (await c.ask(`${path}/export`)).headers.get("content-disposition");
+    assert.match(String(file), /^attachment; filename="[A-Za-z0-9_-]{1,60}\.jsonl"$/);
+    assert.equal((await c.ask(path, { method: "DELETE" })).status, 200);
+    assert.deepEqual((await c.get("/api/chats")).chats, []);
+  });
+}
+
+for (const [format, type, ending, start] of [
+  ["jsonl", "application/jsonl", "jsonl", '{"_type":"metadata","key":"local:me"'],
+  ["markdown", "text/markdown; charset=utf-8", "md", "# Chat `local:me`"],
+  ["html", "text/html; charset=utf-8", "html", "<!doctype html>"],
+] as const) {
+  test(`the ${format} export is a file .${ending} that holds what was said`, async () => {
+    const c = await companion([["Hi <b>there</b>"]]);
+    await c.say("Hello");
+    const response = await c.ask(`${me}/export?format=${format}`);
+    assert.equal(response.headers.get("content-type"), type);
+    const name = `attachment; filename="local_me.${ending}"`;
+    assert.equal(response.headers.get("content-disposition"), name);
+    const text = await response.text();
+    assert.ok(text.startsWith(start), text.slice(0, 80));
+    assert.match(text, /Hello[^]*Hi/);
+    assert.equal(text.includes("Hi <b>"), format !== "html");
+  });
+}
+
+test("an export is cut into pieces, and reads no further than its client", async () => {
+  const c = await companion();
+  const content = "x".repeat(1_000);
+  const messages = Array.from({ length: 100 }, () => ({ role: "user" as const, content }));
+  await c.throughline.chats.append("local:me", messages);
+  const reader = (await c.ask(`${me}/export`)).body!.getReader();
+  const { value } = await reader.read();
+  assert.ok(value!.length < 20_000, String(value!.length));
+  await c.throughline.chats.forget("local:me");
+  let rest = 0;
+  for (let next = await reader.read(); !next.done; next = await reader.read()) {
+    rest += next.value.length;
+  }
+  assert.ok(rest < 20_000, `${rest} bytes came after the chat was forgotten`);
+});
+
+test("an export of a chat that is not there is 404", async () => {
+  const c = await companion();
+  await problemOf(await c.ask(`${me}/export`), 404, "THROUGHLINE_NOT_FOUND");
+});
+
+test("working memory is told by chat, with its summary", async () => {
+  const c = await companion([["Hi"]]);
+  await c.say("Hello");
+  const { chats } = await c.get("/api/memory");
+  assert.deepEqual([chats[0].chat_id, chats[0].count, chats[0].capacity], ["local:me", 1, 3]);
+  assert.match(chats[0].summary, /You said 'Hello'/);
+});
+
+test("a chat without a session is shown as such", async () => {
+  const c = await companion();
+  await c.throughline.chats.append("local:me", [{ role: "user", content: "Hello" }]);
+  const chat = await c.get(me);
+  assert.deepEqual([chat.generation, chat.provider, chat.provider_sessions], [0, "", {}]);
+});
+
+test("health says ok, the version and for how long", async () => {
+  const c = await companion([], { version: "1.2.3" });
+  c.clock.pass(1_500);
+  const wanted = { status: "ok", version: "1.2.3", uptime_seconds: 1.5, repairs: 0 };
+  assert.deepEqual(await c.get("/healthz"), wanted);
+});
+
+test("metrics count turns and requests, by the route's pattern and never by what was said", async () => {
+  const c = await companion([["Hi"]], { version: "1.2.3" });
+  await c.say("Hello");
+  await c.ask("/api/search?query=canary");
+  await c.ask("/nowhere/canary");
+  await c.ask(me, { method: "PUT" });
+  const response = await c.ask("/metrics");
+  assert.match(response.headers.get("content-type") ?? "", /^text\/plain; version=0\.0\.4/);
+  const text = await response.text();
+  for (const line of [
+    'throughline_turns_total{outcome="answered"} 1',
+    "throughline_turn_seconds_count 1",
+    "throughline_turns 0",
+    "throughline_open_chats 1",
+    'throughline_build_info{version="1.2.3"} 1',
+    'throughline_http_requests_total{method="POST",route="/api/chats/{id}/messages",status="200"} 1',
+    'throughline_http_requests_total{method="GET",route="none",status="404"} 1',
+    'throughline_http_requests_total{method="other",route="/api/chats/{id}",status="405"} 1',
+  ]) {
+    assert.ok(text.includes(`${line}\n`), `${line} is not in ${text}`);
+  }
+  assert.doesNotMatch(text, /canary|local:me/);
+});
+
+test("GET and HEAD change nothing, on any route", async () => {
+  const c = await companion([["Hi"]]);
+  const { turn_id } = await jsonOf(await c.say("Hello"), 200);
+  const state = async () => {
+    const { chats, workingMemory } = c.throughline;
+    const records = await Array.fromAsync(chats.records("local:me"));
+    return JSON.stringify([records, await chats.list(), workingMemory.stats()]);
+  };
+  const before = await state();
+  const { paths } = await c.get("/api/openapi.json");
+  for (const path of [...Object.keys(paths), "/", "/page.js", "/nowhere"]) {
+    for (const method of ["GET", "HEAD"]) {
+      const url = path.replace("{id}", "local%3Ame").replace("{message_id}", turn_id);
+      await (await c.ask(url, { method })).body?.cancel();
+    }
+  }
+  assert.equal(await state(), before);
+});
+
+test("a log line of a request holds its route and status, and nothing of the chat", async () => {
+  const lines: string[] = [];
+  const note = (fields: object, message: string) =>
+    lines.push(JSON.stringify({ ...fields, message }));
+  const logger = { debug: note, info: note, warn: note, error: note };
+  const c = await companion([["canary-answer"]], { logger });
+  await c.post("/api/chats/canary-id/messages", { content: "canary-content" });
+  await c.ask("/api/search?query=canary-query");
+  await c.ask("/canary-path");
+  assert.equal(lines.length, 3);
+  assert.match(lines[0]!, /"method":"POST","route":"\/api\/chats\/\{id\}\/messages","status":200/);
+  assert.doesNotMatch(lines.join("\n"), /canary/);
+});

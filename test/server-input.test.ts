@@ -1,0 +1,292 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { companion, jsonOf, me, problemOf } from "./server-fixture.ts";
+
+const messages = `${me}/messages`;
+const mebibyte = 1_048_576;
+
+/** Bytes as they are, where a string would be made well-formed. */
+async function sendBytes(c: Awaited<ReturnType<typeof companion>>, body: Uint8Array) {
+  return c.server.fetch(
+    new Request(`http://127.0.0.1:7423${messages}`, {
+      method: "POST",
+      headers: { host: "127.0.0.1:7423", "content-type": "application/json" },
+      body: new Uint8Array(body),
+    }),
+  );
+}
+
+for (const [path, detail] of [
+  ["/api/chats?limit=0", "limit: must be a whole number from 1 to 1000"],
+  ["/api/chats?limit=-1", "limit: must be a whole number from 1 to 1000"],
+  ["/api/chats?limit=abc", "limit: must be a whole number from 1 to 1000"],
+  ["/api/chats?limit=1001", "limit: must be a whole number from 1 to 1000"],
+  ["/api/chats?limit=", "limit: must be a whole number from 1 to 1000"],
+  ["/api/chats?limit=1e2", "limit: must be a whole number from 1 to 1000"],
+  ["/api/chats?limit=01", "limit: must be a whole number from 1 to 1000"],
+  ["/api/chats?limit=1.5", "limit: must be a whole number from 1 to 1000"],
+  ["/api/chats?limit=%31%30x", "limit: must be a whole number from 1 to 1000"],
+  ["/api/chats?limit=5&limit=6", "a query parameter comes at most once"],
+  ["/api/chats?order=up", 'the query has no "order"'],
+  ["/api/chats?__proto__=1", 'the query has no "__proto__"'],
+  ["/api/chats?cursor=", "cursor: must not be empty"],
+  ["/api/chats?cursor=nonsense", "cursor was not answered by a list"],
+  ["/api/chats?query=", "query: must not be empty"],
+  ["/api/chats?query=a&cursor=b", "a list with a query has no cursor"],
+  ["/api/chats?query=%ff", "the query is not well encoded"],
+  ["/api/chats?query=%2", "the query is not well encoded"],
+  [`/api/chats?query=${"a".repeat(1_001)}`, "query: must be at most 1000 characters"],
+  ["/api/search", "query: Invalid input: expected string, received undefined"],
+  ["/api/search?query=a&limit=1001", "limit: must be a whole number from 1 to 1000"],
+  ["/api/search?query=a&chat_id=", "key must not be empty"],
+  [`${messages}?before=-1`, "before: must be a whole number from 0 to 9007199254740991"],
+  [
+    `${messages}?before=9007199254740992`,
+    "before: must be a whole number from 0 to 9007199254740991",
+  ],
+  [`${messages}?before=x`, "before: must be a whole number from 0 to 9007199254740991"],
+  [`${messages}?after=1`, 'the query has no "after"'],
+  [`${me}/export?format=pdf`, "format: must be jsonl, markdown or html"],
+  ["/healthz?verbose", 'the query has no "verbose"'],
+  ["/api/chats/%ff", "the path is not well encoded"],
+  ["/api/chats/%", "the path is not well encoded"],
+  ["/api/chats/%c0%ae", "the path is not well encoded"],
+  ["/api/chats/a%00b", "chat id must not hold NUL"],
+] as const) {
+  test(`GET ${path.slice(0, 60)} is refused: ${detail}`, async () => {
+    const c = await companion([["Hi"]]);
+    await c.say("Hello");
+    const problem = await problemOf(await c.ask(path), 400, "THROUGHLINE_INVALID");
+    assert.equal(problem.detail, detail);
+  });
+}
+
+for (const [path, status] of [
+  [`/api/chats/${"x".repeat(1_025)}`, 413],
+  ["/api/chats/", 404],
+  ["/api/chats//messages", 404],
+  ["/api/chats/a/messages/", 404],
+  ["/api/chats/a/b", 404],
+  ["/API/chats", 404],
+  ["/api", 404],
+  ["/page/../server.ts", 404],
+  ["/page%2fserver.ts", 404],
+  ["/..%2f..%2fetc/passwd", 404],
+  ["/index.html", 404],
+] as const) {
+  test(`GET ${path.slice(0, 40)} is ${status}`, async () => {
+    const c = await companion();
+    assert.equal((await c.ask(path)).status, status);
+  });
+}
+
+for (const [path, body, detail] of [
+  [messages, "{}", "content: Invalid input: expected string, received undefined"],
+  [messages, '{"content":""}', "content must be a string with something in it"],
+  [messages, '{"content":" \\n\\t"}', "content must be a string with something in it"],
+  [messages, '{"content":5}', "content: Invalid input: expected string, received number"],
+  [messages, '{"content":["a"]}', "content: Invalid input: expected string, received array"],
+  [messages, '{"content":"a","role":"system"}', 'the body has no "role"'],
+  [messages, '{"content":"a","id":"x","seq":1}', 'the body has no "id", "seq"'],
+  [messages, '{"content":"a","__proto__":{"x":1}}', 'the body has no "__proto__"'],
+  [messages, '{"content":"a","provider":""}', "provider: must not be empty"],
+  [
+    messages,
+    '{"content":"a","model":"http://evil.example/v1#m"}',
+    "model: must be a name without spaces, and no address",
+  ],
+  [
+    messages,
+    '{"content":"a","model":"a b"}',
+    "model: must be a name without spaces, and no address",
+  ],
+  [messages, "[]", "the body: Invalid input: expected object, received array"],
+  [messages, "null", "the body: Invalid input: expected object, received null"],
+  [messages, '"text"', "the body: Invalid input: expected object, received string"],
+  [messages, "{", "the body is not JSON (SyntaxError)"],
+  [messages, '{"content":"a"}x', "the body is not JSON (SyntaxError)"],
+  [messages, '{"content":NaN}', "the body is not JSON (SyntaxError)"],
+  [
+    messages,
+    '{"content":"a","n":9007199254740993}',
+    "the body holds a whole number past 2^53: send it as a string",
+  ],
+  [messages, '{"content":"a","n":1e400}', "the body holds a number that is not finite"],
+  [messages, '{"content":"a","n":-0}', "the body holds -0, which JSON text does not keep"],
+  [`${me}/stop`, '{"now":true}', 'the body has no "now"'],
+  [`${me}/reset`, '{"provider":null}', "provider: Invalid input: expected string, received null"],
+  [
+    `${me}/fork`,
+    '{"message_id":"a"}',
+    "chat_id: Invalid input: expected string, received undefined",
+  ],
+  [`${me}/fork`, '{"message_id":"a","chat_id":"b\\u0000"}', "chat id must not hold NUL"],
+  [`${me}/fork`, '{"message_id":"a","chat_id":"\\ud800"}', "chat id must not hold lone surrogates"],
+  ["/api/sign-in", '{"code":""}', "code: must not be empty"],
+] as const) {
+  test(`POST ${path} with ${body.slice(0, 50)} is refused: ${detail}`, async () => {
+    const c = await companion([["Hi"]]);
+    const problem = await problemOf(
+      await c.ask(path, { method: "POST", body }),
+      400,
+      "THROUGHLINE_INVALID",
+    );
+    assert.equal(problem.detail, detail);
+    assert.deepEqual((await c.get("/api/chats")).chats, []);
+    assert.equal(({} as Record<string, unknown>)["x"], undefined);
+  });
+}
+
+for (const [type, isRight] of [
+  ["application/json", true],
+  ["application/json; charset=utf-8", true],
+  ['Application/JSON;charset="UTF-8"', true],
+  ["application/json; charset=latin1", false],
+  ["application/json, text/plain", false],
+  ["application/jsonp", false],
+  ["application/problem+json", false],
+  ["text/plain", false],
+  ["application/x-www-form-urlencoded", false],
+  ["multipart/form-data; boundary=x", false],
+  ["", false],
+] as const) {
+  for (const path of [messages, `${me}/stop`, `${me}/clear`, "/api/sign-in"]) {
+    test(`POST ${path} as ${type || "nothing"} is ${isRight ? "read" : "refused with 415"}`, async () => {
+      const c = await companion([["Hi"]]);
+      const headers = { "content-type": type };
+      const response = await c.ask(path, { method: "POST", body: '{"content":"a"}', headers });
+      if (isRight) assert.notEqual(response.status, 415);
+      else await problemOf(response, 415, "THROUGHLINE_MEDIA_TYPE");
+    });
+  }
+}
+
+for (const [bytes, status] of [
+  [mebibyte - 1, 200],
+  [mebibyte, 200],
+  [mebibyte + 1, 413],
+] as const) {
+  for (const kind of ["with its length", "chunked"]) {
+    test(`a body of ${bytes} bytes, ${kind}, is ${status}`, async () => {
+      const c = await companion([["Hi"]]);
+      const text = `{"content":"Hello"}`;
+      const body = new TextEncoder().encode(text + " ".repeat(bytes - text.length));
+      const init = { method: "POST", duplex: "half" } as RequestInit & { body?: string };
+      const request = new Request(`http://127.0.0.1:7423${messages}`, {
+        ...init,
+        headers: {
+          ...{ host: "127.0.0.1:7423", "content-type": "application/json" },
+          ...(kind === "chunked" ? {} : { "content-length": String(bytes) }),
+        },
+        body: kind === "chunked" ? new Blob([body]).stream() : body,
+      });
+      const response = await c.server.fetch(request);
+      assert.equal(response.status, status);
+      assert.equal(response.headers.get("connection"), status === 413 ? "close" : null);
+    });
+  }
+}
+
+test("a message that is too long to be stored is 413, and nothing is stored", async () => {
+  const c = await companion();
+  const response = await c.say("x".repeat(mebibyte - 20));
+  await problemOf(response, 413, "THROUGHLINE_TOO_LARGE");
+  assert.deepEqual((await c.get("/api/chats")).chats, []);
+});
+
+test("a message of 1,000,000 bytes comes back equal", async () => {
+  const c = await companion([["Hi"]]);
+  const content = "é".repeat(500_000);
+  assert.equal((await jsonOf(await c.say(content), 200)).user.content, content);
+});
+
+for (const [depth, status] of [
+  [64, 400],
+  [65, 413],
+  [1_000_000, 413],
+] as const) {
+  test(`a body that is ${depth} levels deep is ${status}`, async () => {
+    const c = await companion();
+    const body = `{"a":${"[".repeat(depth - 1)}${"]".repeat(depth - 1)}}`.slice(0, mebibyte);
+    assert.equal((await c.ask(messages, { method: "POST", body })).status, status);
+  });
+}
+
+test("more than 10,000 keys are 413", async () => {
+  const c = await companion();
+  const body = JSON.stringify(Object.fromEntries(Array.from({ length: 10_001 }, (_, i) => [i, i])));
+  const response = await c.ask(messages, { method: "POST", body });
+  await problemOf(response, 413, "THROUGHLINE_TOO_LARGE");
+});
+
+for (const [says, bytes] of [
+  ["a lone continuation byte", [0x80]],
+  ["an overlong slash", [0xc0, 0xaf]],
+  ["a surrogate as UTF-8", [0xed, 0xa0, 0x80]],
+  ["half a character", [0xc3]],
+  ["UTF-16", [0xff, 0xfe]],
+] as const) {
+  test(`a body with ${says} is 400`, async () => {
+    const c = await companion();
+    const [before, after] = ['{"content":"a', '"}'].map((text) => new TextEncoder().encode(text));
+    const response = await sendBytes(c, Buffer.concat([before!, new Uint8Array(bytes), after!]));
+    const problem = await problemOf(response, 400, "THROUGHLINE_INVALID");
+    assert.equal(problem.detail, "the body is not UTF-8");
+  });
+}
+
+test("a message comes back as it was said, whatever its characters", async () => {
+  const c = await companion(Array.from({ length: 60 }, () => ["Hi"]));
+  const unit = fc.nat({ max: 0xffff }).map((code) => String.fromCharCode(code));
+  const content = fc.string({ unit, maxLength: 40 }).filter((text) => text.trim() !== "");
+  const check = async (text: string) => {
+    const { user } = await jsonOf(await c.say(text), 200);
+    assert.equal(user.content, text);
+    const { messages: page } = await c.get(`${messages}?limit=2`);
+    assert.equal(page[0].content, text);
+  };
+  await check("\ud800 \udfff \u0000\u2028\u2029\ufeff\u202e\r\n\u{1f9f5}");
+  await fc.assert(fc.asyncProperty(content, check), { numRuns: 50 });
+});
+
+test("refusals tell neither what was sent nor where anything lies", async () => {
+  const c = await companion();
+  const canary = "canary-7f3a";
+  const values = fc.oneof(
+    fc.json().map((json) => json.replaceAll('"', `"${canary}`)),
+    fc.string().map((text) => `{"content":{"${text.replace(/[\\"\p{Cc}]/gu, "")}":"${canary}"}}`),
+    fc.constant(`{"content":"${canary}`),
+    fc.constant(`{"content":["${canary}"],"model":"${canary} x"}`),
+  );
+  const property = fc.asyncProperty(values, async (body) => {
+    const response = await c.ask(messages, { method: "POST", body });
+    assert.ok(response.status >= 400);
+    const problem = JSON.parse(await response.text());
+    // A field's name is the client's own, and helps; a value is what somebody said.
+    const told = problem.detail.replaceAll(/"(?:[^"\\]|\\.)*"/g, "");
+    assert.ok(!told.includes(canary), problem.detail);
+    assert.doesNotMatch(JSON.stringify(problem), /\bat .*\.ts|node_modules|\/work\/|file:/);
+  });
+  await fc.assert(property, { numRuns: 100 });
+});
+
+for (const [method, path, allow] of [
+  ["PUT", me, "GET, HEAD, DELETE"],
+  ["POST", me, "GET, HEAD, DELETE"],
+  ["OPTIONS", messages, "GET, HEAD, POST"],
+  ["PATCH", `${messages}/x`, "DELETE"],
+  ["GET", `${messages}/x`, "DELETE"],
+  ["GET", `${me}/stop`, "POST"],
+  ["DELETE", "/api/chats", "GET, HEAD"],
+  ["POST", "/", "GET, HEAD"],
+  ["POST", "/healthz", "GET, HEAD"],
+  ["POST", "/api/openapi.json", "GET, HEAD"],
+] as const) {
+  test(`${method} ${path} is 405: it has ${allow}`, async () => {
+    const c = await companion();
+    const response = await c.ask(path, { method });
+    assert.equal(response.headers.get("allow"), allow);
+    await problemOf(response, 405, "THROUGHLINE_METHOD_NOT_ALLOWED");
+  });
+}

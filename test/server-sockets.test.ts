@@ -1,0 +1,472 @@
+// What only a real connection shows: what comes over the wire, how long, and how it ends.
+import assert from "node:assert/strict";
+import { request as httpRequest } from "node:http";
+import { connect, type Socket } from "node:net";
+import { after, test } from "node:test";
+import { isThroughlineError } from "../src/errors.ts";
+import type { ScriptedStep } from "../src/testing/scripted-responder.ts";
+import {
+  type Companion,
+  companion,
+  eventsOf,
+  type FixtureOptions,
+  jsonOf,
+  me,
+  problemOf,
+  until,
+  words,
+} from "./server-fixture.ts";
+
+const token = "Zk3vQ9xT1mB7wYc5RdH0sLgE8uNpA2jFoIyXqVtMaeK";
+const hang: ScriptedStep = { type: "hang" };
+
+/** A companion that really listens, and a client without manners. */
+async function listening(
+  script: readonly (readonly ScriptedStep[])[] = [],
+  options: FixtureOptions = {},
+) {
+  const c = await companion(script, options);
+  const { port, url } = await c.server.listen({ port: 0 });
+  after(async () => {
+    await Promise.all([c.turns.close(0), c.server.close()]);
+  });
+  const send = (path: string, init: RequestInit = {}) => {
+    const headers = { "content-type": "application/json", ...init.headers };
+    return fetch(`${url}${path}`, { ...init, headers });
+  };
+  return { ...c, port, url, send };
+}
+
+/** Sends bytes as they are. @returns everything that came back until the other side closed. */
+function raw(port: number, ...parts: readonly (string | Uint8Array)[]): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, "127.0.0.1");
+    let text = "";
+    socket.setEncoding("latin1");
+    socket.on("data", (chunk) => {
+      text += chunk;
+    });
+    socket.on("error", (error: NodeJS.ErrnoException) => {
+      // What was sent after the answer is thrown back.
+      if (!["ECONNRESET", "EPIPE"].includes(error.code ?? "")) reject(error);
+    });
+    socket.on("close", () => resolve(text));
+    for (const part of parts) socket.write(part);
+  });
+}
+
+/** A request as it stands on the wire, closing after its answer. */
+const wire = (method: string, path: string, ...lines: readonly string[]) =>
+  [`${method} ${path} HTTP/1.1`, ...lines, "Connection: close", "", ""].join("\r\n");
+
+const statusOf = (answer: string) => Number(answer.slice(9, 12));
+
+function secured(answer: string): boolean {
+  return [
+    "content-security-policy: default-src 'none'; script-src 'self'",
+    "x-content-type-options: nosniff",
+    "referrer-policy: no-referrer",
+    "cross-origin-opener-policy: same-origin",
+    "cross-origin-resource-policy: same-origin",
+  ].every((line) => answer.toLowerCase().includes(line));
+}
+
+/** Every operation there is, and what there is not. */
+async function routesOf(c: Companion): Promise<(readonly [method: string, path: string])[]> {
+  const { paths } = await c.get("/api/openapi.json");
+  const routes = Object.entries<object>(paths).flatMap(([path, item]) =>
+    Object.keys(item).map((method) => {
+      const url = path.replace("{id}", "local%3Ame").replace("{message_id}", "x");
+      return [method.toUpperCase(), url] as const;
+    }),
+  );
+  const others = ["/", "/page.js", "/page.css", "/icon.svg", "/api/openapi.json", "/nowhere"];
+  return [
+    ...routes,
+    ...others.map((path) => ["GET", path] as const),
+    ["POST", "/nowhere"],
+    ["OPTIONS", "/api/chats"],
+  ];
+}
+
+const hostLines = (port: number): readonly (readonly string[])[] => {
+  const right = `Host: 127.0.0.1:${port}`;
+  const names = [
+    "evil.example",
+    `evil.example:${port}`,
+    "127.0.0.1",
+    `127.0.0.1:${port + 1}`,
+    "127.0.0.1:80",
+    "localhost",
+    "localhost:1",
+    `LOCALHOST:${port}`,
+    `Localhost:${port}`,
+    "[::1]",
+    "[::1]:1",
+    `::1:${port}`,
+    `127.0.0.1.:${port}`,
+    `localhost.:${port}`,
+    `127.1:${port}`,
+    `0.0.0.0:${port}`,
+    `2130706433:${port}`,
+    `0x7f.0.0.1:${port}`,
+    `127.0.0.2:${port}`,
+    `user@127.0.0.1:${port}`,
+    `127.0.0.1:${port}@evil.example`,
+    `127.0.0.1:${port}, evil.example`,
+    `evil.example, 127.0.0.1:${port}`,
+    `127.0.0.1:0${port}`,
+    `127.0.0.1:${port}/`,
+    `127.0.0.1:${port}#`,
+    `127.0.0.1:${port}?`,
+    `127.0.0.1:${port}:1`,
+    `localhost:${port}.evil.example`,
+    `evil.localhost:${port}`,
+    `[::ffff:127.0.0.1]:${port}`,
+    `[0:0:0:0:0:0:0:1]:${port}`,
+    `\uff11\uff12\uff17.0.0.1:${port}`,
+    "",
+  ].map((name) => [`Host: ${name}`]);
+  return [...names, [], [right, right], [right, "Host: evil.example"], ["Host: evil.example", right]];
+};
+
+test("no route answers a host that is not its own, however it is written", async () => {
+  const c = await listening([["Hi"]]);
+  await c.say("Hello");
+  const before = JSON.stringify(await Array.fromAsync(c.throughline.chats.records("local:me")));
+  const variants = hostLines(c.port);
+  assert.ok(variants.length >= 30);
+  const wrong: string[] = [];
+  const knock = async (method: string, path: string, lines: readonly string[]) => {
+    const body = method === "POST" ? ["Content-Type: application/json", "Content-Length: 0"] : [];
+    const answer = await raw(c.port, wire(method, path, ...lines, ...body));
+    const isRefused = [400, 403].includes(statusOf(answer)) && secured(answer);
+    if (!isRefused) wrong.push(`${method} ${path} with ${lines}: ${answer.slice(0, 80)}`);
+  };
+  for (const [method, path] of await routesOf(c)) {
+    await Promise.all(variants.map((lines) => knock(method, path, lines)));
+  }
+  assert.deepEqual(wrong, []);
+  const records = await Array.fromAsync(c.throughline.chats.records("local:me"));
+  assert.equal(JSON.stringify(records), before);
+});
+
+test("its own hosts are answered, on every route, with headers that let nobody else in", async () => {
+  const c = await listening([["Hi"]]);
+  for (const host of ["127.0.0.1", "localhost", "[::1]"]) {
+    const answer = await raw(c.port, wire("GET", "/healthz", `Host: ${host}:${c.port}`));
+    assert.equal(statusOf(answer), 200, host);
+  }
+  for (const [method, path] of await routesOf(c)) {
+    if (path === "/api/events") continue; // does not end
+    const origin = `Origin: http://127.0.0.1:${c.port}`;
+    const answer = await raw(c.port, wire(method, path, `Host: 127.0.0.1:${c.port}`, origin));
+    assert.ok(statusOf(answer) >= 200, `${method} ${path}`);
+    assert.ok(secured(answer), `${method} ${path}: ${answer}`);
+    assert.doesNotMatch(answer, /access-control|x-powered-by|^server:/im);
+  }
+});
+
+for (const lines of [
+  ["Origin: http://evil.example"],
+  ["Origin: null"],
+  ["Origin: http://localhost:3000"],
+  ["Origin: http://evil.example", "Origin: http://evil.example"],
+  ["Sec-Fetch-Site: cross-site"],
+  ["Sec-Fetch-Site: same-site"],
+]) {
+  test(`no route answers a page with ${lines}`, async () => {
+    const c = await listening();
+    const host = `Host: 127.0.0.1:${c.port}`;
+    for (const [method, path] of await routesOf(c)) {
+      const answer = await raw(c.port, wire(method, path, host, ...lines));
+      assert.equal(statusOf(answer), 403, `${method} ${path}`);
+    }
+  });
+}
+
+const post = (...lines: readonly string[]) => `POST ${me}/stop HTTP/1.1\r\n${lines.join("\r\n")}`;
+for (const [says, status, of] of [
+  [
+    "a length and chunks",
+    400,
+    (host: string) => post(host, "Content-Length: 2", "Transfer-Encoding: chunked", "", "0\r\n\r\n"),
+  ],
+  ["two lengths", 400, (host: string) => post(host, "Content-Length: 2", "Content-Length: 2", "", "{}")],
+  [
+    "two different lengths",
+    400,
+    (host: string) => post(host, "Content-Length: 2", "Content-Length: 3", "", "{} "),
+  ],
+  ["a negative length", 400, (host: string) => post(host, "Content-Length: -1", "", "")],
+  [
+    "chunks that are not last",
+    400,
+    (host: string) => post(host, "Transfer-Encoding: chunked, identity", "", "0\r\n\r\n"),
+  ],
+  ["lines that end in LF alone", 400, (host: string) => `GET /healthz HTTP/1.1\n${host}\n\n`],
+  ["a folded line", 400, (host: string) => `GET /healthz HTTP/1.1\r\n${host}\r\nX: a\r\n b\r\n\r\n`],
+  ["a space before the colon", 400, (host: string) => `GET / HTTP/1.1\r\n${host.replace(":", " :")}\r\n\r\n`],
+  ["a NUL in a header", 400, (host: string) => `GET / HTTP/1.1\r\n${host}\r\nX: a\0b\r\n\r\n`],
+  ["HTTP/1.0 without a host", 400, () => "GET /healthz HTTP/1.0\r\n\r\n"],
+  ["no HTTP at all", 400, () => "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"],
+  ["20,000 bytes of headers", 431, (host: string) => `GET / HTTP/1.1\r\n${host}\r\nX: ${"x".repeat(20_000)}\r\n\r\n`],
+  [
+    "an absolute target, though it names this server",
+    403,
+    (host: string) => wire("GET", `http://${host.slice(6)}/healthz`, host),
+  ],
+  [
+    "an absolute target of another host",
+    403,
+    (host: string) => wire("GET", "http://evil.example/healthz", host),
+  ],
+  ["a target that is a star", 400, (host: string) => wire("OPTIONS", "*", host)],
+  ["steps in the path", 400, (host: string) => wire("GET", "/api/chats/../../etc/passwd", host)],
+  ["encoded steps in the path", 400, (host: string) => wire("GET", "/api/chats/%2e%2e/messages", host)],
+  ["half-encoded steps in the path", 400, (host: string) => wire("GET", "/api/chats/.%2E", host)],
+  ["a backslash in the path", 400, (host: string) => wire("GET", "/api\\chats", host)],
+  ["a fragment", 400, (host: string) => wire("GET", "/api/chats/a#b", host)],
+  ["an overlong slash", 400, (host: string) => wire("GET", "/page%c0%afserver.ts", host)],
+] as const) {
+  test(`a request with ${says} is refused with ${status}, and the connection closed`, async () => {
+    const c = await listening();
+    const answer = await raw(c.port, of(`Host: 127.0.0.1:${c.port}`));
+    assert.equal(statusOf(answer), status, answer);
+    assert.ok(secured(answer), answer);
+    assert.match(answer, /application\/problem\+json/);
+  });
+}
+
+test("a chunked body that is too large is 413 at the limit, and the connection closed", async () => {
+  const c = await listening();
+  const head = [
+    `POST ${me}/messages HTTP/1.1`,
+    ...[`Host: 127.0.0.1:${c.port}`, "Content-Type: application/json"],
+    ...["Transfer-Encoding: chunked", "", ""],
+  ].join("\r\n");
+  const chunk = `10000\r\n${"x".repeat(0x10000)}\r\n`;
+  const answer = await raw(c.port, head, ...Array.from({ length: 17 }, () => chunk));
+  assert.equal(statusOf(answer), 413);
+  assert.match(answer, /THROUGHLINE_TOO_LARGE/);
+  assert.deepEqual((await c.get("/api/chats")).chats, []);
+});
+
+test("a body that breaks off stores nothing", async () => {
+  const c = await listening();
+  const socket = connect(c.port, "127.0.0.1");
+  const lines = ["Content-Type: application/json", "Content-Length: 100", "", '{"content":"a'];
+  socket.write(`POST ${me}/messages HTTP/1.1\r\nHost: 127.0.0.1:${c.port}\r\n${lines.join("\r\n")}`);
+  // The next request is served after the broken one was seen.
+  await new Promise<void>((resolve) => socket.end(resolve));
+  await jsonOf(await c.send("/healthz"), 200);
+  assert.deepEqual((await c.get("/api/chats")).chats, []);
+});
+
+test("headers that do not come are waited for no longer than the limit", async () => {
+  const c = await listening([], { limits: { headersTimeoutMs: 50, requestTimeoutMs: 100 } });
+  const answer = await raw(c.port, "GET /healthz HTTP/1.1\r\nHost: ");
+  assert.equal(statusOf(answer), 408);
+  const body = post(`Host: 127.0.0.1:${c.port}`, "Content-Type: application/json");
+  assert.equal(statusOf(await raw(c.port, `${body}\r\nContent-Length: 9\r\n\r\n{`)), 408);
+});
+
+test("one connection more than the limit is dropped, and the others are served", async () => {
+  const c = await listening([], { limits: { connections: 3 } });
+  const open = () => {
+    const socket = connect(c.port, "127.0.0.1");
+    return new Promise<Socket>((resolve) => socket.once("connect", () => resolve(socket)));
+  };
+  const idle = [await open(), await open()];
+  const request = wire("GET", "/healthz", `Host: 127.0.0.1:${c.port}`);
+  assert.equal(statusOf(await raw(c.port, request)), 200);
+  idle.push(await open());
+  assert.equal(await raw(c.port, request), "");
+  for (const socket of idle) socket.destroy();
+});
+
+test("a reader that takes nothing is dropped, and what is told goes on", async () => {
+  const big = "x".repeat(900_000);
+  const c = await listening(Array.from({ length: 40 }, () => [big]));
+  const socket = connect(c.port, "127.0.0.1");
+  const isGone = new Promise<void>((resolve) => socket.once("close", () => resolve()));
+  socket.on("error", () => undefined); // a reset is a way to be let go of
+  socket.pause();
+  socket.write(`GET /api/events HTTP/1.1\r\nHost: 127.0.0.1:${c.port}\r\n\r\n`);
+  const watchers = async () => {
+    const text = await (await c.ask("/metrics")).text();
+    return Number(text.match(/throughline_watchers (\d+)/)?.[1]);
+  };
+  while ((await watchers()) === 0) await new Promise((resolve) => setImmediate(resolve));
+  let turns = 0;
+  while ((await watchers()) === 1 && turns < 40) {
+    turns++;
+    await c.post(`/api/chats/${turns}/messages`, { content: big });
+  }
+  assert.ok(turns < 40, "the reader was never dropped");
+  socket.resume();
+  await isGone;
+});
+
+test("who leaves a stream on the wire does not stop the turn", async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const c = await listening([["Still ", { type: "wait", until: promise }, "here"]]);
+  const leaving = new AbortController();
+  const response = await c.send(`${me}/messages`, {
+    ...{ method: "POST", body: '{"content":"Hello"}', signal: leaving.signal },
+    headers: { accept: "text/event-stream" },
+  });
+  const events = eventsOf(response.body);
+  await until(events, "text");
+  const turn = c.turns.running("local:me");
+  leaving.abort();
+  await assert.rejects(events.next());
+  resolve();
+  assert.equal((await turn?.done)?.outcome, "answered");
+  const { messages } = await c.get(`${me}/messages`);
+  assert.deepEqual(words(messages), ["user: Hello", "assistant: Still here"]);
+});
+
+test("closing ends streams, keeps what a turn said, and leaves no connection", async () => {
+  const c = await listening([["Once ", hang]]);
+  const events = eventsOf((await c.send("/api/events")).body);
+  const headers = { accept: "text/event-stream" };
+  const body = '{"content":"Tell me"}';
+  const turn = eventsOf((await c.send(`${me}/messages`, { method: "POST", body, headers })).body);
+  await until(turn, "text");
+  const late = eventsOf((await c.send(`${me}/turn`)).body);
+  await until(late, "text");
+  const stalled = connect(c.port, "127.0.0.1").pause();
+  stalled.write(`GET /api/events HTTP/1.1\r\nHost: 127.0.0.1:${c.port}\r\n\r\n`);
+  const gone = new Promise<void>((resolve) => stalled.once("close", () => resolve()));
+  stalled.on("error", () => undefined); // a reset is a way to be closed
+  const half = raw(c.port, "GET / HTTP/1.1\r\n");
+  const begun = performance.now();
+  await Promise.all([c.server.close(), c.turns.close(0)]);
+  assert.ok(performance.now() - begun < 2_000, `${performance.now() - begun} ms`);
+  const { data } = await until(turn, "result");
+  assert.deepEqual([data.outcome, data.assistant.content], ["interrupted", "Once "]);
+  await Array.fromAsync(events);
+  await Array.fromAsync(late);
+  stalled.resume();
+  await Promise.all([gone, half]);
+  await assert.rejects(c.send("/healthz"));
+  await c.server.close();
+});
+
+test("closing waits for a request that was begun, and answers it", async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const c = await listening([[{ type: "wait", until: promise }, "Hi"]]);
+  const answer = c.send(`${me}/messages`, { method: "POST", body: '{"content":"Hello"}' });
+  while (c.turns.running("local:me") === undefined) {
+    await new Promise((again) => setImmediate(again));
+  }
+  const closed = c.server.close();
+  await problemOf(await c.ask("/healthz"), 503, "THROUGHLINE_CLOSED");
+  resolve();
+  const response = await answer;
+  assert.equal((await jsonOf(response, 200)).assistant.content, "Hi");
+  await closed;
+});
+
+test("a server that never listened closes, and one that closed tells nobody of turns", async () => {
+  const c = await companion([["Hi"]]);
+  const events = eventsOf((await c.ask("/api/events")).body);
+  await c.server.close();
+  assert.equal((await Array.fromAsync(events)).length, 1);
+  await c.turns.submit("local:me", { content: "Hello" }).done;
+});
+
+test("with a token every route needs it, but for signing in, health and the page's files", async () => {
+  const c = await listening([["Hi"]], { token });
+  const host = `Host: 127.0.0.1:${c.port}`;
+  const open = ["/", "/page.js", "/page.css", "/icon.svg", "/healthz"];
+  const { paths } = await jsonOf(
+    await c.send("/api/openapi.json", { headers: { authorization: `Bearer ${token}` } }),
+    200,
+  );
+  const routes = Object.entries<object>(paths).flatMap(([path, item]) =>
+    Object.keys(item).map((method) => [method.toUpperCase(), path] as const),
+  );
+  for (const [method, path] of [...routes, ["GET", "/nowhere"], ["GET", "/"], ["GET", "/page.js"]]) {
+    const url = path!.replace(/\{\w+\}/g, "x");
+    for (const line of ["X: y", "Authorization: Bearer wrong", `Cookie: token=${token}`]) {
+      const answer = await raw(c.port, wire(method!, url, host, line));
+      const isOpen = open.includes(path!) || path === "/api/sign-in";
+      assert.equal(statusOf(answer) !== 401, isOpen, `${method} ${path}: ${answer}`);
+      assert.ok(!answer.includes(token));
+    }
+  }
+  const url = `${me}?token=${token}`;
+  assert.equal(statusOf(await raw(c.port, wire("GET", url, host))), 401);
+});
+
+test("a browser signs in with the code from the terminal, and stays signed in", async () => {
+  const c = await listening([["Hi"]], { token });
+  const code = c.server.signInCode();
+  const signIn = (given: string) =>
+    c.send("/api/sign-in", { method: "POST", body: JSON.stringify({ code: given }) });
+  await problemOf(await signIn("wrong"), 401, "THROUGHLINE_UNAUTHORIZED");
+  const response = await signIn(code);
+  assert.equal(response.status, 204);
+  const cookie = String(response.headers.get("set-cookie")).split(";", 1)[0]!;
+  assert.ok(cookie.startsWith(`throughline_${c.port}=`) && !cookie.includes(token));
+  const answer = await c.send(`${me}/messages`, {
+    ...{ method: "POST", body: '{"content":"Hello"}', headers: { cookie } },
+  });
+  await jsonOf(answer, 200);
+  await problemOf(await c.send("/api/chats"), 401, "THROUGHLINE_UNAUTHORIZED");
+  await problemOf(await signIn(code), 401, "THROUGHLINE_UNAUTHORIZED");
+});
+
+for (const host of ["0.0.0.0", "::", "192.168.1.5", "nova.example", ""]) {
+  test(`without a token the address ${JSON.stringify(host)} is refused before listening`, async () => {
+    const c = await companion();
+    await assert.rejects(c.server.listen({ host, port: 0 }), (error) =>
+      isThroughlineError(error, "THROUGHLINE_CONFIGURATION"),
+    );
+  });
+}
+
+test("with a token every address can be served, and the url is one that works here", async () => {
+  const c = await companion([], { token });
+  const { url, port } = await c.server.listen({ host: "0.0.0.0", port: 0 });
+  assert.equal(url, `http://127.0.0.1:${port}`);
+  assert.equal((await fetch(`${url}/healthz`)).status, 200);
+  await c.server.close();
+});
+
+test("localhost is both of this machine's addresses", async (t) => {
+  const c = await companion();
+  const { port } = await c.server.listen({ host: "localhost", port: 0 });
+  after(() => c.server.close());
+  const get = (host: string) =>
+    new Promise<number | undefined>((resolve) => {
+      const request = httpRequest({ host, port, path: "/healthz" }, ({ statusCode }) => {
+        request.destroy();
+        resolve(statusCode);
+      });
+      request.on("error", () => resolve(undefined)).end();
+    });
+  assert.equal(await get("127.0.0.1"), 200);
+  const status = await get("::1");
+  if (status === undefined) t.skip("this machine has no ::1");
+  else assert.equal(status, 200);
+});
+
+test("an address that is taken is told as such, and a server listens once", async () => {
+  const c = await listening();
+  const other = await companion();
+  await assert.rejects(other.server.listen({ port: c.port }), (error) =>
+    isThroughlineError(error, "THROUGHLINE_UNAVAILABLE"),
+  );
+  await assert.rejects(c.server.listen({ port: 0 }), TypeError);
+});
+
+test("a weak token, a pattern for a host and a limit of 0 are refused", async () => {
+  for (const options of [{ token: "secret" }, { hosts: ["*"] }, { limits: { watchers: 0 } }]) {
+    await assert.rejects(companion([], options), (error) =>
+      isThroughlineError(error, "THROUGHLINE_CONFIGURATION"),
+    );
+  }
+});

@@ -1,0 +1,381 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ResponderError } from "../src/runtime/responder.ts";
+import { createServer } from "../src/server/server.ts";
+import type { ScriptedStep } from "../src/testing/scripted-responder.ts";
+import {
+  type Companion,
+  companion,
+  eventsOf,
+  jsonOf,
+  me,
+  problemOf,
+  type Told,
+  until,
+  words,
+} from "./server-fixture.ts";
+
+const unavailable: ScriptedStep = {
+  type: "fail",
+  error: new ResponderError("the model is busy", { kind: "unavailable" }),
+};
+
+function gate() {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  return { step: { type: "wait", until: promise } as const, open: () => resolve() };
+}
+
+/** Begins a turn and waits until its message is stored. */
+async function begin(c: Companion, content: string) {
+  const response = await c.stream(`${me}/messages`, { content });
+  const events = eventsOf(response.body);
+  await until(events, "accepted");
+  return events;
+}
+
+const names = (events: readonly Told[]) =>
+  events.map(({ name }) => name).filter((name) => name !== ":");
+const transcript = async (c: Companion) => words((await c.get(`${me}/messages`)).messages);
+
+test("a turn answers with both messages, the session and the usage, and is stored", async () => {
+  const c = await companion([["Hi ", "there"]]);
+  const answer = await jsonOf(await c.say("Hello"), 200);
+  assert.equal(answer.turn_id, answer.user.id);
+  assert.deepEqual(words([answer.user, answer.assistant]), ["user: Hello", "assistant: Hi there"]);
+  assert.equal(answer.outcome, "answered");
+  assert.equal(answer.session.message_count, 1);
+  assert.deepEqual(answer.usage, { input_tokens: 10, output_tokens: 2, cost_usd: 0 });
+  assert.deepEqual(answer.notices, []);
+  assert.deepEqual(await transcript(c), ["user: Hello", "assistant: Hi there"]);
+});
+
+test("a stream tells accepted, text and result, and the result is what JSON would have been", async () => {
+  const c = await companion([["Hi ", "there"]]);
+  const response = await c.stream(`${me}/messages`, { content: "Hello" });
+  assert.equal(response.headers.get("content-type"), "text/event-stream");
+  const events = await Array.fromAsync(eventsOf(response.body));
+  assert.deepEqual(names(events), ["accepted", "text", "text", "result"]);
+  const [, accepted, , , result] = events;
+  assert.equal(accepted?.data.user.content, "Hello");
+  assert.equal(accepted?.data.turn_id, result?.data.turn_id);
+  assert.deepEqual(words([result?.data.user, result?.data.assistant]), await transcript(c));
+});
+
+test("a model that fails without a word is 502 with the turn, and the message can be answered", async () => {
+  const c = await companion([[unavailable], ["Here now"]]);
+  const problem = await problemOf(await c.say("Hello"), 502, "THROUGHLINE_MODEL_FAILED");
+  assert.equal(problem.detail, "the model is busy");
+  assert.deepEqual(await transcript(c), ["user: Hello"]);
+  const chat = await c.get(me);
+  assert.deepEqual([chat.unanswered_ids, chat.running], [[problem.turn_id], false]);
+  const answer = await jsonOf(await c.post(`${me}/answer`), 200);
+  assert.equal(answer.turn_id, problem.turn_id);
+  assert.deepEqual(await transcript(c), ["user: Hello", "assistant: Here now"]);
+  await problemOf(await c.post(`${me}/answer`), 404, "THROUGHLINE_NOT_FOUND");
+});
+
+test("a stream tells a model that fails without a word as an error, after accepted", async () => {
+  const c = await companion([[unavailable]]);
+  const response = await c.stream(`${me}/messages`, { content: "Hello" });
+  const events = await Array.fromAsync(eventsOf(response.body));
+  assert.deepEqual(names(events), ["accepted", "error"]);
+  const { data } = events.at(-1)!;
+  assert.deepEqual([data.status, data.code], [502, "THROUGHLINE_MODEL_FAILED"]);
+  assert.equal(data.turn_id, events[1]?.data.turn_id);
+});
+
+test("an answer that breaks off is 200, marked partial, with the reason", async () => {
+  const c = await companion([["Once upon", unavailable]]);
+  const answer = await jsonOf(await c.say("Tell me"), 200);
+  assert.deepEqual([answer.outcome, answer.reason], ["failed", "the model is busy"]);
+  assert.deepEqual([answer.assistant.partial, answer.assistant.content], [true, "Once upon"]);
+});
+
+test("a stopped answer keeps what came; stopping again says that nothing ran", async () => {
+  const c = await companion([["Once ", { type: "hang" }]]);
+  const events = await begin(c, "Tell me");
+  await until(events, "text");
+  assert.deepEqual(await jsonOf(await c.post(`${me}/stop`), 200), { stopped: true });
+  const { data } = await until(events, "result");
+  assert.deepEqual([data.outcome, data.assistant.content], ["interrupted", "Once "]);
+  assert.deepEqual(await jsonOf(await c.post(`${me}/stop`), 200), { stopped: false });
+});
+
+test("an answer that is stopped before a word is 200 without an assistant message", async () => {
+  const c = await companion([[{ type: "hang" }]]);
+  const events = await begin(c, "Tell me");
+  await c.post(`${me}/stop`);
+  const { data } = await until(events, "result");
+  assert.deepEqual([data.outcome, data.assistant], ["interrupted", null]);
+});
+
+test("who leaves a stream does not stop the turn", async () => {
+  const held = gate();
+  const c = await companion([["Still ", held.step, "here"]]);
+  const response = await c.stream(`${me}/messages`, { content: "Hello" });
+  const reader = response.body!.getReader();
+  await reader.read();
+  await reader.cancel();
+  const turn = c.turns.running("local:me");
+  held.open();
+  await turn?.done;
+  assert.deepEqual(await transcript(c), ["user: Hello", "assistant: Still here"]);
+});
+
+test("a turn that runs is told from its begin to who comes late; none is 204", async () => {
+  const held = gate();
+  const c = await companion([["One ", held.step, "two"]]);
+  assert.equal((await c.ask(`${me}/turn`)).status, 204);
+  const first = await begin(c, "Hello");
+  await until(first, "text");
+  assert.equal((await c.get(me)).running, true);
+  const late = eventsOf((await c.ask(`${me}/turn`)).body);
+  await until(late, "text");
+  held.open();
+  const rest = await Array.fromAsync(late);
+  assert.deepEqual(names(rest), ["text", "result"]);
+  assert.equal(rest.at(-1)?.data.assistant.content, "One two");
+  assert.equal((await c.ask(`${me}/turn`)).status, 204);
+});
+
+test("the next message of a chat waits for its turn, and other chats do not wait", async () => {
+  const held = gate();
+  const c = await companion([[held.step, "first"], ["other"], ["second"]]);
+  const events = await begin(c, "one");
+  const waiting = c.say("two");
+  const other = await jsonOf(await c.post("/api/chats/b/messages", { content: "hey" }), 200);
+  assert.equal(other.assistant.content, "other");
+  held.open();
+  await until(events, "result");
+  assert.equal((await jsonOf(await waiting, 200)).assistant.content, "second");
+  const said = await transcript(c);
+  assert.deepEqual(said, ["user: one", "assistant: first", "user: two", "assistant: second"]);
+});
+
+test("a stream that waits for its turn begins at once", async () => {
+  const held = gate();
+  const c = await companion([[held.step, "first"], ["second"]]);
+  const first = await begin(c, "one");
+  const response = await c.stream(`${me}/messages`, { content: "two" });
+  const events = eventsOf(response.body);
+  assert.equal((await events.next()).value?.name, ":");
+  held.open();
+  await until(first, "result");
+  assert.equal((await until(events, "result")).data.assistant.content, "second");
+});
+
+test("past its queue a chat is busy: 503 with Retry-After, and nothing is stored", async () => {
+  const held = gate();
+  const c = await companion([[held.step, "first"], ["second"]], { maxQueued: 1 });
+  await begin(c, "one");
+  const second = c.say("two");
+  const response = await c.say("three");
+  assert.equal(response.headers.get("retry-after"), "5");
+  await problemOf(response, 503, "THROUGHLINE_BUSY");
+  held.open();
+  await second;
+  assert.equal((await transcript(c)).length, 4);
+});
+
+test("dismissing leaves messages unanswered for good, and can be repeated", async () => {
+  const c = await companion([[unavailable]]);
+  await c.say("Hello");
+  assert.deepEqual(await jsonOf(await c.post(`${me}/dismiss`), 200), { dismissed: 1 });
+  assert.deepEqual(await jsonOf(await c.post(`${me}/dismiss`), 200), { dismissed: 0 });
+  assert.deepEqual((await c.get(me)).unanswered_ids, []);
+});
+
+test("forgetting a chat stops its turn, and no answer comes back", async () => {
+  const c = await companion([
+    ["Never ", { type: "hang" }],
+    ["mind", { type: "hang" }],
+  ]);
+  const events = await begin(c, "Hello");
+  await until(events, "text");
+  const waiting = c.say("And then");
+  const receipt = await jsonOf(await c.ask(me, { method: "DELETE" }), 200);
+  assert.equal(receipt.removed[0].place, "transcript");
+  await waiting;
+  await problemOf(await c.ask(me), 404, "THROUGHLINE_NOT_FOUND");
+  assert.deepEqual((await c.get("/api/chats")).chats, []);
+});
+
+test("a stream that is refused at once has the refusal's own status", async () => {
+  const c = await companion();
+  const response = await c.stream(`${me}/messages`, { content: "  " });
+  await problemOf(response, 400, "THROUGHLINE_INVALID");
+  const first = await companion([["Hi"]]);
+  await first.say("Hello", { "idempotency-key": "k" });
+  const headers = { "idempotency-key": "k" };
+  const other = await first.stream(`${me}/messages`, { content: "Other" }, headers);
+  await problemOf(other, 409, "THROUGHLINE_ID_CONFLICT");
+});
+
+test("the same Idempotency-Key is the same message and gets the same answer", async () => {
+  const c = await companion([["Hi"], ["again"]]);
+  const headers = { "idempotency-key": "key 1" };
+  const first = await jsonOf(await c.say("Hello", headers), 200);
+  assert.match(first.turn_id, /^i_[0-9a-f]{32}$/);
+  const second = await jsonOf(await c.say("Hello", headers), 200);
+  assert.deepEqual([second.turn_id, second.user], [first.turn_id, first.user]);
+  assert.deepEqual(second.assistant, first.assistant);
+  assert.equal((await transcript(c)).length, 2);
+  await problemOf(await c.say("Other", headers), 409, "THROUGHLINE_ID_CONFLICT");
+  assert.equal((await jsonOf(await c.say("Hello"), 200)).assistant.content, "again");
+});
+
+test("the same Idempotency-Key joins the turn that runs", async () => {
+  const held = gate();
+  const c = await companion([[held.step, "Hi"]]);
+  const headers = { "idempotency-key": "k" };
+  const first = c.say("Hello", headers);
+  const second = c.say("Hello", headers);
+  held.open();
+  const [a, b] = [await jsonOf(await first, 200), await jsonOf(await second, 200)];
+  assert.deepEqual(a, b);
+  assert.equal(c.model.requests.length, 1);
+});
+
+test("the same Idempotency-Key gets the same answer in the next run", async () => {
+  const c = await companion([["Hi"]]);
+  const headers = { "idempotency-key": "k" };
+  const first = await jsonOf(await c.say("Hello", headers), 200);
+  const next = await companion([], { throughline: c.throughline });
+  const second = await jsonOf(await next.say("Hello", headers), 200);
+  assert.deepEqual([second.user, second.assistant], [first.user, first.assistant]);
+  assert.equal(next.model.requests.length, 0);
+});
+
+test("the same Idempotency-Key tries a turn again that failed without a word", async () => {
+  const c = await companion([[unavailable], ["Hi"]]);
+  const headers = { "idempotency-key": "k" };
+  const { turn_id } = await problemOf(await c.say("Hi", headers), 502, "THROUGHLINE_MODEL_FAILED");
+  const answer = await jsonOf(await c.say("Hi", headers), 200);
+  assert.deepEqual([answer.turn_id, answer.assistant.content], [turn_id, "Hi"]);
+});
+
+for (const which of ["user", "assistant"] as const) {
+  test(`an Idempotency-Key never tells again a ${which} message that was redacted`, async () => {
+    const c = await companion([["my secret"]]);
+    const headers = { "idempotency-key": "k" };
+    const answer = await jsonOf(await c.say("Hello", headers), 200);
+    const path = `${me}/messages/${encodeURIComponent(answer[which].id)}`;
+    await jsonOf(await c.ask(path, { method: "DELETE" }), 200);
+    await problemOf(await c.say("Hello", headers), 409, "THROUGHLINE_CONFLICT");
+  });
+}
+
+for (const [says, key, isRight] of [
+  ["1 character", "k", true],
+  ["255 characters", "k".repeat(255), true],
+  ["256 characters", "k".repeat(256), false],
+  ["no character", "", false],
+  ["a tab", "a\tb", false],
+  ["a letter past ASCII", "\u00e9", false],
+] as const) {
+  test(`an Idempotency-Key of ${says} is ${isRight ? "taken" : "refused"}`, async () => {
+    const c = await companion([["Hi"]]);
+    const response = await c.say("Hello", { "idempotency-key": key });
+    if (isRight) await jsonOf(response, 200);
+    else await problemOf(response, 400, "THROUGHLINE_INVALID");
+  });
+}
+
+test("events tell every message, turn and session change, in order", async () => {
+  const c = await companion([["Hi"], [unavailable]]);
+  const response = await c.ask("/api/events", { headers: { "last-event-id": "17" } });
+  const events = eventsOf(response.body);
+  assert.equal((await events.next()).value?.data, "connected");
+  const next = async () => (await events.next()).value;
+  const { user, assistant } = await jsonOf(await c.say("Hello"), 200);
+  const ids = { chat_id: "local:me", turn_id: user.id };
+  const stored = (message: unknown) => {
+    return { name: "message", data: { change: "stored", chat_id: "local:me", message } };
+  };
+  assert.deepEqual(await next(), { name: "turn", data: { ...ids, state: "running" } });
+  assert.deepEqual(await next(), stored(user));
+  assert.deepEqual(await next(), stored(assistant));
+  assert.deepEqual(await next(), { name: "turn", data: { ...ids, state: "answered" } });
+  await c.say("And?");
+  for (const name of ["turn", "message"]) await until(events, name);
+  assert.equal((await until(events, "turn")).data.state, "failed");
+  await c.ask(`${me}/messages/${user.id}`, { method: "DELETE" });
+  assert.equal((await next())?.data.change, "redacted");
+  await c.ask(`${me}/messages/${user.id}?erase=true`, { method: "DELETE" });
+  assert.equal((await next())?.data.change, "erased");
+  for (const [path, body, change] of [
+    [`${me}/reset`, {}, "ended"],
+    [`${me}/reset`, { provider: "scripted" }, "provider_reset"],
+    [`${me}/fork`, { message_id: assistant.id, chat_id: "copy" }, "forked"],
+    [`${me}/clear`, {}, "cleared"],
+  ] as const) {
+    await c.post(path, body);
+    assert.equal((await next())?.data.change, change);
+    if (change === "ended") assert.equal((await next())?.data.change, "reset");
+  }
+  await c.ask(me, { method: "DELETE" });
+  assert.equal((await next())?.data.change, "forgotten");
+});
+
+test("a repair is told to who watches, counted, and makes the health degraded", async () => {
+  const base = await companion();
+  const report = {
+    ...{ at: "2026-03-01T12:00:00.000Z", key: "chats/a", kind: "torn_tail" as const },
+    ...{ bytes: 3, after_seq: 7, reason: "a torn tail was cut" },
+  };
+  let tell = (_: typeof report) => {};
+  const storage = {
+    ...{ logs: () => assert.fail(), documents: () => assert.fail(), close: async () => {} },
+    repairs: () => [report],
+    onRepair: (listener: typeof tell) => {
+      tell = listener;
+      return () => undefined;
+    },
+    [Symbol.asyncDispose]: async () => {},
+  };
+  const { turns } = base;
+  const throughline = { ...base.throughline, storage };
+  const server = createServer({ throughline, turns, version: "1.2.3" });
+  const ask = (path: string) =>
+    server.fetch(
+      new Request(`http://127.0.0.1:7423${path}`, { headers: { host: "127.0.0.1:7423" } }),
+    );
+  const events = eventsOf((await ask("/api/events")).body);
+  await events.next();
+  tell(report);
+  assert.deepEqual((await events.next()).value, { name: "repair", data: report });
+  const health = await jsonOf(await ask("/healthz"), 200);
+  assert.deepEqual([health.status, health.version, health.repairs], ["degraded", "1.2.3", 1]);
+  const metrics = await (await ask("/metrics")).text();
+  assert.match(metrics, /throughline_repairs_total\{kind="torn_tail"\} 2/);
+});
+
+test("one more watcher than the limit is busy, until one leaves", async () => {
+  const c = await companion([], { limits: { watchers: 2 } });
+  const first = await c.ask("/api/events");
+  await c.ask("/api/events");
+  await problemOf(await c.ask("/api/events"), 503, "THROUGHLINE_BUSY");
+  await first.body?.cancel();
+  assert.equal((await c.ask("/api/events")).status, 200);
+});
+
+test("a HEAD of a stream opens none", async () => {
+  const c = await companion([], { limits: { watchers: 1 } });
+  for (let n = 0; n < 3; n++) {
+    assert.equal((await c.ask("/api/events", { method: "HEAD" })).status, 200);
+  }
+  assert.match(await (await c.ask("/metrics")).text(), /throughline_watchers 0/);
+});
+
+test("a quiet stream says that it is there", async () => {
+  const c = await companion([], { limits: { keepAliveMs: 1 } });
+  const events = eventsOf((await c.ask("/api/events")).body);
+  assert.deepEqual((await events.next()).value, { name: ":", data: "connected" });
+  assert.deepEqual((await events.next()).value, { name: ":", data: "keep-alive" });
+});
+
+test("a model's error that is not one of ours is told without its words", async () => {
+  const c = await companion([[{ type: "fail", error: new Error("canary /home/nova/key") }]]);
+  const text = await (await c.say("Hello")).text();
+  assert.doesNotMatch(text, /canary|nova/);
+});
