@@ -1,16 +1,19 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { after, before, type TestContext, test } from "node:test";
 import { openThroughline, type Throughline } from "../src/throughline.ts";
 import { fakeIo, keyboard, runCli, temporaryDirectory } from "./command-line.ts";
+import { openAiServer } from "./openai-server.ts";
 
 // In this process: what a process adds is in the other tests of the command line.
 
-/** A home with the chats `local:me` (two turns) and `work` (one message without an answer). */
-async function homeWithChats(t: TestContext): Promise<string> {
-  const home = join(temporaryDirectory(t), "home");
-  await inHome(home, async ({ chats, sessions }) => {
+const template = fs.mkdtempSync(join(tmpdir(), "throughline-cli-"));
+after(() => fs.rmSync(template, { recursive: true, force: true }));
+
+before(async () => {
+  await inHome(template, async ({ chats, sessions }) => {
     await sessions.resolve("local:me", { provider: "ollama", model: "qwen3" });
     await chats.append("local:me", [
       { id: "m1", role: "user", content: "Where is the lighthouse?" },
@@ -18,17 +21,19 @@ async function homeWithChats(t: TestContext): Promise<string> {
       { id: "m3", role: "user", content: "Thanks" },
       { id: "m4", role: "assistant", content: "You are welcome." },
     ]);
-  });
-  // Cut off by a model that is not set up: the message stays without an answer.
-  const io = fakeIo("what now\n");
-  const variables = { THROUGHLINE_MODEL: "offline" };
-  await runCli(["chat", "--chat", "work"], { home, io, variables });
-  await inHome(home, ({ chats }) =>
-    chats.log.change("work", (draft) => {
+    await sessions.resolve("work", { provider: "offline", model: "offline" });
+    await chats.log.change("work", (draft) => {
       draft.message({ id: "w1", role: "user", content: "Are you there?" });
       draft.set({ open_turn: { id: "w1", seq: draft.seq, attempts: 1 } });
-    }),
-  );
+    });
+  });
+});
+
+/** A home with the chats `local:me` (two turns) and `work` (one message without an answer). */
+function homeWithChats(t: TestContext): string {
+  const home = join(temporaryDirectory(t), "home");
+  fs.cpSync(template, home, { recursive: true });
+  fs.rmSync(join(home, "lock.db"));
   return home;
 }
 
@@ -38,12 +43,12 @@ async function inHome<T>(home: string, work: (throughline: Throughline) => Promi
 }
 
 test("sessions list shows every chat, and --unanswered only those with a message that waits", async (t) => {
-  const home = await homeWithChats(t);
+  const home = homeWithChats(t);
   const all = await runCli(["sessions", "list"], { home });
   assert.equal(all.code, 0);
   const [header, first, second] = all.out.split("\n");
   assert.match(header ?? "", /^CHAT +LAST ACTIVE +MESSAGES +MODEL +TITLE$/);
-  assert.match(first ?? "", /^work .* 3 .*offline +unanswered +what now$/);
+  assert.match(first ?? "", /^work .* 1 .*offline +unanswered +Are you there\?$/);
   assert.match(second ?? "", /^local:me .* 4 .*ollama\/qwen3 +Where is the lighthouse\?$/);
   const { out } = await runCli(["sessions", "list", "--unanswered", "--json"], { home });
   assert.deepEqual(
@@ -53,7 +58,7 @@ test("sessions list shows every chat, and --unanswered only those with a message
 });
 
 test("sessions list --limit 1 gives a cursor, and --cursor goes on there", async (t) => {
-  const home = await homeWithChats(t);
+  const home = homeWithChats(t);
   const list = async (...more: string[]) => {
     const { out } = await runCli(["sessions", "list", "--json", "--limit", "1", ...more], { home });
     return JSON.parse(out) as { chats: { chat_id: string }[]; cursor?: string };
@@ -67,7 +72,7 @@ test("sessions list --limit 1 gives a cursor, and --cursor goes on there", async
 });
 
 test("sessions show prints a chat with the ids of its messages, and no escape sequence of theirs", async (t) => {
-  const home = await homeWithChats(t);
+  const home = homeWithChats(t);
   const { code, out } = await runCli(["sessions", "show", "local:me"], { home });
   assert.equal(code, 0);
   assert.match(out, /^Chat +local:me\n/);
@@ -83,7 +88,7 @@ for (const [count, ids] of [
   ["1000", ["m1", "m2", "m3", "m4"]],
 ] as const) {
   test(`sessions show --messages ${count} --json has the messages ${ids}`, async (t) => {
-    const home = await homeWithChats(t);
+    const home = homeWithChats(t);
     const args = ["sessions", "show", "local:me", "--json", "--messages", count];
     const { chat, session, messages } = JSON.parse((await runCli(args, { home })).out);
     assert.equal(chat.chat_id, "local:me");
@@ -96,7 +101,7 @@ for (const [count, ids] of [
 }
 
 test("sessions search finds all words in any order, in one chat or in all", async (t) => {
-  const home = await homeWithChats(t);
+  const home = homeWithChats(t);
   const search = async (...args: string[]) => {
     const { out } = await runCli(["sessions", "search", "--json", ...args], { home });
     return JSON.parse(out).hits.map((hit: { message: { id: string } }) => hit.message.id);
@@ -109,19 +114,32 @@ test("sessions search finds all words in any order, in one chat or in all", asyn
 });
 
 test("a search does not find what a clear hid", async (t) => {
-  const home = await homeWithChats(t);
+  const home = homeWithChats(t);
   assert.equal((await runCli(["sessions", "clear", "local:me"], { home })).code, 0);
   const { out } = await runCli(["sessions", "search", "--json", "lighthouse"], { home });
   assert.deepEqual(JSON.parse(out).hits, []);
 });
 
 test("sessions reset begins a new session; --provider drops one provider's part and keeps the rest", async (t) => {
-  const home = await homeWithChats(t);
+  const home = homeWithChats(t);
   const session = () => inHome(home, ({ sessions }) => sessions.active("local:me"));
   const delta = { messages: 1, cost_usd: 0, tokens: 5, outcome: "answered" as const };
+  const began = { generation: 1, bucket_generation: 1 };
   await inHome(home, async ({ sessions }) => {
-    await sessions.update("local:me", { ...delta, turn: "m1", provider: "ollama", model: "qwen3" });
-    await sessions.update("local:me", { ...delta, turn: "m3", provider: "openai", model: "gpt" });
+    await sessions.update("local:me", {
+      ...delta,
+      ...began,
+      turn: "m1",
+      provider: "ollama",
+      model: "qwen3",
+    });
+    await sessions.update("local:me", {
+      ...delta,
+      ...began,
+      turn: "m3",
+      provider: "openai",
+      model: "gpt",
+    });
   });
   const one = await runCli(["sessions", "reset", "local:me", "--provider", "openai"], { home });
   assert.equal(one.code, 0, one.err);
@@ -135,7 +153,7 @@ test("sessions reset begins a new session; --provider drops one provider's part 
 });
 
 test("sessions fork copies a chat up to a message, and refuses an id that is in use", async (t) => {
-  const home = await homeWithChats(t);
+  const home = homeWithChats(t);
   const fork = () => runCli(["sessions", "fork", "local:me", "m2", "local:what-if"], { home });
   assert.match((await fork()).out, /^local:what-if begins with 2 messages\.\n$/);
   const again = await fork();
@@ -144,7 +162,7 @@ test("sessions fork copies a chat up to a message, and refuses an id that is in 
 });
 
 test("sessions redact hides a message, and --erase removes its bytes from the home", async (t) => {
-  const home = await homeWithChats(t);
+  const home = homeWithChats(t);
   await runCli(["sessions", "redact", "local:me", "m1"], { home });
   const { out } = await runCli(["sessions", "show", "local:me"], { home });
   assert.match(out, /You \[redacted\] {2}m1\n/);
@@ -158,7 +176,7 @@ test("sessions redact hides a message, and --erase removes its bytes from the ho
 });
 
 test("sessions forget without --yes is refused where nobody can be asked, and forgets nothing", async (t) => {
-  const home = await homeWithChats(t);
+  const home = homeWithChats(t);
   const { code, err } = await runCli(["sessions", "forget", "local:me"], { home });
   assert.equal(code, 2);
   assert.match(err, /--yes/);
@@ -167,7 +185,7 @@ test("sessions forget without --yes is refused where nobody can be asked, and fo
 });
 
 test("sessions forget --yes removes the chat and its bytes, and prints the receipt", async (t) => {
-  const home = await homeWithChats(t);
+  const home = homeWithChats(t);
   const { out } = await runCli(["sessions", "forget", "local:me", "--yes", "--json"], { home });
   const receipt = JSON.parse(out);
   assert.equal(receipt.chat_id, "local:me");
@@ -184,7 +202,7 @@ for (const [typed, gone] of [
   ["n", false],
 ] as const) {
   test(`a person who types ${JSON.stringify(typed)} when asked ${gone ? "forgets" : "keeps"} the chat`, async (t) => {
-    const home = await homeWithChats(t);
+    const home = homeWithChats(t);
     const { input, type } = keyboard();
     const io = fakeIo(input, true);
     const ended = runCli(["sessions", "forget", "local:me"], { home, io });
@@ -196,7 +214,7 @@ for (const [typed, gone] of [
 }
 
 test("a person who ends the input in place of an answer keeps the chat", async (t) => {
-  const home = await homeWithChats(t);
+  const home = homeWithChats(t);
   const { input } = keyboard();
   const io = fakeIo(input, true);
   const ended = runCli(["sessions", "forget", "local:me"], { home, io });
@@ -213,7 +231,7 @@ const formats: readonly [format: string, first: RegExp][] = [
 ];
 for (const [format, first] of formats) {
   test(`sessions export --format ${format} writes the same to stdout and to a new file, mode 0600`, async (t) => {
-    const home = await homeWithChats(t);
+    const home = homeWithChats(t);
     const file = join(home, "..", `export.${format}`);
     const args = ["sessions", "export", "local:me", "--format", format];
     const { out } = await runCli(args, { home });
@@ -227,7 +245,7 @@ for (const [format, first] of formats) {
 }
 
 test("sessions export overwrites nothing, and leaves no half-written file", async (t) => {
-  const home = await homeWithChats(t);
+  const home = homeWithChats(t);
   const file = join(home, "..", "notes.txt");
   fs.writeFileSync(file, "mine");
   const args = ["sessions", "export", "local:me", "--out"];
@@ -241,7 +259,7 @@ test("sessions export overwrites nothing, and leaves no half-written file", asyn
 });
 
 test("an export does not hold what was redacted", async (t) => {
-  const home = await homeWithChats(t);
+  const home = homeWithChats(t);
   await runCli(["sessions", "redact", "local:me", "m1"], { home });
   for (const [format] of formats) {
     const args = ["sessions", "export", "local:me", "--format", format];
@@ -250,7 +268,7 @@ test("an export does not hold what was redacted", async (t) => {
 });
 
 test("sessions answer answers what waits, and then says that nothing does", async (t) => {
-  const home = await homeWithChats(t);
+  const home = homeWithChats(t);
   const { code, out } = await runCli(["sessions", "answer", "work"], { home });
   assert.equal(code, 0);
   assert.match(out, /Are you there\?/);
@@ -260,7 +278,7 @@ test("sessions answer answers what waits, and then says that nothing does", asyn
 });
 
 test("sessions answer --json prints the turn as HTTP answers it", async (t) => {
-  const home = await homeWithChats(t);
+  const home = homeWithChats(t);
   const { out } = await runCli(["sessions", "answer", "work", "--json"], { home });
   const turn = JSON.parse(out);
   assert.equal(turn.turn_id, "w1");
@@ -269,18 +287,19 @@ test("sessions answer --json prints the turn as HTTP answers it", async (t) => {
   assert.equal(turn.outcome, "answered");
 });
 
-test("sessions answer with a model that cannot be reached ends with 1, and the message still waits", async (t) => {
-  const home = await homeWithChats(t);
-  const args = ["sessions", "answer", "work", "--model", "http://127.0.0.1:1/v1#none"];
-  const { code, err, out } = await runCli(args, { home });
-  assert.equal(code, 1, err);
+test("sessions answer with a model that refuses ends with 1, and the message still waits", async (t) => {
+  const home = homeWithChats(t);
+  await using server = await openAiServer(() => ({ status: 401 }));
+  const args = ["sessions", "answer", "work", "--model", `${server.url}#none`];
+  const { code, out } = await runCli(args, { home });
+  assert.equal(code, 1);
   assert.match(out, /^\(.+\)\n$/);
   const list = await runCli(["sessions", "list", "--unanswered", "--json"], { home });
   assert.equal(JSON.parse(list.out).chats.length, 1);
 });
 
 test("sessions dismiss leaves what waits without an answer", async (t) => {
-  const home = await homeWithChats(t);
+  const home = homeWithChats(t);
   const dismiss = async () => (await runCli(["sessions", "dismiss", "work"], { home })).out;
   assert.equal(await dismiss(), "1 message stays unanswered.\n");
   assert.equal(await dismiss(), "Every message is answered.\n");
@@ -298,7 +317,7 @@ for (const args of [
   ["dismiss", "nobody"],
 ]) {
   test(`sessions ${args.join(" ")} says that there is no such chat, and makes none`, async (t) => {
-    const home = await homeWithChats(t);
+    const home = homeWithChats(t);
     const { code, out, err } = await runCli(["sessions", ...args], { home });
     assert.deepEqual({ code, out }, { code: 1, out: "" });
     assert.match(err, /^error: there is no such .* in "nobody" \[THROUGHLINE_NOT_FOUND\]\n.+\n$/);

@@ -8,7 +8,6 @@ import { HeldClock } from "../src/testing/held-clock.ts";
 import { type ScriptedStep, scriptedResponder } from "../src/testing/scripted-responder.ts";
 import { openThroughline, type Throughline } from "../src/throughline.ts";
 
-export const origin = "http://127.0.0.1:7423";
 export const me = "/api/chats/local%3Ame";
 
 export interface FixtureOptions extends Partial<ServerOptions> {
@@ -36,14 +35,21 @@ export async function companion(
     responders: { standard: target, get: async () => model },
   });
   const server = createServer({ throughline, turns, clock, newId, version: "0.0.0", ...rest });
+  /** Where it listens, or would. */
+  let host = "127.0.0.1:7423";
+  const listen = async (address: Parameters<typeof server.listen>[0]) => {
+    const listening = await server.listen(address);
+    host = `127.0.0.1:${listening.port}`;
+    return listening;
+  };
 
   /** Asks as a well-behaved client does; what `init` names takes the place of that. */
   const ask = (path: string, init: RequestInit & { body?: string } = {}) => {
-    const headers = new Headers({ host: "127.0.0.1:7423", "content-type": "application/json" });
+    const headers = new Headers({ host, "content-type": "application/json" });
     new Headers(init.headers).forEach((value, name) => {
       headers.set(name, value);
     });
-    return server.fetch(new Request(`${origin}${path}`, { ...init, headers }));
+    return server.fetch(new Request(`http://${host}${path}`, { ...init, headers }));
   };
   const get = async (path: string) => jsonOf(await ask(path), 200);
   const post = (path: string, body: object = {}, headers: Record<string, string> = {}) =>
@@ -52,7 +58,7 @@ export async function companion(
     post(`${me}/messages`, { content }, headers);
   const stream = (path: string, body: object = {}, headers: Record<string, string> = {}) =>
     post(path, body, { accept: "text/event-stream", ...headers });
-  return { server, turns, throughline, clock, model, ask, get, post, say, stream };
+  return { server, listen, turns, throughline, clock, model, ask, get, post, say, stream };
 }
 
 export type Companion = Awaited<ReturnType<typeof companion>>;

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { request as httpRequest } from "node:http";
 import { connect, type Socket } from "node:net";
-import { after, test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { isThroughlineError } from "../src/errors.ts";
 import type { ScriptedStep } from "../src/testing/scripted-responder.ts";
 import {
@@ -22,12 +22,13 @@ const hang: ScriptedStep = { type: "hang" };
 
 /** A companion that really listens, and a client without manners. */
 async function listening(
+  t: TestContext,
   script: readonly (readonly ScriptedStep[])[] = [],
   options: FixtureOptions = {},
 ) {
   const c = await companion(script, options);
-  const { port, url } = await c.server.listen({ port: 0 });
-  after(async () => {
+  const { port, url } = await c.listen({ port: 0 });
+  t.after(async () => {
     await Promise.all([c.turns.close(0), c.server.close()]);
   });
   const send = (path: string, init: RequestInit = {}) => {
@@ -127,11 +128,17 @@ const hostLines = (port: number): readonly (readonly string[])[] => {
     `\uff11\uff12\uff17.0.0.1:${port}`,
     "",
   ].map((name) => [`Host: ${name}`]);
-  return [...names, [], [right, right], [right, "Host: evil.example"], ["Host: evil.example", right]];
+  return [
+    ...names,
+    [],
+    [right, right],
+    [right, "Host: evil.example"],
+    ["Host: evil.example", right],
+  ];
 };
 
-test("no route answers a host that is not its own, however it is written", async () => {
-  const c = await listening([["Hi"]]);
+test("no route answers a host that is not its own, however it is written", async (t) => {
+  const c = await listening(t, [["Hi"]]);
   await c.say("Hello");
   const before = JSON.stringify(await Array.fromAsync(c.throughline.chats.records("local:me")));
   const variants = hostLines(c.port);
@@ -151,8 +158,8 @@ test("no route answers a host that is not its own, however it is written", async
   assert.equal(JSON.stringify(records), before);
 });
 
-test("its own hosts are answered, on every route, with headers that let nobody else in", async () => {
-  const c = await listening([["Hi"]]);
+test("its own hosts are answered, on every route, with headers that let nobody else in", async (t) => {
+  const c = await listening(t, [["Hi"]]);
   for (const host of ["127.0.0.1", "localhost", "[::1]"]) {
     const answer = await raw(c.port, wire("GET", "/healthz", `Host: ${host}:${c.port}`));
     assert.equal(statusOf(answer), 200, host);
@@ -175,8 +182,8 @@ for (const lines of [
   ["Sec-Fetch-Site: cross-site"],
   ["Sec-Fetch-Site: same-site"],
 ]) {
-  test(`no route answers a page with ${lines}`, async () => {
-    const c = await listening();
+  test(`no route answers a page with ${lines}`, async (t) => {
+    const c = await listening(t);
     const host = `Host: 127.0.0.1:${c.port}`;
     for (const [method, path] of await routesOf(c)) {
       const answer = await raw(c.port, wire(method, path, host, ...lines));
@@ -190,9 +197,14 @@ for (const [says, status, of] of [
   [
     "a length and chunks",
     400,
-    (host: string) => post(host, "Content-Length: 2", "Transfer-Encoding: chunked", "", "0\r\n\r\n"),
+    (host: string) =>
+      post(host, "Content-Length: 2", "Transfer-Encoding: chunked", "", "0\r\n\r\n"),
   ],
-  ["two lengths", 400, (host: string) => post(host, "Content-Length: 2", "Content-Length: 2", "", "{}")],
+  [
+    "two lengths",
+    400,
+    (host: string) => post(host, "Content-Length: 2", "Content-Length: 2", "", "{}"),
+  ],
   [
     "two different lengths",
     400,
@@ -205,12 +217,24 @@ for (const [says, status, of] of [
     (host: string) => post(host, "Transfer-Encoding: chunked, identity", "", "0\r\n\r\n"),
   ],
   ["lines that end in LF alone", 400, (host: string) => `GET /healthz HTTP/1.1\n${host}\n\n`],
-  ["a folded line", 400, (host: string) => `GET /healthz HTTP/1.1\r\n${host}\r\nX: a\r\n b\r\n\r\n`],
-  ["a space before the colon", 400, (host: string) => `GET / HTTP/1.1\r\n${host.replace(":", " :")}\r\n\r\n`],
+  [
+    "a folded line",
+    400,
+    (host: string) => `GET /healthz HTTP/1.1\r\n${host}\r\nX: a\r\n b\r\n\r\n`,
+  ],
+  [
+    "a space before the colon",
+    400,
+    (host: string) => `GET / HTTP/1.1\r\n${host.replace(":", " :")}\r\n\r\n`,
+  ],
   ["a NUL in a header", 400, (host: string) => `GET / HTTP/1.1\r\n${host}\r\nX: a\0b\r\n\r\n`],
   ["HTTP/1.0 without a host", 400, () => "GET /healthz HTTP/1.0\r\n\r\n"],
   ["no HTTP at all", 400, () => "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"],
-  ["20,000 bytes of headers", 431, (host: string) => `GET / HTTP/1.1\r\n${host}\r\nX: ${"x".repeat(20_000)}\r\n\r\n`],
+  [
+    "20,000 bytes of headers",
+    431,
+    (host: string) => `GET / HTTP/1.1\r\n${host}\r\nX: ${"x".repeat(20_000)}\r\n\r\n`,
+  ],
   [
     "an absolute target, though it names this server",
     403,
@@ -223,14 +247,18 @@ for (const [says, status, of] of [
   ],
   ["a target that is a star", 400, (host: string) => wire("OPTIONS", "*", host)],
   ["steps in the path", 400, (host: string) => wire("GET", "/api/chats/../../etc/passwd", host)],
-  ["encoded steps in the path", 400, (host: string) => wire("GET", "/api/chats/%2e%2e/messages", host)],
+  [
+    "encoded steps in the path",
+    400,
+    (host: string) => wire("GET", "/api/chats/%2e%2e/messages", host),
+  ],
   ["half-encoded steps in the path", 400, (host: string) => wire("GET", "/api/chats/.%2E", host)],
   ["a backslash in the path", 400, (host: string) => wire("GET", "/api\\chats", host)],
   ["a fragment", 400, (host: string) => wire("GET", "/api/chats/a#b", host)],
   ["an overlong slash", 400, (host: string) => wire("GET", "/page%c0%afserver.ts", host)],
 ] as const) {
-  test(`a request with ${says} is refused with ${status}, and the connection closed`, async () => {
-    const c = await listening();
+  test(`a request with ${says} is refused with ${status}, and the connection closed`, async (t) => {
+    const c = await listening(t);
     const answer = await raw(c.port, of(`Host: 127.0.0.1:${c.port}`));
     assert.equal(statusOf(answer), status, answer);
     assert.ok(secured(answer), answer);
@@ -238,8 +266,8 @@ for (const [says, status, of] of [
   });
 }
 
-test("a chunked body that is too large is 413 at the limit, and the connection closed", async () => {
-  const c = await listening();
+test("a chunked body that is too large is 413 at the limit, and the connection closed", async (t) => {
+  const c = await listening(t);
   const head = [
     `POST ${me}/messages HTTP/1.1`,
     ...[`Host: 127.0.0.1:${c.port}`, "Content-Type: application/json"],
@@ -252,27 +280,29 @@ test("a chunked body that is too large is 413 at the limit, and the connection c
   assert.deepEqual((await c.get("/api/chats")).chats, []);
 });
 
-test("a body that breaks off stores nothing", async () => {
-  const c = await listening();
+test("a body that breaks off stores nothing", async (t) => {
+  const c = await listening(t);
   const socket = connect(c.port, "127.0.0.1");
   const lines = ["Content-Type: application/json", "Content-Length: 100", "", '{"content":"a'];
-  socket.write(`POST ${me}/messages HTTP/1.1\r\nHost: 127.0.0.1:${c.port}\r\n${lines.join("\r\n")}`);
+  socket.write(
+    `POST ${me}/messages HTTP/1.1\r\nHost: 127.0.0.1:${c.port}\r\n${lines.join("\r\n")}`,
+  );
   // The next request is served after the broken one was seen.
   await new Promise<void>((resolve) => socket.end(resolve));
   await jsonOf(await c.send("/healthz"), 200);
   assert.deepEqual((await c.get("/api/chats")).chats, []);
 });
 
-test("headers that do not come are waited for no longer than the limit", async () => {
-  const c = await listening([], { limits: { headersTimeoutMs: 50, requestTimeoutMs: 100 } });
+test("headers that do not come are waited for no longer than the limit", async (t) => {
+  const c = await listening(t, [], { limits: { headersTimeoutMs: 50, requestTimeoutMs: 100 } });
   const answer = await raw(c.port, "GET /healthz HTTP/1.1\r\nHost: ");
   assert.equal(statusOf(answer), 408);
   const body = post(`Host: 127.0.0.1:${c.port}`, "Content-Type: application/json");
   assert.equal(statusOf(await raw(c.port, `${body}\r\nContent-Length: 9\r\n\r\n{`)), 408);
 });
 
-test("one connection more than the limit is dropped, and the others are served", async () => {
-  const c = await listening([], { limits: { connections: 3 } });
+test("one connection more than the limit is dropped, and the others are served", async (t) => {
+  const c = await listening(t, [], { limits: { connections: 3 } });
   const open = () => {
     const socket = connect(c.port, "127.0.0.1");
     return new Promise<Socket>((resolve) => socket.once("connect", () => resolve(socket)));
@@ -285,9 +315,12 @@ test("one connection more than the limit is dropped, and the others are served",
   for (const socket of idle) socket.destroy();
 });
 
-test("a reader that takes nothing is dropped, and what is told goes on", async () => {
+test("a reader that takes nothing is dropped, and what is told goes on", async (t) => {
   const big = "x".repeat(900_000);
-  const c = await listening(Array.from({ length: 40 }, () => [big]));
+  const c = await listening(
+    t,
+    Array.from({ length: 40 }, () => [big]),
+  );
   const socket = connect(c.port, "127.0.0.1");
   const isGone = new Promise<void>((resolve) => socket.once("close", () => resolve()));
   socket.on("error", () => undefined); // a reset is a way to be let go of
@@ -308,9 +341,9 @@ test("a reader that takes nothing is dropped, and what is told goes on", async (
   await isGone;
 });
 
-test("who leaves a stream on the wire does not stop the turn", async () => {
+test("who leaves a stream on the wire does not stop the turn", async (t) => {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const c = await listening([["Still ", { type: "wait", until: promise }, "here"]]);
+  const c = await listening(t, [["Still ", { type: "wait", until: promise }, "here"]]);
   const leaving = new AbortController();
   const response = await c.send(`${me}/messages`, {
     ...{ method: "POST", body: '{"content":"Hello"}', signal: leaving.signal },
@@ -327,8 +360,8 @@ test("who leaves a stream on the wire does not stop the turn", async () => {
   assert.deepEqual(words(messages), ["user: Hello", "assistant: Still here"]);
 });
 
-test("closing ends streams, keeps what a turn said, and leaves no connection", async () => {
-  const c = await listening([["Once ", hang]]);
+test("closing ends streams, keeps what a turn said, and leaves no connection", async (t) => {
+  const c = await listening(t, [["Once ", hang]]);
   const events = eventsOf((await c.send("/api/events")).body);
   const headers = { accept: "text/event-stream" };
   const body = '{"content":"Tell me"}';
@@ -340,7 +373,11 @@ test("closing ends streams, keeps what a turn said, and leaves no connection", a
   stalled.write(`GET /api/events HTTP/1.1\r\nHost: 127.0.0.1:${c.port}\r\n\r\n`);
   const gone = new Promise<void>((resolve) => stalled.once("close", () => resolve()));
   stalled.on("error", () => undefined); // a reset is a way to be closed
-  const half = raw(c.port, "GET / HTTP/1.1\r\n");
+  const half = connect(c.port, "127.0.0.1")
+    .on("error", () => undefined)
+    .resume();
+  const halfGone = new Promise<void>((resolve) => half.once("close", () => resolve()));
+  await new Promise<void>((resolve) => half.write("GET / HTTP/1.1\r\n", () => resolve()));
   const begun = performance.now();
   await Promise.all([c.server.close(), c.turns.close(0)]);
   assert.ok(performance.now() - begun < 2_000, `${performance.now() - begun} ms`);
@@ -349,14 +386,14 @@ test("closing ends streams, keeps what a turn said, and leaves no connection", a
   await Array.fromAsync(events);
   await Array.fromAsync(late);
   stalled.resume();
-  await Promise.all([gone, half]);
+  await Promise.all([gone, halfGone]);
   await assert.rejects(c.send("/healthz"));
   await c.server.close();
 });
 
-test("closing waits for a request that was begun, and answers it", async () => {
+test("closing waits for a request that was begun, and answers it", async (t) => {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const c = await listening([[{ type: "wait", until: promise }, "Hi"]]);
+  const c = await listening(t, [[{ type: "wait", until: promise }, "Hi"]]);
   const answer = c.send(`${me}/messages`, { method: "POST", body: '{"content":"Hello"}' });
   while (c.turns.running("local:me") === undefined) {
     await new Promise((again) => setImmediate(again));
@@ -377,8 +414,8 @@ test("a server that never listened closes, and one that closed tells nobody of t
   await c.turns.submit("local:me", { content: "Hello" }).done;
 });
 
-test("with a token every route needs it, but for signing in, health and the page's files", async () => {
-  const c = await listening([["Hi"]], { token });
+test("with a token every route needs it, but for signing in, health and the page's files", async (t) => {
+  const c = await listening(t, [["Hi"]], { token });
   const host = `Host: 127.0.0.1:${c.port}`;
   const open = ["/", "/page.js", "/page.css", "/icon.svg", "/healthz"];
   const { paths } = await jsonOf(
@@ -388,7 +425,12 @@ test("with a token every route needs it, but for signing in, health and the page
   const routes = Object.entries<object>(paths).flatMap(([path, item]) =>
     Object.keys(item).map((method) => [method.toUpperCase(), path] as const),
   );
-  for (const [method, path] of [...routes, ["GET", "/nowhere"], ["GET", "/"], ["GET", "/page.js"]]) {
+  for (const [method, path] of [
+    ...routes,
+    ["GET", "/nowhere"],
+    ["GET", "/"],
+    ["GET", "/page.js"],
+  ]) {
     const url = path!.replace(/\{\w+\}/g, "x");
     for (const line of ["X: y", "Authorization: Bearer wrong", `Cookie: token=${token}`]) {
       const answer = await raw(c.port, wire(method!, url, host, line));
@@ -401,8 +443,8 @@ test("with a token every route needs it, but for signing in, health and the page
   assert.equal(statusOf(await raw(c.port, wire("GET", url, host))), 401);
 });
 
-test("a browser signs in with the code from the terminal, and stays signed in", async () => {
-  const c = await listening([["Hi"]], { token });
+test("a browser signs in with the code from the terminal, and stays signed in", async (t) => {
+  const c = await listening(t, [["Hi"]], { token });
   const code = c.server.signInCode();
   const signIn = (given: string) =>
     c.send("/api/sign-in", { method: "POST", body: JSON.stringify({ code: given }) });
@@ -430,7 +472,7 @@ for (const host of ["0.0.0.0", "::", "192.168.1.5", "nova.example", ""]) {
 
 test("with a token every address can be served, and the url is one that works here", async () => {
   const c = await companion([], { token });
-  const { url, port } = await c.server.listen({ host: "0.0.0.0", port: 0 });
+  const { url, port } = await c.listen({ host: "0.0.0.0", port: 0 });
   assert.equal(url, `http://127.0.0.1:${port}`);
   assert.equal((await fetch(`${url}/healthz`)).status, 200);
   await c.server.close();
@@ -438,8 +480,8 @@ test("with a token every address can be served, and the url is one that works he
 
 test("localhost is both of this machine's addresses", async (t) => {
   const c = await companion();
-  const { port } = await c.server.listen({ host: "localhost", port: 0 });
-  after(() => c.server.close());
+  const { port } = await c.listen({ host: "localhost", port: 0 });
+  t.after(() => c.server.close());
   const get = (host: string) =>
     new Promise<number | undefined>((resolve) => {
       const request = httpRequest({ host, port, path: "/healthz" }, ({ statusCode }) => {
@@ -454,8 +496,8 @@ test("localhost is both of this machine's addresses", async (t) => {
   else assert.equal(status, 200);
 });
 
-test("an address that is taken is told as such, and a server listens once", async () => {
-  const c = await listening();
+test("an address that is taken is told as such, and a server listens once", async (t) => {
+  const c = await listening(t);
   const other = await companion();
   await assert.rejects(other.server.listen({ port: c.port }), (error) =>
     isThroughlineError(error, "THROUGHLINE_UNAVAILABLE"),

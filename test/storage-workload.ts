@@ -73,7 +73,8 @@ export function stepsOf(seed: number, count = 5): readonly Step[] {
 }
 
 /** The text of a record: long enough to be torn, different for every id. */
-export const textOf = (id: string) => `${id} `.repeat(1 + (id.length % 5) * 7).trim();
+export const textOf = (id: string) =>
+  `${id} `.repeat(1 + ((id.charCodeAt(id.length - 1) * 7 + id.length) % 5) * 25).trim();
 
 export function recordOf(id: string): { readonly id: string } & JsonObject {
   return { id, content: textOf(id) };
@@ -150,19 +151,26 @@ function assertWhole(record: StoredRecord): void {
   else assert.equal(record["content"], textOf(record.id), "no record is half, none is invented");
 }
 
-/**
- * Checks what a death left: everything that was promised, and of the step that was under way all or
- * nothing. Then that the storage can be used as if nothing had happened.
- */
+/** Checks what a death left: what was promised, and of the step under way all or nothing. */
+export async function checkState(
+  opened: Opened,
+  before: Model,
+  underWay: Step | undefined,
+): Promise<Model> {
+  const found = await stateOf(opened);
+  const allowed = underWay === undefined ? [before] : [before, after(before, underWay)];
+  const matches = allowed.some((model) => JSON.stringify(model) === JSON.stringify(found));
+  if (!matches) assert.deepEqual(found, before, `left by ${JSON.stringify(underWay)}`);
+  return found;
+}
+
+/** The same, and then that the storage can be used as if nothing had happened. */
 export async function checkLeft(
   opened: Opened,
   before: Model,
   underWay: Step | undefined,
 ): Promise<void> {
-  const found = await stateOf(opened);
-  const allowed = underWay === undefined ? [before] : [before, after(before, underWay)];
-  const matches = allowed.some((model) => JSON.stringify(model) === JSON.stringify(found));
-  if (!matches) assert.deepEqual(found, before, `left by ${JSON.stringify(underWay)}`);
+  const found = await checkState(opened, before, underWay);
   for (const key of ["a", "b"]) {
     const log = found.logs[key] ?? [];
     assert.equal(await opened.logs.append(key, [recordOf("later")]), log.length + 1);

@@ -27,7 +27,9 @@ export function addExportRoute(door: Door): void {
       ...{ params: chatParams, query: z.strictObject({ format }) },
       summary: "The whole chat as a file: JSON lines, Markdown or one page of HTML",
       description: "Redacted messages come without their text. What broke off has no proper end.",
-      answers: { 200: { says: "The file.", types: Object.values(formats).map(({ type }) => type) } },
+      answers: {
+        200: { says: "The file.", types: Object.values(formats).map(({ type }) => type) },
+      },
     },
     async ({ params, query }, context) => {
       const { format = "jsonl" } = query;

@@ -230,7 +230,7 @@ function parsePlace(text: string): ListPlace | undefined {
   } catch {
     return undefined; // the caller says that it is no cursor
   }
-  if (!Array.isArray(place) || place.length !== 2) return undefined;
+  if (!Array.isArray(place)) return undefined;
   const [sortedAt, key]: readonly unknown[] = place;
   return typeof sortedAt === "string" && typeof key === "string" ? { sortedAt, key } : undefined;
 }
@@ -242,9 +242,9 @@ function parsePlace(text: string): ListPlace | undefined {
 export function storedLine(json: string, seq: number): string {
   const idEnd = endOfLeadingId(json);
   if (idEnd > 0) return `${json.slice(0, idEnd)},"seq":${seq}${json.slice(idEnd)}`;
-  const { id, ...rest } = JSON.parse(json) as LogRecord;
-  const others = JSON.stringify(rest).slice(1);
-  return `{"id":${JSON.stringify(id)},"seq":${seq}${others === "}" ? "" : ","}${others}`;
+  // Something stands before the id, so there is something to stand after it.
+  const { id, ...others } = JSON.parse(json) as LogRecord;
+  return `{"id":${JSON.stringify(id)},"seq":${seq},${JSON.stringify(others).slice(1)}`;
 }
 
 /** Where the value of `id` ends in JSON text that begins with it; 0 if it begins otherwise. */

@@ -7,10 +7,10 @@ import { type NameState, UnsyncedNames } from "./unsynced-names.ts";
 
 // Method, after SQLite's crash tests: whatever was not synced may be there or not, in any
 // combination. First come the systematic images: each possible set of names with all unsynced data
-// kept, lost, zeroed or garbage (half of the bound); then all names, and one file broken at a sector
-// or between two writes (a quarter); then seeded mixtures of it all. Where there are more than the
-// bound has room for, the seed chooses. What would give the same files with the same data again is
-// left out.
+// kept, lost, zeroed or garbage (half of the bound); then all names, and one file broken at a
+// sector or between two writes (a quarter); then seeded mixtures of it all. Where there are more
+// than the bound has room for, the seed chooses. What would give the same files with the same data
+// again is left out.
 
 export interface CrashImageOptions {
   /** Decides garbage, mixtures, and what is left out at the bound. @default 1 */

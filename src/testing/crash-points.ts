@@ -25,7 +25,7 @@ export interface CrashRun<P> {
   ) => Promise<unknown>;
   /** The disk that each run begins with; it is not changed. Default: an empty one. */
   readonly start?: SimulatedDisk;
-  /** `"process"`: nothing is cut but the process, so there is one image a point. @default "power" */
+  /** `"process"`: only the process dies, so there is one image a point. @default "power" */
   readonly cut?: "power" | "process";
   /** The images of the first cut. Each point mixes with its own seed. */
   readonly images?: CrashImageOptions;
@@ -35,7 +35,7 @@ export interface CrashRun<P> {
   readonly laterImages?: CrashImageOptions;
 }
 
-/** `points`: places where the process died, plus one for each run's end. `images`: disks checked. */
+/** `points`: where the process died, plus one for each run's end. `images`: disks checked. */
 export interface CrashCounts {
   readonly points: number;
   readonly images: number;

@@ -55,6 +55,16 @@ const storages: readonly Clause[] = [
     }),
   },
   {
+    id: "document.storage.asked-twice",
+    says: "the documents of one collection are the same ones each time that they are asked for",
+    proof: withDocuments(async (documents, storage) => {
+      await documents.write(state, { a: 1 });
+      await holds(documentsOf(storage), { a: 1 }, 1);
+      assert.equal(await documentsOf(storage).write(state, { a: 2 }, { expectedRevision: 1 }), 2);
+      await holds(documents, { a: 2 }, 2);
+    }),
+  },
+  {
     id: "document.storage.beside-a-log",
     says: "a document and a log with the same key do not disturb each other",
     proof: withDocuments(async (documents, storage) => {

@@ -25,7 +25,7 @@ export type DiskError = (typeof diskErrors)[number];
 export interface DiskFault {
   /** The error that the call rejects with; `"short"`: a read or write does half of its bytes. */
   readonly fault: DiskError | "short";
-  /** The first call that fails, counted from 1 over the calls that `call` and `path` let through. */
+  /** The first call that fails, counted from 1 over those that `call` and `path` let through. */
   readonly at: number;
   /** Whether every later call fails too. @default "once" */
   readonly repeat?: "once" | "forever";

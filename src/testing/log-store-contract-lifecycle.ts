@@ -22,6 +22,7 @@ const calls: readonly (readonly [name: string, call: (log: LogStore) => Promise<
   ["tail", (log) => log.tail(chat, 1)],
   ["page", (log) => log.page(chat, { limit: 1 })],
   ["read", (log) => collect(log.read(chat))],
+  ["read of no log", (log) => collect(log.read("missing"))],
   ["find", (log) => log.find(chat, "m1")],
   ["erase", (log) => log.erase(chat, ["m1"])],
   ["delete", (log) => log.delete(chat)],
@@ -32,7 +33,7 @@ const calls: readonly (readonly [name: string, call: (log: LogStore) => Promise<
 const closing: readonly Clause[] = [
   ...calls.map(
     ([name, call]): Clause => ({
-      id: `log.closed.${name.replace(" ", "-")}`,
+      id: `log.closed.${name.replaceAll(" ", "-")}`,
       says: `${name} rejects with THROUGHLINE_CLOSED after the storage was closed`,
       proof: withLogs(async (log, storage) => {
         await log.append(chat, messages(1, 1));
@@ -43,14 +44,15 @@ const closing: readonly Clause[] = [
   ),
   {
     id: "log.closed.read-under-way",
-    says: "a read that is under way when the storage is closed ends or rejects, and does not hang",
+    says: "a read under way when the storage is closed yields the rest or rejects, never less",
     proof: withLogs(async (log, storage) => {
       await log.append(chat, messages(1, 500));
       const records = log.read(chat)[Symbol.asyncIterator]();
       await records.next();
       await storage.close();
       try {
-        await collect({ [Symbol.asyncIterator]: () => records });
+        const rest = await collect({ [Symbol.asyncIterator]: () => records });
+        assert.equal(rest.length, 499);
       } catch (error) {
         assert.ok(isThroughlineError(error, "THROUGHLINE_CLOSED"), String(error));
       }

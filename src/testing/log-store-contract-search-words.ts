@@ -109,6 +109,13 @@ const matches: readonly Match[] = [
     others: ["サーハー", "サバ"],
   },
   {
+    id: "katakana-run",
+    says: "two katakana find the words that hold them side by side",
+    query: "タカ",
+    texts: ["カタカナ", "タカ"],
+    others: ["カタナカ", "たか"],
+  },
+  {
     id: "hangul",
     says: "Korean matches by whole syllables",
     query: "국어",

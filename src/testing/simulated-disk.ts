@@ -35,10 +35,10 @@ export interface SimulatedDiskOptions {
  * A disk in memory that remembers what is durable. `crashImages` makes of it the disks that a power
  * cut could leave, `processDeathImage` the one that kill -9 leaves.
  *
- * It is strict where POSIX promises nothing: a sync of a file makes its data and size durable, never
- * its name; a name is durable once its directory was synced. Paths begin at `/`, which exists.
- * It has no permissions, no symbolic links and no times. Each call happens at once and settles in a
- * microtask; errors are those of Linux.
+ * It is strict where POSIX promises nothing: a sync of a file makes its data and size durable,
+ * never its name; a name is durable once its directory was synced. Paths begin at `/`, which
+ * exists. It has no permissions, no symbolic links and no times. Each call happens at once and
+ * settles in a microtask; errors are those of Linux.
  */
 export class SimulatedDisk implements Disk {
   readonly label: string;

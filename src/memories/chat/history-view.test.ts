@@ -552,8 +552,9 @@ test("a summary that the provider has counted weighs nothing beside the report",
   const options = { ...gpt, viewFromSeq: 3, reportedTokens };
   assert.equal(historyView(records, options).tokens, 500 + 14);
   // Counted before the summary was made: it was another prefix that weighed so much.
-  const earlier = { ...options, reportedTokens: { upToSeq: 1, tokens: 500 } };
-  assert.equal(historyView(records, earlier).tokens, historyView(records, gpt).tokens);
+  const later = log(user("1"), answer("2"), user("3"), answer("4"), compaction(2), user("6"));
+  const estimated = historyView(later, gpt).tokens;
+  assert.equal(historyView(later, { ...options, viewFromSeq: 1 }).tokens, estimated);
 });
 
 test("a report is not believed when its newest turn was too big to be sent whole", () => {
@@ -668,6 +669,12 @@ const summaries: readonly Row[] = [
     says: "no summary that was made before a clear and stored after it",
     records: [user("1"), answer("2"), control("clear"), compaction(2), user("5")],
     view: ["u: 5"],
+  },
+  {
+    says: "no summary of the session before, made after it ended",
+    records: [user("1"), answer("2"), compaction(2), user("4")],
+    options: { startSeq: 2 },
+    view: ["u: 4"],
   },
   {
     says: "no summary of more than the scope",

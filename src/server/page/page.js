@@ -48,7 +48,7 @@ function row(kind, by, text, place = "end") {
   item.append(words);
   if (place === "end") log.append(item);
   else log.prepend(item);
-  return { item, words, who: item.querySelector(".by") };
+  return { item, words };
 }
 
 function labelOf(message) {
@@ -67,9 +67,10 @@ function isShown(message) {
   return isSpoken && !message.hidden && (message.content !== "" || message.redacted);
 }
 
+/** Shows a message, once. */
 function showMessage(message, place) {
-  if (isShown(message)) return row(message.role, labelOf(message), message.content, place);
-  return undefined;
+  if (!isShown(message) || log.querySelector(`[data-id="${CSS.escape(message.id)}"]`)) return;
+  row(message.role, labelOf(message), message.content, place).item.dataset.id = message.id;
 }
 
 function trouble(error, retry) {
@@ -122,87 +123,89 @@ async function* eventsOf(response) {
   }
 }
 
+/** The answer that is coming in. */
+let live;
+
 /** Shows one turn from its begin. @returns whether its end came. */
-async function follow(response, onAccepted) {
-  const atEnd = () => window.innerHeight + window.scrollY >= document.body.scrollHeight - 80;
-  let answer;
+async function follow(response) {
+  live?.item.remove();
+  live = undefined;
   for await (const { name, data } of eventsOf(response)) {
-    const follows = atEnd();
-    if (name === "accepted") onAccepted(data.user);
+    const isAtEnd = window.innerHeight + window.scrollY >= document.body.scrollHeight - 80;
+    if (name === "accepted") {
+      showMessage(data.user);
+      if (content.value === data.user.content) content.value = "";
+    }
     if (name === "notice") row("notice", "", data.text);
     if (name === "text") {
-      answer ??= row("assistant", "Companion", "");
-      answer.words.append(data.text);
+      live ??= row("assistant", "Companion", "");
+      live.words.append(data.text);
     }
     if (name === "result") {
-      answer?.item.remove();
+      live?.item.remove();
+      live = undefined;
       if (data.assistant !== null) showMessage(data.assistant);
       if (data.reason !== undefined) row("notice", "", data.reason);
-      return true;
     }
+    if (isAtEnd) window.scrollTo(0, document.body.scrollHeight);
+    if (name === "result") return true;
     if (name === "error") throw new ProblemError(data);
-    if (follows) window.scrollTo(0, document.body.scrollHeight);
   }
   return false;
 }
 
-async function run(open, onAccepted) {
+/** Runs one turn to its end. What went wrong can be tried again. */
+async function run(open, retry) {
   calm();
   busy(true);
+  content.focus();
   try {
-    const isWhole = await follow(await open(), onAccepted);
+    const isWhole = await follow(await open());
     if (!isWhole) throw new TypeError("the stream broke off");
-    return true;
+  } catch (error) {
+    trouble(error, retry);
   } finally {
     busy(false);
-    await look().catch(trouble);
+    await look().catch((error) => trouble(error, retry));
   }
 }
+
+const asStream = { accept: "text/event-stream" };
 
 /** Sends with a key, so that trying again never says it twice. */
-async function send(text, key = crypto.randomUUID()) {
-  let shown = false;
-  const show = (user) => {
-    if (!shown && log.querySelector(`[data-id="${CSS.escape(user.id)}"]`) === null) {
-      const added = showMessage(user);
-      if (added !== undefined) added.item.dataset.id = user.id;
-    }
-    shown = true;
-    if (content.value === text) content.value = "";
-  };
-  const open = () =>
-    ask(`${chat}/messages`, {
-      method: "POST",
-      body: { content: text },
-      headers: { accept: "text/event-stream", "idempotency-key": key },
-    });
-  try {
-    await run(open, show);
-  } catch (error) {
-    trouble(error, () => send(text, key));
-  }
+function send(text, key = newKey()) {
+  const headers = { ...asStream, "idempotency-key": key };
+  const body = { content: text };
+  return run(
+    () => ask(`${chat}/messages`, { method: "POST", body, headers }),
+    () => send(text, key),
+  );
 }
 
-async function answer() {
-  const headers = { accept: "text/event-stream" };
-  try {
-    await run(
-      () => ask(`${chat}/answer`, { method: "POST", headers }),
-      () => undefined,
-    );
-  } catch (error) {
-    trouble(error, answer);
-  }
+function answer() {
+  return run(() => ask(`${chat}/answer`, { method: "POST", headers: asStream }), answer);
+}
+
+/** Watches a turn that began before this page was opened. */
+async function takeUp() {
+  const response = await ask(`${chat}/turn`);
+  if (response.status === 200) return run(() => Promise.resolve(response), start);
+  // It ended meanwhile: its messages are stored.
+  log.replaceChildren();
+  before = undefined;
+  return page();
+}
+
+/** `randomUUID` is there on secure origins only. */
+function newKey() {
+  return Array.from(crypto.getRandomValues(new Uint32Array(4)), String).join("-");
 }
 
 async function page() {
   const { messages, before: next } = await (
     await ask(`${chat}/messages?limit=50${asked()}`)
   ).json();
-  for (const message of messages.toReversed()) {
-    const added = showMessage(message, "start");
-    if (added !== undefined) added.item.dataset.id = message.id;
-  }
+  for (const message of messages.toReversed()) showMessage(message, "start");
   before = next;
   byId("earlier").hidden = before === undefined;
 }
@@ -241,16 +244,6 @@ async function start() {
   } catch (error) {
     trouble(error, start);
   }
-}
-
-/** Watches a turn that began before this page was opened. */
-async function takeUp() {
-  const response = await ask(`${chat}/turn`);
-  if (response.status === 204) return;
-  await run(
-    () => Promise.resolve(response),
-    () => undefined,
-  );
 }
 
 byId("say").addEventListener("submit", (event) => {

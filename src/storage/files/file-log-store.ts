@@ -38,11 +38,15 @@ import { type FileLogStorePorts, OpenLogs, type Slot } from "./open-logs.ts";
 import { reconcile } from "./reconcile.ts";
 import { rewriteLog } from "./rewrite.ts";
 
+/** How many batches the index takes up at a time. */
+const drainEvery = 16;
+
 /** The file driver's logs: one file per log in one directory, and an index beside them. */
 export class FileLogStore implements LogStore {
   readonly #ports: FileLogStorePorts;
   readonly #logs: OpenLogs;
   #reconciled: Promise<void> | undefined;
+  #undrained = 0;
 
   constructor(ports: FileLogStorePorts) {
     this.#ports = ports;
@@ -252,8 +256,11 @@ export class FileLogStore implements LogStore {
     headJson: string,
   ): Promise<void> {
     const { index } = this.#ports;
-    // While the disk syncs this batch, the index takes up earlier ones.
-    const synced = () => void index.drain(8);
+    // While the disk syncs this batch, the index takes up earlier ones: some at a time, because what
+    // costs is the transaction.
+    const synced = () => {
+      if (++this.#undrained >= drainEvery) this.#undrained -= index.drain(drainEvery);
+    };
     try {
       if (log === undefined) {
         await this.#ports.makeDirectory();

@@ -48,10 +48,6 @@ export class MemoryDocumentStore implements DocumentStore {
     return [...this.#documents.keys()].sort();
   }
 
-  clear(): void {
-    this.#documents.clear();
-  }
-
   #check(key: string): void {
     this.#checkOpen();
     checkKey(key, "key", documentLimits.keyBytes);

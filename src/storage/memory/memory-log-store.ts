@@ -106,7 +106,6 @@ export class MemoryLogStore implements LogStore {
     const log = this.#logs.get(key);
     const end = log?.records.length ?? 0;
     for (let seq = after + 1; seq <= end; seq++) {
-      this.#checkOpen();
       if (log === undefined || this.#logs.get(key) !== log) return; // forgotten meanwhile
       yield* between(log, seq - 1, seq);
     }
@@ -174,10 +173,6 @@ export class MemoryLogStore implements LogStore {
         }),
       )
       .slice(0, options.limit);
-  }
-
-  clear(): void {
-    this.#logs.clear();
   }
 
   /** Every log, in the order of lists. */

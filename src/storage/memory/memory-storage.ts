@@ -44,8 +44,6 @@ export class MemoryStorage implements Storage {
 
   close(): Promise<void> {
     this.#closed = true;
-    for (const store of this.#logs.values()) store.clear();
-    for (const store of this.#documents.values()) store.clear();
     return Promise.resolve();
   }
 
