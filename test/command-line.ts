@@ -138,12 +138,15 @@ export class Process {
     return this.#ended;
   }
 
-  /** The address that `serve` prints. Rejects if it ends without one. */
+  /** Resolves once it has printed this. Rejects if it ends without. */
+  async prints(words: string | RegExp): Promise<void> {
+    const ended = this.#ended.then(({ err }) => Promise.reject(new Error(`it ended: ${err}`)));
+    await Promise.race([this.out.has(words), ended]);
+  }
+
+  /** The address that `serve` prints. */
   async url(): Promise<string> {
-    await Promise.race([
-      this.out.has("\n"),
-      this.#ended.then(({ err }) => Promise.reject(new Error(`it ended: ${err}`))),
-    ]);
+    await this.prints("\n");
     return /http:\/\/\S+/.exec(this.out.text)?.[0] ?? "";
   }
 }

@@ -69,6 +69,7 @@ for (const [path, status] of [
   ["/api/chats/a/messages/", 404],
   ["/api/chats/a/b", 404],
   ["/API/chats", 404],
+  ["/%61pi/chats", 404],
   ["/api", 404],
   ["/page/../server.ts", 404],
   ["/page%2fserver.ts", 404],

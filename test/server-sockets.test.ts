@@ -4,7 +4,11 @@ import { request as httpRequest } from "node:http";
 import { connect, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
 import { isThroughlineError } from "../src/errors.ts";
+import type { LogStore } from "../src/storage/log-store.ts";
+import { openMemoryStorage } from "../src/storage/memory/memory-storage.ts";
+import type { Storage } from "../src/storage/storage.ts";
 import type { ScriptedStep } from "../src/testing/scripted-responder.ts";
+import { openThroughline } from "../src/throughline.ts";
 import {
   type Companion,
   companion,
@@ -280,6 +284,13 @@ test("a chunked body that is too large is 413 at the limit, and the connection c
   assert.deepEqual((await c.get("/api/chats")).chats, []);
 });
 
+test("a body that says that it is too large is 413 before it is sent", async (t) => {
+  const c = await listening(t);
+  const lines = ["Content-Type: application/json", "Content-Length: 1048577", "", ""];
+  const answer = await raw(c.port, post(`Host: 127.0.0.1:${c.port}`, ...lines));
+  assert.equal(statusOf(answer), 413);
+});
+
 test("a body that breaks off stores nothing", async (t) => {
   const c = await listening(t);
   const socket = connect(c.port, "127.0.0.1");
@@ -404,6 +415,69 @@ test("closing waits for a request that was begun, and answers it", async (t) => 
   const response = await answer;
   assert.equal((await jsonOf(response, 200)).assistant.content, "Hi");
   await closed;
+});
+
+test("closing waits for what was begun, also where it is no turn", async (t) => {
+  const begun = Promise.withResolvers<void>();
+  const gate = Promise.withResolvers<void>();
+  let isSlow = false;
+  const c = await listening(t, [], {
+    throughline: await openThroughline({
+      storage: withList(openMemoryStorage(), async (list) => {
+        begun.resolve();
+        if (isSlow) await gate.promise;
+        return list();
+      }),
+    }),
+  });
+  isSlow = true;
+  const answer = c.send("/api/chats");
+  await begun.promise;
+  let isClosed = false;
+  const closed = c.server.close().then(() => {
+    isClosed = true;
+  });
+  await problemOf(await c.ask("/healthz"), 503, "THROUGHLINE_CLOSED");
+  assert.equal(isClosed, false);
+  gate.resolve();
+  assert.equal((await answer).status, 200);
+  await closed;
+});
+
+/** A storage as it is, but for its lists. */
+function withList(
+  storage: Storage,
+  around: (list: () => ReturnType<LogStore["list"]>) => ReturnType<LogStore["list"]>,
+): Storage {
+  const changed = <T extends object>(object: T, name: keyof T, value: unknown): T =>
+    new Proxy(object, {
+      get(target, key) {
+        if (key === name) return value;
+        const own: unknown = Reflect.get(target, key);
+        return typeof own === "function" ? own.bind(target) : own;
+      },
+    });
+  const logs: Storage["logs"] = (name, projection) => {
+    const store = storage.logs(name, projection);
+    const list: LogStore["list"] = (options) => around(() => store.list(options));
+    return changed(store, "list", list);
+  };
+  return changed(storage, "logs", logs);
+}
+
+test("closing does not wait for a request that is still arriving", async (t) => {
+  const c = await listening(t);
+  const socket = connect(c.port, "127.0.0.1");
+  const gone = new Promise<void>((resolve) => socket.once("close", () => resolve()));
+  socket.on("error", () => undefined).resume(); // a reset is a way to be closed
+  const lines = ["Content-Type: application/json", "Content-Length: 100", "Expect: 100-continue"];
+  const going = new Promise<void>((resolve) => socket.once("data", () => resolve()));
+  socket.write(`${post(`Host: 127.0.0.1:${c.port}`, ...lines)}\r\n\r\n{`);
+  await going;
+  const begun = performance.now();
+  await c.server.close();
+  assert.ok(performance.now() - begun < 2_000, `${performance.now() - begun} ms`);
+  await gone;
 });
 
 test("a server that never listened closes, and one that closed tells nobody of turns", async () => {

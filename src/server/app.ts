@@ -39,13 +39,11 @@ const knownMethods = ["GET", "HEAD", "POST", "DELETE"];
 
 /** Counts and logs every request, by its route's pattern: a path may hold a chat's name. */
 function counted(ports: Ports): MiddlewareHandler<Env> {
-  const { metrics, logger, clock, track } = ports;
+  const { metrics, logger, clock } = ports;
   return async (context, next) => {
     const begun = clock.monotonic();
     context.set("route", "none");
-    const done = next();
-    track(done);
-    await done;
+    await next();
     const { status } = context.res;
     const method = knownMethods.includes(context.req.method) ? context.req.method : "other";
     const route = context.get("route");
@@ -78,9 +76,6 @@ function guarded(state: State): MiddlewareHandler<Env> {
       throw new ThroughlineError(refusal, { code: "THROUGHLINE_FORBIDDEN" });
     if ((target !== undefined && isAmbiguous(target)) || !isDecodable(url.pathname)) {
       throw invalid("the path is not well encoded");
-    }
-    if (state.isClosing()) {
-      throw new ThroughlineError("this server is ending", { code: "THROUGHLINE_CLOSED" });
     }
     await next();
   };

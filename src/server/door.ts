@@ -21,6 +21,12 @@ export interface Env {
 export interface Ports extends Settings {
   readonly watchers: Watchers;
   readonly metrics: Metrics;
+  /**
+   * Runs what a request asks for; closing waits for it.
+   *
+   * @throws ThroughlineError `THROUGHLINE_CLOSED`: closing began while the request was arriving.
+   */
+  readonly begin: <T>(work: () => T | Promise<T>) => Promise<T>;
   /** Closing waits until this has settled. */
   readonly track: (work: Promise<unknown>) => void;
 }
@@ -30,7 +36,6 @@ export interface State {
   readonly access: Access;
   readonly hosts: () => AllowedHosts;
   readonly port: () => number;
-  readonly isClosing: () => boolean;
 }
 
 /** One operation of the API: what it takes, what it answers, and its place in the description. */
@@ -113,7 +118,7 @@ export class Door {
               )
             : {},
       };
-      return work(input as Parameters<typeof work>[0], context);
+      return this.ports.begin(() => work(input as Parameters<typeof work>[0], context));
     });
   }
 

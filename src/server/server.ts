@@ -74,13 +74,12 @@ export function createServer(options: ServerOptions): ThroughlineServer {
   let servers: readonly Server[] | undefined;
   let closing: Promise<void> | undefined;
   const app = createApp(
-    { ...settings, watchers, metrics, track: (promise) => work.add(promise) },
     {
-      access,
-      hosts: () => hosts,
-      port: () => address.port,
-      isClosing: () => closing !== undefined,
+      ...{ ...settings, watchers, metrics },
+      begin: (begun) => work.begin(begun),
+      track: (promise) => work.track(promise),
     },
+    { access, hosts: () => hosts, port: () => address.port },
   );
   return {
     fetch: async (request) => app.fetch(request, {}),
@@ -102,7 +101,7 @@ export function createServer(options: ServerOptions): ThroughlineServer {
       closing ??= (async () => {
         unsubscribe();
         watchers.end();
-        await closeAll(servers ?? [], work.done());
+        await closeAll(servers ?? [], work.end());
       })();
       return closing;
     },
@@ -112,14 +111,26 @@ export function createServer(options: ServerOptions): ThroughlineServer {
 /** Requests and turns that were begun. */
 class Work {
   readonly #pending = new Set<Promise<unknown>>();
+  #isOver = false;
 
-  add(promise: Promise<unknown>): void {
+  async begin<T>(work: () => T | Promise<T>): Promise<T> {
+    if (this.#isOver) {
+      throw new ThroughlineError("this server is ending", { code: "THROUGHLINE_CLOSED" });
+    }
+    const result = Promise.resolve(work());
+    this.track(result);
+    return result;
+  }
+
+  track(promise: Promise<unknown>): void {
     const settled = promise.catch(() => undefined); // whoever asked hears of it
     this.#pending.add(settled);
     void settled.then(() => this.#pending.delete(settled));
   }
 
-  async done(): Promise<void> {
+  /** Begins nothing more. Resolves when everything has settled. */
+  async end(): Promise<void> {
+    this.#isOver = true;
     while (this.#pending.size > 0) await Promise.all(this.#pending);
   }
 }

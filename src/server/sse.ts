@@ -18,7 +18,6 @@ export class EventStream {
   #waiting: Uint8Array[] = [];
   #bytes = 0;
   #isOver = false;
-  #hasLeft = false;
   #wake = Promise.withResolvers<void>();
 
   constructor(options: EventStreamOptions) {
@@ -26,10 +25,7 @@ export class EventStream {
     this.body = new ReadableStream<Uint8Array>(
       {
         pull: (controller) => this.#pull(controller),
-        cancel: () => {
-          this.#hasLeft = true;
-          this.#finish("left");
-        },
+        cancel: () => this.#finish("left"),
       },
       { highWaterMark: 0 },
     );
@@ -78,7 +74,6 @@ export class EventStream {
   /** Runs once per read of the reader, so never before the last chunk has left. */
   async #pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
     while (this.#waiting.length === 0 && !this.#isOver) await this.#wake.promise;
-    if (this.#hasLeft) return; // nothing can be handed over any more
     const chunk = Buffer.concat(this.#waiting);
     this.#waiting = [];
     this.#bytes = 0;

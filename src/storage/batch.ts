@@ -1,6 +1,6 @@
 import { invalid } from "../errors.ts";
 import { checkJson, isJsonObject, type JsonObject, tooLarge } from "../json.ts";
-import { documentLimits, type WriteOptions } from "./document-store.ts";
+import { documentLimits, reservedDocumentNames, type WriteOptions } from "./document-store.ts";
 import { checkCount, checkKey } from "./key.ts";
 import {
   type AppendOptions,
@@ -78,10 +78,13 @@ export function prepareBatch(
  */
 export function prepareHead(head: LogHead): string {
   const json = prepareValue(head, "head", logLimits.headBytes);
-  for (const name of reservedHeadNames) {
-    if (Object.hasOwn(head, name)) throw invalid(`head.${name} is a name that the store uses`);
-  }
+  checkReserved(head, reservedHeadNames, "head");
   return json;
+}
+
+function checkReserved(value: JsonObject, reserved: readonly string[], name: string): void {
+  const own = reserved.find((each) => Object.hasOwn(value, each));
+  if (own !== undefined) throw invalid(`${name}.${own} is a name that the store uses`);
 }
 
 function prepareRecords(records: readonly LogRecord[]): readonly PreparedRecord[] {
@@ -117,9 +120,11 @@ export function prepareDocument(
   checkKey(key, "key", documentLimits.keyBytes);
   const { expectedRevision } = options;
   if (expectedRevision !== undefined) checkPosition(expectedRevision, "expectedRevision");
+  const json = prepareValue(value, "value", documentLimits.valueBytes);
+  checkReserved(value, reservedDocumentNames, "value");
   return {
     key,
-    json: prepareValue(value, "value", documentLimits.valueBytes),
+    json,
     ...(expectedRevision === undefined ? {} : { expectedRevision }),
   };
 }

@@ -3,6 +3,9 @@ import type { JsonObject } from "../json.ts";
 /** Bounds of the document store, in bytes of UTF-8 JSON. */
 export const documentLimits = { keyBytes: 1024, valueBytes: 8 * 1024 * 1024 } as const;
 
+/** Names that a value must not use at its top level: on disk they seal the document. */
+export const reservedDocumentNames = ["_key", "_revision", "_crc"] as const;
+
 export interface StoredDocument {
   readonly value: JsonObject;
   /** Counts the writes of this document: 1 after the first. */

@@ -16,7 +16,11 @@ import { type Io, write } from "../io.ts";
  *
  * @throws Exit with 1: a promise is not kept. With 130: interrupted.
  */
-export async function proveDriver(io: Io, asJson: boolean): Promise<void> {
+export async function proveDriver(
+  io: Io,
+  asJson: boolean,
+  contracts: readonly Contract[] = [logStoreContract, documentStoreContract],
+): Promise<void> {
   const parent = await mkdtemp(join(tmpdir(), "throughline-doctor-"));
   const results: (ClauseResult & { readonly contract: string })[] = [];
   let isStopped = false;
@@ -25,7 +29,7 @@ export async function proveDriver(io: Io, asJson: boolean): Promise<void> {
     isStopped = true;
   });
   try {
-    for (const contract of [logStoreContract, documentStoreContract]) {
+    for (const contract of contracts) {
       for await (const result of prove(contract, parent)) {
         results.push({ contract: contract.name, ...result });
         if (!asJson) await write(io.output, line(result));

@@ -42,7 +42,7 @@ export function readCompaction(record: StoredRecord): Compaction | undefined {
 }
 
 function seqOf(value: unknown): number | undefined {
-  return Number.isSafeInteger(value) && Number(value) >= 0 ? Number(value) : undefined;
+  return Number.isSafeInteger(value) ? Number(value) : undefined;
 }
 
 /**

@@ -10,8 +10,6 @@ export interface DecodedDocument {
   readonly key: string | undefined;
 }
 
-export const ownFields = ["_key", "_revision", "_crc"] as const;
-
 export function encodeDocument(key: string, valueJson: string, revision: number): Buffer {
   const value = JSON.parse(valueJson) as JsonObject;
   const text = JSON.stringify({ ...value, _key: key, _revision: revision }, undefined, 2);

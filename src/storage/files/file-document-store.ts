@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { invalid, ThroughlineError } from "../../errors.ts";
+import { ThroughlineError } from "../../errors.ts";
 import type { JsonObject } from "../../json.ts";
 import { type PreparedDocument, prepareDocument } from "../batch.ts";
 import {
@@ -11,12 +11,7 @@ import {
 import { checkKey } from "../key.ts";
 import { readExactly } from "./batch-reader.ts";
 import type { DiskFile } from "./disk.ts";
-import {
-  type DecodedDocument,
-  decodeDocument,
-  encodeDocument,
-  ownFields,
-} from "./document-file.ts";
+import { type DecodedDocument, decodeDocument, encodeDocument } from "./document-file.ts";
 import { fileNameOf } from "./file-name.ts";
 import {
   copyBytes,
@@ -59,10 +54,6 @@ export class FileDocumentStore implements DocumentStore {
     let prepared: PreparedDocument;
     try {
       prepared = prepareDocument(key, value, options);
-      for (const name of ownFields) {
-        if (Object.hasOwn(value, name))
-          throw invalid(`value.${name} is a name that the store uses`);
-      }
     } catch (error) {
       return Promise.reject(error);
     }

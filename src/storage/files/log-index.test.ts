@@ -518,6 +518,6 @@ test("the index in SQLite answers as the one in memory, after any steps and any 
         fs.rmSync(join(path, ".."), { recursive: true });
       }
     }),
-    { numRuns: 80 },
+    { numRuns: 60 },
   );
 });

@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { parseModelName } from "../../runtime/responders/model-name.ts";
+import type { ModelSettings } from "../../runtime/responders/providers.ts";
+import { checkModel } from "./model.ts";
+
+/** What was sent, and a network on which these addresses answer. */
+function network(...answering: readonly string[]) {
+  const sent: { readonly url: string; readonly headers: Headers }[] = [];
+  const fetch: typeof globalThis.fetch = async (input, init) => {
+    const request = new Request(input, init);
+    sent.push({ url: request.url, headers: request.headers });
+    if (!answering.some((address) => request.url.startsWith(address))) throw new Error("no route");
+    if (request.url.endsWith("/api/tags")) return Response.json({ models: [{ name: "qwen3" }] });
+    return new Response(null, { status: 401 });
+  };
+  return { sent, fetch };
+}
+
+const rows: readonly [
+  model: string | undefined,
+  settings: ModelSettings,
+  address: string | undefined,
+  says: RegExp,
+][] = [
+  ["offline", {}, undefined, /^offline needs no network$/],
+  [undefined, {}, "http://127.0.0.1:11434/api/tags", /^no model is named: .* offers qwen3$/],
+  ["ollama/qwen3", { ollamaHost: "box:1" }, "http://box:1/", /^ollama\/qwen3 is set up, and /],
+  ["openai/gpt", { openaiApiKey: "k" }, "https://api.openai.com/", /and .* answers$/],
+  [
+    "openai/gpt",
+    { openaiApiKey: "k", openaiBaseUrl: "https://gate.example/v1" },
+    "https://gate.example/",
+    /and https:\/\/gate\.example answers$/,
+  ],
+  ["anthropic/claude", { anthropicApiKey: "k" }, "https://api.anthropic.com/", /answers$/],
+  ["http://127.0.0.1:8080/v1#m", {}, "http://127.0.0.1:8080/", /answers$/],
+];
+for (const [name, models, address, says] of rows) {
+  test(`a model named ${name} is looked for at ${address}, without a key`, async () => {
+    const { fetch, sent } = network(...(address === undefined ? [] : [address]));
+    const model = name === undefined ? undefined : parseModelName(name);
+    const check = await checkModel({ model, models, prices: undefined }, fetch);
+    assert.match(check.says, says);
+    assert.equal(check.status, "ok");
+    assert.deepEqual(
+      sent.map(({ url }) => url),
+      address === undefined ? [] : [address],
+    );
+    for (const { headers } of sent) assert.equal(headers.has("authorization"), false);
+  });
+}
+
+test("a model that cannot be reached, or has no key, is a note and no damage", async () => {
+  const { fetch } = network();
+  const check = (name: string) =>
+    checkModel({ model: parseModelName(name), models: {}, prices: undefined }, fetch);
+  assert.deepEqual(await check("ollama/qwen3"), {
+    id: "model",
+    status: "note",
+    says: "ollama/qwen3 is set up, but http://127.0.0.1:11434 cannot be reached",
+  });
+  const { status, says } = await check("openai/gpt");
+  assert.equal(status, "note");
+  assert.match(says, /OPENAI_API_KEY/);
+});
+
+test("with no model named and no Ollama, the built-in responder is what there is", async () => {
+  const { fetch } = network();
+  const { says } = await checkModel({ model: undefined, models: {}, prices: undefined }, fetch);
+  assert.match(says, /built-in responder/);
+});

@@ -1,0 +1,175 @@
+import { isoTime } from "../clock.ts";
+import { isThroughlineError } from "../errors.ts";
+import { isJsonObject, type Json, type JsonObject } from "../json.ts";
+import type { ChatHead } from "../memories/chat/chat-head.ts";
+import { checkChatId } from "../memories/chat/chat-log.ts";
+import { readStamp } from "../memories/provider-session/read-values.ts";
+import { readState } from "../memories/provider-session/stored-state.ts";
+import { prepareHead } from "../storage/batch.ts";
+import { reservedHeadNames } from "../storage/log-store.ts";
+import { numbersOf } from "./own-record.ts";
+import type { Notes } from "./report.ts";
+
+export type Form = "seed" | "own";
+
+/** The fields that the format gives a metadata line. */
+const seedNames = ["key", "created_at", "updated_at", "metadata", "last_consolidated"];
+
+/** What is known of a chat once all of it was read. */
+export interface Counted {
+  readonly messages: number;
+  readonly lastSeq: number;
+  readonly title: string;
+  readonly titleOf: string | undefined;
+  /** The last stamp of a message; "" when there is none. */
+  readonly lastAt: string;
+  /** The number that the record with an old number has now. */
+  readonly seqOf: (old: number) => number;
+}
+
+/** The metadata lines of a file, the last of which wins, field by field. */
+export class HeadLines {
+  readonly #form: Form;
+  readonly #zone: string;
+  #fields: JsonObject = {};
+  count = 0;
+
+  constructor(form: Form, zone: string) {
+    this.#form = form;
+    this.#zone = zone;
+  }
+
+  add(line: JsonObject): void {
+    const { _type, kind, ...fields } = line;
+    this.count++;
+    const isOurs = kind !== undefined;
+    const reserved: readonly string[] = reservedHeadNames;
+    const entries = Object.entries(fields).filter(([name, value]) => {
+      if (seedNames.includes(name)) return value !== null || !Object.hasOwn(this.#fields, name);
+      // A commit line of ours that comes as somebody else's says nothing but what the format has.
+      return !reserved.includes(name) && !(this.#form === "seed" && isOurs);
+    });
+    this.#fields = { ...this.#fields, ...(Object.fromEntries(entries) as JsonObject) };
+  }
+
+  /** The chat that the file names, if it does, and if that can be a chat. */
+  key(notes: Notes): string | undefined {
+    const { key } = this.#fields;
+    if (key === undefined || key === null) return undefined;
+    try {
+      checkChatId(key);
+      return key;
+    } catch (error) {
+      if (!isThroughlineError(error)) throw error;
+      notes.add("the chat id in the file cannot be used: taken from its name");
+      return undefined;
+    }
+  }
+
+  updatedAt(): number | undefined {
+    const stamp = readStamp(this.#fields["updated_at"], this.#zone);
+    return typeof stamp === "object" ? stamp.at : undefined;
+  }
+
+  /** The head of the chat, and what of the lines has no place in it. */
+  head(counted: Counted, notes: Notes): { readonly head: ChatHead; readonly left: JsonObject } {
+    const { key: _, created_at, updated_at, metadata, last_consolidated, ...rest } = this.#fields;
+    if (metadata !== undefined && metadata !== null && !isJsonObject(metadata)) {
+      notes.add("metadata is not an object: left empty");
+    }
+    const hasRest = this.#form === "seed" && Object.keys(rest).length > 0;
+    const head: ChatHead = {
+      ...(this.#form === "own" ? this.#own(rest, counted, notes) : { session: null }),
+      ...(hasRest ? { extra: rest } : {}),
+      created_at: this.#stamp("created_at", created_at, notes),
+      updated_at: this.#stamp("updated_at", updated_at, notes) || counted.lastAt,
+      metadata: isJsonObject(metadata) ? metadata : {},
+      last_consolidated: consolidated(last_consolidated, counted.messages, notes),
+      message_count: counted.messages,
+      ...(this.#form === "own" && typeof rest["title"] === "string"
+        ? { title: rest["title"] }
+        : { title: counted.title, ...(counted.titleOf && { title_of: counted.titleOf }) }),
+    };
+    if (fits(head)) return { head, left: {} };
+    notes.add("metadata is too large for a chat: kept as a foreign record");
+    const { extra, metadata: large, ...small } = head;
+    const left = { metadata: large, ...(extra === undefined ? {} : { extra }) };
+    return { head: { ...(small as ChatHead), metadata: {} }, left };
+  }
+
+  #stamp(name: string, value: Json | undefined, notes: Notes): string {
+    const stamp = readStamp(value, this.#zone);
+    if (stamp === "unreadable") notes.add(`${name} is no date: left empty`);
+    if (typeof stamp === "string") return "";
+    if (stamp.isZoneAssumed) notes.add(`${name} has no zone: read in ${this.#zone}`);
+    return isoTime(stamp.at);
+  }
+
+  /** What only ours have. What is not as we write it is left out; numbers follow their records. */
+  #own(rest: JsonObject, counted: Counted, notes: Notes): JsonObject {
+    const { unfinished: _, ...fields } = rest;
+    const { seqOf } = counted;
+    const change: Record<string, Json | undefined> = {};
+    const put = (name: string, value: Json | undefined) => {
+      if (!Object.hasOwn(fields, name)) return;
+      change[name] = value;
+      if (value === undefined) notes.add(`${name} is not as it should be: left out`);
+    };
+    const { clear_seq, cleared_count, open_turn, pending } = fields;
+    put("clear_seq", isCount(clear_seq) ? seqOf(clear_seq) : undefined);
+    const cleared = isCount(cleared_count) && cleared_count <= counted.messages;
+    put("cleared_count", cleared ? cleared_count : undefined);
+    put("open_turn", openTurn(open_turn, seqOf));
+    const isPending = Array.isArray(pending) && pending.every((id) => typeof id === "string");
+    put("pending", isPending ? pending : undefined);
+    for (const name of ["view_from", "provider_start"]) {
+      const numbers = numbersOf(fields[name]);
+      const moved = Object.entries(numbers ?? {}).map(([key, seq]) => [key, seqOf(seq)] as const);
+      put(name, numbers && Object.fromEntries(moved));
+    }
+    put("title_of", typeof fields["title_of"] === "string" ? fields["title_of"] : undefined);
+    const session = this.#session(fields["session"], counted, notes);
+    const entries = Object.entries({ ...fields, ...change, session });
+    return Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as JsonObject;
+  }
+
+  #session(value: Json | undefined, { lastSeq, seqOf }: Counted, notes: Notes): JsonObject | null {
+    if (!isJsonObject(value)) return null;
+    const start = value["start_seq"];
+    const moved = isCount(start) ? { ...value, start_seq: seqOf(start) } : value;
+    const target = { provider: "unknown", model: "" };
+    const read = readState(moved, lastSeq, target);
+    if (read === undefined) return null;
+    notes.add(...read.notes);
+    return read.notes.length === 0 ? moved : read.state;
+  }
+}
+
+function consolidated(value: Json | undefined, messages: number, notes: Notes): number {
+  if (isCount(value) && value <= messages) return value;
+  if (value !== undefined && value !== null) {
+    notes.add("last_consolidated is not a number of messages of the file: set to 0");
+  }
+  return 0;
+}
+
+function openTurn(value: unknown, seqOf: (old: number) => number): JsonObject | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const { id, seq, attempts } = value;
+  if (typeof id !== "string" || !isCount(seq) || !isCount(attempts)) return undefined;
+  return { ...value, seq: seqOf(seq) };
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= 0 && !Object.is(value, -0);
+}
+
+function fits(head: JsonObject): boolean {
+  try {
+    prepareHead(head);
+    return true;
+  } catch (error) {
+    if (!isThroughlineError(error)) throw error;
+    return false;
+  }
+}

@@ -1,0 +1,123 @@
+import { createHash } from "node:crypto";
+import { isThroughlineError } from "../errors.ts";
+import { checkJson, type JsonObject } from "../json.ts";
+import { isMessage } from "../memories/chat/message.ts";
+import { logLimits, type StoredRecord } from "../storage/log-store.ts";
+import type { Form } from "./head-lines.ts";
+import { readLine } from "./json-line.ts";
+import { type Line, splitLines } from "./line-splitter.ts";
+import { isHeadLine, type OwnRecord, ownId, ownRecord } from "./own-record.ts";
+import { foreignRecord, seedRecord } from "./seed-message.ts";
+
+/** One thing that stands in a file, in its order. */
+export type Entry =
+  | { readonly kind: "head"; readonly fields: JsonObject }
+  | {
+      readonly kind: "message" | "foreign" | "control";
+      readonly record: OwnRecord;
+      /** The id to take where the file has one id twice: made of the place and the bytes. */
+      readonly otherId: string;
+      /** The number that the record had, in a file of ours. */
+      readonly oldSeq?: number;
+      readonly notes: readonly string[];
+    }
+  | {
+      readonly kind: "unreadable";
+      readonly line: number;
+      readonly offset: number;
+      readonly bytes: Uint8Array;
+      readonly reason: string;
+      /** More of a line that is too long to come whole. */
+      readonly continues: boolean;
+    };
+
+export interface ReadOptions {
+  /** `"own"`: ids and control records are taken as they stand. */
+  readonly form: Form;
+  /** The chat that the ids are made for. */
+  readonly chatId: string;
+  /** A known zone, in which stamps without one are read. */
+  readonly zone: string;
+}
+
+/** A record needs room for the number that the store adds. */
+const maxRecordBytes = logLimits.recordBytes - 64;
+
+/**
+ * What stands in a file of the seed's format, or of ours, in bounded memory. Nothing is dropped and
+ * nothing throws for what the bytes are: what cannot be used comes as `"unreadable"`.
+ */
+export async function* readEntries(
+  bytes: AsyncIterable<Uint8Array>,
+  options: ReadOptions,
+): AsyncGenerator<Entry> {
+  for await (const line of splitLines(bytes, logLimits.recordBytes)) {
+    if (line.part !== "whole") {
+      const place = { line: line.number, offset: line.offset, bytes: line.bytes };
+      const reason = `the line is longer than ${logLimits.recordBytes} bytes`;
+      yield { kind: "unreadable", ...place, reason, continues: line.part === "rest" };
+    } else yield* readWhole(line, options);
+  }
+}
+
+function* readWhole(line: Line, options: ReadOptions): Generator<Entry> {
+  const { objects, unreadable, notes } = readLine(line.bytes);
+  for (const { start, end, reason } of unreadable) yield unusable(line, reason, start, end);
+  for (const [index, object] of objects.entries()) {
+    const entry = readObject(object, idOf(line, index, options.chatId), options);
+    if (entry.kind === "head") yield entry;
+    else if (isTooLarge(entry.record)) yield unusable(line, "it is too large or too deep");
+    else yield index === 0 ? { ...entry, notes: [...entry.notes, ...notes] } : entry;
+  }
+}
+
+type Usable = Exclude<Entry, { readonly kind: "unreadable" }>;
+
+function readObject(object: JsonObject, id: string, { form, zone }: ReadOptions): Usable {
+  if (isHeadLine(object)) return { kind: "head", fields: object };
+  const own = form === "own" ? ownRecord(object) : undefined;
+  if (own !== undefined) {
+    const kind = isMessage(object as StoredRecord) ? "message" : "control";
+    return { kind, record: own, otherId: id, oldSeq: Number(object["seq"]), notes: [] };
+  }
+  // A line that says that it is one of our control records is none, whoever wrote it there.
+  if (object["_type"] === "metadata") {
+    const notes = ["a line like a control record is kept as a foreign record"];
+    return { kind: "foreign", record: foreignRecord(object, id), otherId: id, notes };
+  }
+  const kept = form === "own" ? (ownId(object) ?? id) : id;
+  const { kind, record, notes } = seedRecord(object, kept, zone);
+  return { kind, record, otherId: id, notes };
+}
+
+function unusable(line: Line, reason: string, start = 0, end = line.bytes.length): Entry {
+  const bytes = line.bytes.subarray(start, end);
+  const place = { line: line.number, offset: line.offset + start };
+  return { kind: "unreadable", ...place, bytes, reason, continues: false };
+}
+
+/** The same for the same line of the same chat, so that a repeated import adds nothing. */
+function idOf(line: Line, index: number, chatId: string): string {
+  const hash = createHash("sha256");
+  hash.update(`${JSON.stringify(chatId)} ${line.number} ${index} `).update(line.bytes);
+  return hash.digest("hex").slice(0, 24);
+}
+
+function isTooLarge(record: OwnRecord): boolean {
+  try {
+    checkJson(record, "record");
+  } catch (error) {
+    if (!isThroughlineError(error)) throw error;
+    return true;
+  }
+  return Buffer.byteLength(JSON.stringify(record)) > maxRecordBytes;
+}
+
+/**
+ * The chat id that a file's name stands for: the first `_` was a `:`, and in `matrix_!room_server`
+ * the last one too.
+ */
+export function chatIdOfName(name: string): string {
+  const id = name.replace(/\.jsonl$/i, "").replace("_", ":");
+  return /^matrix:!/.test(id) ? id.replace(/_([^_]*)$/, ":$1") : id;
+}

@@ -1,0 +1,72 @@
+import { isThroughlineError } from "../errors.ts";
+import { isJsonObject, type JsonObject } from "../json.ts";
+import { isControl, isMessage } from "../memories/chat/message.ts";
+import { messageRecord } from "../memories/chat/message-input.ts";
+import { instantOf } from "../memories/provider-session/stamp.ts";
+import { checkId } from "../storage/batch.ts";
+import type { StoredRecord } from "../storage/log-store.ts";
+
+export type OwnRecord = JsonObject & { readonly id: string };
+
+/** Whether a metadata line of ours describes the whole chat, and is no record. */
+export function isHeadLine(line: JsonObject): boolean {
+  const { _type, kind } = line;
+  return _type === "metadata" && (kind === undefined || kind === "log" || kind === "commit");
+}
+
+/**
+ * The record as it was stored, without its number; `undefined` for what is not as we write it.
+ */
+export function ownRecord(line: JsonObject): OwnRecord | undefined {
+  const { seq, ...record } = line;
+  const { id } = record;
+  if (!Number.isSafeInteger(seq) || Number(seq) < 1 || !isId(id)) return undefined;
+  const stored = line as StoredRecord;
+  if (isControl(stored)) return typeof line["kind"] === "string" ? { ...record, id } : undefined;
+  return isMessage(stored) && !isOwnMessage(record) ? undefined : { ...record, id };
+}
+
+/** The id of a message of ours, which outlives what else is wrong with the message. */
+export function ownId(line: JsonObject): string | undefined {
+  const { id } = line;
+  return isId(id) ? id : undefined;
+}
+
+function isOwnMessage(message: JsonObject): boolean {
+  const { timestamp, ...rest } = message;
+  if (timestamp !== "" && instantOf(timestamp) === undefined) return false;
+  try {
+    messageRecord(rest, () => "x", "1970-01-01T00:00:00.000Z");
+    return true;
+  } catch (error) {
+    if (!isThroughlineError(error)) throw error;
+    return false;
+  }
+}
+
+function isId(id: unknown): id is string {
+  try {
+    checkId(id, "id");
+    return true;
+  } catch (error) {
+    if (!isThroughlineError(error)) throw error;
+    return false;
+  }
+}
+
+/** Shifts the numbers in a record that point at other records. */
+export function withSeqs(record: OwnRecord, shift: (seq: number) => number): OwnRecord {
+  if (record["_type"] !== "metadata" || record["kind"] !== "compaction") return record;
+  const names = ["up_to_seq", "after_seq", "as_of_seq"];
+  const entries = Object.entries(record).map(([name, value]) =>
+    names.includes(name) && typeof value === "number" ? [name, shift(value)] : [name, value],
+  );
+  return Object.fromEntries(entries) as OwnRecord;
+}
+
+/** A record of numbers by name, such as where each provider's history starts. */
+export function numbersOf(value: unknown): Readonly<Record<string, number>> | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const numbers = Object.entries(value).filter(([, seq]) => Number.isSafeInteger(seq));
+  return Object.fromEntries(numbers) as Record<string, number>;
+}

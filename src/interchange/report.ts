@@ -1,0 +1,99 @@
+/** Bytes that were left where they are, because nothing could be made of them. */
+export interface SetAside {
+  readonly source: string;
+  /** From 1; 0: the file as a whole. */
+  readonly line: number;
+  /** Of the first byte, from the start of the file. */
+  readonly offset: number;
+  readonly bytes: number;
+  readonly reason: string;
+}
+
+/** What became of one source, or of one entry of it. */
+export interface ChatReport {
+  readonly chat_id: string;
+  readonly source: string;
+  /** Messages that were added. */
+  readonly messages: number;
+  /** Messages that were here already. */
+  readonly skipped: number;
+  /** Records that are no messages: kept, and never sent to a model. */
+  readonly foreign: number;
+  /** What was put right, with how often: sentences that quote nothing that was said. */
+  readonly notes: readonly string[];
+}
+
+export interface SessionReport {
+  readonly chat_id: string;
+  readonly source: string;
+  /** `"kept"`: the chat has a session of its own, which stays. `"known"`: imported earlier. */
+  readonly outcome: "imported" | "known" | "kept";
+  readonly notes: readonly string[];
+}
+
+/** A person had this forgotten; it comes back only by force. */
+export interface Refusal {
+  readonly chat_id: string;
+  readonly source: string;
+  readonly forgotten_at: string;
+  readonly messages: number;
+}
+
+export interface Failure {
+  readonly source: string;
+  readonly reason: string;
+}
+
+/** What an import did, or in a trial run would do. */
+export interface ImportReport {
+  readonly chats: readonly ChatReport[];
+  readonly sessions: readonly SessionReport[];
+  /** The first 1,000. */
+  readonly quarantined: readonly SetAside[];
+  readonly quarantined_count: number;
+  readonly foreign: number;
+  readonly refused: readonly Refusal[];
+  /** Sources of which nothing was stored. */
+  readonly failed: readonly Failure[];
+}
+
+const maxListed = 1_000;
+
+/** Collects a report. */
+export class ReportDraft {
+  readonly chats: ChatReport[] = [];
+  readonly sessions: SessionReport[] = [];
+  readonly refused: Refusal[] = [];
+  readonly failed: Failure[] = [];
+  readonly #quarantined: SetAside[] = [];
+  #quarantinedCount = 0;
+
+  setAside(piece: SetAside): void {
+    this.#quarantinedCount++;
+    if (this.#quarantined.length < maxListed) this.#quarantined.push(piece);
+  }
+
+  done(): ImportReport {
+    const { chats, sessions, refused, failed } = this;
+    return {
+      ...{ chats, sessions },
+      quarantined: this.#quarantined,
+      quarantined_count: this.#quarantinedCount,
+      foreign: chats.reduce((sum, chat) => sum + chat.foreign, 0),
+      ...{ refused, failed },
+    };
+  }
+}
+
+/** Counts equal notes, so that a million bad stamps are one line. */
+export class Notes {
+  readonly #counts = new Map<string, number>();
+
+  add(...notes: readonly string[]): void {
+    for (const note of notes) this.#counts.set(note, (this.#counts.get(note) ?? 0) + 1);
+  }
+
+  list(): readonly string[] {
+    return [...this.#counts].map(([note, count]) => (count === 1 ? note : `${note} (${count} times)`));
+  }
+}

@@ -1,0 +1,152 @@
+import { isoTime } from "../clock.ts";
+import { isThroughlineError } from "../errors.ts";
+import { isJsonObject, type Json, type JsonObject } from "../json.ts";
+import { type Role, roles } from "../memories/chat/message.ts";
+import { messageRecord } from "../memories/chat/message-input.ts";
+import { readStamp } from "../memories/provider-session/read-values.ts";
+import { contentText } from "./content-text.ts";
+
+export interface SeedRecord {
+  readonly kind: "message" | "foreign";
+  readonly record: JsonObject & { readonly id: string };
+  readonly notes: readonly string[];
+}
+
+/** What others call our roles. */
+const aliases: Readonly<Record<string, Role>> = {
+  human: "user",
+  ai: "assistant",
+  model: "assistant",
+  function: "tool",
+  developer: "system",
+};
+
+/** Names that only we write at the top level of a record. */
+const reserved = ["_type", "seq", "kind"];
+
+/** The kind of a record that is kept and means nothing to us. */
+export const foreignKind = "foreign";
+
+/**
+ * The record for one object of a seed's file. With a known role it is a message, whatever its
+ * content is; what ours has no place for is kept inside `extra`. Everything else is kept whole as a
+ * foreign record, which no model is sent.
+ *
+ * @param zone a known zone, in which stamps without one are read.
+ */
+export function seedRecord(source: JsonObject, id: string, zone: string): SeedRecord {
+  const notes: string[] = [];
+  const role = roleOf(source["role"], notes);
+  if (role === undefined) return { kind: "foreign", record: foreignRecord(source, id), notes };
+  const extra = new Extra(source["extra"]);
+  const { role: _, content, timestamp, extra: __, id: ownId, ...rest } = source;
+  if (ownId !== undefined && ownId !== id) extra.put("id", ownId);
+  if (source["role"] !== role && String(source["role"]).toLowerCase() !== role) {
+    extra.put("role", source["role"]);
+  }
+  const stamp = stampOf(timestamp, zone, extra, notes);
+  const text = contentText(content);
+  if (text.isChanged) {
+    extra.put("content", content);
+    notes.push("content that is not text became text");
+  } else if (typeof content !== "string") notes.push("a message without content");
+  const fields: Record<string, Json | undefined> = {};
+  for (const [name, given] of Object.entries(rest)) {
+    const value = name === "tool_calls" ? toolCalls(given) : given;
+    if (value !== given) extra.put(name, given);
+    if (reserved.includes(name)) extra.put(name, given);
+    else if (isUsable(name, value)) define(fields, name, value);
+    else {
+      if (value === given) extra.put(name, given);
+      if (given !== null) notes.push("a field of a wrong type is kept in extra");
+    }
+  }
+  const kept = extra.fields();
+  const record = {
+    ...{ id, role, content: text.text, ...stamp },
+    ...fields,
+    ...(kept === undefined ? {} : { extra: kept }),
+  };
+  return { kind: "message", record, notes };
+}
+
+/** Looks like a control record, so that no reader of the format takes it for a message. */
+export function foreignRecord(source: JsonObject, id: string): JsonObject & { readonly id: string } {
+  return { id, _type: "metadata", kind: foreignKind, extra: { record: source } };
+}
+
+function roleOf(value: Json | undefined, notes: string[]): Role | undefined {
+  if (typeof value !== "string") return undefined;
+  const name = value.trim().toLowerCase();
+  const known = roles.find((role) => role === name);
+  if (known !== undefined) return known;
+  const alias = Object.hasOwn(aliases, name) ? aliases[name] : undefined;
+  if (alias !== undefined) notes.push(`the role ${name} became ${alias}`);
+  return alias;
+}
+
+function stampOf(value: Json | undefined, zone: string, extra: Extra, notes: string[]) {
+  const stamp = readStamp(value, zone);
+  if (stamp === "absent") notes.push("a message without a time");
+  if (stamp === "unreadable") {
+    extra.put("timestamp", value);
+    notes.push("a time that is no date is left empty");
+  }
+  if (typeof stamp === "string") return { timestamp: "" };
+  if (stamp.isZoneAssumed) notes.push(`a time without a zone was read in ${zone}`);
+  const timestamp = isoTime(stamp.at);
+  return stamp.isZoneAssumed ? { timestamp, tz_assumed: true } : { timestamp };
+}
+
+/** Arguments as JSON text, as providers and our log have them; some write the object. */
+function toolCalls(value: Json | undefined): Json | undefined {
+  if (!Array.isArray(value)) return value;
+  let isChanged = false;
+  const calls = (value as readonly Json[]).map((call) => {
+    const fn = isJsonObject(call) ? call["function"] : undefined;
+    if (!isJsonObject(call) || !isJsonObject(fn) || !isJsonObject(fn["arguments"])) return call;
+    isChanged = true;
+    return { ...call, function: { ...fn, arguments: JSON.stringify(fn["arguments"]) } };
+  });
+  return isChanged ? calls : value;
+}
+
+/** Whether this field of a message may be stored as it is. */
+function isUsable(name: string, value: Json | undefined): boolean {
+  const bare: Record<string, Json | undefined> = { id: "x", role: "user", content: "" };
+  define(bare, name, value);
+  try {
+    messageRecord(bare, () => "x", "1970-01-01T00:00:00.000Z");
+    return true;
+  } catch (error) {
+    if (!isThroughlineError(error)) throw error;
+    return false;
+  }
+}
+
+/** As an assignment would, but for `__proto__`, which becomes a field like any other. */
+function define(target: object, name: string, value: unknown): void {
+  const property = { value, enumerable: true, configurable: true, writable: true };
+  Object.defineProperty(target, name, property);
+}
+
+/** What is kept beside a message. Nothing in it is overwritten: a taken name gets a `_` more. */
+class Extra {
+  readonly #fields: Record<string, Json | undefined> = {};
+
+  constructor(given: Json | undefined) {
+    if (isJsonObject(given)) {
+      for (const [name, value] of Object.entries(given)) define(this.#fields, name, value);
+    } else if (given !== undefined) define(this.#fields, "extra", given);
+  }
+
+  put(name: string, value: Json | undefined): void {
+    let free = name;
+    while (Object.hasOwn(this.#fields, free)) free += "_";
+    define(this.#fields, free, value);
+  }
+
+  fields(): JsonObject | undefined {
+    return Object.keys(this.#fields).length === 0 ? undefined : this.#fields;
+  }
+}

@@ -1,0 +1,9 @@
+/** Something to import: a file, as whoever opens it hands it over. It is read, and nothing else. */
+export interface Source {
+  /** The name of the file without its folder, such as `telegram_42.jsonl`. */
+  readonly name: string;
+  /** Every iteration begins at the first byte: a source is read more than once. */
+  readonly bytes: AsyncIterable<Uint8Array>;
+  /** Milliseconds since 1970. */
+  readonly modifiedAt?: number;
+}

@@ -1,0 +1,25 @@
+// `import … from "throughline/runtime"`: what runs a conversation on top of the memories.
+export type { HistoryOptions } from "../memories/chat/history-options.ts";
+export { type HistoryView, historyView } from "../memories/chat/history-view.ts";
+export type { ModelInput } from "../memories/chat/message.ts";
+export { WorkingMemories } from "../memories/interaction/working-memories.ts";
+export { WorkingMemory } from "../memories/interaction/working-memory.ts";
+export { runCoordinator } from "./coordinator.ts";
+export type {
+  CoordinatorPorts,
+  InputTrigger,
+  OutputSink,
+  SpeechToText,
+} from "./coordinator-ports.ts";
+export { type Intent, parseIntent } from "./intent.ts";
+export {
+  type Responder,
+  ResponderError,
+  type ResponderEvent,
+  type ResponderRequest,
+  type Usage,
+} from "./responder.ts";
+export { isStopRequest } from "./stop-words.ts";
+export { textInput, textOnly, textOutput } from "./text-ports.ts";
+export type { Turn, TurnAnswer, TurnProgress } from "./turn.ts";
+export { type Responders, type TurnInput, type TurnPorts, Turns } from "./turns.ts";

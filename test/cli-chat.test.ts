@@ -1,0 +1,156 @@
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { openThroughline } from "../src/throughline.ts";
+import { fakeIo, Process, runCli, temporaryDirectory } from "./command-line.ts";
+import { openAiServer } from "./openai-server.ts";
+
+const noSignals = process.platform === "win32" && "Windows has no signals";
+
+/** What lies in a directory, and how much of it. */
+function listing(directory: string): readonly string[] {
+  return fs.readdirSync(directory, { recursive: true }).map(String).sort();
+}
+
+test("chat over a pipe answers on stdout; the next process remembers what was said", async (t) => {
+  const home = join(temporaryDirectory(t), "home");
+  const first = new Process(t, ["chat"], { home });
+  const one = await first.ended("The lighthouse is red.\n");
+  assert.deepEqual({ code: one.code, err: one.err }, { code: 0, err: "" });
+  assert.match(one.out, /lighthouse is red/);
+  const second = await new Process(t, ["chat"], { home }).ended("What did I say?\n");
+  assert.equal(second.code, 0);
+  assert.match(second.out, /lighthouse is red/);
+  const { messages } = JSON.parse(
+    (await runCli(["sessions", "show", "local:me", "--json"], { home })).out,
+  );
+  assert.deepEqual(
+    messages.map((message: { role: string }) => message.role),
+    ["user", "assistant", "user", "assistant"],
+  );
+});
+
+test("an ephemeral chat and an ephemeral server write nothing anywhere", async (t) => {
+  const directory = temporaryDirectory(t);
+  const home = join(directory, "home");
+  const variables = { TMPDIR: directory, XDG_DATA_HOME: directory, XDG_CACHE_HOME: directory };
+  const chat = new Process(t, ["chat", "--ephemeral"], { home, variables });
+  assert.equal((await chat.ended("hello\ngoodbye\n")).code, 0);
+  const serve = new Process(t, ["serve", "--ephemeral", "--port", "0"], { home, variables });
+  const response = await fetch(`${await serve.url()}/api/chats/a/messages`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: '{"content":"hello"}',
+  });
+  assert.equal(response.status, 200);
+  serve.child.kill("SIGTERM");
+  assert.equal((await serve.ended()).code, 0);
+  assert.deepEqual(listing(directory), []);
+});
+
+test("chat, sessions and serve on a home that is in use name the holder and the address to use", async (t) => {
+  const home = join(temporaryDirectory(t), "home");
+  await using _ = await openThroughline({ home });
+  for (const args of [["chat"], ["sessions", "list"], ["serve", "--port", "0"]]) {
+    const { code, out, err } = await runCli(args, { home });
+    assert.deepEqual({ code, out }, { code: 1, out: "" });
+    assert.match(err, new RegExp(`^error: process ${process.pid} .* \\[THROUGHLINE_LOCKED\\]\n`));
+    assert.match(err, /http:\/\/127\.0\.0\.1:7423/);
+  }
+});
+
+test("a home that is a file is refused with its path, by every command that opens it", async (t) => {
+  const home = join(temporaryDirectory(t), "home");
+  fs.writeFileSync(home, "mine");
+  for (const args of [["chat"], ["sessions", "list"], ["serve", "--port", "0"]]) {
+    const { code, err } = await runCli(args, { home });
+    assert.equal(code, 1);
+    assert.match(err, /^error: the home .* is not a directory \[THROUGHLINE_CONFIGURATION\]\n/);
+    assert.ok(err.includes(home));
+  }
+  assert.equal(fs.readFileSync(home, "utf8"), "mine");
+});
+
+test("a home that cannot be written is refused, by a user who is not root", {
+  skip: process.platform === "win32" && "Windows has no such modes",
+}, async (t) => {
+  const directory = temporaryDirectory(t);
+  fs.chmodSync(directory, 0o755);
+  const home = join(directory, "home");
+  fs.mkdirSync(home, { mode: 0o500 });
+  const nobody = 65_534;
+  const isRoot = process.getuid?.() === 0;
+  if (isRoot) fs.chownSync(home, nobody, nobody);
+  const { code, err } = await new Process(t, ["chat"], {
+    home,
+    ...(isRoot ? { uid: nobody } : {}),
+  }).ended("hello\n");
+  assert.equal(code, 1);
+  assert.match(err, /^error: .*\[THROUGHLINE_(CONFIGURATION|UNAVAILABLE)\]\n/);
+  assert.deepEqual(listing(home), []);
+});
+
+test("a configuration with an unknown key is refused with the file and the key, before anything is opened", async (t) => {
+  const home = temporaryDirectory(t);
+  fs.writeFileSync(join(home, "throughline.config.json"), '{"idle_timeout": 5}');
+  const { code, err } = await runCli(["chat"], { home });
+  assert.equal(code, 1);
+  assert.match(err, /throughline\.config\.json: .*idle_timeout.* \[THROUGHLINE_CONFIGURATION\]/);
+  assert.deepEqual(listing(home), ["throughline.config.json"]);
+});
+
+test("persona.md and --model reach the model, and the flag moves an old chat to it", async (t) => {
+  const home = join(temporaryDirectory(t), "home");
+  await using server = await openAiServer();
+  await runCli(["chat"], { home, io: fakeIo("before\n") });
+  fs.writeFileSync(join(home, "persona.md"), "You are Nova.\n");
+  const args = ["chat", "--model", `${server.url}#m1`];
+  const { code, out } = await runCli(args, { home, io: fakeIo("hello\n") });
+  assert.deepEqual({ code, out }, { code: 0, out: "Hello from the model.\n" });
+  const { messages } = server.requests[0]!.body as { messages: { content: string }[] };
+  assert.equal(messages[0]?.content, "You are Nova.");
+  assert.ok(JSON.stringify(messages).includes("before"));
+});
+
+test("SIGTERM in the middle of an answer ends chat with 130, and what came is kept", {
+  skip: noSignals,
+}, async (t) => {
+  const home = join(temporaryDirectory(t), "home");
+  await using server = await openAiServer(() => ({ text: "Once upon a time", hang: true }));
+  const chat = new Process(t, ["chat", "--model", `${server.url}#m`], { home });
+  chat.child.stdin.write("tell me\n");
+  await chat.prints("Once upon a");
+  chat.child.kill("SIGTERM");
+  assert.equal((await chat.ended()).code, 130);
+  const { messages } = JSON.parse(
+    (await runCli(["sessions", "show", "local:me", "--json"], { home })).out,
+  );
+  assert.equal(messages.length, 2);
+  assert.match(messages[1].content, /^Once upon a/);
+  assert.equal(messages[1].partial, true);
+});
+
+test("a reader that goes away ends a command quietly, with 0", { skip: noSignals }, async (t) => {
+  const home = join(temporaryDirectory(t), "home");
+  {
+    await using throughline = await openThroughline({ home });
+    const content = "x".repeat(200_000);
+    for (let n = 0; n < 4; n++) await throughline.chats.append("a", [{ role: "user", content }]);
+  }
+  const show = new Process(t, ["sessions", "show", "a"], { home });
+  show.child.stdout.once("readable", () => show.child.stdout.destroy());
+  const { code, err } = await show.ended();
+  assert.deepEqual({ code, err }, { code: 0, err: "" });
+});
+
+test("at LOG_LEVEL=debug the intent is logged, and not a word of what was said", async (t) => {
+  const home = join(temporaryDirectory(t), "home");
+  const chat = new Process(t, ["chat"], { home, variables: { LOG_LEVEL: "debug" } });
+  const { code, err, out } = await chat.ended("Where is the xylophone?\n");
+  assert.equal(code, 0);
+  assert.match(out, /xylophone/);
+  assert.match(err, /"intent":\{"type":"question","confidence":1\}/);
+  assert.match(err, /"memory":\{"capacity":3,"count":1,/);
+  assert.ok(!err.includes("xylophone"));
+});

@@ -1,0 +1,155 @@
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { proveDriver } from "../src/cli/doctor/driver.ts";
+import type { Contract } from "../src/testing/contract.ts";
+import { openThroughline } from "../src/throughline.ts";
+import { fakeIo, runCli, temporaryDirectory } from "./command-line.ts";
+
+async function homeWithChat(t: TestContext): Promise<string> {
+  const home = join(temporaryDirectory(t), "home");
+  await using throughline = await openThroughline({ home });
+  for (let n = 0; n < 3; n++) {
+    await throughline.chats.append("local:me", [{ role: "user", content: `message ${n}` }]);
+  }
+  return home;
+}
+
+function logOf(home: string): string {
+  const [name = ""] = fs.readdirSync(join(home, "chats"));
+  return join(home, "chats", name);
+}
+
+async function doctor(home: string) {
+  const { code, out } = await runCli(["doctor", "--json"], { home });
+  return { code, findings: JSON.parse(out) };
+}
+
+const statusOf = (findings: { checks: { id: string; status: string }[] }, id: string) =>
+  findings.checks.find((check) => check.id === id)?.status;
+
+test("doctor finds nothing wrong with a home that is well, and says what it looked at", async (t) => {
+  const home = await homeWithChat(t);
+  const { code, out } = await runCli(["doctor"], { home });
+  assert.equal(code, 0, out);
+  assert.match(out, /^ok +Node /);
+  assert.match(out, /\nok +chats: 3 records in 1 log, every one read and its seal checked\n/);
+  assert.match(out, /\nNothing is damaged\.\n$/);
+});
+
+test("doctor on a home that is not there says so, and makes none", async (t) => {
+  const home = join(temporaryDirectory(t), "home");
+  const { code, findings } = await doctor(home);
+  assert.equal(code, 0);
+  assert.equal(statusOf(findings, "home"), "note");
+  assert.equal(fs.existsSync(home), false);
+});
+
+test("doctor reports a byte that was flipped in the middle of a log as damage: exit 1", async (t) => {
+  const home = await homeWithChat(t);
+  const log = logOf(home);
+  const bytes = fs.readFileSync(log);
+  const place = bytes.indexOf("message 1");
+  bytes[place] = bytes[place]! ^ 1;
+  fs.writeFileSync(log, bytes);
+  const { code, findings } = await doctor(home);
+  assert.equal(code, 1);
+  assert.equal(findings.damaged, true);
+  assert.equal(statusOf(findings, "log.chats"), "damaged");
+  assert.equal(findings.repairs[0].kind, "damaged_middle");
+  assert.equal(findings.repairs[0].key, "chats/local:me");
+  assert.deepEqual(fs.readFileSync(log), bytes, "doctor heals nothing by rewriting");
+  assert.match((await runCli(["doctor"], { home })).out, /\nDAMAGED +chats\/local:me .*\n/);
+});
+
+test("doctor cuts a torn tail, keeps its bytes and reports it, now and at every later time", async (t) => {
+  const home = await homeWithChat(t);
+  fs.appendFileSync(logOf(home), '{"id":"half');
+  const first = await doctor(home);
+  assert.equal(first.code, 0);
+  assert.equal(statusOf(first.findings, "repair.torn_tail"), "note");
+  const again = await doctor(home);
+  for (const { findings } of [first, again]) {
+    assert.equal(findings.repairs.length, 1);
+    assert.equal(findings.repairs[0].kind, "torn_tail");
+    assert.equal(findings.repairs[0].bytes, 11);
+    assert.deepEqual(findings.quarantine, [{ file: findings.repairs[0].quarantined, bytes: 11 }]);
+  }
+  const kept = join(home, first.findings.quarantine[0].file);
+  assert.equal(fs.readFileSync(kept, "utf8"), '{"id":"half');
+});
+
+test("doctor on a home that is in use names the holder, checks what it can and ends with 0", async (t) => {
+  const home = await homeWithChat(t);
+  await using _ = await openThroughline({ home });
+  const { code, out } = await runCli(["doctor"], { home });
+  assert.equal(code, 0);
+  assert.match(out, new RegExp(`\\nskipped +process ${process.pid} .*\\n`));
+  assert.match(out, /\nNothing that was looked at is damaged\.\n$/);
+});
+
+test("doctor tells of messages without an answer", async (t) => {
+  const home = await homeWithChat(t);
+  {
+    await using throughline = await openThroughline({ home });
+    await throughline.chats.log.change("local:me", (draft) => {
+      draft.message({ id: "w1", role: "user", content: "Are you there?" });
+      draft.set({ open_turn: { id: "w1", seq: draft.seq, attempts: 1 } });
+    });
+  }
+  assert.equal(statusOf((await doctor(home)).findings, "unanswered"), "note");
+});
+
+/** A contract with one promise that is kept and one that is not. */
+const contract: Contract = {
+  name: "test",
+  clauses: [
+    {
+      id: "reopen",
+      says: "a document is there after reopening",
+      reopens: true,
+      async proof(open, reopen) {
+        const storage = await open();
+        await storage.documents("d").write("k", { a: 1 });
+        await using reopened = await reopen(storage);
+        assert.deepEqual((await reopened.documents("d").read("k"))?.value, { a: 1 });
+      },
+    },
+    {
+      id: "broken",
+      says: "nothing is ever stored",
+      proof: () => Promise.reject(new Error("it was\nat once")),
+    },
+  ],
+};
+
+test("doctor --driver prints each clause as it is proved, ends with 1 if one is broken, and leaves no home", async (t) => {
+  const before = process.env["TMPDIR"];
+  const directory = temporaryDirectory(t);
+  process.env["TMPDIR"] = directory;
+  t.after(() => {
+    if (before === undefined) delete process.env["TMPDIR"];
+    else process.env["TMPDIR"] = before;
+  });
+  const io = fakeIo();
+  await assert.rejects(proveDriver(io, false, [contract]), { exitCode: 1 });
+  assert.equal(
+    io.output.text,
+    "ok       reopen: a document is there after reopening\n" +
+      "BROKEN   broken: nothing is ever stored (it was)\n" +
+      `\n1 of 2 promises are kept on this disk (${directory}).\n`,
+  );
+  assert.deepEqual(fs.readdirSync(directory), []);
+});
+
+test("doctor --driver --json prints the clauses as one value", async () => {
+  const io = fakeIo();
+  const { clauses } = contract;
+  await proveDriver(io, true, [{ ...contract, clauses: clauses.slice(0, 1) }]);
+  assert.deepEqual(JSON.parse(io.output.text), {
+    clauses: [
+      { contract: "test", id: "reopen", says: "a document is there after reopening", ok: true },
+    ],
+  });
+});

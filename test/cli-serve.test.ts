@@ -1,0 +1,217 @@
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { test } from "node:test";
+import { openThroughline } from "../src/throughline.ts";
+import { Process, runCli, temporaryDirectory } from "./command-line.ts";
+import { openAiServer } from "./openai-server.ts";
+
+const noSignals = process.platform === "win32" && "Windows has no signals";
+
+function post(url: string, chat: string, content: string, headers: Record<string, string> = {}) {
+  return fetch(`${url}/api/chats/${chat}/messages`, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...headers },
+    body: JSON.stringify({ content }),
+  });
+}
+
+test("serve prints exactly one line on stdout when it is ready, and SIGTERM and SIGINT end it with 0", {
+  skip: noSignals,
+}, async (t) => {
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    const home = join(temporaryDirectory(t), "home");
+    const serve = new Process(t, ["serve", "--port", "0"], { home });
+    const url = await serve.url();
+    assert.equal((await fetch(`${url}/healthz`)).status, 200);
+    serve.child.kill(signal);
+    const { code, out } = await serve.ended();
+    assert.equal(code, 0);
+    assert.equal(out, `Throughline is listening on ${url} (home ${home}, model offline)\n`);
+    assert.equal(fs.existsSync(join(home, "lock.json")), false, "the home is let go of");
+  }
+});
+
+test("SIGTERM while a turn streams keeps the message and the text so far, within 5 s", {
+  skip: noSignals,
+}, async (t) => {
+  const home = join(temporaryDirectory(t), "home");
+  await using model = await openAiServer(() => ({ text: "Once upon a time", hang: true }));
+  const args = ["serve", "--port", "0", "--model", `${model.url}#m`];
+  const serve = new Process(t, args, { home });
+  const turn = await fetch(`${await serve.url()}/api/chats/a/messages`, {
+    method: "POST",
+    headers: { "content-type": "application/json", accept: "text/event-stream" },
+    body: '{"content":"tell me"}',
+  });
+  const reader = turn.body!.pipeThrough(new TextDecoderStream()).getReader();
+  let seen = "";
+  while (!seen.includes("Once")) seen += (await reader.read()).value ?? "";
+  const before = performance.now();
+  serve.child.kill("SIGTERM");
+  const { code } = await serve.ended();
+  assert.equal(code, 0);
+  assert.ok(performance.now() - before < 5_000);
+  const { out } = await runCli(["sessions", "show", "a", "--json"], { home });
+  const { messages, chat } = JSON.parse(out);
+  assert.equal(messages[0].content, "tell me");
+  assert.equal(messages[1].partial, true);
+  assert.match(messages[1].content, /^Once/);
+  assert.equal(chat.unanswered, false);
+});
+
+test("a second signal ends serve at once with 130, and the next start tells of the unanswered message", {
+  skip: noSignals,
+}, async (t) => {
+  const home = join(temporaryDirectory(t), "home");
+  await using model = await openAiServer(() => ({ cutAt: -1 }));
+  const serve = new Process(t, ["serve", "--port", "0", "--model", `${model.url}#m`], { home });
+  const turn = post(await serve.url(), "a", "tell me").catch(() => undefined);
+  while (model.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
+  const before = performance.now();
+  serve.child.kill("SIGTERM");
+  await new Promise((resolve) => setImmediate(resolve));
+  serve.child.kill("SIGINT");
+  assert.equal((await serve.ended()).code, 130);
+  assert.ok(performance.now() - before < 2_500, "before the time that turns are given");
+  await turn;
+  const next = new Process(t, ["serve", "--port", "0"], { home });
+  await next.url();
+  assert.match(next.err.text, /^1 chat has a message without an answer: a\n/m);
+  next.child.kill("SIGTERM");
+  assert.equal((await next.ended()).code, 0);
+});
+
+for (const [what, code] of [
+  ["an exception", 'throw new Error("my secret words")'],
+  ["a rejection", 'Promise.reject(new Error("my secret words"))'],
+] as const) {
+  test(`${what} that nobody handles ends serve with 1; what it says is not repeated, and what was said is there`, {
+    skip: noSignals,
+  }, async (t) => {
+    const home = join(temporaryDirectory(t), "home");
+    const node = ["--import", `data:text/javascript,process.on("SIGUSR2",()=>{${code}})`];
+    const serve = new Process(t, ["serve", "--port", "0"], { home, node });
+    assert.equal((await post(await serve.url(), "a", "hello")).status, 200);
+    serve.child.kill("SIGUSR2");
+    const ended = await serve.ended();
+    assert.equal(ended.code, 1);
+    assert.match(ended.err, /error: an unexpected Error \[Error\]\n/);
+    assert.ok(!ended.err.includes("secret"));
+    const { out } = await runCli(["sessions", "show", "a", "--json"], { home });
+    assert.equal(JSON.parse(out).messages.length, 2);
+  });
+}
+
+test("a port that is in use is refused with the way out, and the home is let go of", async (t) => {
+  const home = join(temporaryDirectory(t), "home");
+  const other = createServer();
+  await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+  t.after(() => other.close());
+  const { port } = other.address() as { port: number };
+  const { code, out, err } = await runCli(["serve", "--port", String(port)], { home });
+  assert.deepEqual({ code, out }, { code: 1, out: "" });
+  assert.match(err, new RegExp(`^error: 127\\.0\\.0\\.1 port ${port} is in use .*\\n.*--port`));
+  await (await openThroughline({ home })).close();
+});
+
+test("PORT and the configuration name the port, the flag before the environment before the file", async (t) => {
+  const home = temporaryDirectory(t);
+  const other = createServer();
+  await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+  t.after(() => other.close());
+  const taken = String((other.address() as { port: number }).port);
+  const file = (port: number) =>
+    fs.writeFileSync(join(home, "throughline.config.json"), JSON.stringify({ port }));
+  const rows: readonly [file: number, env: string, flag: string | undefined][] = [
+    [1, "1", taken],
+    [1, taken, undefined],
+    [Number(taken), "", undefined],
+  ];
+  for (const [inFile, PORT, flag] of rows) {
+    file(inFile);
+    const args = ["serve", ...(flag === undefined ? [] : ["--port", flag])];
+    const { err } = await runCli(args, { home, variables: { PORT } });
+    assert.match(err, new RegExp(`port ${taken} is in use`), `${inFile}, ${PORT}, ${flag}`);
+  }
+});
+
+test("--store is refused, and a password in it is not repeated", async (t) => {
+  const home = join(temporaryDirectory(t), "home");
+  const { code, err } = await runCli(["serve", "--store", "postgres://me:secret@db/x"], { home });
+  assert.equal(code, 1);
+  assert.match(
+    err,
+    /this version keeps everything in files \[THROUGHLINE_CONFIGURATION\]\n.*--home/,
+  );
+  assert.ok(!err.includes("secret"));
+  assert.equal(fs.existsSync(home), false);
+});
+
+for (const host of ["0.0.0.0", "::"]) {
+  test(`serve --host ${host} without a token is refused, with the way to one`, async (t) => {
+    const home = join(temporaryDirectory(t), "home");
+    const { code, out, err } = await runCli(["serve", "--port", "0", "--host", host], { home });
+    assert.deepEqual({ code, out }, { code: 1, out: "" });
+    assert.match(err, /token \[THROUGHLINE_CONFIGURATION\]\n.*--token-file/);
+  });
+}
+
+test("a token file is made, its token is asked for, and it is in no output and on no command line", {
+  skip: noSignals,
+}, async (t) => {
+  const directory = temporaryDirectory(t);
+  const home = join(directory, "home");
+  const file = join(directory, "token");
+  const serve = new Process(t, ["serve", "--port", "0", "--token-file", file], {
+    home,
+    variables: { LOG_LEVEL: "debug" },
+  });
+  const url = await serve.url();
+  const token = fs.readFileSync(file, "utf8").trim();
+  assert.equal((await post(url, "a", "hello")).status, 401);
+  assert.equal((await post(url, "a", "hello", { authorization: `Bearer ${token}` })).status, 200);
+  if (process.platform === "linux") {
+    const line = fs.readFileSync(`/proc/${serve.child.pid}/cmdline`, "utf8");
+    assert.ok(!line.includes(token));
+  }
+  serve.child.kill("SIGTERM");
+  const { out, err } = await serve.ended();
+  assert.match(err, /^A new token was made: /);
+  assert.ok(!`${out}${err}`.includes(token));
+  assert.ok(!err.includes("hello"));
+});
+
+for (const [says, variables] of [
+  ["a placeholder", { THROUGHLINE_TOKEN: "changeme" }],
+  ["the word undefined", { THROUGHLINE_TOKEN: "undefined" }],
+  ["two sources", { THROUGHLINE_TOKEN: "x".repeat(50), THROUGHLINE_TOKEN_FILE: "/nowhere" }],
+] as const) {
+  test(`a token from the environment that is ${says} is refused`, async (t) => {
+    const home = join(temporaryDirectory(t), "home");
+    const { code, err } = await runCli(["serve", "--port", "0"], { home, variables });
+    assert.equal(code, 1);
+    assert.match(err, /^error: THROUGHLINE_TOKEN.*\[THROUGHLINE_CONFIGURATION\]/);
+    assert.equal(fs.existsSync(home), false);
+  });
+}
+
+test("a torn tail is told of at the start", { skip: noSignals }, async (t) => {
+  const home = join(temporaryDirectory(t), "home");
+  {
+    await using throughline = await openThroughline({ home });
+    await throughline.chats.append("a", [{ role: "user", content: "hello" }]);
+  }
+  const [name = ""] = fs.readdirSync(join(home, "chats"));
+  fs.appendFileSync(join(home, "chats", name), '{"id":"half');
+  fs.rmSync(join(home, "index.db"));
+  const serve = new Process(t, ["serve", "--port", "0"], { home });
+  await serve.url();
+  assert.match(
+    serve.err.text,
+    /Found at the start: chats\/a: torn_tail, 11 bytes, kept in quarantine/,
+  );
+  serve.child.kill("SIGTERM");
+  await serve.ended();
+});

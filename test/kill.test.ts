@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import {
+  getJson,
+  inKeptDirectory,
+  killUnderLoad,
+  listChats,
+  readChat,
+  ServerProcess,
+  say,
+} from "./kill-harness.ts";
+
+const isFull = process.env["THROUGHLINE_FULL"] === "1";
+
+function startServer(t: TestContext, home: string): ServerProcess {
+  const server = new ServerProcess(home);
+  t.after(() => server.child.kill("SIGKILL"));
+  return server;
+}
+
+test("everything answered over HTTP is there after 8 kills under load of 3 clients in 4 chats", async (t) => {
+  await inKeptDirectory("seed 1", async (directory) => {
+    const options = { kills: 8, clients: 3, chats: 4, readEvery: 8, seed: 1 };
+    const counts = await killUnderLoad(join(directory, "home"), options);
+    t.diagnostic(JSON.stringify(counts));
+    assert.ok(counts.answered >= 10, "the clients were heard");
+    assert.ok(counts.readBack >= counts.answered);
+  });
+});
+
+const chats = isFull ? 300 : 60;
+test(`${chats} chats opened and written 10 at a time are all kept when their server is killed, and a second server on their home is refused within 1 s, naming the first`, async (t) => {
+  await inKeptDirectory("chats", async (directory) => {
+    const home = join(directory, "home");
+    const first = startServer(t, home);
+    const url = await first.url();
+    const startMs = performance.now() - first.startedAt;
+    const second = startServer(t, home);
+    const left = Array.from({ length: chats }, (_, i) => `chat:${i}`);
+    const answers = new Map<string, unknown>();
+    const client = async () => {
+      for (let chat = left.pop(); chat !== undefined; chat = left.pop()) {
+        const answer = await say(url, chat, chat, `Hello from ${chat}`);
+        answers.set(chat, [answer?.user, answer?.assistant]);
+      }
+    };
+    assert.equal(await second.ended, 1);
+    const refusedMs = performance.now() - second.startedAt;
+    assert.ok(second.errors.includes(`process ${first.pid} on `), second.errors);
+    assert.match(second.errors, /THROUGHLINE_LOCKED/);
+    // Loading takes what it took the first, which came further.
+    assert.ok(refusedMs < startMs + 1_000, `refused after ${refusedMs} ms, started in ${startMs}`);
+    await Promise.all(Array.from({ length: 10 }, client));
+    await first.kill();
+    const third = startServer(t, home);
+    const again = await third.url();
+    const listed = await listChats(again, 50);
+    assert.deepEqual(listed.sort(), [...answers.keys()].sort());
+    assert.equal(listed.length, chats);
+    for (const chat of listed) {
+      assert.deepEqual(await readChat(again, chat, 50), answers.get(chat), chat);
+      const session = await getJson(again, `/api/chats/${encodeURIComponent(chat)}`);
+      assert.equal(session.message_count, 1, chat);
+    }
+    await third.kill();
+  });
+});
