@@ -3,8 +3,9 @@ import fs from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
+import { within } from "../src/cli/serve.ts";
 import { openThroughline } from "../src/throughline.ts";
-import { Process, runCli, temporaryDirectory } from "./command-line.ts";
+import { fakeIo, Process, runCli, temporaryDirectory } from "./command-line.ts";
 import { openAiServer } from "./openai-server.ts";
 
 const noSignals = process.platform === "win32" && "Windows has no signals";
@@ -17,20 +18,36 @@ function post(url: string, chat: string, content: string, headers: Record<string
   });
 }
 
-test("serve prints exactly one line on stdout when it is ready, and SIGTERM and SIGINT end it with 0", {
+test("serve prints exactly one line on stdout when it is ready; SIGTERM, SIGINT and SIGHUP end it with 0", {
   skip: noSignals,
 }, async (t) => {
-  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+  const signals = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
+  const endsAt = async (signal: NodeJS.Signals) => {
     const home = join(temporaryDirectory(t), "home");
     const serve = new Process(t, ["serve", "--port", "0"], { home });
     const url = await serve.url();
     assert.equal((await fetch(`${url}/healthz`)).status, 200);
     serve.child.kill(signal);
     const { code, out } = await serve.ended();
-    assert.equal(code, 0);
+    assert.equal(code, 0, signal);
     assert.equal(out, `Throughline is listening on ${url} (home ${home}, model offline)\n`);
     assert.equal(fs.existsSync(join(home, "lock.json")), false, "the home is let go of");
-  }
+  };
+  await Promise.all(signals.map(endsAt));
+});
+
+test("a shutdown that takes longer than its time ends the process with 1, and one in time does not", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const slow = fakeIo();
+  void within(4_500, slow, () => new Promise(() => undefined));
+  t.mock.timers.tick(4_499);
+  assert.deepEqual(slow.exits, []);
+  t.mock.timers.tick(1);
+  assert.deepEqual(slow.exits, [1]);
+  const quick = fakeIo();
+  await within(4_500, quick, () => Promise.resolve());
+  t.mock.timers.tick(5_000);
+  assert.deepEqual(quick.exits, []);
 });
 
 test("SIGTERM while a turn streams keeps the message and the text so far, within 5 s", {
@@ -65,13 +82,16 @@ test("a second signal ends serve at once with 130, and the next start tells of t
   skip: noSignals,
 }, async (t) => {
   const home = join(temporaryDirectory(t), "home");
-  await using model = await openAiServer(() => ({ cutAt: -1 }));
+  const asked = Promise.withResolvers<void>();
+  await using model = await openAiServer(() => {
+    asked.resolve();
+    return { cutAt: -1 };
+  });
   const serve = new Process(t, ["serve", "--port", "0", "--model", `${model.url}#m`], { home });
   const turn = post(await serve.url(), "a", "tell me").catch(() => undefined);
-  while (model.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
+  await asked.promise;
   const before = performance.now();
   serve.child.kill("SIGTERM");
-  await new Promise((resolve) => setImmediate(resolve));
   serve.child.kill("SIGINT");
   assert.equal((await serve.ended()).code, 130);
   assert.ok(performance.now() - before < 2_500, "before the time that turns are given");

@@ -89,14 +89,19 @@ test("a query lists each chat that holds it once, with the newest match", async 
   const c = await companion([["one"], ["two"], ["three"]]);
   await c.say("green tea");
   await c.say("more green tea");
-  await c.post("/api/chats/b/messages", { content: "coffee" });
+  await c.post("/api/chats/b/messages", { content: "coffee and tea" });
+  assert.equal((await c.get("/api/chats?query=tea")).chats.length, 2);
+  assert.equal((await c.get("/api/chats?query=tea&limit=1")).chats.length, 1);
   const { chats, cursor } = await c.get("/api/chats?query=GREEN%20tea");
   assert.deepEqual([chats.length, chats[0].chat_id, cursor], [1, "local:me", undefined]);
   assert.equal(chats[0].match.content, "more green tea");
   assert.equal((await c.get("/api/chats?query=t&limit=1")).chats.length, 0);
-  const { hits } = await c.get("/api/search?query=tea&limit=1");
-  assert.equal(hits[0].message.content, "more green tea");
-  assert.deepEqual((await c.get("/api/search?query=tea&chat_id=b")).hits, []);
+  const { hits } = await c.get("/api/search?query=tea&limit=1&chat_id=local:me");
+  assert.deepEqual(
+    hits.map(({ message }: { message: { content: string } }) => message.content),
+    ["more green tea"],
+  );
+  assert.deepEqual((await c.get("/api/search?query=green&chat_id=b")).hits, []);
 });
 
 test("what was redacted, erased, cleared or forgotten is not found and not shown", async () => {
@@ -248,6 +253,7 @@ test("an export is cut into pieces, and reads no further than its client", async
   const reader = (await c.ask(`${me}/export`)).body!.getReader();
   const { value } = await reader.read();
   assert.ok(value!.length < 20_000, String(value!.length));
+  await new Promise((resolve) => setImmediate(resolve));
   await c.throughline.chats.forget("local:me");
   let rest = 0;
   for (let next = await reader.read(); !next.done; next = await reader.read()) {

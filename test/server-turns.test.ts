@@ -122,6 +122,32 @@ test("who leaves a stream does not stop the turn", async () => {
   assert.deepEqual(await transcript(c), ["user: Hello", "assistant: Still here"]);
 });
 
+test("who reads a turn slowly misses nothing of it", async () => {
+  const pieces = Array.from({ length: 30 }, (_, n) => `${n} `.padEnd(30, "x"));
+  const c = await companion([pieces], { limits: { watcherBytes: 100 } });
+  const response = await c.stream(`${me}/messages`, { content: "Hello" });
+  await c.turns.running("local:me")?.done;
+  const events = await Array.fromAsync(eventsOf(response.body));
+  const texts = events.flatMap(({ name, data }) => (name === "text" ? [data.text] : []));
+  assert.deepEqual(texts, pieces);
+  assert.equal(events.at(-1)?.name, "result");
+});
+
+test("closing waits for a turn that is streamed", async () => {
+  const held = gate();
+  const c = await companion([[held.step, "Hi"]]);
+  const events = await begin(c, "Hello");
+  let isClosed = false;
+  const closed = c.server.close().then(() => {
+    isClosed = true;
+  });
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(isClosed, false);
+  held.open();
+  assert.equal((await until(events, "result")).data.assistant.content, "Hi");
+  await closed;
+});
+
 test("a turn that runs is told from its begin to who comes late; none is 204", async () => {
   const held = gate();
   const c = await companion([["One ", held.step, "two"]]);
@@ -324,12 +350,15 @@ test("a repair is told to who watches, counted, and makes the health degraded", 
     ...{ bytes: 3, after_seq: 7, reason: "a torn tail was cut" },
   };
   let tell = (_: typeof report) => {};
+  let isHeard = true;
   const storage = {
     ...{ logs: () => assert.fail(), documents: () => assert.fail(), close: async () => {} },
     repairs: () => [report],
     onRepair: (listener: typeof tell) => {
       tell = listener;
-      return () => undefined;
+      return () => {
+        isHeard = false;
+      };
     },
     [Symbol.asyncDispose]: async () => {},
   };
@@ -348,6 +377,8 @@ test("a repair is told to who watches, counted, and makes the health degraded", 
   assert.deepEqual([health.status, health.version, health.repairs], ["degraded", "1.2.3", 1]);
   const metrics = await (await ask("/metrics")).text();
   assert.match(metrics, /throughline_repairs_total\{kind="torn_tail"\} 2/);
+  await server.close();
+  assert.equal(isHeard, false, "a server that closed listens no more");
 });
 
 test("one more watcher than the limit is busy, until one leaves", async () => {
@@ -360,9 +391,11 @@ test("one more watcher than the limit is busy, until one leaves", async () => {
 });
 
 test("a HEAD of a stream opens none", async () => {
-  const c = await companion([], { limits: { watchers: 1 } });
-  for (let n = 0; n < 3; n++) {
-    assert.equal((await c.ask("/api/events", { method: "HEAD" })).status, 200);
+  const c = await companion([[{ type: "hang" }]]);
+  await begin(c, "Hello");
+  for (const path of ["/api/events", `${me}/turn`]) {
+    const { status, headers } = await c.ask(path, { method: "HEAD" });
+    assert.deepEqual([status, headers.get("content-type")], [200, "text/event-stream"]);
   }
   assert.match(await (await c.ask("/metrics")).text(), /throughline_watchers 0/);
 });

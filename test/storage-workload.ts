@@ -5,13 +5,14 @@ import type { JsonObject } from "../src/json.ts";
 import { silentLogger } from "../src/logger.ts";
 import type { Disk } from "../src/storage/files/disk.ts";
 import { FileStorage } from "../src/storage/files/file-storage.ts";
+import type { OpenLogIndex } from "../src/storage/files/log-index.ts";
 import { openMemoryIndex } from "../src/storage/files/memory-index.ts";
 import type { LogProjection, StoredRecord } from "../src/storage/log-store.ts";
 import type { Durability } from "../src/storage/storage.ts";
 import { HeldClock } from "../src/testing/held-clock.ts";
 import { seededRandom } from "../src/testing/random.ts";
 
-const projection: LogProjection = {
+export const projection: LogProjection = {
   sortedAt: (head) => String(head["updated_at"] ?? ""),
   labels: () => [],
   text: (record) => (typeof record["content"] === "string" ? record["content"] : undefined),
@@ -21,15 +22,20 @@ const projection: LogProjection = {
 let opened = 0;
 
 /** A home on any disk, with an index that a death takes with it. */
-export async function openOn(disk: Disk, durability: Durability = "power-cut") {
+export async function openOn(
+  disk: Disk,
+  durability: Durability = "power-cut",
+  index: OpenLogIndex = openMemoryIndex(),
+  maxOpen = 256,
+) {
   // Names of temporary files differ from process to process, and repeat from run to run.
   const process = ++opened;
   let ids = 0;
   const storage = await FileStorage.open({
     ...{ home: "/home", disk, durability, logger: silentLogger, clock: new HeldClock() },
     newId: () => `${process}x${++ids}`,
-    openIndex: openMemoryIndex(),
-    ...{ indexIsClean: false, verifyAll: false, maxOpen: 256 },
+    openIndex: index,
+    ...{ indexIsClean: false, verifyAll: false, maxOpen },
     guard: () => undefined,
     release: () => undefined,
   });

@@ -46,9 +46,18 @@ export async function serve(flags: ServeFlags, { io, env, version }: Context): P
     const stopCodes = offerCodes(io, server, token, url);
     await stopped;
     stopCodes();
-    setTimeout(() => io.exitNow(exitCodes.failed), deadlineMs).unref();
   } finally {
-    await shutDown(companion, server);
+    await within(deadlineMs, io, () => shutDown(companion, server));
+  }
+}
+
+/** Ends the process with 1 when the work takes longer. */
+export async function within(ms: number, io: Io, work: () => Promise<void>): Promise<void> {
+  const timer = setTimeout(() => io.exitNow(exitCodes.failed), ms);
+  try {
+    await work();
+  } finally {
+    clearTimeout(timer);
   }
 }
 

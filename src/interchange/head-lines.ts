@@ -4,6 +4,7 @@ import { isJsonObject, type Json, type JsonObject } from "../json.ts";
 import type { ChatHead } from "../memories/chat/chat-head.ts";
 import { checkChatId } from "../memories/chat/chat-log.ts";
 import { readStamp } from "../memories/provider-session/read-values.ts";
+import type { SessionState } from "../memories/provider-session/session-state.ts";
 import { readState } from "../memories/provider-session/stored-state.ts";
 import { prepareHead } from "../storage/batch.ts";
 import { reservedHeadNames } from "../storage/log-store.ts";
@@ -79,7 +80,8 @@ export class HeadLines {
     }
     const hasRest = this.#form === "seed" && Object.keys(rest).length > 0;
     const head: ChatHead = {
-      ...(this.#form === "own" ? this.#own(rest, counted, notes) : { session: null }),
+      session: null,
+      ...(this.#form === "own" ? this.#own(rest, counted, notes) : {}),
       ...(hasRest ? { extra: rest } : {}),
       created_at: this.#stamp("created_at", created_at, notes),
       updated_at: this.#stamp("updated_at", updated_at, notes) || counted.lastAt,
@@ -106,7 +108,7 @@ export class HeadLines {
   }
 
   /** What only ours have. What is not as we write it is left out; numbers follow their records. */
-  #own(rest: JsonObject, counted: Counted, notes: Notes): JsonObject {
+  #own(rest: JsonObject, counted: Counted, notes: Notes): JsonObject & Pick<ChatHead, "session"> {
     const { unfinished: _, ...fields } = rest;
     const { seqOf } = counted;
     const change: Record<string, Json | undefined> = {};
@@ -130,10 +132,10 @@ export class HeadLines {
     put("title_of", typeof fields["title_of"] === "string" ? fields["title_of"] : undefined);
     const session = this.#session(fields["session"], counted, notes);
     const entries = Object.entries({ ...fields, ...change, session });
-    return Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as JsonObject;
+    return { session, ...Object.fromEntries(entries.filter(([, value]) => value !== undefined)) };
   }
 
-  #session(value: Json | undefined, { lastSeq, seqOf }: Counted, notes: Notes): JsonObject | null {
+  #session(value: Json | undefined, { lastSeq, seqOf }: Counted, notes: Notes) {
     if (!isJsonObject(value)) return null;
     const start = value["start_seq"];
     const moved = isCount(start) ? { ...value, start_seq: seqOf(start) } : value;
@@ -141,7 +143,7 @@ export class HeadLines {
     const read = readState(moved, lastSeq, target);
     if (read === undefined) return null;
     notes.add(...read.notes);
-    return read.notes.length === 0 ? moved : read.state;
+    return read.notes.length === 0 ? (moved as SessionState) : read.state;
   }
 }
 

@@ -63,7 +63,10 @@ function parse(text: string): Parsed {
   }
   try {
     // Numbers that ours would alter, and others write: kept as the text that they were.
-    const value: unknown = JSON.parse(text, numbersAsTheyWere as (key: string, v: unknown) => unknown);
+    const value: unknown = JSON.parse(
+      text,
+      numbersAsTheyWere as (key: string, v: unknown) => unknown,
+    );
     parseJson(JSON.stringify(value), "it");
     return { value, reason: "", notes: ["a number that cannot be kept exactly became text"] };
   } catch {
@@ -71,7 +74,11 @@ function parse(text: string): Parsed {
   }
 }
 
-function numbersAsTheyWere(_: string, value: unknown, context: { readonly source: string }): unknown {
+function numbersAsTheyWere(
+  _: string,
+  value: unknown,
+  context: { readonly source: string },
+): unknown {
   if (typeof value !== "number") return value;
   const isExact = Number.isInteger(value) ? Number.isSafeInteger(value) : Number.isFinite(value);
   return isExact && !Object.is(value, -0) ? value : context.source;

@@ -94,6 +94,8 @@ export class Notes {
   }
 
   list(): readonly string[] {
-    return [...this.#counts].map(([note, count]) => (count === 1 ? note : `${note} (${count} times)`));
+    return [...this.#counts].map(([note, count]) =>
+      count === 1 ? note : `${note} (${count} times)`,
+    );
   }
 }

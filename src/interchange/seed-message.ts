@@ -71,7 +71,10 @@ export function seedRecord(source: JsonObject, id: string, zone: string): SeedRe
 }
 
 /** Looks like a control record, so that no reader of the format takes it for a message. */
-export function foreignRecord(source: JsonObject, id: string): JsonObject & { readonly id: string } {
+export function foreignRecord(
+  source: JsonObject,
+  id: string,
+): JsonObject & { readonly id: string } {
   return { id, _type: "metadata", kind: foreignKind, extra: { record: source } };
 }
 

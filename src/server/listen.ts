@@ -76,14 +76,15 @@ function nodeServer({ fetch, limits, logger }: ListenPorts): Server {
     errorHandler: (error) => unparsable(error, logger),
   });
   const answering = new WeakMap<Duplex, ServerResponse>();
+  const headersTimeout = Math.min(limits.headersTimeoutMs, limits.requestTimeoutMs);
   const server = createHttpServer(
     {
-      headersTimeout: limits.headersTimeoutMs,
+      headersTimeout,
       requestTimeout: limits.requestTimeoutMs,
       // A request without a host is refused by us, as every other that is not in order.
       requireHostHeader: false,
       // Node looks at the timeouts only so often.
-      connectionsCheckingInterval: Math.min(1_000, limits.headersTimeoutMs),
+      connectionsCheckingInterval: Math.min(1_000, headersTimeout),
     },
     (incoming, outgoing) => {
       answering.set(incoming.socket, outgoing);

@@ -5,7 +5,7 @@ import type { Turn } from "../runtime/turn.ts";
 import { type Answer, type Door, type Env, isHead, json, letGo, type Ports } from "./door.ts";
 import { checkRepeatable, messageIdFor } from "./idempotency.ts";
 import { answer, chatParams, dismissed, newMessage, stopped } from "./schemas.ts";
-import { EventStream, eventResponse } from "./sse.ts";
+import { EventStream, eventHeaders, eventResponse } from "./sse.ts";
 import { tellError } from "./tell.ts";
 import { answerJson, resumed, sendTurn, spoken } from "./turn-answer.ts";
 
@@ -119,7 +119,8 @@ function addTakingUp(door: Door): void {
     ({ params }, context) => {
       checkChatId(params.id);
       const turn = turns.running(params.id);
-      if (turn === undefined || isHead(context)) return new Response(null, { status: 204 });
+      if (turn === undefined) return new Response(null, { status: 204 });
+      if (isHead(context)) return new Response(null, { headers: eventHeaders });
       const stream = watchers.open(letGo(context));
       void sendTurn(turn, turn.progress(), stream, teller(door.ports, turn, context));
       return eventResponse(stream);

@@ -1,7 +1,3 @@
-import { createWriteStream } from "node:fs";
-import { unlink } from "node:fs/promises";
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import type { ChatHead } from "../../memories/chat/chat-head.ts";
 import { toHtml } from "../../memories/chat/render-html.ts";
 import { toSeedJsonl } from "../../memories/chat/render-jsonl.ts";
@@ -9,8 +5,8 @@ import { toMarkdown } from "../../memories/chat/render-markdown.ts";
 import { redactedIds } from "../../memories/chat/render-rows.ts";
 import type { Throughline } from "../../throughline.ts";
 import type { Context } from "../command.ts";
-import { Failed, isErrno } from "../failure.ts";
 import { tell, write } from "../io.ts";
+import { writeNewFile } from "../new-file.ts";
 import type { Flags } from "../settings.ts";
 import { withMemories } from "./with-memories.ts";
 
@@ -55,26 +51,4 @@ function seedHead(key: string, head: ChatHead) {
     created_at: known(head.created_at),
     updated_at: known(head.updated_at),
   };
-}
-
-/** All of it or nothing, readable by this user alone; what is there already stays as it is. */
-async function writeNewFile(path: string, pieces: AsyncIterable<string>): Promise<void> {
-  let isOurs = false;
-  const file = createWriteStream(path, { flags: "wx", mode: 0o600, flush: true });
-  file.once("open", () => {
-    isOurs = true;
-  });
-  try {
-    await pipeline(Readable.from(pieces), file);
-  } catch (cause) {
-    if (isOurs) await unlink(path).catch(() => undefined); // the error that stopped it is the news
-    if (isErrno(cause, "EEXIST")) {
-      throw new Failed(`${path} is there already`, {
-        code: "THROUGHLINE_CONFLICT",
-        wayOut: "Name a new file with --out; nothing is overwritten.",
-        cause,
-      });
-    }
-    throw cause;
-  }
 }

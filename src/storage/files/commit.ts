@@ -107,6 +107,22 @@ export function refuseNewerHeader(line: Buffer): void {
 }
 const headerStart = Buffer.from(`{"_type":"metadata","kind":"log","format":`);
 
+/**
+ * Whether this is the start of a log that another program wrote: its first line is a JSON object that
+ * is not ours, and no commit line follows. What a power cut left of a log's first write is no JSON.
+ */
+export function isForeign(start: Buffer): boolean {
+  const end = start.indexOf(lineBreak);
+  const line = start.subarray(0, end < 0 ? start.length : end);
+  if (line.subarray(0, headerStart.length).equals(headerStart)) return false;
+  if (start.includes(commitStartBytes)) return false;
+  try {
+    return isJsonObject(JSON.parse(line.toString("utf8")));
+  } catch {
+    return false; // not JSON: torn
+  }
+}
+
 function refuseNewer(format: unknown): void {
   if (typeof format === "number" && format > formatVersion) {
     throw new ThroughlineError(

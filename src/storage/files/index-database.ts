@@ -77,6 +77,7 @@ export class IndexDatabase {
     let clean = false;
     this.runQuietly(() => {
       const state = stateOf(this.#open.sql);
+      this.#markClean(false);
       clean = state.clean;
       this.#partsToMerge = state.owed;
       this.#owesCopy = state.owed !== 0;

@@ -9,7 +9,7 @@ import {
   readExactly,
   recordsOf,
 } from "./batch-reader.ts";
-import { encodeBatch, refuseNewerHeader } from "./commit.ts";
+import { encodeBatch, isForeign, refuseNewerHeader } from "./commit.ts";
 import type { DiskFile } from "./disk.ts";
 import {
   copyOfStart,
@@ -335,6 +335,7 @@ export class LogFile {
         break;
       }
     }
+    if (this.end === 0 && size > 0) await this.#refuseForeign(size);
     if (this.end < size) await this.#cutTornTail(size);
   }
 
@@ -351,6 +352,14 @@ export class LogFile {
     this.end = batch.end;
     this.crc = batch.commit.crc;
     this.damaged = batch.commit.damaged;
+  }
+
+  async #refuseForeign(size: number): Promise<void> {
+    if (!isForeign(await readExactly(this.#file, 0, Math.min(size, 1024 * 1024)))) return;
+    const reason = "another program wrote this file; it was left as it is, and can be imported";
+    const { key } = this;
+    this.#ports.report({ key, kind: "foreign_lines", bytes: size, after_seq: 0, reason });
+    throw new ThroughlineError(`${key}: ${reason}`, { code: "THROUGHLINE_CORRUPT" });
   }
 
   async #cutTornTail(size: number): Promise<void> {

@@ -1,6 +1,7 @@
 // The index is derived: here it is compared with the logs, which win.
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
+import { isThroughlineError } from "../../errors.ts";
 import { recordsOf } from "./batch-reader.ts";
 import { fileNameOf, keyOfFileName } from "./file-name.ts";
 import { isCode } from "./file-ports.ts";
@@ -69,7 +70,12 @@ export async function reconcile(
     if (known !== undefined && !(await isBehind(ports, known, entry.name))) continue;
     const key = known ?? (await keyOfLog(ports, name));
     if (key === undefined) continue;
-    const log = await open(key);
+    const log = await open(key).catch((error) => {
+      // One file that is not ours to read keeps nobody from the others; whoever opens it hears why.
+      if (isThroughlineError(error, "THROUGHLINE_CORRUPT")) return undefined;
+      if (isThroughlineError(error, "THROUGHLINE_NEWER_FORMAT")) return undefined;
+      throw error;
+    });
     if (ports.verifyAll && log !== undefined) {
       for await (const _ of log.batches(0)); // reading is checking
     }

@@ -1,0 +1,37 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { LogLevel } from "./env.ts";
+import { openLog } from "./log.ts";
+
+function logged(level: LogLevel | undefined, standard: LogLevel, fields: object) {
+  const lines: string[] = [];
+  const log = openLog(level, standard, { write: (line) => void lines.push(line) });
+  log.debug(fields, "d");
+  log.info(fields, "i");
+  log.warn(fields, "w");
+  log.error(fields, "e");
+  return lines.map((line) => JSON.parse(line));
+}
+
+for (const [level, standard, messages] of [
+  [undefined, "info", "iwe"],
+  [undefined, "error", "e"],
+  ["debug", "error", "diwe"],
+  ["silent", "info", ""],
+] as const) {
+  test(`with LOG_LEVEL=${level} a command whose own level is ${standard} logs "${messages}"`, () => {
+    assert.equal(
+      logged(level, standard, {})
+        .map(({ msg }) => msg)
+        .join(""),
+      messages,
+    );
+  });
+}
+
+test("a field that is named as a secret, at the top or one level down, is not written", () => {
+  const secret = { token: "s3cret", headers: { authorization: "s3cret", cookie: "s3cret" } };
+  const [line] = logged(undefined, "error", { ...secret, apiKey: "s3cret", turn: "t1" });
+  assert.ok(!JSON.stringify(line).includes("s3cret"));
+  assert.equal(line.turn, "t1");
+});

@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { temporaryDirectory } from "../../test/command-line.ts";
+import { writeNewFile } from "./new-file.ts";
+
+async function* pieces(...texts: readonly (string | Error)[]) {
+  for (const text of texts) {
+    if (text instanceof Error) throw text;
+    yield text;
+  }
+}
+
+test("a new file holds every piece, and its mode is 0600 whatever the umask", async (t) => {
+  const path = join(temporaryDirectory(t), "new");
+  const umask = process.umask(0);
+  t.after(() => process.umask(umask));
+  await writeNewFile(path, pieces("one, ", "two"));
+  assert.equal(fs.readFileSync(path, "utf8"), "one, two");
+  assert.equal(fs.statSync(path).mode & 0o777, 0o600);
+});
+
+test("what breaks off leaves no file, and rejects with what broke it off", async (t) => {
+  const path = join(temporaryDirectory(t), "new");
+  const error = new Error("broken");
+  await assert.rejects(writeNewFile(path, pieces("one, ", error)), error);
+  assert.equal(fs.existsSync(path), false);
+});
+
+for (const kind of ["file", "link"] as const) {
+  test(`a ${kind} that is there stays as it is`, async (t) => {
+    const directory = temporaryDirectory(t);
+    const path = join(directory, "there");
+    if (kind === "file") fs.writeFileSync(path, "mine");
+    else fs.symlinkSync(join(directory, "elsewhere"), path);
+    await assert.rejects(writeNewFile(path, pieces("other")), { code: "THROUGHLINE_CONFLICT" });
+    assert.deepEqual(fs.readdirSync(directory), ["there"]);
+    if (kind === "file") assert.equal(fs.readFileSync(path, "utf8"), "mine");
+  });
+}

@@ -1,0 +1,29 @@
+import { createWriteStream } from "node:fs";
+import { unlink } from "node:fs/promises";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { Failed, isErrno } from "./failure.ts";
+
+/**
+ * Writes a new file, in bounded memory: all of it or none, readable by this user alone, and synced.
+ *
+ * @throws ThroughlineError `THROUGHLINE_CONFLICT`: something is there already; it stays as it is.
+ */
+export async function writeNewFile(path: string, pieces: AsyncIterable<string>): Promise<void> {
+  let isOurs = false;
+  const file = createWriteStream(path, { flags: "wx", mode: 0o600, flush: true });
+  file.once("open", () => {
+    isOurs = true;
+  });
+  try {
+    await pipeline(Readable.from(pieces), file);
+  } catch (cause) {
+    if (isOurs) await unlink(path).catch(() => undefined); // the error that stopped it is the news
+    if (!isErrno(cause, "EEXIST")) throw cause;
+    throw new Failed(`${path} is there already`, {
+      code: "THROUGHLINE_CONFLICT",
+      wayOut: "Name a new file with --out; nothing is overwritten.",
+      cause,
+    });
+  }
+}

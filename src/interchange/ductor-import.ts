@@ -1,0 +1,159 @@
+import { createHash } from "node:crypto";
+import { isThroughlineError } from "../errors.ts";
+import { isJsonObject, type Json, type JsonObject } from "../json.ts";
+import type { ChatHead } from "../memories/chat/chat-head.ts";
+import { checkChatId } from "../memories/chat/chat-log.ts";
+import type { Draft } from "../memories/chat/draft.ts";
+import { fromDuctor, type Imported } from "../memories/provider-session/legacy.ts";
+import type { SessionState } from "../memories/provider-session/session-state.ts";
+import { prepareHead } from "../storage/batch.ts";
+import type { ImportOptions } from "./import-options.ts";
+import { type ImportReport, ReportDraft } from "./report.ts";
+import type { Source } from "./source.ts";
+
+/** A file is one JSON object, and is read at once: so it has a limit. */
+const maxBytes = 64 * 1024 * 1024;
+
+/** The field of a chat's head that keeps what ours has no place for, for `toDuctor`. */
+export const ductorField = "ductor";
+
+/**
+ * Imports a `sessions.json`: an object of sessions by chat id. Each becomes the session of its chat,
+ * which is made if there is none. A chat that has a session keeps it. A repeated import changes
+ * nothing; what is wrong with the file or an entry is in the report.
+ *
+ * @throws ThroughlineError what storing rejects with.
+ */
+export async function importSessions(
+  source: Source,
+  options: ImportOptions,
+): Promise<ImportReport> {
+  const report = new ReportDraft();
+  const read = await readSessions(source);
+  if ("reason" in read) {
+    report.failed.push({ source: source.name, reason: read.reason });
+    const place = { source: source.name, line: 0, offset: 0 };
+    report.setAside({ ...place, bytes: read.bytes, reason: read.reason });
+    return report.done();
+  }
+  const taken = new Set<string>();
+  for (const [key, entry] of Object.entries(read.entries)) {
+    const imported = fromDuctor(entry, key, options.clock.now(), options.zone);
+    const reason = taken.has(imported.chatId)
+      ? "another entry is the same chat"
+      : wrongId(imported);
+    taken.add(imported.chatId);
+    if (reason !== undefined || imported.state === undefined) {
+      const bytes = Buffer.byteLength(JSON.stringify(entry));
+      const says = `an entry is left out: ${reason ?? imported.notes.join("; ")}`;
+      report.setAside({ source: source.name, line: 0, offset: 0, bytes, reason: says });
+    } else await importSession(source, imported, imported.state, options, report);
+  }
+  return report.done();
+}
+
+async function readSessions(
+  source: Source,
+): Promise<{ readonly entries: object } | { readonly reason: string; readonly bytes: number }> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of source.bytes) {
+    bytes += chunk.length;
+    if (bytes > maxBytes) return { reason: `it is larger than ${maxBytes} bytes`, bytes };
+    chunks.push(chunk);
+  }
+  let text: string;
+  try {
+    text = new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(chunks));
+  } catch {
+    return { reason: "it is not UTF-8", bytes };
+  }
+  let value: unknown;
+  try {
+    // Plain: what ours would alter is read, replaced and noted entry by entry.
+    value = JSON.parse(text);
+  } catch {
+    return { reason: "it is not JSON", bytes };
+  }
+  return isJsonObject(value) ? { entries: value } : { reason: "it is not an object", bytes };
+}
+
+function wrongId({ chatId }: Imported): string | undefined {
+  try {
+    checkChatId(chatId);
+    return undefined;
+  } catch (error) {
+    if (!isThroughlineError(error)) throw error;
+    return error.message;
+  }
+}
+
+async function importSession(
+  source: Source,
+  { chatId, unknown, notes }: Imported,
+  state: SessionState,
+  options: ImportOptions,
+  report: ReportDraft,
+): Promise<void> {
+  const { chats, dryRun, force } = options;
+  const forgottenAt = force ? undefined : await chats.forgottenAt(chatId);
+  const isYounger = state.human_at > (forgottenAt ?? "") && state.human_at_assumed !== true;
+  if (forgottenAt !== undefined && !isYounger) {
+    const about = { chat_id: chatId, source: source.name, forgotten_at: forgottenAt };
+    report.refused.push({ ...about, messages: 0 });
+    return;
+  }
+  const said = [...notes];
+  const id = importId(chatId, state, unknown);
+  const about = { chat_id: chatId, source: source.name, notes: said };
+  if ((await chats.log.ports.logs.find(chatId, id)) !== undefined) {
+    report.sessions.push({ ...about, outcome: "known" });
+    return;
+  }
+  if ((await chats.log.state(chatId)).head?.session) {
+    report.sessions.push({ ...about, outcome: "kept" });
+    return;
+  }
+  if (!dryRun) await chats.log.change(chatId, (draft) => begin(draft, id, state, unknown, said));
+  report.sessions.push({ ...about, outcome: "imported" });
+}
+
+function begin(
+  draft: Draft,
+  id: string,
+  state: SessionState,
+  unknown: JsonObject,
+  notes: string[],
+): void {
+  if (draft.head.session !== null) return;
+  const { generation, provider, model } = state;
+  const fields = { event: "imported", generation, provider, model };
+  const hasUnknown = Object.keys(unknown).length > 0;
+  const change: Partial<ChatHead> = {
+    session: state,
+    ...(hasUnknown ? { [ductorField]: unknown } : {}),
+    ...(draft.isNewChat ? { created_at: createdAt(state) } : {}),
+  };
+  try {
+    prepareHead({ ...draft.head, ...change });
+    draft.control("session", fields, id);
+    draft.set(change);
+  } catch (error) {
+    if (!isThroughlineError(error, "THROUGHLINE_TOO_LARGE") || !hasUnknown) throw error;
+    notes.push("unknown keys are too large for a session: kept in its record only");
+    draft.control("session", { ...fields, [ductorField]: unknown }, id);
+    draft.set({ ...change, [ductorField]: undefined });
+  }
+}
+
+function createdAt({ started_at }: SessionState): string {
+  return Number.isNaN(Date.parse(started_at)) ? "" : started_at;
+}
+
+/** The same for the same entry: an assumed stamp is the time of the import, and no part of it. */
+function importId(chatId: string, state: SessionState, unknown: JsonObject): string {
+  const { human_at, started_at, human_at_assumed, ...rest } = state;
+  const stamps: Json = human_at_assumed === true ? [] : [human_at, started_at];
+  const text = JSON.stringify([chatId, stamps, rest, unknown]);
+  return `import:${createHash("sha256").update(text).digest("hex").slice(0, 24)}`;
+}

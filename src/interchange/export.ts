@@ -1,0 +1,93 @@
+import { isJsonObject } from "../json.ts";
+import type { ChatHead } from "../memories/chat/chat-head.ts";
+import type { Chats } from "../memories/chat/chats.ts";
+import { type SeedHead, toSeedJsonl } from "../memories/chat/render-jsonl.ts";
+import { redactedIds } from "../memories/chat/render-rows.ts";
+import { toDuctor } from "../memories/provider-session/legacy.ts";
+import { ductorField } from "./ductor-import.ts";
+import { ExportNames } from "./export-name.ts";
+
+/** `"throughline"` keeps everything; the others what their readers know. */
+export const exportFormats = ["nanobot", "ductor", "throughline"] as const;
+export type ExportFormat = (typeof exportFormats)[number];
+
+/** A file to write, in bounded memory: `pieces` is read once. */
+export interface ExportFile {
+  readonly name: string;
+  /** Absent for a file of all chats. */
+  readonly chatId?: string;
+  readonly pieces: AsyncIterable<string>;
+}
+
+export interface ExportOptions {
+  readonly format: ExportFormat;
+  /** One chat instead of all. */
+  readonly chatId?: string | undefined;
+}
+
+/**
+ * The files that an export is made of: one for each chat, or for ductor one of all sessions. Write a
+ * file before asking for the next one, and nothing to the chats meanwhile.
+ *
+ * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: there is no such chat.
+ */
+export async function* exportChats(
+  chats: Chats,
+  options: ExportOptions,
+): AsyncGenerator<ExportFile> {
+  const { format, chatId: only } = options;
+  if (only !== undefined) await chats.log.existing(only);
+  if (format === "ductor") {
+    yield { name: "sessions.json", pieces: ductorFile(chats, only) };
+    return;
+  }
+  const names = new ExportNames();
+  for await (const chatId of chatIds(chats, only)) {
+    const pieces = format === "throughline" ? fullFile(chats, chatId) : seedFile(chats, chatId);
+    yield { name: names.of(chatId), chatId, pieces };
+  }
+}
+
+async function* chatIds(chats: Chats, only: string | undefined): AsyncGenerator<string> {
+  if (only !== undefined) {
+    yield only;
+    return;
+  }
+  let cursor: string | undefined;
+  do {
+    const page = await chats.list({ limit: 500, ...(cursor === undefined ? {} : { cursor }) });
+    for (const { chat_id } of page.chats) yield chat_id;
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+}
+
+async function* seedFile(chats: Chats, chatId: string): AsyncGenerator<string> {
+  const { head } = await chats.log.existing(chatId);
+  const redacted = await redactedIds(chats.records(chatId));
+  const { metadata, last_consolidated } = head;
+  const seedHead = { ...stamps(head), key: chatId, metadata, last_consolidated };
+  yield* toSeedJsonl(seedHead, chats.records(chatId), { redacted });
+}
+
+async function* fullFile(chats: Chats, chatId: string): AsyncGenerator<string> {
+  const { head } = await chats.log.existing(chatId);
+  const full: SeedHead = { ...head, ...stamps(head), key: chatId };
+  yield* toSeedJsonl(full, chats.records(chatId), { form: "full", redacted: new Set() });
+}
+
+function stamps({ created_at, updated_at }: ChatHead) {
+  return { created_at: created_at || null, updated_at: updated_at || null };
+}
+
+async function* ductorFile(chats: Chats, only: string | undefined): AsyncGenerator<string> {
+  let before = "{";
+  for await (const chatId of chatIds(chats, only)) {
+    const { head } = await chats.log.existing(chatId);
+    if (head.session === null) continue;
+    const unknown = head[ductorField];
+    const { key, entry } = toDuctor(chatId, head.session, isJsonObject(unknown) ? unknown : {});
+    yield `${before}\n  ${JSON.stringify(key)}: ${JSON.stringify(entry)}`;
+    before = ",";
+  }
+  yield before === "{" ? "{}\n" : "\n}\n";
+}

@@ -1,0 +1,26 @@
+import type { Clock } from "../clock.ts";
+import type { Chats } from "../memories/chat/chats.ts";
+import type { SetAside } from "./report.ts";
+
+export interface ImportOptions {
+  readonly chats: Chats;
+  readonly clock: Clock;
+  /** A known zone, in which stamps without one are read. */
+  readonly zone: string;
+  /** Brings back also what a person had forgotten. @default false */
+  readonly force?: boolean | undefined;
+  /** Reads and reports, and writes nothing. @default false */
+  readonly dryRun?: boolean | undefined;
+  /**
+   * Keeps bytes that could not be used, before the import of their source is done. Called in order;
+   * one piece may come in several calls. Not called for a source that adds nothing.
+   */
+  readonly keep?: ((bytes: Uint8Array, of: KeptFor) => Promise<void>) | undefined;
+}
+
+export interface KeptFor {
+  readonly chatId: string;
+  /** Of all bytes of the source, 12 hex digits: the same for the same source. */
+  readonly digest: string;
+  readonly piece: SetAside;
+}

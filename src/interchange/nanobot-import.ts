@@ -1,0 +1,261 @@
+import { isThroughlineError } from "../errors.ts";
+import type { JsonObject } from "../json.ts";
+import type { ChatHead } from "../memories/chat/chat-head.ts";
+import { titleFrom } from "../memories/chat/chat-head.ts";
+import { instantOf } from "../memories/provider-session/stamp.ts";
+import { extendChat, writeChat } from "./chat-writer.ts";
+import type { Counted, Form } from "./head-lines.ts";
+import type { ImportOptions } from "./import-options.ts";
+import { readEntries } from "./nanobot-file.ts";
+import { type OwnRecord, withSeqs } from "./own-record.ts";
+import { findPlace, leftOverId, type Place, placeholderId, type RecordEntry } from "./place.ts";
+import { type ImportReport, type Notes, ReportDraft, type SetAside } from "./report.ts";
+import { type Scan, sameBytes, scan } from "./scan.ts";
+import { foreignRecord } from "./seed-message.ts";
+import { SeqMap } from "./seq-map.ts";
+import type { Source } from "./source.ts";
+
+/**
+ * Imports files of which each is a chat: nanobot's JSONL, or with the form `"own"` what
+ * `exportChats` wrote. Sources are read and never changed; a repeated import adds nothing; a source
+ * that has grown adds what is new. Of two that name the same chat the newer one is that chat, the
+ * other a second one: `id~2`.
+ *
+ * @throws ThroughlineError what storing rejects with. What is wrong with a source is in the report.
+ */
+export async function importChats(
+  sources: Iterable<Source>,
+  options: ImportOptions,
+  form: Form = "seed",
+): Promise<ImportReport> {
+  const report = new ReportDraft();
+  const found: { readonly source: Source; readonly chatId: string; readonly at: number }[] = [];
+  for (const source of sources) {
+    const { name } = source;
+    await attempt(report, name, async () => {
+      const { chatId, newestAt } = await scan(source, form, options.zone);
+      found.push({ source, chatId, at: newestAt });
+    });
+  }
+  // The newest of a chat comes first, and so gets its name.
+  found.sort((a, b) => b.at - a.at || (a.source.name < b.source.name ? -1 : 1));
+  const seen = new Map<string, string>();
+  for (const { source, chatId } of found) {
+    const newer = seen.get(chatId);
+    if (newer === undefined) seen.set(chatId, source.name);
+    await attempt(report, source.name, async () => {
+      const scanned = await scan(source, form, options.zone);
+      await new ChatImport(scanned, form, options, report).run(newer !== undefined);
+    });
+  }
+  return report.done();
+}
+
+/** What is wrong with one source stops no other. */
+async function attempt(report: ReportDraft, source: string, work: () => Promise<void>) {
+  try {
+    await work();
+  } catch (error) {
+    const codes = ["THROUGHLINE_INVALID", "THROUGHLINE_TOO_LARGE", "THROUGHLINE_CONFLICT"] as const;
+    const isOfSource = codes.some((code) => isThroughlineError(error, code));
+    const isOfSystem = error instanceof Error && "syscall" in error;
+    if (!(isOfSource || isOfSystem)) throw error;
+    report.failed.push({ source, reason: (error as Error).message });
+  }
+}
+
+class ChatImport {
+  readonly #scan: Scan;
+  readonly #form: Form;
+  readonly #options: ImportOptions;
+  readonly #report: ReportDraft;
+  readonly #notes: Notes;
+  /** Set where a person had the chat forgotten: only what is younger comes back. */
+  #after: string | undefined;
+  #seq = 0;
+  #messages = 0;
+  #foreign = 0;
+  #title: { readonly text: string; readonly of: string } | undefined;
+  #lastAt = "";
+  readonly #seqs = new SeqMap();
+
+  constructor(scanned: Scan, form: Form, options: ImportOptions, report: ReportDraft) {
+    this.#scan = scanned;
+    this.#form = form;
+    this.#options = options;
+    this.#report = report;
+    this.#notes = scanned.notes;
+  }
+
+  async run(isOlder: boolean): Promise<void> {
+    const { chatId, source, unreadable, records, head, bytes } = this.#scan;
+    const { chats, dryRun, force } = this.#options;
+    this.#after = force ? undefined : await chats.forgottenAt(chatId);
+    let place = await findPlace(chats, chatId, () => this.#records());
+    if (place.chatId !== chatId && !force) {
+      this.#after = (await chats.forgottenAt(place.chatId)) ?? this.#after;
+      if (this.#after !== undefined) place = await findPlace(chats, chatId, () => this.#records());
+    }
+    if (await this.#isRefused(place)) return;
+    if (records === 0 && head.count === 0 && unreadable > 0) {
+      await this.#setAside(true);
+      this.#report.failed.push({ source: source.name, reason: "nothing in it can be read" });
+      return;
+    }
+    if (bytes === 0) this.#notes.add("the file is empty");
+    if (place.state === "taken") {
+      const reason = "there are too many other chats of that name";
+      this.#report.failed.push({ source: source.name, reason });
+      return;
+    }
+    if (place.chatId !== chatId) {
+      this.#notes.add(
+        isOlder
+          ? `a newer file is ${chatId}: this one is kept as ${place.chatId}`
+          : `another chat is ${chatId}: this one is kept as ${place.chatId}`,
+      );
+    }
+    await this.#setAside(!dryRun && place.state !== "known");
+    await this.#store(place);
+  }
+
+  /** Everything is there already, is added, or would be. */
+  async #store(place: Place): Promise<void> {
+    const { chats, dryRun } = this.#options;
+    const fill = async (put: (record: OwnRecord) => Promise<void>, before?: ChatHead) => {
+      if (before?.title) this.#title = { text: before.title, of: before["title_of"] ?? "" };
+      const head = await this.#fill(place, put);
+      if (before === undefined || this.#form === "own") return head;
+      const { updated_at, metadata, last_consolidated, message_count, title } = head;
+      return { ...before, updated_at, metadata, last_consolidated, message_count, title };
+    };
+    if (dryRun || place.state === "known") await fill(async () => undefined);
+    else if (place.state === "grown") await extendChat(chats, place.chatId, fill);
+    else await writeChat(chats, place.chatId, (put) => fill(put));
+    const added = place.state === "known" ? 0 : this.#messages - this.#skipped;
+    this.#report.chats.push({
+      ...{ chat_id: place.chatId, source: this.#scan.source.name },
+      ...{ messages: added, skipped: place.state === "known" ? this.#messages : this.#skipped },
+      ...{ foreign: this.#foreign, notes: this.#notes.list() },
+    });
+  }
+
+  #skipped = 0;
+
+  /** Hands on what is new, and counts everything. */
+  async #fill(place: Place, put: (record: OwnRecord) => Promise<void>): Promise<ChatHead> {
+    const isNew = place.state === "free";
+    const idOf = freeIds();
+    let index = 0;
+    for await (const entry of this.#records()) {
+      const { record, oldSeq } = entry;
+      const id = idOf(entry);
+      if (id !== record.id) this.#notes.add("an id that was there before is replaced");
+      this.#notes.add(...entry.notes);
+      this.#seq++;
+      if (oldSeq !== undefined) this.#seqs.add(oldSeq, this.#seq);
+      const placed = { ...withSeqs(record, (seq) => this.#seqs.of(seq)), id };
+      this.#count(entry, placed);
+      if (index++ >= place.matched) await put(placed);
+      else if (entry.kind === "message") this.#skipped++;
+    }
+    const { head, left } = this.#head();
+    if (isNew && Object.keys(left).length > 0) {
+      this.#foreign++;
+      this.#seq++;
+      await put(foreignRecord(left, leftOverId) as OwnRecord);
+    }
+    if (isNew && this.#seq === 0) await put({ ...placeholder, timestamp: head.updated_at });
+    return head;
+  }
+
+  #count(entry: RecordEntry, record: OwnRecord): void {
+    if (entry.kind === "foreign") this.#foreign++;
+    if (entry.kind !== "message") return;
+    const { role, content, timestamp, hidden } = record;
+    this.#messages++;
+    if (typeof timestamp === "string" && timestamp !== "") this.#lastAt = timestamp;
+    if (this.#title !== undefined || role !== "user" || hidden === true) return;
+    const text = titleFrom(String(content));
+    if (text !== "") this.#title = { text, of: record.id };
+  }
+
+  #head(): { readonly head: ChatHead; readonly left: JsonObject } {
+    const counted: Counted = {
+      ...{ messages: this.#messages, lastSeq: this.#seq, lastAt: this.#lastAt },
+      title: this.#title?.text ?? "",
+      titleOf: this.#title?.of,
+      seqOf: (old) => this.#seqs.of(old),
+    };
+    if (this.#after === undefined) return this.#scan.head.head(counted, this.#notes);
+    // What a head says may be of what was forgotten.
+    const { title, titleOf, messages, lastAt } = counted;
+    const head = {
+      ...{ created_at: "", updated_at: lastAt, metadata: {}, last_consolidated: 0 },
+      ...{ message_count: messages, title, ...(titleOf && { title_of: titleOf }), session: null },
+    };
+    return { head, left: {} };
+  }
+
+  async *#records(): AsyncGenerator<RecordEntry> {
+    const { chatId } = this.#scan;
+    const options = { form: this.#form, chatId, zone: this.#options.zone };
+    const forgottenAt = instantOf(this.#after);
+    for await (const entry of readEntries(sameBytes(this.#scan), options)) {
+      if (entry.kind === "head" || entry.kind === "unreadable") continue;
+      const at = instantOf(entry.record["timestamp"]);
+      // What has no time of its own may be of the time before.
+      if (forgottenAt !== undefined && (at === undefined || at <= forgottenAt)) continue;
+      yield entry;
+    }
+  }
+
+  async #isRefused(place: Place): Promise<boolean> {
+    if (this.#after === undefined) return false;
+    let kept = 0;
+    let messages = 0;
+    for await (const { kind } of this.#records()) {
+      kept++;
+      if (kind === "message") messages++;
+    }
+    const { source, records, messages: all } = this.#scan;
+    if (kept < records || kept === 0) {
+      const about = { chat_id: place.chatId, source: source.name, forgotten_at: this.#after };
+      this.#report.refused.push({ ...about, messages: all - messages });
+    }
+    return kept === 0;
+  }
+
+  /** Reports what cannot be used, and has it kept. What was forgotten is not kept either. */
+  async #setAside(isKept: boolean): Promise<void> {
+    const { source, unreadable, chatId, digest } = this.#scan;
+    if (unreadable === 0) return;
+    const options = { form: this.#form, chatId, zone: this.#options.zone };
+    const keep = isKept && this.#after === undefined && !this.#options.dryRun;
+    let piece: SetAside | undefined;
+    for await (const entry of readEntries(sameBytes(this.#scan), options)) {
+      if (entry.kind !== "unreadable") continue;
+      const { line, offset, bytes, reason, continues } = entry;
+      if (piece === undefined || !continues) {
+        piece = { source: source.name, line, offset, bytes: bytes.length, reason };
+        this.#report.setAside(piece);
+      }
+      const about = { chatId, digest: digest.slice(0, 12), piece };
+      if (keep) await this.#options.keep?.(bytes, about);
+    }
+  }
+}
+
+const placeholder = { id: placeholderId, _type: "metadata", kind: "metadata", metadata: {} };
+
+/** Ids in files of ours may come twice; those that are made for a place do not. */
+function freeIds(): (entry: RecordEntry) => string {
+  const seen = new Set<string>();
+  return ({ record, otherId }) => {
+    const { id } = record;
+    if (id === otherId) return id;
+    if (seen.has(id)) return otherId;
+    seen.add(id);
+    return id;
+  };
+}

@@ -1,0 +1,77 @@
+import { createHash, type Hash } from "node:crypto";
+import { ThroughlineError } from "../errors.ts";
+import { instantOf } from "../memories/provider-session/stamp.ts";
+import { type Form, HeadLines } from "./head-lines.ts";
+import { chatIdOfName, readEntries } from "./nanobot-file.ts";
+import { Notes } from "./report.ts";
+import type { Source } from "./source.ts";
+
+/** What a first reading of a file finds: enough to know which chat it is, and how new. */
+export interface Scan {
+  readonly source: Source;
+  readonly chatId: string;
+  readonly head: HeadLines;
+  readonly bytes: number;
+  /** SHA-256 in hex. */
+  readonly digest: string;
+  readonly records: number;
+  readonly messages: number;
+  readonly unreadable: number;
+  /** Milliseconds since 1970: the stamp of the file's own, else of its last message, else its age. */
+  readonly newestAt: number;
+  readonly notes: Notes;
+}
+
+export async function scan(source: Source, form: Form, zone: string): Promise<Scan> {
+  const hash = createHash("sha256");
+  const head = new HeadLines(form, zone);
+  const notes = new Notes();
+  const counts = { bytes: 0, records: 0, messages: 0, unreadable: 0 };
+  let lastAt: number | undefined;
+  const bytes = hashed(source.bytes, hash, (count) => {
+    counts.bytes += count;
+  });
+  for await (const entry of readEntries(bytes, { form, chatId: "", zone })) {
+    if (entry.kind === "head") head.add(entry.fields);
+    else if (entry.kind === "unreadable") counts.unreadable++;
+    else {
+      counts.records++;
+      if (entry.kind === "message") {
+        counts.messages++;
+        lastAt = instantOf(entry.record["timestamp"]) ?? lastAt;
+      }
+    }
+  }
+  const newestAt = head.updatedAt() ?? lastAt ?? source.modifiedAt ?? 0;
+  const chatId = head.key(notes) ?? chatIdOfName(source.name);
+  return { source, chatId, head, ...counts, digest: hash.digest("hex"), newestAt, notes };
+}
+
+/** The bytes that the first reading saw, and no more of a file that grows meanwhile. */
+export async function* sameBytes({ source, bytes, digest }: Scan): AsyncGenerator<Uint8Array> {
+  const hash = createHash("sha256");
+  let left = bytes;
+  for await (const chunk of source.bytes) {
+    const part = chunk.subarray(0, left);
+    hash.update(part);
+    left -= part.length;
+    yield part;
+    if (left === 0) break;
+  }
+  if (left === 0 && hash.digest("hex") === digest) return;
+  throw new ThroughlineError(`${source.name} changed while it was read`, {
+    code: "THROUGHLINE_CONFLICT",
+  });
+}
+
+async function* hashed(
+  chunks: AsyncIterable<Uint8Array>,
+  hash: Hash,
+  tell: (count: number) => void,
+): AsyncGenerator<Uint8Array> {
+  for await (const chunk of chunks) {
+    hash.update(chunk);
+    tell(chunk.length);
+    yield chunk;
+  }
+}

@@ -1,0 +1,257 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { openOn, projection } from "../../../test/storage-workload.ts";
+import { processDeathImage } from "../../testing/crash-images.ts";
+import { SimulatedDisk } from "../../testing/simulated-disk.ts";
+import { fileNameOf } from "./file-name.ts";
+import type { LogIndex } from "./log-index.ts";
+import { openMemoryIndex } from "./memory-index.ts";
+
+const path = `/home/chats/${fileNameOf("a")}.jsonl`;
+
+async function bytesOf(disk: SimulatedDisk, at = path): Promise<Buffer> {
+  const file = await disk.open(at, "read");
+  const bytes = Buffer.alloc(await file.size());
+  await file.read(bytes, 0);
+  return bytes;
+}
+
+/** A disk whose home has a chat `a` with this file. */
+async function diskWith(bytes: Uint8Array): Promise<SimulatedDisk> {
+  const disk = new SimulatedDisk();
+  for (const directory of ["/home", "/home/chats"]) await disk.mkdir(directory);
+  const file = await disk.open(path, "create");
+  await file.write(bytes, 0);
+  return processDeathImage(disk);
+}
+
+/** The bytes of a log with these appends. */
+async function logOf(...batches: readonly (readonly string[])[]): Promise<Buffer> {
+  const disk = new SimulatedDisk();
+  const { storage, logs } = await openOn(disk);
+  for (const ids of batches) {
+    await logs.append(
+      "a",
+      ids.map((id) => ({ id, content: `text of ${id}` })),
+      { head: { n: ids.length } },
+    );
+  }
+  await storage.close();
+  return bytesOf(disk);
+}
+
+test("a log is lines of JSON: a metadata line, records with id and seq, a commit after each append", async () => {
+  const lines = (await logOf(["m1", "m2"], ["m3"])).toString().trimEnd().split("\n");
+  assert.deepEqual(
+    lines.map((line) => {
+      const { _type, kind, seq, id } = JSON.parse(line);
+      return [_type, kind, seq, id].filter((field) => field !== undefined);
+    }),
+    [
+      ["metadata", "log"],
+      [1, "m1"],
+      [2, "m2"],
+      ["metadata", "commit", 2],
+      [3, "m3"],
+      ["metadata", "commit", 3],
+    ],
+  );
+  assert.match(lines[2] ?? "", /^\{"id":"m2","seq":2,"content"/);
+});
+
+test("an append adds the record and its commit line, and changes no byte before", async () => {
+  const one = await logOf(["m1"]);
+  const two = await logOf(["m1"], ["m2"]);
+  assert.deepEqual(two.subarray(0, one.length), one);
+});
+
+test("a log of a later version is refused by its version and left byte for byte", async () => {
+  const bytes = Buffer.from(
+    (await logOf(["m1"])).toString().replaceAll('"format":1', '"format":2'),
+  );
+  const disk = await diskWith(bytes);
+  const { storage, logs } = await openOn(disk);
+  await assert.rejects(logs.tail("a", 1), {
+    code: "THROUGHLINE_NEWER_FORMAT",
+    message: /format 2/,
+  });
+  await assert.rejects(logs.append("a", [{ id: "x" }]), { code: "THROUGHLINE_NEWER_FORMAT" });
+  await logs.append("b", [{ id: "y" }]);
+  assert.deepEqual(
+    (await logs.list({ limit: 10 })).rows.map(({ key }) => key),
+    ["b"],
+  );
+  await storage.close();
+  assert.deepEqual(await bytesOf(disk), bytes);
+});
+
+test("a file that another program wrote is reported and left byte for byte, not taken for torn", async () => {
+  const bytes = Buffer.from(
+    '{"_type": "metadata", "created_at": "2026-01-01T00:00:00"}\n{"role": "user", "content": "Hello"}\n',
+  );
+  const disk = await diskWith(bytes);
+  const { storage, logs } = await openOn(disk);
+  await assert.rejects(logs.append("a", [{ id: "x" }]), {
+    code: "THROUGHLINE_CORRUPT",
+    message: /import/,
+  });
+  assert.deepEqual(
+    storage.repairs().map(({ kind }) => kind),
+    ["foreign_lines"],
+  );
+  await storage.close();
+  assert.deepEqual(await bytesOf(disk), bytes);
+});
+
+test("the file of another chat under this name is refused and left as it is", async () => {
+  const bytes = Buffer.from((await logOf(["m1"])).toString());
+  const disk = await diskWith(bytes);
+  await disk.rename(path, `/home/chats/${fileNameOf("b")}.jsonl`);
+  const { storage, logs } = await openOn(disk);
+  await assert.rejects(logs.tail("b", 1), { code: "THROUGHLINE_CORRUPT" });
+  await storage.close();
+});
+
+test("a zero-byte file is an empty chat that can be written", async () => {
+  const disk = await diskWith(new Uint8Array());
+  const { storage, logs } = await openOn(disk);
+  assert.equal(await logs.tail("a", 1), undefined);
+  assert.equal(await logs.append("a", [{ id: "x" }]), 1);
+  await storage.close();
+});
+
+const tails: readonly (readonly [name: string, tail: Buffer])[] = [
+  ["half a record", Buffer.from('{"id":"m9","se')],
+  ["a whole record without its commit", Buffer.from('{"id":"m9","seq":4,"content":"x"}\n')],
+  ["582 bytes of NUL", Buffer.alloc(582)],
+  ["a line break", Buffer.from("\n")],
+  ["200 KB without a line break", Buffer.alloc(200_000, 97)],
+];
+for (const [name, tail] of tails) {
+  test(`a tail of ${name} is cut, kept in quarantine and reported; what was stored is there`, async () => {
+    const whole = await logOf(["m1", "m2"], ["m3"]);
+    const disk = await diskWith(Buffer.concat([whole, tail]));
+    const { storage, logs } = await openOn(disk);
+    assert.equal((await logs.tail("a", 10))?.records.length, 3);
+    const [repair, ...more] = storage.repairs();
+    assert.deepEqual(more, []);
+    assert.equal(repair?.kind, "torn_tail");
+    assert.equal(repair?.bytes, tail.length);
+    assert.equal(repair?.after_seq, 3);
+    assert.deepEqual(await bytesOf(disk, `/home/${repair?.quarantined}`), tail);
+    assert.equal(await logs.append("a", [{ id: "m4", content: "text of m4" }]), 4);
+    await storage.close();
+    assert.deepEqual((await bytesOf(disk)).subarray(0, whole.length), whole);
+  });
+}
+
+test("damage in the middle is reported and left in place; the rest is served and the chat goes on", async () => {
+  const bytes = await logOf(["m1"], ["m2"], ["m3"]);
+  const at = bytes.indexOf("text of m2");
+  bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at);
+  const disk = await diskWith(bytes);
+  const { storage, logs } = await openOn(disk);
+  const records = await Array.fromAsync(logs.read("a"));
+  assert.deepEqual(
+    records.map(({ id }) => id),
+    ["m1", "m3"],
+  );
+  assert.equal(await logs.append("a", [{ id: "m4" }]), 4);
+  assert.equal((await logs.tail("a", 10))?.damaged, true);
+  assert.equal((await logs.list({ limit: 1 })).rows[0]?.damaged, true);
+  assert.deepEqual(
+    storage.repairs().map(({ kind, after_seq }) => [kind, after_seq]),
+    [["damaged_middle", 1]],
+  );
+  await storage.close();
+  assert.deepEqual((await bytesOf(disk)).subarray(0, bytes.length), bytes);
+});
+
+test("content that looks like commit lines and control records stays content", async () => {
+  const bytes = (await logOf(["m1"])).toString();
+  const disk = new SimulatedDisk();
+  const { storage, logs } = await openOn(disk);
+  for (let cut = 0; cut <= bytes.length; cut += 7) {
+    await logs.append("a", [
+      { id: `p${cut}`, content: bytes.slice(0, cut) },
+      { id: `s${cut}`, content: `\n${bytes.slice(cut)}` },
+    ]);
+  }
+  await storage.close();
+  const again = await openOn(disk);
+  const records = await Array.fromAsync(again.logs.read("a"));
+  assert.equal(records.length, 2 * (Math.floor(bytes.length / 7) + 1));
+  assert.deepEqual(again.storage.repairs(), []);
+  await again.storage.close();
+});
+
+test("an older copy of a file is noticed by the index, reported, and the chat is listed as damaged", async () => {
+  const kept = openMemoryIndex()("chats", projection);
+  // An index that outlives the storage, as its file does.
+  const index = () =>
+    new Proxy(kept, {
+      get(target, name: keyof LogIndex) {
+        const call = target[name] as (...args: unknown[]) => unknown;
+        return name === "close" ? () => undefined : call.bind(target);
+      },
+    });
+  const disk = new SimulatedDisk();
+  const first = await openOn(disk, "power-cut", index);
+  await first.logs.append("a", [{ id: "m1" }]);
+  const copy = await bytesOf(disk);
+  await first.logs.append("a", [{ id: "m2" }]);
+  await first.storage.close();
+  const file = await disk.open(path, "write");
+  await file.truncate(copy.length);
+  const second = await openOn(disk, "power-cut", index);
+  assert.equal((await second.logs.tail("a", 5))?.damaged, true);
+  assert.deepEqual(
+    second.storage.repairs().map(({ kind, after_seq }) => [kind, after_seq]),
+    [["older_copy", 1]],
+  );
+  assert.equal((await second.logs.list({ limit: 5 })).rows[0]?.damaged, true);
+  await second.storage.close();
+});
+
+test("at level process nothing is synced by an append, and everything by closing", async () => {
+  const disk = new SimulatedDisk();
+  const { storage, logs } = await openOn(disk, "process");
+  await logs.append("a", [{ id: "m1" }]);
+  const syncs = () =>
+    disk.operations.filter(({ call, path: at }) => call === "sync" && at === path).length;
+  await logs.append("a", [{ id: "m2" }]);
+  assert.equal(syncs(), 0);
+  await storage.close();
+  assert.equal(syncs(), 1);
+});
+
+test("no more files are open than allowed, whatever the number of chats", async () => {
+  const disk = new SimulatedDisk();
+  let open = 0;
+  let most = 0;
+  const counting = new Proxy(disk, {
+    get(target, name) {
+      if (name !== "open") {
+        const value = Reflect.get(target, name);
+        return typeof value === "function" ? value.bind(target) : value;
+      }
+      return async (...args: Parameters<SimulatedDisk["open"]>) => {
+        const file = await target.open(...args);
+        most = Math.max(most, ++open);
+        return new Proxy(file, {
+          get(inner, key) {
+            if (key === "close") open--;
+            const value = Reflect.get(inner, key);
+            return typeof value === "function" ? value.bind(inner) : value;
+          },
+        });
+      };
+    },
+  });
+  const { storage, logs } = await openOn(counting, "power-cut", undefined, 8);
+  for (let i = 0; i < 100; i++) await logs.append(`c${i}`, [{ id: "m" }]);
+  for (let i = 0; i < 100; i++) assert.equal((await logs.tail(`c${i}`, 1))?.seq, 1);
+  assert.ok(most <= 8 + 2, `${most} files were open at once`);
+  await storage.close();
+  assert.equal(open, 0);
+});

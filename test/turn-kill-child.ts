@@ -1,0 +1,109 @@
+// A companion on a home whose process kills itself at a chosen place of its last turn. Arguments: the
+// home, the place, "talk" or "answer". What its model is asked and its tools do is noted beside the
+// home, where nothing of the product looks.
+import { appendFileSync } from "node:fs";
+import { systemClock } from "../src/clock.ts";
+import { randomId } from "../src/ids.ts";
+import { silentLogger } from "../src/logger.ts";
+import type { Responder } from "../src/runtime/responder.ts";
+import { Turns } from "../src/runtime/turns.ts";
+import { type Disk, type DiskFile, realDisk } from "../src/storage/files/disk.ts";
+import { FileStorage } from "../src/storage/files/file-storage.ts";
+import { takeLease } from "../src/storage/files/lease.ts";
+import { openSqliteIndex } from "../src/storage/files/sqlite-index.ts";
+import { openThroughline } from "../src/throughline.ts";
+import { chat, hello, journalOf, type KillPlace, question, usage } from "./turn-kill-words.ts";
+
+const [home = "", place = "", task = ""] = process.argv.slice(2);
+
+/** Set once the turn begins that this process does not survive. */
+let isArmed = false;
+let writes = 0;
+
+function dieAt(...places: readonly KillPlace[]): void {
+  if (isArmed && places.some((each) => each === place)) process.kill(process.pid, "SIGKILL");
+}
+
+/** The disk of this machine; it counts the appends to logs. */
+const disk: Disk = {
+  ...{ mkdir: realDisk.mkdir, list: realDisk.list, size: realDisk.size, link: realDisk.link },
+  ...{ rename: realDisk.rename, unlink: realDisk.unlink, rmdir: realDisk.rmdir },
+  syncDirectory: realDisk.syncDirectory,
+  async open(path, how) {
+    const file = await realDisk.open(path, how);
+    return path.includes("/chats/") ? watched(file) : file;
+  },
+};
+
+function watched(file: DiskFile): DiskFile {
+  return {
+    read: (into, position) => file.read(into, position),
+    size: () => file.size(),
+    truncate: (size) => file.truncate(size),
+    close: () => file.close(),
+    async write(bytes, position) {
+      if (isArmed) writes++;
+      const isFirst = writes === 1;
+      dieAt(isFirst ? "before the user's message" : "before the answer");
+      if (place === (isFirst ? "in the user's message" : "in the answer") && isArmed) {
+        await file.write(bytes.subarray(0, bytes.length >> 1), position);
+        dieAt("in the user's message", "in the answer");
+      }
+      return await file.write(bytes, position);
+    },
+    async sync() {
+      dieAt(
+        writes === 1 ? "before the sync of the user's message" : "before the sync of the answer",
+      );
+      await file.sync();
+    },
+  };
+}
+
+const note = (what: string) => appendFileSync(journalOf(home), `${what}\n`);
+
+const model: Responder = {
+  ...{ provider: "scripted", model: "script-1", window: undefined },
+  async *respond() {
+    note("asked");
+    dieAt("when the model is asked");
+    yield { type: "text", text: "Let me see. " };
+    const arguments_ = { name: "lamp", arguments: "{}" };
+    yield { type: "tool-call", call: { id: "call-1", type: "function", function: arguments_ } };
+    if (isArmed) note("tool ran");
+    const result = { toolCallId: "call-1", toolName: "lamp", content: "on", isError: false };
+    yield { type: "tool-result", ...result };
+    yield { type: "text", text: "The lamp " };
+    dieAt("in the middle of the stream");
+    yield { type: "text", text: "is on." };
+    yield { type: "end", finish: "stop", usage };
+  },
+};
+
+const lease = takeLease(home);
+const index = openSqliteIndex(`${home}/index.db`);
+const ports = { clock: systemClock, newId: randomId, logger: silentLogger };
+const storage = await FileStorage.open({
+  ...{ ...ports, home, disk, durability: "power-cut" },
+  ...{ openIndex: index.open, indexIsClean: index.clean, verifyAll: false, maxOpen: 256 },
+  guard: () => lease.check(),
+  release: () => undefined,
+});
+const target = { provider: model.provider, model: model.model };
+const throughline = await openThroughline({ storage, ...ports, ...target });
+const { chats, sessions, workingMemory: memories, rules } = throughline;
+const turns = new Turns({
+  ...{ ...ports, chats, sessions, memories, rules, persona: "You are kind.", maxQueued: 32 },
+  responders: { standard: target, get: async () => model },
+});
+
+if (task === "talk") await turns.submit(chat, { content: hello }).done;
+isArmed = true;
+if (task === "talk") await turns.submit(chat, question).done;
+else {
+  writes = 1; // the user's message is there; the first append of an answer is the new attempt
+  const turn = await turns.answer(chat);
+  await turn.done;
+}
+dieAt("after the turn");
+throw new Error(`nothing happened at "${place}"`);
