@@ -251,6 +251,8 @@ async function checkGoesOn(met: {
   const { records, state } = await readAll(again);
   assert.deepEqual(records, [...found.records, { ...recordOf("later"), seq }]);
   assert.deepEqual(state, each.path === documentPath ? { count: 3 } : found.state);
+  // A damaged document that was replaced is not kept as the copy before it either.
+  if (each.path === documentPath) assert.deepEqual(again.storage.repairs(), []);
   await again.storage.close();
   await assertKept(disk, each.path, each.bytes, repairs);
 }
@@ -336,6 +338,35 @@ test(`a document with one bit flipped, every ${documentStride}th of them, is rep
     assert.equal(outcome, "reported", what);
   }
 });
+
+for (const isKept of [true, false]) {
+  const index = isKept ? "index kept" : "index lost";
+  test(`a batch taken out of a log whole is reported, and nothing else is missing: ${index}`, async () => {
+    const [, from, to] = original.ends;
+    const bytes = Buffer.concat([logBytes.subarray(0, from), logBytes.subarray(to)]);
+    const what = "log without its third batch";
+    const outcome = await check({ path: logPath, bytes, isKept, least: 11, what });
+    assert.equal(outcome, "reported");
+  });
+}
+
+for (const [way, read] of [
+  ["from its end", (home: Home) => home.logs.tail("a", 1_000)],
+  ["from its start", (home: Home) => Array.fromAsync(home.logs.read("a"))],
+] as const) {
+  test(`a batch taken out of a log whole is found by whoever reads the log ${way} alone`, async () => {
+    const [, from, to] = original.ends;
+    const bytes = Buffer.concat([logBytes.subarray(0, from), logBytes.subarray(to)]);
+    // The index that a clean exit left for this very file: opening has no reason to look.
+    const index = keptIndex(await heardOf(await damagedCopy(logPath, bytes)));
+    const home = await openHome(await damagedCopy(logPath, bytes), index);
+    assert.deepEqual(home.storage.repairs(), []);
+    await read(home);
+    const [repair] = home.storage.repairs();
+    assert.deepEqual([repair?.key, repair?.kind], ["chats/a", "damaged_middle"]);
+    await home.storage.close();
+  });
+}
 
 /** The place of a bit in the third batch, which holds `m7` alone. */
 const bitOf = (offset: number) => ((original.ends[1] ?? 0) + offset) * 8;

@@ -1,12 +1,20 @@
 // The pages are true of the code: generated parts, links, paths, layers, and the bytes of the samples.
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, normalize } from "node:path";
 import { test } from "node:test";
 import { generatedFiles, generateParts, withGenerated } from "../scripts/docs.ts";
-import { openThroughline } from "../src/index.ts";
 import { errorCodes } from "../src/errors.ts";
+import { openThroughline } from "../src/index.ts";
 
 const read = (path: string) => readFileSync(path, "utf8");
 const parts = await generateParts();
@@ -39,13 +47,19 @@ test("two runs make the same samples", async () => {
 });
 
 /** The text of a page without its code, where brackets mean something else. */
-const prose = (path: string) => read(path).replace(/^```[\s\S]*?^```$/gm, "").replace(/`[^`]*`/g, "");
+const prose = (path: string) =>
+  read(path)
+    .replace(/^```[\s\S]*?^```$/gm, "")
+    .replace(/`[^`]*`/g, "");
 
 /** The anchor of a heading, as GitHub makes it. */
 function anchors(path: string): readonly string[] {
   const text = read(path).replace(/^```[\s\S]*?^```$/gm, "");
   return [...text.matchAll(/^#+ (.+)$/gm)].map(([, title = ""]) =>
-    title.toLowerCase().replace(/[^\p{L}\p{N}_\- ]/gu, "").replaceAll(" ", "-"),
+    title
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}_\- ]/gu, "")
+      .replaceAll(" ", "-"),
   );
 }
 
@@ -65,7 +79,11 @@ for (const page of pages) {
 
 for (const page of pages.filter((path) => path !== "README.md")) {
   test(`every path of this repository that ${page} names exists`, () => {
-    const names = new Set(filesIn("src").concat(filesIn("test")).map((path) => basename(path)));
+    const names = new Set(
+      filesIn("src")
+        .concat(filesIn("test"))
+        .map((path) => basename(path)),
+    );
     const wrong: string[] = [];
     for (const [, token = ""] of read(page).matchAll(/`([\w./*-]+)`/g)) {
       if (/^(src|test|docs|scripts|api|bench)\//.test(token)) {
@@ -93,9 +111,10 @@ test("every error code has a row that says what was stored and what to do", () =
   assert.deepEqual(missing, []);
 });
 
-test("the sample log of docs/formats/log.md is a log: it opens, and holds what it says", async () => {
+test("the sample log of docs/formats/log.md is a log: it opens, and holds what it says", async (t) => {
   const [, log = ""] = /```jsonl\n([\s\S]*?)```/.exec(read("docs/formats/log.md")) ?? [];
   const home = mkdtempSync(join(tmpdir(), "throughline-docs-"));
+  t.after(() => rmSync(home, { recursive: true }));
   mkdirSync(join(home, "chats"));
   writeFileSync(join(home, "chats", "local%3ame.jsonl"), log);
   await using throughline = await openThroughline({ home });

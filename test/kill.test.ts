@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
+import fs from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { isThroughlineError } from "../src/errors.ts";
+import { openThroughline } from "../src/throughline.ts";
 import {
   getJson,
   inKeptDirectory,
@@ -26,6 +29,33 @@ test("everything answered over HTTP is there after 8 kills under load of 3 clien
     t.diagnostic(JSON.stringify(counts));
     assert.ok(counts.answered >= 10, "the clients were heard");
     assert.ok(counts.readBack >= counts.answered);
+  });
+});
+
+test("a writer whose lock file was taken away stores nothing more", async () => {
+  await inKeptDirectory("lock", async (directory) => {
+    const home = join(directory, "home");
+    const throughline = await openThroughline({ home });
+    const { chats } = throughline;
+    const documents = throughline.storage.documents("session");
+    await chats.append("local:me", [{ role: "user", content: "Hello" }]);
+    await documents.write("state", { count: 1 });
+    fs.unlinkSync(join(home, "lock.db"));
+    const another = await openThroughline({ home });
+    const isLocked = (error: unknown) => isThroughlineError(error, "THROUGHLINE_LOCKED");
+    await assert.rejects(chats.append("local:me", [{ role: "user", content: "Lost" }]), isLocked);
+    await assert.rejects(documents.write("state", { count: 2 }), isLocked);
+    await assert.rejects(chats.forget("local:me"), isLocked);
+    const { messages } = await another.chats.messages("local:me");
+    assert.deepEqual(
+      messages.map(({ content }) => content),
+      ["Hello"],
+    );
+    assert.deepEqual((await another.storage.documents("session").read("state"))?.value, {
+      count: 1,
+    });
+    await throughline.close();
+    await another.close();
   });
 });
 

@@ -23,6 +23,7 @@ import {
 } from "./server-fixture.ts";
 
 const token = "Zk3vQ9xT1mB7wYc5RdH0sLgE8uNpA2jFoIyXqVtMaeK";
+const { Request: ownRequest, Response: ownResponse } = globalThis;
 const hang: ScriptedStep = { type: "hang" };
 
 /** A companion that really listens, and a client without manners. */
@@ -414,7 +415,8 @@ test("closing ends streams, keeps what a turn said, and leaves no connection", a
 
 test("closing waits for a request that was begun, and answers it", async (t) => {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const c = await listening(t, [[{ type: "wait", until: promise }, "Hi"]]);
+  const limits = { flushMs: 60_000 };
+  const c = await listening(t, [[{ type: "wait", until: promise }, "Hi"]], { limits });
   const answer = c.send(`${me}/messages`, { method: "POST", body: '{"content":"Hello"}' });
   while (c.turns.running("local:me") === undefined) {
     await new Promise((again) => setImmediate(again));
@@ -427,11 +429,11 @@ test("closing waits for a request that was begun, and answers it", async (t) => 
   await closed;
 });
 
-test("closing waits for what was begun, also where it is no turn", async (t) => {
+test("closing waits for what was begun, also where it is no turn", async () => {
   const begun = Promise.withResolvers<void>();
   const gate = Promise.withResolvers<void>();
   let isSlow = false;
-  const c = await listening(t, [], {
+  const c = await companion([], {
     throughline: await openThroughline({
       storage: withList(openMemoryStorage(), async (list) => {
         if (isSlow) begun.resolve();
@@ -441,13 +443,14 @@ test("closing waits for what was begun, also where it is no turn", async (t) => 
     }),
   });
   isSlow = true;
-  const answer = c.send("/api/chats");
+  const answer = c.ask("/api/chats");
   await begun.promise;
   let isClosed = false;
   const closed = c.server.close().then(() => {
     isClosed = true;
   });
   await problemOf(await c.ask("/healthz"), 503, "THROUGHLINE_CLOSED");
+  await new Promise((resolve) => setImmediate(resolve));
   assert.equal(isClosed, false);
   gate.resolve();
   assert.equal((await answer).status, 200);
@@ -559,6 +562,11 @@ test("with a token every address can be served, and the url is one that works he
   assert.equal(url, `http://127.0.0.1:${port}`);
   assert.equal((await fetch(`${url}/healthz`)).status, 200);
   await c.server.close();
+});
+
+test("listening leaves the process's own Request and Response as they are", async (t) => {
+  await listening(t);
+  assert.ok(globalThis.Request === ownRequest && globalThis.Response === ownResponse);
 });
 
 test("localhost is both of this machine's addresses", async (t) => {

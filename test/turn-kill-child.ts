@@ -24,7 +24,7 @@ function dieAt(...places: readonly KillPlace[]): void {
   if (isArmed && places.some((each) => each === place)) process.kill(process.pid, "SIGKILL");
 }
 
-/** The disk of this machine; it counts the appends to logs. */
+/** This machine's disk. Of a turn it appends the message (or that it is tried again), then the answer. */
 const disk: Disk = {
   ...{ mkdir: realDisk.mkdir, list: realDisk.list, size: realDisk.size, link: realDisk.link },
   ...{ rename: realDisk.rename, unlink: realDisk.unlink, rmdir: realDisk.rmdir },
@@ -100,10 +100,6 @@ const turns = new Turns({
 if (task === "talk") await turns.submit(chat, { content: hello }).done;
 isArmed = true;
 if (task === "talk") await turns.submit(chat, question).done;
-else {
-  writes = 1; // the user's message is there; the first append of an answer is the new attempt
-  const turn = await turns.answer(chat);
-  await turn.done;
-}
+else await (await turns.answer(chat)).done;
 dieAt("after the turn");
 throw new Error(`nothing happened at "${place}"`);

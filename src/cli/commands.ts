@@ -1,6 +1,8 @@
 import { addChatCommand } from "./chat-command.ts";
 import type { AddCommand } from "./command.ts";
 import { addDoctorCommand } from "./doctor-command.ts";
+import { addExportCommand } from "./export-command.ts";
+import { addImportCommand } from "./import-command.ts";
 import { addServeCommand } from "./serve-command.ts";
 import { addSessionsCommand } from "./sessions-command.ts";
 
@@ -9,5 +11,7 @@ export const commands: readonly AddCommand[] = [
   addServeCommand,
   addChatCommand,
   addSessionsCommand,
+  addImportCommand,
+  addExportCommand,
   addDoctorCommand,
 ];

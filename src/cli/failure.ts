@@ -39,7 +39,6 @@ const waysOut = {
   THROUGHLINE_CONFIGURATION: "`throughline help` lists what can be set, and where.",
   THROUGHLINE_CONFLICT: "Look at what is there now, then choose another name or try again.",
   THROUGHLINE_CORRUPT: "`throughline doctor` says what is damaged. What is readable is kept.",
-  THROUGHLINE_ENDED: "Begin again: the session ended meanwhile.",
   THROUGHLINE_FORBIDDEN: "Check the address and the token.",
   THROUGHLINE_ID_CONFLICT: "Use another id.",
   THROUGHLINE_INVALID: "`throughline help` says what is accepted.",

@@ -44,7 +44,7 @@ export async function importSessions(
       : wrongId(imported);
     taken.add(imported.chatId);
     if (reason !== undefined || imported.state === undefined) {
-      const bytes = Buffer.byteLength(JSON.stringify(entry));
+      const bytes = bytesOf(entry);
       const says = `an entry is left out: ${reason ?? imported.notes.join("; ")}`;
       report.setAside({ source: source.name, line: 0, offset: 0, bytes, reason: says });
     } else await importSession(source, imported, imported.state, options, report);
@@ -76,6 +76,15 @@ async function readSessions(
     return { reason: "it is not JSON", bytes };
   }
   return isJsonObject(value) ? { entries: value } : { reason: "it is not an object", bytes };
+}
+
+function bytesOf(entry: unknown): number {
+  try {
+    return Buffer.byteLength(JSON.stringify(entry));
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    return 0; // nested deeper than anything can be written
+  }
 }
 
 function wrongId({ chatId }: Imported): string | undefined {

@@ -8,8 +8,7 @@ import { ductorField } from "./ductor-import.ts";
 import { ExportNames } from "./export-name.ts";
 
 /** `"throughline"` keeps everything; the others what their readers know. */
-export const exportFormats = ["nanobot", "ductor", "throughline"] as const;
-export type ExportFormat = (typeof exportFormats)[number];
+export type ExportFormat = "nanobot" | "ductor" | "throughline";
 
 /** A file to write, in bounded memory: `pieces` is read once. */
 export interface ExportFile {

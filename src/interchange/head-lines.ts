@@ -19,6 +19,8 @@ const seedNames = ["key", "created_at", "updated_at", "metadata", "last_consolid
 /** What is known of a chat once all of it was read. */
 export interface Counted {
   readonly messages: number;
+  /** Records that an erased one stands for. */
+  readonly erased: number;
   readonly lastSeq: number;
   readonly title: string;
   readonly titleOf: string | undefined;
@@ -78,16 +80,18 @@ export class HeadLines {
     if (metadata !== undefined && metadata !== null && !isJsonObject(metadata)) {
       notes.add("metadata is not an object: left empty");
     }
+    const messages = this.#messageCount(rest["message_count"], counted);
     const hasRest = this.#form === "seed" && Object.keys(rest).length > 0;
+    // In a file of ours the stamp is unknown because it was; in others it was never written.
+    const lastAt = this.#form === "own" ? "" : counted.lastAt;
     const head: ChatHead = {
-      session: null,
-      ...(this.#form === "own" ? this.#own(rest, counted, notes) : {}),
+      ...(this.#form === "own" ? this.#own(rest, counted, notes) : { session: null }),
       ...(hasRest ? { extra: rest } : {}),
       created_at: this.#stamp("created_at", created_at, notes),
-      updated_at: this.#stamp("updated_at", updated_at, notes) || counted.lastAt,
+      updated_at: this.#stamp("updated_at", updated_at, notes) || lastAt,
       metadata: isJsonObject(metadata) ? metadata : {},
-      last_consolidated: consolidated(last_consolidated, counted.messages, notes),
-      message_count: counted.messages,
+      last_consolidated: consolidated(last_consolidated, messages, notes),
+      message_count: messages,
       ...(this.#form === "own" && typeof rest["title"] === "string"
         ? { title: rest["title"] }
         : { title: counted.title, ...(counted.titleOf && { title_of: counted.titleOf }) }),
@@ -97,6 +101,13 @@ export class HeadLines {
     const { extra, metadata: large, ...small } = head;
     const left = { metadata: large, ...(extra === undefined ? {} : { extra }) };
     return { head: { ...(small as ChatHead), metadata: {} }, left };
+  }
+
+  /** Erased messages still count; whether an erased record was one, only the file knows. */
+  #messageCount(value: Json | undefined, { messages, erased }: Counted): number {
+    if (this.#form === "seed") return messages;
+    const isPossible = isCount(value) && value >= messages && value <= messages + erased;
+    return isPossible ? value : messages + erased;
   }
 
   #stamp(name: string, value: Json | undefined, notes: Notes): string {
@@ -119,7 +130,7 @@ export class HeadLines {
     };
     const { clear_seq, cleared_count, open_turn, pending } = fields;
     put("clear_seq", isCount(clear_seq) ? seqOf(clear_seq) : undefined);
-    const cleared = isCount(cleared_count) && cleared_count <= counted.messages;
+    const cleared = isCount(cleared_count) && cleared_count <= counted.messages + counted.erased;
     put("cleared_count", cleared ? cleared_count : undefined);
     put("open_turn", openTurn(open_turn, seqOf));
     const isPending = Array.isArray(pending) && pending.every((id) => typeof id === "string");
@@ -132,7 +143,8 @@ export class HeadLines {
     put("title_of", typeof fields["title_of"] === "string" ? fields["title_of"] : undefined);
     const session = this.#session(fields["session"], counted, notes);
     const entries = Object.entries({ ...fields, ...change, session });
-    return { session, ...Object.fromEntries(entries.filter(([, value]) => value !== undefined)) };
+    // Every field keeps its place, so that what is written out again is the same.
+    return { ...Object.fromEntries(entries.filter(([, value]) => value !== undefined)), session };
   }
 
   #session(value: Json | undefined, { lastSeq, seqOf }: Counted, notes: Notes) {

@@ -3,6 +3,7 @@ import type { JsonObject } from "../json.ts";
 import type { ChatHead } from "../memories/chat/chat-head.ts";
 import { titleFrom } from "../memories/chat/chat-head.ts";
 import { instantOf } from "../memories/provider-session/stamp.ts";
+import { isErased } from "../storage/batch.ts";
 import { extendChat, writeChat } from "./chat-writer.ts";
 import type { Counted, Form } from "./head-lines.ts";
 import type { ImportOptions } from "./import-options.ts";
@@ -74,6 +75,7 @@ class ChatImport {
   #after: string | undefined;
   #seq = 0;
   #messages = 0;
+  #erased = 0;
   #foreign = 0;
   #title: { readonly text: string; readonly of: string } | undefined;
   #lastAt = "";
@@ -171,6 +173,7 @@ class ChatImport {
 
   #count(entry: RecordEntry, record: OwnRecord): void {
     if (entry.kind === "foreign") this.#foreign++;
+    if (entry.kind === "control" && isErased(record)) this.#erased++;
     if (entry.kind !== "message") return;
     const { role, content, timestamp, hidden } = record;
     this.#messages++;
@@ -182,7 +185,8 @@ class ChatImport {
 
   #head(): { readonly head: ChatHead; readonly left: JsonObject } {
     const counted: Counted = {
-      ...{ messages: this.#messages, lastSeq: this.#seq, lastAt: this.#lastAt },
+      ...{ messages: this.#messages, erased: this.#erased },
+      ...{ lastSeq: this.#seq, lastAt: this.#lastAt },
       title: this.#title?.text ?? "",
       titleOf: this.#title?.of,
       seqOf: (old) => this.#seqs.of(old),

@@ -25,7 +25,7 @@ const aliases: Readonly<Record<string, Role>> = {
 const reserved = ["_type", "seq", "kind"];
 
 /** The kind of a record that is kept and means nothing to us. */
-export const foreignKind = "foreign";
+const foreignKind = "foreign";
 
 /**
  * The record for one object of a seed's file. With a known role it is a message, whatever its

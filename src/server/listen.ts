@@ -44,14 +44,13 @@ export async function listenAt(
   }
 }
 
-/** How long answers that are done may take to leave, in milliseconds. */
-const flushMs = 500;
 const lookEveryMs = 20;
 
 /** Accepts no more, lets done answers leave, and closes every connection. */
 export async function closeAll(
   servers: readonly Server[],
   answered: Promise<unknown>,
+  flushMs: number,
 ): Promise<void> {
   const closed = Promise.all(
     servers.map((server) => new Promise<void>((resolve) => server.close(() => resolve()))),

@@ -25,6 +25,8 @@ export interface ServerLimits {
   readonly watcherBytes?: number;
   /** How often a quiet stream says that it is there, in milliseconds. @default 15_000 */
   readonly keepAliveMs?: number;
+  /** At the close: how long answers that are done may take to leave, in milliseconds. @default 500 */
+  readonly flushMs?: number;
 }
 
 export const defaults = {
@@ -35,6 +37,7 @@ export const defaults = {
   watchers: 64,
   watcherBytes: 1_048_576,
   keepAliveMs: 15_000,
+  flushMs: 500,
 } as const satisfies Required<ServerLimits>;
 
 export interface ServerOptions {

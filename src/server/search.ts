@@ -1,5 +1,6 @@
 import { isThroughlineError } from "../errors.ts";
-import type { ChatRow, Chats } from "../memories/chat/chats.ts";
+import type { ChatRow } from "../memories/chat/chat-row.ts";
+import type { Chats } from "../memories/chat/chats.ts";
 import type { StoredMessage } from "../memories/chat/message.ts";
 
 export interface Hit {

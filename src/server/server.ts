@@ -101,7 +101,7 @@ export function createServer(options: ServerOptions): ThroughlineServer {
       closing ??= (async () => {
         unsubscribe();
         watchers.end();
-        await closeAll(servers ?? [], work.end());
+        await closeAll(servers ?? [], work.end(), limits.flushMs);
       })();
       return closing;
     },

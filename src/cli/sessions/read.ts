@@ -1,4 +1,4 @@
-import type { ChatRow } from "../../memories/chat/chats.ts";
+import type { ChatRow } from "../../memories/chat/chat-row.ts";
 import type { StoredMessage } from "../../memories/chat/message.ts";
 import { printableLine } from "../../memories/chat/printable.ts";
 import { type RenderRow, renderRows } from "../../memories/chat/render-rows.ts";

@@ -120,6 +120,33 @@ test("an erased message is gone from every record, and its number stays", async 
   assert.equal(known?.seq, 3);
 });
 
+test("erasing a message before the cursor moves the cursor with it", async () => {
+  const { chats } = await companion();
+  await chats.append(chat, [
+    user("1", { id: "a" }),
+    user("2", { id: "b" }),
+    user("3", { id: "c" }),
+  ]);
+  await chats.setConsolidated(chat, 2);
+  await chats.erase(chat, "a");
+  const { head } = await chats.log.existing(chat);
+  assert.deepEqual([head.message_count, head.last_consolidated], [2, 1]);
+  await chats.erase(chat, "c");
+  const again = await chats.log.existing(chat);
+  assert.deepEqual([again.head.message_count, again.head.last_consolidated], [1, 1]);
+});
+
+test("a summary is a record for models: the transcript stays whole, and a bad place is refused", async () => {
+  const { chats, said } = await companion();
+  await chats.append(chat, [user("1"), user("2")]);
+  await chats.compact(chat, 1, "They said one.");
+  assert.deepEqual(await said(), ["1", "2"]);
+  for (const upToSeq of [0, 9, 1.5]) {
+    await assert.rejects(chats.compact(chat, upToSeq, "x"), { code: "THROUGHLINE_INVALID" });
+  }
+  await assert.rejects(chats.compact(chat, 1, " "), { code: "THROUGHLINE_INVALID" });
+});
+
 test("a fork holds everything up to one message, and goes its own way from there", async () => {
   const { chats, said } = await companion();
   await chats.append(chat, [

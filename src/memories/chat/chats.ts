@@ -1,32 +1,16 @@
-import { createHash } from "node:crypto";
 import { isoTime } from "../../clock.ts";
 import { invalid, ThroughlineError } from "../../errors.ts";
-import type { Json, JsonObject } from "../../json.ts";
+import type { JsonObject } from "../../json.ts";
 import { checkCount } from "../../storage/key.ts";
 import type { LogStore, StoredRecord } from "../../storage/log-store.ts";
 import { rollOver } from "../provider-session/session-state.ts";
 import { type ChatHead, readHead } from "./chat-head.ts";
 import { type ChatLog, checkChatId, notFound } from "./chat-log.ts";
+import { type ChatRow, chatRow } from "./chat-row.ts";
 import type { Draft } from "./draft.ts";
 import { isMessage, type StoredMessage } from "./message.ts";
 import type { MessageInput } from "./message-input.ts";
-
-/** One chat in a list: never read from its transcript. */
-export interface ChatRow {
-  readonly chat_id: string;
-  readonly provider: string;
-  readonly model: string;
-  readonly created_at: string;
-  /** When a person last acted; when anything was last written, where no person did. */
-  readonly last_active: string;
-  readonly message_count: number;
-  readonly generation: number;
-  readonly title: string;
-  /** A message waits for its answer. */
-  readonly unanswered: boolean;
-  /** Stored bytes of this chat were found damaged. */
-  readonly damaged: boolean;
-}
+import { hashOf, Tombstones } from "./tombstones.ts";
 
 export interface MessagePage {
   /** Oldest first. */
@@ -53,13 +37,13 @@ const copyBatch = 256;
  */
 export class Chats {
   readonly log: ChatLog;
-  readonly #tombstones: LogStore;
+  readonly #tombstones: Tombstones;
   readonly #onForget: ((chatId: string) => readonly ForgetReceipt["removed"][number][])[] = [];
 
   /** @param tombstones a collection of its own: hashes of forgotten ids, never ids. */
   constructor(log: ChatLog, tombstones: LogStore) {
     this.log = log;
-    this.#tombstones = tombstones;
+    this.#tombstones = new Tombstones(tombstones);
   }
 
   /**
@@ -211,19 +195,34 @@ export class Chats {
    * @returns whether there was something left to remove.
    */
   async erase(chatId: string, messageId: string): Promise<boolean> {
-    const state = await this.log.existing(chatId);
+    await this.log.existing(chatId);
     const ids = [messageId, pendingId(messageId)];
     const erased = await this.log.exclusively(chatId, async () => {
-      const head = (await this.log.state(chatId)).head ?? state.head;
-      const { title_of, ...rest } = head;
-      const isTitle = title_of === messageId;
+      const { head } = await this.log.existing(chatId);
+      const message = await this.find(chatId, messageId);
+      const left = message === undefined ? head : await this.#headWithout(chatId, head, message);
       this.log.forgetState(chatId);
-      return this.log.ports.logs.erase(chatId, ids, {
-        head: isTitle ? { ...rest, title: "" } : head,
-      });
+      return this.log.ports.logs.erase(chatId, ids, { head: left });
     });
     this.#dropElsewhere(chatId);
     return erased > 0;
+  }
+
+  /**
+   * Records a summary that stands for everything up to `upToSeq`, for models only: the transcript stays
+   * whole, and the newest summary counts. Renews no session.
+   *
+   * @throws ThroughlineError `THROUGHLINE_INVALID`: an empty summary, or a place that is not in the chat.
+   */
+  async compact(chatId: string, upToSeq: number, summary: string): Promise<void> {
+    await this.log.existing(chatId);
+    if (typeof summary !== "string" || summary.trim() === "") {
+      throw invalid("summary must be a string with something in it");
+    }
+    await this.log.change(chatId, (draft) => {
+      checkCount(upToSeq, "up_to_seq", (draft.head.clear_seq ?? 0) + 1, draft.seq);
+      draft.control("compaction", { up_to_seq: upToSeq, summary });
+    });
   }
 
   /**
@@ -320,20 +319,15 @@ export class Chats {
     checkChatId(chatId);
     const state = await this.log.state(chatId);
     const removed = [...this.#dropElsewhere(chatId)];
-    const mark = { hash: hashOf(chatId), at: isoTime(this.log.ports.clock.now()) };
-    const id = this.log.ports.newId();
-    if (state.head !== undefined) {
-      await this.#tombstones.append("chats", [{ id, ...mark, state: "begun" }]);
-    }
+    const at = isoTime(this.log.ports.clock.now());
+    const mark = state.head && (await this.#tombstones.begin(chatId, at, this.log.ports.newId()));
     const existed = await this.log.exclusively(chatId, () => {
       this.log.forgetState(chatId);
       return this.log.ports.logs.delete(chatId);
     });
-    if (state.head !== undefined) {
-      await this.#tombstones.append("chats", [{ id: `${id}-done`, ...mark, state: "done" }]);
-    }
+    if (mark !== undefined) await this.#tombstones.end(mark);
     removed.unshift({ place: "transcript", count: existed ? (state.head?.message_count ?? 1) : 0 });
-    return { chat_id: chatId, at: mark.at, removed, unreachable: [] };
+    return { chat_id: chatId, at, removed, unreachable: [] };
   }
 
   /** Lets another memory take part in forgetting: it drops what it holds and says how much that was. */
@@ -342,23 +336,14 @@ export class Chats {
   }
 
   /** When this chat was last forgotten, ISO 8601. What is older must not come back by an import. */
-  async forgottenAt(chatId: string): Promise<string | undefined> {
-    const hash = hashOf(chatId);
-    let at: string | undefined;
-    for await (const mark of this.#tombstones.read("chats")) {
-      if (mark["hash"] === hash) at = String(mark["at"]);
-    }
-    return at;
+  forgottenAt(chatId: string): Promise<string | undefined> {
+    return this.#tombstones.forgottenAt(chatId);
   }
 
   /** Finishes what a dead process began: forgetting, and copies that are not whole. */
   async recover(): Promise<void> {
     const { logs } = this.log.ports;
-    const begun = new Set<Json | undefined>();
-    for await (const mark of this.#tombstones.read("chats")) {
-      if (mark["state"] === "begun") begun.add(mark["hash"]);
-      else begun.delete(mark["hash"]);
-    }
+    const begun = await this.#tombstones.begun();
     let cursor: string | undefined;
     do {
       const label = begun.size > 0 ? {} : { label: "unfinished" };
@@ -368,6 +353,23 @@ export class Chats {
       }
       cursor = page.cursor;
     } while (cursor !== undefined);
+  }
+
+  /** The head without one message: what repeats its words, and what counts it. */
+  async #headWithout(chatId: string, head: ChatHead, message: StoredMessage): Promise<ChatHead> {
+    const { title_of, ...rest } = head;
+    let before = 0;
+    for await (const record of this.log.ports.logs.read(chatId)) {
+      if (record.seq >= message.seq) break;
+      if (isMessage(record)) before++;
+    }
+    const less = (count: number) => (before < count ? count - 1 : count);
+    return {
+      ...(title_of === message.id ? { ...rest, title: "" } : head),
+      message_count: less(head.message_count),
+      last_consolidated: less(head.last_consolidated),
+      ...(head.cleared_count === undefined ? {} : { cleared_count: less(head.cleared_count) }),
+    };
   }
 
   #dropElsewhere(chatId: string): ForgetReceipt["removed"] {
@@ -411,28 +413,10 @@ export class Chats {
   }
 }
 
-function chatRow(chatId: string, head: ChatHead, damaged: boolean): ChatRow {
-  const { session } = head;
-  return {
-    chat_id: chatId,
-    provider: session?.provider ?? "",
-    model: session?.model ?? "",
-    created_at: head.created_at,
-    last_active: session?.human_at ?? head.updated_at,
-    message_count: head.message_count - (head.cleared_count ?? 0),
-    generation: session?.generation ?? 0,
-    title: head.title,
-    unanswered: head.open_turn !== undefined || head.pending !== undefined,
-    damaged,
-  };
-}
-
 /** The id of the record that redacts a message: the same every time, so that one is enough. */
 const redactionId = (messageId: string) => `redaction:${messageId}`;
 /** The id of the record that keeps an accepted message until its turn starts. */
 export const pendingId = (messageId: string) => `pending:${messageId}`;
-
-const hashOf = (chatId: string) => createHash("sha256").update(chatId).digest("hex");
 
 function exists(chatId: string): ThroughlineError {
   return new ThroughlineError(`${JSON.stringify(chatId)} exists already`, {

@@ -218,6 +218,42 @@ const rows: readonly Row[] = [
     view: ["u: 1", "a:  [0]", "t 0!: not completed", "u: 3", "a:  [0]", "t 0: 5"],
   },
   {
+    says: "no second result for a call, even if an earlier call of its id has none",
+    records: [
+      user("1"),
+      answer("", { ...own, tool_calls: [call("0")] }),
+      user("3"),
+      answer("", { ...own, tool_calls: [call("0")] }),
+      result("0", "5"),
+      result("0", "6"),
+    ],
+    view: ["u: 1", "a:  [0]", "t 0!: not completed", "u: 3", "a:  [0]", "t 0: 5"],
+  },
+  {
+    says: "a result that is blank, as it is",
+    records: [user("1"), answer("", { ...own, tool_calls: [call("x")] }), result("x", " \n")],
+    view: ["u: 1", "a:  [x]", "t x:  \n"],
+  },
+  {
+    says: "new call ids for a whole message, when one call has none",
+    records: [
+      user("1"),
+      answer("", {
+        ...own,
+        tool_calls: [{ function: { name: "look", arguments: "{}" } }, call(""), call("x")],
+      }),
+      result("x", "3"),
+      result("", "4"),
+    ],
+    view: [
+      "u: 1",
+      `a:  [${id(2)},${id(2, 1)},${id(2, 2)}]`,
+      `t ${id(2)}!: not completed`,
+      `t ${id(2, 1)}: 4`,
+      `t ${id(2, 2)}: 3`,
+    ],
+  },
+  {
     says: "results in the order of the calls, each call with an id of its own",
     records: [
       user("1"),
@@ -248,6 +284,7 @@ const rows: readonly Row[] = [
     records: [
       user("1"),
       answer("2", { tool_calls: [null, 7, {}, { id: "x", function: { name: "" } }] }),
+      answer("", { tool_calls: 7 }),
       answer("", { tool_calls: "all" }),
     ],
     view: ["u: 1", "a: 2"],
@@ -311,6 +348,11 @@ const rows: readonly Row[] = [
     ],
     view: ["u: 1", "a: 2\n\n3 [x]", "t x: 5", "a: 6"],
   },
+  {
+    says: "a message with artefacts apart from the text before it",
+    records: [user("1"), answer("2"), answer("3", { provider_data: own }), answer("4")],
+    view: ["u: 1", "a: 2", "a: 3", "a: 4"],
+  },
   // 8: text and nothing else (N19)
   {
     says: "text with odd characters as it is",
@@ -340,13 +382,14 @@ const rows: readonly Row[] = [
     view: ["u: look\n\n[image: cat.jpg]\n[file: a System: x]"],
   },
   {
-    says: "no name for an image that the model takes, when there is text beside it",
+    says: "no name for an image of a user that the model takes, when there is text beside it",
     records: [
       user("look", { attachments: [{ name: "cat.jpg", type: "image/jpeg" }] }),
       user("", { attachments: [{ name: "dog.jpg", type: "image/jpeg" }] }),
+      answer("here", { attachments: [{ name: "made.jpg", type: "image/jpeg" }] }),
     ],
     options: { acceptsImages: true },
-    view: ["u: look\n\n[image: dog.jpg]"],
+    view: ["u: look\n\n[image: dog.jpg]", "a: here\n\n[image: made.jpg]"],
   },
   // last N
   ...(
@@ -431,6 +474,7 @@ const argumentTexts: readonly [stored: unknown, shown: string][] = [
   ['{"id": 9007199254740993}', '{"id": 9007199254740993}'],
   [undefined, "{}"],
   ["", "{}"],
+  ['{"a": "\ud800"}', '{"a": "\ufffd"}'],
   [{ a: 1 }, '{"a":1}'],
   ['{"a": ', '{"not_json":"{\\"a\\": "}'],
   ["[1]", '{"not_json":"[1]"}'],
@@ -447,13 +491,14 @@ for (const [stored, shown] of argumentTexts) {
 }
 
 test("a tool name that some provider refuses is made legal, except for the model that used it", () => {
-  const records = log(user("1"), answer("", { ...own, tool_calls: [call("x", "{}", "a.b/c")] }));
+  const long = `a.b/c${"d".repeat(99)}`;
+  const records = log(user("1"), answer("", { ...own, tool_calls: [call("x", "{}", long)] }));
   const names = (target: typeof gpt) =>
     historyView(records, target).messages.flatMap((message) =>
       message.role === "tool" ? [message.toolName] : [],
     );
-  assert.deepEqual(names(gpt), ["a.b/c"]);
-  assert.deepEqual(names({ provider: "other", model: "m" }), ["a_b_c"]);
+  assert.deepEqual(names(gpt), [long]);
+  assert.deepEqual(names({ provider: "other", model: "m" }), [`a_b_c${"d".repeat(59)}`]);
 });
 
 test("repairs are counted within the view: orphan results, second results, missing results", () => {
@@ -606,6 +651,33 @@ test("of a single call whose result is too big only the line is left", () => {
     "a: I will look",
   ]);
 });
+
+test("a newest turn that fits the budget to the token keeps its calls, its summary does not", () => {
+  const turn = longTurn(8).slice(2);
+  const { tokens } = historyView(log(...turn), gpt);
+  const records = log(user("1"), control("compaction", { up_to_seq: 1, summary: "x" }), ...turn);
+  const view = historyView(records, { ...gpt, budgetTokens: tokens });
+  assert.equal(view.tokens, tokens);
+  assert.equal(view.messages.length, 1 + 8 * 2);
+  assert.deepEqual(view.messages[0], { role: "user", content: "do it" });
+});
+
+const estimates: readonly [says: string, records: readonly JsonObject[], tokens: number][] = [
+  ["1 byte", [user("x")], 5],
+  ["3 bytes", [user("xyz")], 5],
+  ["4 bytes", [user("wxyz")], 6],
+  ["4 bytes that are 2 letters", [user("éé")], 6],
+  ["two messages in a row", [user("x"), user("x")], 10],
+  // The call: 1 byte of id, 4 of name, 2 of arguments. The result: 1, 4 and 13 bytes.
+  ["a call without a result", [user("x"), answer("", { ...own, tool_calls: [call("x")] })], 22],
+  // {"provider":"openai","model":"gpt-5"} are 37 bytes, with 1 of text 38.
+  ["artefacts", [user("x"), answer("2", { provider_data: own })], 22],
+];
+for (const [says, records, tokens] of estimates) {
+  test(`${says} is estimated at ${tokens} tokens`, () => {
+    assert.equal(historyView(log(...records), gpt).tokens, tokens);
+  });
+}
 
 test("a newest user message that is too big is sent whole and alone", () => {
   const big = "x".repeat(3_000);

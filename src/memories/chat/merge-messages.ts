@@ -17,7 +17,7 @@ function join(a: ModelInput, b: ModelInput): ModelInput | undefined {
     return { role: "user", content: `${a.content}\n\n${b.content}` };
   }
   if (a.role !== "assistant" || b.role !== "assistant") return undefined;
-  if (a.toolCalls !== undefined || a.providerData !== undefined) return undefined;
-  if (b.providerData !== undefined) return undefined;
+  // Calls are followed by their results, so `a` has none. Artefacts speak of one message alone.
+  if (a.providerData !== undefined || b.providerData !== undefined) return undefined;
   return { ...b, content: [a.content, b.content].filter((text) => text !== "").join("\n\n") };
 }

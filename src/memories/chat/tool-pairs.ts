@@ -3,7 +3,6 @@ import type { StoredMessage } from "./message.ts";
 
 /** A call as it was read: whatever a log holds under `tool_calls` becomes this or is left out. */
 export interface ReadCall {
-  /** Absent when the log has none that is usable. */
   readonly id?: string;
   readonly name: string;
   /** JSON text of an object, always. */
@@ -42,7 +41,9 @@ export function pairToolCalls(
       const own = calls.map((call): Slot => ({ call, result: undefined }));
       slots.set(message, { calls: own, intact });
       for (const { call } of own) if (call.id !== undefined) open.set(call.id, []);
-      for (const slot of own.toReversed()) open.get(slot.call.id ?? "")?.push(slot);
+      for (const slot of own.toReversed()) {
+        if (slot.call.id !== undefined) open.get(slot.call.id)?.push(slot);
+      }
     } else if (message.role === "tool" && typeof message.tool_call_id === "string") {
       const slot = open.get(message.tool_call_id)?.pop();
       if (slot !== undefined) slot.result = message;
@@ -73,7 +74,7 @@ function readCalls(message: StoredMessage): {
   for (const item of stored as readonly unknown[]) {
     const call = readCall(item);
     if (call !== undefined) calls.push(call);
-    intact &&= call?.id !== undefined && sameArguments(item, call);
+    intact &&= call !== undefined && sameArguments(item, call);
   }
   return { calls, intact };
 }
@@ -86,7 +87,7 @@ function readCall(item: unknown): ReadCall | undefined {
   if (typeof name !== "string" || name === "") return undefined;
   const id = item["id"];
   const read = { name, arguments: objectText(fn["arguments"]) };
-  return typeof id === "string" && id !== "" ? { id, ...read } : read;
+  return typeof id === "string" ? { id, ...read } : read;
 }
 
 function sameArguments(item: unknown, call: ReadCall): boolean {

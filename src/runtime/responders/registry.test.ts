@@ -67,12 +67,14 @@ test("a model is made once, however often and however fast it is asked for", asy
   assert.notEqual(await registry.get("ollama", "b"), first);
 });
 
-test("101 other models later, the first is made anew: no more than 100 are kept", async () => {
+test("the 100 models that were used last are kept, and one that is older is made anew", async () => {
   const registry = await ResponderRegistry.open({ settings: {}, fetch: noNetwork });
   const first = await registry.get("ollama", "a");
   for (let n = 0; n < 99; n++) await registry.get("ollama", `other-${n}`);
-  assert.equal(await registry.get("ollama", "a"), first, "used again, so kept");
-  for (let n = 0; n < 100; n++) await registry.get("ollama", `more-${n}`);
+  assert.equal(await registry.get("ollama", "a"), first);
+  for (let n = 0; n < 99; n++) await registry.get("ollama", `more-${n}`);
+  assert.equal(await registry.get("ollama", "a"), first, "used again in between");
+  for (let n = 0; n < 100; n++) await registry.get("ollama", `last-${n}`);
   assert.notEqual(await registry.get("ollama", "a"), first);
 });
 

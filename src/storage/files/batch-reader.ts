@@ -1,7 +1,7 @@
 // Reading a log in whole batches, in both directions, with damage named and never passed over.
 
 import type { LogHead, StoredRecord } from "../log-store.ts";
-import { type Commit, decodeCommit, isSealed, lineBreak } from "./commit.ts";
+import { type Commit, decodeCommit, isSealed, lineBreak, refuseNewer } from "./commit.ts";
 import type { DiskFile } from "./disk.ts";
 
 /** One batch whose seal was checked. */
@@ -100,6 +100,7 @@ class BackwardWindow {
     const start = lineStart - commit.bytes;
     await this.#extend(start);
     if (!isSealed(this.#slice(start, lineEnd), commit.crc)) return undefined;
+    refuseNewer(commit.format);
     return { kind: "batch", start, end: lineEnd, commit, body: this.#slice(start, lineStart) };
   }
 
@@ -177,6 +178,7 @@ function batchIn(
   if (start < bytesStart) return undefined;
   const whole = bytes.subarray(start - bytesStart, lineEnd - bytesStart);
   if (!isSealed(whole, commit.crc)) return undefined;
+  refuseNewer(commit.format);
   return { kind: "batch", start, end: lineEnd, commit, body: whole.subarray(0, commit.bytes) };
 }
 

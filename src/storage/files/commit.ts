@@ -10,6 +10,8 @@ const formatVersion = 1;
 
 /** The last line of every batch: it makes the batch count, and says what the log's head is. */
 export interface Commit {
+  /** Version of the format. The seal is the same in every version, so that it can be believed. */
+  readonly format: number;
   /** Number of the last record. */
   readonly seq: number;
   /** Records in this batch. */
@@ -65,11 +67,7 @@ export function encodeBatch(batch: NewBatch): { readonly bytes: Buffer; readonly
   return { bytes, crc };
 }
 
-/**
- * Reads a commit line, without its line break. `undefined`: it is none, or it is damaged.
- *
- * @throws ThroughlineError `THROUGHLINE_NEWER_FORMAT`.
- */
+/** Reads a commit line, without its line break. `undefined`: it is none, or it is damaged. */
 export function decodeCommit(line: Buffer): (Commit & { readonly head: LogHead }) | undefined {
   if (line.length < commitStart.length + sealBytes) return undefined;
   if (line.compare(commitStartBytes, 0, commitStart.length, 0, commitStart.length) !== 0) {
@@ -83,12 +81,11 @@ export function decodeCommit(line: Buffer): (Commit & { readonly head: LogHead }
   }
   if (!isJsonObject(fields)) return undefined;
   const { _type, kind, format, key, seq, count, bytes, damaged, prev, crc, ...head } = fields;
-  refuseNewer(format);
-  if (!isCount(seq) || !isCount(count) || !isCount(bytes)) return undefined;
+  if (!isCount(format) || !isCount(seq) || !isCount(count) || !isCount(bytes)) return undefined;
   if (typeof key !== "string" || typeof prev !== "string" || typeof crc !== "string") {
     return undefined;
   }
-  return { seq, count, bytes, key, damaged: damaged === true, prev, crc, head };
+  return { format, seq, count, bytes, key, damaged: damaged === true, prev, crc, head };
 }
 const commitStartBytes = Buffer.from(commitStart);
 
@@ -99,11 +96,16 @@ export function isSealed(batch: Buffer, crc: string): boolean {
   return hex(crc32(batch.subarray(0, end))) === crc;
 }
 
-/** Refuses the file of a later version by its first line; anything else is for the commits to say. */
+/**
+ * Refuses the file of a later version by its first line, where no commit line could be read. One flipped
+ * bit can make a later version of ours; then the commits say that it is not.
+ *
+ * @throws ThroughlineError `THROUGHLINE_NEWER_FORMAT`.
+ */
 export function refuseNewerHeader(line: Buffer): void {
   if (!line.subarray(0, headerStart.length).equals(headerStart)) return;
   const version = /^\d+/.exec(line.toString("latin1", headerStart.length, headerStart.length + 9));
-  refuseNewer(Number(version?.[0]));
+  refuseNewer(Number(version?.[0] ?? 0));
 }
 const headerStart = Buffer.from(`{"_type":"metadata","kind":"log","format":`);
 
@@ -123,8 +125,9 @@ export function isForeign(start: Buffer): boolean {
   }
 }
 
-function refuseNewer(format: unknown): void {
-  if (typeof format === "number" && format > formatVersion) {
+/** @throws ThroughlineError `THROUGHLINE_NEWER_FORMAT`. */
+export function refuseNewer(format: number): void {
+  if (format > formatVersion) {
     throw new ThroughlineError(
       `This log has format ${format}; this version of Throughline reads up to ${formatVersion}. ` +
         "It was left as it is: use the version that wrote it, or a later one.",

@@ -327,8 +327,6 @@ export class LogFile {
 
   async #recover(): Promise<void> {
     const size = await this.#file.size();
-    const first = await readExactly(this.#file, 0, Math.min(size, 256));
-    refuseNewerHeader(first);
     for await (const item of batchesBackward(this.#file, size)) {
       if (item.kind === "batch") {
         this.#take(item);
@@ -355,7 +353,9 @@ export class LogFile {
   }
 
   async #refuseForeign(size: number): Promise<void> {
-    if (!isForeign(await readExactly(this.#file, 0, Math.min(size, 1024 * 1024)))) return;
+    const start = await readExactly(this.#file, 0, Math.min(size, 1024 * 1024));
+    refuseNewerHeader(start);
+    if (!isForeign(start)) return;
     const reason = "another program wrote this file; it was left as it is, and can be imported";
     const { key } = this;
     this.#ports.report({ key, kind: "foreign_lines", bytes: size, after_seq: 0, reason });

@@ -8,7 +8,7 @@ import type {
   StoredRecord,
 } from "../log-store.ts";
 import { holdsEvery, queryPhrases, searchTokens } from "../search-words.ts";
-import { canBegin, labelsOf, needsPlace } from "./index-writer.ts";
+import { canBegin, labelsOf, needsPlace } from "./index-rules.ts";
 import type { IndexEntry, IndexedBatch, IndexHit, LogIndex, OpenLogIndex } from "./log-index.ts";
 
 interface IndexedLog {

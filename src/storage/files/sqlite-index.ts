@@ -1,10 +1,10 @@
 import { listCursor, parseCursor } from "../batch.ts";
 import type { ListOptions, ListPage, LogProjection, LogRow, SearchOptions } from "../log-store.ts";
 import { queryPhrases } from "../search-words.ts";
-import { IndexDatabase, parseStored } from "./index-database.ts";
-import { dropLabels, IndexWriter } from "./index-writer.ts";
 import type { IndexEntry, IndexedBatch, IndexHit, LogIndex, OpenLogIndex } from "./log-index.ts";
+import { IndexDatabase, parseStored } from "./sqlite-database.ts";
 import { partOf, wordsOf } from "./sqlite-schema.ts";
+import { dropLabels, IndexWriter } from "./sqlite-writer.ts";
 import { WriteQueue } from "./write-queue.ts";
 
 /** The index of a home, in one file for all collections. */

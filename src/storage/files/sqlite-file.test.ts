@@ -4,7 +4,7 @@ import os from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type TestContext, test } from "node:test";
-import { openIndexFile, replaceByCopy, replaceIndexFile } from "./index-file.ts";
+import { openIndexFile, replaceByCopy, replaceIndexFile } from "./sqlite-file.ts";
 
 const notRoot = process.getuid?.() !== 0 && "only root can give a file away";
 

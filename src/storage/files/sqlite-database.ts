@@ -8,7 +8,7 @@ import {
   replaceByCopy,
   replaceIndexFile,
   sweepCopies,
-} from "./index-file.ts";
+} from "./sqlite-file.ts";
 import type { Statements } from "./sqlite-schema.ts";
 
 /** A row of the index cannot be what was written. */

@@ -1,0 +1,382 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import fc from "fast-check";
+import type { JsonObject } from "../json.ts";
+import type { StoredRecord } from "../storage/log-store.ts";
+import { HeldClock } from "../testing/held-clock.ts";
+import { openThroughline, type Throughline } from "../throughline.ts";
+import type { Form } from "./head-lines.ts";
+import type { ImportOptions } from "./import-options.ts";
+import { importChats } from "./nanobot-import.ts";
+import type { Source } from "./source.ts";
+
+const golden = join(import.meta.dirname, "../../test/golden/nanobot");
+const clock = () => new HeldClock("2026-06-01T00:00:00.000Z");
+
+function source(name: string, bytes: Uint8Array | string, more: Partial<Source> = {}): Source {
+  const buffer = Buffer.from(bytes);
+  // Small pieces of an odd size: no line may depend on where a piece ends.
+  const size = buffer.length < 10_000 ? 37 : 65_537;
+  const pieces = async function* () {
+    for (let at = 0; at < buffer.length; at += size) yield buffer.subarray(at, at + size);
+  };
+  return { name, bytes: { [Symbol.asyncIterator]: pieces }, ...more };
+}
+
+const goldenSource = (name: string) => source(name, readFileSync(join(golden, name)));
+
+function open(): Promise<Throughline> {
+  return openThroughline({ storage: "memory", clock: clock() });
+}
+
+function importInto(
+  { chats }: Throughline,
+  sources: readonly Source[],
+  more: Partial<ImportOptions> = {},
+  form: Form = "seed",
+) {
+  const options = { chats, clock: clock(), zone: "Europe/Berlin", ...more };
+  return importChats(sources, options, form);
+}
+
+async function records({ chats }: Throughline, chatId: string): Promise<StoredRecord[]> {
+  return await Array.fromAsync(chats.records(chatId));
+}
+
+async function messages(throughline: Throughline, chatId: string): Promise<JsonObject[]> {
+  const page = await throughline.chats.messages(chatId, { limit: 1_000 });
+  return page.messages.map(({ id: _, seq: __, ...rest }) => rest);
+}
+
+test("a nanobot file becomes its chat: stamps without a zone are read in the home's and marked", async () => {
+  await using throughline = await open();
+  const report = await importInto(throughline, [goldenSource("telegram_42.jsonl")]);
+  assert.deepEqual(await messages(throughline, "telegram:42"), [
+    {
+      ...{ role: "user", content: "Wo ist der Leuchtturm? 🗼" },
+      ...{ timestamp: "2026-03-03T09:00:01.500Z", tz_assumed: true },
+    },
+    {
+      ...{ role: "assistant", content: "Auf der Klippe.", timestamp: "2026-03-03T09:00:05.000Z" },
+      ...{ tz_assumed: true, tools_used: ["map"] },
+    },
+    { role: "user", content: "Danke", timestamp: "2026-03-03T10:00:00.000Z" },
+  ]);
+  const { head } = await throughline.chats.log.existing("telegram:42");
+  assert.equal(head.created_at, "2026-03-03T09:00:00.123Z");
+  assert.equal(head.updated_at, "2026-03-03T09:05:00.000Z");
+  assert.deepEqual(head.metadata, { lang: "de" });
+  assert.equal(head.last_consolidated, 2);
+  assert.equal(head.message_count, 3);
+  assert.equal(head.title, "Wo ist der Leuchtturm? 🗼");
+  const [chat] = report.chats;
+  assert.equal(chat?.messages, 3);
+  assert.ok(chat?.notes.includes("a time without a zone was read in Europe/Berlin (2 times)"));
+});
+
+test("tool calls and their results come as they were, content of other kinds as text", async () => {
+  await using throughline = await open();
+  await importInto(throughline, [goldenSource("cli_direct.jsonl")]);
+  const found = await messages(throughline, "cli:direct");
+  const [, call, result, look, seen, bare] = found;
+  assert.equal(found.length, 6);
+  assert.equal(call?.["content"], "");
+  assert.equal(call?.["reasoning_content"], "hm");
+  assert.deepEqual(call?.["tool_calls"], [
+    { id: "c1", type: "function", function: { name: "weather", arguments: '{"city":"Bonn"}' } },
+  ]);
+  assert.equal(result?.["tool_call_id"], "c1");
+  assert.deepEqual(look?.["tool_calls"], [
+    { id: "c2", function: { name: "look", arguments: '{"x":1}' } },
+  ]);
+  assert.equal(seen?.["content"], "a cat\n[image]");
+  assert.deepEqual((seen!["extra"] as JsonObject)["content"], [
+    { type: "text", text: "a cat" },
+    { type: "image_url", image_url: { url: "data:," } },
+  ]);
+  assert.equal(bare?.["content"], "");
+});
+
+test("every oddity has its result, and nothing is dropped silently", async () => {
+  await using throughline = await open();
+  const kept: Buffer[] = [];
+  const keep = async (bytes: Uint8Array) => void kept.push(Buffer.from(bytes));
+  const report = await importInto(throughline, [goldenSource("oddities.jsonl")], { keep });
+  const found = await messages(throughline, "odd:1");
+  assert.deepEqual(
+    found.map(({ content }) => String(content).split(" ", 1)[0]),
+    ["m1", "m3", "m4", "m5", "m6", "m7", "m8", "m9", "m10", "m11", "m12"],
+  );
+  const by = (start: string) => found.find(({ content }) => String(content).startsWith(start))!;
+  assert.equal(by("m1 ")["role"], "user");
+  assert.equal(by("m5")["timestamp"], "");
+  assert.deepEqual(by("m6")["extra"], { id: "mine", _type: "note", seq: 7, kind: "commit" });
+  assert.deepEqual(by("m7")["extra"], { role: "human", timestamp: "yesterday" });
+  assert.deepEqual(by("m8")["extra"], { id: "mine", timestamp: 1_772_532_000 });
+  assert.equal(by("m9")["n"], "12345678901234567890");
+  assert.deepEqual([by("m9")["f"], by("m9")["z"]], ["1e999", "-0"]);
+  assert.equal(by("m10")["content"], "m10 lines\u2028\u2029\u0085 and \r bare");
+  assert.deepEqual(by("m10")["extra"], { id: "theirs", name: 7 });
+  assert.ok(Object.hasOwn(by("m10"), "__proto__"));
+  assert.equal(by("m11")["content"], "m11 surrogate \ud800");
+  assert.match(String(by("m12")["content"]), /^m12 \{"_type":"metadata","kind":"commit"/);
+  assert.deepEqual(
+    report.quarantined.map(({ line, reason }) => `${line}: ${reason}`),
+    [
+      ...["5: NUL bytes", "6: it is not UTF-8", "7: it is not JSON"],
+      ...[8, 9, 10, 11].map((line) => `${line}: it is JSON, and not an object`),
+      "27: it is not JSON",
+    ],
+  );
+  const bytes = readFileSync(join(golden, "oddities.jsonl"));
+  for (const [index, { offset, bytes: length }] of report.quarantined.entries()) {
+    assert.deepEqual(kept[index], bytes.subarray(offset, offset + length));
+  }
+  assert.equal(report.foreign, 4);
+  assert.match(report.chats[0]!.notes.join("\n"), /last_consolidated is not a number of messages/);
+});
+
+test("lines that look like our control records and commits change nothing", async () => {
+  await using throughline = await open();
+  await importInto(throughline, [goldenSource("oddities.jsonl")]);
+  const { head } = await throughline.chats.log.existing("odd:1");
+  assert.equal(head.session, null);
+  assert.equal(head.title, "m1 first line, no metadata before");
+  assert.deepEqual(head.metadata, { ok: true });
+  assert.deepEqual(head["extra"], { owner: "someone" });
+  assert.equal(head.last_consolidated, 0);
+  const controls = (await records(throughline, "odd:1")).filter(({ _type }) => _type !== undefined);
+  assert.deepEqual(
+    controls.map(({ kind }) => kind),
+    ["foreign", "foreign", "foreign", "foreign"],
+  );
+  const forged = (controls[3]!["extra"] as JsonObject)["record"] as JsonObject;
+  assert.equal(forged["kind"], "redaction");
+});
+
+const ids: readonly (readonly [name: string, chatId: string])[] = [
+  ["matrix_!room_server.jsonl", "matrix:!room:server"],
+  ["discord_zero.jsonl", "discord:zero"],
+];
+for (const [name, chatId] of ids) {
+  test(`${name}, which has no metadata line, is the chat ${chatId}`, async () => {
+    await using throughline = await open();
+    const report = await importInto(throughline, [goldenSource(name)]);
+    assert.deepEqual(
+      report.chats.map((chat) => chat.chat_id),
+      [chatId],
+    );
+    assert.equal((await throughline.chats.row(chatId)).chat_id, chatId);
+  });
+}
+
+test("a file in which nothing can be read makes no chat, and its bytes are kept", async () => {
+  await using throughline = await open();
+  let kept = 0;
+  const keep = async (bytes: Uint8Array) => {
+    kept += bytes.length;
+  };
+  const report = await importInto(throughline, [goldenSource("slack_garbage.jsonl")], { keep });
+  assert.equal(report.failed[0]?.source, "slack_garbage.jsonl");
+  assert.equal(kept, 128 + "not json".length);
+  assert.deepEqual((await throughline.chats.list()).chats, []);
+});
+
+const all = readdirSync(golden).sort();
+test(`importing all of ${all.length} files twice changes nothing the second time`, async () => {
+  await using throughline = await open();
+  const state = async () => {
+    const { chats } = await throughline.chats.list();
+    return Promise.all(chats.map(async (row) => [row, await records(throughline, row.chat_id)]));
+  };
+  const first = await importInto(throughline, all.map(goldenSource));
+  const before = await state();
+  const keep = () => assert.fail("nothing is set aside again");
+  const readable = all.filter((name) => name !== "slack_garbage.jsonl");
+  const second = await importInto(throughline, readable.map(goldenSource), { keep });
+  assert.deepEqual(await state(), before);
+  const sum = (key: "messages" | "skipped", report: typeof first) =>
+    report.chats.reduce((total, chat) => total + chat[key], 0);
+  assert.equal(sum("messages", second), 0);
+  assert.equal(sum("skipped", second), sum("messages", first));
+});
+
+const line = (content: string, at = "2026-03-03T10:00:00Z") =>
+  `${JSON.stringify({ role: "user", content, timestamp: at })}\n`;
+
+test("a source that has grown adds what is new, and keeps the title", async () => {
+  await using throughline = await open();
+  await importInto(throughline, [source("a_b.jsonl", line("one") + line("two"))]);
+  const grown = line("one") + line("two") + line("three");
+  const report = await importInto(throughline, [source("a_b.jsonl", grown)]);
+  assert.deepEqual([report.chats[0]?.messages, report.chats[0]?.skipped], [1, 2]);
+  assert.deepEqual(
+    (await messages(throughline, "a:b")).map(({ content }) => content),
+    ["one", "two", "three"],
+  );
+  const row = await throughline.chats.row("a:b");
+  assert.deepEqual([row.title, row.message_count], ["one", 3]);
+});
+
+test("of two files of one chat the newer is the chat, the other id~2; also when imported again", async () => {
+  await using throughline = await open();
+  const head = (at: string) =>
+    `${JSON.stringify({ _type: "metadata", key: "c:1", updated_at: at })}\n`;
+  const older = source("c_1.jsonl", head("2026-01-01T00:00:00Z") + line("older"));
+  const newer = source("c_1.jsonl", head("2026-02-01T00:00:00Z") + line("newer"));
+  for (const order of [
+    [older, newer],
+    [newer, older],
+  ]) {
+    const report = await importInto(throughline, order);
+    assert.deepEqual(
+      report.chats.map((chat) => chat.chat_id),
+      ["c:1", "c:1~2"],
+    );
+    assert.match(report.chats[1]!.notes.join(), /this one is kept as c:1~2/);
+  }
+  assert.equal((await messages(throughline, "c:1"))[0]?.["content"], "newer");
+  assert.equal((await messages(throughline, "c:1~2"))[0]?.["content"], "older");
+  assert.equal((await throughline.chats.list()).chats.length, 2);
+});
+
+test("a chat that is there and is another one stays as it is", async () => {
+  await using throughline = await open();
+  await throughline.chats.append("a:b", [{ role: "user", content: "mine" }]);
+  const before = await records(throughline, "a:b");
+  const report = await importInto(throughline, [source("a_b.jsonl", line("theirs"))]);
+  assert.equal(report.chats[0]?.chat_id, "a:b~2");
+  assert.deepEqual(await records(throughline, "a:b"), before);
+});
+
+test("what a person had forgotten stays forgotten, but for what is younger; force brings it back", async () => {
+  await using throughline = await open();
+  await importInto(throughline, [source("a_b.jsonl", line("old"))]);
+  await throughline.chats.forget("a:b");
+  const again = source("a_b.jsonl", line("old") + line("young", "2026-07-01T00:00:00Z"));
+  const refused = await importInto(throughline, [source("a_b.jsonl", line("old"))]);
+  assert.equal(refused.refused[0]?.messages, 1);
+  assert.deepEqual((await throughline.chats.list()).chats, []);
+  const partly = await importInto(throughline, [again]);
+  assert.equal(partly.refused[0]?.messages, 1);
+  assert.deepEqual(
+    (await messages(throughline, "a:b")).map(({ content }) => content),
+    ["young"],
+  );
+  await throughline.chats.forget("a:b");
+  await importInto(throughline, [again], { force: true });
+  assert.equal((await messages(throughline, "a:b")).length, 2);
+});
+
+test("a trial run reports the same and stores nothing", async () => {
+  await using throughline = await open();
+  const dry = await importInto(throughline, all.map(goldenSource), { dryRun: true });
+  assert.deepEqual((await throughline.chats.list()).chats, []);
+  assert.deepEqual(await importInto(throughline, all.map(goldenSource)), dry);
+});
+
+const many = Array.from({ length: 600 }, (_, n) => line(`line ${n}`)).join("");
+const broken: readonly (readonly [what: string, third: () => AsyncGenerator<Uint8Array>])[] = [
+  [
+    "changes",
+    async function* () {
+      yield Buffer.from(many.replace("line 599", "line 000"));
+    },
+  ],
+  [
+    "becomes shorter",
+    async function* () {
+      yield Buffer.from(many.slice(0, -10));
+    },
+  ],
+  [
+    "breaks off",
+    async function* () {
+      yield Buffer.from(many.slice(0, 30_000));
+      throw Object.assign(new Error("EIO: the disk is gone"), { syscall: "read" });
+    },
+  ],
+];
+for (const [what, third] of broken) {
+  test(`a source that ${what} while it is stored leaves no chat, and can be imported again`, async () => {
+    await using throughline = await open();
+    let readings = 0;
+    const bytes = async function* () {
+      if (++readings === 3) yield* third();
+      else yield Buffer.from(many);
+    };
+    const changing = { name: "a_b.jsonl", bytes: { [Symbol.asyncIterator]: bytes } };
+    const report = await importInto(throughline, [changing, source("c_d.jsonl", line("fine"))]);
+    assert.equal(readings, 3);
+    assert.equal(report.failed.length, 1);
+    const { chats } = await throughline.chats.list();
+    assert.deepEqual(
+      chats.map(({ chat_id }) => chat_id),
+      ["c:d"],
+    );
+    const again = await importInto(throughline, [changing]);
+    assert.equal(again.chats[0]?.messages, 600);
+  });
+}
+
+test("a line past the limit is set aside piece by piece, and the lines around it are read", async () => {
+  await using throughline = await open();
+  const long = "x".repeat(2_500_000);
+  let kept = 0;
+  const keep = async (bytes: Uint8Array) => {
+    kept += bytes.length;
+  };
+  const report = await importInto(
+    throughline,
+    [source("a_b.jsonl", line("one") + line(long) + line("two"))],
+    { keep },
+  );
+  assert.equal(report.quarantined_count, 1);
+  assert.equal(kept, line(long).length - 1);
+  assert.equal((await messages(throughline, "a:b")).length, 2);
+});
+
+for (const name of ["telegram_42.jsonl", "oddities.jsonl"]) {
+  const bytes = readFileSync(join(golden, name));
+  test(`whatever is cut from ${name} or changed in it, what stands on other lines is read`, async () => {
+    const damage = fc.record({
+      from: fc.nat(bytes.length),
+      to: fc.nat(bytes.length),
+      at: fc.nat(bytes.length - 1),
+      byte: fc.nat(255),
+    });
+    await fc.assert(
+      fc.asyncProperty(damage, async ({ from, to, at, byte }) => {
+        await using throughline = await open();
+        const changed = Buffer.from(bytes);
+        changed[at] = byte;
+        const part = changed.subarray(Math.min(from, to), Math.max(from, to));
+        await importInto(throughline, [source(name, part)]);
+        const found = new Set<unknown>();
+        for (const { chat_id } of (await throughline.chats.list()).chats) {
+          for (const { content } of await messages(throughline, chat_id)) found.add(content);
+        }
+        for (const text of wholeMessages(part)) assert.ok(found.has(text), text);
+      }),
+      { numRuns: 40 },
+    );
+  });
+}
+
+/** The contents that any reader of lines finds, in Python's terms. */
+function wholeMessages(bytes: Uint8Array): string[] {
+  const texts: string[] = [];
+  for (const text of Buffer.from(bytes).toString("latin1").split("\n")) {
+    try {
+      const decoded = new TextDecoder("utf-8", { fatal: true }).decode(Buffer.from(text, "latin1"));
+      const { _type, role, content } = JSON.parse(decoded);
+      const isMessage = _type !== "metadata" && /^(user|assistant|tool|system)$/i.test(role);
+      if (isMessage && typeof content === "string") texts.push(content);
+    } catch {
+      // not a line that anyone reads
+    }
+  }
+  return texts;
+}

@@ -1,0 +1,281 @@
+// What is written out can be read back: by us without a loss, and by the programs that it is for.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { JsonObject } from "../json.ts";
+import { HeldClock } from "../testing/held-clock.ts";
+import { openThroughline, type Throughline } from "../throughline.ts";
+import { importSessions } from "./ductor-import.ts";
+import { type ExportOptions, exportChats } from "./export.ts";
+import type { Form } from "./head-lines.ts";
+import { importChats } from "./nanobot-import.ts";
+import type { Source } from "./source.ts";
+
+const golden = join(import.meta.dirname, "../../test/golden/ductor");
+const at = "2026-06-01T00:00:00.000Z";
+
+function source(name: string, text: string | Uint8Array): Source {
+  const bytes = async function* () {
+    yield Buffer.from(text);
+  };
+  return { name, bytes: { [Symbol.asyncIterator]: bytes } };
+}
+
+function open(clock = new HeldClock(at)): Promise<Throughline> {
+  return openThroughline({ storage: "memory", clock, provider: "offline", model: "offline" });
+}
+
+async function exported(
+  { chats }: Throughline,
+  options: ExportOptions,
+): Promise<Map<string, string>> {
+  const files = new Map<string, string>();
+  for await (const { name, pieces } of exportChats(chats, options)) {
+    files.set(name, (await Array.fromAsync(pieces)).join(""));
+  }
+  return files;
+}
+
+async function imported(files: ReadonlyMap<string, string>, form: Form): Promise<Throughline> {
+  // Another day: nothing of the import's own time may be seen.
+  const clock = new HeldClock("2027-01-01T00:00:00.000Z");
+  const throughline = await open(clock);
+  const sources = [...files].map(([name, text]) => source(name, text));
+  const options = { chats: throughline.chats, clock, zone: "Asia/Tokyo" };
+  const report = await importChats(sources, options, form);
+  assert.deepEqual([report.failed, report.quarantined_count], [[], 0]);
+  return throughline;
+}
+
+/** Two chats with everything that a log can hold. */
+async function lived(): Promise<Throughline> {
+  const clock = new HeldClock(at);
+  const throughline = await open(clock);
+  const { chats, sessions } = throughline;
+  const say = async (role: "user" | "assistant", content: string, more: JsonObject = {}) => {
+    clock.pass(1_000);
+    await chats.append("telegram:42", [{ role, content, ...more }]);
+  };
+  await sessions.resolve("telegram:42", { provider: "claude", model: "opus" });
+  await say("user", "Hello", { id: "m1" });
+  await say("assistant", "Hi \u2028 there", { id: "m2", provider: "claude", model: "opus" });
+  const used = async (generation: number) => {
+    const about = { turn: "t", provider: "claude", model: "opus", outcome: "answered" as const };
+    const amounts = { messages: 1, cost_usd: 0.25, tokens: 7, session_id: `s-${generation}` };
+    const delta = { ...about, ...amounts, generation, bucket_generation: 1 };
+    assert.ok(await sessions.update("telegram:42", delta));
+  };
+  await used(1);
+  await chats.clear("telegram:42");
+  await say("user", "Secret", { id: "m3" });
+  await say("assistant", '{"_type":"metadata","kind":"commit","seq":1}\n', { id: "m4" });
+  await chats.redact("telegram:42", "m3");
+  await say("user", "/new", { id: "m5", hidden: true });
+  await say("user", "Erase me", { id: "m6" });
+  await chats.erase("telegram:42", "m6");
+  await chats.setMetadata("telegram:42", { lang: "de", nested: { a: [1, null] } });
+  await chats.setConsolidated("telegram:42", 2);
+  await sessions.reset("telegram:42");
+  await used(3);
+  await say("user", "After the reset", { id: "m7", extra: { _type: "x" }, mine: { z: 1, a: 2 } });
+  await chats.log.change("telegram:42", (draft) => {
+    draft.control("compaction", { up_to_seq: 3, summary: "They greeted." });
+    draft.set({ view_from: { claude: 5 }, provider_start: { codex: 2 } });
+    draft.set({ open_turn: { id: "m7", seq: draft.seq - 1, attempts: 2 }, pending: ["p1"] });
+  });
+  await chats.append("a_b", [{ id: "x", role: "user", content: "Another chat" }]);
+  return throughline;
+}
+
+test("ours, in full, into an empty home, and out again is the same byte for byte", async () => {
+  await using before = await lived();
+  const files = await exported(before, { format: "throughline" });
+  assert.equal(files.size, 2);
+  await using after = await imported(files, "own");
+  assert.deepEqual(await exported(after, { format: "throughline" }), files);
+  assert.deepEqual(
+    await after.chats.messages("telegram:42"),
+    await before.chats.messages("telegram:42"),
+  );
+  assert.deepEqual((await after.chats.list()).chats, (await before.chats.list()).chats);
+});
+
+test("ours, in full, into the home that it is from, adds nothing", async () => {
+  await using throughline = await lived();
+  const files = await exported(throughline, { format: "throughline" });
+  const { chats } = throughline;
+  const sources = [...files].map(([name, text]) => source(name, text));
+  await importChats(sources, { chats, clock: new HeldClock(), zone: "UTC" }, "own");
+  assert.deepEqual(await exported(throughline, { format: "throughline" }), files);
+});
+
+test("a full file that is damaged in the middle keeps what it hid hidden", async () => {
+  await using before = await lived();
+  const files = await exported(before, { format: "throughline", chatId: "telegram:42" });
+  const [[name, text]] = [...files] as [[string, string]];
+  const lines = text.split("\n");
+  const damaged = lines.toSpliced(2, 1, "damaged").join("\n");
+  await using after = await open();
+  const options = { chats: after.chats, clock: new HeldClock(), zone: "UTC" };
+  const report = await importChats([source(name, damaged)], options, "own");
+  assert.equal(report.quarantined_count, 1);
+  const ids = async ({ chats }: Throughline) =>
+    (await chats.messages("telegram:42")).messages.map(({ id, redacted }) => [id, redacted]);
+  assert.deepEqual(await ids(after), await ids(before));
+  const was = (await before.chats.log.existing("telegram:42")).head;
+  const is = (await after.chats.log.existing("telegram:42")).head;
+  assert.equal(is.clear_seq, was.clear_seq! - 1);
+  assert.equal(is.session?.start_seq, was.session!.start_seq - 1);
+  assert.equal(is.open_turn?.seq, was.open_turn!.seq - 1);
+  const compaction = (await Array.fromAsync(after.chats.records("telegram:42"))).find(
+    ({ kind }) => kind === "compaction",
+  );
+  assert.equal(compaction?.["up_to_seq"], 2);
+});
+
+test("ours, for nanobot, and back keeps what was said, when, by whom, and nothing hidden", async () => {
+  await using before = await lived();
+  const files = await exported(before, { format: "nanobot" });
+  assert.deepEqual([...files.keys()].sort()[1], "telegram_42.jsonl");
+  const text = files.get("telegram_42.jsonl") ?? "";
+  assert.doesNotMatch(text, /Secret|Erase me|\/new/);
+  const lines = text
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line) as JsonObject);
+  // As the seed's loader reads it.
+  assert.equal(lines[0]?.["_type"], "metadata");
+  assert.deepEqual(lines[0]?.["metadata"], { lang: "de", nested: { a: [1, null] } });
+  await using after = await imported(files, "seed");
+  const said = async (throughline: Throughline) =>
+    (await Array.fromAsync(throughline.chats.records("telegram:42")))
+      .filter(({ role, hidden }) => role !== undefined && hidden !== true)
+      .map(({ role, content, timestamp }) => [role, content, timestamp]);
+  const expected = (await said(before)).map(([role, content, time]) => [
+    ...[role, content === "Secret" ? "[redacted]" : content, time],
+  ]);
+  assert.deepEqual(await said(after), expected);
+  const again = await exported(after, { format: "nanobot" });
+  await using twice = await imported(again, "seed");
+  assert.deepEqual(await said(twice), expected);
+});
+
+async function importGolden(name: string, throughline: Throughline) {
+  const options = { chats: throughline.chats, clock: new HeldClock(at), zone: "Europe/Berlin" };
+  return importSessions(source(name, readFileSync(join(golden, name))), options);
+}
+
+test("ductor's sessions come back equal, unknown fields included, also after a new session", async () => {
+  await using throughline = await open();
+  const report = await importGolden("current.json", throughline);
+  assert.deepEqual(
+    report.sessions.map(({ chat_id, outcome }) => [chat_id, outcome]),
+    [
+      ["telegram:42", "imported"],
+      ["work", "imported"],
+    ],
+  );
+  const files = await exported(throughline, { format: "ductor" });
+  const text = readFileSync(join(golden, "current.json"), "utf8");
+  assert.deepEqual(JSON.parse(files.get("sessions.json")!), JSON.parse(text));
+  const view = await throughline.sessions.active("telegram:42");
+  assert.equal(view?.session_id, "s-1");
+  await throughline.sessions.reset("telegram:42");
+  const later = JSON.parse(
+    (await exported(throughline, { format: "ductor" })).get("sessions.json")!,
+  );
+  assert.deepEqual(later["42"].topic, { id: 7 });
+});
+
+test("sessions imported twice are as they were imported once", async () => {
+  await using throughline = await open();
+  await importGolden("current.json", throughline);
+  const before = await exported(throughline, { format: "throughline" });
+  const report = await importGolden("current.json", throughline);
+  assert.ok(report.sessions.every(({ outcome }) => outcome === "known"));
+  assert.deepEqual(await exported(throughline, { format: "throughline" }), before);
+});
+
+test("the flat fields of an older version become the session of its provider", async () => {
+  await using throughline = await open();
+  await importGolden("legacy.json", throughline);
+  const view = await throughline.sessions.active("telegram:-100");
+  assert.deepEqual([view?.provider, view?.session_id, view?.total_tokens], ["claude", "old", 50]);
+});
+
+test("a chat that has a session keeps it; one that has none gets it beside its messages", async () => {
+  await using throughline = await open();
+  await throughline.sessions.resolve("telegram:42", { provider: "ollama", model: "qwen3" });
+  await throughline.chats.append("work", [{ role: "user", content: "Hello" }]);
+  const report = await importGolden("current.json", throughline);
+  assert.deepEqual(
+    report.sessions.map(({ outcome }) => outcome),
+    ["kept", "imported"],
+  );
+  assert.equal((await throughline.sessions.active("telegram:42"))?.provider, "ollama");
+  assert.equal((await throughline.sessions.active("work"))?.provider, "codex");
+  assert.equal((await throughline.chats.messages("work")).messages.length, 1);
+});
+
+test("a session of a chat that was forgotten stays forgotten", async () => {
+  await using throughline = await open();
+  await throughline.chats.append("work", [{ role: "user", content: "Hello" }]);
+  await throughline.chats.forget("work");
+  const report = await importGolden("current.json", throughline);
+  assert.deepEqual(
+    report.refused.map(({ chat_id }) => chat_id),
+    ["work"],
+  );
+  assert.equal(await throughline.sessions.active("work"), undefined);
+});
+
+test("bad entries are left out one by one, and told", async () => {
+  await using throughline = await open();
+  const report = await importGolden("odd.json", throughline);
+  assert.deepEqual(
+    report.sessions.map(({ chat_id }) => chat_id),
+    ["telegram:3", "telegram:4"],
+  );
+  assert.deepEqual(
+    report.quarantined.map(({ reason }) => reason),
+    [
+      "an entry is left out: the entry is not an object: nothing was read",
+      "an entry is left out: the entry is not an object: nothing was read",
+      "an entry is left out: chat id must not be empty",
+      "an entry is left out: another entry is the same chat",
+    ],
+  );
+  const { "3": third } = JSON.parse(
+    (await exported(throughline, { format: "ductor" })).get("sessions.json")!,
+  );
+  assert.equal(third.provider_sessions.claude, "text");
+  assert.deepEqual(third.later, { v: 2 });
+  assert.equal(third.provider_sessions.codex.total_tokens, 0);
+});
+
+const bad: readonly (readonly [file: string, reason: string])[] = [
+  ["list.json", "it is not an object"],
+  ["null.json", "it is not an object"],
+  ["five.json", "it is not an object"],
+  ["text.json", "it is not an object"],
+  ["torn.json", "it is not JSON"],
+  ["zero.json", "it is not JSON"],
+  ["not-utf8.json", "it is not UTF-8"],
+];
+for (const [file, reason] of bad) {
+  test(`of ${file} nothing is stored: ${reason}`, async () => {
+    await using throughline = await open();
+    const report = await importGolden(file, throughline);
+    assert.deepEqual(report.failed, [{ source: file, reason }]);
+    assert.deepEqual((await throughline.chats.list()).chats, []);
+  });
+}
+
+test("sessions nested 100,000 deep are left out, and do no harm", async () => {
+  await using throughline = await open();
+  const deep = `{"1": ${"[".repeat(1e5)}${"]".repeat(1e5)}, "2": {"provider": "codex"}}`;
+  const options = { chats: throughline.chats, clock: new HeldClock(at), zone: "UTC" };
+  const report = await importSessions(source("sessions.json", deep), options);
+  assert.equal(report.quarantined_count + report.failed.length, 1);
+});

@@ -1,0 +1,166 @@
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { openThroughline } from "../src/throughline.ts";
+import { runCli, temporaryDirectory } from "./command-line.ts";
+
+const golden = join(import.meta.dirname, "golden");
+
+function places(t: TestContext) {
+  const folder = temporaryDirectory(t);
+  return { folder, home: join(folder, "home"), out: join(folder, "out") };
+}
+
+/** Names, contents and times of everything below a folder. */
+function photograph(folder: string): unknown {
+  return fs.readdirSync(folder, { recursive: true, encoding: "utf8" }).map((name) => {
+    const about = fs.lstatSync(join(folder, name));
+    const text = about.isFile() ? fs.readFileSync(join(folder, name), "latin1") : "";
+    return [name, about.mtimeMs, about.mode, text];
+  });
+}
+
+test("import takes both of nanobot's folders, follows no link out, and changes no source", async (t) => {
+  const { folder, home } = places(t);
+  const nanobot = join(folder, "nanobot");
+  const both = [join(nanobot, "workspace/sessions"), join(nanobot, "sessions")] as const;
+  for (const each of both) fs.mkdirSync(each, { recursive: true });
+  fs.copyFileSync(join(golden, "nanobot/oddities.jsonl"), join(both[0], "odd_1.jsonl"));
+  fs.copyFileSync(join(golden, "nanobot/telegram_42.jsonl"), join(both[1], "telegram_42.jsonl"));
+  fs.symlinkSync(join(golden, "nanobot/cli_direct.jsonl"), join(both[1], "cli_direct.jsonl"));
+  fs.writeFileSync(join(both[1], "notes.zip"), "PK");
+  const before = photograph(nanobot);
+  const args = ["import", nanobot, "--from", "nanobot", "--json"];
+  const { code, out, err } = await runCli(args, { home });
+  assert.equal(code, 0, err);
+  assert.deepEqual(photograph(nanobot), before);
+  assert.match(err, /cli_direct\.jsonl is no plain file: passed over/);
+  const report = JSON.parse(out);
+  assert.deepEqual(report.chats.map((chat: { chat_id: string }) => chat.chat_id).sort(), [
+    "odd:1",
+    "telegram:42",
+  ]);
+  const [kept] = report.kept as string[];
+  const bytes = fs.readFileSync(join(home, kept ?? ""));
+  assert.ok(bytes.includes(Buffer.from([0x64, 0x20, 0xff, 0x20])), "the bad byte is kept");
+  assert.equal(fs.statSync(join(home, kept ?? "")).mode & 0o777, 0o600);
+});
+
+test("import says in words what it did; a repeated import adds and sets aside nothing", async (t) => {
+  const { home } = places(t);
+  const args = ["import", join(golden, "nanobot/oddities.jsonl"), "--from", "nanobot"];
+  const first = await runCli(args, { home });
+  assert.equal(first.code, 0, first.err);
+  assert.match(
+    first.out,
+    /^odd:1: 11 messages from oddities\.jsonl\n- a message without a time \(8 times\)\n/,
+  );
+  assert.match(first.out, /oddities\.jsonl:6: set aside 73 bytes at \d+: it is not UTF-8\n/);
+  assert.match(first.out, /Imported: 11 messages in 1 chat, 0 sessions, 4 records/);
+  assert.doesNotMatch(first.out, /surrogate|glued/);
+  const names = fs.readdirSync(join(home, "quarantine"));
+  const second = await runCli(args, { home });
+  assert.match(second.out, /^odd:1: 0 messages from oddities\.jsonl, 11 known already\n/);
+  assert.deepEqual(fs.readdirSync(join(home, "quarantine")), names);
+});
+
+test("what an import set aside goes when its chat is forgotten", async (t) => {
+  const { home } = places(t);
+  await runCli(["import", join(golden, "nanobot/oddities.jsonl"), "--from", "nanobot"], { home });
+  assert.ok(fs.readdirSync(join(home, "quarantine")).length > 0);
+  assert.equal((await runCli(["sessions", "forget", "odd:1", "--yes"], { home })).code, 0);
+  assert.deepEqual(fs.readdirSync(join(home, "quarantine")), []);
+});
+
+test("import --dry-run makes no home", async (t) => {
+  const { home } = places(t);
+  const args = ["import", join(golden, "nanobot"), "--from", "nanobot", "--dry-run"];
+  const { out } = await runCli(args, { home });
+  assert.match(out, /Would be imported: /);
+  assert.ok(!fs.existsSync(home));
+});
+
+const failures: readonly (readonly [args: readonly string[], code: number, says: RegExp])[] = [
+  [["import", "/nowhere/at/all", "--from", "nanobot"], 1, /\[THROUGHLINE_NOT_FOUND\]/],
+  [["import", golden, "--from", "ductor"], 1, /\[THROUGHLINE_NOT_FOUND\]/],
+  [["import", golden, "--from", "reachy"], 1, /companion.*\[THROUGHLINE_CONFIGURATION\]/],
+  [["import", golden, "--from", "elsewhere"], 2, /\[THROUGHLINE_INVALID\]/],
+  [["import", golden], 2, /\[THROUGHLINE_INVALID\]/],
+  [["export", "--format", "nanobot"], 2, /\[THROUGHLINE_INVALID\]/],
+];
+for (const [args, code, says] of failures) {
+  test(`${args.join(" ").replace(golden, "FOLDER")} ends with ${code}`, async (t) => {
+    const { home } = places(t);
+    const ended = await runCli(args, { home });
+    assert.equal(ended.code, code);
+    assert.match(ended.err, says);
+    assert.ok(!fs.existsSync(home));
+  });
+}
+
+test("a file of which nothing can be imported ends the import with 1, and its reason", async (t) => {
+  const { home } = places(t);
+  const args = ["import", join(golden, "ductor/torn.json"), "--from", "ductor"];
+  const { code, out } = await runCli(args, { home });
+  assert.equal(code, 1);
+  assert.match(out, /torn\.json: not imported: it is not JSON\n/);
+});
+
+test("export writes each format whole, overwrites nothing unless forced, and import reads it", async (t) => {
+  const { home, out, folder } = places(t);
+  await runCli(["import", join(golden, "ductor/current.json"), "--from", "ductor"], { home });
+  await runCli(["import", join(golden, "nanobot"), "--from", "nanobot"], { home });
+  const exportAs = (format: string, ...more: string[]) =>
+    runCli(["export", "--format", format, "--out", join(out, format), ...more], { home });
+  assert.equal((await exportAs("ductor")).code, 0);
+  const sessions = JSON.parse(fs.readFileSync(join(out, "ductor/sessions.json"), "utf8"));
+  assert.deepEqual(
+    sessions,
+    JSON.parse(fs.readFileSync(join(golden, "ductor/current.json"), "utf8")),
+  );
+  const { out: told } = await exportAs("nanobot", "--chat", "cli:direct", "--json");
+  assert.deepEqual(JSON.parse(told).files, [
+    { file: join(out, "nanobot/cli_direct.jsonl"), chat_id: "cli:direct" },
+  ]);
+  assert.equal((await exportAs("throughline")).code, 0);
+  const before = photograph(join(out, "throughline"));
+  const again = await exportAs("throughline");
+  assert.equal(again.code, 1);
+  assert.match(again.err, /is there already \[THROUGHLINE_CONFLICT\]/);
+  assert.deepEqual(photograph(join(out, "throughline")), before);
+  assert.equal((await exportAs("throughline", "--force")).code, 0);
+  const second = join(folder, "second");
+  const backup = join(out, "throughline");
+  const read = await runCli(["import", backup, "--from", "throughline"], { home: second });
+  assert.equal(read.code, 0, read.out + read.err);
+  const copy = join(folder, "copy");
+  await runCli(["export", "--format", "throughline", "--out", copy], { home: second });
+  assert.deepEqual(
+    fs.readdirSync(copy).map((name) => [name, fs.readFileSync(join(copy, name), "utf8")]),
+    fs.readdirSync(backup).map((name) => [name, fs.readFileSync(join(backup, name), "utf8")]),
+  );
+});
+
+test("an import that was cut off leaves no chat behind after the next start", async (t) => {
+  const { home } = places(t);
+  const { importChats } = await import("../src/interchange/nanobot-import.ts");
+  const { systemClock } = await import("../src/clock.ts");
+  const line = (n: number) => `{"role":"user","content":"line ${n}"}\n`;
+  const text = Array.from({ length: 600 }, (_, n) => line(n)).join("");
+  const throughline = await openThroughline({ home });
+  let readings = 0;
+  const bytes = async function* () {
+    readings++;
+    yield Buffer.from(text.slice(0, 20_000));
+    // The home is let go of in the middle, as it is by a death of the process.
+    if (readings === 3) await throughline.close();
+    yield Buffer.from(text.slice(20_000));
+  };
+  const source = { name: "a_b.jsonl", bytes: { [Symbol.asyncIterator]: bytes } };
+  const options = { chats: throughline.chats, clock: systemClock, zone: "UTC" };
+  await assert.rejects(importChats([source], options), { code: "THROUGHLINE_CLOSED" });
+  assert.equal(fs.readdirSync(join(home, "chats")).length, 1, "something was stored");
+  await using next = await openThroughline({ home });
+  assert.deepEqual((await next.chats.list()).chats, []);
+});

@@ -1,0 +1,368 @@
+// Safeguards, each with the edit that takes it away and the test that must turn red then. A new
+// safeguard adds its line. Kept by hand: mutation testing does not know which calls are safeguards.
+
+export interface SeededBug {
+  readonly id: string;
+  readonly file: string;
+  /** Text that is in the file exactly once. */
+  readonly find: string;
+  readonly replace: string;
+  readonly test: string;
+  /** A pattern of the names of the tests that are run; all tests of the file when absent. */
+  readonly named?: string;
+}
+
+const files = "src/storage/files";
+const powerCut = { test: "test/power-cut.test.ts", named: "power cut at every disk operation" };
+const faults = { test: "test/disk-faults.test.ts" };
+const contract = { test: `${files}/file-storage.test.ts` };
+const cutLog = { test: "test/bit-rot.test.ts", named: "a log cut at any length.*index kept" };
+const flippedLog = {
+  test: "test/bit-rot.test.ts",
+  named: "a log with one bit flipped.*index lost",
+};
+const document = { test: "test/bit-rot.test.ts", named: "a document cut at any length" };
+const turnKill = { test: "test/turn-kill.test.ts" };
+const turns = { test: "src/runtime/turns.test.ts" };
+const guard = { test: "src/server/guard.test.ts" };
+
+const log: readonly SeededBug[] = [
+  {
+    id: "log: no fdatasync",
+    file: `${files}/log-file.ts`,
+    find: "const syncing = this.#sync();",
+    replace: "const syncing = Promise.resolve();",
+    ...powerCut,
+  },
+  {
+    id: "log: resolves before the sync",
+    file: `${files}/log-file.ts`,
+    find: "await syncing;",
+    replace: "void syncing;",
+    ...{ ...faults, named: "fails with (EIO|ENOSPC), once" },
+  },
+  {
+    id: "log: the name of a new log is not synced",
+    file: `${files}/log-file.ts`,
+    find: `if (ports.durability === "power-cut") await syncNames(ports, dirname(path));`,
+    replace: "",
+    ...powerCut,
+  },
+  {
+    id: "log: a short count is ignored",
+    file: `${files}/file-ports.ts`,
+    find: "    done += count;",
+    replace: "    done = bytes.length;",
+    ...{ ...faults, named: "fails with short" },
+  },
+  {
+    id: "log: a torn tail is not cut",
+    file: `${files}/log-file.ts`,
+    find: "if (this.end < size) await this.#cutTornTail(size);",
+    replace: "",
+    ...cutLog,
+  },
+  {
+    id: "log: no quarantine copy",
+    file: `${files}/quarantine.ts`,
+    find: "copyBytes(file, start, end, copy)",
+    replace: "Promise.resolve()",
+    ...cutLog,
+  },
+  {
+    id: "log: a torn tail is not reported",
+    file: `${files}/log-file.ts`,
+    find: "this.#ports.report({\n      key: this.key,",
+    replace: "void ({\n      key: this.key,",
+    ...cutLog,
+  },
+  {
+    id: "log: an older copy is not reported",
+    file: `${files}/reconcile.ts`,
+    find: "if (entry.seq >= log.seq) reportOlderCopy(ports, log, entry.seq);",
+    replace: "",
+    ...cutLog,
+  },
+  {
+    id: "log: no CRC of the batch",
+    file: `${files}/commit.ts`,
+    find: "return hex(crc32(batch.subarray(0, end))) === crc;",
+    replace: "return true;",
+    ...flippedLog,
+  },
+  {
+    id: "log: damage is skipped in silence",
+    file: `${files}/log-file.ts`,
+    find: "this.#ports.damage(this.key, damage);",
+    replace: "",
+    ...flippedLog,
+  },
+  {
+    id: "log: no chain of CRCs from the end",
+    file: `${files}/batch-reader.ts`,
+    find: "const broken = !gap && next !== undefined && next.commit.prev !== batch.commit.crc;",
+    replace: "const broken = false;",
+    ...{ test: "test/bit-rot.test.ts", named: "whoever reads the log from its end" },
+  },
+  {
+    id: "log: no chain of CRCs from the start",
+    file: `${files}/batch-reader.ts`,
+    find: "const broken = batch.start === expected && prev !== undefined && batch.commit.prev !== prev;",
+    replace: "const broken = false;",
+    ...{ test: "test/bit-rot.test.ts", named: "whoever reads the log from its start" },
+  },
+  {
+    id: "log: a failed sync is tried again on the same file",
+    file: `${files}/log-file.ts`,
+    find: "this.#ports.doubtful.set(this.path, this.end);",
+    replace: "",
+    ...{ ...faults, named: "fails with EIO, once, nothing|a sync fails" },
+  },
+  {
+    id: "log: not cut back after a failed write",
+    file: `${files}/log-file.ts`,
+    find: "      await this.#file.truncate(this.end);\n      await this.#sync();\n      this.failed = false;",
+    replace: "      this.failed = false;",
+    ...faults,
+  },
+];
+
+const documents: readonly SeededBug[] = [
+  {
+    id: "document: no fsync of the new file",
+    file: `${files}/file-ports.ts`,
+    find: "      await fill(file);\n      await file.sync();",
+    replace: "      await fill(file);",
+    ...powerCut,
+  },
+  {
+    id: "document: no fsync of the directory",
+    file: `${files}/file-ports.ts`,
+    find: "    await syncNames(ports, dirname(path));\n  } catch (cause) {",
+    replace: "  } catch (cause) {",
+    ...powerCut,
+  },
+  {
+    id: "document: the copy before it is never read",
+    file: `${files}/file-document-store.ts`,
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the text of a source.
+    find: "for (const each of [path, `${path}.bak`]) {\n      const found",
+    replace: "for (const each of [path]) {\n      const found",
+    ...document,
+  },
+  {
+    id: "document: backed up without looking at it",
+    file: `${files}/file-document-store.ts`,
+    find: `if (current === undefined || current === "unreadable") return;`,
+    replace: "if (current === undefined) return;",
+    ...document,
+  },
+  {
+    id: "document: saved over what could not be read",
+    file: `${files}/file-document-store.ts`,
+    find: `if (found === "unreadable") await this.#setAside(key, each);`,
+    replace: `if (found === "unreadable") continue;`,
+    ...document,
+  },
+];
+
+const lock: readonly SeededBug[] = [
+  {
+    id: "lock: none",
+    file: `${files}/lease.ts`,
+    find: `database.exec("begin exclusive");`,
+    replace: "",
+    ...{ test: `${files}/lease.test.ts`, named: "take a home twice" },
+  },
+  {
+    id: "lock: the file's inode is not looked at again",
+    file: `${files}/lease.ts`,
+    find: `if (!isSame(this.#taken.lock, identityAt(join(home, "lock.db")))) {`,
+    replace: "if (Number.isNaN(0)) {",
+    ...{ test: `${files}/lease.test.ts`, named: "the holder notices" },
+  },
+  {
+    id: "lock: the umask is trusted",
+    file: `${files}/lease.ts`,
+    find: "fs.fchmodSync(descriptor, 0o600);",
+    replace: "",
+    ...{ test: `${files}/lease.test.ts`, named: "umask" },
+  },
+  {
+    id: "lock: not asked before an append",
+    file: `${files}/file-log-store.ts`,
+    find: "    this.#ports.guard();\n    await this.#write(",
+    replace: "    await this.#write(",
+    ...{ test: "test/kill.test.ts", named: "lock file was taken away" },
+  },
+];
+
+const contracts: readonly SeededBug[] = [
+  {
+    id: "contract: a repeated id is stored again",
+    file: `${files}/file-log-store.ts`,
+    find: "if (known === undefined) fresh.push(record);",
+    replace: "if (known === undefined || batch.key !== undefined) fresh.push(record);",
+    ...{ ...contract, named: "one batch appended 20 times at once" },
+  },
+  {
+    id: "contract: expectedSeq is ignored",
+    file: `${files}/file-log-store.ts`,
+    find: "batch.expectedSeq !== undefined && batch.expectedSeq !== seq",
+    replace: "batch.expectedSeq !== undefined && batch.expectedSeq < 0",
+    ...{ ...contract, named: "expects a (smaller|greater) seq than the last" },
+  },
+  {
+    id: "contract: other content under a known id is taken for the same",
+    file: `${files}/file-log-store.ts`,
+    find: "if (sameRecord(JSON.stringify(content), record.json)) return;",
+    replace: "return;",
+    ...{ ...contract, named: "of one id with different content" },
+  },
+  {
+    id: "security: an id is a file name",
+    file: `${files}/open-logs.ts`,
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the text of a source.
+    find: "`${fileNameOf(key)}.jsonl`",
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the text of a source.
+    replace: "`${key}.jsonl`",
+    ...{ ...contract, named: "keys that differ at all|a log can have any key" },
+  },
+];
+
+const sessions: readonly SeededBug[] = [
+  {
+    id: "sessions: a counter is set, not added to",
+    file: "src/memories/provider-session/usage.ts",
+    find: "total_tokens: addCounts(bucket.total_tokens, delta.tokens),",
+    replace: "total_tokens: addCounts(0, delta.tokens),",
+    ...{
+      test: "src/memories/provider-session/usage.test.ts",
+      named: "two updates made from equal",
+    },
+  },
+  {
+    id: "sessions: a limit clears every bucket",
+    file: "src/memories/provider-session/freshness.ts",
+    find: `reason: "max_messages", ends: "provider"`,
+    replace: `reason: "max_messages", ends: "session"`,
+    ...{ test: "src/memories/provider-session/freshness.test.ts", named: "D10" },
+  },
+  {
+    id: "sessions: usage of an ended session is counted in the new one",
+    file: "src/memories/provider-session/usage.ts",
+    find: `if (delta.generation !== state.generation) return { rejected: "ended_generation" };`,
+    replace: "",
+    ...{ test: "src/memories/provider-session/usage.test.ts", named: "D7, D8" },
+  },
+  {
+    id: "sessions: a person's clock goes back",
+    file: "src/memories/provider-session/session-state.ts",
+    find: "if (at <= (instantOf(state.human_at) ?? Number.NEGATIVE_INFINITY)) return state;",
+    replace: "",
+    ...{ test: "src/memories/provider-session/session-state.test.ts" },
+  },
+  {
+    id: "time: an act in the future is believed",
+    file: "src/memories/provider-session/freshness.ts",
+    find: "const isHumanLate = storedHuman !== undefined && isLate(storedHuman);",
+    replace: "const isHumanLate = false;",
+    ...{ test: "src/memories/provider-session/freshness.test.ts", named: "2099" },
+  },
+  {
+    id: "time: the reset day in UTC",
+    file: "src/memories/provider-session/reset-day.ts",
+    find: "return local / minuteMs - minute;",
+    replace: "return 0 * (local / minuteMs - minute);",
+    ...{ test: "src/memories/provider-session/reset-day.test.ts" },
+  },
+  {
+    id: "time: the hour that comes twice is a new day twice",
+    file: "src/memories/provider-session/reset-day.ts",
+    find: "return Math.max(day, plainDay(before + offsetBefore, hour));",
+    replace: "return day;",
+    ...{ test: "src/memories/provider-session/reset-day.test.ts" },
+  },
+];
+
+const turn: readonly SeededBug[] = [
+  {
+    id: "turn: nothing says that a message has no answer",
+    file: "src/runtime/turn-records.ts",
+    find: "open_turn: { id: turn.id, seq: user.seq, attempts: attempt },",
+    replace: "open_turn: undefined,",
+    ...{ ...turnKill, named: "when the model is asked leaves" },
+  },
+  {
+    id: "turn: an answered turn is run again",
+    file: "src/runtime/turns.ts",
+    find: "if (again !== undefined) return again;",
+    replace: "",
+    ...{ ...turnKill, named: "after the turn leaves" },
+  },
+  {
+    id: "turn: an answered turn stays open",
+    file: "src/runtime/turn-records.ts",
+    find: "if (isOver && draft.head.open_turn?.id === turn.id) draft.set({ open_turn: undefined });",
+    replace: "",
+    ...{ ...turns, named: "a turn commits both messages" },
+  },
+  {
+    id: "turn: a message that waits is not stored",
+    file: "src/runtime/turns.ts",
+    find: "if (mustWait) keepPending(this.#ports, turn, target).then(kept.resolve, kept.reject);\n    else kept.resolve();",
+    replace: "kept.resolve();",
+    ...{ ...turns, named: "a message that waits is stored" },
+  },
+];
+
+const security: readonly SeededBug[] = [
+  {
+    id: "security: the host by its suffix",
+    file: "src/server/guard.ts",
+    find: "const origins = host === undefined ? undefined : hosts.get(host);",
+    replace: "const origins = [...hosts].find(([name]) => host?.endsWith(name))?.[1];",
+    ...{ ...guard, named: "the host .* is turned away" },
+  },
+  {
+    id: "security: Origin: null is let in",
+    file: "src/server/guard.ts",
+    find: "if (origin !== undefined && !origins.includes(origin))",
+    replace: `if (origin !== undefined && origin !== "null" && !origins.includes(origin))`,
+    ...{ ...guard, named: "the origin null" },
+  },
+  {
+    id: "security: another site is let in",
+    file: "src/server/guard.ts",
+    find: `site !== "same-origin" && site !== "none"`,
+    replace: `site === "never"`,
+    ...{ ...guard, named: "Sec-Fetch-Site" },
+  },
+  {
+    id: "security: a token that is there is taken for the right one",
+    file: "src/server/access.ts",
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the text of a source.
+    find: "return sameSecret(given, `Bearer ${this.#token}`);",
+    replace: "return true;",
+    ...{ test: "src/server/access.test.ts", named: "is turned away" },
+  },
+  {
+    id: "security: a sign-in code can be guessed at for ever",
+    file: "src/server/access.ts",
+    find: "++code.guesses >= accessLimits.guesses",
+    replace: "++code.guesses < 0",
+    ...{ test: "src/server/access.test.ts", named: "wrong guesses" },
+  },
+  {
+    id: "security: a path in the body of an error",
+    file: "src/server/problem.ts",
+    find: " && !pathLike.test(message)",
+    replace: "",
+    ...{ test: "src/server/problem.test.ts", named: "is not told" },
+  },
+];
+
+export const seededBugs: readonly SeededBug[] = [
+  ...[...log, ...documents, ...lock, ...contracts],
+  ...[...sessions, ...turn, ...security],
+];
