@@ -52,9 +52,9 @@ export class ServerProcess {
     return /http:\/\/[^\s/]+/.exec(this.#out.text)?.[0] ?? assert.fail(this.#out.text);
   }
 
-  async kill(signal: "SIGKILL" | "SIGTERM" = "SIGKILL"): Promise<number | null> {
+  kill(signal: "SIGKILL" | "SIGTERM" = "SIGKILL"): Promise<number | null> {
     this.child.kill(signal);
-    return await this.ended;
+    return this.ended;
   }
 }
 
@@ -171,8 +171,8 @@ export interface KillCounts {
 }
 
 /** Kills servers under load. Rejects as soon as anything that was answered is not as answered. */
-export async function killUnderLoad(home: string, options: KillOptions): Promise<KillCounts> {
-  return await new KillRun(home, options).run();
+export function killUnderLoad(home: string, options: KillOptions): Promise<KillCounts> {
+  return new KillRun(home, options).run();
 }
 
 class KillRun {

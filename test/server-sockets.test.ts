@@ -426,7 +426,9 @@ test("closing waits for a request that was begun, and answers it", async (t) => 
   resolve();
   const response = await answer;
   assert.equal((await jsonOf(response, 200)).assistant.content, "Hi");
+  const answered = performance.now();
   await closed;
+  assert.ok(performance.now() - answered < 3_000, "an idle connection was waited for");
 });
 
 test("closing waits for what was begun, also where it is no turn", async () => {

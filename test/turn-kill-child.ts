@@ -49,7 +49,7 @@ function watched(file: DiskFile): DiskFile {
         await file.write(bytes.subarray(0, bytes.length >> 1), position);
         dieAt("in the user's message", "in the answer");
       }
-      return await file.write(bytes, position);
+      return file.write(bytes, position);
     },
     async sync() {
       dieAt(

@@ -22,7 +22,7 @@ export interface ServeFlags extends Flags {
 
 /** Answers under way get this long to end once the server is told to. */
 const graceMs = 3_000;
-/** Then the process goes, whatever does not end: a service manager kills after 5 s or more. */
+/** Then the process goes, whatever does not end: it is to be gone within 5 s of a signal. */
 const deadlineMs = 4_500;
 
 /** `throughline serve`: until a signal ends it. */

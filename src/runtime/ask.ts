@@ -72,6 +72,7 @@ async function historyFor(ports: AskPorts): Promise<{ view: HistoryView; isSmall
   const { responder, turn, begun, chats } = ports;
   const { provider, model, window } = responder;
   const { head } = await chats.log.existing(turn.chatId);
+  const reported = head.reported?.[provider];
   const isSmall = window !== undefined && window <= smallWindow;
   const view = await readHistory(chats.log.ports.logs, turn.chatId, {
     ...{ provider, model, window },
@@ -79,6 +80,9 @@ async function historyFor(ports: AskPorts): Promise<{ view: HistoryView; isSmall
     ...(head.clear_seq === undefined ? {} : { clearSeq: head.clear_seq }),
     ...optional("providerResetSeq", head.provider_start?.[provider]),
     ...optional("viewFromSeq", head.view_from?.[provider]),
+    ...(reported === undefined || reported.model !== model
+      ? {}
+      : { reportedTokens: { upToSeq: reported.up_to_seq, tokens: reported.tokens } }),
     ...(isSmall ? { lastMessages: 1 } : {}),
   });
   return { view, isSmall };

@@ -153,13 +153,22 @@ export function endTurn(
     if (isOver && draft.head.open_turn?.id === turn.id) draft.set({ open_turn: undefined });
     if (!isLate && ended.viewFrom !== undefined) {
       const views = { ...draft.head.view_from, [ended.provider]: ended.viewFrom };
-      draft.set({ view_from: views });
+      draft.set({ view_from: views, ...reportedBy(draft, ended) });
     }
     return {
       assistant: assistant as unknown as StoredMessage | undefined,
       session: draft.head.session ?? begun.session,
     };
   });
+}
+
+/** What the provider counted, for the next turn to go by: the view, the question and the answer. */
+function reportedBy(draft: Draft, { usage, provider, model, partialReason }: Ended) {
+  const { inputTokens, outputTokens } = usage;
+  const isKnown = inputTokens !== undefined && outputTokens !== undefined && inputTokens > 0;
+  if (!isKnown || partialReason !== undefined) return {};
+  const use = { model, up_to_seq: draft.seq, tokens: inputTokens + outputTokens };
+  return { reported: { ...draft.head.reported, [provider]: use } };
 }
 
 /** The answer to a turn has one id, so that it is stored once. */

@@ -271,6 +271,32 @@ test("the prompt is the persona, then whole turns; what changes comes last, as f
   );
 });
 
+test("what was imported or copied into a chat is history for the first model that is asked", async () => {
+  const c = await companion([["a"]]);
+  await c.chats.append(chat, [
+    { role: "user", content: "before" },
+    { role: "assistant", content: "yes" },
+  ]);
+  await c.turns.submit(chat, { content: "now" }).done;
+  const asked = c.model.requests[0]?.messages.map(({ content }) => content);
+  assert.deepEqual(asked, ["before", "yes", "now"]);
+});
+
+test("what a provider counted is kept for the next turn's budget, per provider and model", async () => {
+  const c = await companion([["a", end()], ["b"]]);
+  await c.turns.submit(chat, { content: "1" }).done;
+  const { head, seq } = await c.chats.log.existing(chat);
+  assert.deepEqual(head.reported?.["scripted"], { model: "script-1", up_to_seq: seq, tokens: 120 });
+  await c.sessions.reset(chat);
+  assert.equal((await c.chats.log.existing(chat)).head.reported, undefined);
+});
+
+test("a provider without a model is refused when nothing says which", async () => {
+  const c = await companion([]);
+  const turn = c.turns.submit(chat, { content: "x", provider: "other" });
+  await assert.rejects(turn.done, { code: "THROUGHLINE_INVALID" });
+});
+
 test("an idle session rolls over at the next message, announced once to person and model", async () => {
   const c = await companion([["a"], ["b"], ["c"]], { freshness: { idleTimeoutMinutes: 30 } });
   await c.turns.submit(chat, { content: "1" }).done;

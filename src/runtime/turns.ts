@@ -261,8 +261,10 @@ export class Turns {
     // A session that began with no model to be had goes on with one as soon as there is one.
     const own = session == null || session.provider === "offline" ? standard : session;
     const provider = asked.provider ?? own.provider;
-    const fallback = provider === own.provider ? own.model : standard.model;
-    return { provider, model: asked.model ?? fallback };
+    const known = [own, standard].find((each) => each.provider === provider)?.model;
+    const model = asked.model ?? known;
+    if (model === undefined) throw invalid(`a model of ${provider} must be named too`);
+    return { provider, model };
   }
 
   /** The stored result of a turn that was answered before. */

@@ -34,7 +34,7 @@ const id = z.string().openapi({ description: "Percent-encoded, as every part of 
 export const chatParams = z.object({
   id: id.openapi({
     description:
-      "The chat's id, percent-encoded: any text of 1 to 1,024 bytes. `.` and `..` cannot be told " +
+      "The chat's id, percent-encoded: 1 to 1,024 bytes of text. `.` and `..` cannot be told " +
       "from steps in a path: those two are out of reach here.",
   }),
 });

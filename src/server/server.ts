@@ -9,7 +9,6 @@ import { Metrics } from "./metrics.ts";
 import { resolveOptions, type ServerOptions } from "./options.ts";
 
 export type { ServerLimits, ServerOptions } from "./options.ts";
-export { checkToken } from "./token.ts";
 
 /** Where a server listens before anybody says otherwise. */
 export const defaultAddress = { host: "127.0.0.1", port: 7423 } as const;

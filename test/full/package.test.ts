@@ -140,7 +140,7 @@ describe("the package", () => {
     const page = await fetch(`${url}/`);
     assert.match(page.headers.get("content-type") ?? "", /^text\/html/);
     assert.match(await page.text(), /<title>/);
-    assert.deepEqual((await (await fetch(`${url}/api/chats`)).json()).chats, []);
+    assert.deepEqual(await (await fetch(`${url}/api/chats`)).json(), { chats: [] });
     const ended = once(child, "exit");
     child.kill("SIGTERM");
     assert.deepEqual(await ended, [0, null]);

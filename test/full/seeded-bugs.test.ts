@@ -26,16 +26,16 @@ after(() => {
   for (const copy of copies) fs.rmSync(copy, { recursive: true, force: true });
 });
 
-type Guard = Pick<SeededBug, "test" | "named">;
+type Guard = Pick<SeededBug, "test" | "named" | "isFull">;
 
 /** Runs the tests that guard something. @returns what came of it, in the words of the runner. */
-async function runGuard(copy: string, { test: path, named }: Guard): Promise<string> {
+async function runGuard(copy: string, { test: path, named, isFull }: Guard): Promise<string> {
   const pattern = named === undefined ? [] : [`--test-name-pattern=${named}`];
   const { THROUGHLINE_FULL: _, NODE_TEST_CONTEXT: __, ...env } = process.env;
   const args = ["--test", "--test-reporter=tap", ...pattern, path];
   const child = spawn(process.execPath, args, {
     cwd: copy,
-    env,
+    env: isFull ? { ...env, THROUGHLINE_FULL: "1" } : env,
     stdio: ["ignore", "pipe", "pipe"],
   });
   let out = "";

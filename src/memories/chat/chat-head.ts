@@ -13,6 +13,13 @@ export interface OpenTurn extends JsonObject {
   readonly attempts: number;
 }
 
+/** Tokens that a provider counted for everything up to one record, the view's start included. */
+export interface ReportedUse extends JsonObject {
+  readonly model: string;
+  readonly up_to_seq: number;
+  readonly tokens: number;
+}
+
 /**
  * What a chat's log says of the whole chat. It lies in every commit line, so it is true after every
  * crash, and a reader of the seed's format finds the seed's fields in the last line of the file.
@@ -42,6 +49,8 @@ export interface ChatHead extends JsonObject {
   readonly view_from?: Readonly<Record<string, number>>;
   /** Per provider, the seq at which its bucket was last reset: its history starts after it. */
   readonly provider_start?: Readonly<Record<string, number>>;
+  /** Per provider, what it counted for the view of its last turn: measured, where ours is a guess. */
+  readonly reported?: Readonly<Record<string, ReportedUse>>;
   readonly forked_from?: { readonly chat_id: string; readonly message_id: string };
   /** A fork or import that is not complete: removed at the next start. */
   readonly unfinished?: true;

@@ -136,6 +136,16 @@ test("erasing a message before the cursor moves the cursor with it", async () =>
   assert.deepEqual([again.head.message_count, again.head.last_consolidated], [1, 1]);
 });
 
+test("erasing a message erases the summaries that cover it", async () => {
+  const { chats } = await companion();
+  await chats.append(chat, [user("1", { id: "a" }), user("2", { id: "b" })]);
+  await chats.compact(chat, 1, "They said one.");
+  await chats.erase(chat, "b");
+  assert.match(JSON.stringify(await Array.fromAsync(chats.records(chat))), /They said one/);
+  await chats.erase(chat, "a");
+  assert.doesNotMatch(JSON.stringify(await Array.fromAsync(chats.records(chat))), /They said one/);
+});
+
 test("a summary is a record for models: the transcript stays whole, and a bad place is refused", async () => {
   const { chats, said } = await companion();
   await chats.append(chat, [user("1"), user("2")]);
@@ -190,6 +200,8 @@ test("a copy that a crash cut short is removed at the next start", async () => {
     (await chats.list()).chats.map(({ chat_id }) => chat_id),
     [chat],
   );
+  // Nobody asked to forget it: made again, it may come.
+  assert.equal(await chats.forgottenAt("half"), undefined);
 });
 
 test("forgetting removes a chat and no other, with a receipt, and is remembered by hash alone", async () => {
@@ -278,6 +290,11 @@ const bad: readonly (readonly [name: string, message: unknown, code: string])[] 
   ["a number past 2^53", { role: "user", content: "x", n: 2 ** 53 }, "THROUGHLINE_INVALID"],
   ["NaN", { role: "user", content: "x", n: Number.NaN }, "THROUGHLINE_INVALID"],
   ["a function", { role: "user", content: "x", f: () => 1 }, "THROUGHLINE_INVALID"],
+  [
+    "a stamp without a zone",
+    { role: "user", content: "x", timestamp: "2026-01-01T00:00:00" },
+    "THROUGHLINE_INVALID",
+  ],
   [
     "tool calls that are text",
     { role: "assistant", content: "", tool_calls: "x" },

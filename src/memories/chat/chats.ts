@@ -8,6 +8,7 @@ import { type ChatHead, readHead } from "./chat-head.ts";
 import { type ChatLog, checkChatId, notFound } from "./chat-log.ts";
 import { type ChatRow, chatRow } from "./chat-row.ts";
 import type { Draft } from "./draft.ts";
+import { withoutMessage } from "./erasure.ts";
 import { isMessage, type StoredMessage } from "./message.ts";
 import type { MessageInput } from "./message-input.ts";
 import { hashOf, Tombstones } from "./tombstones.ts";
@@ -30,6 +31,8 @@ export interface ForgetReceipt {
 
 /** Fork, import: at most so many records in one append, so that one append stays small. */
 const copyBatch = 256;
+/** And at most about so many UTF-16 units of JSON, and the message that passes it: below 8 MiB. */
+const copyBytes = 1024 * 1024;
 
 /**
  * The transcripts: what was said, word for word, until a person asks to forget it. Nothing that is
@@ -142,6 +145,7 @@ export class Chats {
         open_turn: undefined,
         view_from: undefined,
         provider_start: undefined,
+        reported: undefined,
         session: session && rollOver(session, { at: draft.now, startSeq: clearSeq }),
       });
     });
@@ -196,13 +200,15 @@ export class Chats {
    */
   async erase(chatId: string, messageId: string): Promise<boolean> {
     await this.log.existing(chatId);
-    const ids = [messageId, pendingId(messageId)];
     const erased = await this.log.exclusively(chatId, async () => {
       const { head } = await this.log.existing(chatId);
       const message = await this.find(chatId, messageId);
-      const left = message === undefined ? head : await this.#headWithout(chatId, head, message);
+      const ids = [messageId, pendingId(messageId)];
+      const left = message && (await withoutMessage(this.records(chatId), head, message));
       this.log.forgetState(chatId);
-      return this.log.ports.logs.erase(chatId, ids, { head: left });
+      return this.log.ports.logs.erase(chatId, [...ids, ...(left?.summaries ?? [])], {
+        head: left?.head ?? head,
+      });
     });
     this.#dropElsewhere(chatId);
     return erased > 0;
@@ -221,7 +227,10 @@ export class Chats {
     }
     await this.log.change(chatId, (draft) => {
       checkCount(upToSeq, "up_to_seq", (draft.head.clear_seq ?? 0) + 1, draft.seq);
-      draft.control("compaction", { up_to_seq: upToSeq, summary });
+      const after = Math.max(draft.head.clear_seq ?? 0, draft.head.session?.start_seq ?? 0);
+      // The caller saw the chat as it is now: without what was redacted before.
+      const scope = { after_seq: Math.min(after, upToSeq), as_of_seq: draft.seq };
+      draft.control("compaction", { up_to_seq: upToSeq, summary, ...scope });
     });
   }
 
@@ -269,9 +278,14 @@ export class Chats {
         count += batch.length;
         batch = [];
       });
+    let bytes = 0;
     for await (const message of messages) {
-      if (batch.length === copyBatch) await store(false);
+      if (batch.length === copyBatch || bytes > copyBytes) {
+        await store(false);
+        bytes = 0;
+      }
       batch.push(message);
+      bytes += JSON.stringify(message).length;
     }
     await store(true);
     return count;
@@ -321,10 +335,7 @@ export class Chats {
     const removed = [...this.#dropElsewhere(chatId)];
     const at = isoTime(this.log.ports.clock.now());
     const mark = state.head && (await this.#tombstones.begin(chatId, at, this.log.ports.newId()));
-    const existed = await this.log.exclusively(chatId, () => {
-      this.log.forgetState(chatId);
-      return this.log.ports.logs.delete(chatId);
-    });
+    const existed = await this.#remove(chatId);
     if (mark !== undefined) await this.#tombstones.end(mark);
     removed.unshift({ place: "transcript", count: existed ? (state.head?.message_count ?? 1) : 0 });
     return { chat_id: chatId, at, removed, unreachable: [] };
@@ -349,27 +360,19 @@ export class Chats {
       const label = begun.size > 0 ? {} : { label: "unfinished" };
       const page = await logs.list({ limit: 1_000, ...label, ...(cursor ? { cursor } : {}) });
       for (const { key, head } of page.rows) {
-        if (begun.has(hashOf(key)) || head["unfinished"] === true) await this.forget(key);
+        if (begun.has(hashOf(key))) await this.forget(key);
+        // Nobody asked to forget this: made again, it may come.
+        else if (head["unfinished"] === true) await this.#remove(key);
       }
       cursor = page.cursor;
     } while (cursor !== undefined);
   }
 
-  /** The head without one message: what repeats its words, and what counts it. */
-  async #headWithout(chatId: string, head: ChatHead, message: StoredMessage): Promise<ChatHead> {
-    const { title_of, ...rest } = head;
-    let before = 0;
-    for await (const record of this.log.ports.logs.read(chatId)) {
-      if (record.seq >= message.seq) break;
-      if (isMessage(record)) before++;
-    }
-    const less = (count: number) => (before < count ? count - 1 : count);
-    return {
-      ...(title_of === message.id ? { ...rest, title: "" } : head),
-      message_count: less(head.message_count),
-      last_consolidated: less(head.last_consolidated),
-      ...(head.cleared_count === undefined ? {} : { cleared_count: less(head.cleared_count) }),
-    };
+  #remove(chatId: string): Promise<boolean> {
+    return this.log.exclusively(chatId, () => {
+      this.log.forgetState(chatId);
+      return this.log.ports.logs.delete(chatId);
+    });
   }
 
   #dropElsewhere(chatId: string): ForgetReceipt["removed"] {

@@ -2,23 +2,17 @@ import { createHash } from "node:crypto";
 import type { StoredRecord } from "../../storage/log-store.ts";
 
 /**
- * The fields of a compaction record: `summary` stands for every message in scope up to `up_to_seq`.
- * The optional ones let a reader trust it further; without them it is trusted less.
+ * A compaction record as it was read. Its fields are `up_to_seq` and `summary`, and two optional ones
+ * that let a reader trust it further: without them it is trusted less.
  */
-export interface CompactionFields {
-  readonly up_to_seq: number;
-  readonly summary: string;
-  /** The start of the scope that it was made from: it tells of nothing up to here. */
-  readonly after_seq?: number;
-  /** Redactions up to here were heeded when it was made. @default up_to_seq */
-  readonly as_of_seq?: number;
-}
-
 export interface Compaction {
   readonly id: string;
   readonly seq: number;
+  /** The summary stands for every message in scope up to here. */
   readonly upToSeq: number;
+  /** `after_seq`: the start of the scope that it was made from; it tells of nothing up to here. */
   readonly afterSeq: number | undefined;
+  /** `as_of_seq`: redactions up to here were heeded when it was made. @default up_to_seq */
   readonly asOfSeq: number;
   readonly summary: string;
 }

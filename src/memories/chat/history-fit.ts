@@ -82,14 +82,13 @@ export function meterOf(
   if (!(reported.tokens > 0) || !Number.isFinite(reported.tokens)) return plainMeter;
   if (compaction !== undefined && compaction.seq > reported.upToSeq) return plainMeter;
   const budget = historyBudget(options.window, options.budgetTokens);
-  const count = reportedMeter(reported, 1).size;
-  const size = (turn: Turn) => turnSize(turn, { size: count, tokens: () => 0 });
+  const counting = reportedMeter(reported, 1);
   const seen = turns.filter(({ seq }) => seq >= viewFromSeq && seq <= reported.upToSeq);
   const last = seen.at(-1);
   // A turn that is too big alone was not sent whole: the report is of less than is counted here.
   if (last === undefined || turnSize(last, plainMeter).fresh > budget) return plainMeter;
   const head = compaction === undefined ? 0 : summaryEstimate(compaction);
-  const estimate = seen.reduce((sum, turn) => sum + size(turn).counted, head);
+  const estimate = seen.reduce((sum, turn) => sum + turnSize(turn, counting).counted, head);
   return reportedMeter(reported, estimate);
 }
 

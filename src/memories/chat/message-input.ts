@@ -15,7 +15,7 @@ export interface MessageInput extends JsonObject {
 
 /** Fields that mean something to us: what each must be. Everything else is the caller's own. */
 const fieldChecks: Readonly<Record<string, (value: unknown) => boolean>> = {
-  timestamp: (value) => typeof value === "string" && !Number.isNaN(Date.parse(value)),
+  timestamp: isStamp,
   turn: isText,
   provider: isText,
   model: isText,
@@ -80,6 +80,12 @@ function isReserved(name: string): boolean {
 /** Like `Object.fromEntries`, which defines properties and so cannot set a prototype. */
 function fromEntries(entries: readonly (readonly [string, unknown])[]): JsonObject {
   return Object.fromEntries(entries) as JsonObject;
+}
+
+/** ISO 8601 with a zone: without one it would be another instant on another machine. */
+function isStamp(value: unknown): boolean {
+  if (typeof value !== "string" || Number.isNaN(Date.parse(value))) return false;
+  return /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/.test(value);
 }
 
 function isText(value: unknown): boolean {

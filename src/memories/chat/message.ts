@@ -67,6 +67,7 @@ export type ControlKind =
   | "compaction"
   | "pending_input"
   | "turn"
+  | "foreign"
   | "erased";
 
 export interface ControlRecord extends StoredRecord {

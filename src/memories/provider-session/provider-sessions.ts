@@ -241,10 +241,9 @@ export class ProviderSessions {
   }
 
   #open(draft: Draft, provider: string, model: string): void {
-    const seq = draft.control("session", { event: "opened", generation: 1, provider, model });
-    const session = newSession({
-      ...{ generation: 1, at: draft.now, startSeq: seq - 1, provider, model },
-    });
+    draft.control("session", { event: "opened", generation: 1, provider, model });
+    // What was imported or copied into a chat before its first session is the start of it.
+    const session = newSession({ generation: 1, at: draft.now, startSeq: 0, provider, model });
     draft.set({ session });
   }
 
@@ -263,6 +262,7 @@ export class ProviderSessions {
       session: rollOver(state, { at: draft.now, startSeq: seq }),
       open_turn: undefined,
       view_from: undefined,
+      reported: undefined,
       provider_start: undefined,
     });
   }
@@ -276,9 +276,11 @@ export class ProviderSessions {
     const previous = bucketOf(before, why.provider) as JsonObject;
     const seq = draft.control("session", { event: "provider_reset", ...why, previous });
     const { [why.provider]: _, ...views } = draft.head.view_from ?? {};
+    const { [why.provider]: __, ...reported } = draft.head.reported ?? {};
     draft.set({
       session: next,
       view_from: views,
+      reported,
       provider_start: { ...draft.head.provider_start, [why.provider]: seq },
     });
   }

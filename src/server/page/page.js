@@ -81,8 +81,10 @@ function trouble(error, retry) {
   }
   byId("trouble-text").textContent = isOurs ? error.message : "The server cannot be reached.";
   byId("trouble").hidden = false;
+  // A message that a model did not answer is kept, and offered anyway.
+  const isOffered = isOurs && error.problem.code === "THROUGHLINE_MODEL_FAILED";
   again = retry;
-  byId("again").hidden = retry === undefined;
+  byId("again").hidden = retry === undefined || isOffered;
 }
 
 function calm() {
@@ -246,33 +248,17 @@ async function start() {
   }
 }
 
-byId("say").addEventListener("submit", (event) => {
-  event.preventDefault();
-  const text = content.value;
-  if (text.trim() !== "" && !isBusy) send(text);
-});
-content.addEventListener("keydown", (event) => {
-  if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
-  event.preventDefault();
-  byId("say").requestSubmit();
-});
-byId("stop").addEventListener("click", () => {
-  ask(`${chat}/stop`, { method: "POST" }).catch(trouble);
-});
-byId("answer").addEventListener("click", answer);
-byId("dismiss").addEventListener("click", async () => {
+async function dismiss() {
   try {
     await ask(`${chat}/dismiss`, { method: "POST" });
     await look();
     content.focus();
   } catch (error) {
-    trouble(error);
+    trouble(error, dismiss);
   }
-});
-byId("again").addEventListener("click", () => again?.());
-byId("earlier").addEventListener("click", () => page().catch(trouble));
-byId("sign-in").addEventListener("submit", async (event) => {
-  event.preventDefault();
+}
+
+async function enter() {
   const code = byId("code");
   try {
     await ask("/api/sign-in", { method: "POST", body: { code: code.value } });
@@ -283,5 +269,27 @@ byId("sign-in").addEventListener("submit", async (event) => {
     byId("trouble").hidden = false;
     byId("again").hidden = true;
   }
+}
+
+byId("say").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const text = content.value;
+  if (text.trim() !== "" && !isBusy) void send(text);
 });
-start();
+content.addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+  event.preventDefault();
+  byId("say").requestSubmit();
+});
+byId("stop").addEventListener("click", () => {
+  ask(`${chat}/stop`, { method: "POST" }).catch(trouble);
+});
+byId("answer").addEventListener("click", () => void answer());
+byId("dismiss").addEventListener("click", () => void dismiss());
+byId("again").addEventListener("click", () => again?.());
+byId("earlier").addEventListener("click", () => void page().catch(trouble));
+byId("sign-in").addEventListener("submit", (event) => {
+  event.preventDefault();
+  void enter();
+});
+void start();

@@ -169,6 +169,8 @@ const cases: Record<string, (index: LogIndex, logs: Logs, open: OpenLogIndex) =>
     index.add(logs.batch("a", [{}], { labels: ["red"], at: "2026-03-01" }));
     assert.deepEqual(keys("red"), ["a", "b"]);
     assert.deepEqual(keys("blue"), []);
+    index.add(logs.batch("b", [{}], { labels: ["red"], at: "2026-04-01" }));
+    assert.deepEqual(keys("red"), ["b", "a"]);
     index.drop("b");
     assert.deepEqual(keys("red"), ["a"]);
   },

@@ -109,8 +109,24 @@ for (const [count, bytes] of [
       new Array(count).fill(1),
     );
     assert.equal(index.drain(1), 0);
+    const next = countedBatch("b", 1, bytes);
+    index.add(next);
+    assert.equal(next.reads, 0, "the queue was empty again");
   });
 }
+
+test("a dropped log leaves its place in the queue to others", (t) => {
+  const { index } = open(t, temporaryHome(t));
+  for (let seq = 1; seq <= 7; seq++) index.add(countedBatch("a", seq, 1024 * 1024));
+  index.drop("a");
+  const others = [1, 2, 3].map((seq) => countedBatch("b", seq, 1024 * 1024));
+  for (const each of others) index.add(each);
+  assert.deepEqual(
+    others.map(({ reads }) => reads),
+    [0, 0, 0],
+  );
+  assert.equal(index.drain(9), 3);
+});
 
 test("what was drained survives a kill, what was queued does not", (t) => {
   const home = temporaryHome(t);
