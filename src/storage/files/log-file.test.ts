@@ -211,6 +211,11 @@ test("an older copy of a file is noticed by the index, reported, and the chat is
   );
   assert.equal((await second.logs.list({ limit: 5 })).rows[0]?.damaged, true);
   await second.storage.close();
+  // And it stays so, also when the chat goes on after another start.
+  const third = await openOn(disk, "power-cut", index);
+  await third.logs.append("a", [{ id: "m3" }]);
+  assert.equal((await third.logs.list({ limit: 5 })).rows[0]?.damaged, true);
+  await third.storage.close();
 });
 
 test("at level process nothing is synced by an append, and everything by closing", async () => {

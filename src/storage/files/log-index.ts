@@ -42,6 +42,8 @@ export interface LogIndex {
   entry(key: string): IndexEntry | undefined;
   /** Adds a batch that is already durable in its log. */
   add(batch: IndexedBatch): void;
+  /** Whether damage of this log is known from before. */
+  isDamaged(key: string): boolean;
   /** Changes only the row's flag: damage was found, or a damaged log was made whole. */
   markDamaged(key: string, damaged: boolean): void;
   /** The `seq` of the record with this id, and the offset of the batch that holds it. */

@@ -61,6 +61,10 @@ class MemoryLogIndex implements LogIndex {
     log.labels = labelsOf(this.#projection, batch);
   }
 
+  isDamaged(key: string): boolean {
+    return this.#logs.get(key)?.damaged ?? false;
+  }
+
   markDamaged(key: string, damaged: boolean): void {
     const log = this.#logs.get(key);
     if (log !== undefined) log.damaged = damaged;

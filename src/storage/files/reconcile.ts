@@ -16,6 +16,8 @@ import type { FileLogStorePorts } from "./open-logs.ts";
 export async function followIndex(ports: FileLogStorePorts, log: LogFile): Promise<void> {
   const { index } = ports;
   const entry = index.entry(log.key);
+  // Damage is known by whoever met it: a tail alone does not show it.
+  if (index.isDamaged(log.key)) log.damaged = true;
   if (entry !== undefined && entry.end === log.end && entry.crc === log.crc) return;
   let from = 0;
   if (entry !== undefined) {

@@ -89,6 +89,12 @@ class SqliteLogIndex implements LogIndex {
     if (this.#queue.isFull) this.flush();
   }
 
+  isDamaged(key: string): boolean {
+    const queued = this.#queue.last(key);
+    if (queued !== undefined) return queued.damaged;
+    return this.#file.run(() => this.#file.sql.logOf.get(this.#collection, key)?.["damaged"] === 1);
+  }
+
   markDamaged(key: string, damaged: boolean): void {
     this.flush();
     this.#file.runQuietly(() => {

@@ -90,7 +90,7 @@ export function prepareStatements(database: DatabaseSync) {
     setOwed: sql("update state set owed = ?"),
 
     logOf: sql(`
-      select id, seq, end_offset, crc, sorted_at, place, labels from logs
+      select id, seq, end_offset, crc, sorted_at, place, labels, damaged from logs
       where collection = ? and key = ?
     `),
     collections: sql("select distinct collection from logs"),
