@@ -235,6 +235,8 @@ test("a reset while a turn runs stays reset: the late answer changes nothing in 
   assert.equal(active?.generation, 2);
   assert.equal(active?.session_id, "");
   assert.equal(active?.message_count, 0);
+  const late = await c.chats.find(chat, `${turn.id}:answer`);
+  assert.deepEqual([late?.hidden, late?.["generation"]], [true, 1]);
   await c.turns.submit(chat, { content: "new" }).done;
   assert.deepEqual(c.model.requests[1]?.messages, [{ role: "user", content: "new" }]);
 });

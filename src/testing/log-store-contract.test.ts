@@ -66,7 +66,7 @@ const bugs: readonly Bug[] = [
     caughtBy: ["log.append.copied"],
     breaks: (log) => ({
       append: async (key, records, options) => {
-        await undefined;
+        await Promise.resolve();
         return log.append(key, records, options);
       },
     }),

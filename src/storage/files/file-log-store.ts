@@ -229,10 +229,10 @@ export class FileLogStore implements LogStore {
     const fresh: PreparedRecord[] = [];
     let last = 0;
     for (const record of batch.records) {
-      const known = log === undefined ? undefined : index.find(batch.key, record.id);
-      if (known === undefined) fresh.push(record);
-      else if (log !== undefined) await this.#assertSame(log, record, known);
-      last = known?.seq ?? 0;
+      const known = log && index.find(batch.key, record.id);
+      const isStored = log && known && (await this.#isStored(log, record, known));
+      if (!isStored) fresh.push(record);
+      last = isStored ? known.seq : 0;
     }
     if (fresh.length === 0) return last;
     const seq = log?.seq ?? 0;
@@ -313,15 +313,21 @@ export class FileLogStore implements LogStore {
     return found;
   }
 
-  async #assertSame(
+  /**
+   * Whether the log still holds this record. One that damage took may be stored again under its id.
+   *
+   * @throws ThroughlineError `THROUGHLINE_ID_CONFLICT`: it holds another one with this id.
+   */
+  async #isStored(
     log: LogFile,
     record: PreparedRecord,
     known: { readonly seq: number; readonly start: number },
-  ): Promise<void> {
+  ): Promise<boolean> {
     const [stored] = await log.pageAfter(known.seq - 1, 1, known.start);
-    if (stored === undefined || isErased(stored)) return;
+    if (stored?.seq !== known.seq) return false;
+    if (isErased(stored)) return true;
     const { seq: _, ...content } = stored;
-    if (sameRecord(JSON.stringify(content), record.json)) return;
+    if (sameRecord(JSON.stringify(content), record.json)) return true;
     throw new ThroughlineError(`${log.key} has a record with this id and other content`, {
       code: "THROUGHLINE_ID_CONFLICT",
     });

@@ -357,6 +357,20 @@ const cases: Record<string, (index: LogIndex, logs: Logs, open: OpenLogIndex) =>
     }
   },
 
+  "gives nothing of a forgotten log to one that comes after it"(index, logs) {
+    const labels = ["red"];
+    for (let i = 0; i < 40; i++) {
+      index.add(logs.batch("a", [{ text: "hello" }], { bytes: 50_000, labels }));
+    }
+    index.flush();
+    index.drop("a");
+    for (let i = 0; i < 40; i++) index.add(logs.batch("b", [{ id: `b${i}` }], { bytes: 10 }));
+    assert.equal(index.seek("b", 40), 0);
+    assert.equal(index.find("b", "m7"), undefined);
+    assert.deepEqual(hits(index, "hello"), []);
+    assert.deepEqual(listAll(index, { limit: 1, label: "red" }), []);
+  },
+
   "marks a log as damaged and as whole again, and no log that it does not know"(index, logs) {
     index.add(logs.batch("a", [{}]));
     index.markDamaged("a", true);

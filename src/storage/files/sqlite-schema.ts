@@ -73,11 +73,11 @@ export function createSchema(database: DatabaseSync): void {
 
 export type Statements = ReturnType<typeof prepareStatements>;
 
-// A number is bound as a real, which the full-text index does not take for a row number: hence the
-// casts. `cross join` keeps the order of the joins: first the words, then the rows of the logs.
-const firstRow = "cast(? as integer) << 31";
-const row = `(${firstRow}) | cast(? as integer)`;
-const lastRow = `(${firstRow}) | 2147483647`;
+// Shifting makes whole numbers: JavaScript's are bound as reals, which the full-text index does not
+// take for row numbers. `cross join` keeps the order: first what was looked for, then its log.
+const firstRow = "(? << 31)";
+const row = "((? << 31) | ?)";
+const lastRow = "((? << 31) | 2147483647)";
 const rowColumns = "logs.key, logs.sorted_at, logs.seq, logs.damaged, logs.head";
 const everyHit = parts.map((part) => `select rowid as hit from ${part} where ${part} match ?1`);
 
@@ -120,7 +120,7 @@ export function prepareStatements(database: DatabaseSync) {
 
     words: parts.map((part) => ({
       add: sql(`insert or replace into ${part} (rowid, text) values (${row}, ?)`),
-      drop: sql(`delete from ${part} where rowid = (${row})`),
+      drop: sql(`delete from ${part} where rowid = ${row}`),
       dropAll: sql(`delete from ${part} where rowid between ${firstRow} and ${lastRow}`),
       /** Makes one segment of all, without what was deleted. */
       merge: sql(`insert into ${part} (${part}) values ('optimize')`),
