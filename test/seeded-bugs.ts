@@ -205,8 +205,8 @@ const contracts: readonly SeededBug[] = [
   {
     id: "contract: a repeated id is stored again",
     file: `${files}/file-log-store.ts`,
-    find: "if (known === undefined) fresh.push(record);",
-    replace: "if (known === undefined || batch.key !== undefined) fresh.push(record);",
+    find: "if (!isStored) fresh.push(record);",
+    replace: "fresh.push(record);",
     ...{ ...contract, named: "one batch appended 20 times at once" },
   },
   {

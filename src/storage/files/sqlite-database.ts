@@ -75,7 +75,8 @@ export class IndexDatabase {
     const found = openIndexFile(path);
     this.#open = found ?? this.#replace();
     let clean = false;
-    this.runQuietly(() => {
+    // A flag that cannot be taken back would say of the next start that nothing is behind.
+    this.#insist(() => {
       const state = stateOf(this.#open.sql);
       this.#markClean(false);
       clean = state.clean;

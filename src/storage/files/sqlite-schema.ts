@@ -74,7 +74,7 @@ export function createSchema(database: DatabaseSync): void {
 export type Statements = ReturnType<typeof prepareStatements>;
 
 // Shifting makes whole numbers: JavaScript's are bound as reals, which the full-text index does not
-// take for row numbers. `cross join` keeps the order: first what was looked for, then its log.
+// take as bounds of what it reads. `cross join` keeps the order: first what was looked for, then its log.
 const firstRow = "(? << 31)";
 const row = "((? << 31) | ?)";
 const lastRow = "((? << 31) | 2147483647)";
