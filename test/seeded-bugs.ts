@@ -219,8 +219,8 @@ const contracts: readonly SeededBug[] = [
   {
     id: "contract: other content under a known id is taken for the same",
     file: `${files}/file-log-store.ts`,
-    find: "if (sameRecord(JSON.stringify(content), record.json)) return;",
-    replace: "return;",
+    find: "if (sameRecord(JSON.stringify(content), record.json)) return true;",
+    replace: "return true;",
     ...{ ...contract, named: "of one id with different content" },
   },
   {

@@ -208,6 +208,13 @@ export class FileLogStore implements LogStore {
     return [...this.#ports.index.keys()].sort();
   }
 
+  /** The index was lost and began anew, empty: it is filled again from the logs. */
+  indexLost(): void {
+    this.#logs.indexLost();
+    this.#reconciled = undefined;
+    this.#ready().catch(() => undefined); // whoever lists tries again, and hears of it
+  }
+
   /** Finishes what was accepted, syncs it, and lets go of every file. */
   async close(): Promise<void> {
     await this.#logs.close(this.#reconciled);

@@ -131,6 +131,13 @@ export class FileStorage implements Storage {
     return store;
   }
 
+  /** The index of this home was lost and began anew, empty. */
+  indexLost(): void {
+    if (this.#closing !== undefined) return;
+    this.#ports.logger.warn({}, "the index was damaged and is made anew from the logs");
+    for (const store of this.#logs.values()) store.indexLost();
+  }
+
   repairs(): readonly RepairReport[] {
     return [...this.#repairs];
   }

@@ -218,6 +218,26 @@ test("an older copy of a file is noticed by the index, reported, and the chat is
   await third.storage.close();
 });
 
+test("when the index is lost in use, a repeated append is still stored once, and lists fill again", async () => {
+  let current = openMemoryIndex()("chats", projection);
+  const index = () =>
+    new Proxy(current, {
+      get(_, name: keyof LogIndex) {
+        return (current[name] as (...args: unknown[]) => unknown).bind(current);
+      },
+    });
+  const { storage, logs } = await openOn(new SimulatedDisk(), "power-cut", index);
+  await logs.append("a", [{ id: "m1" }, { id: "m2" }]);
+  await logs.append("b", [{ id: "m3" }]);
+  current = openMemoryIndex()("chats", projection);
+  storage.indexLost();
+  assert.equal(await logs.append("a", [{ id: "m1" }]), 1);
+  assert.equal(await logs.append("a", [{ id: "m4" }]), 3);
+  assert.equal((await logs.list({ limit: 9 })).rows.length, 2);
+  assert.equal((await logs.find("b", "m3"))?.seq, 1);
+  await storage.close();
+});
+
 test("at level process nothing is synced by an append, and everything by closing", async () => {
   const disk = new SimulatedDisk();
   const { storage, logs } = await openOn(disk, "process");

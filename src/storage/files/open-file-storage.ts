@@ -61,8 +61,9 @@ export async function openFileStorage(options: FileStorageOptions): Promise<File
     lease.release();
   };
   try {
-    index = openSqliteIndex(`${home}/index.db`);
-    return await FileStorage.open({
+    let storage: FileStorage | undefined;
+    index = openSqliteIndex(`${home}/index.db`, { onLost: () => storage?.indexLost() });
+    storage = await FileStorage.open({
       ...{ home, clock, newId, logger, durability, release },
       disk: realDisk,
       openIndex: index.open,
@@ -72,6 +73,7 @@ export async function openFileStorage(options: FileStorageOptions): Promise<File
       maxOpen: maxOpenFiles,
       guard: () => lease.check(),
     });
+    return storage;
   } catch (error) {
     release();
     throw error;

@@ -35,6 +35,8 @@ export interface Slot {
   lane: Promise<void>;
   /** How many calls are in the lane. */
   waiting: number;
+  /** Which index the log was compared with. */
+  indexAge: number;
 }
 
 /** The logs of a collection that are in use: a lane for each, and a bound on open files. */
@@ -43,6 +45,7 @@ export class OpenLogs {
   /** In order of use, the least used first. */
   readonly #slots = new Map<string, Slot>();
   #closed = false;
+  #indexAge = 0;
 
   constructor(ports: FileLogStorePorts) {
     this.#ports = ports;
@@ -67,7 +70,7 @@ export class OpenLogs {
     let slot: Slot;
     try {
       checkKey(key, "key", logLimits.keyBytes);
-      slot = this.#slots.get(key) ?? { key, log: undefined, lane: Promise.resolve(), waiting: 0 };
+      slot = this.#slots.get(key) ?? this.#newSlot(key);
     } catch (error) {
       return Promise.reject(error);
     }
@@ -87,7 +90,7 @@ export class OpenLogs {
     this.assertOpen();
     const slot = this.#slots.get(key);
     const log = slot?.log;
-    if (slot === undefined || log === undefined || log.failed) {
+    if (slot === undefined || log === undefined || !this.#isUsable(slot, log)) {
       return this.inLane(key, async (own) => read(await this.opened(own)));
     }
     this.#touch(slot);
@@ -100,10 +103,11 @@ export class OpenLogs {
 
   /** The log of this slot, opened if it is there. In the lane only. */
   async opened(slot: Slot): Promise<LogFile | undefined> {
-    if (slot.log !== undefined && !slot.log.failed) return slot.log;
-    const failed = slot.log;
+    if (slot.log !== undefined && this.#isUsable(slot, slot.log)) return slot.log;
+    const unusable = slot.log;
     slot.log = undefined;
-    await failed?.close();
+    await unusable?.close();
+    slot.indexAge = this.#indexAge;
     const path = this.path(slot.key);
     let log: LogFile | undefined;
     try {
@@ -127,6 +131,11 @@ export class OpenLogs {
     slot.log = log;
     void this.makeRoom();
     return log;
+  }
+
+  /** The index was lost: every log is compared with the new one before it is used again. */
+  indexLost(): void {
+    this.#indexAge++;
   }
 
   /** Closes the least used logs that nothing is waiting for, down to `keep`. Never rejects. */
@@ -172,6 +181,15 @@ export class OpenLogs {
     } catch {
       this.#ports.doubtful.set(log.path, log.end);
     }
+  }
+
+  #isUsable(slot: Slot, log: LogFile): boolean {
+    return !log.failed && slot.indexAge === this.#indexAge;
+  }
+
+  #newSlot(key: string): Slot {
+    const lane = Promise.resolve();
+    return { key, log: undefined, lane, waiting: 0, indexAge: this.#indexAge };
   }
 
   #touch(slot: Slot): void {
