@@ -35,6 +35,9 @@ export type { Throughline, ThroughlineOptions };
  * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: a setting or the home cannot be used.
  */
 export async function openThroughline(options: ThroughlineOptions): Promise<Throughline> {
-  const opener = await import("./throughline.ts");
+  // Both at once, where both are needed: what opening costs is mostly loading.
+  const files =
+    options?.home === undefined ? undefined : import("./storage/files/open-file-storage.ts");
+  const [opener] = await Promise.all([import("./throughline.ts"), files]);
   return opener.openThroughline(options);
 }

@@ -74,8 +74,7 @@ export interface Throughline extends AsyncDisposable {
 export async function openThroughline(options: ThroughlineOptions): Promise<Throughline> {
   const { clock = systemClock, newId = randomId, logger = silentLogger } = options;
   const { provider, model, workingMemoryCapacity } = { ...defaults, ...options };
-  const zone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
-  const rules = resolveFreshness(options.freshness, zone);
+  const rules = rulesOf(options.freshness);
   const workingMemory = new WorkingMemories({ capacity: workingMemoryCapacity, clock });
   const storage = await openStorage(options, { clock, newId, logger });
   try {
@@ -100,6 +99,23 @@ export async function openThroughline(options: ThroughlineOptions): Promise<Thro
     await storage.close();
     throw error;
   }
+}
+
+/**
+ * The rules, with the host's zone where none is configured. It is looked up when it is first asked for:
+ * that takes 16 ms, and without a daily reset nothing here needs it.
+ */
+function rulesOf(freshness: FreshnessOptions = {}): FreshnessRules {
+  const rules = resolveFreshness(freshness);
+  if (freshness.timeZone) return rules;
+  let zone: string | undefined;
+  return {
+    ...rules,
+    get timeZone() {
+      zone ??= new Intl.DateTimeFormat().resolvedOptions().timeZone || rules.timeZone;
+      return zone;
+    },
+  };
 }
 
 async function openStorage(

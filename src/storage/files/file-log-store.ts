@@ -39,7 +39,7 @@ import { reconcile } from "./reconcile.ts";
 import { rewriteLog } from "./rewrite.ts";
 
 /** How many batches the index takes up at a time. */
-const drainEvery = 16;
+const drainEvery = 8;
 
 /** The file driver's logs: one file per log in one directory, and an index beside them. */
 export class FileLogStore implements LogStore {
@@ -263,9 +263,12 @@ export class FileLogStore implements LogStore {
     headJson: string,
   ): Promise<void> {
     const { index } = this.#ports;
-    // While the disk syncs this batch, the index takes up earlier ones: some at a time, because what
-    // costs is the transaction.
+    const parsed = () => lines.map((line) => JSON.parse(line) as StoredRecord);
+    let records: StoredRecord[] | undefined;
+    // While the disk syncs this batch, it is parsed for the index, and the index takes up earlier ones:
+    // some at a time, because what costs is the transaction.
     const synced = () => {
+      records = parsed();
       if (++this.#undrained >= drainEvery) this.#undrained -= index.drain(drainEvery);
     };
     try {
@@ -279,7 +282,7 @@ export class FileLogStore implements LogStore {
       } else {
         const start = log.end;
         await log.append({ lines, headJson, synced });
-        this.#indexed(log, start, lines);
+        this.#indexed(log, start, records ?? parsed());
         return;
       }
     } catch (error) {
@@ -288,18 +291,12 @@ export class FileLogStore implements LogStore {
       await log?.close().catch(() => undefined); // the write that failed is the news
       throw error;
     }
-    this.#indexed(slot.log, 0, lines);
+    this.#indexed(slot.log, 0, parsed());
   }
 
-  #indexed(log: LogFile, start: number, lines: readonly string[]): void {
+  #indexed(log: LogFile, start: number, records: readonly StoredRecord[]): void {
     const { key, seq, end, crc, head, damaged } = log;
-    this.#ports.index.add({
-      ...{ key, seq, end, crc, head, damaged, start },
-      // Parsed when the index gets to it, not while the caller waits.
-      get records() {
-        return lines.map((line) => JSON.parse(line) as StoredRecord);
-      },
-    });
+    this.#ports.index.add({ key, seq, end, crc, head, damaged, start, records });
   }
 
   /** Forgets a log in the index down to its bytes, without keeping others waiting. */
