@@ -15,6 +15,7 @@ import { type DecodedDocument, decodeDocument, encodeDocument } from "./document
 import { fileNameOf } from "./file-name.ts";
 import {
   copyBytes,
+  deletedPerhaps,
   type FilePorts,
   isCode,
   makeDirectory,
@@ -66,10 +67,14 @@ export class FileDocumentStore implements DocumentStore {
       const path = this.#path(key);
       let existed = (await this.#ports.forgetQuarantine(path)) > 0;
       // The older copy goes first and for good: were the current one gone and it not, it would speak.
-      for (const each of [`${path}.bak`, path]) {
-        if (!(await unlinkIfThere(this.#ports.disk, each))) continue;
-        existed = true;
-        await syncNames(this.#ports, this.#ports.directory);
+      try {
+        for (const each of [`${path}.bak`, path]) {
+          if (!(await unlinkIfThere(this.#ports.disk, each))) continue;
+          existed = true;
+          await syncNames(this.#ports, this.#ports.directory);
+        }
+      } catch (cause) {
+        throw deletedPerhaps(key, cause);
       }
       return existed;
     });

@@ -32,7 +32,7 @@ import {
   type StoredRecord,
 } from "../log-store.ts";
 import { recordsOf } from "./batch-reader.ts";
-import { rethrow, syncNames, unlinkIfThere } from "./file-ports.ts";
+import { deletedPerhaps, rethrow, syncNames, unlinkIfThere } from "./file-ports.ts";
 import { LogFile } from "./log-file.ts";
 import { type FileLogStorePorts, OpenLogs, type Slot } from "./open-logs.ts";
 import { reconcile } from "./reconcile.ts";
@@ -152,17 +152,14 @@ export class FileLogStore implements LogStore {
       // The log's file goes after what was set aside of it, so that as long as anything is left, the
       // log is there to be deleted again.
       let existed = (await this.#ports.forgetQuarantine(path)) > 0;
-      if (await unlinkIfThere(this.#ports.disk, path)) existed = true;
       try {
+        if (await unlinkIfThere(this.#ports.disk, path)) existed = true;
         this.#ports.doubtful.delete(path);
         if (existed) await syncNames(this.#ports, this.#ports.directory);
         existed ||= this.#ports.index.entry(key) !== undefined;
         await this.#dropFromIndex(key);
       } catch (cause) {
-        throw new ThroughlineError(`${key} is deleted, but perhaps not for good: delete it again`, {
-          code: "THROUGHLINE_OUTCOME_UNKNOWN",
-          cause,
-        });
+        throw deletedPerhaps(key, cause);
       }
       return existed;
     });

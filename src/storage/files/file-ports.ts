@@ -64,7 +64,14 @@ export async function copyBytes(
  * which had been synced before. The new file is synced before it takes the name.
  */
 export async function copyOfStart(ports: FilePorts, path: string, length: number): Promise<void> {
-  const old = await ports.disk.open(path, "read");
+  let old: DiskFile;
+  try {
+    old = await ports.disk.open(path, "read");
+  } catch (error) {
+    // It was removed meanwhile: there is nothing left to doubt.
+    if (isCode(error, "ENOENT")) ports.doubtful.delete(path);
+    throw error;
+  }
   try {
     await replaceFile(ports, path, (file) => copyBytes(old, 0, length, file));
   } finally {
@@ -96,19 +103,37 @@ export async function replaceFile(
       await file.close();
     }
     await beforeRename?.();
-    await disk.rename(temporary, path);
   } catch (error) {
     await disk.unlink(temporary).catch(() => undefined); // swept at the next start otherwise
     throw error;
   }
   try {
-    await syncNames(ports, dirname(path));
-  } catch (cause) {
-    throw new ThroughlineError("a file was replaced, but perhaps not for good", {
-      code: "THROUGHLINE_OUTCOME_UNKNOWN",
-      cause,
-    });
+    await disk.rename(temporary, path);
+  } catch (error) {
+    // Where the new file still has its own name, the rename did not happen, whatever else is wrong.
+    const isUnchanged = await unlinkIfThere(disk, temporary).catch(() => false);
+    throw isUnchanged ? error : replacedPerhaps(error);
   }
+  try {
+    await syncNames(ports, dirname(path));
+  } catch (error) {
+    throw replacedPerhaps(error);
+  }
+}
+
+/** What a deletion rejects with that may have happened, in part or whole. */
+export function deletedPerhaps(key: string, cause: unknown): ThroughlineError {
+  return new ThroughlineError(`${key} is perhaps deleted, perhaps not for good: delete it again`, {
+    code: "THROUGHLINE_OUTCOME_UNKNOWN",
+    cause,
+  });
+}
+
+function replacedPerhaps(cause: unknown): ThroughlineError {
+  return new ThroughlineError("a file was replaced, but perhaps not for good", {
+    code: "THROUGHLINE_OUTCOME_UNKNOWN",
+    cause,
+  });
 }
 
 /** Makes the names in a directory durable; a failure is remembered, and made good before a commit. */

@@ -70,9 +70,9 @@ export class LogFile {
    */
   static async open(ports: FilePorts, path: string, key: string): Promise<LogFile | undefined> {
     const synced = ports.doubtful.get(path);
-    if (synced !== undefined) await copyOfStart(ports, path, synced);
     let file: DiskFile;
     try {
+      if (synced !== undefined) await copyOfStart(ports, path, synced);
       file = await ports.disk.open(path, "write");
     } catch (error) {
       if (isCode(error, "ENOENT")) return undefined;
@@ -304,8 +304,11 @@ export class LogFile {
       await this.#sync();
       this.failed = false;
     } catch {
-      // What is left of the batch has no commit line, so opening anew will cut it off.
-      return unavailable(`${this.key} could not be written, nor cut back`, cause);
+      // If it was written in part, opening anew will cut it off; if it was written, it will be there.
+      return new ThroughlineError(`${this.key} could not be written, nor cut back`, {
+        code: "THROUGHLINE_OUTCOME_UNKNOWN",
+        ...code,
+      });
     }
     return unavailable(`${this.key} could not be written`, cause);
   }
