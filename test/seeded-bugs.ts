@@ -142,8 +142,8 @@ const documents: readonly SeededBug[] = [
   {
     id: "document: no fsync of the directory",
     file: `${files}/file-ports.ts`,
-    find: "    await syncNames(ports, dirname(path));\n  } catch (cause) {",
-    replace: "  } catch (cause) {",
+    find: "    await syncNames(ports, dirname(path));\n  } catch (error) {\n    throw replacedPerhaps(error);",
+    replace: "  } catch (error) {\n    throw replacedPerhaps(error);",
     ...powerCut,
   },
   {
