@@ -120,7 +120,7 @@ const log: readonly SeededBug[] = [
     file: `${files}/log-file.ts`,
     find: "this.#ports.doubtful.set(this.path, this.end);",
     replace: "",
-    ...faultsAfterAll,
+    ...{ test: "src/storage/files/log-file.test.ts", named: "after a failed sync" },
   },
   {
     id: "log: not cut back after a failed write",

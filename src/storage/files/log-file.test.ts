@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openOn, projection } from "../../../test/storage-workload.ts";
 import { processDeathImage } from "../../testing/crash-images.ts";
+import { faultyDisk } from "../../testing/faulty-disk.ts";
 import { SimulatedDisk } from "../../testing/simulated-disk.ts";
 import { fileNameOf } from "./file-name.ts";
 import type { LogIndex } from "./log-index.ts";
@@ -235,6 +236,23 @@ test("when the index is lost in use, a repeated append is still stored once, and
   assert.equal(await logs.append("a", [{ id: "m4" }]), 3);
   assert.equal((await logs.list({ limit: 9 })).rows.length, 2);
   assert.equal((await logs.find("b", "m3"))?.seq, 1);
+  await storage.close();
+});
+
+test("after a failed sync the log goes on in a new file, and the old one is never synced again", async () => {
+  const disk = new SimulatedDisk();
+  const faulty = faultyDisk(disk, { fault: "EIO", at: 2, call: "sync", path: /a\.jsonl$/ });
+  const { storage, logs } = await openOn(faulty);
+  await logs.append("a", [{ id: "m1" }]);
+  const before = disk.operations.length;
+  await assert.rejects(logs.append("a", [{ id: "m2" }]), { code: "THROUGHLINE_UNAVAILABLE" });
+  const onOld = disk.operations.slice(before).filter((each) => each.path === path);
+  assert.deepEqual(
+    onOld.filter(({ call }) => call === "sync" || call === "truncate"),
+    [],
+  );
+  assert.ok(disk.operations.slice(before).some(({ call, to }) => call === "rename" && to === path));
+  assert.equal(await logs.append("a", [{ id: "m2" }]), 2);
   await storage.close();
 });
 
