@@ -1,9 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import type { Chats } from "../memories/chat/chats.ts";
-import { toHtml } from "../memories/chat/render-html.ts";
-import { toSeedJsonl } from "../memories/chat/render-jsonl.ts";
-import { toMarkdown } from "../memories/chat/render-markdown.ts";
-import { redactedIds } from "../memories/chat/render-rows.ts";
+import { type ChatFormat, renderChat } from "../memories/chat/render-chat.ts";
 import { type Door, isHead, letGo } from "./door.ts";
 import { chatParams } from "./schemas.ts";
 import { tellError } from "./tell.ts";
@@ -12,8 +8,7 @@ const formats = {
   jsonl: { type: "application/jsonl", ending: "jsonl" },
   markdown: { type: "text/markdown; charset=utf-8", ending: "md" },
   html: { type: "text/html; charset=utf-8", ending: "html" },
-} as const;
-type Format = keyof typeof formats;
+} as const satisfies Record<ChatFormat, object>;
 
 const format = z.enum(["jsonl", "markdown", "html"], "must be jsonl, markdown or html").optional();
 
@@ -35,7 +30,7 @@ export function addExportRoute(door: Door): void {
       const { format = "jsonl" } = query;
       const { type, ending } = formats[format];
       const name = params.id.replace(/[^A-Za-z0-9_-]+/g, "_").slice(0, 60);
-      const parts = await rendered(chats, params.id, format, rules.timeZone);
+      const parts = await renderChat(chats, params.id, format, rules.timeZone);
       const first = await parts.next(); // what cannot be read at all is a problem, not a file
       const failed = (error: unknown) => {
         tellError(door.ports, error, { route: context.get("route") });
@@ -49,26 +44,6 @@ export function addExportRoute(door: Door): void {
       });
     },
   );
-}
-
-async function rendered(
-  chats: Chats,
-  chatId: string,
-  format: Format,
-  zone: string,
-): Promise<AsyncGenerator<string>> {
-  const { head } = await chats.log.existing(chatId);
-  const redacted = await redactedIds(chats.records(chatId));
-  const records = chats.records(chatId);
-  const { title, created_at, updated_at, metadata, last_consolidated } = head;
-  if (format === "jsonl") {
-    const stamps = { created_at: created_at || null, updated_at: updated_at || null };
-    const seedHead = { key: chatId, ...stamps, metadata, last_consolidated };
-    return toSeedJsonl(seedHead, records, { redacted });
-  }
-  const render = format === "html" ? toHtml : toMarkdown;
-  const chat = { key: chatId, ...(title === "" ? {} : { title }) };
-  return render(chat, records, { redacted, zone });
 }
 
 const pieceLength = 16_384;
