@@ -98,7 +98,7 @@ export class LogFile {
     const file = await ports.disk.open(path, "create");
     const log = new LogFile(ports, path, key, file);
     try {
-      await log.#write({ ...batch, seq: batch.lines.length, synced: () => undefined });
+      await log.#write({ ...batch, seq: batch.lines.length, meanwhile: () => undefined });
       if (ports.durability === "power-cut") await syncNames(ports, dirname(path));
       return log;
     } catch (error) {
@@ -110,12 +110,12 @@ export class LogFile {
   /**
    * Adds one batch at the end. Resolves once it is as durable as the ports say.
    *
-   * @param synced is called while the disk is busy, to use the time.
+   * @param batch.meanwhile is called while the disk is busy, to use the time.
    */
   async append(batch: {
     readonly lines: readonly string[];
     readonly headJson: string;
-    readonly synced: () => void;
+    readonly meanwhile: () => void;
   }): Promise<Placed> {
     if (this.failed) throw unavailable(`${this.key} cannot be written until it is opened anew`);
     try {
@@ -242,7 +242,7 @@ export class LogFile {
     readonly lines: readonly string[];
     readonly headJson: string;
     readonly seq: number;
-    readonly synced: () => void;
+    readonly meanwhile: () => void;
   }): Promise<Placed> {
     const { bytes, crc } = encodeBatch({
       key: this.key,
@@ -257,11 +257,9 @@ export class LogFile {
     if (this.#ports.unsyncedNames.has(dirname(this.path))) {
       await syncNames(this.#ports, dirname(this.path));
     }
-    if (this.#ports.durability === "power-cut") {
-      const syncing = this.#sync();
-      batch.synced();
-      await syncing;
-    }
+    const syncing = this.#ports.durability === "power-cut" ? this.#sync() : undefined;
+    batch.meanwhile();
+    await syncing;
     const start = this.end;
     this.end += bytes.length;
     this.seq = batch.seq;

@@ -74,8 +74,11 @@ export interface LogIndex {
    * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: bytes may be left; call it again.
    */
   wipe(): boolean;
-  /** Writes out up to `maxBatches` buffered batches. @returns how many it wrote. */
-  drain(maxBatches: number): number;
+  /**
+   * Writes out so many buffered batches that are cheap to write together, if so many wait: a slice
+   * for when there is time, about 60 µs a batch.
+   */
+  drain(batches: number): void;
   /** Writes out what is buffered. */
   flush(): void;
   close(): void;

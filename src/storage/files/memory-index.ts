@@ -114,8 +114,8 @@ class MemoryLogIndex implements LogIndex {
     return false; // nothing was written anywhere
   }
 
-  drain(): number {
-    return 0;
+  drain(): void {
+    // Nothing is buffered.
   }
 
   flush(): void {

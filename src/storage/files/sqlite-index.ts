@@ -5,7 +5,7 @@ import type { IndexEntry, IndexedBatch, IndexHit, LogIndex, OpenLogIndex } from 
 import { IndexDatabase, parseStored } from "./sqlite-database.ts";
 import { partOf, wordsOf } from "./sqlite-schema.ts";
 import { dropLabels, IndexWriter } from "./sqlite-writer.ts";
-import { WriteQueue } from "./write-queue.ts";
+import { type QueuedBatch, WriteQueue } from "./write-queue.ts";
 
 /** The index of a home, in one file for all collections. */
 export interface SqliteIndex {
@@ -112,7 +112,7 @@ class SqliteLogIndex implements LogIndex {
 
   seek(key: string, seq: number): number {
     return this.#file.run(() => {
-      if (this.#queue.last(key) !== undefined) this.#write(this.#queue.length);
+      if (this.#queue.last(key) !== undefined) this.#write(this.#queue.all());
       const row = this.#file.sql.seek.get(this.#collection, key, seq);
       return row === undefined ? 0 : Number(row["start"]);
     });
@@ -121,7 +121,7 @@ class SqliteLogIndex implements LogIndex {
   list({ limit, cursor, label }: ListOptions): ListPage {
     const after = cursor === undefined ? undefined : parseCursor(cursor);
     return this.#file.run(() => {
-      this.#write(this.#queue.length);
+      this.#write(this.#queue.all());
       const { sql } = this.#file;
       const which = label === undefined ? [] : [label.toWellFormed()];
       const place = after === undefined ? [] : [after.sortedAt, after.key];
@@ -144,7 +144,7 @@ class SqliteLogIndex implements LogIndex {
     // Only tokens get in here, which hold no quote: nothing that a person wrote is syntax.
     const match = phrases.map((tokens) => `"${tokens.join(" ")}"`).join(" AND ");
     return this.#file.run(() => {
-      this.#write(this.#queue.length);
+      this.#write(this.#queue.all());
       if (key !== undefined) return this.#searchLog(match, key, limit);
       return this.#searchNewest(match, limit) ?? this.#searchAll(match, limit);
     });
@@ -152,7 +152,7 @@ class SqliteLogIndex implements LogIndex {
 
   keys(): Iterable<string> {
     return this.#file.run(() => {
-      this.#write(this.#queue.length);
+      this.#write(this.#queue.all());
       return this.#file.sql.keys.all(this.#collection).map((row) => String(row["key"]));
     });
   }
@@ -162,7 +162,7 @@ class SqliteLogIndex implements LogIndex {
     this.#file.runQuietly(() => {
       const row = this.#file.sql.logOf.get(this.#collection, key);
       if (row === undefined) return;
-      this.#file.remove(partOf(Number(row["id"])), () => this.#dropRows(key, row));
+      this.#file.remove(partOf(key), () => this.#dropRows(key, row));
     });
     if (bytes === "wipe") while (this.wipe());
   }
@@ -171,15 +171,13 @@ class SqliteLogIndex implements LogIndex {
     return this.#file.wipe();
   }
 
-  drain(maxBatches: number): number {
-    const before = this.#queue.length;
-    this.#file.runQuietly(() => this.#write(maxBatches));
-    return before - this.#queue.length;
+  drain(batches: number): void {
+    this.#file.runQuietly(() => this.#write(this.#queue.some(batches)));
   }
 
   /** @returns whether nothing is left in the queue: a full disk takes nothing for now. */
   flush(): boolean {
-    this.drain(this.#queue.length);
+    this.#file.runQuietly(() => this.#write(this.#queue.all()));
     return this.#queue.length === 0;
   }
 
@@ -196,7 +194,7 @@ class SqliteLogIndex implements LogIndex {
     const { sql } = this.#file;
     const log = sql.logOf.get(this.#collection, key)?.["id"];
     if (typeof log !== "number") return [];
-    return wordsOf(sql, log)
+    return wordsOf(sql, key)
       .search.all(match, log, log, limit)
       .map((row) => ({ key, seq: Number(row["seq"]) }));
   }
@@ -220,16 +218,15 @@ class SqliteLogIndex implements LogIndex {
       .map((row) => ({ key: String(row["key"]), seq: Number(row["seq"]) }));
   }
 
-  /** Writes up to so many queued batches, in one transaction. */
-  #write(count: number): void {
-    const batches = this.#queue.first(count);
+  /** Writes these queued batches, in one transaction. */
+  #write(batches: readonly QueuedBatch[]): void {
     if (batches.length === 0) return;
     this.#file.transaction(() => {
       const writer = new IndexWriter(this.#file.sql, this.#collection, this.#projection);
       for (const queued of batches) writer.add(queued.batch, queued.records);
       writer.finish();
     });
-    this.#queue.shift(batches.length);
+    this.#queue.shift(batches);
   }
 
   #dropRows(key: string, row: Record<string, unknown>): void {
@@ -238,7 +235,7 @@ class SqliteLogIndex implements LogIndex {
     const labels = { sortedAt: String(row["sorted_at"]), labels: String(row["labels"]) };
     dropLabels(sql, this.#collection, key, labels);
     for (const statement of [sql.dropLog, sql.dropIds, sql.dropPlaces]) statement.run(id);
-    wordsOf(sql, id).dropAll.run(id, id);
+    wordsOf(sql, key).dropAll.run(id, id);
   }
 }
 

@@ -1,6 +1,7 @@
 // Tables and statements of `index.db`. The schema may change with every release: a file of another
 // version is thrown away and filled again from the logs.
 import type { DatabaseSync } from "node:sqlite";
+import { crc32 } from "node:zlib";
 
 /**
  * The full-text index is in so many parts, by log: forgetting a log makes its part anew, and a search
@@ -9,7 +10,7 @@ import type { DatabaseSync } from "node:sqlite";
 export const wordParts = 16;
 
 /** Raise it whenever a table, a projection or the way that words are taken from a text changes. */
-export const schemaVersion = 1;
+export const schemaVersion = 2;
 
 // `logs.head` is last and may be long: what lists and searches sort by is read without it. `place`
 // is the newest row of `places`. `state.owed` has a bit for each part that holds forgotten words.
@@ -163,12 +164,12 @@ export function prepareStatements(database: DatabaseSync) {
 }
 
 /** The part of the full-text index that has the words of a log. */
-export function wordsOf(sql: Statements, log: number): Statements["words"][number] {
-  const words = sql.words[partOf(log)];
-  if (words === undefined) throw new RangeError(`there is no log ${log}`);
+export function wordsOf(sql: Statements, key: string): Statements["words"][number] {
+  const words = sql.words[partOf(key)];
+  if (words === undefined) throw new RangeError("there is no such part");
   return words;
 }
 
-export function partOf(log: number): number {
-  return log % wordParts;
+export function partOf(key: string): number {
+  return crc32(key) % wordParts;
 }

@@ -7,16 +7,20 @@ import { type Statements, wordsOf } from "./sqlite-schema.ts";
 
 /** A log's row as it is brought up to date. */
 interface LogRowDraft {
+  readonly key: string;
   readonly id: number;
   /** The newest place that is kept; below 0 when there is none. */
   place: number;
   readonly before: { readonly sortedAt: string; readonly labels: string };
   last: IndexedBatch | undefined;
+  /** By number of their records; none: they are hidden. */
+  readonly words: Map<number, readonly string[]>;
 }
 
 /**
  * Writes batches of one collection, in order. Rows of logs are written once for all batches of a
- * log. Runs in a transaction of the caller's.
+ * log, and words in the order of their rows: the full-text index writes out what it has whenever a
+ * row comes that lies before the last one. Runs in a transaction of the caller's.
  */
 export class IndexWriter {
   readonly #sql: Statements;
@@ -42,9 +46,11 @@ export class IndexWriter {
     draft.last = batch;
   }
 
-  /** Writes the rows of the logs that had batches. */
+  /** Writes the words, and the rows of the logs that had batches. */
   finish(): void {
-    for (const draft of this.#drafts.values()) {
+    const drafts = [...this.#drafts.values()].sort((a, b) => a.id - b.id);
+    for (const draft of drafts) this.#writeWords(draft);
+    for (const draft of drafts) {
       if (draft.last !== undefined) this.#writeRow(draft, draft.last);
     }
   }
@@ -62,26 +68,34 @@ export class IndexWriter {
     const row = this.#sql.logOf.get(this.#collection, key);
     if (row === undefined) return undefined;
     const before = { sortedAt: String(row["sorted_at"]), labels: String(row["labels"]) };
-    return { id: Number(row["id"]), place: Number(row["place"]), before, last: undefined };
+    const place = Number(row["place"]);
+    return { key, id: Number(row["id"]), place, before, last: undefined, words: new Map() };
   }
 
   #create(key: string): LogRowDraft {
     const { lastInsertRowid } = this.#sql.addLog.run(this.#collection, key);
     const before = { sortedAt: "", labels: "[]" };
-    return { id: Number(lastInsertRowid), place: -1, before, last: undefined };
+    const id = Number(lastInsertRowid);
+    return { key, id, place: -1, before, last: undefined, words: new Map() };
   }
 
   #addRecord(draft: LogRowDraft, batch: IndexedBatch, record: StoredRecord): void {
     this.#sql.addId.run(draft.id, record.id, record.seq, batch.start);
     const text = this.#projection.text(record);
     const tokens = text === undefined ? [] : searchTokens(text);
-    if (tokens.length > 0)
-      wordsOf(this.#sql, draft.id).add.run(draft.id, record.seq, tokens.join(" "));
+    if (tokens.length > 0) draft.words.set(record.seq, tokens);
     const hidden = this.#projection.hides(record);
     if (hidden === undefined) return;
     const seq = this.#sql.seqOf.get(draft.id, hidden)?.["seq"];
-    if (typeof seq === "number" && seq < record.seq)
-      wordsOf(this.#sql, draft.id).drop.run(draft.id, seq);
+    if (typeof seq === "number" && seq < record.seq) draft.words.set(seq, []);
+  }
+
+  #writeWords({ key, id, words: drafts }: LogRowDraft): void {
+    const words = wordsOf(this.#sql, key);
+    for (const [seq, tokens] of [...drafts].sort(([a], [b]) => a - b)) {
+      if (tokens.length > 0) words.add.run(id, seq, tokens.join(" "));
+      else words.drop.run(id, seq);
+    }
   }
 
   #writeRow(draft: LogRowDraft, batch: IndexedBatch): void {

@@ -1,8 +1,9 @@
 import type { StoredRecord } from "../log-store.ts";
 import type { IndexedBatch } from "./log-index.ts";
+import { partOf, wordParts } from "./sqlite-schema.ts";
 
 /** A queue that holds this much is written out: a bound on memory, and on what a read waits for. */
-const limits = { batches: 256, bytes: 8 * 1024 * 1024 } as const;
+const limits = { batches: 1_024, bytes: 8 * 1024 * 1024 } as const;
 
 /** A batch in the queue. Its records are read once, when they are needed. */
 export class QueuedBatch {
@@ -28,23 +29,29 @@ interface QueuedLog {
   readonly ids: Map<string, { readonly seq: number; readonly start: number }>;
 }
 
-/** Batches that were added and are not in the file yet: adding costs microseconds. */
+/**
+ * Batches that were added and are not in the file yet: adding costs microseconds. They wait by the
+ * part of the full-text index that their log belongs to, because what costs is the number of parts
+ * that a transaction writes to.
+ */
 export class WriteQueue {
-  #batches: QueuedBatch[] = [];
+  readonly #parts: QueuedBatch[][] = Array.from({ length: wordParts }, () => []);
+  #length = 0;
   #bytes = 0;
   readonly #logs = new Map<string, QueuedLog>();
 
   get length(): number {
-    return this.#batches.length;
+    return this.#length;
   }
 
   get isFull(): boolean {
-    return this.#batches.length >= limits.batches || this.#bytes >= limits.bytes;
+    return this.#length >= limits.batches || this.#bytes >= limits.bytes;
   }
 
   push(batch: IndexedBatch): void {
     const queued = new QueuedBatch(batch);
-    this.#batches.push(queued);
+    this.#parts[partOf(batch.key)]?.push(queued);
+    this.#length++;
     this.#bytes += batch.end - batch.start;
     const log = this.#logs.get(batch.key);
     if (log === undefined) {
@@ -72,15 +79,23 @@ export class WriteQueue {
     return log.ids.get(id);
   }
 
-  /** The oldest `count` batches. They stay until `shift`. */
-  first(count: number): readonly QueuedBatch[] {
-    return this.#batches.slice(0, count);
+  /** Everything, each log's batches in order. They stay until `shift`. */
+  all(): readonly QueuedBatch[] {
+    return this.#parts.flat();
   }
 
-  /** Takes away the oldest `count` batches. */
-  shift(count: number): void {
-    for (const queued of this.#batches.splice(0, count)) {
+  /** The oldest `count` batches of a part in which so many wait. They stay until `shift`. */
+  some(count: number): readonly QueuedBatch[] {
+    const part = this.#parts.find((batches) => batches.length >= count);
+    return part?.slice(0, count) ?? [];
+  }
+
+  /** Takes away what `all` or `some` just gave. */
+  shift(batches: readonly QueuedBatch[]): void {
+    for (const queued of batches) {
       const { batch } = queued;
+      this.#parts[partOf(batch.key)]?.shift();
+      this.#length--;
       this.#bytes -= batch.end - batch.start;
       const log = this.#logs.get(batch.key);
       if (log === undefined) continue;
@@ -94,14 +109,21 @@ export class WriteQueue {
   /** Takes away every batch of a log. */
   drop(key: string): void {
     if (!this.#logs.delete(key)) return;
-    const batches = this.#batches.filter(({ batch }) => batch.key !== key);
-    const isGone = this.#batches.filter(({ batch }) => batch.key === key);
-    for (const { batch } of isGone) this.#bytes -= batch.end - batch.start;
-    this.#batches = batches;
+    const part = partOf(key);
+    const kept: QueuedBatch[] = [];
+    for (const queued of this.#parts[part] ?? []) {
+      if (queued.batch.key !== key) kept.push(queued);
+      else {
+        this.#length--;
+        this.#bytes -= queued.batch.end - queued.batch.start;
+      }
+    }
+    this.#parts[part] = kept;
   }
 
   clear(): void {
-    this.#batches = [];
+    for (const part of this.#parts) part.length = 0;
+    this.#length = 0;
     this.#bytes = 0;
     this.#logs.clear();
   }
