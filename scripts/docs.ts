@@ -148,6 +148,9 @@ async function everyRecord(run: Run): Promise<string> {
   await chats.log.exclusively(chat, async () => undefined);
   asked.resolve();
   await Promise.all([first.done, second.done]);
+  // The person asks for another answer.
+  script.push(["Any time."]);
+  await (await turns.retry(chat, { id: "again" })).done;
   const lines = linesOf(run, chat);
   // Three quarters of an hour later a model fails, twice.
   clock.pass(45 * 60_000);
@@ -193,10 +196,11 @@ function samples(lines: readonly string[]): string {
   return sorted.map(([name, line]) => `${name}:\n\n${fenced(`${line}\n`)}`).join("\n");
 }
 
-const kinds = ["message", "session", "usage", "turn", "pending_input", "metadata", "redaction"];
+const kinds = ["message", "session", "usage", "turn", "pending_input", "metadata"];
+const hiding = ["redaction", "replacement"];
 const order = (name: string) => {
-  const at = kinds.indexOf(name.split(",", 1)[0] ?? "");
-  return at < 0 ? kinds.length : at;
+  const at = [...kinds, ...hiding].indexOf(name.split(",", 1)[0] ?? "");
+  return at < 0 ? kinds.length + hiding.length : at;
 };
 
 async function twoWrites({ home, throughline }: Run): Promise<string> {

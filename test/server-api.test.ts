@@ -35,13 +35,14 @@ test("every operation has an id of its own, and is there", async () => {
     }
   }
   assert.equal(new Set(ids).size, ids.length);
-  assert.equal(ids.length, 20);
+  assert.equal(ids.length, 22);
 });
 
 test("every answer is what its description says", async () => {
-  const c = await companion([["Hi"], ["Once ", { type: "cut" }], ["three"]]);
+  const c = await companion([["Hi"], ["Once ", { type: "cut" }], ["Twice"], ["three"]]);
   const first = schemas.answer.strict().parse(await jsonOf(await c.say("Hello"), 200));
   schemas.answer.strict().parse(await jsonOf(await c.say("Tell me"), 200));
+  schemas.answer.strict().parse(await jsonOf(await c.post(`${me}/retry`, {}), 200));
   const message = `${me}/messages/${first.turn_id}`;
   const read = (path: string) => c.get(path);
   const sent = async (path: string, body = {}, status = 200) =>
@@ -49,7 +50,10 @@ test("every answer is what its description says", async () => {
   const removed = async (path: string) => jsonOf(await c.ask(path, { method: "DELETE" }), 200);
   schemas.chatList.strict().parse(await read("/api/chats"));
   schemas.chatList.strict().parse(await read("/api/chats?query=hello"));
+  schemas.chatList.strict().parse(await read("/api/chats?unanswered=true&limit=3"));
+  schemas.chatList.strict().parse(await read("/api/chats?damaged=true"));
   schemas.chat.strict().parse(await read(me));
+  schemas.chat.strict().parse(await sent(`${me}/rename`, { title: "Me" }));
   schemas.messagePage.strict().parse(await read(`${me}/messages`));
   schemas.hits.strict().parse(await read("/api/search?query=hello"));
   schemas.memory.strict().parse(await read("/api/memory"));

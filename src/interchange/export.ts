@@ -2,7 +2,7 @@ import { isJsonObject } from "../json.ts";
 import type { ChatHead } from "../memories/chat/chat-head.ts";
 import type { Chats } from "../memories/chat/chats.ts";
 import { type SeedHead, toSeedJsonl } from "../memories/chat/render-jsonl.ts";
-import { redactedIds } from "../memories/chat/render-rows.ts";
+import { marksIn, withReplaced } from "../memories/chat/shown-messages.ts";
 import { toDuctor } from "../memories/provider-session/legacy.ts";
 import { ductorField } from "./ductor-import.ts";
 import { ExportNames } from "./export-name.ts";
@@ -62,10 +62,10 @@ async function* chatIds(chats: Chats, only: string | undefined): AsyncGenerator<
 
 async function* seedFile(chats: Chats, chatId: string): AsyncGenerator<string> {
   const { head } = await chats.log.existing(chatId);
-  const redacted = await redactedIds(chats.records(chatId));
+  const { redacted, replaced } = await marksIn(chats.records(chatId));
   const { metadata, last_consolidated } = head;
   const seedHead = { ...stamps(head), key: chatId, metadata, last_consolidated };
-  yield* toSeedJsonl(seedHead, chats.records(chatId), { redacted });
+  yield* toSeedJsonl(seedHead, withReplaced(chats.records(chatId), replaced), { redacted });
 }
 
 async function* fullFile(chats: Chats, chatId: string): AsyncGenerator<string> {

@@ -77,6 +77,7 @@ async function historyFor(ports: AskPorts): Promise<{ view: HistoryView; isSmall
   const view = await readHistory(chats.log.ports.logs, turn.chatId, {
     ...{ provider, model, window },
     startSeq: begun.session.start_seq,
+    ...(turn.retryId === undefined ? {} : { unansweredId: turn.id }),
     ...(head.clear_seq === undefined ? {} : { clearSeq: head.clear_seq }),
     ...optional("providerResetSeq", head.provider_start?.[provider]),
     ...optional("viewFromSeq", head.view_from?.[provider]),

@@ -1,9 +1,11 @@
 // What a turn writes, and when: the user's message before a model is asked, everything else after,
 // each in one append.
+import { ThroughlineError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import { type Chats, pendingId } from "../memories/chat/chats.ts";
 import type { Draft } from "../memories/chat/draft.ts";
-import type { StoredMessage, ToolCall } from "../memories/chat/message.ts";
+import { isMessage, type StoredMessage, type ToolCall } from "../memories/chat/message.ts";
+import { replacementId, shownMessages } from "../memories/chat/shown-messages.ts";
 import type { Outcome } from "../memories/interaction/interaction.ts";
 import type {
   ProviderSessions,
@@ -83,6 +85,51 @@ export async function keepPending(
   });
 }
 
+/**
+ * Begins to answer a message anew. Its answer stays until the new one is stored: a crash on the way
+ * leaves everything as it was.
+ *
+ * @throws ThroughlineError `THROUGHLINE_CONFLICT`: something was said after it, or it has no answer.
+ */
+export function beginRetry(
+  memories: { readonly chats: Chats; readonly sessions: ProviderSessions },
+  turn: { readonly chatId: string; readonly id: string; readonly retryId: string },
+  target: Target,
+): Promise<Begun> {
+  const { chats, sessions } = memories;
+  return chats.log.change(turn.chatId, async (draft) => {
+    const user = await newestWords(chats, draft);
+    if (user?.id !== turn.id || draft.head.open_turn?.id === turn.id) {
+      throw new ThroughlineError("only the answer to the newest message can be made anew", {
+        code: "THROUGHLINE_CONFLICT",
+      });
+    }
+    const resolution = sessions.resolveIn(draft, target);
+    sessions.humanActedIn(draft);
+    draft.control("turn", { event: "retry", turn: turn.id, retry: turn.retryId });
+    const session = draft.head.session as SessionState;
+    return { user, resolution, session, attempt: 1, awayMs: undefined };
+  });
+}
+
+/** The newest thing that a person said and that models see. */
+export async function newestWords(
+  chats: Chats,
+  { chatId, head }: Pick<Draft, "chatId" | "head">,
+): Promise<StoredMessage | undefined> {
+  const { logs } = chats.log.ports;
+  for (let before = Number.MAX_SAFE_INTEGER; ; ) {
+    const page = await logs.page(chatId, { before, limit: 50 });
+    const said = page.filter((record) => isMessage(record)).toReversed();
+    for (const message of await shownMessages(logs, chatId, said)) {
+      if (message.seq <= (head.clear_seq ?? 0)) return undefined;
+      if (message.role === "user" && !message.hidden && !message.redacted) return message;
+    }
+    before = page[0]?.seq ?? 0;
+    if (before <= 1) return undefined;
+  }
+}
+
 export interface Ended {
   readonly text: string;
   readonly toolMessages: readonly ToolMessage[];
@@ -113,7 +160,7 @@ export type ToolMessage =
  */
 export function endTurn(
   memories: { readonly chats: Chats; readonly sessions: ProviderSessions },
-  turn: { readonly chatId: string; readonly id: string },
+  turn: { readonly chatId: string; readonly id: string; readonly retryId?: string | undefined },
   begun: Begun,
   ended: Ended,
 ): Promise<{ assistant: StoredMessage | undefined; session: SessionState }> {
@@ -128,12 +175,18 @@ export function endTurn(
       model: ended.model,
       ...(isLate ? { hidden: true, generation } : {}),
     };
-    for (const message of ended.toolMessages) toolMessage(draft, message, common);
     const isPartial = ended.partialReason !== undefined;
     const hasAnswer = ended.text !== "" || (ended.outcome === "answered" && !isPartial);
+    if (turn.retryId !== undefined && hasAnswer) await replaceAnswer(chats, draft, begun.user);
+    for (const message of ended.toolMessages) toolMessage(draft, message, common);
     const assistant = hasAnswer
       ? draft.message({
-          ...{ id: answerId(turn.id), role: "assistant", content: ended.text, ...common },
+          ...{
+            id: answerId(turn.id, turn.retryId),
+            role: "assistant",
+            content: ended.text,
+            ...common,
+          },
           ...(isPartial ? { partial: true, partial_reason: ended.partialReason } : {}),
           ...(ended.providerData === undefined
             ? {}
@@ -171,8 +224,20 @@ function reportedBy(draft: Draft, { usage, provider, model, partialReason }: End
   return { reported: { ...draft.head.reported, [provider]: use } };
 }
 
-/** The answer to a turn has one id, so that it is stored once. */
-export const answerId = (turnId: string) => `${turnId}:answer`;
+/** The answer to a turn has one id, so that it is stored once; each one made anew has its own. */
+export const answerId = (turnId: string, retryId?: string) =>
+  retryId === undefined ? `${turnId}:answer` : `${turnId}:answer:${retryId}`;
+
+/** Hides what answered a message until now, tool calls and their results too. */
+async function replaceAnswer(chats: Chats, draft: Draft, user: StoredMessage): Promise<void> {
+  const { logs } = chats.log.ports;
+  for await (const record of logs.read(draft.chatId, { after: user.seq })) {
+    if (!isMessage(record) || record.role === "user" || record.turn !== user.id) continue;
+    const id = replacementId(record.id);
+    if ((await logs.find(draft.chatId, id)) !== undefined) continue;
+    draft.control("replacement", { target: record.id }, id);
+  }
+}
 
 function toolMessage(draft: Draft, message: ToolMessage, common: JsonObject): void {
   if (message.type === "call") {

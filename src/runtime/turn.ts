@@ -34,6 +34,8 @@ export class Turn {
   readonly chatId: string;
   readonly id: string;
   readonly content: string;
+  /** It answers a message anew that has an answer. */
+  readonly retryId: string | undefined;
   /** Settles with the stored result. Rejects when nothing, or no answer, could be stored. */
   readonly done: Promise<TurnAnswer>;
 
@@ -44,10 +46,11 @@ export class Turn {
   #settle: (answer: TurnAnswer) => void;
   #fail: (error: unknown) => void;
 
-  constructor(chatId: string, id: string, content: string) {
+  constructor(chatId: string, id: string, content: string, retryId?: string) {
     this.chatId = chatId;
     this.id = id;
     this.content = content;
+    this.retryId = retryId;
     const { promise, resolve, reject } = Promise.withResolvers<TurnAnswer>();
     this.done = promise;
     this.done.catch(() => undefined); // whoever waits hears of it

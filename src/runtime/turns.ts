@@ -20,7 +20,15 @@ import { parseIntent } from "./intent.ts";
 import { Lanes } from "./lanes.ts";
 import type { Responder } from "./responder.ts";
 import { Turn, type TurnAnswer } from "./turn.ts";
-import { answerId, type Begun, beginTurn, endTurn, keepPending } from "./turn-records.ts";
+import {
+  answerId,
+  type Begun,
+  beginRetry,
+  beginTurn,
+  endTurn,
+  keepPending,
+  newestWords,
+} from "./turn-records.ts";
 
 /** The models that can be asked. */
 export interface Responders {
@@ -52,6 +60,8 @@ export interface TurnInput extends Target {
 }
 
 const maxTurnIdBytes = 200;
+/** With the id of the turn it is the id of the answer. */
+const maxRetryIdBytes = 36;
 
 /**
  * Turns: a user message, what a model does with it, the assistant message. One at a time per chat;
@@ -147,6 +157,37 @@ export class Turns {
     });
   }
 
+  /**
+   * Answers the newest message of a chat anew. The answer that it has stays in the log and is hidden
+   * once the new one is stored; when no word comes, it stays the answer.
+   *
+   * @param options.id makes a repeated call the same retry. At most 36 bytes.
+   * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: nothing was said, or not this.
+   *   `THROUGHLINE_CONFLICT`: something is being answered, or the message has no answer: see `answer`.
+   */
+  async retry(
+    chatId: string,
+    options: Target & { readonly id?: string; readonly messageId?: string } = {},
+  ): Promise<Turn> {
+    const { id = this.#ports.newId(), messageId, ...target } = options;
+    checkId(id, "id");
+    if (Buffer.byteLength(id) > maxRetryIdBytes) throw invalid("id is longer than 36 bytes");
+    const { head } = await this.#ports.chats.log.existing(chatId);
+    const user = await newestWords(this.#ports.chats, { chatId, head });
+    if (user === undefined || (messageId ?? user.id) !== user.id) {
+      throw notFound(chatId, "message to answer anew");
+    }
+    const running = this.#running.get(chatId);
+    if (running?.id === user.id && running.retryId === id) return running;
+    this.#assertOpen();
+    if (this.#lanes.isBusy(chatId)) {
+      throw new ThroughlineError("another answer is being made in this chat", {
+        code: "THROUGHLINE_CONFLICT",
+      });
+    }
+    return this.#enqueue(new Turn(chatId, user.id, user.content, id), target);
+  }
+
   /** Leaves what is unanswered in a chat unanswered, for good. @returns how many messages that were. */
   async dismiss(chatId: string): Promise<number> {
     const { chats } = this.#ports;
@@ -218,7 +259,10 @@ export class Turns {
     const responder = await this.#ports.responders.get(target.provider, target.model);
     const again = await this.#answered(turn);
     if (again !== undefined) return again;
-    const begun = await beginTurn(this.#ports, turn, target);
+    const begun =
+      turn.retryId === undefined
+        ? await beginTurn(this.#ports, turn, target)
+        : await beginRetry(this.#ports, { ...turn, retryId: turn.retryId }, target);
     this.#ports.sessions.announceEnd(turn.chatId, begun.resolution);
     turn.add({ type: "accepted", user: begun.user });
     const notices = this.#notices(begun);
@@ -277,7 +321,7 @@ export class Turns {
         code: "THROUGHLINE_ID_CONFLICT",
       });
     }
-    const assistant = await chats.find(turn.chatId, answerId(turn.id));
+    const assistant = await chats.find(turn.chatId, answerId(turn.id, turn.retryId));
     const { head } = await chats.log.existing(turn.chatId);
     if (assistant === undefined || head.session === null) return undefined;
     turn.add({ type: "accepted", user });

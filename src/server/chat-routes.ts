@@ -12,6 +12,7 @@ import {
   limit,
   query,
   receipt,
+  renameBody,
   resetBody,
   session,
 } from "./schemas.ts";
@@ -21,8 +22,11 @@ import { chatsWith } from "./search.ts";
 export function addChatRoutes(door: Door): void {
   addReading(door);
   addChanges(door);
+  addRename(door);
   addFork(door);
 }
+
+const flag = z.enum(["true", "false"], "must be true or false").optional();
 
 function addReading(door: Door): void {
   const { throughline, turns } = door.ports;
@@ -36,11 +40,17 @@ function addReading(door: Door): void {
       query: z.strictObject({
         ...{ limit, query: query.optional() },
         cursor: z.string().min(1, "must not be empty").optional(),
+        unanswered: flag.openapi({ description: "Only chats in which a message has no answer." }),
+        damaged: flag.openapi({ description: "Only chats found damaged; one page." }),
       }),
       answers: { 200: { says: "A page of chats.", schema: chatList } },
     },
     async ({ query }) => {
-      if (query.query === undefined) return json(await throughline.chats.list(known(query)));
+      const { unanswered, damaged, ...page } = query;
+      if (query.query === undefined) {
+        const only = { unanswered: unanswered === "true", damaged: damaged === "true" };
+        return json(await throughline.chats.list({ ...known(page), ...only }));
+      }
       if (query.cursor !== undefined) throw invalid("a list with a query has no cursor");
       return json({ chats: await chatsWith(throughline.chats, query.query, query.limit ?? 50) });
     },
@@ -101,6 +111,23 @@ function addChanges(door: Door): void {
     async ({ params }) => {
       await chats.clear(params.id);
       watchers.tell("session", { chat_id: params.id, change: "cleared" });
+      return json(await chatView(throughline, turns, params.id));
+    },
+  );
+}
+
+function addRename(door: Door): void {
+  const { throughline, turns, watchers } = door.ports;
+  door.add(
+    {
+      ...{ method: "post", path: "/api/chats/{id}/rename", id: "renameChat" },
+      ...{ params: chatParams, body: renameBody },
+      summary: "Gives a chat a title",
+      answers: { 200: { says: "The chat as it is now.", schema: chat } },
+    },
+    async ({ params, body }) => {
+      await throughline.chats.rename(params.id, body.title);
+      watchers.tell("session", { chat_id: params.id, change: "renamed" });
       return json(await chatView(throughline, turns, params.id));
     },
   );

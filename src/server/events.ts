@@ -24,7 +24,14 @@ export interface Events {
   };
   readonly session: {
     readonly chat_id: string;
-    readonly change: "ended" | "reset" | "provider_reset" | "cleared" | "forked" | "forgotten";
+    readonly change:
+      | "ended"
+      | "reset"
+      | "provider_reset"
+      | "cleared"
+      | "renamed"
+      | "forked"
+      | "forgotten";
   };
   readonly repair: RepairReport;
 }

@@ -16,6 +16,11 @@ export function messageIdFor(key: string): string {
   return `i_${createHash("sha256").update(key).digest("hex").slice(0, 32)}`;
 }
 
+/** The same for a retry: shorter, because it becomes part of an id. */
+export function retryIdFor(key: string): string {
+  return messageIdFor(key).replace("i_", "r_");
+}
+
 /**
  * Answering a repeated key repeats what was said: not what was hidden since.
  *

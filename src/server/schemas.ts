@@ -47,6 +47,21 @@ export const newMessage = z
     model: name.optional().openapi({ description: "The session's when absent." }),
   })
   .openapi("NewMessage");
+export const renameBody = z
+  .strictObject({
+    title: z
+      .string()
+      .max(1_000)
+      .openapi({ description: "Cut at 120 characters. Empty: the first thing that was said." }),
+  })
+  .openapi("Rename");
+export const retryBody = z
+  .strictObject({
+    message_id: text(256).optional().openapi({ description: "The newest one's, to be sure." }),
+    provider: name.optional(),
+    model: name.optional(),
+  })
+  .openapi("Retry");
 export const resetBody = z
   .strictObject({
     provider: name.optional().openapi({ description: "Only this one's part of the session." }),
@@ -77,6 +92,7 @@ export const message = z
     partial: z.literal(true).optional().openapi({ description: "The text was cut short." }),
     partial_reason: z.enum(["stopped", "error", "crash"]).optional(),
     hidden: z.literal(true).optional().openapi({ description: "Shown on request only." }),
+    replaced: z.literal(true).optional().openapi({ description: "Another answer took its place." }),
     redacted: z.literal(true).optional().openapi({ description: "Its text is not shown." }),
   })
   .openapi("Message");

@@ -3,8 +3,8 @@ import type { Context } from "hono";
 import { checkChatId } from "../memories/chat/chat-log.ts";
 import type { Turn } from "../runtime/turn.ts";
 import { type Answer, type Door, type Env, isHead, json, letGo, type Ports } from "./door.ts";
-import { checkRepeatable, messageIdFor } from "./idempotency.ts";
-import { answer, chatParams, dismissed, newMessage, stopped } from "./schemas.ts";
+import { checkRepeatable, messageIdFor, retryIdFor } from "./idempotency.ts";
+import { answer, chatParams, dismissed, newMessage, retryBody, stopped } from "./schemas.ts";
 import { EventStream, eventHeaders, eventResponse } from "./sse.ts";
 import { tellError } from "./tell.ts";
 import { answerJson, resumed, sendTurn, spoken } from "./turn-answer.ts";
@@ -23,6 +23,7 @@ const streams =
 /** Turns: say something, stop the answer, take up or leave what was not answered. */
 export function addTurnRoutes(door: Door): void {
   addMessage(door);
+  addRetry(door);
   addRecovery(door);
   addStop(door);
   addTakingUp(door);
@@ -57,6 +58,32 @@ function addMessage(door: Door): void {
         ...(model === undefined ? {} : { model }),
       });
       return outcomeOf(door.ports, turn, isBusy, context);
+    },
+  );
+}
+
+function addRetry(door: Door): void {
+  const { turns } = door.ports;
+  door.add(
+    {
+      ...{ method: "post", path: "/api/chats/{id}/retry", id: "retryMessage" },
+      ...{ params: chatParams, body: retryBody, answers },
+      headers: z.object({ "Idempotency-Key": z.string().optional() }),
+      summary: "Answers the newest message anew",
+      description:
+        `${streams} The answer before stays in the log, hidden, once the new one is stored. 409: an ` +
+        "answer is being made, or the message has none. The same `Idempotency-Key` is the same retry.",
+    },
+    async ({ params, body }, context) => {
+      const key = context.req.header("idempotency-key");
+      const { message_id: messageId, provider, model } = body;
+      const turn = await turns.retry(params.id, {
+        ...(key === undefined ? {} : { id: retryIdFor(key) }),
+        ...(messageId === undefined ? {} : { messageId }),
+        ...(provider === undefined ? {} : { provider }),
+        ...(model === undefined ? {} : { model }),
+      });
+      return outcomeOf(door.ports, turn, false, context);
     },
   );
 }

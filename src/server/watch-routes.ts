@@ -11,8 +11,8 @@ export function addWatchRoutes(door: Door): void {
       summary: "Everything that happens from now on, in all chats",
       description:
         "Server-sent events: `message` (stored, redacted, erased), `turn` (running, answered, " +
-        "interrupted, failed), `session` (ended, reset, provider_reset, cleared, forked, " +
-        "forgotten), `repair` (stored bytes that were not as they were left). Nothing is told " +
+        "interrupted, failed), `session` (ended, reset, provider_reset, cleared, renamed, " +
+        "forked, forgotten), `repair` (stored bytes that were not as they were left). Nothing is told " +
         "again after a break: read the chat instead. A reader that is too slow is dropped.",
       answers: {
         200: { says: "Server-sent events.", types: ["text/event-stream"] },

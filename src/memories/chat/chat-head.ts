@@ -114,7 +114,7 @@ export const chatProjection: LogProjection = {
     return record.content;
   },
   hides(record: StoredRecord) {
-    if (!isControl(record, "redaction")) return undefined;
+    if (!isControl(record, "redaction") && !isControl(record, "replacement")) return undefined;
     return typeof record["target"] === "string" ? record["target"] : undefined;
   },
 };

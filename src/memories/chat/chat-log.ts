@@ -139,3 +139,9 @@ export function notFound(chatId: string, what = "chat"): ThroughlineError {
     code: "THROUGHLINE_NOT_FOUND",
   });
 }
+
+export function alreadyThere(chatId: string): ThroughlineError {
+  return new ThroughlineError(`${JSON.stringify(chatId)} exists already`, {
+    code: "THROUGHLINE_CONFLICT",
+  });
+}

@@ -362,3 +362,34 @@ test("ids that look alike are chats of their own", async () => {
 function nested(depth: number): unknown {
   return depth === 0 ? 1 : [nested(depth - 1)];
 }
+
+test("a chat takes a title of a person's choice, and gives it back", async () => {
+  const { chats } = await companion();
+  await chats.append("a", [
+    { role: "user", content: "Tell me about space", id: "m1" },
+    { role: "assistant", content: "Gladly" },
+  ]);
+  await chats.rename("a", "  Stars \n and moons ");
+  assert.equal((await chats.row("a")).title, "Stars and moons");
+  await chats.append("a", [{ role: "user", content: "More" }]);
+  await chats.redact("a", "m1");
+  await chats.clear("a");
+  assert.equal((await chats.row("a")).title, "Stars and moons", "it is the person's own");
+  await chats.append("a", [{ role: "user", content: "And the sea?" }]);
+  await chats.rename("a", "");
+  assert.equal((await chats.row("a")).title, "And the sea?");
+  await chats.rename("a", "😀".repeat(200));
+  assert.equal([...(await chats.row("a")).title].length, 120);
+  await assert.rejects(chats.rename("none", "x"), { code: "THROUGHLINE_NOT_FOUND" });
+});
+
+test("a title given back passes over what is redacted", async () => {
+  const { chats } = await companion();
+  await chats.append("a", [
+    { role: "user", content: "secret", id: "m1" },
+    { role: "user", content: "open" },
+  ]);
+  await chats.redact("a", "m1");
+  await chats.rename("a", "");
+  assert.equal((await chats.row("a")).title, "open");
+});

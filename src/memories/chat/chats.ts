@@ -4,13 +4,14 @@ import type { JsonObject } from "../../json.ts";
 import { checkCount } from "../../storage/key.ts";
 import type { LogStore, StoredRecord } from "../../storage/log-store.ts";
 import { rollOver } from "../provider-session/session-state.ts";
-import { type ChatHead, readHead } from "./chat-head.ts";
-import { type ChatLog, checkChatId, notFound } from "./chat-log.ts";
+import { type ChatHead, readHead, titleFrom } from "./chat-head.ts";
+import { alreadyThere, type ChatLog, checkChatId, notFound } from "./chat-log.ts";
 import { type ChatRow, chatRow } from "./chat-row.ts";
 import type { Draft } from "./draft.ts";
 import { withoutMessage } from "./erasure.ts";
 import { isMessage, type StoredMessage } from "./message.ts";
 import type { MessageInput } from "./message-input.ts";
+import { firstWords, redactionId, shownMessages } from "./shown-messages.ts";
 import { hashOf, Tombstones } from "./tombstones.ts";
 
 export interface MessagePage {
@@ -97,7 +98,7 @@ export class Chats {
       before = page[0]?.seq ?? 0;
       if (found.length > limit || inScope.length < limit || before <= from + 1) break;
     }
-    const messages = await this.#redacted(chatId, found.slice(-limit));
+    const messages = await shownMessages(this.log.ports.logs, chatId, found.slice(-limit));
     const first = messages[0];
     return found.length > limit && first !== undefined
       ? { messages, before: first.seq }
@@ -114,7 +115,7 @@ export class Chats {
   async message(chatId: string, messageId: string): Promise<StoredMessage> {
     const record = await this.find(chatId, messageId);
     if (record === undefined) throw notFound(chatId, "message");
-    const [message] = await this.#redacted(chatId, [record]);
+    const [message] = await shownMessages(this.log.ports.logs, chatId, [record]);
     return message ?? record;
   }
 
@@ -140,8 +141,8 @@ export class Chats {
         clear_seq: clearSeq,
         cleared_count: head.message_count,
         last_consolidated: head.message_count,
-        title: "",
-        title_of: undefined,
+        // One that a person chose stays.
+        ...(head.title_of === undefined ? {} : { title: "", title_of: undefined }),
         open_turn: undefined,
         view_from: undefined,
         provider_start: undefined,
@@ -150,6 +151,29 @@ export class Chats {
       });
     });
     this.#dropElsewhere(chatId);
+  }
+
+  /**
+   * Gives a chat a title of a person's choice, cut at 120 code points; "" takes it back: then it is
+   * the first thing again that a person said.
+   *
+   * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`, `THROUGHLINE_INVALID`.
+   */
+  async rename(chatId: string, title: string): Promise<void> {
+    if (typeof title !== "string") throw invalid("title must be a string");
+    const { head } = await this.log.existing(chatId);
+    const chosen = titleFrom(title);
+    const first =
+      chosen === ""
+        ? await firstWords(this.log.ports.logs, chatId, head.clear_seq ?? 0)
+        : undefined;
+    await this.log.change(chatId, (draft) => {
+      draft.control("metadata", { title: chosen });
+      draft.set({
+        title: first === undefined ? chosen : titleFrom(first.content),
+        title_of: first?.id,
+      });
+    });
   }
 
   /** Replaces the user's metadata. */
@@ -266,12 +290,12 @@ export class Chats {
     messages: AsyncIterable<MessageInput>,
     head: Partial<ChatHead>,
   ): Promise<number> {
-    if ((await this.log.state(chatId)).head !== undefined) throw exists(chatId);
+    if ((await this.log.state(chatId)).head !== undefined) throw alreadyThere(chatId);
     let count = 0;
     let batch: MessageInput[] = [];
     const store = (isLast: boolean) =>
       this.log.change(chatId, (draft) => {
-        if (count === 0 && !draft.isNewChat) throw exists(chatId);
+        if (count === 0 && !draft.isNewChat) throw alreadyThere(chatId);
         for (const message of batch) draft.message(message);
         if (draft.records.length === 0) draft.control("metadata", { metadata: {} });
         draft.set(isLast ? { ...head, unfinished: undefined } : { unfinished: true });
@@ -303,8 +327,11 @@ export class Chats {
       readonly limit?: number;
       readonly cursor?: string;
       readonly unanswered?: boolean;
+      /** Only chats of which stored bytes were found damaged: looks through the rows of all. */
+      readonly damaged?: boolean;
     } = {},
   ): Promise<{ readonly chats: readonly ChatRow[]; readonly cursor?: string }> {
+    if (options.damaged) return { chats: await this.#damaged(options.limit ?? 50) };
     const page = await this.log.ports.logs.list({
       limit: options.limit ?? 50,
       ...(options.cursor === undefined ? {} : { cursor: options.cursor }),
@@ -368,6 +395,18 @@ export class Chats {
     } while (cursor !== undefined);
   }
 
+  async #damaged(limit: number): Promise<ChatRow[]> {
+    checkCount(limit, "limit", 1, 1_000);
+    const found: ChatRow[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await this.list({ limit: 1_000, ...(cursor === undefined ? {} : { cursor }) });
+      found.push(...page.chats.filter(({ damaged }) => damaged));
+      cursor = page.cursor;
+    } while (cursor !== undefined && found.length < limit);
+    return found.slice(0, limit);
+  }
+
   #remove(chatId: string): Promise<boolean> {
     return this.log.exclusively(chatId, () => {
       this.log.forgetState(chatId);
@@ -391,38 +430,17 @@ export class Chats {
     });
   }
 
-  async #redacted(chatId: string, messages: readonly StoredMessage[]): Promise<StoredMessage[]> {
-    const shown: StoredMessage[] = [];
-    for (const message of messages) {
-      const mark = await this.log.ports.logs.find(chatId, redactionId(message.id));
-      if (mark === undefined) shown.push(message);
-      else {
-        const { id, seq, role, timestamp } = message;
-        shown.push({ id, seq, role, timestamp, content: "", redacted: true });
-      }
-    }
-    return shown;
-  }
-
   async *#copyable(chatId: string, after: number, until: number): AsyncIterable<MessageInput> {
     for await (const record of this.log.ports.logs.read(chatId, { after })) {
       if (record.seq > until) return;
       if (!isMessage(record)) continue;
-      const mark = await this.log.ports.logs.find(chatId, redactionId(record.id));
-      if (mark !== undefined) continue;
+      const [shown] = await shownMessages(this.log.ports.logs, chatId, [record]);
+      if (shown?.redacted || shown?.replaced) continue;
       const { seq: _, ...message } = record;
       yield message;
     }
   }
 }
 
-/** The id of the record that redacts a message: the same every time, so that one is enough. */
-const redactionId = (messageId: string) => `redaction:${messageId}`;
 /** The id of the record that keeps an accepted message until its turn starts. */
 export const pendingId = (messageId: string) => `pending:${messageId}`;
-
-function exists(chatId: string): ThroughlineError {
-  return new ThroughlineError(`${JSON.stringify(chatId)} exists already`, {
-    code: "THROUGHLINE_CONFLICT",
-  });
-}

@@ -6,6 +6,8 @@ import { isControl, isMessage, type StoredMessage } from "./message.ts";
 export interface HistoryBounds {
   /** Where the session began. */
   readonly startSeq?: number | undefined;
+  /** A user message whose answer is not in the view: it is being answered anew. */
+  readonly unansweredId?: string | undefined;
   /** The last clear. Clear records that are read count as well. */
   readonly clearSeq?: number | undefined;
   /** The last reset of the provider's bucket. */
@@ -20,23 +22,25 @@ export interface ScopedMessage {
 
 /**
  * Reads a log backwards and keeps what is in scope (rules 1 and 2). Backwards, because a clear, a
- * redaction or a compaction lies after what it hides: what is read first decides on what follows,
+ * redaction, a replacement or a compaction lies after what it hides: what is read first decides on what follows,
  * so the newest part of a log means the same whether or not the older part is read.
  */
 export class ScopeReader {
   readonly #newestFirst: ScopedMessage[] = [];
   readonly #compactions: Compaction[] = [];
-  /** By the id of the hidden record: the newest redaction of it. */
-  readonly #redactedAt = new Map<string, number>();
+  /** By the id of the hidden record: the newest redaction or replacement of it. */
+  readonly #hiddenAt = new Map<string, number>();
   /** Where hidden records were found. */
   readonly #foundAt = new Map<string, number>();
   #startSeq: number;
+  readonly #unansweredId: string | undefined;
   /** The oldest record read. */
   #seq = Number.POSITIVE_INFINITY;
 
   constructor(bounds: HistoryBounds) {
     const { startSeq = 0, clearSeq = 0, providerResetSeq = 0 } = bounds;
     this.#startSeq = Math.max(0, startSeq, clearSeq, providerResetSeq);
+    this.#unansweredId = bounds.unansweredId;
   }
 
   /** Everything in scope lies after this record. */
@@ -52,11 +56,13 @@ export class ScopeReader {
     this.#seq = record.seq;
     if (isControl(record, "clear")) this.#startSeq = Math.max(this.#startSeq, record.seq);
     if (record.seq <= this.#startSeq) return "outside";
-    const redacted = this.#redactedAt.has(record.id);
-    if (redacted) this.#foundAt.set(record.id, record.seq);
-    if (isMessage(record)) return this.#keep(record, redacted);
-    if (isControl(record, "redaction")) this.#redact(record["target"], record.seq);
-    if (isControl(record, "compaction") && !redacted) this.#compact(record);
+    const hidden = this.#hiddenAt.has(record.id);
+    if (hidden) this.#foundAt.set(record.id, record.seq);
+    if (isMessage(record)) return this.#keep(record, hidden);
+    if (isControl(record, "redaction") || isControl(record, "replacement")) {
+      this.#hide(record["target"], record.seq);
+    }
+    if (isControl(record, "compaction") && !hidden) this.#compact(record);
     return "inside";
   }
 
@@ -80,17 +86,19 @@ export class ScopeReader {
     return undefined;
   }
 
-  #keep(message: StoredMessage, redacted: boolean): "turn" | "inside" {
+  #keep(message: StoredMessage, hidden: boolean): "turn" | "inside" {
     // Only we set roles: what a person imported as a system message gives a model no orders.
-    const sent = !redacted && message.hidden !== true && message.role !== "system";
+    const isAnswer = message.role !== "user" && message.turn !== undefined;
+    const isUnsaid = isAnswer && message.turn === this.#unansweredId;
+    const sent = !hidden && !isUnsaid && message.hidden !== true && message.role !== "system";
     if (!sent && message.role !== "user") return "inside";
     this.#newestFirst.push({ message, sent });
     return sent && message.role === "user" ? "turn" : "inside";
   }
 
-  #redact(target: unknown, seq: number): void {
-    if (typeof target !== "string" || this.#redactedAt.has(target)) return;
-    this.#redactedAt.set(target, seq);
+  #hide(target: unknown, seq: number): void {
+    if (typeof target !== "string" || this.#hiddenAt.has(target)) return;
+    this.#hiddenAt.set(target, seq);
   }
 
   #compact(record: StoredRecord): void {
@@ -102,7 +110,7 @@ export class ScopeReader {
     if (upToSeq <= this.#startSeq || (afterSeq ?? this.#startSeq) < this.#startSeq) return "void";
     // A clear may lie between, or a redaction, or what a redaction hides.
     if (this.#seq > upToSeq) return "open";
-    for (const [id, seq] of this.#redactedAt) {
+    for (const [id, seq] of this.#hiddenAt) {
       const foundAt = this.#foundAt.get(id);
       if (seq > asOfSeq && (foundAt === undefined || foundAt <= upToSeq)) return "void";
     }

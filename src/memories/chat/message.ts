@@ -43,6 +43,10 @@ export interface StoredMessage extends StoredRecord {
   readonly partial_reason?: "stopped" | "error" | "crash";
   /** Shown to people on request, never sent to a model: announcements, commands, markers. */
   readonly hidden?: true;
+  /** As it is shown, never as it is stored: its text is not to be seen. */
+  readonly redacted?: true;
+  /** The same: another answer took its place. */
+  readonly replaced?: true;
   readonly tool_calls?: readonly (ToolCall & JsonObject)[];
   /** On a tool message: which call this is the result of. */
   readonly tool_call_id?: string;
@@ -64,6 +68,7 @@ export type ControlKind =
   | "clear"
   | "metadata"
   | "redaction"
+  | "replacement"
   | "compaction"
   | "pending_input"
   | "turn"

@@ -19,7 +19,7 @@ export interface SeedJsonlOptions {
    * what is hidden and redacted too, so that importing it loses nothing. @default "seed"
    */
   readonly form?: "seed" | "full" | undefined;
-  /** Ids of redacted messages: what `redactedIds` found in the same log. */
+  /** Ids of redacted messages: what `marksIn` found in the same log. */
   readonly redacted: ReadonlySet<string>;
 }
 

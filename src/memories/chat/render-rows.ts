@@ -9,7 +9,7 @@ export type Records = Iterable<StoredRecord> | AsyncIterable<StoredRecord>;
 
 export interface RenderOptions {
   /**
-   * Ids of the messages that are not to be shown: what `redactedIds` found in the same log. A
+   * Ids of the messages that are not to be shown: what `marksIn` found in the same log. A
    * redaction lies after what it hides, so no single pass over a log can heed it.
    */
   readonly redacted: ReadonlySet<string>;
@@ -43,16 +43,6 @@ export type RenderRow =
       readonly calls: readonly { readonly name: string; readonly arguments: string }[];
       readonly files: readonly string[];
     };
-
-/** The ids that redactions in a log hide. Bounded by the number of redactions. */
-export async function redactedIds(records: Records): Promise<ReadonlySet<string>> {
-  const ids = new Set<string>();
-  for await (const record of records) {
-    const target = isControl(record, "redaction") ? record["target"] : undefined;
-    if (typeof target === "string") ids.add(target);
-  }
-  return ids;
-}
 
 /**
  * The log as a person reads it, in order and in bounded memory.

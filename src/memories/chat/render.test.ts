@@ -6,7 +6,8 @@ import type { StoredRecord } from "../../storage/log-store.ts";
 import { printable, printableLine } from "./printable.ts";
 import { toHtml } from "./render-html.ts";
 import { toMarkdown } from "./render-markdown.ts";
-import { type RenderedChat, type RenderOptions, redactedIds } from "./render-rows.ts";
+import type { RenderedChat, RenderOptions } from "./render-rows.ts";
+import { marksIn } from "./shown-messages.ts";
 
 const nothing: ReadonlySet<string> = new Set();
 const shown: RenderOptions = { redacted: nothing };
@@ -48,7 +49,7 @@ const day = log(
 
 test("a chat as Markdown: days, speakers, times, marks, texts in code blocks", async () => {
   const chat = { key: "telegram:42", title: "Hello `there`" };
-  const redacted = await redactedIds(day);
+  const { redacted } = await marksIn(day);
   assert.equal(
     await text(toMarkdown(chat, day, { redacted })),
     `# Chat \`telegram:42\`
@@ -106,7 +107,7 @@ File \`cat.jpg (9 bytes)\`
 });
 
 test("a chat as HTML: days, speakers, times, marks, texts", async () => {
-  const redacted = await redactedIds(day);
+  const { redacted } = await marksIn(day);
   const html = await text(toHtml({ key: "telegram:42" }, day, { redacted }));
   const main = html.slice(html.indexOf("<main>"));
   assert.equal(

@@ -1,0 +1,79 @@
+import type { LogStore, StoredRecord } from "../../storage/log-store.ts";
+import { isControl, isMessage, type StoredMessage } from "./message.ts";
+import type { Records } from "./render-rows.ts";
+
+/** The id of the record that redacts a message: the same every time, so that one is enough. */
+export const redactionId = (messageId: string) => `redaction:${messageId}`;
+/** The id of the record that puts another answer in the place of a message. */
+export const replacementId = (messageId: string) => `replaced:${messageId}`;
+
+/**
+ * Messages as people see them: what is redacted without its text, what was replaced by another answer
+ * hidden.
+ */
+export async function shownMessages(
+  logs: Pick<LogStore, "find">,
+  chatId: string,
+  messages: readonly StoredMessage[],
+): Promise<StoredMessage[]> {
+  const shown: StoredMessage[] = [];
+  for (const message of messages) {
+    if ((await logs.find(chatId, redactionId(message.id))) !== undefined) {
+      const { id, seq, role, timestamp } = message;
+      shown.push({ id, seq, role, timestamp, content: "", redacted: true });
+    } else if (await isReplaced(logs, chatId, message)) {
+      shown.push({ ...message, hidden: true, replaced: true });
+    } else shown.push(message);
+  }
+  return shown;
+}
+
+/** The first thing that a person said after this record and that is shown. */
+export async function firstWords(
+  logs: Pick<LogStore, "find" | "read">,
+  chatId: string,
+  after: number,
+): Promise<StoredMessage | undefined> {
+  for await (const record of logs.read(chatId, { after })) {
+    if (!isMessage(record) || record.role !== "user" || record.hidden) continue;
+    const [shown] = await shownMessages(logs, chatId, [record]);
+    if (shown?.content) return shown;
+  }
+  return undefined;
+}
+
+/** Only an answer can be replaced, and what led to it. */
+async function isReplaced(
+  logs: Pick<LogStore, "find">,
+  chatId: string,
+  { id, role }: StoredMessage,
+): Promise<boolean> {
+  if (role !== "assistant" && role !== "tool") return false;
+  return (await logs.find(chatId, replacementId(id))) !== undefined;
+}
+
+/** The ids that the redactions and replacements in a log name. Bounded by their number. */
+export async function marksIn(records: Records): Promise<{
+  readonly redacted: ReadonlySet<string>;
+  readonly replaced: ReadonlySet<string>;
+}> {
+  const redacted = new Set<string>();
+  const replaced = new Set<string>();
+  for await (const record of records) {
+    const { target } = record;
+    if (typeof target !== "string") continue;
+    if (isControl(record, "redaction")) redacted.add(target);
+    else if (isControl(record, "replacement")) replaced.add(target);
+  }
+  return { redacted, replaced };
+}
+
+/** The same records, with what was replaced hidden. */
+export async function* withReplaced(
+  records: Records,
+  replaced: ReadonlySet<string>,
+): AsyncGenerator<StoredRecord> {
+  for await (const record of records) {
+    yield isMessage(record) && replaced.has(record.id) ? { ...record, hidden: true } : record;
+  }
+}

@@ -1,0 +1,225 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { Deliveries, deliveryLimits } from "./deliveries.ts";
+import { type JudgedRestart, judgedAgain, type RestartKind } from "./restart.ts";
+
+const noon = Date.UTC(2026, 2, 1, 12);
+const reading = (ms: number) => ({ at: noon + ms, bootId: "a", uptimeMs: 1_000_000 + ms });
+
+/** A restart at `ms`, after a gap of 5 s, unclean unless told otherwise. */
+function restart(totalSessions: number, ms: number, more: Partial<JudgedRestart> = {}) {
+  const facts = { kind: "crash_recovery" as RestartKind, clean: false, totalSessions };
+  const gap = { gapMs: 5_000, certainty: "certain" as const };
+  return { ...facts, ...gap, before: reading(ms - 5_000), judgedAt: reading(ms), ...more };
+}
+
+/** What a kill and a boot leave of it: the JSON text that the document keeps. */
+function rebooted(deliveries: Deliveries, next: JudgedRestart): Deliveries {
+  return Deliveries.begin(JSON.parse(JSON.stringify(deliveries.toJson())), next);
+}
+
+test("a restart is pending in every chat until that chat acknowledges it, and then no more", () => {
+  const deliveries = Deliveries.begin(undefined, restart(2, 0));
+  assert.equal(deliveries.pending("a")?.totalSessions, 2);
+  assert.equal(deliveries.acknowledge("a"), true);
+  assert.equal(deliveries.pending("a"), undefined);
+  assert.equal(deliveries.acknowledge("a"), false);
+  assert.equal(deliveries.pending("b")?.totalSessions, 2);
+});
+
+// C12: once, also when two who deliver ask at the same time.
+test("of two attempts at once one gets the restart; released, it is there again", () => {
+  const deliveries = Deliveries.begin(undefined, restart(2, 0));
+  assert.ok(deliveries.take("a"));
+  assert.equal(deliveries.take("a"), undefined);
+  assert.ok(deliveries.pending("a"), "an attempt is no delivery");
+  assert.ok(deliveries.take("b"), "another chat");
+  deliveries.release("a");
+  assert.ok(deliveries.take("a"));
+  deliveries.acknowledge("a");
+  assert.equal(deliveries.take("a"), undefined);
+});
+
+test("an attempt that the process did not survive was none: the next run tells of both restarts", () => {
+  let deliveries = Deliveries.begin(undefined, restart(2, 0));
+  deliveries.acknowledge("a");
+  deliveries = rebooted(deliveries, restart(3, 10_000));
+  assert.ok(deliveries.take("a"));
+  deliveries = rebooted(deliveries, restart(4, 50_000));
+  const pending = deliveries.pending("a");
+  assert.ok(pending);
+  assert.deepEqual([pending.totalSessions, pending.before], [4, reading(5_000)]);
+  assert.equal(judgedAgain(pending, reading(50_000)).kind, "short_break");
+  deliveries.acknowledge("a");
+  assert.equal(rebooted(deliveries, restart(5, 60_000)).pending("a")?.totalSessions, 5);
+});
+
+// C11, R6: an absence that nobody was told of is not hidden by a crash right after it.
+test("a long absence that a chat was not told of stays one, over 40 crashes after it", () => {
+  let deliveries = Deliveries.begin(undefined, restart(1, -400_000_000));
+  deliveries.acknowledge("a");
+  const absence = { gapMs: 300_000_000, before: reading(-300_000_000) };
+  deliveries = rebooted(
+    deliveries,
+    restart(2, 0, { kind: "long_absence", clean: true, ...absence }),
+  );
+  for (let session = 3; session < 43; session++) {
+    deliveries = rebooted(deliveries, restart(session, session * 1_000));
+    const pending = deliveries.pending("a");
+    assert.ok(pending);
+    assert.deepEqual([pending.totalSessions, pending.clean], [session, false]);
+    assert.equal(judgedAgain(pending, reading(session * 1_000)).kind, "long_absence");
+  }
+  assert.equal((deliveries.toJson()["restarts"] as unknown[]).length, deliveryLimits.restarts);
+});
+
+test("restarts told of together are clean when all of them were", () => {
+  let deliveries = Deliveries.begin(undefined, restart(1, 0));
+  deliveries.acknowledge("a");
+  deliveries = rebooted(deliveries, restart(2, 10_000, { clean: true }));
+  deliveries = rebooted(deliveries, restart(3, 20_000, { clean: true }));
+  assert.equal(deliveries.pending("a")?.clean, true);
+  assert.equal(rebooted(deliveries, restart(4, 30_000)).pending("a")?.clean, false);
+});
+
+test("a chat that nothing is known of hears of the newest restart alone", () => {
+  let deliveries = Deliveries.begin(undefined, restart(1, 0));
+  deliveries.acknowledge("a");
+  deliveries = rebooted(deliveries, restart(2, 10_000));
+  deliveries = rebooted(deliveries, restart(3, 20_000));
+  assert.deepEqual(deliveries.pending("new"), restart(3, 20_000));
+});
+
+test("a fresh start is no restart any more once another one follows it", () => {
+  const fresh = restart(1, 0, { kind: "fresh_start", clean: true, gapMs: 0, before: undefined });
+  const deliveries = Deliveries.begin(undefined, fresh);
+  assert.equal(deliveries.pending("a")?.kind, "fresh_start");
+  deliveries.acknowledge("a");
+  const next = rebooted(deliveries, restart(2, 10_000));
+  assert.equal(next.pending("a")?.kind, "crash_recovery");
+});
+
+test("a forgotten chat leaves nothing behind", () => {
+  const deliveries = Deliveries.begin(undefined, restart(1, 0));
+  deliveries.acknowledge("secret");
+  assert.equal(deliveries.forget("secret"), true);
+  assert.equal(deliveries.forget("secret"), false);
+  assert.doesNotMatch(JSON.stringify(deliveries.toJson()), /secret/);
+});
+
+test("1,000 chats are stored, those told last; in its own run none of 5,000 is told twice", () => {
+  const deliveries = Deliveries.begin(undefined, restart(1, 0));
+  for (let i = 0; i < 5_000; i++) deliveries.acknowledge(`chat-${i}`);
+  for (let i = 0; i < 5_000; i++) assert.equal(deliveries.take(`chat-${i}`), undefined);
+  const told = deliveries.toJson()["told"] as object;
+  assert.deepEqual(
+    [Object.keys(told).length, "chat-4999" in told, "chat-3999" in told],
+    [1_000, true, false],
+  );
+});
+
+test("past 100,000 chats in one run, the one told first is known no more", () => {
+  const deliveries = Deliveries.begin(undefined, restart(1, 0));
+  for (let i = 0; i <= deliveryLimits.inRun; i++) deliveries.acknowledge(`chat-${i}`);
+  assert.ok(deliveries.pending("chat-0"));
+  assert.equal(deliveries.pending("chat-1"), undefined);
+});
+
+test("the ids that are stored take at most 64 KiB", () => {
+  const deliveries = Deliveries.begin(undefined, restart(1, 0));
+  for (let i = 0; i < 900; i++) deliveries.acknowledge(`${i}${"é".repeat(500)}`);
+  const told = deliveries.toJson()["told"] as object;
+  assert.ok(Buffer.byteLength(Object.keys(told).join("")) <= 65_536);
+  assert.ok(Object.keys(told).length > 60);
+});
+
+test("chats of any name are told apart, __proto__ and numbers too", () => {
+  const names = ["__proto__", "constructor", "10", "2", "a/b", "A/b"];
+  const first = Deliveries.begin(undefined, restart(1, 0));
+  for (const name of names) first.acknowledge(name);
+  const next = rebooted(rebooted(first, restart(2, 10_000)), restart(3, 20_000));
+  for (const name of names) assert.deepEqual(next.pending(name)?.before, reading(5_000), name);
+});
+
+const damaged: readonly unknown[] = [
+  ...[null, 5, "x", [], {}, { restarts: 5, told: 5 }, { restarts: [null, 5, {}], told: [] }],
+  {
+    restarts: [{ ...restart(1, 0), total_sessions: "1" }],
+    told: { a: "1", b: null, c: -1, d: 1e300 },
+  },
+  { restarts: [{ kind: "?", total_sessions: 1, judged: { at: "2026-03-01T12:00:00Z" } }] },
+  { restarts: [{ kind: "short_break", total_sessions: 1, judged: {} }], told: { a: 0 } },
+  {
+    restarts: [{ kind: "short_break", total_sessions: 99, judged: { at: "2026-03-01T12:00:00Z" } }],
+    told: { a: 99 },
+  },
+];
+for (const stored of damaged) {
+  test(`${JSON.stringify(stored).slice(0, 60)} leaves the restart of this run, pending in every chat`, () => {
+    const deliveries = Deliveries.begin(stored, restart(7, 0));
+    for (const chat of ["a", "b", "c", "d"])
+      assert.deepEqual(deliveries.pending(chat), restart(7, 0));
+  });
+}
+
+test("what was stored of a gap that is no number is unknown, and the restart is told of", () => {
+  const stored = {
+    kind: "short_break",
+    total_sessions: 1,
+    ...{ gap_ms: "x", certainty: "?", before: 5, judged: { at: "2026-03-01T12:00:00.000Z" } },
+  };
+  const pending = Deliveries.begin({ restarts: [stored], told: { a: 0 } }, restart(2, 0)).pending(
+    "a",
+  );
+  assert.deepEqual(
+    [pending?.gapMs, pending?.certainty, pending?.before],
+    [undefined, "uncertain", undefined],
+  );
+});
+
+// The model: a list of the restarts that each chat was not told of.
+test("any history of boots and deliveries tells each chat of each restart once", () => {
+  const step = fc.oneof(
+    fc.constant({ do: "boot" as const, chat: "" }),
+    fc.record({
+      do: fc.constantFrom("deliver" as const, "fail" as const, "killed" as const),
+      chat: fc.constantFrom("a", "b", "c"),
+    }),
+  );
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
+      let session = 1;
+      let deliveries = Deliveries.begin(undefined, restart(1, 0));
+      const told = new Map<string, number>();
+      for (const { do: action, chat } of steps) {
+        if (action === "boot") {
+          session++;
+          deliveries = rebooted(deliveries, restart(session, session * 1_000));
+          continue;
+        }
+        const pending = deliveries.take(chat);
+        const last = told.get(chat);
+        if (last === session) {
+          assert.equal(pending, undefined);
+          continue;
+        }
+        const first = (last ?? session - 1) + 1;
+        const expected = {
+          ...restart(first, first === 1 ? 0 : first * 1_000),
+          totalSessions: session,
+        };
+        assert.deepEqual(pending, expected);
+        if (action === "deliver") {
+          deliveries.acknowledge(chat);
+          told.set(chat, session);
+        } else if (action === "fail") deliveries.release(chat);
+        else {
+          session++;
+          deliveries = rebooted(deliveries, restart(session, session * 1_000));
+        }
+      }
+    }),
+    { numRuns: 500 },
+  );
+});

@@ -1,0 +1,126 @@
+// How long nobody was there, told from what two moments left behind. Source of the method: the boot
+// id and the uptime of a machine do not follow its wall clock, which may be set to anything.
+
+import { type ClockReading, reading } from "./boot-clock.ts";
+
+/**
+ * How a gap is known. `certain`: by the uptime, within one boot of the machine. `clock`: by the wall
+ * clock alone. `uncertain`: the wall clock went backwards, contradicts the uptime, or told nothing.
+ */
+export type Certainty = "certain" | "clock" | "uncertain";
+
+/** A length of time: never negative, never NaN, never infinite. */
+export interface Gap {
+  /** In milliseconds; `undefined` where nothing is known of it. */
+  readonly gapMs: number | undefined;
+  readonly certainty: Certainty;
+}
+
+/** Past all that two readings can be apart. */
+const longestGapMs = 1e15;
+/** A clock that was not set meanwhile drifts by less than this. */
+const driftMs = 60_000;
+
+/** The time from one reading to a later one, for every input. A wall difference below 0 is 0. */
+export function gapBetween(last: ClockReading | undefined, now: ClockReading): Gap {
+  const [from, to] = [valid(last), valid(now)];
+  const upMs = uptimeBetween(from, to);
+  if (upMs !== undefined && upMs >= 0) return { gapMs: upMs, certainty: "certain" };
+  if (from.at === undefined || to.at === undefined) {
+    return { gapMs: undefined, certainty: "uncertain" };
+  }
+  const wallMs = to.at - from.at;
+  // An uptime that went backwards is a machine that was set back to a copy of itself.
+  const isPossible = upMs === undefined && wallMs >= leastGapMs(from, to);
+  return { gapMs: Math.max(0, wallMs), certainty: isPossible ? "clock" : "uncertain" };
+}
+
+/**
+ * The last sign of life among several: the latest of this boot of the machine, by its uptime; where
+ * there is none, the latest by the wall clock. A wall-clock stamp never competes with an uptime,
+ * because after a change of the clock it would win with any time at all.
+ */
+export function lastSignOfLife(
+  signs: readonly (ClockReading | undefined)[],
+  now: ClockReading,
+): ClockReading | undefined {
+  const to = valid(now);
+  let last: ClockReading | undefined;
+  for (const sign of signs.map(valid)) {
+    if (sign.at === undefined && !isEarlierInBoot(sign, to)) continue;
+    if (last === undefined || isLater(sign, last, to)) last = sign;
+  }
+  return last;
+}
+
+/** A gap as it was judged at a boot, with what it takes to judge it again. */
+export interface JudgedGap extends Gap {
+  /** The last sign of life before the boot. */
+  readonly before: ClockReading | undefined;
+  readonly judgedAt: ClockReading;
+}
+
+export function judgeGap(
+  signs: readonly (ClockReading | undefined)[],
+  judgedAt: ClockReading,
+): JudgedGap {
+  const before = lastSignOfLife(signs, judgedAt);
+  return { ...gapBetween(before, judgedAt), before, judgedAt };
+}
+
+/**
+ * The same gap, seen from now: somebody who wakes the companion hours after its boot was away for
+ * hours. At least the time since the boot, also where nothing is known of the time before. If the
+ * wall clock was set since the boot, the longer of the two answers holds, as `uncertain`.
+ */
+export function gapAtDelivery(judged: JudgedGap, now: ClockReading): Gap {
+  const again = gapBetween(judged.before, now);
+  if (again.certainty === "certain") return again;
+  const passedMs = gapBetween(judged.judgedAt, now).gapMs ?? 0;
+  const countedMs = (numberOf(judged.gapMs) ?? 0) + passedMs;
+  const againMs = again.gapMs ?? 0;
+  const isAgreed =
+    judged.certainty !== "uncertain" &&
+    again.certainty !== "uncertain" &&
+    Math.abs(countedMs - againMs) <= driftMs;
+  return { gapMs: Math.max(countedMs, againMs), certainty: isAgreed ? "clock" : "uncertain" };
+}
+
+/** What is true of every gap, for one that comes from outside. */
+export function validGap(gap: Gap | undefined): Gap {
+  const gapMs = numberOf(gap?.gapMs);
+  if (gap === undefined || gapMs === undefined) return { gapMs: undefined, certainty: "uncertain" };
+  return { gapMs, certainty: gap.certainty };
+}
+
+function numberOf(ms: number | undefined): number | undefined {
+  return ms !== undefined && ms >= 0 && ms <= longestGapMs ? ms : undefined;
+}
+
+function valid(from: ClockReading | undefined): ClockReading {
+  return reading(from?.at, from?.bootId, from?.uptimeMs);
+}
+
+/** `undefined`: not the same boot of the machine, or not told. */
+function uptimeBetween(from: ClockReading, to: ClockReading): number | undefined {
+  if (from.bootId === undefined || from.bootId !== to.bootId) return undefined;
+  if (from.uptimeMs === undefined || to.uptimeMs === undefined) return undefined;
+  return to.uptimeMs - from.uptimeMs;
+}
+
+/** What was before this boot of the machine was at least as long ago as the machine is up. */
+function leastGapMs(from: ClockReading, to: ClockReading): number {
+  const isOtherBoot = from.bootId !== undefined && to.bootId !== undefined;
+  return isOtherBoot && from.bootId !== to.bootId ? (to.uptimeMs ?? 0) : 0;
+}
+
+function isEarlierInBoot(sign: ClockReading, now: ClockReading): boolean {
+  return (uptimeBetween(sign, now) ?? -1) >= 0;
+}
+
+function isLater(a: ClockReading, b: ClockReading, now: ClockReading): boolean {
+  const [isA, isB] = [isEarlierInBoot(a, now), isEarlierInBoot(b, now)];
+  if (isA !== isB) return isA;
+  if (isA) return (a.uptimeMs ?? 0) > (b.uptimeMs ?? 0);
+  return (a.at ?? 0) > (b.at ?? 0);
+}

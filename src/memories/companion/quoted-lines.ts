@@ -1,0 +1,105 @@
+// Stored words go to a model as data: each text is one JSON string on one line, so that nothing in it
+// begins a line, ends its quotes, or is a token that a model's template would take for a role.
+
+export interface SaidMessage {
+  /** In any case; what is neither a user nor an assistant is not quoted. */
+  readonly role: string;
+  readonly text: string;
+}
+
+export const quoteLimits = { text: 500, messages: 6_000, name: 64 } as const;
+
+/** A text in double quotes, as JSON, cut at `maxPoints` code points (a `…` is the last of them). */
+export function quoted(text: string, maxPoints: number = quoteLimits.text): string {
+  return `"${escaped(cut(text, maxPoints))}"`;
+}
+
+/** The same within `maxChars` characters, quotes included; "" when not even a word would fit. */
+export function quotedWithin(text: string, maxChars: number): string {
+  const whole = quoted(text, maxChars);
+  if (whole.length <= maxChars) return whole;
+  const least = 12;
+  if (maxChars < least) return "";
+  let body = "";
+  // Token by token: half an escape would be another character.
+  for (const [token] of whole.slice(1, -1).matchAll(/\\u[0-9a-f]{4}|\\.|./gsu)) {
+    if (body.length + token.length > maxChars - '"…"'.length) break;
+    body += token;
+  }
+  return `"${body}…"`;
+}
+
+/**
+ * The newest `count` messages, oldest first, each as `  USER: "…"`. The oldest are left out until the
+ * lines and the breaks between them are within `maxChars` characters.
+ */
+export function messageLines(
+  messages: readonly SaidMessage[],
+  count: number,
+  maxChars: number = quoteLimits.messages,
+): readonly string[] {
+  const lines: string[] = [];
+  let left = maxChars;
+  for (const { role, text } of conversationOf(messages).slice(-count).toReversed()) {
+    const line = `  ${role}: ${quoted(text)}`;
+    left -= line.length + 1;
+    if (left < 0) break;
+    lines.unshift(line);
+  }
+  return lines;
+}
+
+/** What people and companion said: messages with text, their roles in upper case. */
+export function conversationOf(messages: readonly SaidMessage[]): readonly SaidMessage[] {
+  return messages.flatMap(({ role, text }) => {
+    const known = role.toUpperCase();
+    if ((known !== "USER" && known !== "ASSISTANT") || text.trim() === "") return [];
+    return [{ role: known, text }];
+  });
+}
+
+/**
+ * A name that others chose, such as a face recogniser's: on one line, within 64 code points, without
+ * anything that cannot be seen. `undefined` when nothing of it is left.
+ */
+export function cleanName(name: unknown): string | undefined {
+  if (typeof name !== "string") return undefined;
+  const clean = cut(name, 4 * quoteLimits.name)
+    .replace(unseen, " ")
+    .replace(/\s+/gu, " ")
+    .trim();
+  return clean === "" ? undefined : cut(clean, quoteLimits.name).trimEnd();
+}
+
+/** A label such as an event's name: as it is when it is a plain word, quoted otherwise. */
+export function label(text: unknown): string | undefined {
+  const name = cleanName(text);
+  return name === undefined || /^[\w-]+$/.test(name) ? name : quoted(name);
+}
+
+/** Control characters, line and paragraph separators, private use, halves; format but for joiners. */
+const unseen = /[\p{Cc}\p{Zl}\p{Zp}\p{Co}\p{Cs}]|(?![\u200c\u200d])\p{Cf}/gu;
+
+/** What JSON leaves bare, though it breaks lines, reorders text or hides. */
+const bare = /[\u007f-\u009f\u2028\u2029\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g;
+/** Tag characters spell out text that no person sees. */
+const tags = /[\u{e0000}-\u{e0fff}]/gu;
+/** The beginnings of tags and of template tokens: `<|im_end|>`, `</s>`, `<<SYS>>`, `[INST]`. */
+const opening = /<(?=[|\uff5c/<!?\p{L}])|\[(?=\/?[A-Z_]+\])/gu;
+
+function escaped(text: string): string {
+  const json = JSON.stringify(text.replace(tags, "\ufffd")).slice(1, -1);
+  return json.replace(bare, unicodeEscape).replace(opening, unicodeEscape);
+}
+
+function unicodeEscape(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+}
+
+/** The first code points of a text; lone surrogates are U+FFFD. */
+function cut(text: string, maxPoints: number): string {
+  // Twice as many units hold as many points; one more shows that something was left out.
+  const points = Array.from(text.slice(0, 2 * maxPoints + 2).toWellFormed());
+  if (points.length <= maxPoints) return points.join("");
+  return `${points.slice(0, maxPoints - 1).join("")}…`;
+}

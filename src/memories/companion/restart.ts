@@ -1,0 +1,102 @@
+import type { ClockReading } from "./boot-clock.ts";
+import { type Gap, gapAtDelivery, type JudgedGap } from "./gap.ts";
+
+/** How a run found things: the words and the limits are those of the original. */
+export type RestartKind = "fresh_start" | "crash_recovery" | "short_break" | "long_absence";
+
+export const restartLimits = { crashWindowMs: 30_000, longAbsenceMs: 3_600_000 } as const;
+
+/** How the last run ended, and the time since then. */
+export interface LastRun extends Gap {
+  readonly clean: boolean;
+}
+
+/**
+ * The kind of restart, from durable facts only. `undefined`: no earlier run, document or chat.
+ *
+ * A gap that is uncertain is no crash recovery, whatever its length: a crash days ago on a machine
+ * whose clock was set back looks like one of just now. An unknown gap is a short break.
+ */
+export function restartKind(last: LastRun | undefined): RestartKind {
+  if (last === undefined) return "fresh_start";
+  const { clean, gapMs, certainty } = last;
+  if (gapMs === undefined || !(gapMs >= 0)) return "short_break";
+  const isCrash = !clean && certainty !== "uncertain";
+  if (isCrash && gapMs < restartLimits.crashWindowMs) return "crash_recovery";
+  return gapMs < restartLimits.longAbsenceMs ? "short_break" : "long_absence";
+}
+
+/** A person's message whose turn was cut off. */
+export interface InterruptedTurn {
+  readonly chatId: string;
+  readonly messageId: string;
+}
+
+/** A restart as it was judged at the boot, with what it takes to judge it again. */
+export interface JudgedRestart extends JudgedGap {
+  readonly kind: RestartKind;
+  /** Whether the last run ended in order; true at a fresh start. */
+  readonly clean: boolean;
+  /** Runs of this companion, the one that began with this restart included. */
+  readonly totalSessions: number;
+}
+
+/** What is known at a boot of how it came about. */
+export interface RestartReport extends JudgedRestart {
+  readonly previousRunId?: string;
+  readonly interrupted: readonly InterruptedTurn[];
+  /** Things that were set aside because they could not be read. */
+  readonly quarantined: number;
+}
+
+/**
+ * The kind and the gap as they are now: a companion that is woken hours after its boot was away for
+ * hours, whatever it was at the boot.
+ */
+export function judgedAgain(
+  restart: JudgedRestart,
+  now: ClockReading,
+): { readonly kind: RestartKind; readonly gap: Gap } {
+  if (restart.kind === "fresh_start") return { kind: restart.kind, gap: noGap };
+  const gap = gapAtDelivery(restart, now);
+  return { kind: restartKind({ ...gap, clean: restart.clean }), gap };
+}
+
+const noGap: Gap = { gapMs: 0, certainty: "certain" };
+
+export interface RestartFacts {
+  /** What the log of runs tells of the last one; `undefined` when it holds none. */
+  readonly previous: { readonly runId?: string; readonly clean: boolean | undefined } | undefined;
+  /** The companion document as it was found; `undefined` when there was none. */
+  readonly document:
+    | { readonly shutdownClean: boolean; readonly sessionId: string | undefined }
+    | "unreadable"
+    | undefined;
+  readonly hasChats: boolean;
+  /** From `judgeGap`. */
+  readonly gap: JudgedGap;
+  readonly totalSessions: number;
+  readonly interrupted: readonly InterruptedTurn[];
+  readonly quarantined: number;
+}
+
+/** The report of a boot. What the log of runs cannot tell is asked of the document. */
+export function restartReport(facts: RestartFacts): RestartReport {
+  const { previous, document, hasChats, totalSessions, interrupted, quarantined } = facts;
+  const isFresh = previous === undefined && document === undefined && !hasChats;
+  const gap: JudgedGap = isFresh ? { ...facts.gap, ...noGap } : facts.gap;
+  const clean = isFresh || (previous?.clean ?? cleanWithoutRuns(facts));
+  const kind = restartKind(isFresh ? undefined : { ...gap, clean });
+  const read = document === "unreadable" ? undefined : document;
+  const previousRunId = previous === undefined ? read?.sessionId : previous.runId;
+  return {
+    ...gap,
+    ...{ kind, clean, totalSessions, interrupted, quarantined },
+    ...(previousRunId !== undefined && { previousRunId }),
+  };
+}
+
+function cleanWithoutRuns({ document, interrupted }: RestartFacts): boolean {
+  if (document === "unreadable") return false;
+  return document?.shutdownClean ?? interrupted.length === 0;
+}
