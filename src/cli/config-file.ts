@@ -1,13 +1,10 @@
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { isThroughlineError, ThroughlineError } from "../errors.ts";
 import { parseJson } from "../json.ts";
 import { type FreshnessOptions, rulesFromConfig } from "../memories/provider-session/options.ts";
 import type { Prices } from "../runtime/responders/prices.ts";
-
-/** Bounds of the files of a home that people write by hand, in bytes. */
-const maxBytes = 1024 * 1024;
+import { readOwnFile } from "./own-file.ts";
 
 const usd = z.number().min(0).max(1e6);
 const count = (max: number) => z.int().min(0).max(max);
@@ -71,24 +68,6 @@ export function readConfig(home: string): Config {
     if (!isThroughlineError(cause)) throw cause;
     const message = cause.message.startsWith(path) ? cause.message : `${path}: ${cause.message}`;
     throw wrong(message, cause);
-  }
-}
-
-/** The text of a file that a person put into the home; `undefined` where there is none. */
-export function readOwnFile(path: string): string | undefined {
-  let bytes: Buffer;
-  try {
-    bytes = readFileSync(path);
-  } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException;
-    if (code === "ENOENT" || code === "ENOTDIR") return undefined; // a home that is no directory is told of elsewhere
-    throw wrong(`${path} cannot be read (${code})`, cause);
-  }
-  if (bytes.length > maxBytes) throw wrong(`${path} is larger than 1 MiB`);
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch (cause) {
-    throw wrong(`${path} is not UTF-8`, cause);
   }
 }
 

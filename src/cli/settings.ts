@@ -1,13 +1,13 @@
 import { join } from "node:path";
 import { isThroughlineError, ThroughlineError } from "../errors.ts";
 import type { FreshnessOptions } from "../memories/provider-session/options.ts";
-import { builtInPersona } from "../runtime/persona.ts";
 import { type ModelSpec, parseModelName } from "../runtime/responders/model-name.ts";
 import type { Prices } from "../runtime/responders/prices.ts";
 import type { ModelSettings } from "../runtime/responders/providers.ts";
-import { type Config, configName, readConfig, readOwnFile } from "./config-file.ts";
+import { type Config, configName, readConfig } from "./config-file.ts";
 import type { Environment, LogLevel } from "./env.ts";
 import { findHome } from "./home.ts";
+import { findPersona } from "./persona-file.ts";
 
 /** What any command can be told about the companion; what is absent was not said. */
 export interface Flags {
@@ -46,7 +46,7 @@ export function resolveSettings(flags: Flags, env: Environment): Settings {
     models: env.models,
     prices: config.prices,
     freshness: config.freshness,
-    persona: personaOf(home, config),
+    persona: findPersona(home, config.persona),
     companionName: config.companionName,
     logLevel: env.logLevel,
     config,
@@ -72,10 +72,4 @@ function parseNamed(name: string, place: string): ModelSpec {
       cause,
     });
   }
-}
-
-/** `persona.md` goes before the `persona` of the configuration; a blank one says nothing. */
-function personaOf(home: string, config: Config): string {
-  const file = readOwnFile(join(home, "persona.md"))?.trim();
-  return file || config.persona || builtInPersona;
 }

@@ -1,0 +1,47 @@
+import { join } from "node:path";
+import { isThroughlineError } from "../errors.ts";
+import type { Logger } from "../logger.ts";
+import type { MemoryProvider } from "../runtime/memory-provider.ts";
+import { readStartOfOwnFile } from "./own-file.ts";
+
+export const factsName = "facts.md";
+
+/** Bounds of what is read, in bytes, and of what is used, in UTF-16 code units. */
+const maxBytes = 64 * 1024;
+const maxCharacters = 4_000;
+
+/**
+ * What to remember, as a person wrote it into `facts.md` of the home: plain text, a fact a line,
+ * read anew each time it is asked for. Without the file there is nothing to remember. Never rejects:
+ * a file that cannot be read, or is no UTF-8 text, is reported, and counts as none. One that is
+ * longer than 4,000 characters is used up to the last line that ends before, and that is reported.
+ */
+export function factsFile(home: string, logger: Logger): MemoryProvider {
+  const path = join(home, factsName);
+  return {
+    async startupContext() {
+      try {
+        const text = readStartOfOwnFile(path, maxBytes)?.replace(/\r\n?/g, "\n").trim() ?? "";
+        const used = wholeLines(text);
+        if (used.length < text.length) {
+          const fields = { path, used: used.length, limit: maxCharacters };
+          logger.warn(fields, `${factsName} is too long: the rest is not used`);
+        }
+        return used;
+      } catch (error) {
+        if (!isThroughlineError(error)) throw error;
+        logger.warn({ path, error: error.code }, error.message);
+        return "";
+      }
+    },
+  };
+}
+
+/** The lines within the bound; of a first line that is longer, as much as it takes. */
+function wholeLines(text: string): string {
+  if (text.length <= maxCharacters) return text;
+  const end = text.lastIndexOf("\n", maxCharacters);
+  if (end > 0) return text.slice(0, end).trimEnd();
+  const isPairCut = /[\ud800-\udbff]/.test(text.charAt(maxCharacters - 1));
+  return text.slice(0, isPairCut ? maxCharacters - 1 : maxCharacters);
+}

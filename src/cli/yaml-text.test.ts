@@ -1,0 +1,122 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { keyText, readYaml } from "./yaml-text.ts";
+
+function valueIn(text: string): unknown {
+  const yaml = readYaml(text);
+  if ("problems" in yaml) assert.fail(JSON.stringify(yaml.problems));
+  return yaml.value;
+}
+
+/** As `line: key: says`. */
+function problemsIn(text: string): readonly string[] {
+  const yaml = readYaml(text);
+  if (!("problems" in yaml)) assert.fail("nothing is wrong with it");
+  return yaml.problems.map(({ line, path, says }) => `${line}: ${keyText(path)}: ${says}`);
+}
+
+const values: readonly [text: string, value: unknown][] = [
+  ["", null],
+  ["# nothing\n", null],
+  ["a: 1\nb: [x, 'y']", { a: 1, b: ["x", "y"] }],
+  ["a: yes\nb: on\nc: true", { a: "yes", b: "on", c: true }],
+  ["1: a\ntrue: b", { 1: "a", true: "b" }],
+  ["a: &x { k: 1 }\nb: *x", { a: { k: 1 }, b: { k: 1 } }],
+  ["%YAML 1.2\n---\na: yes", { a: "yes" }],
+];
+for (const [text, value] of values) {
+  test(`${JSON.stringify(text)} is ${JSON.stringify(value)}`, () => {
+    assert.deepEqual(valueIn(text), value);
+  });
+}
+
+test("a key called __proto__ is a key as any other", () => {
+  const value = valueIn("__proto__: { polluted: true }") as object;
+  assert.deepEqual(Object.keys(value), ["__proto__"]);
+  assert.equal(Object.getPrototypeOf(value), Object.prototype);
+  assert.equal("polluted" in {}, false);
+});
+
+const refused: readonly [text: string, problems: readonly (string | RegExp)[]][] = [
+  ["a: 1\nb:\n  c: 1\n  c: 2\n", ["4: b.c: is here twice"]],
+  ["a: [{ b: 1, b: 2 }]\na: 1", ["1: a[0].b: is here twice", "2: a: is here twice"]],
+  ["a: 1\n__proto__: 1\n__proto__: 2", ["3: __proto__: is here twice"]],
+  ["a:\n\tb: 1", [/^2: : Tabs are not allowed/]],
+  ['a: 1\nb: "x', [/^2: : Missing closing/]],
+  ["a: 1\n---\nb: 2", [/^2: : Source contains multiple documents/]],
+  ["a: 1\n? [b]\n: c", [/^2: : .*keys must be strings/]],
+  ["a: !!python/object:os.system x", [/^1: : Unresolved tag/]],
+  ["%YAML 1.1\n---\na: yes", ["1: : must be YAML 1.2"]],
+  ["a: 1\nb: *c", ["2: b: names an anchor that is not set before it"]],
+  ["a: 1\nb: &b [*b]", ["2: b[0]: stands in what it stands for"]],
+];
+for (const [text, expected] of refused) {
+  test(`${JSON.stringify(text)} is refused: ${expected.join(" and ")}`, () => {
+    const problems = problemsIn(text);
+    assert.equal(problems.length, expected.length);
+    for (const [index, each] of expected.entries()) {
+      if (typeof each === "string") assert.equal(problems[index], each);
+      else assert.match(problems[index]!, each);
+    }
+  });
+}
+
+test("100 aliases are followed, one more is refused, and so are few that stand for very much", () => {
+  const aliases = (count: number) => `a: &a 1\nb: [${Array(count).fill("*a").join(", ")}]`;
+  assert.equal((valueIn(aliases(100)) as { b: unknown[] }).b.length, 100);
+  assert.deepEqual(problemsIn(aliases(101)), [
+    "2: b[100]: is one alias too many: 100 are the most",
+  ]);
+  const levels = ["a: &l0 [1, 1, 1, 1, 1, 1, 1, 1, 1]"];
+  for (let i = 1; i < 9; i++) levels.push(`l${i}: &l${i} [${Array(9).fill(`*l${i - 1}`)}]`);
+  assert.deepEqual(problemsIn(levels.join("\n")), ["1: : has aliases that stand for too much"]);
+});
+
+test("text nested 20,000 levels deep is refused, not thrown about", () => {
+  assert.match(problemsIn("[".repeat(20_000)).join("\n"), /is nested too deeply/);
+  assert.match(problemsIn("[".repeat(5_000) + "]".repeat(5_000)).join("\n"), /nested too deeply/);
+});
+
+test("at most 50 problems are told", () => {
+  const text = Array.from({ length: 200 }, () => "a: 1").join("\n");
+  assert.equal(problemsIn(text).length, 50);
+});
+
+test("a mapping of 5,000 keys is not compared key by key", () => {
+  const text = Array.from({ length: 5_000 }, (_, i) => `k${i}: 1`).join("\n");
+  assert.equal(Object.keys(valueIn(text) as object).length, 5_000);
+  assert.deepEqual(problemsIn(`${text}\nk77: 2`), ["5001: k77: is here twice"]);
+});
+
+const places: readonly [path: readonly (string | number)[], line: number][] = [
+  [[], 1],
+  [["a"], 1],
+  [["b"], 2],
+  [["b", "c"], 3],
+  [["b", "c", 1], 5],
+  [["b", "c", 1, "d"], 6],
+  [["b", "c", 1, "absent", "deeper"], 5],
+  [["e", "x"], 9],
+  [["absent"], 1],
+];
+for (const [path, line] of places) {
+  test(`the place of ${JSON.stringify(path)} is line ${line}`, () => {
+    const yaml = readYaml(
+      "a: 1\nb:\n  c:\n    - 1\n    - k: 1\n      d: 2\n\n\ng: &g { x: 1 }\ne: *g\n",
+    );
+    if ("problems" in yaml) assert.fail();
+    assert.equal(yaml.lineOf(path), line);
+  });
+}
+
+const keys: readonly [path: readonly (string | number)[], text: string][] = [
+  [[], ""],
+  [["events", "insult", "deltas"], "events.insult.deltas"],
+  [["transcript_triggers", 0, "patterns", 12], "transcript_triggers[0].patterns[12]"],
+  [["events", "a b\u001b"], 'events."a b␛"'],
+];
+for (const [path, text] of keys) {
+  test(`the key ${JSON.stringify(path)} is written ${JSON.stringify(text)}`, () => {
+    assert.equal(keyText(path), text);
+  });
+}
