@@ -10,6 +10,16 @@ export interface BootClock extends Clock {
   uptimeMs(): number | undefined;
 }
 
+/** Any clock as one that may know the boot. */
+export function bootClock(clock: Clock): BootClock {
+  return {
+    now: () => clock.now(),
+    monotonic: () => clock.monotonic(),
+    bootId: () => clock.bootId?.(),
+    uptimeMs: () => clock.uptimeMs?.(),
+  };
+}
+
 /** What the clocks said at one moment. Each part may be missing, or wrong if it was stored. */
 export interface ClockReading {
   /** The wall clock: milliseconds since 1970 in UTC. */

@@ -70,6 +70,13 @@ export class Deliveries {
     return true;
   }
 
+  /** A chat's own log says that it was told of this run: of those up to it. */
+  noteTold(chatId: string, session: number): void {
+    if (session <= (this.#told.get(chatId) ?? 0)) return;
+    this.#told.delete(chatId);
+    this.#told.set(chatId, session);
+  }
+
   /** The attempt failed: the chat is still to be told. */
   release(chatId: string): void {
     this.#attempts.delete(chatId);

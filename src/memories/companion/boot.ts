@@ -1,0 +1,128 @@
+// How a run of the companion begins: what was left is read, the boot is on record, then the rest.
+import { isJsonObject } from "../../json.ts";
+import type { LogHead } from "../../storage/log-store.ts";
+import { readHead } from "../chat/chat-head.ts";
+import type { Chats } from "../chat/chats.ts";
+import { type ClockReading, readReading } from "./boot-clock.ts";
+import { type CompanionDocument, readCompanionDocument } from "./companion-document.ts";
+import { resume, startState, suspend } from "./emotion/acts.ts";
+import type { EmotionConfiguration } from "./emotion/configuration.ts";
+import type { EmotionState } from "./emotion/emotion.ts";
+import { evolve } from "./emotion/evolve.ts";
+import { restoreEmotions } from "./emotion/restore-emotions.ts";
+import { gapBetween, judgeGap } from "./gap.ts";
+import type { CompanionPorts } from "./options.ts";
+import { type InterruptedTurn, type RestartReport, restartReport } from "./restart.ts";
+import { type BegunRun, RunsLog, runsProjection } from "./runs.ts";
+
+/** The key of the document in its collection: `session/session.json`. */
+export const documentKey = "session";
+
+export interface Boot {
+  readonly runs: RunsLog;
+  readonly run: BegunRun;
+  readonly report: RestartReport;
+  /** What the run before left; `undefined`: nothing that can be read. */
+  readonly document: CompanionDocument | undefined;
+}
+
+/**
+ * Begins a run: reads what was left, stores the boot, judges the restart. What had to be repaired is
+ * kept as it was, in a document of its own, before anything takes its place.
+ *
+ * @throws ThroughlineError `THROUGHLINE_NEWER_FORMAT`: nothing was written.
+ */
+export async function boot(ports: CompanionPorts, pid: number | undefined): Promise<Boot> {
+  const { storage, chats, clock, newId, logger } = ports;
+  const documents = storage.documents("session");
+  const stored = await documents.read(documentKey);
+  const read = stored && readCompanionDocument(stored.value);
+  const repaired = stored !== undefined && (read === undefined || read.repaired.length > 0);
+  const found = await leftInChats(chats);
+  const runs = new RunsLog({ logs: storage.logs("", runsProjection), clock, newId });
+  const atLeast = read?.document.totalSessions;
+  const run = await runs.begin({
+    ...(atLeast === undefined ? {} : { atLeast }),
+    ...(pid === undefined ? {} : { pid }),
+  });
+  if (repaired) {
+    await documents.write(`repaired-${run.runId}`, stored.value);
+    const fields = { fields: read?.repaired ?? ["the whole document"] };
+    logger.warn(fields, "the companion document was repaired; a copy of it was kept");
+  }
+  const document = read?.document;
+  const signs = [document?.heartbeat, run.previous?.lastSign, found.lastCommit];
+  const report = restartReport({
+    previous: run.previous,
+    document: documentFacts(document, stored !== undefined),
+    hasChats: found.hasChats,
+    gap: judgeGap(signs, run.startedAt),
+    totalSessions: run.totalSessions,
+    interrupted: found.interrupted,
+    quarantined: storage.repairs().filter(({ quarantined }) => quarantined !== undefined).length,
+  });
+  return { runs, run, report, document };
+}
+
+function documentFacts(document: CompanionDocument | undefined, isThere: boolean) {
+  if (document === undefined) return isThere ? ("unreadable" as const) : undefined;
+  const { shutdownClean, sessionId } = document;
+  return { shutdownClean, sessionId };
+}
+
+/** Of so many chats, those in which a person acted last, the newest commit is looked for. */
+const recentChats = 50;
+const maxInterrupted = 1_000;
+
+async function leftInChats(chats: Chats): Promise<{
+  readonly hasChats: boolean;
+  readonly lastCommit: ClockReading | undefined;
+  readonly interrupted: readonly InterruptedTurn[];
+}> {
+  const { logs } = chats.log.ports;
+  const recent = await logs.list({ limit: recentChats });
+  const commits = recent.rows.map(({ head }) => Date.parse(readHead(head).updated_at));
+  const last = Math.max(...commits.filter(Number.isFinite));
+  const interrupted: InterruptedTurn[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await logs.list({
+      ...{ limit: 200, label: "unanswered" },
+      ...(cursor === undefined ? {} : { cursor }),
+    });
+    for (const { key, head } of page.rows) interrupted.push(...interruptedIn(key, head));
+    cursor = page.cursor;
+  } while (cursor !== undefined && interrupted.length < maxInterrupted);
+  return {
+    hasChats: recent.rows.length > 0,
+    lastCommit: Number.isFinite(last) ? { at: last } : undefined,
+    interrupted: interrupted.slice(0, maxInterrupted),
+  };
+}
+
+function interruptedIn(chatId: string, stored: LogHead): readonly InterruptedTurn[] {
+  const { open_turn: open, pending = [] } = readHead(stored);
+  const ids = [...(open === undefined ? [] : [open.id]), ...pending];
+  return ids.map((messageId) => ({ chatId, messageId }));
+}
+
+/**
+ * The emotions as they are now: what was saved, lived on to the last sign of life, and then through
+ * the time in which no run was up.
+ */
+export function emotionsAtBoot(
+  config: EmotionConfiguration,
+  { document, report, run }: Boot,
+  now: number,
+): { readonly state: EmotionState; readonly repaired: readonly string[] } {
+  const isStored = document !== undefined && Object.keys(document.emotions).length > 0;
+  if (!isStored) return { state: startState(config, Math.max(0, now)), repaired: [] };
+  const { throughline } = document;
+  const own = isJsonObject(throughline["emotions"]) ? throughline["emotions"] : undefined;
+  const saved = readReading(throughline["saved"]) ?? document.heartbeat;
+  const restored = restoreEmotions(config, document.emotions, own, saved?.at ?? now);
+  const livedMs = report.before === undefined ? 0 : gapBetween(saved, report.before).gapMs;
+  const lived = evolve(restored.state, livedMs ?? 0);
+  const down = evolve(suspend(config, lived), gapBetween(report.before, run.startedAt).gapMs ?? 0);
+  return { state: resume(config, down), repaired: restored.repaired };
+}

@@ -1,0 +1,64 @@
+import { isJsonObject, type Json } from "../../json.ts";
+import {
+  type CompanionDocument,
+  type ConversationMessage,
+  companionLimits,
+} from "./companion-document.ts";
+
+interface Copied extends ConversationMessage {
+  /** `undefined`: a file of the original, which knows one conversation. */
+  readonly chatId: string | undefined;
+}
+
+/**
+ * The last 50 things that were said, over all chats: the copy in the document, for readers of the
+ * original's schema. The chats' logs have all of it.
+ */
+export class ConversationCopy {
+  #messages: Copied[];
+
+  /** Goes on from the copy of the run before. */
+  constructor(document: CompanionDocument | undefined) {
+    const chats = document?.throughline["conversation_chats"];
+    const chatOf = (i: number) => {
+      const chat: unknown = Array.isArray(chats) ? chats[i] : undefined;
+      return typeof chat === "string" ? chat : undefined;
+    };
+    this.#messages = (document?.conversation ?? [])
+      .map((message, i) => ({ ...message, chatId: chatOf(i) }))
+      .slice(-companionLimits.conversation);
+  }
+
+  add(chatId: string, message: ConversationMessage): void {
+    this.#messages.push({ ...message, chatId });
+    if (this.#messages.length > companionLimits.conversation) this.#messages.shift();
+  }
+
+  /**
+   * Drops what was said in a chat. What nobody knows the chat of goes too: it may be of this one.
+   *
+   * @returns how many messages that were.
+   */
+  forget(chatId: string): number {
+    const before = this.#messages.length;
+    this.#messages = this.#messages.filter(
+      (each) => each.chatId !== chatId && each.chatId !== undefined,
+    );
+    return before - this.#messages.length;
+  }
+
+  get messages(): readonly ConversationMessage[] {
+    return this.#messages;
+  }
+
+  /** Which chat each message is of, in the same order. */
+  get chats(): Json {
+    return this.#messages.map(({ chatId }) => chatId ?? null);
+  }
+}
+
+/** The pending injections and everything else that a document keeps in our own object. */
+export function ownField(document: CompanionDocument | undefined, name: string): unknown {
+  const own: unknown = document?.throughline;
+  return isJsonObject(own) ? own[name] : undefined;
+}

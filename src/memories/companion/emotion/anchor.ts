@@ -1,0 +1,65 @@
+import type { EmotionConfiguration } from "./configuration.ts";
+import { type Anchor, type EmotionState, eachLevel, type Wound } from "./emotion.ts";
+import { boredomAt, derivedMood, overrideAt } from "./feel.ts";
+import { freezeDeep } from "./freeze.ts";
+import { levelsAt, woundAt, woundGoneAt } from "./levels.ts";
+
+/** The state anchored where it is, with what just happened changed in it. */
+export function anchorHere(
+  config: EmotionConfiguration,
+  state: EmotionState,
+  change: Partial<Anchor> = {},
+): EmotionState {
+  return anchored({ ...anchorNow(config, state), ...change });
+}
+
+/** A state that begins at an anchor. */
+export function anchored(anchor: Anchor): EmotionState {
+  return freezeDeep({ at: anchor.at, anchor });
+}
+
+/** All that is felt at `state.at`, as an anchor of its own. */
+export function anchorNow(config: EmotionConfiguration, state: EmotionState): Anchor {
+  const { at, anchor } = state;
+  const { mood, at: moodSince } = derivedMood(config, state);
+  return {
+    ...anchor,
+    at,
+    levels: levelsAt(config, anchor, at),
+    boredom: boredomAt(config, anchor, at),
+    wounds: anchor.wounds.flatMap((wound) => woundAt(wound, anchor.at, at) ?? []),
+    mood,
+    moodSince,
+    override: overrideAt(anchor, at),
+  };
+}
+
+/** All at rest and happy, a run up. */
+export function restingAnchor(config: EmotionConfiguration, at: number): Anchor {
+  return {
+    at,
+    levels: eachLevel((emotion) => config.emotions[emotion].baseline),
+    boredom: 0,
+    wounds: [],
+    isUp: true,
+    voiceState: "idle",
+    stimulusAt: at,
+    personAt: at,
+    mood: "happy",
+    moodSince: at,
+    override: null,
+    heardAt: {},
+  };
+}
+
+/** At most so many wounds, in their order: those that take longest to heal, the older first. */
+export function longestToHeal(
+  wounds: readonly Wound[],
+  at: number,
+  most: number,
+): readonly Wound[] {
+  const kept = wounds
+    .toSorted((a, b) => woundGoneAt(b, at) - woundGoneAt(a, at) || 0)
+    .slice(0, most);
+  return wounds.filter((wound) => kept.includes(wound));
+}

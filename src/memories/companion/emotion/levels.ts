@@ -1,0 +1,136 @@
+import type { EmotionConfiguration } from "./configuration.ts";
+import {
+  type Anchor,
+  type Emotion,
+  eachLevel,
+  emotions,
+  type Levels,
+  type Wound,
+} from "./emotion.ts";
+import { type Line, upper } from "./lines.ts";
+
+/** The floor that a wound puts under a level, at an instant not before the anchor. */
+export function floorAt(wound: Wound, emotion: Emotion, anchorAt: number, at: number): number {
+  return sinking(wound, emotion, anchorAt, at, wound.healPerSecond);
+}
+
+/** The wound with its floors as they are at `at`; `undefined` when it is gone. */
+export function woundAt(wound: Wound, anchorAt: number, at: number): Wound | undefined {
+  const floors: Partial<Record<Emotion, number>> = {};
+  let deepest = 0;
+  for (const emotion of emotions) {
+    if (wound.floors[emotion] === undefined) continue;
+    const floor = floorAt(wound, emotion, anchorAt, at);
+    floors[emotion] = floor;
+    deepest = Math.max(deepest, floor);
+  }
+  return deepest > 0 ? { ...wound, floors } : undefined;
+}
+
+/** Whole milliseconds from `at` until the wound is gone; `null`: it never heals by itself. */
+export function healsInMs(wound: Wound, anchorAt: number, at: number): number | null {
+  const isGone = (instant: number) => woundAt(wound, anchorAt, instant) === undefined;
+  const goneAt = woundGoneAt(wound, anchorAt);
+  if (!Number.isFinite(goneAt)) return null;
+  // The division may be one rounding off the subtraction that decides.
+  let instant = Math.max(at, Math.ceil(goneAt));
+  if (instant > at && isGone(instant - 1)) instant -= 1;
+  else if (!isGone(instant)) instant += 1;
+  return instant - at;
+}
+
+/** When a wound's last floor comes to 0, not rounded; `Infinity`: never. */
+export function woundGoneAt(wound: Wound, anchorAt: number): number {
+  const deepest = Math.max(0, ...Object.values(wound.floors));
+  if (deepest === 0) return anchorAt;
+  return heldUntil(wound, anchorAt) + (deepest / wound.healPerSecond) * 1000;
+}
+
+/**
+ * All levels at an instant not before the anchor: each has moved from where it was to its baseline
+ * without passing it, and no lower than the wounds allow. A floor that falls faster than the level
+ * decays lets go of it; the level then decays at its own rate.
+ */
+export function levelsAt(config: EmotionConfiguration, anchor: Anchor, at: number): Levels {
+  return eachLevel((emotion) => levelAt(config, anchor, emotion, at));
+}
+
+function levelAt(
+  config: EmotionConfiguration,
+  anchor: Anchor,
+  emotion: Emotion,
+  at: number,
+): number {
+  const { baseline, decayPerSecond } = config.emotions[emotion];
+  const start = startOf(anchor, emotion);
+  const moved = (decayPerSecond * (at - anchor.at)) / 1000;
+  let level =
+    start > baseline ? Math.max(baseline, start - moved) : Math.min(baseline, start + moved);
+  for (const wound of anchor.wounds) {
+    // Held by its floor until it sinks; from then on the slower of both decides.
+    const slower = Math.min(wound.healPerSecond, decayPerSecond);
+    level = Math.max(level, sinking(wound, emotion, anchor.at, at, slower));
+  }
+  return level;
+}
+
+/** The same as `levelsAt`, over all time to come. */
+export function levelLines(
+  config: EmotionConfiguration,
+  anchor: Anchor,
+): Readonly<Record<Emotion, Line>> {
+  const line = (emotion: Emotion) => levelLine(config, anchor, emotion);
+  return {
+    joy: line("joy"),
+    sadness: line("sadness"),
+    anger: line("anger"),
+    fear: line("fear"),
+    disgust: line("disgust"),
+  };
+}
+
+function levelLine(config: EmotionConfiguration, anchor: Anchor, emotion: Emotion): Line {
+  const { baseline, decayPerSecond } = config.emotions[emotion];
+  const start = startOf(anchor, emotion);
+  let line = slope(0, start, baseline, decayPerSecond);
+  for (const wound of anchor.wounds) {
+    const floor = wound.floors[emotion] ?? 0;
+    if (floor === 0) continue;
+    const held = heldUntil(wound, anchor.at) - anchor.at;
+    const sinks = slope(held, floor, 0, Math.min(wound.healPerSecond, decayPerSecond));
+    line = upper(line, held > 0 ? [{ ms: 0, value: floor }, ...sinks] : sinks);
+  }
+  return line;
+}
+
+function slope(ms: number, from: number, to: number, perSecond: number): Line {
+  const arrival = ms + (Math.abs(from - to) / perSecond) * 1000;
+  if (from === to || !Number.isFinite(arrival)) return [{ ms, value: from }];
+  return [
+    { ms, value: from },
+    { ms: arrival, value: to },
+  ];
+}
+
+/** The level at the anchor, raised to the floors there. */
+function startOf(anchor: Anchor, emotion: Emotion): number {
+  let start = anchor.levels[emotion];
+  for (const { floors } of anchor.wounds) start = Math.max(start, floors[emotion] ?? 0);
+  return start;
+}
+
+function heldUntil(wound: Wound, anchorAt: number): number {
+  return Math.max(anchorAt, wound.createdAt + wound.durationMs);
+}
+
+function sinking(
+  wound: Wound,
+  emotion: Emotion,
+  anchorAt: number,
+  at: number,
+  perSecond: number,
+): number {
+  const floor = wound.floors[emotion] ?? 0;
+  const sunkMs = at - heldUntil(wound, anchorAt);
+  return sunkMs <= 0 ? floor : Math.max(0, floor - (perSecond * sunkMs) / 1000);
+}

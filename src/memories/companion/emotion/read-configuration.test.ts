@@ -1,0 +1,242 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { startState } from "./acts.ts";
+import { builtInEmotions, builtInEmotionsFile } from "./built-in-emotions.ts";
+import { feel } from "./feel.ts";
+import { readEmotionConfiguration } from "./read-configuration.ts";
+
+function read(file: unknown) {
+  const found = readEmotionConfiguration(file);
+  assert.ok("configuration" in found, JSON.stringify(found));
+  return found.configuration;
+}
+
+function problemsOf(file: unknown) {
+  const found = readEmotionConfiguration(file);
+  assert.ok("problems" in found);
+  return found.problems;
+}
+
+// BEHAVIOUR 6.5
+test("the built-in emotions rest and decay as the original's do", () => {
+  assert.deepEqual(builtInEmotions.emotions, {
+    joy: { baseline: 0.3, decayPerSecond: 0.02 },
+    sadness: { baseline: 0, decayPerSecond: 0.03 },
+    anger: { baseline: 0, decayPerSecond: 0.05 },
+    fear: { baseline: 0, decayPerSecond: 0.04 },
+    disgust: { baseline: 0, decayPerSecond: 0.06 },
+  });
+});
+
+test("the built-in severities and wounds are the original's", () => {
+  const severities = Object.entries(builtInEmotions.events).map(([name, { severity }]) => [
+    severity,
+    name,
+  ]);
+  assert.deepEqual(severities, [
+    ["mild", "pat_level1"],
+    ["healing", "pat_level2"],
+    ["healing", "conversation_reply"],
+    ["healing", "face_recognized"],
+    ["healing", "voice_speaking"],
+    ["healing", "voice_listening"],
+    ["healing", "vision_description"],
+    ["mild", "snap_detected"],
+    ["mild", "loud_noise"],
+    ["moderate", "person_lost"],
+    ["moderate", "harsh_words"],
+    ["moderate", "insult"],
+    ["severe", "violence"],
+    ["severe", "abuse"],
+    ["severe", "sustained_yelling"],
+  ]);
+  const wounds = Object.values(builtInEmotions.events).flatMap(({ wound }) => wound ?? []);
+  assert.deepEqual(wounds, [
+    { floors: { sadness: 0.2, fear: 0.25 }, durationMs: 300_000, healPerSecond: 0.001 },
+    {
+      floors: { sadness: 0.25, fear: 0.3, disgust: 0.2 },
+      durationMs: 600_000,
+      healPerSecond: 0.0008,
+    },
+    { floors: { anger: 0.15, fear: 0.2 }, durationMs: 180_000, healPerSecond: 0.002 },
+  ]);
+});
+
+test("a file that leaves everything out has the schema's defaults, and no built-in event", () => {
+  const config = read({
+    emotions: { joy: {} },
+    events: { cut: { severity: "severe", wound: {} } },
+  });
+  assert.deepEqual(config.emotions.joy, { baseline: 0, decayPerSecond: 0.03 });
+  assert.deepEqual(config.emotions.fear, { baseline: 0, decayPerSecond: 0.03 });
+  assert.deepEqual(config.events, {
+    cut: {
+      severity: "severe",
+      deltas: {},
+      woundReduction: 0,
+      wound: { floors: {}, durationMs: 300_000, healPerSecond: 0.001 },
+    },
+  });
+  assert.deepEqual([config.moodRules, config.triggers], [[], []]);
+  assert.deepEqual(config.boredom, builtInEmotions.boredom);
+  assert.deepEqual(config.settings, builtInEmotions.settings);
+  assert.deepEqual(config.boredom, {
+    growPerSecond: 0.008,
+    decayPerSecond: 0.05,
+    joyBelow: 0.15,
+    negativesBelow: 0.1,
+    neglectAfterMs: 300_000,
+  });
+  assert.deepEqual(config.settings, {
+    hysteresisMs: 1_000,
+    transcriptCooldownMs: 5_000,
+    maxWounds: 5,
+    publishThreshold: 0.05,
+  });
+});
+
+test("without rules the mood is calm, as soon as the first may end", () => {
+  const config = read({});
+  assert.equal(feel(config, startState(config, 0)).mood, "calm");
+});
+
+test("a configuration is frozen, and what it was read from is not changed", () => {
+  const file = structuredClone(builtInEmotionsFile);
+  const config = read(file);
+  assert.deepEqual(file, builtInEmotionsFile);
+  assert.deepEqual(config, builtInEmotions);
+  assert.ok(Object.isFrozen(config.moodRules[0]?.conditions));
+});
+
+const comparisons: readonly [wanted: unknown, comparator: string, value: number][] = [
+  [">= 0.7", ">=", 0.7],
+  ["<= 0.7", "<=", 0.7],
+  ["> .7", ">", 0.7],
+  ["<0.2", "<", 0.2],
+  ["  ==  1  ", "==", 1],
+  ["0.25", ">=", 0.25],
+  [0.25, ">=", 0.25],
+  [0, ">=", 0],
+];
+for (const [wanted, comparator, value] of comparisons) {
+  test(`the condition ${JSON.stringify(wanted)} is ${comparator} ${value}`, () => {
+    const rules = [{ mood: "sad", conditions: { joy: wanted, _boredom: wanted } }];
+    assert.deepEqual(read({ derived_mood_rules: rules }).moodRules[0]?.conditions, [
+      { kind: "compare", what: "joy", comparator, value },
+      { kind: "compare", what: "boredom", comparator, value },
+    ]);
+  });
+}
+
+test("a rule may leave its conditions out, or empty, and always matches", () => {
+  const rules = [
+    { mood: "sad" },
+    { mood: "sad", conditions: {} },
+    { mood: "sad", conditions: null },
+  ];
+  for (const { conditions } of read({ derived_mood_rules: rules }).moodRules) {
+    assert.deepEqual(conditions, []);
+  }
+});
+
+const rule = (conditions: unknown) => ({ derived_mood_rules: [{ mood: "sad", conditions }] });
+const severe = (wound: unknown) => ({ events: { e: { severity: "severe", wound } } });
+const many = (count: number, value: unknown) =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`e${index}`, value]));
+const pattern = (...patterns: unknown[]) => ({
+  events: { e: {} },
+  transcript_triggers: [{ event: "e", patterns }],
+});
+
+const faults: readonly [file: unknown, path: readonly (string | number)[], says: RegExp][] = [
+  [null, [], /empty/],
+  ["text", [], /mapping/],
+  [[], [], /mapping/],
+  [{ event: {} }, ["event"], /emotions, events/],
+  [{ emotions: { love: {} } }, ["emotions", "love"], /joy, sadness/],
+  [{ emotions: { joy: { baseline: 1.1 } } }, ["emotions", "joy", "baseline"], /from 0 to 1/],
+  [{ emotions: { joy: { baseline: "0.3" } } }, ["emotions", "joy", "baseline"], /number/],
+  [{ emotions: { joy: { baseline: null } } }, ["emotions", "joy", "baseline"], /number/],
+  [{ emotions: { joy: { decay_rate: -0.1 } } }, ["emotions", "joy", "decay_rate"], /from 0/],
+  [{ emotions: { joy: { decay_rate: Number.NaN } } }, ["emotions", "joy", "decay_rate"], /number/],
+  [{ emotions: { joy: { decay: 1 } } }, ["emotions", "joy", "decay"], /baseline, decay_rate/],
+  [{ events: [] }, ["events"], /mapping/],
+  [{ events: { e: null } }, ["events", "e"], /mapping/],
+  [{ events: { e: { severity: "worst" } } }, ["events", "e", "severity"], /healing, mild/],
+  [{ events: { e: { deltas: { love: 1 } } } }, ["events", "e", "deltas", "love"], /joy, sadness/],
+  [{ events: { e: { deltas: { joy: "1" } } } }, ["events", "e", "deltas", "joy"], /number/],
+  [{ events: { e: { deltas: { joy: 11 } } } }, ["events", "e", "deltas", "joy"], /-10 to 10/],
+  [{ events: { e: { wound_reduction: -1 } } }, ["events", "e", "wound_reduction"], /from 0/],
+  [{ events: { e: { wound: {} } } }, ["events", "e", "wound"], /severe/],
+  [{ events: { "": {} } }, ["events", ""], /name/],
+  [{ events: many(201, {}) }, ["events"], /200/],
+  [severe({ floors: { joy: -0.1 } }), ["events", "e", "wound", "floors", "joy"], /from 0 to 1/],
+  [severe({ duration: Number.POSITIVE_INFINITY }), ["events", "e", "wound", "duration"], /number/],
+  [severe({ heal_rate: "fast" }), ["events", "e", "wound", "heal_rate"], /number/],
+  [{ derived_mood_rules: {} }, ["derived_mood_rules"], /list/],
+  [{ derived_mood_rules: Array(101).fill({ mood: "sad" }) }, ["derived_mood_rules"], /100/],
+  [{ derived_mood_rules: [{ mood: "grumpy" }] }, ["derived_mood_rules", 0, "mood"], /happy/],
+  [{ derived_mood_rules: [{}] }, ["derived_mood_rules", 0, "mood"], /happy/],
+  [rule({ love: 1 }), ["derived_mood_rules", 0, "conditions", "love"], /_dominant/],
+  [rule({ joy: "=> 1" }), ["derived_mood_rules", 0, "conditions", "joy"], /comparison/],
+  [rule({ joy: ">= much" }), ["derived_mood_rules", 0, "conditions", "joy"], /comparison/],
+  [rule({ joy: ">= -1" }), ["derived_mood_rules", 0, "conditions", "joy"], /comparison/],
+  [rule({ joy: -1 }), ["derived_mood_rules", 0, "conditions", "joy"], /comparison/],
+  [rule({ joy: true }), ["derived_mood_rules", 0, "conditions", "joy"], /comparison/],
+  [rule({ _boredom: null }), ["derived_mood_rules", 0, "conditions", "_boredom"], /comparison/],
+  [rule({ _has_wounds: 1 }), ["derived_mood_rules", 0, "conditions", "_has_wounds"], /true or/],
+  [rule({ _voice_state: "x" }), ["derived_mood_rules", 0, "conditions", "_voice_state"], /idle/],
+  [rule({ _dominant: "x" }), ["derived_mood_rules", 0, "conditions", "_dominant"], /joy/],
+  [{ boredom: { neglect_after: -1 } }, ["boredom", "neglect_after"], /from 0/],
+  [{ boredom: { joy: 1 } }, ["boredom", "joy"], /joy_threshold/],
+  [rule(many(17, 1)), ["derived_mood_rules", 0, "conditions"], /16/],
+  [
+    { events: { e: {} }, transcript_triggers: [{ event: "e", caps_only: "yes" }] },
+    ["transcript_triggers", 0, "caps_only"],
+    /true or false/,
+  ],
+  [{ settings: { max_wounds: 2.5 } }, ["settings", "max_wounds"], /whole/],
+  [{ settings: { max_wounds: 21 } }, ["settings", "max_wounds"], /to 20/],
+  [{ settings: { hysteresis: "1" } }, ["settings", "hysteresis"], /number/],
+  [{ transcript_triggers: [{ event: "e" }] }, ["transcript_triggers", 0, "event"], /one of/],
+  [{ transcript_triggers: ["e"] }, ["transcript_triggers", 0], /mapping/],
+  [pattern(1), ["transcript_triggers", 0, "patterns", 0], /text/],
+  [pattern("ok", "!!"), ["transcript_triggers", 0, "patterns", 1], /words/],
+  [pattern("a b c d e f g h i"), ["transcript_triggers", 0, "patterns", 0], /8 words/],
+  [pattern(...Array(1_001).fill("a")), ["transcript_triggers", 0, "patterns"], /1000/],
+];
+for (const [file, path, says] of faults) {
+  const written = JSON.stringify(file).slice(0, 60);
+  test(`${written} is refused at ${path.join(".") || "the top"}`, () => {
+    const [problem] = problemsOf(file).filter((found) => found.path.join() === path.join());
+    assert.match(problem?.says ?? "nothing", says);
+  });
+}
+
+test("all faults are told at once, at most 50", () => {
+  assert.equal(problemsOf({ emotions: { joy: { baseline: 2 }, fear: { baseline: 2 } } }).length, 2);
+  assert.equal(problemsOf(many(10_000, 1)).length, 50);
+});
+
+test("any JSON is read or refused, and what is read can be felt", () => {
+  const key = fc.constantFrom(
+    ...["emotions", "events", "derived_mood_rules", "boredom", "transcript_triggers", "settings"],
+    ...["joy", "baseline", "deltas", "wound", "floors", "mood", "conditions", "patterns", "event"],
+  );
+  const { value } = fc.letrec((tie) => ({
+    value: fc.oneof(
+      { depthSize: "medium" },
+      fc.constantFrom(0, 1, -1, 0.5, 1e300, Number.NaN, "", "x", "severe", ">= 1", true, null),
+      fc.array(tie("value"), { maxLength: 3 }),
+      fc.dictionary(key, tie("value"), { maxKeys: 4 }),
+    ),
+  }));
+  fc.assert(
+    fc.property(value, (file) => {
+      const found = readEmotionConfiguration(file);
+      if ("problems" in found) assert.ok(found.problems.length > 0);
+      else feel(found.configuration, startState(found.configuration, 0));
+    }),
+  );
+});

@@ -1,0 +1,263 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { startState } from "./acts.ts";
+import { builtInEmotions, builtInEmotionsFile } from "./built-in-emotions.ts";
+import { evolve } from "./evolve.ts";
+import { feel } from "./feel.ts";
+import { readEmotionConfiguration } from "./read-configuration.ts";
+import { hear } from "./triggers.ts";
+
+const config = builtInEmotions;
+const born = startState(config, 1_700_000_000_000);
+
+function newId(): string {
+  return "w";
+}
+
+const eventsOf = (text: string) => hear(config, born, text, newId).heard.map(({ event }) => event);
+
+// R21 and BEHAVIOUR 6.8, then what a rule can and cannot tell.
+const cases: readonly [text: string, ...events: string[]][] = [
+  ["take out the trash"],
+  ["non-STOP funny"],
+  ["punchline"],
+  ["I would never hurt you"],
+  ["SHUT UP", "sustained_yelling"],
+  ["you are trash", "insult"],
+  // every built-in pattern
+  ["shut up", "harsh_words"],
+  ["stupid", "harsh_words"],
+  ["what an idiot", "harsh_words"],
+  ["how dumb", "harsh_words"],
+  ["I hate you", "harsh_words"],
+  ["go away", "harsh_words"],
+  ["you are ugly", "insult"],
+  ["you're useless", "insult"],
+  ["you're the worst", "insult"],
+  ["your idea is garbage", "insult"],
+  ["u trash", "insult"],
+  ["I will hit you", "violence"],
+  ["I'll break you", "violence"],
+  ["I will destroy you", "violence"],
+  ["I will smash you", "violence"],
+  ["I'm going to kill you", "violence"],
+  ["I want to punch you", "violence"],
+  ["I will abuse you", "abuse"],
+  ["let me torture you", "abuse"],
+  ["you will suffer", "abuse"],
+  ["you’ll suffer", "abuse"],
+  ["I will hurt you", "abuse"],
+  ["STOP", "sustained_yelling"],
+  // whole words, any case
+  ["Shut Up!", "harsh_words"],
+  ["I HATE YOU", "harsh_words"],
+  ["STUPIDITY, dumbbells, idiotic"],
+  ["stop it"],
+  ["Stop!"],
+  ["STOPPED"],
+  ["please STOP now", "sustained_yelling"],
+  ["the STOP-sign"],
+  ["shut   up", "harsh_words"],
+  ["shutup"],
+  ["shut the door, up we go"],
+  ["I hate. You know why."],
+  ["I hate, you know, mondays"],
+  ["trash-talk about you"],
+  ["(stupid)", "harsh_words"],
+  ["**stupid**", "harsh_words"],
+  ["-stupid-", "harsh_words"],
+  ["stupid's ok"],
+  ["I hate\nyou"],
+  // negation within three words, in the sentence
+  ["you are not stupid"],
+  ["you're not a stupid robot"],
+  ["you are no idiot"],
+  ["I don't hate you"],
+  ["I don’t hate you"],
+  ["you aren't useless"],
+  ["you are never dumb"],
+  ["never say that you are dumb", "harsh_words"],
+  ["without a stupid word"],
+  ["I cannot hate you"],
+  ["I would not want to ever hurt you", "abuse"],
+  ["not that I would ever hurt you", "abuse"],
+  ["No, you idiot!", "harsh_words"],
+  ["no. stupid.", "harsh_words"],
+  ["I would not. I hate you.", "harsh_words"],
+  ["stupid, not clever", "harsh_words"],
+  ["you know you are stupid", "harsh_words"],
+  // directed: you, your, you're or u within three words, in the sentence
+  ["this exam is torture"],
+  ["a punch bowl"],
+  ["the worst day of my life"],
+  ["can you take out the trash"],
+  ["you take the trash out", "insult"],
+  ["garbage, that is what you are"],
+  ["you are, frankly, just garbage"],
+  ["I love you. The trash is full."],
+  ["smash it and you win", "violence"],
+  ["U R useless", "insult"],
+  ["youth is ugly"],
+  // quoted, or told of
+  ["he said 'I hate you'"],
+  ['he said "I hate you" to me'],
+  ["he said “I hate you”"],
+  ["she yelled «shut up»"],
+  ["what does ‘idiot’ mean?"],
+  ["> I hate you\nthat hurt me"],
+  ["> hello\nI hate you", "harsh_words"],
+  ["he said 'I don't like you, idiot' and left"],
+  ["'hello', he said. I hate you", "harsh_words"],
+  ["it's the dog's toy, you're stupid", "harsh_words"],
+  ['a 5" screen and a 6" one, stupid', "harsh_words"],
+  ['"I hate you', "harsh_words"],
+  ["“ I hate you", "harsh_words"],
+  ["he said I hate you"],
+  ["my boss told me you are useless"],
+  ["she called me stupid"],
+  ["they just said that you are an idiot"],
+  ["he told me to shut up"],
+  ["I said shut up", "harsh_words"],
+  ["I just told you to shut up", "harsh_words"],
+  ["we've said it, you are stupid", "harsh_words"],
+  ["he said hello, but you are stupid", "harsh_words"],
+  ["He said hello. You are stupid.", "harsh_words"],
+  ["told you, stupid", "harsh_words"],
+  // of overlapping matches only the gravest; each event once
+  ["SHUT UP, SHUT UP", "sustained_yelling"],
+  ["STOP being stupid", "sustained_yelling", "harsh_words"],
+  ["stupid stupid idiot", "harsh_words"],
+  ["stupid trash, you! I will kill you", "harsh_words", "insult", "violence"],
+  // nothing at all
+  [""],
+  ["   \n\t"],
+  ["你好，世界"],
+  ["I love you, you are clever and kind"],
+];
+for (const [text, ...events] of cases) {
+  test(`${JSON.stringify(text)} causes ${events.join(" and ") || "nothing"}`, () => {
+    assert.deepEqual(eventsOf(text), events);
+  });
+}
+
+test("what is heard tells the words as the person wrote them", () => {
+  const { heard } = hear(config, born, "Well, SHUT  UP! You’re USELESS.", newId);
+  assert.deepEqual(heard, [
+    { event: "sustained_yelling", words: "SHUT  UP", wound: "added" },
+    { event: "insult", words: "USELESS" },
+  ]);
+});
+
+test("what is heard is felt: the events are applied, the wound has the id", () => {
+  const { state } = hear(config, born, "you are trash and I will kill you", () => "ab12cd34");
+  const felt = feel(config, state);
+  assert.deepEqual(
+    felt.wounds.map(({ id, event }) => [id, event]),
+    [["ab12cd34", "violence"]],
+  );
+  assert.equal(felt.levels.anger, 0.5);
+});
+
+test("an event is not caused again for 5.0 s, others are; the time does not begin anew", () => {
+  const first = hear(config, born, "stupid", newId).state;
+  const again = (ms: number, text: string) =>
+    hear(config, evolve(first, ms), text, newId).heard.map(({ event }) => event);
+  assert.deepEqual(again(4_999, "stupid"), []);
+  assert.deepEqual(again(5_000, "stupid"), ["harsh_words"]);
+  assert.deepEqual(again(4_999, "you are ugly"), ["insult"]);
+  const ignored = hear(config, evolve(first, 4_000), "stupid", newId).state;
+  assert.equal(hear(config, evolve(ignored, 1_000), "stupid", newId).heard.length, 1);
+});
+
+test("a shout that was heard is not heard as the milder words that it overlaps", () => {
+  const shouted = hear(config, born, "SHUT UP", newId).state;
+  assert.deepEqual(hear(config, evolve(shouted, 1_000), "SHUT UP", newId).heard, []);
+});
+
+test("cooldowns go when they are over", () => {
+  const first = hear(config, born, "stupid", newId).state;
+  const later = hear(config, evolve(first, 60_000), "you are ugly", newId).state;
+  assert.deepEqual(Object.keys(later.anchor.heardAt), ["insult"]);
+});
+
+test("what is not heard leaves the very same state", () => {
+  assert.equal(hear(config, born, "hello", newId).state, born);
+});
+
+test("a trigger's patterns may have accents, eight words, and an event named __proto__", () => {
+  const file = JSON.parse(`{
+    "events": { "__proto__": { "deltas": { "joy": 0.1 } } },
+    "transcript_triggers": [
+      { "event": "__proto__", "patterns": ["très bête", "one two three four five six seven eight"] }
+    ]
+  }`);
+  const read = readEmotionConfiguration(file);
+  assert.ok("configuration" in read);
+  const state = startState(read.configuration, 0);
+  for (const text of ["TRÈS BÊTE".normalize("NFD"), "one two three four five six seven eight"]) {
+    const { heard, state: next } = hear(read.configuration, state, text, newId);
+    assert.deepEqual(
+      heard.map(({ event }) => event),
+      ["__proto__"],
+    );
+    assert.deepEqual(hear(read.configuration, next, text, newId).heard, []);
+  }
+});
+
+const hostile: readonly [says: string, unit: string][] = [
+  ["words of patterns", "shut you "],
+  ["matches", "stupid you are trash "],
+  ["negated matches", "not stupid "],
+  ["opening quotation marks", " “"],
+  ["single quotation marks", " 'a"],
+  ["mixed marks", "\"'“„«‘ "],
+  ["apostrophes inside a word", "a'"],
+  ["hyphens", "a-"],
+  ["line ends", "\n"],
+  ["quoted lines", "> a\n"],
+  ["combining marks", "\u0323\u0301"],
+  ["spaces", " "],
+  ["full stops", ".a"],
+  ["verbs of saying", "just said "],
+  ["one long word", "a"],
+];
+for (const [says, unit] of hostile) {
+  test(`100 KB of ${says} are heard within a second`, () => {
+    const text = unit.repeat(Math.ceil(100_000 / unit.length));
+    const started = performance.now();
+    hear(config, born, text, newId);
+    assert.ok(performance.now() - started < 1_000);
+  });
+}
+
+test("1,000 patterns that begin alike cost no more than one", () => {
+  const words = Array.from({ length: 999 }, (_, index) => `a a a a a a a w${index}`);
+  const read = readEmotionConfiguration({
+    events: builtInEmotionsFile.events,
+    transcript_triggers: [{ event: "insult", patterns: ["a a a a a a a end", ...words] }],
+  });
+  assert.ok("configuration" in read);
+  const started = performance.now();
+  assert.deepEqual(hear(read.configuration, born, "a ".repeat(50_000), newId).heard, []);
+  assert.ok(performance.now() - started < 1_000);
+});
+
+test("whatever the text, at most one of each event is heard, and its words stand in the text", () => {
+  const word = fc.constantFrom(
+    ..."you are not stupid SHUT UP shut up trash kill ' \" “ ” said he . , \n > -".split(" "),
+  );
+  fc.assert(
+    fc.property(
+      fc.oneof(
+        fc.string({ unit: "binary" }),
+        fc.array(word).map((all) => all.join(" ")),
+      ),
+      (text) => {
+        const { heard } = hear(config, born, text, newId);
+        assert.equal(new Set(heard.map(({ event }) => event)).size, heard.length);
+        for (const { words } of heard) assert.ok(text.includes(words));
+      },
+    ),
+  );
+});

@@ -1,0 +1,171 @@
+import type { Clock } from "../../clock.ts";
+import { isoTime } from "../../clock.ts";
+import type { NewId } from "../../ids.ts";
+import type { JsonObject } from "../../json.ts";
+import {
+  applyEvent,
+  overrideMood,
+  personActs,
+  reconfigure,
+  resetLevels,
+  resume,
+  setVoice,
+  suspend,
+} from "./emotion/acts.ts";
+import type { EmotionConfiguration } from "./emotion/configuration.ts";
+import type { EmotionState, VoiceState } from "./emotion/emotion.ts";
+import { evolve } from "./emotion/evolve.ts";
+import { type Feeling, feel } from "./emotion/feel.ts";
+import { storeEmotions } from "./emotion/stored-emotions.ts";
+import { type Heard, hear } from "./emotion/triggers.ts";
+
+/** Something that moved the emotions, as the history of moods keeps it. */
+export interface Felt {
+  /** ISO 8601. */
+  readonly at: string;
+  /** Right after it. */
+  readonly state: EmotionState;
+  readonly event?: { readonly name: string; readonly intensity: number; readonly wound?: string };
+}
+
+/**
+ * How the companion feels, while it lives: the pure state of `emotion/`, moved along by a monotonic
+ * clock. Reading it writes nothing; every act calls back.
+ */
+export class LiveEmotions {
+  readonly #clock: Clock;
+  readonly #newId: NewId;
+  readonly #onFelt: (felt: Felt) => void;
+  #config: EmotionConfiguration;
+  #state: EmotionState;
+  #monotonic: number;
+
+  constructor(
+    ports: {
+      readonly clock: Clock;
+      readonly newId: NewId;
+      readonly onFelt: (felt: Felt) => void;
+    },
+    config: EmotionConfiguration,
+    state: EmotionState,
+  ) {
+    this.#clock = ports.clock;
+    this.#newId = ports.newId;
+    this.#onFelt = ports.onFelt;
+    this.#config = config;
+    this.#state = state;
+    this.#monotonic = ports.clock.monotonic();
+  }
+
+  get configuration(): EmotionConfiguration {
+    return this.#config;
+  }
+
+  /** The state now, for whoever keeps it. */
+  get state(): EmotionState {
+    return this.#now();
+  }
+
+  /** How it feels now. */
+  feeling(): Feeling {
+    return feel(this.#config, this.#now());
+  }
+
+  /** For the document: see `storeEmotions`. */
+  stored(): { readonly emotions: JsonObject; readonly own: JsonObject } {
+    const { emotions, own } = storeEmotions(this.#config, this.#now());
+    return {
+      emotions: emotions as unknown as JsonObject,
+      own: own as unknown as JsonObject,
+    };
+  }
+
+  /** The instant on the wall clock of one on the state's own. */
+  wallTime(at: number): number {
+    return this.#clock.now() + (at - this.#now().at);
+  }
+
+  /**
+   * Something happened.
+   *
+   * @param intensity 0 to 10. @default 1
+   * @returns `"added"`: it left a wound; `"limit"`: it would have, and there are enough.
+   * @throws ThroughlineError `THROUGHLINE_INVALID`: no such event; the message lists those there are.
+   */
+  event(name: string, intensity = 1): "added" | "limit" | undefined {
+    const { state, wound } = applyEvent(this.#config, this.#now(), {
+      ...{ event: name, intensity },
+      id: this.#newId(),
+    });
+    this.#felt(state, { name, intensity, ...(wound === undefined ? {} : { wound }) });
+    return wound;
+  }
+
+  /** The same for an event that the configuration may not have. */
+  eventIfKnown(name: string): void {
+    if (Object.hasOwn(this.#config.events, name)) this.event(name);
+  }
+
+  /** A person said this. @returns what their words caused. */
+  personSaid(text: string): readonly Heard[] {
+    const before = personActs(this.#config, this.#now());
+    const { state, heard } = hear(this.#config, before, text, this.#newId);
+    if (heard.length === 0) this.#felt(state);
+    for (const { event, wound } of heard) {
+      this.#felt(state, { name: event, intensity: 1, ...(wound === undefined ? {} : { wound }) });
+    }
+    return heard;
+  }
+
+  /** A person was there without a word: seen, or a touch. */
+  personActed(): void {
+    this.#felt(personActs(this.#config, this.#now()));
+  }
+
+  /** What the voice does. It changes the mood, and is no stimulus. */
+  voice(state: VoiceState): void {
+    this.#state = setVoice(this.#config, this.#now(), state);
+  }
+
+  /** Shows a mood for some seconds, whatever is felt. @throws as `overrideMood` does. */
+  override(mood: string, seconds?: number): void {
+    this.#felt(overrideMood(this.#config, this.#now(), mood, seconds));
+  }
+
+  /** Goes on under another configuration. What is felt stays. */
+  configure(config: EmotionConfiguration): void {
+    const state = reconfigure(this.#config, config, this.#now());
+    this.#config = config;
+    this.#felt(state);
+  }
+
+  /** Levels back to their baselines; wounds, boredom and an override stay. */
+  reset(): void {
+    this.#felt(resetLevels(this.#config, this.#now()));
+  }
+
+  /** The run goes down: nothing more is felt but that boredom falls. */
+  suspend(): void {
+    this.#felt(suspend(this.#config, this.#now()));
+  }
+
+  resume(): void {
+    this.#felt(resume(this.#config, this.#now()));
+  }
+
+  #now(): EmotionState {
+    const monotonic = this.#clock.monotonic();
+    const passed = Math.floor(monotonic - this.#monotonic);
+    if (passed > 0) {
+      this.#state = evolve(this.#state, passed);
+      this.#monotonic += passed; // the rest of a millisecond counts next time
+    }
+    return this.#state;
+  }
+
+  #felt(state: EmotionState, event?: Felt["event"]): void {
+    this.#state = state;
+    const at = isoTime(this.#clock.now());
+    this.#onFelt({ at, state, ...(event === undefined ? {} : { event }) });
+  }
+}

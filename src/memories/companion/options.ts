@@ -1,0 +1,49 @@
+import type { NewId } from "../../ids.ts";
+import type { Logger } from "../../logger.ts";
+import type { Storage } from "../../storage/storage.ts";
+import type { Chats } from "../chat/chats.ts";
+import type { BootClock } from "./boot-clock.ts";
+import type { EmotionConfiguration } from "./emotion/configuration.ts";
+import { type SaveOptions, saveDefaults } from "./save-schedule.ts";
+
+export interface CompanionOptions extends SaveOptions {
+  /**
+   * What moves the emotions, and how.
+   * @default builtInEmotions
+   */
+  readonly emotions?: EmotionConfiguration;
+  /**
+   * What the companion is to remember when it wakes: facts, one a line, or "". Asked at every
+   * delivery; when it fails, the rest of the welcome is delivered without it.
+   * @default nothing
+   */
+  readonly memory?: () => Promise<string>;
+  /**
+   * The person's IANA zone. With it the welcome may tell the day and its part.
+   * @default neither is told
+   */
+  readonly timeZone?: string;
+  /**
+   * Falls asleep after boredom of 0.8 or more for this long, in milliseconds; a person's act wakes it.
+   * 0: never by itself.
+   *
+   * Source: the original slept after 60 s.
+   * @default 60_000
+   */
+  readonly sleepAfterBoredMs?: number;
+  /** For people who look into the log of runs. */
+  readonly pid?: number;
+}
+
+export interface CompanionPorts {
+  readonly storage: Storage;
+  readonly chats: Chats;
+  readonly clock: BootClock;
+  readonly newId: NewId;
+  readonly logger: Logger;
+}
+
+export const companionDefaults = {
+  ...saveDefaults,
+  sleepAfterBoredMs: 60_000,
+} satisfies Partial<CompanionOptions>;

@@ -1,0 +1,224 @@
+import { isoTime } from "../../clock.ts";
+import type { JsonObject } from "../../json.ts";
+import type { StoredMessage } from "../chat/message.ts";
+import { readClock } from "./boot-clock.ts";
+import type { PersonSeen } from "./companion-document.ts";
+import { Deliveries } from "./deliveries.ts";
+import { type Gap, gapBetween } from "./gap.ts";
+import type { LiveEmotions } from "./live-emotions.ts";
+import type { CompanionOptions, CompanionPorts } from "./options.ts";
+import type { SaidMessage } from "./quoted-lines.ts";
+import { type JudgedRestart, judgedAgain, type RestartKind } from "./restart.ts";
+import { type WelcomeFacts, welcomeText } from "./welcome.ts";
+
+/** What a chat is told when it is first talked in after a restart. */
+export interface Welcome {
+  readonly kind: RestartKind;
+  /** Goes after the cached prefix, as it is: it has its own marks. Never stored as a message. */
+  readonly text: string;
+  readonly parts: readonly ("session" | "memory")[];
+  /** The run that the chat knows of once it was told: goes into the head of its log. */
+  readonly session: number;
+}
+
+/** One delivery as people may look at it. */
+export interface Reception {
+  readonly chatId: string;
+  readonly kind: RestartKind;
+  readonly status: "pending" | "delivered";
+  readonly text: string;
+  readonly parts: Welcome["parts"];
+  /** ISO 8601; absent while it is pending. */
+  readonly at?: string;
+}
+
+/** What receptions need to know of the companion. */
+export interface Host {
+  readonly emotions: LiveEmotions;
+  readonly person: PersonSeen | undefined;
+  welcomed(chatId: string): void;
+}
+
+/** Delivered texts that are kept to be looked at, in this process only. */
+const maxShown = 50;
+/** Messages that a welcome is made of: a long absence tells topics of them all. */
+const messagesTold = 50;
+/** Records that are read for what was said last: of them, control records and hidden rows go. */
+const recordsRead = 200;
+
+/**
+ * Receives people after a restart: every chat is told once, at its first turn, what happened and how
+ * the companion feels, and it is known in the chat's own log that it was.
+ */
+export class Receptions {
+  readonly #ports: CompanionPorts;
+  readonly #host: Host;
+  readonly #options: CompanionOptions;
+  readonly #deliveries: Deliveries;
+  readonly #report: JudgedRestart;
+  /** Newest last. */
+  readonly #shown = new Map<string, Reception>();
+
+  constructor(
+    ports: CompanionPorts,
+    host: Host,
+    options: CompanionOptions,
+    left: { readonly stored: unknown; readonly report: JudgedRestart },
+  ) {
+    this.#ports = ports;
+    this.#host = host;
+    this.#options = options;
+    this.#report = left.report;
+    this.#deliveries = Deliveries.begin(left.stored, left.report);
+  }
+
+  /**
+   * Begins to tell a chat. End it with `delivered`, once the answer that was made with it is stored,
+   * or with `failed`; one that the process does not survive was none.
+   *
+   * @param told the run that the chat was told of last, by its own log.
+   * @param before the number of the message that is being answered: what was said before it counts.
+   * @returns `undefined`: there is nothing to tell, or another attempt is under way.
+   */
+  async begin(
+    chatId: string,
+    told: number | undefined,
+    before: number,
+  ): Promise<Welcome | undefined> {
+    if (told !== undefined) this.#deliveries.noteTold(chatId, told);
+    const restart = this.#deliveries.take(chatId);
+    if (restart === undefined) return undefined;
+    const welcome = await this.#welcome(chatId, restart, before);
+    if (welcome.text === "") {
+      // Nothing to say is said by saying nothing.
+      this.#deliveries.acknowledge(chatId);
+      return undefined;
+    }
+    return welcome;
+  }
+
+  /** The answer is stored: the chat was told. */
+  delivered(chatId: string, { kind, text, parts }: Welcome): void {
+    this.#deliveries.acknowledge(chatId);
+    const at = isoTime(this.#ports.clock.now());
+    this.#shown.delete(chatId);
+    this.#shown.set(chatId, { chatId, kind, status: "delivered", text, parts, at });
+    for (const oldest of this.#shown.keys()) {
+      if (this.#shown.size <= maxShown) break;
+      this.#shown.delete(oldest);
+    }
+    this.#host.welcomed(chatId);
+  }
+
+  /** No answer came of it: the chat is still to be told. */
+  failed(chatId: string): void {
+    this.#deliveries.release(chatId);
+  }
+
+  /** @returns whether anything was known of the chat. */
+  forget(chatId: string): boolean {
+    const wasShown = this.#shown.delete(chatId);
+    return this.#deliveries.forget(chatId) || wasShown;
+  }
+
+  /**
+   * What was told in this run, and what these chats would be told now, newest first.
+   *
+   * @param chatIds chats to look at, such as those in which a person acted last.
+   */
+  async look(chatIds: readonly string[]): Promise<readonly Reception[]> {
+    const pending: Reception[] = [];
+    for (const chatId of chatIds) {
+      if (this.#shown.has(chatId)) continue;
+      const { head } = await this.#ports.chats.log.state(chatId);
+      if (head?.told_session !== undefined) this.#deliveries.noteTold(chatId, head.told_session);
+      const restart = this.#deliveries.pending(chatId);
+      if (restart === undefined) continue;
+      const { kind, text, parts } = await this.#welcome(chatId, restart, Number.MAX_SAFE_INTEGER);
+      if (text !== "") pending.push({ chatId, kind, status: "pending", text, parts });
+    }
+    return [...[...this.#shown.values()].reverse(), ...pending];
+  }
+
+  toJson(): JsonObject {
+    return this.#deliveries.toJson();
+  }
+
+  async #welcome(chatId: string, restart: JudgedRestart, before: number): Promise<Welcome> {
+    const [session, memory] = await Promise.all([
+      this.#sessionFacts(chatId, restart, before),
+      this.#memory(),
+    ]);
+    const facts = { ...session, ...(memory === "" ? {} : { memory }) };
+    const text = welcomeText(facts, this.#ports.newId);
+    const parts: Welcome["parts"] = [
+      ...(facts.kind === "fresh_start" ? [] : (["session"] as const)),
+      ...(memory === "" ? [] : (["memory"] as const)),
+    ];
+    return { kind: facts.kind, text, parts, session: this.#report.totalSessions };
+  }
+
+  /** What the session part says. When it cannot be told, the memory part is delivered alone. */
+  async #sessionFacts(
+    chatId: string,
+    restart: JudgedRestart,
+    before: number,
+  ): Promise<WelcomeFacts> {
+    const { clock, logger } = this.#ports;
+    const now = readClock(clock);
+    const { kind, gap } = judgedAgain(restart, now);
+    const { clean, totalSessions } = restart;
+    const facts = { kind, gap, clean, totalSessions };
+    try {
+      const said = await this.#said(chatId, before);
+      // A chat in which nothing was said has nothing to go on from.
+      if (said.length === 0) return { ...facts, kind: "fresh_start" };
+      const last = Date.parse(said.at(-1)?.timestamp ?? "");
+      const silence: Gap = gapBetween(Number.isFinite(last) ? { at: last } : undefined, now);
+      const { timeZone } = this.#options;
+      return {
+        ...facts,
+        messages: said.map(({ role, content }): SaidMessage => ({ role, text: content })),
+        silence,
+        ...this.#feelings(now.at ?? clock.now()),
+        ...(timeZone === undefined ? {} : { local: { at: clock.now(), timeZone } }),
+      };
+    } catch (error) {
+      const name = error instanceof Error ? error.name : typeof error;
+      logger.warn({ chat: chatId, error: name }, "the session part of a welcome was left out");
+      return { ...facts, kind: "fresh_start" };
+    }
+  }
+
+  #feelings(now: number): Pick<WelcomeFacts, "mood" | "wounds" | "person"> {
+    const { emotions, person } = this.#host;
+    const { mood, wounds } = emotions.feeling();
+    const seenAt = person?.seenAt;
+    const seenAgo = seenAt === undefined ? undefined : gapBetween({ at: seenAt }, { at: now });
+    return {
+      mood,
+      wounds: wounds.map(({ event, healing }) => ({ event, healing })),
+      ...(person && { person: { name: person.name, ...(seenAgo && { seenAgo }) } }),
+    };
+  }
+
+  /** What was said in this chat and in no other: oldest first, as people see it. */
+  async #said(chatId: string, before: number): Promise<readonly StoredMessage[]> {
+    const { chats } = this.#ports;
+    if ((await chats.log.state(chatId)).head === undefined) return [];
+    const { messages } = await chats.messages(chatId, { limit: recordsRead, before });
+    const isSaid = ({ role, hidden, redacted, content }: StoredMessage) =>
+      (role === "user" || role === "assistant") && !hidden && !redacted && content !== "";
+    return messages.filter(isSaid).slice(-messagesTold);
+  }
+
+  async #memory(): Promise<string> {
+    try {
+      return (await this.#options.memory?.()) ?? "";
+    } catch (error) {
+      const name = error instanceof Error ? error.name : typeof error;
+      this.#ports.logger.warn({ error: name }, "the memory part of a welcome was left out");
+      return "";
+    }
+  }
+}
