@@ -7,9 +7,16 @@ export { type ErrorCode, errorCodes, isThroughlineError, ThroughlineError } from
 export type { Json, JsonObject } from "./json.ts";
 export type { Logger } from "./logger.ts";
 export type { ChatRow } from "./memories/chat/chat-row.ts";
-export type { Chats, ForgetReceipt, MessagePage } from "./memories/chat/chats.ts";
+export type { Chats, MessagePage } from "./memories/chat/chats.ts";
+export type { ForgetReceipt } from "./memories/chat/forget-receipt.ts";
 export type { StoredMessage, ToolCall } from "./memories/chat/message.ts";
 export type { MessageInput } from "./memories/chat/message-input.ts";
+export type { Companion, CompanionChange, SleepState } from "./memories/companion/companion.ts";
+export type { PersonSeen } from "./memories/companion/companion-document.ts";
+export type { EmotionConfiguration } from "./memories/companion/emotion/configuration.ts";
+export type { Feeling } from "./memories/companion/emotion/feel.ts";
+export type { CompanionOptions } from "./memories/companion/options.ts";
+export type { RestartKind, RestartReport } from "./memories/companion/restart.ts";
 export type { Interaction } from "./memories/interaction/interaction.ts";
 export type { WorkingMemories } from "./memories/interaction/working-memories.ts";
 export type { WorkingMemory } from "./memories/interaction/working-memory.ts";

@@ -1,9 +1,12 @@
 import { type Clock, systemClock } from "./clock.ts";
+import { ThroughlineError } from "./errors.ts";
 import { type NewId, randomId } from "./ids.ts";
 import { type Logger, silentLogger } from "./logger.ts";
 import { chatProjection } from "./memories/chat/chat-head.ts";
 import { ChatLog } from "./memories/chat/chat-log.ts";
 import { Chats } from "./memories/chat/chats.ts";
+import type { Companion } from "./memories/companion/companion.ts";
+import type { CompanionOptions, CompanionPorts } from "./memories/companion/options.ts";
 import { WorkingMemories } from "./memories/interaction/working-memories.ts";
 import {
   type FreshnessOptions,
@@ -60,6 +63,14 @@ export interface Throughline extends AsyncDisposable {
   readonly workingMemory: WorkingMemories;
   readonly storage: Storage;
   readonly rules: FreshnessRules;
+  /**
+   * Begins a run of the companion: how the last one ended, how it feels, whom it saw. Once for each
+   * `Throughline`; closing it ends the run.
+   *
+   * @throws ThroughlineError `THROUGHLINE_NEWER_FORMAT`: a later version wrote its document, which was
+   *   left as it is. `THROUGHLINE_CONFLICT`: its run goes on already.
+   */
+  startCompanion(options?: CompanionOptions): Promise<Companion>;
   /** Finishes what was accepted and lets go of the storage. Closing twice is closing once. */
   close(): Promise<void>;
 }
@@ -88,17 +99,54 @@ export async function openThroughline(options: ThroughlineOptions): Promise<Thro
       workingMemory.drop(chatId);
       return [{ place: "working memory", count }];
     });
+    let companion: Promise<Companion> | undefined;
+    chats.onForget(async (chatId) => {
+      const { forgetInDocument } = await import("./memories/companion/forget-chat.ts");
+      const run = await companion?.catch(() => undefined);
+      const count = await (run?.forget(chatId) ?? forgetInDocument(storage, chatId));
+      return [{ place: "companion", count }];
+    });
     await chats.recover();
-    const close = async () => {
-      workingMemory.clear();
-      await storage.close();
+    const startCompanion = (own?: CompanionOptions) => {
+      if (companion !== undefined) return Promise.reject(runsAlready());
+      companion = beginRun({ storage, chats, clock, newId, logger }, own);
+      companion.catch(() => {
+        companion = undefined; // it can be tried again
+      });
+      return companion;
     };
-    const opened = { chats, sessions, workingMemory, storage, rules, close };
+    const close = async () => {
+      try {
+        const begun = await companion?.catch(() => undefined); // whoever began it has heard
+        await begun?.close();
+      } finally {
+        workingMemory.clear();
+        await storage.close();
+      }
+    };
+    const opened = { chats, sessions, workingMemory, storage, rules, startCompanion, close };
     return { ...opened, [Symbol.asyncDispose]: close };
   } catch (error) {
     await storage.close();
     throw error;
   }
+}
+
+/** Loaded when it is needed: most users of the memories have no companion. */
+async function beginRun(
+  { clock, ...ports }: Omit<CompanionPorts, "clock"> & { readonly clock: Clock },
+  options?: CompanionOptions,
+): Promise<Companion> {
+  const { Companion } = await import("./memories/companion/companion.ts");
+  const { bootClock } = await import("./memories/companion/boot-clock.ts");
+  const companion = await Companion.start({ ...ports, clock: bootClock(clock) }, options);
+  return companion;
+}
+
+function runsAlready(): ThroughlineError {
+  return new ThroughlineError("the run of this companion goes on already", {
+    code: "THROUGHLINE_CONFLICT",
+  });
 }
 
 /**

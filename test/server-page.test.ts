@@ -1,7 +1,15 @@
 // What can be told of the page without a browser.
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import { companion } from "./server-fixture.ts";
+import { readdirSync, readFileSync } from "node:fs";
+import { before, test } from "node:test";
+import { buildPage } from "../scripts/build-page.ts";
+import { companion, problemOf } from "./server-fixture.ts";
+
+const token = "t".repeat(10) + "0123456789abcdefABCDEF".repeat(3);
+const views = ["/", "/chats", "/chats/local%3Ame", "/chats/a%2Fb", "/mood", "/waking"];
+const allViews = [...views, "/sessions", "/memory"];
+
+before(() => buildPage());
 
 async function file(path: string): Promise<string> {
   const c = await companion();
@@ -10,55 +18,89 @@ async function file(path: string): Promise<string> {
   return response.text();
 }
 
-for (const [path, type] of [
-  ["/", "text/html; charset=utf-8"],
-  ["/page.js", "text/javascript; charset=utf-8"],
-  ["/page.css", "text/css; charset=utf-8"],
-  ["/icon.svg", "image/svg+xml"],
-] as const) {
-  test(`${path} is served as ${type}, and asked for anew`, async () => {
-    const c = await companion();
-    const { headers } = await c.ask(`${path}?gatewayUrl=ws://evil.example`);
-    assert.equal(headers.get("content-type"), type);
-    assert.equal(headers.get("cache-control"), "no-cache");
+for (const path of allViews) {
+  test(`${path} answers with the page, asked for anew, before anybody has signed in`, async () => {
+    const c = await companion([], { token });
+    const response = await c.ask(`${path}?gatewayUrl=ws://evil.example`);
+    assert.equal(response.status, 200);
+    assert.equal(response.headers.get("content-type"), "text/html; charset=utf-8");
+    assert.equal(response.headers.get("cache-control"), "no-cache");
+    assert.equal(await response.text(), await file("/"));
   });
 }
 
+for (const path of [
+  "/chats/a/b",
+  "/moods",
+  "/index.html",
+  "/built-from",
+  "/assets/",
+  "/assets/..%2f..%2fpackage.json",
+  "/assets/..%5c..%5cpackage.json",
+  "/assets/%2e%2e%2findex.html",
+  "/assets/index.js%00.css",
+  "/package.json",
+  "/src/main.tsx",
+]) {
+  test(`${path} is no file of the page`, async () => {
+    const c = await companion();
+    const response = await c.ask(path);
+    await problemOf(response, 404, "THROUGHLINE_NOT_FOUND");
+  });
+}
+
+test("every file that was built is served as what it is, for good if its name says which", async () => {
+  const c = await companion([], { token });
+  const types = { css: "text/css; charset=utf-8", js: "text/javascript; charset=utf-8" };
+  const names = readdirSync("dist/web/assets");
+  assert.ok(names.length >= 2);
+  for (const name of names) {
+    const { status, headers } = await c.ask(`/assets/${name}`);
+    assert.equal(status, 200, name);
+    const ending = name.split(".").at(-1) as keyof typeof types;
+    assert.equal(headers.get("content-type"), types[ending], name);
+    assert.equal(headers.get("cache-control"), "public, max-age=31536000, immutable", name);
+    assert.match(name, /-[\w-]{8}\.\w+$/);
+  }
+  assert.equal((await c.ask("/icon.svg")).headers.get("content-type"), "image/svg+xml");
+});
+
 test("the page runs under its own policy: no script, style or handler in it, nothing from elsewhere", async () => {
   const html = await file("/");
-  assert.doesNotMatch(html, /<style|\sstyle=|\son\w+=|javascript:|https?:/i);
-  for (const [, tag] of html.matchAll(/<script([^>]*)>/g)) assert.match(tag!, /src="\/page\.js"/);
-  assert.match(html, /<script[^>]*><\/script>/);
-  assert.doesNotMatch(await file("/page.css"), /url\(|@import/);
+  assert.doesNotMatch(html, /<style|\sstyle=|\son\w+=|javascript:|https?:|data:/i);
+  const scripts = [...html.matchAll(/<script([^>]*)>([^<]*)<\/script>/g)];
+  assert.ok(scripts.length > 0);
+  for (const [, tag, inside] of scripts) {
+    assert.match(tag!, /src="\/assets\/[\w-]+\.js"/);
+    assert.equal(inside, "");
+  }
+  for (const name of readdirSync("dist/web/assets").filter((each) => each.endsWith(".css"))) {
+    assert.doesNotMatch(await file(`/assets/${name}`), /url\(|@import/, name);
+  }
 });
 
-test("what was said gets onto the page as text, and nothing is taken from the address", async () => {
-  const script = await file("/page.js");
-  assert.doesNotMatch(
-    script,
-    /innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|setAttribute\("on|DOMParser/,
-  );
-  assert.doesNotMatch(script, /location|URLSearchParams|localStorage|https?:/);
-});
-
-test("every element that the script asks for is on the page", async () => {
-  const html = await file("/");
-  const ids = new Set([...html.matchAll(/\sid="([\w-]+)"/g)].map(([, id]) => id));
-  const asked = [...(await file("/page.js")).matchAll(/byId\("([\w-]+)"\)/g)].map(([, id]) => id);
-  assert.ok(asked.length > 10);
-  for (const id of asked) assert.ok(ids.has(id), id);
-});
-
-test("every field has a label, every button words, and the page a language", async () => {
+test("the page has a language, a title, and words for those without scripts", async () => {
   const html = await file("/");
   assert.match(html, /<html lang="en">/);
-  for (const [, id] of html.matchAll(/<(?:input|textarea)[^>]*\sid="([\w-]+)"/g)) {
-    assert.ok(html.includes(`<label for="${id}">`), id);
+  assert.match(html, /<title>Throughline<\/title>/);
+  assert.match(html, /<noscript>.*<\/noscript>/s);
+});
+
+const sources = readdirSync("dashboard/src", { recursive: true, encoding: "utf8" })
+  .filter((name) => /\.tsx?$/.test(name))
+  .map((name) => [name, readFileSync(`dashboard/src/${name}`, "utf8")] as const);
+
+test("no source of the page makes elements or code of text", () => {
+  assert.ok(sources.length > 20);
+  const ways =
+    /innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|DOMParser|srcdoc/;
+  for (const [name, text] of sources) assert.doesNotMatch(text, ways, name);
+});
+
+test("no source of the page takes an address or a token from where it was opened", () => {
+  for (const [name, text] of sources) {
+    assert.doesNotMatch(text, /location\.(search|hash|href)|https?:\/\/[a-z]/, name);
   }
-  for (const [, words] of html.matchAll(/<button[^>]*>([^<]*)<\/button>/g))
-    assert.ok(words!.trim());
-  assert.match(html, /role="log"/);
-  assert.match(html, /role="alert"/);
 });
 
 /** The contrast of two colours, after WCAG 2. */
@@ -74,27 +116,37 @@ function contrast(a: string, b: string): number {
   return (light! + 0.05) / (dark! + 0.05);
 }
 
-test("text can be read in light and in dark: a contrast of 4.5 at least", async () => {
-  const css = await file("/page.css");
-  const [light, dark] = [...css.matchAll(/:root \{([^}]*)\}/g)].map(
+/** Light, dark as the system has it, dark as it was chosen. */
+function palettes(): readonly ReadonlyMap<string, string>[] {
+  const css = readFileSync("dashboard/src/styles.css", "utf8");
+  return [...css.matchAll(/:root[^{]*\{([^}]*)\}/g)].map(
     ([, rules]) =>
       new Map([...rules!.matchAll(/--([\w-]+): (#[0-9a-f]{6})/g)].map(([, k, v]) => [k!, v!])),
   );
-  for (const colors of [light!, dark!]) {
+}
+
+test("text can be read in light and in dark: a contrast of 4.5 at least", () => {
+  const all = palettes();
+  assert.equal(all.length, 3);
+  for (const colors of all) {
+    const grounds = ["bg", "surface", "raised"];
     for (const [text, ground] of [
-      ["ink", "paper"],
-      ["ink", "user"],
-      ["ink", "other"],
-      ["quiet", "paper"],
-      ["quiet", "user"],
-      ["quiet", "other"],
-      ["accent", "paper"],
-      ["on-accent", "accent"],
-      ["alert", "paper"],
-    ] as const) {
+      ...["ink", "muted", "accent", "danger"].flatMap((ink) => grounds.map((on) => [ink, on])),
+      ...[
+        ["ink", "accent-soft"],
+        ["accent", "accent-soft"],
+        ["accent-ink", "accent"],
+        ["danger", "danger-soft"],
+      ],
+    ] as [string, string][]) {
       const ratio = contrast(colors.get(text)!, colors.get(ground)!);
       assert.ok(ratio >= 4.5, `${text} on ${ground}: ${ratio}`);
     }
-    assert.ok(contrast(colors.get("line")!, colors.get("paper")!) >= 3, "line on paper");
+    assert.ok(contrast(colors.get("edge")!, colors.get("surface")!) >= 3, "edges of fields");
   }
+});
+
+test("dark is the same whether the system or the person chose it", () => {
+  const [, bySystem, chosen] = palettes();
+  assert.deepEqual([...bySystem!], [...chosen!]);
 });

@@ -4,6 +4,7 @@ import type { Logger } from "../logger.ts";
 import type { Responders } from "../runtime/turns.ts";
 import { Turns } from "../runtime/turns.ts";
 import { openThroughline, type Throughline } from "../throughline.ts";
+import { beginRun, type Run } from "./run.ts";
 import type { Settings } from "./settings.ts";
 
 /** The memories of a companion and the models that speak for it. */
@@ -11,6 +12,8 @@ export interface Companion {
   readonly throughline: Throughline;
   readonly turns: Turns;
   readonly responders: Responders;
+  /** Who it is, over all its runs; absent for commands that only look after the memories. */
+  readonly run?: Run;
   /**
    * Takes no more turns, gives those under way `graceMs` to end, cuts the rest short and keeps what
    * came, then lets go of the home.
@@ -36,7 +39,13 @@ export async function openCompanion(settings: Settings, logger: Logger): Promise
     ...(prices === undefined ? {} : { prices }),
   });
   const throughline = await openMemories(settings, logger, responders.standard);
-  return withTurns(throughline, { responders, persona: settings.persona, logger });
+  try {
+    const run = await beginRun(throughline, settings, logger);
+    return withTurns(throughline, { responders, persona: settings.persona, logger, run });
+  } catch (error) {
+    await throughline.close();
+    throw error;
+  }
 }
 
 /** The memories alone: for commands that ask no model. */
@@ -57,19 +66,23 @@ export function withTurns(
     readonly responders: Responders;
     readonly persona: string;
     readonly logger: Logger;
+    readonly run?: Run;
   },
 ): Companion {
   const { chats, sessions, workingMemory, rules } = throughline;
+  const { responders, persona, logger, run } = parts;
   const turns = new Turns({
-    ...{ chats, sessions, memories: workingMemory, rules, maxQueued, ...parts },
+    ...{ chats, sessions, memories: workingMemory, rules, maxQueued },
+    ...{ responders, persona, logger, companion: run?.companion },
     ...{ clock: systemClock, newId: randomId },
   });
   const close = async (graceMs: number) => {
     try {
       await turns.close(graceMs);
     } finally {
+      run?.stop();
       await throughline.close();
     }
   };
-  return { throughline, turns, responders: parts.responders, close };
+  return { throughline, turns, responders, close, ...(run === undefined ? {} : { run }) };
 }

@@ -55,7 +55,10 @@ export interface EmotionsFileOptions {
   readonly path: string;
   /** Another configuration is in force; `undefined`: the built-in one. */
   readonly onChange: (configuration: EmotionConfiguration | undefined) => void;
-  /** The file is refused, and what was in force stays. Once for each version of the file. */
+  /**
+   * The file is refused, and what was in force stays. Once for each version of the file; with an empty
+   * list when it can be read again.
+   */
   readonly onProblem: (problems: readonly string[]) => void;
   readonly timers: Timers;
 }
@@ -86,12 +89,14 @@ class Watch implements EmotionsFileWatch {
   #version: string;
   /** Another one, which is to be there still at the next look. */
   #unsettled: string | undefined;
+  #isRefused: boolean;
   #stopTimer = () => {};
 
   constructor(options: EmotionsFileOptions) {
     this.#options = options;
     this.#version = versionOf(options.path);
     const file = readEmotionsFile(options.path);
+    this.#isRefused = file.kind === "refused";
     if (file.kind === "refused") options.onProblem(file.problems);
     if (file.kind === "read") this.#configuration = file.configuration;
     this.#lookIn(lookEveryMs);
@@ -133,9 +138,12 @@ class Watch implements EmotionsFileWatch {
 
   #apply(file: EmotionsFile): void {
     if (file.kind === "refused") {
+      this.#isRefused = true;
       this.#options.onProblem(file.problems);
       return;
     }
+    if (this.#isRefused) this.#options.onProblem([]);
+    this.#isRefused = false;
     const configuration = file.kind === "read" ? file.configuration : undefined;
     if (isDeepStrictEqual(configuration, this.#configuration)) return;
     this.#configuration = configuration;

@@ -38,6 +38,7 @@ export async function serve(flags: ServeFlags, { io, env, version }: Context): P
     const { throughline, turns } = companion;
     server = createServer({
       ...{ throughline, turns, version, logger, hosts: settings.config.hosts ?? [] },
+      ...(companion.run === undefined ? {} : { run: companion.run }),
       ...(token === undefined ? {} : { token }),
     });
     const { url } = await listen(server, flags, settings, env);
@@ -69,7 +70,7 @@ async function shutDown(companion: Companion, server: ThroughlineServer | undefi
     try {
       await server?.close();
     } finally {
-      await companion.throughline.close();
+      await companion.close(0);
     }
   }
 }

@@ -28,6 +28,10 @@ export interface AskPorts {
   readonly begun: Begun;
   /** What the person is told beside the reply; added to. */
   readonly notices: string[];
+  /** How the companion feels. */
+  readonly mood?: string | undefined;
+  /** What to know after a restart: a text with marks of its own. */
+  readonly welcome?: string | undefined;
 }
 
 export interface Asked extends Ended {
@@ -50,13 +54,14 @@ export async function ask(ports: AskPorts): Promise<Asked> {
   const attempt = new Attempt(ports, isSmall ? undefined : view.fromSeq);
   const id = bucketOf(begun.session, responder.provider).session_id;
   const context = turnContext({
-    ...{ newId: ports.newId, notices, awayMs: begun.awayMs },
+    ...{ newId: ports.newId, notices, awayMs: begun.awayMs, mood: ports.mood },
     summary: isSmall ? (ports.memories.peek(turn.chatId)?.summary() ?? "") : "",
   });
+  const changing = [context, ports.welcome ?? ""].filter((part) => part !== "").join("\n\n");
   const request: ResponderRequest = {
     instructions: ports.persona,
     messages: isSmall ? view.messages.slice(-1) : view.messages,
-    ...(context === "" ? {} : { context }),
+    ...(changing === "" ? {} : { context: changing }),
   };
   let error = await attempt.run(id === "" ? request : { ...request, providerSessionId: id });
   if (isRefusedSession(error) && id !== "" && attempt.isSilent) {

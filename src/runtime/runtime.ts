@@ -11,7 +11,12 @@ export type {
   OutputSink,
   SpeechToText,
 } from "./coordinator-ports.ts";
+export type { Injection, InjectionResult, InjectOptions } from "./injection.ts";
+export type { InjectionStream } from "./injection-stream.ts";
+export { Injector } from "./injector.ts";
 export { type Intent, parseIntent } from "./intent.ts";
+export type { MemoryProvider } from "./memory-provider.ts";
+export { type PendingInjections, readPendingItems } from "./pending-injections.ts";
 export {
   type Responder,
   ResponderError,
@@ -21,5 +26,7 @@ export {
 } from "./responder.ts";
 export { isStopRequest } from "./stop-words.ts";
 export { textInput, textOnly, textOutput } from "./text-ports.ts";
+export { systemTimers, type Timers } from "./timers.ts";
 export type { Turn, TurnAnswer, TurnProgress } from "./turn.ts";
 export { type Responders, type TurnInput, type TurnPorts, Turns } from "./turns.ts";
+export { ReplayBreaker, voiceReplay } from "./voice-replay.ts";

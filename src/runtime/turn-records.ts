@@ -141,6 +141,8 @@ export interface Ended {
   readonly provider: string;
   readonly model: string;
   readonly viewFrom: number | undefined;
+  /** The run of the companion that the model was told of. */
+  readonly toldSession?: number | undefined;
 }
 
 /** A call that a model made in this turn, or what came of it. */
@@ -204,6 +206,9 @@ export function endTurn(
     // Only a model that failed without a word leaves the turn open: it can be asked again.
     const isOver = ended.outcome !== "failed" || hasAnswer;
     if (isOver && draft.head.open_turn?.id === turn.id) draft.set({ open_turn: undefined });
+    // With the answer that was made with it, or not at all: told exactly once.
+    const isTold = ended.toldSession !== undefined && hasAnswer && !isLate;
+    if (isTold) draft.set({ told_session: ended.toldSession });
     if (!isLate && ended.viewFrom !== undefined) {
       const views = { ...draft.head.view_from, [ended.provider]: ended.viewFrom };
       draft.set({ view_from: views, ...reportedBy(draft, ended) });

@@ -6,6 +6,7 @@ import { checkChatId, notFound } from "../memories/chat/chat-log.ts";
 import type { Chats } from "../memories/chat/chats.ts";
 import { pendingId } from "../memories/chat/chats.ts";
 import { isMessage } from "../memories/chat/message.ts";
+import type { Companion } from "../memories/companion/companion.ts";
 import type { WorkingMemories } from "../memories/interaction/working-memories.ts";
 import { ageNote } from "../memories/provider-session/age-note.ts";
 import type { FreshnessRules } from "../memories/provider-session/options.ts";
@@ -16,6 +17,7 @@ import {
 } from "../memories/provider-session/provider-sessions.ts";
 import { checkId } from "../storage/batch.ts";
 import { ask } from "./ask.ts";
+import { CompanionPart } from "./companion-part.ts";
 import { parseIntent } from "./intent.ts";
 import { Lanes } from "./lanes.ts";
 import type { Responder } from "./responder.ts";
@@ -51,6 +53,8 @@ export interface TurnPorts {
   readonly persona: string;
   /** How many messages may wait in one chat. */
   readonly maxQueued: number;
+  /** Who talks: how it feels, and what it knows after a restart. */
+  readonly companion?: Companion | undefined;
 }
 
 export interface TurnInput extends Target {
@@ -264,6 +268,9 @@ export class Turns {
         ? await beginTurn(this.#ports, turn, target)
         : await beginRetry(this.#ports, { ...turn, retryId: turn.retryId }, target);
     this.#ports.sessions.announceEnd(turn.chatId, begun.resolution);
+    // Before the model is asked, so that it answers in the mood that the words caused.
+    const isNew = begun.attempt === 1 && turn.retryId === undefined;
+    if (isNew) this.#ports.companion?.personSaid(turn.chatId, turn.content);
     turn.add({ type: "accepted", user: begun.user });
     const notices = this.#notices(begun);
     for (const text of notices) turn.add({ type: "notice", text });
@@ -277,8 +284,14 @@ export class Turns {
     notices: string[],
   ): Promise<TurnAnswer> {
     const { chats, memories, rules, clock } = this.#ports;
-    const ended = await ask({ ...this.#ports, responder, turn, begun, notices });
-    const { assistant, session } = await endTurn(this.#ports, turn, begun, ended);
+    const part = await CompanionPart.begin(this.#ports.companion, chats, begun, turn);
+    const asked = { ...this.#ports, responder, turn, begun, notices, ...part.said };
+    const { assistant, session, ended } = await part.during(async () => {
+      const ended = await ask(asked);
+      const stored = await endTurn(this.#ports, turn, begun, { ...ended, ...part.told });
+      return { ...stored, ended };
+    });
+    part.end(assistant);
     memories.of(turn.chatId).append({
       utterance: turn.content,
       intent: parseIntent(turn.content).type,

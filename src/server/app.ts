@@ -1,11 +1,12 @@
 import type { MiddlewareHandler } from "hono";
 import { invalid, ThroughlineError } from "../errors.ts";
 import { addChatRoutes } from "./chat-routes.ts";
+import { addCompanionRoutes } from "./companion-routes.ts";
 import { Door, type Env, type Ports, type State } from "./door.ts";
 import { addExportRoute } from "./export-route.ts";
 import { isAmbiguous, isDecodable, refusalOf } from "./guard.ts";
 import { addMessageRoutes } from "./message-routes.ts";
-import { addPage, pagePaths } from "./page-routes.ts";
+import { addPage, isPagePath } from "./page-routes.ts";
 import { problemResponse } from "./problem.ts";
 import { securityHeaders } from "./security-headers.ts";
 import { addServiceRoutes } from "./service-routes.ts";
@@ -26,6 +27,7 @@ export function createApp(ports: Ports, state: State): Door["app"] {
   addMessageRoutes(door);
   addTurnRoutes(door);
   addExportRoute(door);
+  addCompanionRoutes(door);
   addWatchRoutes(door);
   addServiceRoutes(door, state);
   addPage(door);
@@ -33,8 +35,8 @@ export function createApp(ports: Ports, state: State): Door["app"] {
   return app;
 }
 
-/** Answered without a token: they hold nothing, and signing in starts there. */
-const openPaths: readonly string[] = ["/healthz", "/api/sign-in", ...pagePaths];
+/** Answered without a token, as the page is: they hold nothing, and signing in starts there. */
+const openPaths: readonly string[] = ["/healthz", "/api/sign-in"];
 const knownMethods = ["GET", "HEAD", "POST", "DELETE"];
 
 /** Counts and logs every request, by its route's pattern: a path may hold a chat's name. */
@@ -84,7 +86,7 @@ function guarded(state: State): MiddlewareHandler<Env> {
 function signedIn(state: State): MiddlewareHandler<Env> {
   return async (context, next) => {
     const { req } = context;
-    const isOpen = openPaths.includes(req.path);
+    const isOpen = openPaths.includes(req.path) || isPagePath(req.path);
     if (!isOpen && !state.access.isAllowed(req.raw.headers, state.port())) {
       throw new ThroughlineError("a token is needed", { code: "THROUGHLINE_UNAUTHORIZED" });
     }

@@ -1,8 +1,10 @@
 import { ThroughlineError } from "../errors.ts";
 import type { StoredMessage } from "../memories/chat/message.ts";
+import type { SleepState } from "../memories/companion/companion.ts";
 import type { Outcome } from "../memories/interaction/interaction.ts";
 import type { Turn } from "../runtime/turn.ts";
 import type { RepairReport } from "../storage/storage.ts";
+import type { feelingView, personView } from "./companion-view.ts";
 import { problemOf } from "./problem.ts";
 import { EventStream, type EventStreamOptions } from "./sse.ts";
 
@@ -34,6 +36,12 @@ export interface Events {
       | "forgotten";
   };
   readonly repair: RepairReport;
+  /** How the companion feels, when that moved enough to tell. */
+  readonly emotions: ReturnType<typeof feelingView>;
+  readonly person: ReturnType<typeof personView>;
+  readonly sleep: { readonly sleep_state: SleepState };
+  /** A chat was told what happened while the companion was away. */
+  readonly restart: { readonly chat_id: string; readonly status: "delivered" };
 }
 
 /** Everyone who watches: streams of events, and of turns that were taken up again. Bounded. */

@@ -2,6 +2,7 @@ import { type Clock, systemClock } from "../clock.ts";
 import { ThroughlineError } from "../errors.ts";
 import { type NewId, randomId } from "../ids.ts";
 import { type Logger, silentLogger } from "../logger.ts";
+import type { Companion } from "../memories/companion/companion.ts";
 import type { Turns } from "../runtime/turns.ts";
 import type { Throughline } from "../throughline.ts";
 import { checkHostName } from "./guard.ts";
@@ -40,9 +41,20 @@ export const defaults = {
   flushMs: 500,
 } as const satisfies Required<ServerLimits>;
 
+/** A run of the companion, and the configuration of its emotions. */
+export interface CompanionRun {
+  readonly companion: Companion;
+  /** What is wrong with the emotions that somebody wrote. */
+  readonly emotionWarnings: () => readonly string[];
+  /** Reads them again. @returns what is wrong with them: then those in force stay. */
+  readonly reloadEmotions: () => readonly string[];
+}
+
 export interface ServerOptions {
   readonly throughline: Throughline;
   readonly turns: Turns;
+  /** Who answers, over all its runs. Without one, its routes answer 404. */
+  readonly run?: CompanionRun;
   /** Of the product: shown by `/healthz`, `/metrics` and the API's description. */
   readonly version: string;
   /**
@@ -67,6 +79,7 @@ export interface ServerOptions {
 export interface Settings {
   readonly throughline: Throughline;
   readonly turns: Turns;
+  readonly run: CompanionRun | undefined;
   readonly version: string;
   readonly token: string | undefined;
   readonly hosts: readonly string[];
@@ -78,7 +91,7 @@ export interface Settings {
 
 /** @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: a weak token, a bad host name or limit. */
 export function resolveOptions(options: ServerOptions): Settings {
-  const { throughline, turns, version, token, hosts = [] } = options;
+  const { throughline, turns, run, version, token, hosts = [] } = options;
   const { clock = systemClock, logger = silentLogger, newId = randomId } = options;
   if (token !== undefined) checkToken(token);
   for (const name of hosts) checkHostName(name);
@@ -88,7 +101,7 @@ export function resolveOptions(options: ServerOptions): Settings {
       throw configuration(`${name} must be a whole number from 1`);
     }
   }
-  return { throughline, turns, version, token, hosts, limits, clock, logger, newId };
+  return { throughline, turns, run, version, token, hosts, limits, clock, logger, newId };
 }
 
 function configuration(message: string): ThroughlineError {

@@ -1,23 +1,86 @@
-import { readFile } from "node:fs/promises";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import type { Door } from "./door.ts";
 
-const files = {
-  "/": { name: "index.html", type: "text/html; charset=utf-8" },
-  "/page.css": { name: "page.css", type: "text/css; charset=utf-8" },
-  "/page.js": { name: "page.js", type: "text/javascript; charset=utf-8" },
-  "/icon.svg": { name: "icon.svg", type: "image/svg+xml" },
-} as const;
+/** Files with another ending are not served. */
+const types: Readonly<Record<string, string>> = {
+  css: "text/css; charset=utf-8",
+  html: "text/html; charset=utf-8",
+  js: "text/javascript; charset=utf-8",
+  json: "application/json",
+  png: "image/png",
+  svg: "image/svg+xml",
+  woff2: "font/woff2",
+};
 
-/** The page's own files: the same for everyone, so nobody has to be signed in to load them. */
-export const pagePaths: readonly string[] = Object.keys(files);
+/** The addresses of the page's views: each answers with the page, which shows what belongs there. */
+const views = ["/", "/chats", "/chats/{id}", "/mood", "/waking", "/sessions", "/memory"] as const;
+const viewPattern = /^\/((chats(\/[^/]+)?|mood|waking|sessions|memory)?)$/;
 
-/** The page, from the folder beside this file. No name of a file comes from a request. */
+interface PageFile {
+  readonly type: string;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** Its name changes with its content. */
+  readonly isHashed: boolean;
+}
+
+const notBuilt = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>Throughline</title>
+<h1>The page is not built</h1>
+<p>The server runs, and its API answers. In the project's folder,
+<code>node scripts/build-page.ts</code> builds the page; then start the server again.</p>
+</html>
+`;
+
+/**
+ * Whether a path is of the page's own files or views. They are the same for everyone and hold
+ * nothing, so nobody has to be signed in to load them.
+ */
+export function isPagePath(path: string): boolean {
+  return viewPattern.test(path) || path === "/icon.svg" || path.startsWith("/assets/");
+}
+
+/**
+ * The page as it was built, from dist/web. Its files are read when the server is made, so that a
+ * page built anew meanwhile does not mix with this one, and no name of a file comes from a request.
+ */
 export function addPage(door: Door): void {
-  for (const [path, { name, type }] of Object.entries(files)) {
-    door.serve("get", path, async () => {
-      const bytes = await readFile(new URL(`./page/${name}`, import.meta.url));
-      const headers = { "content-type": type, "cache-control": "no-cache" };
-      return new Response(new Uint8Array(bytes), { headers });
-    });
+  const files = readFiles();
+  const html = new TextEncoder().encode(notBuilt);
+  const index = files.get("/index.html") ?? {
+    type: types["html"] ?? "",
+    bytes: html,
+    isHashed: false,
+  };
+  for (const path of views) door.serve("get", path, () => responseOf(index));
+  for (const [path, file] of files) {
+    if (path !== "/index.html") door.serve("get", path, () => responseOf(file));
   }
+}
+
+function responseOf({ type, bytes, isHashed }: PageFile): Response {
+  const caching = isHashed ? "public, max-age=31536000, immutable" : "no-cache";
+  return new Response(bytes, { headers: { "content-type": type, "cache-control": caching } });
+}
+
+/** By path; empty when the page is not built. */
+function readFiles(): ReadonlyMap<string, PageFile> {
+  const files = new Map<string, PageFile>();
+  const folder = builtFolder();
+  if (folder === undefined) return files;
+  for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
+    const path = `/${name.replaceAll("\\", "/")}`;
+    const type = types[path.split(".").at(-1) ?? ""];
+    if (type === undefined) continue;
+    const bytes = new Uint8Array(readFileSync(new URL(`.${path}`, folder)));
+    files.set(path, { type, bytes, isHashed: path.startsWith("/assets/") });
+  }
+  return files;
+}
+
+/** Beside dist/server, or, run from the sources, in the project's dist. */
+function builtFolder(): URL | undefined {
+  const places = [new URL("../web/", import.meta.url), new URL("../../dist/web/", import.meta.url)];
+  return places.find((place) => existsSync(new URL("index.html", place)));
 }

@@ -216,6 +216,157 @@ export const memory = z
   })
   .openapi("WorkingMemory", { description: "What was just said, in this process only." });
 
+const level = z.number().min(0).max(1);
+const levels = z.object({
+  ...{ joy: level, sadness: level, anger: level, fear: level, disgust: level },
+});
+const seconds = z.number().min(0);
+const kind = z.enum(["fresh_start", "crash_recovery", "short_break", "long_absence"]);
+const certainty = z.enum(["certain", "clock", "uncertain"]).openapi({
+  description: "By the machine's uptime; by its clock; the clock went backwards or tells nothing.",
+});
+const sleepState = z.enum(["awake", "asleep"]);
+const person = {
+  last_person_seen: z.string().nullable(),
+  last_person_seen_time: z.number().nullable().openapi({ description: "Seconds since 1970." }),
+};
+const elapsed = seconds.nullable().openapi({
+  description: "Seconds since the last sign of life of the run before; `null`: not known.",
+});
+
+export const companionSession = z
+  .object({
+    session_id: z.string().openapi({ description: "Of the run: 8 hexadecimal digits." }),
+    restart_type: kind,
+    elapsed,
+    uptime: seconds,
+    total_sessions: count,
+    session_start: z.number().openapi({ description: "Seconds since 1970." }),
+    clean: z.boolean().openapi({ description: "The run before ended in order." }),
+    interrupted_turns: z
+      .array(z.object({ chat_id: z.string(), message_id: z.string() }))
+      .openapi({ description: "Messages that the run before left without an answer." }),
+    certainty,
+    previous_session_id: z.string().nullable(),
+    quarantined: count.openapi({ description: "Things set aside because nobody can read them." }),
+    sleep_state: sleepState,
+    ...person,
+  })
+  .openapi("CompanionSession");
+
+export const restart = z
+  .object({
+    report: z.object({
+      ...{ kind, clean: z.boolean(), elapsed, certainty },
+      ...{ previous_session_id: z.string().nullable(), total_sessions: count, quarantined: count },
+      interrupted_turns: z.array(z.object({ chat_id: z.string(), message_id: z.string() })),
+    }),
+    deliveries: z.array(
+      z.object({
+        ...{ chat_id: z.string(), kind, status: z.enum(["pending", "delivered"]) },
+        text: z.string().openapi({ description: "What the model was told, or would be now." }),
+        parts: z.array(z.enum(["session", "memory"])),
+        at: stamp.nullable(),
+      }),
+    ),
+  })
+  .openapi("Restart");
+
+export const emotionState = z
+  .object({
+    levels,
+    baselines: levels,
+    boredom: level,
+    wounds: z.array(
+      z.object({
+        ...{ id: z.string(), event: z.string(), duration: seconds, age: seconds },
+        floors: z.record(z.string(), level).openapi({ description: "As they are now." }),
+        healing: z.boolean(),
+        heals_in: seconds.nullable().openapi({ description: "Seconds; `null`: never by itself." }),
+      }),
+    ),
+    mood: z.string(),
+    mood_override: z.object({ mood: z.string(), until: stamp }).nullable(),
+    voice_state: z.enum(["idle", "listening", "thinking", "speaking"]),
+    events: z.array(z.string()),
+    event_severity: z.record(z.string(), z.enum(["healing", "mild", "moderate", "severe"])),
+    moods: z.array(z.string()),
+    triggers: z.array(z.string()).openapi({ description: "Events that words can cause." }),
+    warnings: z.array(z.string()).openapi({ description: "What is wrong with `emotions.yaml`." }),
+  })
+  .openapi("Emotions");
+
+const course = z.array(level.nullable());
+export const moodHistory = z
+  .object({
+    ...{ from: z.int(), to: z.int() },
+    at: z.array(z.int()).openapi({ description: "Milliseconds since 1970, a step apart." }),
+    levels: z.object({
+      ...{ joy: course, sadness: course, anger: course, fear: course, disgust: course },
+    }),
+    boredom: course,
+    mood: z.array(z.string().nullable()),
+    events: z.array(
+      z.object({
+        ...{ at: z.int(), event: z.string(), intensity: z.number() },
+        wound: z.enum(["added", "limit"]).nullable(),
+      }),
+    ),
+    wounds: z.array(
+      z.object({
+        ...{ id: z.string(), event: z.string(), from: z.int(), to: z.int().nullable() },
+      }),
+    ),
+    runs: z.array(z.object({ from: z.int(), to: z.int().nullable() })),
+  })
+  .openapi("MoodHistory", { description: "`null` where no run was up, or nothing is known." });
+
+const instant = whole(0, 8_640_000_000_000_000);
+export const moodSpan = z.strictObject({
+  from: instant
+    .optional()
+    .openapi({ description: "Milliseconds since 1970. A day ago if absent." }),
+  to: instant.optional().openapi({ description: "Now if absent, and at most." }),
+  points: whole(10, 2_000).optional().openapi({ description: "300 when absent." }),
+});
+export const emotionEvent = z
+  .strictObject({
+    event: text(64),
+    intensity: z.number().min(0).max(10).optional().openapi({ description: "1 when absent." }),
+  })
+  .openapi("EmotionEvent");
+export const appliedEvent = z
+  .object({
+    status: z.literal("applied"),
+    event: z.string(),
+    wound: z.enum(["added", "limit"]).nullable(),
+    state: emotionState,
+  })
+  .openapi("AppliedEvent", {
+    description: "`limit`: it would have left a wound; there are enough.",
+  });
+export const emotionsReset = z
+  .object({ status: z.literal("reset"), state: emotionState })
+  .openapi("EmotionsReset");
+export const moodBody = z
+  .strictObject({
+    mood: text(64),
+    duration: z
+      .number()
+      .gt(0)
+      .max(3_600)
+      .optional()
+      .openapi({ description: "Seconds; 10 when absent." }),
+  })
+  .openapi("MoodOverride");
+export const moodSet = z
+  .object({ status: z.literal("set"), mood: z.string(), state: emotionState })
+  .openapi("MoodSet");
+export const personBody = z.strictObject({ name: text(256) }).openapi("Person");
+export const personSeen = z.object(person).openapi("PersonSeen");
+export const sleepBody = z.strictObject({ state: sleepState }).openapi("Sleep");
+export const sleeping = z.object({ sleep_state: sleepState }).openapi("Sleeping");
+
 export const health = z
   .object({
     status: z.enum(["ok", "degraded"]),

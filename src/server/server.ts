@@ -2,6 +2,7 @@ import type { Server } from "node:http";
 import { ThroughlineError } from "../errors.ts";
 import { Access } from "./access.ts";
 import { createApp } from "./app.ts";
+import { feelingView, personView } from "./companion-view.ts";
 import { Watchers } from "./events.ts";
 import { allowedHosts, bracketed, isLoopback } from "./guard.ts";
 import { closeAll, listenAt } from "./listen.ts";
@@ -136,7 +137,7 @@ class Work {
 
 /** Hears of turns and repairs for those who watch, and for the counts. @returns what ends it. */
 function subscribe(
-  { throughline, turns }: ServerOptions,
+  { throughline, turns, run }: ServerOptions,
   watchers: Watchers,
   metrics: Metrics,
 ): () => void {
@@ -153,8 +154,16 @@ function subscribe(
   throughline.sessions.onEnd((chatId) => {
     if (!isOver) watchers.tell("session", { chat_id: chatId, change: "ended" });
   });
+  const endChanges = run?.companion.onChange((change) => {
+    if (change.type === "emotions") {
+      watchers.tell("emotions", feelingView(run.companion, change.feeling));
+    } else if (change.type === "person") watchers.tell("person", personView(change.person));
+    else if (change.type === "sleep") watchers.tell("sleep", { sleep_state: change.state });
+    else watchers.tell("restart", { chat_id: change.chatId, status: "delivered" });
+  });
   return () => {
     isOver = true;
+    endChanges?.();
     endTurns();
     endRepairs();
   };

@@ -1,137 +1,244 @@
-// The page in a real browser, against the real server: Debian's Chromium, found or named by
-// CHROMIUM_PATH. Locally a missing browser skips, with the reason; in CI it fails.
+// Talking on the page: streaming, stopping, waiting, trying again, and what a restart leaves.
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
-import { after, before, test } from "node:test";
-import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import { test } from "node:test";
 import type { StoredMessage } from "../../src/memories/chat/message.ts";
-import type { ScriptedStep } from "../../src/testing/scripted-responder.ts";
-import { companion } from "../server-fixture.ts";
+import { ResponderError } from "../../src/runtime/responder.ts";
+import { companion, me } from "../server-fixture.ts";
+import { field, gate, message, messages, onPage, say, skip, useBrowser } from "./page-fixture.ts";
 
-const executablePath = process.env["CHROMIUM_PATH"] ?? "/usr/bin/chromium";
-const isThere = existsSync(executablePath);
-const skip = isThere || process.env["CI"] === "true" ? false : `no browser at ${executablePath}`;
+useBrowser();
 
-let browser: Browser;
-before(async () => {
-  if (skip !== false) return;
-  browser = await chromium.launch({
-    executablePath,
-    args: [
-      "--no-sandbox",
-      "--disable-dev-shm-usage",
-      "--disable-gpu",
-      "--disable-background-networking",
-    ],
-  });
-});
-after(async () => browser?.close());
-
-type Seen = { readonly page: Page; readonly context: BrowserContext; readonly errors: string[] };
-
-async function onPage(
-  script: readonly (readonly ScriptedStep[])[],
-  use: (seen: Seen, c: Awaited<ReturnType<typeof companion>>) => Promise<void>,
-  said: readonly string[] = [],
-): Promise<void> {
-  const c = await companion(script);
-  if (said.length > 0) {
-    await c.throughline.chats.append(
-      "local:me",
-      said.map((content) => ({ role: "user", content })),
-    );
-  }
-  const { url } = await c.listen({ host: "127.0.0.1", port: 0 });
-  const context = await browser.newContext();
-  const page = await context.newPage();
-  const errors: string[] = [];
-  page.on("pageerror", (error) => errors.push(String(error)));
-  // A chat in which nothing was said yet is a 404, which the browser notes as it does every one.
-  const isExpected = (text: string) => / 404 \(Not Found\)/.test(text);
-  page.on("console", (line) => {
-    if (line.type() === "error" && !isExpected(line.text())) errors.push(line.text());
-  });
-  try {
-    await page.goto(url);
-    await page.locator("#say").waitFor();
-    await use({ page, context, errors }, c);
-    assert.deepEqual(errors, []);
-  } finally {
-    await context.close();
-    await c.server.close();
-    await c.throughline.close();
-  }
-}
-
-async function say(page: Page, text: string): Promise<void> {
-  await page.locator("#content").fill(text);
-  await page.keyboard.press("Enter");
-}
-
-const log = (page: Page) => page.locator("#log li");
-
-test("a person talks, sees the answer, and finds it again after a reload", { skip }, async () => {
-  await onPage([["Hello ", "you"]], async ({ page }) => {
-    await say(page, "Hi, it is me");
-    await log(page).filter({ hasText: "Hello you" }).waitFor();
-    await page.reload();
-    await log(page).filter({ hasText: "Hi, it is me" }).waitFor();
-    await log(page).filter({ hasText: "Hello you" }).waitFor();
-    assert.equal(await log(page).count(), 2);
-  });
-});
-
-test("an answer is stopped by its button and kept as far as it came", { skip }, async () => {
-  await onPage([["Once upon a time", { type: "hang" }]], async ({ page }, c) => {
-    await say(page, "A story");
-    await log(page).filter({ hasText: "Once upon a time" }).waitFor();
-    await page.locator("#stop").click();
-    await page.locator("#stop").waitFor({ state: "hidden" });
-    const { messages } = await c.throughline.chats.messages("local:me");
-    assert.equal((messages.at(-1) as StoredMessage).partial_reason, "stopped");
-  });
-});
-
-test("what was stored is text: nothing of it runs, loads or becomes an element", {
+test("a person talks, sees the answer as it comes, and finds it again after a reload", {
   skip,
 }, async () => {
-  const hostile = [
-    "<script>document.title='pwned'</script>",
-    "<img src=x onerror=\"document.title='pwned'\">",
-    "</li></ol><iframe src=javascript:alert(1)>",
-    "<svg onload=document.title='pwned'>",
-    "{{constructor.constructor('alert(1)')()}}",
-    "<style>*{display:none}</style>",
-  ];
+  const rest = gate();
+  const script = [["Hello ", { type: "wait" as const, until: rest.until }, "you"]];
+  await onPage({ script }, async ({ page }) => {
+    await say(page, "Hi, it is me");
+    await message(page, "Hello").waitFor();
+    assert.equal(await message(page, "Hello you").count(), 0);
+    rest.open();
+    await message(page, "Hello you").waitFor();
+    await message(page, "scripted · script-1").waitFor();
+    await page.reload();
+    await message(page, "Hi, it is me").waitFor();
+    await message(page, "Hello you").waitFor();
+    assert.equal(await messages(page).count(), 2);
+  });
+});
+
+test("a page that is opened while an answer comes shows it from its begin", { skip }, async () => {
+  const rest = gate();
+  const script = [["Once ", { type: "wait" as const, until: rest.until }, "upon a time"]];
+  await onPage({ script }, async ({ page, context, url }) => {
+    await say(page, "A story");
+    await message(page, "Once").waitFor();
+    const other = await context.newPage();
+    await other.goto(url);
+    await message(other, "Once").waitFor();
+    rest.open();
+    await message(other, "Once upon a time").waitFor();
+    await message(page, "Once upon a time").waitFor();
+    assert.equal(await messages(other).count(), 2);
+  });
+});
+
+for (const [how, stop] of [
+  ["its button", "button"],
+  ["Escape", "key"],
+] as const) {
+  test(`an answer is stopped by ${how} and kept as far as it came`, { skip }, async () => {
+    await onPage({ script: [["Once upon a time", { type: "hang" }]] }, async ({ page }, c) => {
+      await say(page, "A story");
+      await message(page, "Once upon a time").waitFor();
+      if (stop === "key") await page.keyboard.press("Escape");
+      else await page.getByRole("button", { name: "Stop the answer" }).click();
+      await message(page, "Stopped here").waitFor();
+      const { messages } = await c.throughline.chats.messages("local:me");
+      assert.equal((messages.at(-1) as StoredMessage).partial_reason, "stopped");
+    });
+  });
+}
+
+test("a message sent while an answer comes is shown as waiting, and answered next", {
+  skip,
+}, async () => {
+  const rest = gate();
+  const script = [["One", { type: "wait" as const, until: rest.until }], ["Two"], ["Three"]];
+  await onPage({ script }, async ({ page }, c) => {
+    await say(page, "first");
+    await message(page, "One").waitFor();
+    await say(page, "second");
+    await message(page, "second").filter({ hasText: "Waiting its turn" }).waitFor();
+    await say(page, "third");
+    await message(page, "third").filter({ hasText: "Waiting its turn" }).waitFor();
+    // Longer than a connection is held for a message that waits.
+    await page.waitForTimeout(1_800);
+    rest.open();
+    await message(page, "Three").waitFor();
+    assert.equal(await page.getByText("Waiting its turn").count(), 0);
+    const stored = await c.throughline.chats.messages("local:me");
+    const said = stored.messages.map(({ content }) => content);
+    assert.deepEqual(said, ["first", "One", "second", "Two", "third", "Three"]);
+    assert.equal(await messages(page).count(), 6);
+  });
+});
+
+test("a message that the model did not answer can be answered, and left", { skip }, async () => {
+  const fails = {
+    type: "fail" as const,
+    error: new ResponderError("the model is away", { kind: "refused" }),
+  };
+  const script = [[fails], ["There it is"], [fails]];
+  await onPage({ script, expected: /502/ }, async ({ page }, c) => {
+    await say(page, "Are you there?");
+    await page.getByRole("button", { name: "Answer it" }).click();
+    await message(page, "There it is").waitFor();
+    await page.getByText("has no answer yet").waitFor({ state: "detached" });
+    await say(page, "And now?");
+    await page.getByRole("button", { name: "Leave it" }).click();
+    await page.getByText("has no answer yet").waitFor({ state: "detached" });
+    const { unanswered_ids: unanswered } = await c.get(me);
+    assert.deepEqual(unanswered, []);
+  });
+});
+
+test("a message that did not reach the server is sent again as the same message", {
+  skip,
+}, async () => {
   await onPage(
-    [],
-    async ({ page }) => {
-      for (const text of hostile) await log(page).filter({ hasText: text }).waitFor();
-      assert.equal(await page.title(), "Throughline");
-      assert.equal(
-        await page.locator("#log script, #log img, #log iframe, #log svg, #log style").count(),
-        0,
-      );
+    { script: [["Got it"]], expected: /ERR_FAILED|ERR_CONNECTION/ },
+    async ({ page }, c) => {
+      await field(page).waitFor();
+      const keys: (string | undefined)[] = [];
+      let isCut = true;
+      await page.route("**/api/chats/*/messages", async (route) => {
+        keys.push(route.request().headers()["idempotency-key"]);
+        if (isCut) await route.abort();
+        else await route.continue();
+      });
+      await say(page, "Can you hear me?");
+      await page.getByText("Not answered. The companion cannot be reached.").waitFor();
+      isCut = false;
+      await page.getByRole("button", { name: "Send again" }).click();
+      await message(page, "Got it").waitFor();
+      assert.equal(keys.length, 2);
+      assert.equal(keys[0], keys[1]);
+      assert.equal((await c.throughline.chats.messages("local:me")).messages.length, 2);
+      assert.equal(await messages(page).count(), 2);
     },
-    hostile,
   );
 });
 
+test("the page outlives a restart of the server: it says so, reconnects, and goes on", {
+  skip,
+}, async () => {
+  await onPage(
+    { script: [["One"]], expected: /ERR_|Failed to load/ },
+    async ({ page, url }, first) => {
+      await say(page, "before");
+      await message(page, "One").waitFor();
+      await first.server.close();
+      await page.getByText("The companion does not answer.").waitFor();
+      // Said while the page is away, by another door.
+      await first.throughline.chats.append("local:me", [{ role: "user", content: "meanwhile" }]);
+      const second = await companion([["Two"]], { throughline: first.throughline });
+      await second.listen({ host: "127.0.0.1", port: Number(new URL(url).port) });
+      try {
+        await page.getByRole("button", { name: "Try now" }).click();
+        await message(page, "meanwhile").waitFor();
+        await page.getByText("The companion does not answer.").waitFor({ state: "detached" });
+        await say(page, "after");
+        await message(page, "Two").waitFor();
+      } finally {
+        await page.goto("about:blank");
+        await second.server.close();
+      }
+    },
+  );
+});
+
+test("an edited message goes on in a new chat, and the old one stays as it is", {
+  skip,
+}, async () => {
+  await onPage({ script: [["A"], ["B"], ["C"]] }, async ({ page }, c) => {
+    await say(page, "one");
+    await message(page, /^\s*CompanionA/).waitFor();
+    await say(page, "two");
+    await message(page, /^\s*CompanionB/).waitFor();
+    await message(page, "two").hover();
+    await message(page, "two").getByRole("button", { name: "Edit in a new chat" }).click();
+    await page.getByLabel("Edited message").fill("two, but better");
+    await page.getByRole("button", { name: "Send in a new chat" }).click();
+    await page.waitForURL(/\/chats\//);
+    await message(page, /^\s*CompanionC/).waitFor();
+    assert.equal(await messages(page).count(), 4);
+    const said = async (id: string) =>
+      (await c.throughline.chats.messages(id)).messages.map(({ content }) => content);
+    const forked = decodeURIComponent(new URL(page.url()).pathname.slice("/chats/".length));
+    assert.deepEqual(await said(forked), ["one", "A", "two, but better", "C"]);
+    assert.deepEqual(await said("local:me"), ["one", "A", "two", "B"]);
+  });
+});
+
+test("a message is hidden from its menu, and its place shows that", { skip }, async () => {
+  await onPage({ script: [["Noted"]] }, async ({ page }, c) => {
+    await say(page, "my secret");
+    await message(page, "Noted").waitFor();
+    await message(page, "my secret").hover();
+    await message(page, "my secret").getByRole("button", { name: "Hide or erase" }).click();
+    await page.getByRole("button", { name: "Hide", exact: true }).click();
+    await page.getByText("What you said here was hidden.").waitFor();
+    assert.equal(await page.getByText("my secret").count(), 0);
+    const [first] = (await c.throughline.chats.messages("local:me")).messages;
+    assert.equal(first?.["redacted"], true);
+  });
+});
+
+test("Shift+Enter begins a new line, and Enter sends both", { skip }, async () => {
+  await onPage({ script: [["Two lines"]] }, async ({ page }, c) => {
+    await field(page).fill("one");
+    await page.keyboard.press("Shift+Enter");
+    await page.keyboard.type("two");
+    await page.keyboard.press("Enter");
+    await message(page, "Two lines").waitFor();
+    const { messages } = await c.throughline.chats.messages("local:me");
+    assert.equal(messages[0]?.content, "one\ntwo");
+  });
+});
+
+test("a browser signs in with the code of the terminal, and a wrong code is told so", {
+  skip,
+}, async () => {
+  const token = "t".repeat(10) + "0123456789abcdefABCDEF".repeat(3);
+  const options = { token };
+  await onPage({ options, script: [["Welcome"]], expected: /401/ }, async ({ page }, c) => {
+    await page.getByLabel("Code").fill("22222-22222");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByText("this code is not valid").waitFor();
+    await page.getByLabel("Code").fill(c.server.signInCode());
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await say(page, "hello");
+    await message(page, "Welcome").waitFor();
+  });
+});
+
 test("the page of another origin cannot read a chat, nor write one", { skip }, async () => {
-  await onPage([["no"]], async ({ page, context }, c) => {
+  await onPage({ script: [["no"]] }, async ({ page, context, url }, c) => {
+    await field(page).waitFor();
     const other = await context.newPage();
     await other.goto("data:text/html,<p>elsewhere</p>");
     const outcome = await other.evaluate(async (address) => {
-      const read = await fetch(`${address}api/chats`).then(
+      const read = await fetch(`${address}/api/chats`).then(
         () => "read",
         () => "refused",
       );
-      await fetch(`${address}api/chats/local%3Ame/messages`, {
+      await fetch(`${address}/api/chats/local%3Ame/messages`, {
         ...{ method: "POST", mode: "no-cors", body: '{"content":"forged"}' },
         headers: { "content-type": "text/plain" },
       }).catch(() => undefined);
       return read;
-    }, page.url());
+    }, url);
     assert.equal(outcome, "refused");
     assert.deepEqual((await c.throughline.chats.list()).chats, []);
   });

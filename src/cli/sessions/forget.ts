@@ -1,4 +1,4 @@
-import type { ForgetReceipt } from "../../memories/chat/chats.ts";
+import type { ForgetReceipt } from "../../memories/chat/forget-receipt.ts";
 import { printableLine } from "../../memories/chat/printable.ts";
 import type { Context } from "../command.ts";
 import { confirm } from "../confirm.ts";

@@ -51,6 +51,8 @@ export interface ChatHead extends JsonObject {
   readonly provider_start?: Readonly<Record<string, number>>;
   /** Per provider, what it counted for the view of its last turn: measured, where ours is a guess. */
   readonly reported?: Readonly<Record<string, ReportedUse>>;
+  /** The newest run of the companion that this chat was told of when it woke. */
+  readonly told_session?: number;
   readonly forked_from?: { readonly chat_id: string; readonly message_id: string };
   /** A fork or import that is not complete: removed at the next start. */
   readonly unfinished?: true;

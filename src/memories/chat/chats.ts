@@ -9,6 +9,7 @@ import { alreadyThere, type ChatLog, checkChatId, notFound } from "./chat-log.ts
 import { type ChatRow, chatRow } from "./chat-row.ts";
 import type { Draft } from "./draft.ts";
 import { withoutMessage } from "./erasure.ts";
+import type { DropElsewhere, ForgetReceipt } from "./forget-receipt.ts";
 import { isMessage, type StoredMessage } from "./message.ts";
 import type { MessageInput } from "./message-input.ts";
 import { firstWords, redactionId, shownMessages } from "./shown-messages.ts";
@@ -19,15 +20,6 @@ export interface MessagePage {
   readonly messages: readonly StoredMessage[];
   /** Ask for the messages before this number next; absent when there are none. */
   readonly before?: number;
-}
-
-/** What forgetting a chat removed, and from where. */
-export interface ForgetReceipt {
-  readonly chat_id: string;
-  readonly at: string;
-  readonly removed: readonly { readonly place: string; readonly count: number }[];
-  /** Places that hold something of this chat and could not be reached. */
-  readonly unreachable: readonly string[];
 }
 
 /** Fork, import: at most so many records in one append, so that one append stays small. */
@@ -42,7 +34,7 @@ const copyBytes = 1024 * 1024;
 export class Chats {
   readonly log: ChatLog;
   readonly #tombstones: Tombstones;
-  readonly #onForget: ((chatId: string) => readonly ForgetReceipt["removed"][number][])[] = [];
+  readonly #onForget: DropElsewhere[] = [];
 
   /** @param tombstones a collection of its own: hashes of forgotten ids, never ids. */
   constructor(log: ChatLog, tombstones: LogStore) {
@@ -150,7 +142,7 @@ export class Chats {
         session: session && rollOver(session, { at: draft.now, startSeq: clearSeq }),
       });
     });
-    this.#dropElsewhere(chatId);
+    await this.#dropElsewhere(chatId);
   }
 
   /**
@@ -213,7 +205,7 @@ export class Chats {
       draft.control("redaction", { target: messageId }, id);
       if (draft.head.title_of === messageId) draft.set({ title: "", title_of: undefined });
     });
-    this.#dropElsewhere(chatId);
+    await this.#dropElsewhere(chatId);
   }
 
   /**
@@ -234,7 +226,7 @@ export class Chats {
         head: left?.head ?? head,
       });
     });
-    this.#dropElsewhere(chatId);
+    await this.#dropElsewhere(chatId);
     return erased > 0;
   }
 
@@ -359,7 +351,7 @@ export class Chats {
   async forget(chatId: string): Promise<ForgetReceipt> {
     checkChatId(chatId);
     const state = await this.log.state(chatId);
-    const removed = [...this.#dropElsewhere(chatId)];
+    const removed = [...(await this.#dropElsewhere(chatId))];
     const at = isoTime(this.log.ports.clock.now());
     const mark = state.head && (await this.#tombstones.begin(chatId, at, this.log.ports.newId()));
     const existed = await this.#remove(chatId);
@@ -369,7 +361,7 @@ export class Chats {
   }
 
   /** Lets another memory take part in forgetting: it drops what it holds and says how much that was. */
-  onForget(drop: (chatId: string) => ForgetReceipt["removed"]): void {
+  onForget(drop: DropElsewhere): void {
     this.#onForget.push(drop);
   }
 
@@ -414,8 +406,9 @@ export class Chats {
     });
   }
 
-  #dropElsewhere(chatId: string): ForgetReceipt["removed"] {
-    return this.#onForget.flatMap((drop) => drop(chatId));
+  async #dropElsewhere(chatId: string): Promise<ForgetReceipt["removed"]> {
+    const dropped = await Promise.all(this.#onForget.map((drop) => drop(chatId)));
+    return dropped.flat();
   }
 
   async #known(chatId: string, message: MessageInput): Promise<StoredMessage | undefined> {

@@ -12,7 +12,7 @@ import {
 import { ConversationCopy, ownField } from "./conversation-copy.ts";
 import { builtInEmotions } from "./emotion/built-in-emotions.ts";
 import type { Feeling } from "./emotion/feel.ts";
-import { LiveEmotions } from "./live-emotions.ts";
+import { type Felt, LiveEmotions } from "./live-emotions.ts";
 import { type MoodCourse, moodCourse } from "./mood-course.ts";
 import { MoodHistory } from "./mood-history.ts";
 import { type CompanionOptions, type CompanionPorts, companionDefaults } from "./options.ts";
@@ -26,6 +26,7 @@ import {
   dueWrite,
   newSaveSchedule,
   type SaveSchedule,
+  saveSoon,
   stateChanged,
   writeFailed,
   writeStarted,
@@ -111,7 +112,7 @@ export class Companion implements AsyncDisposable {
     const { state, repaired } = emotionsAtBoot(config, begun, clock.now());
     if (repaired.length > 0) logger.warn({ repaired }, "stored emotions were repaired");
     this.emotions = new LiveEmotions(
-      { clock, newId, onFelt: (felt) => this.#felt(() => this.#history.note(felt)) },
+      { clock, newId, onFelt: (felt) => this.#felt(felt) },
       config,
       state,
     );
@@ -172,6 +173,7 @@ export class Companion implements AsyncDisposable {
     this.emotions.personActed();
     this.emotions.eventIfKnown("face_recognized");
     this.wake();
+    this.#saveSoon();
     this.#tell({ type: "person", person: this.#person });
     return this.#person;
   }
@@ -274,11 +276,18 @@ export class Companion implements AsyncDisposable {
     }
   }
 
-  #felt(note: () => void): void {
-    note();
+  #felt(felt: Felt): void {
+    this.#history.note(felt);
     this.#changed();
+    // A wound lasts: a crash is not to heal it.
+    if (felt.event?.wound === "added") this.#saveSoon();
     // Whoever watches hears of it at the next pass.
     this.#lookAt = this.#nextAt = Math.min(this.#nextAt, this.#clock.monotonic());
+  }
+
+  #saveSoon(): void {
+    this.#schedule = saveSoon(this.#schedule, this.#clock.monotonic());
+    this.#nextAt = Math.min(this.#nextAt, this.#schedule.nextAt);
   }
 
   #changed(): void {

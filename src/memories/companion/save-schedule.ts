@@ -74,6 +74,13 @@ export function stateChanged(schedule: SaveSchedule, now: number): SaveSchedule 
   return { ...schedule, saveAt: now, nextAt: isWaiting ? schedule.nextAt : now };
 }
 
+/** Something was felt or seen that must not wait for the next save. */
+export function saveSoon(schedule: SaveSchedule, now: number): SaveSchedule {
+  const isWaiting = schedule.isWriting || schedule.isClosed || schedule.failures > 0;
+  const saveAt = Math.min(schedule.saveAt, now);
+  return { ...schedule, saveAt, nextAt: isWaiting ? schedule.nextAt : saveAt };
+}
+
 /** A write begins: nothing is due until it is told how it went. */
 export function writeStarted(
   schedule: SaveSchedule,

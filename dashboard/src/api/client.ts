@@ -1,0 +1,108 @@
+// The one way to the server: JSON there and back, and every failure as one kind of error.
+import { signedOut } from "./sign-in.ts";
+
+export interface RequestInit {
+  readonly method?: "GET" | "POST" | "DELETE";
+  /** Sent as JSON; a POST without one sends `{}`. */
+  readonly body?: unknown;
+  readonly signal?: AbortSignal;
+  readonly headers?: Record<string, string>;
+}
+
+interface ProblemInit {
+  readonly status: number;
+  readonly code: string;
+  readonly detail: string;
+}
+
+/** A problem of the server (RFC 9457), or that it could not be reached: status 0. */
+export class ProblemError extends Error {
+  readonly status: number;
+  /** What to branch on. */
+  readonly code: string;
+  /** For people. */
+  readonly detail: string;
+
+  constructor(problem: ProblemInit, options?: ErrorOptions) {
+    super(problem.detail, options);
+    this.name = "ProblemError";
+    this.status = problem.status;
+    this.code = problem.code;
+    this.detail = problem.detail;
+  }
+}
+
+/**
+ * Asks the server. What it does not answer (204) is `undefined`.
+ *
+ * @throws ProblemError after a refusal, or without an answer; a 401 shows the sign-in view too.
+ */
+export async function request<T>(path: string, init: RequestInit = {}): Promise<T> {
+  const response = await open(path, init);
+  if (response.status === 204) return undefined as T;
+  return (await response.json()) as T;
+}
+
+/** The same, for who reads the body itself. @throws ProblemError as `request`. */
+export async function open(path: string, init: RequestInit = {}): Promise<Response> {
+  const { method = "GET", body, signal, headers = {} } = init;
+  const isPost = method === "POST";
+  const response = await reach(path, {
+    method,
+    headers: { ...headers, ...(isPost ? { "content-type": "application/json" } : {}) },
+    ...(isPost ? { body: JSON.stringify(body ?? {}) } : {}),
+    ...(signal === undefined ? {} : { signal }),
+  });
+  if (response.ok) return response;
+  if (response.status === 401) signedOut();
+  throw await problemOf(response);
+}
+
+/** What a server that could not be reached is told as. */
+export function unreached(options?: ErrorOptions): ProblemError {
+  const detail = "The companion cannot be reached.";
+  return new ProblemError({ status: 0, code: "UNREACHABLE", detail }, options);
+}
+
+/** The path of a chat; its id may hold anything, a `/` too. */
+export function chatPath(chatId: string): string {
+  return `/api/chats/${encodeURIComponent(chatId)}`;
+}
+
+/** Whether there is no such thing, or the server is older than this page. */
+export function isMissing(error: unknown): boolean {
+  return error instanceof ProblemError && error.status === 404;
+}
+
+/** Whether the same request may work a moment later. */
+export function isPassing(error: unknown): boolean {
+  return error instanceof ProblemError && (error.status === 0 || error.status === 503);
+}
+
+/** What went wrong, in words for a person. */
+export function detailOf(error: unknown): string {
+  if (error instanceof ProblemError) return error.detail;
+  return "Something went wrong on this page.";
+}
+
+async function reach(path: string, init: Parameters<typeof fetch>[1]): Promise<Response> {
+  try {
+    return await fetch(path, init);
+  } catch (cause) {
+    if (cause instanceof DOMException && cause.name === "AbortError") throw cause;
+    throw unreached({ cause });
+  }
+}
+
+async function problemOf(response: Response): Promise<ProblemError> {
+  const { status } = response;
+  const fallback = { status, code: `HTTP_${status}`, detail: `The server answered ${status}.` };
+  const told: unknown = await response.json().catch(() => undefined); // not JSON: the fallback
+  if (typeof told !== "object" || told === null) return new ProblemError(fallback);
+  const { code, detail } = told as { code?: unknown; detail?: unknown };
+  return new ProblemError({
+    status,
+    code: typeof code === "string" ? code : fallback.code,
+    detail: typeof detail === "string" ? detail : fallback.detail,
+  });
+}

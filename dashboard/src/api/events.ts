@@ -1,0 +1,120 @@
+// Everything that happens, as it happens: one stream for the whole page, which comes back by itself.
+import { useEffect, useEffectEvent, useSyncExternalStore } from "react";
+import { request } from "./client.ts";
+import { queryClient } from "./query-client.ts";
+import { isSignedOut, onSignInChange } from "./sign-in.ts";
+
+export type Connection = "connecting" | "online" | "offline";
+type Handler = (data: unknown) => void;
+
+const firstWaitMs = 500;
+const maxWaitMs = 15_000;
+/** A browser has six connections to a server for all its tabs: a hidden one gives its own back. */
+const hiddenMs = 60_000;
+
+const handlers = new Map<string, Set<Handler>>();
+const watchers = new Set<() => void>();
+const returns = new Set<() => void>();
+let source: EventSource | undefined;
+let connection: Connection = "connecting";
+let waitMs = firstWaitMs;
+let retry: ReturnType<typeof setTimeout> | undefined;
+let hiding: ReturnType<typeof setTimeout> | undefined;
+let wasOnline = false;
+
+/** Calls the handler with the data of every event of this name, while the component is there. */
+export function useServerEvent(name: string, handler: Handler): void {
+  const latest = useEffectEvent(handler);
+  useEffect(() => onServerEvent(name, (data) => latest(data)), [name]);
+}
+
+/** How the stream of events stands: `offline` until the server answers again. */
+export function useConnection(): Connection {
+  return useSyncExternalStore(onConnection, () => connection);
+}
+
+/** The same outside of components. @returns what ends it. */
+export function onServerEvent(name: string, handler: Handler): () => void {
+  const known = handlers.get(name);
+  const all = known ?? new Set();
+  handlers.set(name, all.add(handler));
+  if (known === undefined && source !== undefined) listen(source, name);
+  return () => all.delete(handler);
+}
+
+/** Calls back when the stream is open again after a break: what happened then was not told. */
+export function onReconnect(listener: () => void): () => void {
+  returns.add(listener);
+  return () => returns.delete(listener);
+}
+
+/** Opens the stream, once, and keeps it open. */
+export function startEvents(): void {
+  onSignInChange(() => (isSignedOut() ? close() : connectNow()));
+  window.addEventListener("online", connectNow);
+  document.addEventListener("visibilitychange", () => {
+    clearTimeout(hiding);
+    if (document.hidden) hiding = setTimeout(close, hiddenMs);
+    else if (source === undefined) connectNow();
+  });
+  connect();
+}
+
+/** Tries now, without waiting for the next attempt. */
+export function connectNow(): void {
+  waitMs = firstWaitMs;
+  if (source?.readyState !== EventSource.OPEN) connect();
+}
+
+function onConnection(listener: () => void): () => void {
+  watchers.add(listener);
+  return () => watchers.delete(listener);
+}
+
+function connect(): void {
+  close();
+  const opened = new EventSource("/api/events");
+  source = opened;
+  for (const name of handlers.keys()) listen(opened, name);
+  opened.addEventListener("open", () => {
+    waitMs = firstWaitMs;
+    setConnection("online");
+    // What happened in between was not told.
+    if (wasOnline) {
+      void queryClient.invalidateQueries();
+      for (const listener of returns) listener();
+    }
+    wasOnline = true;
+  });
+  // Named `error` too: a browser's own event, without data.
+  opened.addEventListener("error", () => {
+    if (source !== opened) return;
+    const isRefused = opened.readyState === EventSource.CLOSED;
+    close();
+    setConnection("offline");
+    // It does not say why; asking does, and a 401 shows the sign-in.
+    if (isRefused) void request("/api/chats?limit=1").catch(() => undefined);
+    if (isSignedOut() || document.hidden) return;
+    retry = setTimeout(connect, waitMs * (0.75 + Math.random() / 2));
+    waitMs = Math.min(waitMs * 2, maxWaitMs);
+  });
+}
+
+function close(): void {
+  clearTimeout(retry);
+  source?.close();
+  source = undefined;
+}
+
+function listen(to: EventSource, name: string): void {
+  to.addEventListener(name, (event) => {
+    const data: unknown = JSON.parse((event as MessageEvent<string>).data);
+    for (const handler of handlers.get(name) ?? []) handler(data);
+  });
+}
+
+function setConnection(value: Connection): void {
+  if (connection === value) return;
+  connection = value;
+  for (const watcher of watchers) watcher();
+}

@@ -1,0 +1,74 @@
+import { QueryClientProvider } from "@tanstack/react-query";
+import { lazy, Suspense } from "react";
+import { queryClient } from "./api/query-client.ts";
+import { useIsSignedOut } from "./api/sign-in.ts";
+import { ChatsView } from "./chats/chats-view.tsx";
+import { ReceiptDialog } from "./chats/receipt-dialog.tsx";
+import { type Route, useRoute } from "./routes.ts";
+import { Shell } from "./shell/shell.tsx";
+import { SignIn } from "./shell/sign-in-view.tsx";
+import { ViewBoundary } from "./shell/view-boundary.tsx";
+import { TalkView } from "./talk/talk-view.tsx";
+import { Empty } from "./ui/empty.tsx";
+import { Loading } from "./ui/loading.tsx";
+import { Page } from "./ui/page.tsx";
+
+const MoodView = lazy(async () => {
+  return { default: (await import("./views/mood/mood-view.tsx")).MoodView };
+});
+const WakingView = lazy(async () => {
+  return { default: (await import("./views/waking/waking-view.tsx")).WakingView };
+});
+const SessionsView = lazy(async () => {
+  return { default: (await import("./views/sessions/sessions-view.tsx")).SessionsView };
+});
+const MemoryView = lazy(async () => {
+  return { default: (await import("./views/memory/memory-view.tsx")).MemoryView };
+});
+
+/** The whole page. */
+export function App() {
+  const route = useRoute();
+  const isOut = useIsSignedOut();
+  return (
+    <QueryClientProvider client={queryClient}>
+      {isOut ? (
+        <SignIn />
+      ) : (
+        <Shell view={route.view}>
+          <ViewBoundary key={JSON.stringify(route)}>
+            <Suspense fallback={<Loading />}>
+              <View route={route} />
+            </Suspense>
+          </ViewBoundary>
+          <ReceiptDialog />
+        </Shell>
+      )}
+    </QueryClientProvider>
+  );
+}
+
+function View({ route }: { readonly route: Route }) {
+  switch (route.view) {
+    case "talk":
+      return <TalkView key={route.chatId} chatId={route.chatId} />;
+    case "chat":
+      return <TalkView key={route.chatId} chatId={route.chatId} />;
+    case "chats":
+      return <ChatsView />;
+    case "mood":
+      return <MoodView />;
+    case "waking":
+      return <WakingView />;
+    case "sessions":
+      return <SessionsView />;
+    case "memory":
+      return <MemoryView />;
+    case "none":
+      return (
+        <Page title="Not here">
+          <Empty title="There is no such page">It may have moved; the ways above lead on.</Empty>
+        </Page>
+      );
+  }
+}

@@ -1,0 +1,177 @@
+import { useId, useState } from "react";
+import { useLocation } from "wouter";
+import { chatPath, ProblemError, request } from "../api/client.ts";
+import type { Chat, ChatRow, MessagePage, Session } from "../api/types.ts";
+import { chatAddress } from "../routes.ts";
+import { newChatId } from "../talk/edit-and-fork.ts";
+import { Button } from "../ui/button.tsx";
+import { Dialog } from "../ui/dialog.tsx";
+import { ErrorNote } from "../ui/error-note.tsx";
+import type { NamedChat } from "./chat-menu.tsx";
+import { chatName } from "./chat-name.ts";
+import { useChatChange } from "./use-chat-change.ts";
+
+interface ChatDialogProps {
+  readonly chat: NamedChat;
+  readonly onClose: () => void;
+}
+
+const maxTitle = 200;
+
+/** Gives a chat a name of the person's own; without one it has its automatic title again. */
+export function RenameDialog({ chat, onClose }: ChatDialogProps) {
+  const [title, setTitle] = useState(chat.title);
+  const id = useId();
+  const renaming = useChatChange(
+    (name: string) => {
+      const body = { title: name };
+      return request<Chat>(`${chatPath(chat.chat_id)}/rename`, { method: "POST", body });
+    },
+    () => onClose(),
+  );
+  return (
+    <Dialog
+      title="Rename this chat"
+      onClose={onClose}
+      actions={
+        <>
+          <Button kind="quiet" onClick={onClose}>
+            Cancel
+          </Button>
+          <Button kind="primary" type="submit" form={id} disabled={renaming.isPending}>
+            Rename
+          </Button>
+        </>
+      }
+    >
+      <form
+        id={id}
+        onSubmit={(event) => {
+          event.preventDefault();
+          renaming.mutate(title.trim());
+        }}
+      >
+        <label className="label" htmlFor={`${id}-title`}>
+          Name
+        </label>
+        <input
+          id={`${id}-title`}
+          className="field"
+          dir="auto"
+          maxLength={maxTitle}
+          value={title}
+          onChange={(event) => setTitle(event.target.value)}
+        />
+        <p className="hint">Leave it empty to have it named by its first message.</p>
+      </form>
+      {renaming.isError ? <ErrorNote error={renaming.error} /> : null}
+    </Dialog>
+  );
+}
+
+/** Copies a whole chat into a new one, and opens that. */
+export function ForkDialog({ chat, onClose }: ChatDialogProps) {
+  const [, navigate] = useLocation();
+  const forking = useChatChange(
+    async () => {
+      const path = chatPath(chat.chat_id);
+      const { messages } = await request<MessagePage>(`${path}/messages?limit=50`);
+      const last = messages.findLast(({ redacted }) => redacted !== true);
+      if (last === undefined) throw nothingToCopy();
+      const body = { message_id: last.id, chat_id: newChatId() };
+      return request<ChatRow>(`${path}/fork`, { method: "POST", body });
+    },
+    (row) => {
+      onClose();
+      navigate(chatAddress(row.chat_id));
+    },
+  );
+  return (
+    <Confirm
+      title="Copy into a new chat?"
+      doIt="Copy"
+      onClose={onClose}
+      change={forking}
+      words={`A new chat begins with everything that was said in “${chatName(chat)}”. What was hidden is not copied. The two go on apart.`}
+    />
+  );
+}
+
+/** Begins a new session of a chat. */
+export function ResetDialog({ chat, onClose }: ChatDialogProps) {
+  const resetting = useChatChange(
+    () => request<Session>(`${chatPath(chat.chat_id)}/reset`, { method: "POST" }),
+    () => onClose(),
+  );
+  return (
+    <Confirm
+      title="Begin a new session?"
+      doIt="Begin"
+      onClose={onClose}
+      change={resetting}
+      words="The model starts afresh in this chat. What was said before stays here and can be read, but is not sent to it any more."
+    />
+  );
+}
+
+/** Empties a chat for people and models; its log stays. */
+export function ClearDialog({ chat, onClose }: ChatDialogProps) {
+  const clearing = useChatChange(
+    () => request<Chat>(`${chatPath(chat.chat_id)}/clear`, { method: "POST" }),
+    () => onClose(),
+  );
+  return (
+    <Confirm
+      title="Clear this chat?"
+      doIt="Clear"
+      isDanger
+      onClose={onClose}
+      change={clearing}
+      words="What was said is not shown and not sent to a model any more. It stays in the log on the disk until the chat is forgotten."
+    />
+  );
+}
+
+interface ConfirmProps {
+  readonly title: string;
+  readonly words: string;
+  readonly doIt: string;
+  readonly isDanger?: boolean;
+  readonly onClose: () => void;
+  readonly change: {
+    readonly mutate: (value: undefined) => void;
+    readonly isPending: boolean;
+    readonly error: Error | null;
+  };
+}
+
+function Confirm({ title, words, doIt, isDanger = false, onClose, change }: ConfirmProps) {
+  return (
+    <Dialog
+      title={title}
+      onClose={onClose}
+      actions={
+        <>
+          <Button kind="quiet" onClick={onClose}>
+            Cancel
+          </Button>
+          <Button
+            kind={isDanger ? "danger" : "primary"}
+            disabled={change.isPending}
+            onClick={() => change.mutate(undefined)}
+          >
+            {doIt}
+          </Button>
+        </>
+      }
+    >
+      <p>{words}</p>
+      {change.error === null ? null : <ErrorNote error={change.error} />}
+    </Dialog>
+  );
+}
+
+function nothingToCopy(): ProblemError {
+  const detail = "There is nothing in this chat that could be copied.";
+  return new ProblemError({ status: 404, code: "NOTHING_TO_COPY", detail });
+}

@@ -1,0 +1,76 @@
+import { useState } from "react";
+import { Link } from "wouter";
+import { chatPath } from "../api/client.ts";
+import type { ChatRow } from "../api/types.ts";
+import { chatAddress } from "../routes.ts";
+import { Menu } from "../ui/menu.tsx";
+import { toggleTheme, useTheme } from "../ui/theme.ts";
+import { ClearDialog, ForkDialog, RenameDialog, ResetDialog } from "./chat-dialogs.tsx";
+import { chatName } from "./chat-name.ts";
+import { ForgetDialog } from "./forget-dialog.tsx";
+
+export type NamedChat = Pick<ChatRow, "chat_id" | "title">;
+
+const dialogs = {
+  rename: RenameDialog,
+  fork: ForkDialog,
+  reset: ResetDialog,
+  clear: ClearDialog,
+  forget: ForgetDialog,
+};
+const formats = [
+  ["jsonl", "JSON lines"],
+  ["markdown", "Markdown"],
+  ["html", "HTML"],
+] as const;
+
+interface ChatMenuProps {
+  readonly chat: NamedChat;
+  /** In a list, the chat can be opened too. */
+  readonly inList?: boolean;
+}
+
+/** Everything that can be done with a whole chat. */
+export function ChatMenu({ chat, inList = false }: ChatMenuProps) {
+  const [open, setOpen] = useState<keyof typeof dialogs>();
+  const Opened = open === undefined ? undefined : dialogs[open];
+  const item = (which: keyof typeof dialogs, label: string) => (
+    <button type="button" onClick={() => setOpen(which)}>
+      {label}
+    </button>
+  );
+  return (
+    <>
+      <Menu label={inList ? `More about ${chatName(chat)}` : "More about this chat"}>
+        {inList ? <Link to={chatAddress(chat.chat_id)}>Open</Link> : null}
+        {item("rename", "Rename…")}
+        {item("fork", "Copy into a new chat…")}
+        <hr />
+        {formats.map(([format, name]) => (
+          <a key={format} href={`${chatPath(chat.chat_id)}/export?format=${format}`} download>
+            Export as {name}
+          </a>
+        ))}
+        <hr />
+        {item("reset", "Begin a new session…")}
+        {item("clear", "Clear…")}
+        <span className="menu-danger">{item("forget", "Forget…")}</span>
+        {inList ? null : <ThemeItem />}
+      </Menu>
+      {Opened === undefined ? null : <Opened chat={chat} onClose={() => setOpen(undefined)} />}
+    </>
+  );
+}
+
+/** On a phone there is no other place for it. */
+function ThemeItem() {
+  const next = useTheme() === "dark" ? "light" : "dark";
+  return (
+    <div className="menu-theme">
+      <hr />
+      <button type="button" onClick={toggleTheme}>
+        Show in {next} colours
+      </button>
+    </div>
+  );
+}

@@ -1,0 +1,63 @@
+import { useMutation } from "@tanstack/react-query";
+import { type FormEvent, useEffect, useRef } from "react";
+import { request } from "../api/client.ts";
+import { queryClient } from "../api/query-client.ts";
+import { signedIn } from "../api/sign-in.ts";
+import { Button } from "../ui/button.tsx";
+import { ErrorNote } from "../ui/error-note.tsx";
+import { Mark } from "./mark.tsx";
+
+/** Lets a browser in, with the code that the terminal shows. */
+export function SignIn() {
+  const code = useRef<HTMLInputElement>(null);
+  const entering = useMutation({
+    mutationFn: (typed: string) => {
+      return request("/api/sign-in", { method: "POST", body: { code: typed } });
+    },
+    onSuccess: () => {
+      signedIn();
+      void queryClient.resetQueries();
+    },
+    onError: () => code.current?.select(),
+  });
+  useEffect(() => {
+    document.title = "Sign in · Throughline";
+    code.current?.focus();
+  }, []);
+  function enter(event: FormEvent): void {
+    event.preventDefault();
+    const typed = code.current?.value.trim() ?? "";
+    if (typed !== "") entering.mutate(typed);
+  }
+  return (
+    <main className="sign-in">
+      <form className="card" onSubmit={enter}>
+        <Mark size={36} />
+        <h1>Sign in</h1>
+        <p className="hint" id="code-hint">
+          The terminal in which the companion runs shows a code. It works once, for one minute.
+        </p>
+        <div>
+          <label className="label" htmlFor="code">
+            Code
+          </label>
+          <input
+            ref={code}
+            id="code"
+            className="field code-field"
+            autoComplete="one-time-code"
+            autoCapitalize="none"
+            spellCheck={false}
+            maxLength={64}
+            aria-describedby="code-hint"
+            required
+          />
+        </div>
+        {entering.isError ? <ErrorNote error={entering.error} /> : null}
+        <Button kind="primary" type="submit" disabled={entering.isPending}>
+          Sign in
+        </Button>
+      </form>
+    </main>
+  );
+}

@@ -1,0 +1,30 @@
+import { Component, type ReactNode } from "react";
+import { Button } from "../ui/button.tsx";
+import { Page } from "../ui/page.tsx";
+
+interface Props {
+  readonly children: ReactNode;
+}
+
+/** Keeps a view that fails from taking the whole page with it. */
+export class ViewBoundary extends Component<Props, { readonly failed: boolean }> {
+  override state = { failed: false };
+
+  static getDerivedStateFromError(): { readonly failed: boolean } {
+    return { failed: true };
+  }
+
+  override render(): ReactNode {
+    if (!this.state.failed) return this.props.children;
+    return (
+      <Page title="This view failed">
+        <div className="error-note" role="alert">
+          <p>It could not be shown. What was said is safe: it is kept by the server.</p>
+          <Button kind="quiet" onClick={() => window.location.reload()}>
+            Load it again
+          </Button>
+        </div>
+      </Page>
+    );
+  }
+}

@@ -1,0 +1,382 @@
+// One chat as the page follows it: the end of what was said, the answer that comes in, what waits.
+// It lives longer than the view, so that an answer goes on while somebody looks elsewhere.
+import { chatPath, open, ProblemError, request, unreached } from "../api/client.ts";
+import { onServerEvent } from "../api/events.ts";
+import { queryClient } from "../api/query-client.ts";
+import type { Message, ServerEvents } from "../api/types.ts";
+import {
+  emptyFeed,
+  type FeedState,
+  isShown,
+  type Waiting,
+  withMessage,
+  withNewest,
+  withoutWaiting,
+} from "./feed-state.ts";
+import { messageIdFor, newKey } from "./message-key.ts";
+import { PacedText } from "./paced-text.ts";
+import { readPage } from "./read-page.ts";
+import { type TurnEvent, turnEvents } from "./turn-stream.ts";
+
+const asStream = { accept: "text/event-stream" };
+/** A waiting message is refused within this time or not at all. Then its connection is let go. */
+const settleMs = 1_500;
+/** How long after a stream broke off the chat is read again. */
+const againMs = 1_000;
+/** What a view that is opened again still has in memory. */
+const keptMessages = 400;
+
+export class Feed {
+  readonly chatId: string;
+  /** What was typed and not sent. */
+  draft = "";
+  #state: FeedState = emptyFeed;
+  readonly #listeners = new Set<() => void>();
+  readonly #ends: (() => void)[];
+  #isFollowing = false;
+  readonly #text = new PacedText((text) => this.#addText(text));
+
+  constructor(chatId: string) {
+    this.chatId = chatId;
+    this.#ends = [
+      onServerEvent("message", (data) => this.#onMessage(data as ServerEvents["message"])),
+      onServerEvent("turn", (data) => this.#onTurn(data as ServerEvents["turn"])),
+      onServerEvent("session", (data) => this.#onSession(data as ServerEvents["session"])),
+    ];
+    void this.load();
+  }
+
+  get state(): FeedState {
+    return this.#state;
+  }
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  };
+
+  readonly snapshot = (): FeedState => this.#state;
+
+  /** Whether something runs that would be missed. */
+  get isBusy(): boolean {
+    return this.#isFollowing || this.#state.waiting.length > 0 || this.#listeners.size > 0;
+  }
+
+  end(): void {
+    for (const end of this.#ends) end();
+  }
+
+  /** Reads the newest page, and takes up the turn that runs. Again after a break, too. */
+  async load(): Promise<void> {
+    if (this.#state.status === "failed") this.#set({ status: "loading" });
+    try {
+      const page = await readPage(this.chatId);
+      this.#set({ status: "ready", ...withNewest(this.#state, page) });
+      await this.#reconcile(page.messages);
+      await this.takeUp();
+    } catch (error) {
+      if (this.#state.status !== "ready") this.#set({ status: "failed", error });
+    }
+  }
+
+  /** Reads the page before the oldest that is here. */
+  async loadOlder(): Promise<void> {
+    const { before, older, status } = this.#state;
+    if (before === undefined || older === "loading" || status !== "ready") return;
+    this.#set({ older: "loading" });
+    try {
+      const page = await readPage(this.chatId, before);
+      // Cleared or shortened meanwhile: that answer belongs nowhere.
+      if (this.#state.before !== before) return this.#set({ older: "idle" });
+      const messages = [...page.messages, ...this.#state.messages];
+      this.#set({ messages, before: page.before, older: "idle" });
+    } catch {
+      this.#set({ older: "failed" }); // the view offers another try
+    }
+  }
+
+  /** Lets go of old pages, when the view is opened anew. */
+  shorten(): void {
+    const { messages } = this.#state;
+    const kept = messages.slice(-keptMessages);
+    if (kept.length < messages.length) this.#set({ messages: kept, before: kept[0]?.seq });
+  }
+
+  send(content: string): Promise<void> {
+    return this.#submit({ key: newKey(), content, state: "sending" });
+  }
+
+  /** Sends again what failed: the same message, so it is never said twice. */
+  resend(key: string): Promise<void> {
+    const entry = this.#state.waiting.find((each) => each.key === key);
+    if (entry === undefined) return Promise.resolve();
+    return this.#submit({ key, content: entry.content, state: "sending" });
+  }
+
+  /** Leaves what failed unsent. @returns what it said. */
+  drop(key: string): string {
+    const { waiting } = this.#state;
+    this.#set({ waiting: waiting.filter((each) => each.key !== key) });
+    return waiting.find((each) => each.key === key)?.content ?? "";
+  }
+
+  stop(): void {
+    const { live } = this.#state;
+    if (live === undefined) return;
+    this.#set({ live: { ...live, isStopping: true } });
+    request(this.#path("stop"), { method: "POST" }).catch((error: unknown) => {
+      if (this.#state.live) this.#set({ live: { ...this.#state.live, isStopping: false } });
+      this.#set({ trouble: { error } });
+    });
+  }
+
+  /** Answers the oldest message that has no answer. */
+  answer(): Promise<void> {
+    return this.#run("answer", () => void this.answer());
+  }
+
+  /** Answers the newest message again. */
+  async again(): Promise<void> {
+    const { messages } = this.#state;
+    const answered = messages.findLast(isShown);
+    if (this.#isFollowing || answered === undefined) return;
+    // The answer before is kept, and hidden from now on.
+    if (answered.role === "assistant") this.#set({ messages: messages.filter(isNot(answered)) });
+    await this.#run("retry", () => void this.again());
+    await this.load();
+  }
+
+  /** Leaves what has no answer without one. */
+  async dismiss(): Promise<void> {
+    this.#set({ trouble: undefined });
+    try {
+      await request(this.#path("dismiss"), { method: "POST" });
+    } catch (error) {
+      this.#set({ trouble: { error, retry: () => void this.dismiss() } });
+    }
+    this.#refreshChat();
+  }
+
+  /** Follows the turn that runs, from its begin, if there is one; then the one after it. */
+  async takeUp(): Promise<void> {
+    if (this.#isFollowing) return;
+    this.#isFollowing = true;
+    let isRunning = false;
+    try {
+      const response = await open(this.#path("turn"));
+      isRunning = response.status === 200;
+      if (isRunning) await this.#follow(response);
+      else this.#set({ live: undefined });
+    } finally {
+      this.#isFollowing = false;
+    }
+    if (isRunning) await this.#next();
+    else this.#giveUpWaiting();
+  }
+
+  /** Shows what went wrong. */
+  fail(error: unknown): void {
+    this.#set({ trouble: { error } });
+  }
+
+  calm(): void {
+    this.#set({ trouble: undefined });
+  }
+
+  async #submit(entry: Waiting): Promise<void> {
+    const rest = this.#state.waiting.filter(({ key }) => key !== entry.key);
+    this.#set({ waiting: [...rest, entry], trouble: undefined });
+    const isBehind = this.#isFollowing;
+    this.#isFollowing = true;
+    const controller = new AbortController();
+    try {
+      const response = await open(this.#path("messages"), {
+        ...{ method: "POST", body: { content: entry.content }, signal: controller.signal },
+        headers: { ...asStream, "idempotency-key": entry.key },
+      });
+      if (isBehind) await this.#settle(entry.key, response, controller);
+      else {
+        const ended = await this.#follow(response);
+        // Refused, or cut off, before it was stored.
+        this.#change(entry.key, { state: "failed", error: ended ?? unreached() });
+      }
+    } catch (error) {
+      this.#change(entry.key, { state: "failed", error });
+    } finally {
+      if (!isBehind) this.#isFollowing = false;
+    }
+    if (!isBehind) await this.#next();
+  }
+
+  /** Waits behind another turn, without holding its connection: the events tell when it begins. */
+  async #settle(key: string, response: Response, controller: AbortController): Promise<void> {
+    this.#change(key, { state: "waiting" });
+    const timer = setTimeout(() => controller.abort(), settleMs);
+    try {
+      for await (const event of turnEvents(response)) {
+        if (event.name === "error") throw new ProblemError(event.data);
+        break; // it began: whoever follows the chat has it
+      }
+    } catch (error) {
+      if (!controller.signal.aborted) throw error;
+    } finally {
+      clearTimeout(timer);
+      controller.abort();
+    }
+  }
+
+  async #run(action: "answer" | "retry", retry: () => void): Promise<void> {
+    if (this.#isFollowing) return;
+    this.#isFollowing = true;
+    this.#set({ trouble: undefined, live: { turnId: "", text: "", isStopping: false } });
+    try {
+      await this.#follow(await open(this.#path(action), { method: "POST", headers: asStream }));
+    } catch (error) {
+      this.#set({ live: undefined, trouble: { error, retry } });
+    } finally {
+      this.#isFollowing = false;
+    }
+    await this.#next();
+  }
+
+  /** What came while one turn was followed: the next one may run already. */
+  async #next(): Promise<void> {
+    this.#refreshChat();
+    if (this.#state.waiting.some(({ state }) => state === "waiting")) {
+      await this.takeUp().catch(() => undefined); // the connection's own note says that it is gone
+    }
+  }
+
+  /** Shows one turn to its end. @returns what it failed with. */
+  async #follow(response: Response): Promise<ProblemError | undefined> {
+    let isWhole = false;
+    let failure: ProblemError | undefined;
+    try {
+      for await (const event of turnEvents(response)) {
+        this.#on(event);
+        isWhole ||= event.name === "result" || event.name === "error";
+        if (event.name === "error") failure = new ProblemError(event.data);
+      }
+    } catch {
+      isWhole = false; // broken off: as below
+    }
+    this.#text.flush();
+    this.#refreshChat();
+    if (isWhole) this.#set({ live: undefined });
+    // The server goes on, or has ended: its log knows. While it is away, reconnecting asks again.
+    else setTimeout(() => void this.load(), againMs);
+    return failure;
+  }
+
+  #on(event: TurnEvent): void {
+    const { live, messages, waiting } = this.#state;
+    if (event.name === "text") {
+      this.#text.add(event.data.text);
+    } else if (event.name === "notice") {
+      this.#note(event.data.text);
+    } else if (event.name === "accepted") {
+      const { turn_id: turnId, user } = event.data;
+      this.#text.drop();
+      this.#set({
+        messages: withMessage(messages, user),
+        waiting: withoutWaiting(waiting, user.content),
+        live: { turnId, text: "", isStopping: live?.isStopping ?? false },
+        followed: turnId,
+      });
+    } else if (event.name === "result") {
+      const { assistant, reason } = event.data;
+      const told = assistant === null ? messages : withMessage(messages, assistant);
+      this.#set({ messages: told, live: undefined });
+      if (reason !== undefined) this.#note(reason);
+    } else if (event.name === "error") {
+      // A message that was not stored says itself what became of it.
+      const isStored = live !== undefined;
+      const trouble = isStored ? { error: new ProblemError(event.data) } : undefined;
+      this.#set({ live: undefined, trouble });
+    }
+  }
+
+  #addText(text: string): void {
+    const { live } = this.#state;
+    if (live !== undefined) this.#set({ live: { ...live, text: live.text + text } });
+  }
+
+  #note(text: string): void {
+    const { notes, messages } = this.#state;
+    const note = { key: newKey(), text, afterSeq: messages.at(-1)?.seq ?? 0 };
+    this.#set({ notes: [...notes, note].slice(-50) });
+  }
+
+  #onMessage(event: ServerEvents["message"]): void {
+    if (event.chat_id !== this.chatId || this.#state.status !== "ready") return;
+    const { messages, waiting, live } = this.#state;
+    if (event.change === "stored") {
+      const { message } = event;
+      const isAnswer = message.role === "assistant" && message.turn === live?.turnId;
+      this.#set({
+        messages: withMessage(messages, message),
+        waiting: message.role === "user" ? withoutWaiting(waiting, message.content) : waiting,
+        live: isAnswer ? undefined : live,
+      });
+      return;
+    }
+    this.#refreshChat();
+    const gone = messages.findLast(({ id }) => id === event.message_id);
+    if (gone === undefined) return;
+    this.#set({ messages: withMessage(messages, { ...gone, content: "", redacted: true }) });
+  }
+
+  #onTurn(event: ServerEvents["turn"]): void {
+    if (event.chat_id !== this.chatId) return;
+    this.#refreshChat();
+    if (event.state === "running") void this.takeUp().catch(() => undefined); // as in #next
+  }
+
+  #onSession(event: ServerEvents["session"]): void {
+    if (event.chat_id !== this.chatId) return;
+    this.#refreshChat();
+    if (event.change !== "cleared" && event.change !== "forgotten") return;
+    this.#set({ messages: [], before: undefined, notes: [], trouble: undefined });
+    void this.load();
+  }
+
+  /** What was stored though its answer never came back is not unsent. */
+  async #reconcile(messages: readonly Message[]): Promise<void> {
+    const ids = new Set(messages.map(({ id }) => id));
+    for (const { key, state } of this.#state.waiting) {
+      const id = state === "sending" ? undefined : await messageIdFor(key);
+      if (id !== undefined && ids.has(id)) this.drop(key);
+    }
+  }
+
+  /** What waited in a server that is gone is stored there and not begun: it can be sent again. */
+  #giveUpWaiting(): void {
+    for (const { key, state } of this.#state.waiting) {
+      if (state === "waiting") this.#change(key, { state: "lost" });
+    }
+  }
+
+  #change(key: string, change: Partial<Waiting>): void {
+    const { waiting } = this.#state;
+    this.#set({
+      waiting: waiting.map((each) => (each.key === key ? { ...each, ...change } : each)),
+    });
+  }
+
+  #refreshChat(): void {
+    void queryClient.invalidateQueries({ queryKey: ["chat", this.chatId] });
+  }
+
+  #path(rest: string): string {
+    return `${chatPath(this.chatId)}/${rest}`;
+  }
+
+  #set(change: Partial<FeedState>): void {
+    this.#state = { ...this.#state, ...change };
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+function isNot(one: Message): (each: Message) => boolean {
+  return ({ id }) => id !== one.id;
+}

@@ -1,0 +1,128 @@
+import { memo, type ReactNode, useState } from "react";
+import type { Message } from "../api/types.ts";
+import { Button } from "../ui/button.tsx";
+import { Icon, type IconName } from "../ui/icon.tsx";
+import { fullTime } from "../ui/relative-time.ts";
+import { EditBox } from "./edit-box.tsx";
+import { Markdown } from "./markdown.tsx";
+import { modelName } from "./model-name.ts";
+
+export interface MessageActions {
+  /** Sends other words in the place of these, in a new chat. */
+  readonly edit: (message: Message, content: string) => void;
+  /** Answers the newest message again. */
+  readonly again: () => void;
+  readonly remove: (message: Message) => void;
+}
+
+interface MessageRowProps {
+  readonly message: Message;
+  readonly isNewest: boolean;
+  readonly actions: MessageActions;
+}
+
+const cuts = {
+  stopped: "Stopped here",
+  error: "Cut short by an error",
+  crash: "Cut short by a crash",
+} as const;
+
+/** One message, with who said it and what can be done with it. */
+export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
+  const { message, isNewest, actions } = props;
+  const [isEditing, setIsEditing] = useState(false);
+  const isUser = message.role === "user";
+  if (message.redacted === true) return <Redacted message={message} />;
+  if (isEditing) {
+    return (
+      <EditBox
+        content={message.content}
+        cancel={() => setIsEditing(false)}
+        send={(content) => {
+          setIsEditing(false);
+          actions.edit(message, content);
+        }}
+      />
+    );
+  }
+  return (
+    <article className={`message message-${message.role}`}>
+      <h2 className="visually-hidden">{isUser ? "You" : "Companion"}</h2>
+      {isUser ? (
+        <p className="bubble" dir="auto">
+          {message.content}
+        </p>
+      ) : (
+        <Markdown text={message.content} />
+      )}
+      <footer className="message-foot">
+        {message.partial === true ? (
+          <span className="tag tag-cut">{cuts[message.partial_reason ?? "error"]}</span>
+        ) : null}
+        <Byline message={message} />
+        <span className="message-actions">
+          <Action icon="copy" label="Copy" run={() => void copy(message.content)} />
+          {isUser ? (
+            <Action icon="edit" label="Edit in a new chat" run={() => setIsEditing(true)} />
+          ) : null}
+          {isNewest && !isUser ? (
+            <Action icon="retry" label="Answer again" run={actions.again} />
+          ) : null}
+          <Action icon="hide" label="Hide or erase" run={() => actions.remove(message)} />
+        </span>
+      </footer>
+    </article>
+  );
+});
+
+function Byline({ message }: { readonly message: Message }) {
+  const { timestamp } = message;
+  const by = modelName(message);
+  const time = timeOf(timestamp);
+  return (
+    <span className="byline">
+      {by === "" ? null : <span className="by">{by}</span>}
+      {time === "" ? null : (
+        <time dateTime={timestamp} title={fullTime(timestamp)}>
+          {time}
+        </time>
+      )}
+    </span>
+  );
+}
+
+function Redacted({ message }: { readonly message: Message }) {
+  const whose = message.role === "user" ? "What you said here" : "What the companion said here";
+  return (
+    <article className={`message message-${message.role}`}>
+      <p className="redacted">{whose} was hidden.</p>
+    </article>
+  );
+}
+
+interface ActionProps {
+  readonly icon: IconName;
+  readonly label: string;
+  readonly run: () => void;
+}
+
+function Action({ icon, label, run }: ActionProps): ReactNode {
+  return (
+    <Button kind="quiet" className="action" aria-label={label} title={label} onClick={run}>
+      <Icon name={icon} size={17} />
+    </Button>
+  );
+}
+
+const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+
+function timeOf(timestamp: string): string {
+  const at = new Date(timestamp);
+  return Number.isNaN(at.getTime()) ? "" : clock.format(at);
+}
+
+/** The clipboard is there on secure origins only. */
+async function copy(text: string): Promise<void> {
+  const clipboard = navigator.clipboard as Clipboard | undefined;
+  await clipboard?.writeText(text).catch(() => undefined); // refused: the text can be selected
+}

@@ -1,0 +1,71 @@
+import { detailOf } from "../api/client.ts";
+import { Button } from "../ui/button.tsx";
+import type { Live, Note, Waiting } from "./feed-state.ts";
+import { Markdown } from "./markdown.tsx";
+
+/** The answer as it comes. It is read out once it is whole, not word by word. */
+export function LiveRow({ live }: { readonly live: Live }) {
+  return (
+    <article className="message message-assistant" aria-busy="true">
+      <h2 className="visually-hidden">Companion</h2>
+      {live.text === "" ? null : <Markdown text={live.text} />}
+      <p className="thinking" aria-hidden="true">
+        <svg viewBox="0 0 48 16" width="48" height="16" aria-hidden="true">
+          <path d="M2 11c6 0 6-6 12-6s6 6 12 6 6-6 12-6 6 6 8 6" />
+        </svg>
+        {live.isStopping ? <span>Stopping</span> : null}
+      </p>
+    </article>
+  );
+}
+
+/** Something that the server told beside what was said. */
+export function NoteRow({ note }: { readonly note: Note }) {
+  return <p className="note">{note.text}</p>;
+}
+
+/** A day begins. */
+export function DayRow({ label }: { readonly label: string }) {
+  return <p className="day">{label}</p>;
+}
+
+interface WaitingRowProps {
+  readonly waiting: Waiting;
+  readonly resend: () => void;
+  readonly takeBack: () => void;
+}
+
+/** What was sent and is not in the chat yet. */
+export function WaitingRow({ waiting, resend, takeBack }: WaitingRowProps) {
+  const { content, state } = waiting;
+  const isStuck = state === "failed" || state === "lost";
+  return (
+    <article className={`message message-user ${isStuck ? "is-stuck" : "is-waiting"}`}>
+      <h2 className="visually-hidden">You</h2>
+      <p className="bubble" dir="auto">
+        {content}
+      </p>
+      <footer className="message-foot">
+        {isStuck ? (
+          <>
+            <span className="stuck" role="alert">
+              Not answered. {reasonOf(waiting)}
+            </span>
+            <Button kind="quiet" className="small" onClick={resend}>
+              Send again
+            </Button>
+            <Button kind="quiet" className="small" onClick={takeBack}>
+              Take back
+            </Button>
+          </>
+        ) : (
+          <span className="tag">{state === "waiting" ? "Waiting its turn" : "Sending"}</span>
+        )}
+      </footer>
+    </article>
+  );
+}
+
+function reasonOf({ state, error }: Waiting): string {
+  return state === "lost" ? "The companion restarted before its turn came." : detailOf(error);
+}

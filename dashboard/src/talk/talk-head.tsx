@@ -1,0 +1,33 @@
+import { useEffect } from "react";
+import type { Chat } from "../api/types.ts";
+import { ChatMenu } from "../chats/chat-menu.tsx";
+import { chatName } from "../chats/chat-name.ts";
+import { modelName } from "./model-name.ts";
+
+interface TalkHeadProps {
+  readonly chatId: string;
+  /** `null`: nothing was said in it yet. */
+  readonly chat: Chat | null | undefined;
+}
+
+/** Which chat this is, what it runs on, and what can be done with it. */
+export function TalkHead({ chatId, chat }: TalkHeadProps) {
+  const name = chatName({ chat_id: chatId, title: chat?.title ?? "" });
+  useEffect(() => {
+    document.title = `${name} · Throughline`;
+  }, [name]);
+  return (
+    <header className="talk-head">
+      <div>
+        <h1>{name}</h1>
+        {chat == null ? null : (
+          <p className="hint">
+            {modelName(chat)}
+            {chat.damaged ? <span className="tag tag-danger">damaged</span> : null}
+          </p>
+        )}
+      </div>
+      {chat == null ? null : <ChatMenu chat={chat} />}
+    </header>
+  );
+}

@@ -1,0 +1,127 @@
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { type ReactNode, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { Button } from "../ui/button.tsx";
+import { Icon } from "../ui/icon.tsx";
+import type { FeedState } from "./feed-state.ts";
+import type { Row } from "./rows.ts";
+
+interface TranscriptProps {
+  readonly rows: readonly Row[];
+  readonly state: Pick<FeedState, "before" | "older">;
+  readonly loadOlder: () => void;
+  readonly render: (row: Row) => ReactNode;
+  /** Changes when the person said something: then the end is shown. */
+  readonly toEnd: unknown;
+}
+
+/** So near to the end, the view stays at the end when something comes. */
+const endPx = 96;
+/** So near to the oldest row, the page before it is asked for. */
+const edgeRows = 12;
+
+/** What was said: only the rows in sight are there, and older pages come in above without a jump. */
+export function Transcript({ rows, state, loadOlder, render, toEnd }: TranscriptProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => box.current,
+    estimateSize: (index) => estimate(rows[index]),
+    getItemKey: (index) => rows[index]?.key ?? index,
+    ...{ overscan: 6, anchorTo: "end", followOnAppend: true, scrollEndThreshold: endPx },
+    ...{ paddingStart: 64, paddingEnd: 16 },
+  });
+  const isAway = useIsAway(box.current, virtual.getTotalSize());
+  // biome-ignore lint/correctness/useExhaustiveDependencies: again for every new `toEnd`
+  useLayoutEffect(() => virtual.scrollToEnd(), [toEnd]);
+
+  const items = virtual.getVirtualItems();
+  const first = items[0]?.index ?? 0;
+  const wantsOlder = state.before !== undefined && state.older === "idle" && first < edgeRows;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a page may hold nothing to show
+  useEffect(() => {
+    if (wantsOlder) loadOlder();
+  }, [wantsOlder, state.before]);
+
+  return (
+    <div className="transcript">
+      <section
+        ref={box}
+        className="transcript-box"
+        aria-label="Conversation"
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
+        tabIndex={0}
+      >
+        <div className="transcript-size" style={{ height: virtual.getTotalSize() }}>
+          <Edge state={state} isFirst={first === 0} loadOlder={loadOlder} />
+          <ol style={{ transform: `translateY(${items[0]?.start ?? 0}px)` }}>
+            {items.map(({ key, index }) => {
+              const row = rows[index];
+              return (
+                <li key={key} ref={virtual.measureElement} data-index={index}>
+                  {row === undefined ? null : render(row)}
+                </li>
+              );
+            })}
+          </ol>
+        </div>
+      </section>
+      {isAway ? (
+        <Button
+          className="to-end button-icon"
+          aria-label="Jump to the newest"
+          onClick={() => virtual.scrollToEnd()}
+        >
+          <Icon name="down" />
+        </Button>
+      ) : null}
+    </div>
+  );
+}
+
+/** What stands above the oldest row: more to come, or the beginning. */
+function Edge({
+  state,
+  isFirst,
+  loadOlder,
+}: {
+  readonly state: Pick<FeedState, "before" | "older">;
+  readonly isFirst: boolean;
+  readonly loadOlder: () => void;
+}) {
+  if (!isFirst) return null;
+  if (state.older === "failed") {
+    return (
+      <div className="edge" role="alert">
+        Earlier messages did not come.
+        <Button kind="quiet" onClick={loadOlder}>
+          Try again
+        </Button>
+      </div>
+    );
+  }
+  return (
+    <p className="edge">{state.before === undefined ? "The beginning" : "Earlier messages…"}</p>
+  );
+}
+
+/** Whether the end is out of sight. */
+function useIsAway(box: HTMLElement | null, size: number): boolean {
+  const [isAway, setIsAway] = useState(false);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: again when there is more to see
+  useEffect(() => {
+    if (box === null) return;
+    const look = () => setIsAway(box.scrollHeight - box.scrollTop - box.clientHeight > endPx * 3);
+    look();
+    box.addEventListener("scroll", look, { passive: true });
+    return () => box.removeEventListener("scroll", look);
+  }, [box, size]);
+  return isAway;
+}
+
+/** A first guess, in pixels, until a row was seen. */
+function estimate(row: Row | undefined): number {
+  if (row === undefined || row.kind === "day" || row.kind === "note") return 48;
+  if (row.kind === "live") return 80 + row.live.text.length / 3;
+  const { content } = row.kind === "message" ? row.message : row.waiting;
+  return 70 + Math.ceil(content.length / 80) * 24;
+}

@@ -1,0 +1,47 @@
+// A turn as the server tells it: server-sent events in the body of an answer to a POST, which
+// EventSource cannot send.
+import type { Answer, Message, Problem } from "../api/types.ts";
+
+export type TurnEvent =
+  | {
+      readonly name: "accepted";
+      readonly data: { readonly turn_id: string; readonly user: Message };
+    }
+  | { readonly name: "notice" | "text"; readonly data: { readonly text: string } }
+  | { readonly name: "result"; readonly data: Answer }
+  | { readonly name: "error"; readonly data: Problem };
+
+/** The events of a response as they come. Ends when the response does, also where it breaks off. */
+export async function* turnEvents(response: Response): AsyncGenerator<TurnEvent, void, undefined> {
+  if (response.body === null) return;
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      const blocks = (rest + value).split(/\r?\n\r?\n/);
+      rest = blocks.pop() ?? "";
+      for (const block of blocks) {
+        const event = eventOf(block);
+        if (event !== undefined) yield event;
+      }
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined); // it was broken already
+  }
+}
+
+/** `undefined` for a comment. Nothing here is read from `id` and `retry`: the server sends none. */
+function eventOf(block: string): TurnEvent | undefined {
+  let name = "";
+  const data: string[] = [];
+  for (const line of block.split(/\r?\n/)) {
+    const [field = "", ...value] = line.split(":");
+    const text = value.join(":").replace(/^ /, "");
+    if (field === "event") name = text;
+    if (field === "data") data.push(text);
+  }
+  if (name === "" || data.length === 0) return undefined;
+  return { name, data: JSON.parse(data.join("\n")) } as TurnEvent;
+}

@@ -1,0 +1,87 @@
+import { useEffect, useRef, useState } from "react";
+import { sentencesFrom, speakable } from "./speakable.ts";
+
+/** The answer that came, or comes, since the page was opened. */
+export type VoiceAnswer =
+  | { readonly key: string; readonly text: string; readonly isWhole: boolean }
+  | undefined;
+
+export interface ReadingAloud {
+  readonly isSpeaking: boolean;
+  /** Why nothing is heard, for the person. */
+  readonly trouble: string | undefined;
+}
+
+const missing = "This browser cannot read aloud.";
+const voiceless = "This browser has no voice installed to read with.";
+/** Browsers look for their voices when they are asked the first time. */
+const voicesMs = 1_500;
+
+export function hasSpeechOut(): boolean {
+  return "speechSynthesis" in window && "SpeechSynthesisUtterance" in window;
+}
+
+/** Reads answers aloud, sentence by sentence as they come, while it is on. */
+export function useReadAloud(isOn: boolean, answer: VoiceAnswer): ReadingAloud {
+  const [pending, setPending] = useState(0);
+  const [failure, setFailure] = useState<string>();
+  const read = useRef({ key: "", upTo: 0 });
+  const isSilent = useIsVoiceless(isOn);
+
+  useEffect(() => {
+    if (!isOn || !hasSpeechOut()) return;
+    return () => {
+      window.speechSynthesis.cancel();
+      setPending(0);
+      setFailure(undefined);
+    };
+  }, [isOn]);
+
+  useEffect(() => {
+    if (answer === undefined) return;
+    const { key, text, isWhole } = answer;
+    const isNew = read.current.key !== key;
+    const { sentences, next } = sentencesFrom(text, isNew ? 0 : read.current.upTo, isWhole);
+    read.current = { key, upTo: next };
+    if (!isOn || !hasSpeechOut()) return; // passed over: it is not read out later
+    if (isNew) window.speechSynthesis.cancel();
+    for (const sentence of sentences) {
+      const words = speakable(sentence);
+      if (words === "") continue;
+      const utterance = new SpeechSynthesisUtterance(words);
+      const done = () => setPending((count) => Math.max(0, count - 1));
+      utterance.addEventListener("end", done, { once: true });
+      utterance.addEventListener("error", (event) => {
+        done();
+        if (!["interrupted", "canceled"].includes(event.error)) setFailure(reasonOf(event.error));
+      });
+      setPending((count) => count + 1);
+      window.speechSynthesis.speak(utterance);
+    }
+  }, [isOn, answer]);
+
+  const trouble = hasSpeechOut() ? (failure ?? (isSilent ? voiceless : undefined)) : missing;
+  return { isSpeaking: isOn && pending > 0, trouble: isOn ? trouble : undefined };
+}
+
+function useIsVoiceless(isOn: boolean): boolean {
+  const [isSilent, setIsSilent] = useState(false);
+  useEffect(() => {
+    if (!isOn || !hasSpeechOut()) return;
+    const { speechSynthesis } = window;
+    const look = () => setIsSilent(speechSynthesis.getVoices().length === 0);
+    const timer = setTimeout(look, voicesMs);
+    speechSynthesis.addEventListener("voiceschanged", look);
+    return () => {
+      clearTimeout(timer);
+      speechSynthesis.removeEventListener("voiceschanged", look);
+    };
+  }, [isOn]);
+  return isSilent;
+}
+
+function reasonOf(code: string): string {
+  if (code === "not-allowed") return "The browser lets a page speak only after you used it.";
+  if (code === "voice-unavailable" || code === "language-unavailable") return voiceless;
+  return "Reading aloud failed.";
+}

@@ -1,0 +1,105 @@
+import { useEffect, useEffectEvent, useRef, useState } from "react";
+import { SpeechIn, speechInMissing } from "./speech-in.ts";
+
+/** `push`: while a button is held, then it is sent. `free`: every sentence is sent as it ends. */
+export type ListeningMode = "off" | "push" | "free";
+
+interface ListeningOptions {
+  /** What is heard so far, before it is sent. */
+  readonly show: (text: string) => void;
+  readonly send: (text: string) => void;
+  /** While the companion is heard, it must not hear itself. */
+  readonly isPaused: boolean;
+}
+
+export interface Listening {
+  readonly mode: ListeningMode;
+  /** Why it cannot listen, for the person. */
+  readonly trouble: string | undefined;
+  readonly start: (mode: "push" | "free") => void;
+  readonly stop: () => void;
+}
+
+/** Browsers end a long stretch by themselves; hands free, the next begins after this. */
+const againMs = 300;
+/** It began and ended so often in a row without a word: it does not work here. */
+const maxEmpty = 20;
+
+export function useListening({ show, send, isPaused }: ListeningOptions): Listening {
+  const [mode, setMode] = useState<ListeningMode>("off");
+  const [trouble, setTrouble] = useState<string>();
+  const [round, setRound] = useState(0);
+  const active = useRef<SpeechIn>(undefined);
+  const said = useRef({ final: "", interim: "" });
+  const empty = useRef(0);
+
+  const heard = useEffectEvent((text: string, isFinal: boolean) => {
+    empty.current = 0;
+    const { final } = said.current;
+    said.current = isFinal ? { final: final + text, interim: "" } : { final, interim: text };
+    show(words(said.current));
+    if (isFinal && mode === "free") deliver();
+  });
+  const deliver = useEffectEvent(() => {
+    const text = words(said.current);
+    said.current = { final: "", interim: "" };
+    if (text === "") return;
+    show("");
+    send(text);
+  });
+  const ended = useEffectEvent((why: string | undefined) => {
+    active.current = undefined;
+    if (why !== undefined) setTrouble(why);
+    const isStuck = ++empty.current > maxEmpty;
+    if (isStuck) setTrouble("Nothing was heard for a while. Hands free is off.");
+    const goesOn = mode === "free" && why === undefined && !isStuck;
+    deliver();
+    if (goesOn) setRound((count) => count + 1);
+    else setMode("off");
+  });
+
+  // Listens while the mode says so; each stretch that ended by itself is a new round.
+  useEffect(() => {
+    if (mode === "off" || (mode === "free" && isPaused)) return;
+    const speech = SpeechIn.create({
+      heard: (text, isFinal) => heard(text, isFinal),
+      ended: (why) => {
+        if (active.current === speech) ended(why);
+      },
+    });
+    const timer = setTimeout(
+      () => {
+        active.current = speech;
+        if (speech?.start() === false) ended("Speech recognition is busy. Try again in a moment.");
+      },
+      round === 0 ? 0 : againMs,
+    );
+    return () => {
+      clearTimeout(timer);
+      if (active.current === speech) active.current = undefined;
+      speech?.abort();
+    };
+  }, [mode, isPaused, round]);
+
+  return {
+    ...{ mode, trouble },
+    start(wanted) {
+      const isThere = SpeechIn.create({ heard: () => undefined, ended: () => undefined });
+      setTrouble(isThere === undefined ? speechInMissing : undefined);
+      if (isThere === undefined) return;
+      said.current = { final: "", interim: "" };
+      empty.current = 0;
+      setRound(0);
+      setMode(wanted);
+    },
+    stop() {
+      // What was said up to now still comes, and `ended` sends it.
+      if (mode === "push" && active.current !== undefined) active.current.stop();
+      else setMode("off");
+    },
+  };
+}
+
+function words({ final, interim }: { readonly final: string; readonly interim: string }): string {
+  return (final + interim).replace(/\s+/g, " ").trim();
+}

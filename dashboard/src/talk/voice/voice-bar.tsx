@@ -1,0 +1,107 @@
+import { type KeyboardEvent, useEffect, useRef, useState } from "react";
+import { Button } from "../../ui/button.tsx";
+import { Icon } from "../../ui/icon.tsx";
+import { hasSpeechOut, useReadAloud, type VoiceAnswer } from "./read-aloud.ts";
+import { hasSpeechIn, speechInMissing } from "./speech-in.ts";
+import { type Listening, useListening } from "./use-listening.ts";
+
+interface VoiceBarProps {
+  readonly send: (text: string) => void;
+  readonly setText: (text: string) => void;
+  readonly answer: VoiceAnswer;
+}
+
+const storageKey = "throughline-read-aloud";
+/** A press shorter than this goes on listening until the next: not everybody can hold. */
+const tapMs = 350;
+
+/** Talking instead of typing. Where the browser cannot, it says why, and typing goes on. */
+export function VoiceBar({ send, setText, answer }: VoiceBarProps) {
+  const [isReading, setIsReading] = useState(() => localStorage.getItem(storageKey) === "on");
+  const reading = useReadAloud(isReading, answer);
+  const listening = useListening({ show: setText, send, isPaused: reading.isSpeaking });
+  useEffect(() => localStorage.setItem(storageKey, isReading ? "on" : "off"), [isReading]);
+  const isFree = listening.mode === "free";
+  const state = reading.isSpeaking
+    ? "Reading aloud"
+    : listening.mode === "off"
+      ? undefined
+      : "Listening";
+  return (
+    <div className="voice">
+      <PushToTalk listening={listening} />
+      <Button
+        kind="quiet"
+        className="button-icon voice-button"
+        aria-pressed={isFree}
+        aria-label="Hands free"
+        title={hasSpeechIn() ? "Hands free: every sentence is sent" : speechInMissing}
+        onClick={() => (isFree ? listening.stop() : listening.start("free"))}
+      >
+        <Icon name="hands" />
+      </Button>
+      <Button
+        kind="quiet"
+        className="button-icon voice-button"
+        aria-pressed={isReading}
+        aria-label="Read answers aloud"
+        title={hasSpeechOut() ? "Read answers aloud" : "This browser cannot read aloud"}
+        onClick={() => setIsReading(!isReading)}
+      >
+        <Icon name="speaker" />
+      </Button>
+      <p className="voice-note" role="status">
+        {listening.trouble ?? reading.trouble ?? state ?? ""}
+      </p>
+    </div>
+  );
+}
+
+/** Listens while it is held, by finger or by key; after a short press until the next one. */
+function PushToTalk({ listening }: { readonly listening: Listening }) {
+  const since = useRef(0);
+  const isOn = listening.mode === "push";
+  function press(): void {
+    if (isOn) {
+      since.current = 0;
+      listening.stop();
+      return;
+    }
+    since.current = performance.now();
+    listening.start("push");
+  }
+  function release(): void {
+    const heldMs = performance.now() - since.current;
+    if (since.current > 0 && heldMs > tapMs) listening.stop();
+    since.current = 0;
+  }
+  function onKey(event: KeyboardEvent): void {
+    if (event.key !== " " && event.key !== "Enter") return;
+    event.preventDefault();
+    if (!event.repeat) press();
+  }
+  return (
+    <Button
+      kind="quiet"
+      className="button-icon voice-button"
+      aria-pressed={isOn}
+      aria-label="Hold to talk"
+      title={
+        hasSpeechIn() ? "Hold to talk, or press once to begin and once to send" : speechInMissing
+      }
+      onPointerDown={(event) => {
+        if (event.button === 0) press();
+      }}
+      onPointerUp={release}
+      onPointerLeave={release}
+      onPointerCancel={release}
+      onContextMenu={(event) => event.preventDefault()}
+      onKeyDown={onKey}
+      onKeyUp={(event) => {
+        if (event.key === " " || event.key === "Enter") release();
+      }}
+    >
+      <Icon name="mic" />
+    </Button>
+  );
+}

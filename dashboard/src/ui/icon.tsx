@@ -1,0 +1,48 @@
+const shapes = {
+  talk: "M5 5h14a2 2 0 0 1 2 2v8a2 2 0 0 1-2 2h-7l-5 4v-4H5a2 2 0 0 1-2-2V7a2 2 0 0 1 2-2z",
+  chats: "M4 6h16M4 12h16M4 18h10",
+  mood: "M3 13c2.5 0 2.5-5 5-5s2.5 9 5 9 2.5-6 4-6 1.5 2 4 2",
+  waking: "M4 18h16M7 18a5 5 0 0 1 10 0M12 5v4M5 9.5l1.8 1.8M19 9.5l-1.8 1.8",
+  sessions: "M12 4l8 4-8 4-8-4zM4 12l8 4 8-4M4 16l8 4 8-4",
+  memory: "M12 20a8 8 0 1 1 8-8M12 16a4 4 0 1 1 4-4M12 12h.01",
+  sun: "M12 8a4 4 0 1 0 0 8 4 4 0 0 0 0-8zM12 3v1M12 20v1M3 12h1M20 12h1M5.6 5.6l.7.7M17.7 17.7l.7.7M5.6 18.4l.7-.7M17.7 6.3l.7-.7",
+  moon: "M20 14.5A8.5 8.5 0 0 1 9.5 4a8.5 8.5 0 1 0 10.5 10.500z",
+  send: "M12 19V5M6 11l6-6 6 6",
+  stop: "M7 7h10v10H7z",
+  more: "M6 12h.01M12 12h.01M18 12h.01",
+  down: "M12 5v14M6 13l6 6 6-6",
+  mic: "M12 4a3 3 0 0 0-3 3v4a3 3 0 0 0 6 0V7a3 3 0 0 0-3-3zM6 11a6 6 0 0 0 12 0M12 17v3",
+  hands: "M4 10v4M8 7v10M12 4v16M16 7v10M20 10v4",
+  speaker: "M5 9.500h3l4-3.500v12l-4-3.500H5zM16 9a4.5 4.5 0 0 1 0 6M18.5 6.500a8 8 0 0 1 0 11",
+  search: "M11 5a6 6 0 1 0 0 12 6 6 0 0 0 0-12zM15.5 15.500L20 20",
+  retry: "M4 12a8 8 0 1 1 2.5 5.800M4 19v-4.500h4.5",
+  edit: "M5 19l1-4L16 5l3 3L9 18zM14 7l3 3",
+  copy: "M9 9h10v11H9zM5 15V4h10",
+  fork: "M7 5v14M7 12c0-4 10-2 10-7M17 5v.01M7 19v.01",
+  hide: "M4 4l16 16M6.5 8A13 13 0 0 0 3 12c2 3.5 5 6 9 6 1.5 0 3-.4 4.200-1M10 6.200A9 9 0 0 1 12 6c4 0 7 2.5 9 6a14 14 0 0 1-2 2.600",
+  back: "M15 5l-7 7 7 7",
+  close: "M6 6l12 12M18 6L6 18",
+} as const;
+
+export type IconName = keyof typeof shapes;
+
+/** A drawing beside words, or inside a button that has a label: never alone. */
+export function Icon({ name, size = 20 }: { readonly name: IconName; readonly size?: number }) {
+  return (
+    <svg
+      className="icon"
+      width={size}
+      height={size}
+      viewBox="0 0 24 24"
+      fill="none"
+      stroke="currentColor"
+      strokeWidth={name === "more" ? 2.6 : 1.75}
+      strokeLinecap="round"
+      strokeLinejoin="round"
+      aria-hidden="true"
+      focusable="false"
+    >
+      <path d={shapes[name]} />
+    </svg>
+  );
+}

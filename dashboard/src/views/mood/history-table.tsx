@@ -1,0 +1,109 @@
+import type { EmotionHistory } from "../../api/types.ts";
+import { percent, spanInWords } from "./durations.ts";
+import { downSpans, emotions, moodSpans, valuesOf } from "./history-facts.ts";
+import { momentInWords, type Range } from "./ranges.ts";
+import { asTitle, inWords } from "./words.ts";
+
+/** So many rows that the course can be followed, and few enough to be read. */
+const mostRows = 24;
+const mostMarks = 100;
+
+interface Props {
+  readonly history: EmotionHistory;
+  readonly range: Range;
+}
+
+/** All that the chart shows, in words and numbers. */
+export function HistoryTable({ history, range }: Props) {
+  return (
+    <details className="history-table">
+      <summary>The same as a table</summary>
+      <LevelTable history={history} range={range} />
+      <h3>What happened</h3>
+      <Marks history={history} range={range} />
+    </details>
+  );
+}
+
+function LevelTable({ history, range }: Props) {
+  const step = Math.max(1, Math.ceil(history.at.length / mostRows));
+  const rows = history.at
+    .map((at, index) => ({ at, index }))
+    .filter(({ index }) => (history.at.length - 1 - index) % step === 0)
+    .toReversed();
+  const cells = (line: (typeof emotions)[number] | "boredom", index: number) => {
+    const value = valuesOf(history, line)[index] ?? null;
+    return <td key={line}>{value === null ? "" : percent(value)}</td>;
+  };
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, by keyboard too
+    <section className="table-scroll" aria-label="Levels over time" tabIndex={0}>
+      <table>
+        <caption>Levels over {range.says}, the newest first; nothing where it did not run</caption>
+        <thead>
+          <tr>
+            <th scope="col">Time</th>
+            <th scope="col">Mood</th>
+            {[...emotions, "boredom"].map((line) => (
+              <th key={line} scope="col">
+                {asTitle(line)}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(({ at, index }) => (
+            <tr key={at}>
+              <th scope="row">{momentInWords(at, range)}</th>
+              <td>{inWords(history.mood[index] ?? "")}</td>
+              {[...emotions, "boredom" as const].map((line) => cells(line, index))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function Marks({ history, range }: Props) {
+  const marks = marksOf(history);
+  if (marks.length === 0) return <p className="hint">Nothing.</p>;
+  return (
+    <>
+      <ul className="history-marks">
+        {marks.slice(0, mostMarks).map(({ key, at, says }) => (
+          <li key={key}>
+            <time dateTime={new Date(at).toISOString()}>{momentInWords(at, range)}</time> {says}
+          </li>
+        ))}
+      </ul>
+      {marks.length > mostMarks ? (
+        <p className="hint">And {marks.length - mostMarks} more before these.</p>
+      ) : null}
+    </>
+  );
+}
+
+/** Events, wounds, moods and times without a run as one list, the newest first. */
+function marksOf(history: EmotionHistory) {
+  const events = history.events.map(({ at, event, intensity, wound }, index) => ({
+    ...{ key: `event ${index}`, at },
+    says:
+      asTitle(event) +
+      (intensity === 1 ? "" : `, ${intensity} times as strong`) +
+      (wound === "limit" ? ", no wound more than there were" : ""),
+  }));
+  const wounds = history.wounds.map(({ id, event, from, to }) => ({
+    ...{ key: `wound ${id}`, at: from },
+    says: `A wound of ${inWords(event)}, for ${spanInWords((to - from) / 1000)}`,
+  }));
+  const moods = moodSpans(history).map(({ mood, from, to }) => ({
+    ...{ key: `mood ${from}`, at: from },
+    says: `${asTitle(mood)} for ${spanInWords((to - from) / 1000)}`,
+  }));
+  const down = downSpans(history).map(({ from, to }) => ({
+    ...{ key: `down ${from}`, at: from },
+    says: `Not running for ${spanInWords((to - from) / 1000)}`,
+  }));
+  return [...events, ...wounds, ...moods, ...down].sort((a, b) => b.at - a.at);
+}

@@ -1,0 +1,52 @@
+import { Loading } from "../../ui/loading.tsx";
+import { Page } from "../../ui/page.tsx";
+import { Acts } from "./acts.tsx";
+import { Levels } from "./levels.tsx";
+import "./mood.css";
+import { MoodHistory } from "./mood-history.tsx";
+import { MoodNow } from "./mood-now.tsx";
+import { Trouble } from "./trouble.tsx";
+import { useEmotions } from "./use-emotions.ts";
+import { useNow } from "./use-now.ts";
+import { Wounds } from "./wounds.tsx";
+
+/** The mood as it is now and as it was, and what can be done to it. */
+export function MoodView() {
+  const query = useEmotions();
+  const { data, dataUpdatedAt, isPending } = query;
+  const now = useNow();
+  return (
+    <Page title="Mood">
+      <div className="mood">
+        <Trouble query={query} />
+        {isPending ? <Loading label="Loading the mood" /> : null}
+        {data === undefined ? null : (
+          <>
+            <MoodNow emotions={data} now={now} />
+            <Warnings warnings={data.warnings} />
+            <div className="mood-pair">
+              <Levels emotions={data} />
+              <Wounds emotions={data} elapsed={(now - dataUpdatedAt) / 1000} />
+            </div>
+            <MoodHistory />
+            <Acts emotions={data} />
+          </>
+        )}
+      </div>
+    </Page>
+  );
+}
+
+function Warnings({ warnings }: { readonly warnings: readonly string[] }) {
+  if (warnings.length === 0) return null;
+  return (
+    <section className="mood-warnings" aria-labelledby="warnings-title">
+      <h2 id="warnings-title">In the configuration</h2>
+      <ul>
+        {warnings.map((warning) => (
+          <li key={warning}>{warning}</li>
+        ))}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,45 @@
+import { type UseQueryResult, useQuery, useQueryClient } from "@tanstack/react-query";
+import { request } from "../../api/client.ts";
+import { useServerEvent } from "../../api/events.ts";
+import type { EmotionHistory, Emotions, ServerEvents } from "../../api/types.ts";
+import type { Range } from "./ranges.ts";
+
+export const emotionsKey = ["emotions", "now"] as const;
+export const historyKey = ["emotions", "history"] as const;
+
+/** Levels decay all the time, events tell of steps of 0.05: what is between is asked for. */
+const betweenEventsMs = 5_000;
+const historyPoints = 300;
+
+/** The mood as it is, kept up to date by what the server tells. */
+export function useEmotions(): UseQueryResult<Emotions> {
+  const client = useQueryClient();
+  useServerEvent("emotions", (event) => {
+    const changed = event as ServerEvents["emotions"];
+    const known = client.getQueryData<Emotions>(emotionsKey);
+    if (known === undefined) return;
+    client.setQueryData<Emotions>(emotionsKey, { ...known, ...changed });
+    // A level on its way changes every few seconds: only a turn of events is drawn at once.
+    const isTurn = known.mood !== changed.mood || known.wounds.length !== changed.wounds.length;
+    if (isTurn) void client.invalidateQueries({ queryKey: historyKey });
+  });
+  return useQuery({
+    queryKey: emotionsKey,
+    queryFn: ({ signal }) => request<Emotions>("/api/emotions", { signal }),
+    refetchInterval: betweenEventsMs,
+  });
+}
+
+/** The history up to now. A longer or shorter one replaces it only once it is there. */
+export function useEmotionHistory(range: Range): UseQueryResult<EmotionHistory> {
+  return useQuery({
+    queryKey: [...historyKey, range.name],
+    queryFn: ({ signal }) => {
+      const to = Date.now();
+      const query = `from=${to - range.ms}&to=${to}&points=${historyPoints}`;
+      return request<EmotionHistory>(`/api/emotions/history?${query}`, { signal });
+    },
+    refetchInterval: range.refreshMs,
+    placeholderData: (previous) => previous,
+  });
+}

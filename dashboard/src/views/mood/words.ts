@@ -1,0 +1,61 @@
+// What the names of the configuration are called on the page, and where they belong.
+
+/** A name of the configuration (`harsh_words`) as words: "harsh words". */
+export function inWords(name: string): string {
+  const words = (buttonWords.get(name) ?? name).replaceAll("_", " ").trim();
+  return words === "" ? name : words;
+}
+
+/** The same, with a capital letter. */
+export function asTitle(name: string): string {
+  const words = inWords(name);
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+export type EventGroup = "kindness" | "harm" | "other";
+
+/** The built-in events by what they do; a configuration may name others. */
+export function groupOf(event: string): EventGroup {
+  if (kindness.has(event)) return "kindness";
+  return harm.has(event) ? "harm" : "other";
+}
+
+/** How the mood is told in one sentence; a mood that the configuration added has none. */
+export function moodSentence(mood: string): string {
+  return moodSentences.get(mood) ?? "";
+}
+
+const buttonWords = new Map([
+  ["pat_level1", "light pat"],
+  ["pat_level2", "long pat"],
+  ["conversation_reply", "reply in a conversation"],
+  ["face_recognized", "known face"],
+  ["voice_speaking", "speaking"],
+  ["voice_listening", "being listened to"],
+  ["vision_description", "something seen"],
+  ["snap_detected", "snap of fingers"],
+  ["person_lost", "person gone"],
+]);
+
+const kindness = new Set([
+  ...["pat_level1", "pat_level2", "conversation_reply", "face_recognized"],
+  ...["voice_speaking", "voice_listening", "vision_description"],
+]);
+
+const harm = new Set([
+  ...["snap_detected", "loud_noise", "person_lost", "harsh_words", "insult"],
+  ...["violence", "abuse", "sustained_yelling"],
+]);
+
+const moodSentences = new Map([
+  ["happy", "At ease, and glad of company."],
+  ["excited", "Full of joy."],
+  ["curious", "Listening closely."],
+  ["thinking", "Working something out."],
+  ["sad", "Something weighs on it."],
+  ["disappointed", "Hurt, and a little angry."],
+  ["surprised", "Startled."],
+  ["sleepy", "Nothing has happened for a long while."],
+  ["proud", "Pleased with how things go."],
+  ["calm", "Quiet, with little going on."],
+]);

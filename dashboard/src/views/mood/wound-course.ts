@@ -1,0 +1,52 @@
+import type { Wound } from "../../api/types.ts";
+
+/** One floor over a wound's life: level until healing begins, then falling to nothing. */
+export interface FloorCourse {
+  readonly emotion: string;
+  /** What it holds the emotion at now. */
+  readonly now: number;
+  /** What it held it at in the beginning. */
+  readonly start: number;
+  /** Seconds of age at which nothing of it is left. */
+  readonly endsAt: number;
+}
+
+export interface WoundCourse {
+  readonly floors: readonly FloorCourse[];
+  /** Ages in seconds: until when it does not heal, how old it is, and when it will be gone. */
+  readonly healsFrom: number;
+  readonly age: number;
+  readonly endsAt: number;
+  /** The highest level that the drawing shows. */
+  readonly highest: number;
+}
+
+/**
+ * The whole life of a wound, from what is known of it at one moment: every floor falls at the same
+ * rate once healing has begun, and the highest is the last to go.
+ *
+ * @param elapsed seconds since the moment that `wound` tells of.
+ */
+export function courseOf(wound: Wound, elapsed: number): WoundCourse {
+  const floors = Object.entries(wound.floors).filter(([, floor]) => floor > 0);
+  const highestNow = Math.max(0, ...floors.map(([, floor]) => floor));
+  const left = Math.max(0, wound.heals_in);
+  const untilHealing = Math.max(0, wound.duration - wound.age);
+  const rate = left - untilHealing > 0 ? highestNow / (left - untilHealing) : 0;
+  const healed = Math.max(0, wound.age - wound.duration) * rate;
+  const age = wound.age + Math.max(0, elapsed);
+  const fallen = Math.max(0, age - Math.max(wound.age, wound.duration)) * rate;
+  const courses = floors.map(([emotion, floor]) => ({
+    emotion,
+    now: Math.max(0, floor - fallen),
+    start: floor + healed,
+    endsAt: rate === 0 ? wound.age + left : wound.duration + (floor + healed) / rate,
+  }));
+  return {
+    floors: courses,
+    healsFrom: wound.duration,
+    age,
+    endsAt: wound.age + left,
+    highest: Math.max(0.01, ...courses.map((course) => course.start)),
+  };
+}

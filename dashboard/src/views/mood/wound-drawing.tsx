@@ -1,0 +1,66 @@
+import { percent, spanInWords } from "./durations.ts";
+import { asTitle, inWords } from "./words.ts";
+import type { WoundCourse } from "./wound-course.ts";
+
+const [width, height, top, bottom] = [320, 92, 8, 84];
+
+/** How the floors of a wound fall over time, what is over already shaded, and where it is now. */
+export function WoundDrawing({ course }: { readonly course: WoundCourse }) {
+  const x = (age: number) => 4 + (Math.min(age, course.endsAt) / course.endsAt) * (width - 8);
+  const y = (level: number) => bottom - (level / course.highest) * (bottom - top);
+  return (
+    <svg className="wound-drawing" viewBox={`0 0 ${width} ${height}`} role="img">
+      <title>{drawingInWords(course)}</title>
+      <rect className="wound-past" x="4" y={top} width={x(course.age) - 4} height={bottom - top} />
+      <line className="wound-ground" x1="4" x2={width - 4} y1={bottom} y2={bottom} />
+      <line
+        className="wound-turn"
+        {...{ x1: x(course.healsFrom), x2: x(course.healsFrom), y1: top, y2: bottom }}
+      />
+      {course.floors.map((floor) => (
+        <polyline
+          key={floor.emotion}
+          className={`wound-floor line-${floor.emotion}`}
+          points={[
+            `${x(0)},${y(floor.start)}`,
+            `${x(course.healsFrom)},${y(floor.start)}`,
+            `${x(floor.endsAt)},${bottom}`,
+          ].join(" ")}
+        />
+      ))}
+      <line
+        className="wound-now"
+        {...{ x1: x(course.age), x2: x(course.age), y1: top - 4, y2: bottom + 4 }}
+      />
+      {course.floors.map((floor) => (
+        <circle
+          key={floor.emotion}
+          className={`wound-dot dot-${floor.emotion}`}
+          {...{ cx: x(course.age), cy: y(floor.now), r: 4 }}
+        />
+      ))}
+    </svg>
+  );
+}
+
+/** What a wound does now, and what will become of it. */
+export function woundInWords(course: WoundCourse): string {
+  const left = Math.max(0, course.endsAt - course.age);
+  const end = `gone in ${spanInWords(left)}`;
+  if (course.age >= course.healsFrom) return `Healing, ${end}`;
+  return `Begins to heal in ${spanInWords(course.healsFrom - course.age)}, ${end}`;
+}
+
+function drawingInWords(course: WoundCourse): string {
+  const floors = course.floors.map(
+    ({ emotion, now, start }) =>
+      `${asTitle(emotion)} is held at ${percent(now)} or more, ${percent(start)} at first.`,
+  );
+  return `${floors.join(" ")} ${woundInWords(course)}.`;
+}
+
+/** "fear 25 %, sadness 20 %": what it holds the emotions at now. */
+export function floorsInWords(course: WoundCourse): string {
+  const held = course.floors.map(({ emotion, now }) => `${inWords(emotion)} ${percent(now)}`);
+  return held.length === 0 ? "holds nothing any more" : `holds ${held.join(", ")}`;
+}

@@ -1,0 +1,26 @@
+import { Link } from "wouter";
+import { chatName } from "../../chats/chat-name.ts";
+import { chatAddress } from "../../routes.ts";
+import { useChat } from "./use-chat.ts";
+import "./chat-link.css";
+
+interface Props {
+  readonly chatId: string;
+  /** What it is called. @default as the server says, its id until then */
+  readonly title?: string;
+}
+
+/** The way to a chat, by its title. */
+export function ChatLink({ chatId, title }: Props) {
+  if (title === undefined) return <AskedLink chatId={chatId} />;
+  return (
+    <Link className="chat-link" to={chatAddress(chatId)}>
+      {chatName({ chat_id: chatId, title })}
+    </Link>
+  );
+}
+
+function AskedLink({ chatId }: { readonly chatId: string }) {
+  const { data } = useChat(chatId);
+  return <ChatLink chatId={chatId} title={data?.title ?? ""} />;
+}

@@ -1,0 +1,88 @@
+import { useState } from "react";
+import type { Delivery } from "../../api/types.ts";
+import { Button } from "../../ui/button.tsx";
+import { Empty } from "../../ui/empty.tsx";
+import { Loading } from "../../ui/loading.tsx";
+import { fullTime, relativeTime } from "../../ui/relative-time.ts";
+import { Trouble } from "../mood/trouble.tsx";
+import { ChatLink } from "../sessions/chat-link.tsx";
+import { kindWords } from "./restart-words.ts";
+import { useRestart } from "./use-waking.ts";
+
+const partWords = { session: "what was said and felt", memory: "what it remembers" } as const;
+
+/** The very text that each chat's model was given when it woke, or will be given. */
+export function Deliveries() {
+  const query = useRestart();
+  const { data, isPending } = query;
+  return (
+    <section aria-labelledby="deliveries-title">
+      <h2 id="deliveries-title">What it was told</h2>
+      <p className="hint">Word for word, once in each chat, with the first answer after waking.</p>
+      <Trouble query={query} />
+      {isPending ? <Loading label="Loading the texts" /> : null}
+      {data?.deliveries.length === 0 ? (
+        <Empty title="Nothing to tell">
+          After a first start there is nothing from before. A later run finds its chats here.
+        </Empty>
+      ) : null}
+      <div className="deliveries">
+        {data?.deliveries.map((delivery) => (
+          <Told key={delivery.chat_id} delivery={delivery} />
+        ))}
+      </div>
+    </section>
+  );
+}
+
+function Told({ delivery }: { readonly delivery: Delivery }) {
+  const { chat_id: chatId, kind, status, text, at, parts } = delivery;
+  return (
+    <article className="card">
+      <header className="told-head">
+        <h3>
+          <ChatLink chatId={chatId} />
+        </h3>
+        <span className={status === "delivered" ? "tag tag-accent" : "tag"}>
+          {status === "delivered" ? "Delivered" : "Waits for the next message"}
+        </span>
+        {at === null ? null : (
+          <time className="hint" dateTime={at} title={fullTime(at)}>
+            {relativeTime(at)}
+          </time>
+        )}
+        <Copy text={text} />
+      </header>
+      <p className="hint">
+        {kindWords[kind].title}
+        {parts.length === 0 ? "" : `: ${parts.map((part) => partWords[part]).join(", and ")}`}.
+      </p>
+      {text === "" ? (
+        <p>Nothing.</p>
+      ) : (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, by keyboard too
+        <section className="told-text" aria-label={`Text for ${chatId}`} tabIndex={0}>
+          <pre>{text}</pre>
+        </section>
+      )}
+    </article>
+  );
+}
+
+function Copy({ text }: { readonly text: string }) {
+  const [said, setSaid] = useState("Copy");
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      setSaid("Copied");
+    } catch {
+      setSaid("Could not copy"); // no permission, or no secure origin: it can still be selected
+    }
+    setTimeout(() => setSaid("Copy"), 2000);
+  };
+  return (
+    <Button kind="quiet" className="told-copy" disabled={text === ""} onClick={() => void copy()}>
+      <span aria-live="polite">{said}</span>
+    </Button>
+  );
+}

@@ -1,0 +1,93 @@
+import { join } from "node:path";
+import type { Logger } from "../logger.ts";
+import type { Companion } from "../memories/companion/companion.ts";
+import type { EmotionConfiguration } from "../memories/companion/emotion/configuration.ts";
+import { startupMemory } from "../runtime/memory-provider.ts";
+import { systemTimers } from "../runtime/timers.ts";
+import type { Throughline } from "../throughline.ts";
+import { emotionsName, watchEmotionsFile } from "./emotions-file.ts";
+import { factsFile } from "./facts-file.ts";
+import type { Settings } from "./settings.ts";
+
+/** How often the loop passes, in milliseconds: what a person on the page takes for at once. */
+const passEveryMs = 100;
+
+/** A run of the companion with the files of its home. */
+export interface Run {
+  readonly companion: Companion;
+  /** What is wrong with the emotions that somebody wrote; empty: nothing is. */
+  readonly emotionWarnings: () => readonly string[];
+  /** Reads the emotions' file again, now. @returns what is wrong with it. */
+  readonly reloadEmotions: () => readonly string[];
+  /** Ends the loop. The companion itself is closed with its memories. */
+  readonly stop: () => void;
+}
+
+/**
+ * Begins a run: facts and emotions come from the home, and are read again when somebody changes them.
+ *
+ * @throws ThroughlineError as `Throughline.startCompanion` does.
+ */
+export async function beginRun(
+  throughline: Throughline,
+  { home, freshness }: Settings,
+  logger: Logger,
+): Promise<Run> {
+  const { builtInEmotions } = await import("../memories/companion/emotion/built-in-emotions.ts");
+  const facts = factsFile(home, logger);
+  let companion: Companion | undefined;
+  let problems: readonly string[] = [];
+  let unreachable: readonly string[] = [];
+  const inForce = (own: EmotionConfiguration | undefined) => {
+    problems = [];
+    void checkRules(own).then((warnings) => {
+      unreachable = warnings;
+    });
+    companion?.emotions.configure(own ?? builtInEmotions);
+  };
+  const watch = watchEmotionsFile({
+    path: join(home, emotionsName),
+    timers: systemTimers,
+    onChange: inForce,
+    onProblem: (found) => {
+      problems = found;
+      logger.warn({ problems: found.length }, "emotions.yaml was refused; what was in force stays");
+    },
+  });
+  try {
+    void checkRules(watch.configuration).then((warnings) => {
+      unreachable = warnings;
+    });
+    companion = await throughline.startCompanion({
+      ...(watch.configuration === undefined ? {} : { emotions: watch.configuration }),
+      ...(freshness.timeZone ? { timeZone: freshness.timeZone } : {}),
+      memory: () => startupMemory(facts, logger),
+      pid: process.pid,
+    });
+  } catch (error) {
+    watch.close();
+    throw error;
+  }
+  const begun = companion;
+  const loop = setInterval(() => begun.tick(), passEveryMs);
+  loop.unref();
+  return {
+    companion: begun,
+    emotionWarnings: () => [...problems, ...unreachable],
+    reloadEmotions: () => {
+      watch.reload();
+      return problems;
+    },
+    stop: () => {
+      clearInterval(loop);
+      watch.close();
+    },
+  };
+}
+
+/** Rules that can never match, for one that somebody wrote: that takes some 50 ms. */
+async function checkRules(own: EmotionConfiguration | undefined): Promise<readonly string[]> {
+  if (own === undefined) return [];
+  const { unreachableRules } = await import("../memories/companion/emotion/reachability.ts");
+  return unreachableRules(own);
+}

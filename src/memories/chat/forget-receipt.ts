@@ -1,0 +1,13 @@
+/** What forgetting a chat removed, and from where. */
+export interface ForgetReceipt {
+  readonly chat_id: string;
+  readonly at: string;
+  readonly removed: readonly { readonly place: string; readonly count: number }[];
+  /** Places that hold something of this chat and could not be reached. */
+  readonly unreachable: readonly string[];
+}
+
+/** Drops what another memory holds of a chat. @returns what that was, once it is gone. */
+export type DropElsewhere = (
+  chatId: string,
+) => ForgetReceipt["removed"] | Promise<ForgetReceipt["removed"]>;

@@ -1,0 +1,81 @@
+import type { Chats } from "../memories/chat/chats.ts";
+import type { StoredMessage } from "../memories/chat/message.ts";
+import type { Companion } from "../memories/companion/companion.ts";
+import type { Welcome } from "../memories/companion/receptions.ts";
+import type { Begun } from "./turn-records.ts";
+
+/** How many models think for each companion: the mood shows it as long as one does. */
+const thinking = new WeakMap<Companion, number>();
+
+/**
+ * The companion's part in one turn: what it lets the model know, and what the turn does to it. Without
+ * a companion it does nothing.
+ */
+export class CompanionPart {
+  readonly #companion: Companion | undefined;
+  readonly #chatId: string;
+  readonly #welcome: Welcome | undefined;
+
+  private constructor(companion: Companion | undefined, chatId: string, welcome?: Welcome) {
+    this.#companion = companion;
+    this.#chatId = chatId;
+    this.#welcome = welcome;
+  }
+
+  static async begin(
+    companion: Companion | undefined,
+    chats: Chats,
+    begun: Begun,
+    { chatId }: { readonly chatId: string },
+  ): Promise<CompanionPart> {
+    if (companion === undefined) return new CompanionPart(undefined, chatId);
+    const { head } = await chats.log.existing(chatId);
+    const { receptions } = companion;
+    const welcome = await receptions.begin(chatId, head.told_session, begun.user.seq);
+    return new CompanionPart(companion, chatId, welcome);
+  }
+
+  /** What the model is told. */
+  get said(): { readonly mood?: string; readonly welcome?: string } {
+    if (this.#companion === undefined) return {};
+    const { derivedMood, override } = this.#companion.emotions.feeling();
+    const mood = override?.mood ?? derivedMood;
+    return { mood, ...(this.#welcome === undefined ? {} : { welcome: this.#welcome.text }) };
+  }
+
+  /** For the append that stores the answer. */
+  get told(): { readonly toldSession?: number } {
+    return this.#welcome === undefined ? {} : { toldSession: this.#welcome.session };
+  }
+
+  /** While this runs the companion is thinking. */
+  async during<T>(work: () => Promise<T>): Promise<T> {
+    const companion = this.#companion;
+    if (companion === undefined) return work();
+    thinking.set(companion, (thinking.get(companion) ?? 0) + 1);
+    if (thinking.get(companion) === 1) companion.emotions.voice("thinking");
+    try {
+      return await work();
+    } catch (error) {
+      companion.receptions.failed(this.#chatId);
+      throw error;
+    } finally {
+      const left = (thinking.get(companion) ?? 1) - 1;
+      thinking.set(companion, left);
+      const { voiceState } = companion.emotions.feeling();
+      if (left === 0 && voiceState === "thinking") companion.emotions.voice("idle");
+    }
+  }
+
+  /** @param assistant the answer as it was stored, if a word came. */
+  end(assistant: StoredMessage | undefined): void {
+    if (this.#companion === undefined) return;
+    const { receptions } = this.#companion;
+    if (assistant === undefined) {
+      receptions.failed(this.#chatId);
+      return;
+    }
+    if (this.#welcome !== undefined) receptions.delivered(this.#chatId, this.#welcome);
+    this.#companion.replied(this.#chatId, assistant.content);
+  }
+}

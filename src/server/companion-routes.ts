@@ -1,0 +1,174 @@
+import { invalid, ThroughlineError } from "../errors.ts";
+import {
+  deliveryView,
+  emotionsView,
+  personView,
+  reportView,
+  sessionView,
+} from "./companion-view.ts";
+import { type Door, json } from "./door.ts";
+import type { CompanionRun } from "./options.ts";
+import {
+  appliedEvent,
+  companionSession,
+  emotionEvent,
+  emotionState,
+  emotionsReset,
+  moodBody,
+  moodHistory,
+  moodSet,
+  moodSpan,
+  personBody,
+  personSeen,
+  restart,
+  sleepBody,
+  sleeping,
+} from "./schemas.ts";
+
+/** Who answers: how it woke, how it feels, whom it saw. */
+export function addCompanionRoutes(door: Door): void {
+  addRestart(door);
+  addEmotions(door);
+  addEmotionChanges(door);
+  addPerson(door);
+}
+
+/** Chats of which `GET /api/restart` tells what they would be told now. */
+const chatsShown = 10;
+
+function addRestart(door: Door): void {
+  const { chats } = door.ports.throughline;
+  door.add(
+    {
+      ...{ method: "get", path: "/api/session", id: "getSession" },
+      summary: "The run that goes on, and how it came about",
+      answers: { 200: { says: "The run.", schema: companionSession } },
+    },
+    () => json(sessionView(runOf(door).companion)),
+  );
+  door.add(
+    {
+      ...{ method: "get", path: "/api/restart", id: "getRestart" },
+      summary: "What the companion knew when it woke",
+      description:
+        "The report of the restart, and the text that each chat was told in this run. Of the chats " +
+        "in which a person acted last that were not told yet, what they would be told now.",
+      answers: { 200: { says: "The report, and the texts.", schema: restart } },
+    },
+    async () => {
+      const { companion } = runOf(door);
+      const recent = await chats.list({ limit: chatsShown });
+      const ids = recent.chats.map(({ chat_id }) => chat_id);
+      const deliveries = await companion.receptions.look(ids);
+      return json({
+        report: reportView(companion.report),
+        deliveries: deliveries.map(deliveryView),
+      });
+    },
+  );
+}
+
+const dayMs = 24 * 60 * 60 * 1_000;
+
+function addEmotions(door: Door): void {
+  const { clock } = door.ports;
+  door.add(
+    {
+      ...{ method: "get", path: "/api/emotions", id: "getEmotions" },
+      summary: "How the companion feels now",
+      answers: { 200: { says: "The feelings, and what can move them.", schema: emotionState } },
+    },
+    () => json(emotionsView(runOf(door))),
+  );
+  door.add(
+    {
+      ...{ method: "get", path: "/api/emotions/history", id: "getMoodHistory", query: moodSpan },
+      summary: "How it felt over a span of time",
+      answers: { 200: { says: "The course of the feelings.", schema: moodHistory } },
+    },
+    async ({ query }) => {
+      const { companion } = runOf(door);
+      const to = Math.min(query.to ?? clock.now(), clock.now());
+      const from = query.from ?? to - dayMs;
+      if (from >= to) throw invalid("from must be before to, and not in the future");
+      const span = { from, to, points: query.points ?? 300 };
+      const course = await companion.moodCourse(span);
+      const events = course.events.map((each) => ({ ...each, wound: each.wound ?? null }));
+      return json({ ...course, events });
+    },
+  );
+}
+
+function addEmotionChanges(door: Door): void {
+  door.add(
+    {
+      ...{ method: "post", path: "/api/emotions/event", id: "applyEmotionEvent" },
+      body: emotionEvent,
+      summary: "Something happened to the companion",
+      answers: { 200: { says: "How it feels now.", schema: appliedEvent } },
+    },
+    ({ body }) => {
+      const run = runOf(door);
+      const { event, intensity } = body;
+      const wound = run.companion.emotions.event(event, intensity) ?? null;
+      return json({ status: "applied", event, wound, state: emotionsView(run) });
+    },
+  );
+  door.add(
+    {
+      ...{ method: "post", path: "/api/emotions/reset", id: "resetEmotions" },
+      summary: "Reads the configuration again, and brings the levels to rest",
+      description:
+        "Wounds, boredom and a mood that was set stay. 400: the configuration is refused.",
+      answers: { 200: { says: "How it feels now.", schema: emotionsReset } },
+    },
+    () => {
+      const run = runOf(door);
+      const problems = run.reloadEmotions();
+      if (problems.length > 0) throw invalid(problems.join("; "));
+      run.companion.emotions.reset();
+      return json({ status: "reset", state: emotionsView(run) });
+    },
+  );
+  door.add(
+    {
+      ...{ method: "post", path: "/api/mood", id: "setMood", body: moodBody },
+      summary: "Shows a mood for some seconds, whatever is felt",
+      answers: { 200: { says: "How it feels now.", schema: moodSet } },
+    },
+    ({ body }) => {
+      const run = runOf(door);
+      run.companion.emotions.override(body.mood, body.duration);
+      return json({ status: "set", mood: body.mood, state: emotionsView(run) });
+    },
+  );
+}
+
+function addPerson(door: Door): void {
+  door.add(
+    {
+      ...{ method: "post", path: "/api/person", id: "seePerson", body: personBody },
+      summary: "Somebody was seen",
+      answers: { 200: { says: "Who was seen last.", schema: personSeen } },
+    },
+    ({ body }) => json(personView(runOf(door).companion.personSeen(body.name))),
+  );
+  door.add(
+    {
+      ...{ method: "post", path: "/api/sleep", id: "setSleep", body: sleepBody },
+      summary: "Puts the companion to sleep, or wakes it",
+      description: "It falls asleep by itself when it is bored, and wakes when a person acts.",
+      answers: { 200: { says: "Whether it sleeps.", schema: sleeping } },
+    },
+    ({ body }) => {
+      const { companion } = runOf(door);
+      companion.sleep(body.state);
+      return json({ sleep_state: companion.sleepState });
+    },
+  );
+}
+
+function runOf({ ports }: Door): CompanionRun {
+  if (ports.run !== undefined) return ports.run;
+  throw new ThroughlineError("no companion runs here", { code: "THROUGHLINE_NOT_FOUND" });
+}

@@ -1,0 +1,142 @@
+// Every view in light and dark, on a desk and on a phone: readable, reachable, by keyboard and ear.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import AxeBuilder from "@axe-core/playwright";
+import type { Page } from "playwright-core";
+import type { Companion } from "../server-fixture.ts";
+import { field, gate, message, onPage, say, skip, useBrowser } from "./page-fixture.ts";
+
+useBrowser();
+
+const markdown =
+  "# A heading\n\nSome *words*, a [link](https://example.org), `code`, and:\n\n" +
+  "| a | b |\n| --- | --- |\n| 1 | 2 |\n\n```\nlet x = 1;\n```\n\n- [ ] one\n- two\n\n> quoted";
+
+async function furnish({ throughline }: Companion): Promise<void> {
+  const { chats } = throughline;
+  const answered = { provider: "ollama", model: "qwen3" };
+  await chats.append("local:me", [
+    { id: "m1", role: "user", content: "hello" },
+    { id: "m2", role: "assistant", content: markdown, ...answered },
+    { role: "user", content: "secret" },
+    { role: "assistant", content: "Cut", partial: true, partial_reason: "crash", ...answered },
+  ]);
+  const { messages } = await chats.messages("local:me");
+  await chats.redact("local:me", messages[2]!.id);
+  await chats.append("telegram:42", [{ role: "user", content: "Is the kettle on?" }]);
+}
+
+async function violations(page: Page): Promise<string[]> {
+  const { violations } = await new AxeBuilder({ page }).analyze();
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
+}
+
+const views = [
+  ["talk", "/", "Cut short by a crash"],
+  ["an empty chat", "/chats/local%3Anew", "Nothing was said here yet"],
+  ["chats", "/chats", "Is the kettle on?"],
+  ["mood", "/mood", "Mood"],
+  ["waking", "/waking", "Waking"],
+  ["sessions", "/sessions", "Sessions"],
+  ["memory", "/memory", "Memory"],
+] as const;
+const sizes = { desk: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } };
+
+for (const colorScheme of ["light", "dark"] as const) {
+  for (const [size, viewport] of Object.entries(sizes)) {
+    test(`axe finds nothing wrong with any view, ${colorScheme}, on a ${size}`, {
+      skip,
+    }, async () => {
+      const browser = { colorScheme, viewport };
+      await onPage({ prepare: furnish, browser }, async ({ page, url }) => {
+        for (const [view, path, words] of views) {
+          await page.goto(`${url}${path}`);
+          await page.locator("#content").getByText(words).first().waitFor();
+          await page.locator(".loading").waitFor({ state: "detached" });
+          assert.deepEqual(await violations(page), [], view);
+          const wider = await page.evaluate(
+            "document.documentElement.scrollWidth - document.documentElement.clientWidth",
+          );
+          assert.equal(wider, 0, `${view} is wider than the screen`);
+        }
+      });
+    });
+  }
+}
+
+test("axe finds nothing wrong with menus, dialogs, a coming answer and the sign-in", {
+  skip,
+}, async () => {
+  const rest = gate();
+  const script = [["Coming", { type: "wait" as const, until: rest.until }]];
+  await onPage({ prepare: furnish, script }, async ({ page }) => {
+    await say(page, "More");
+    await message(page, "Coming").waitFor();
+    assert.deepEqual(await violations(page), [], "a coming answer");
+    rest.open();
+    await page.getByRole("button", { name: "More about this chat" }).click();
+    assert.deepEqual(await violations(page), [], "menu");
+    for (const what of ["Rename…", "Copy into a new chat…", "Begin a new session…", "Forget…"]) {
+      const item = page.getByRole("button", { name: what });
+      if (!(await item.isVisible())) {
+        await page.getByRole("button", { name: "More about this chat" }).click();
+      }
+      await item.click();
+      await page.getByRole("dialog").waitFor();
+      assert.deepEqual(await violations(page), [], what);
+      await page.keyboard.press("Escape");
+      await page.getByRole("dialog").waitFor({ state: "detached" });
+    }
+  });
+  const token = "t".repeat(10) + "0123456789abcdefABCDEF".repeat(3);
+  await onPage({ options: { token }, expected: /401/ }, async ({ page }) => {
+    await page.getByLabel("Code").waitFor();
+    assert.deepEqual(await violations(page), [], "sign-in");
+  });
+});
+
+test("an answer is read out once it is whole, and not word by word", { skip }, async () => {
+  const rest = gate();
+  const script = [["Hello ", { type: "wait" as const, until: rest.until }, "you"]];
+  await onPage({ script }, async ({ page }) => {
+    const told = page.locator("p[aria-live=polite]");
+    await say(page, "Hi");
+    await message(page, "Hello").waitFor();
+    assert.equal(await told.textContent(), "The companion answers.");
+    rest.open();
+    await told.filter({ hasText: "Companion: Hello you" }).waitFor({ state: "attached" });
+  });
+});
+
+test("the first step of the keyboard skips to the content, and all views are steps away", {
+  skip,
+}, async () => {
+  await onPage({ path: "/chats", prepare: furnish }, async ({ page }) => {
+    await page.locator(".chat-item").first().waitFor();
+    await page.keyboard.press("Tab");
+    assert.equal(await page.locator(":focus").textContent(), "Skip to the content");
+    await page.keyboard.press("Enter");
+    await page.locator("#content:focus").waitFor();
+    await page.getByRole("link", { name: "Talk", exact: true }).focus();
+    await page.keyboard.press("Enter");
+    await field(page).waitFor();
+    const current = page.locator("nav [aria-current=page]");
+    assert.equal(await current.textContent(), "Talk");
+  });
+});
+
+test("colours are chosen on the page, and stay chosen", { skip }, async () => {
+  await onPage({ browser: { colorScheme: "light" } }, async ({ page }) => {
+    const ground = () => page.evaluate("getComputedStyle(document.body).backgroundColor");
+    await field(page).waitFor();
+    const light = await ground();
+    await page.getByRole("button", { name: "Show in dark colours" }).click();
+    const dark = await ground();
+    assert.notEqual(dark, light);
+    await page.reload();
+    await field(page).waitFor();
+    assert.equal(await ground(), dark);
+    await page.getByRole("button", { name: "Show in light colours" }).click();
+    assert.equal(await ground(), light);
+  });
+});

@@ -1,0 +1,151 @@
+// The list of chats: found, opened, renamed, copied, emptied, forgotten.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Page } from "playwright-core";
+import type { Companion } from "../server-fixture.ts";
+import { field, message, messages, onPage, say, skip, useBrowser } from "./page-fixture.ts";
+
+useBrowser();
+
+const withSlash = "discord:general/links?";
+
+async function threeChats({ throughline, clock }: Companion): Promise<void> {
+  for (const [id, words] of [
+    ["local:me", "I like green tea"],
+    ["telegram:42", "Is the kettle on?"],
+    [withSlash, "The café by the river"],
+  ] as const) {
+    await throughline.chats.append(id, [
+      { role: "user", content: words },
+      { role: "assistant", content: "So I heard." },
+    ]);
+    clock.pass(60_000);
+  }
+}
+
+const items = (page: Page) => page.locator(".chat-item");
+const visit = { path: "/chats", prepare: threeChats };
+
+async function choose(page: Page, chat: string, what: string): Promise<void> {
+  await items(page).filter({ hasText: chat }).getByRole("button").click();
+  await page.getByRole("button", { name: what }).click();
+}
+
+test("chats are found by what was said in them, whatever the case and accents", {
+  skip,
+}, async () => {
+  await onPage(visit, async ({ page }) => {
+    await items(page).nth(2).waitFor();
+    await page.getByLabel("Search all chats").fill("CAFE river");
+    await items(page).nth(1).waitFor({ state: "detached" });
+    assert.equal(await items(page).count(), 1);
+    assert.deepEqual(await items(page).locator("mark").allTextContents(), ["café", "river"]);
+    await page.getByLabel("Search all chats").fill("zebra");
+    await page.getByText("Nothing was found").waitFor();
+  });
+});
+
+test("a chat whose id holds a slash and a question mark is opened and talked in", {
+  skip,
+}, async () => {
+  await onPage({ ...visit, script: [["Yes"]] }, async ({ page }, c) => {
+    await items(page).filter({ hasText: "The café" }).getByRole("link").first().click();
+    await message(page, "The café by the river").waitFor();
+    assert.equal(new URL(page.url()).pathname, `/chats/${encodeURIComponent(withSlash)}`);
+    await page.reload();
+    await say(page, "Is it open?");
+    await message(page, /^\s*CompanionYes/).waitFor();
+    const { messages } = await c.throughline.chats.messages(withSlash);
+    assert.equal(messages.length, 4);
+  });
+});
+
+for (const key of ["Control+k", "Meta+k"]) {
+  test(`${key} leads to the search, from wherever one is`, { skip }, async () => {
+    await onPage({ prepare: threeChats }, async ({ page }) => {
+      await field(page).waitFor();
+      await page.keyboard.press(key);
+      await page.locator("#chat-search:focus").waitFor();
+    });
+  });
+}
+
+test("a chat is forgotten after a question, and the receipt says what was removed", {
+  skip,
+}, async () => {
+  await onPage(visit, async ({ page }, c) => {
+    await choose(page, "Is the kettle on?", "Forget…");
+    await page.getByRole("button", { name: "Forget for good" }).click();
+    const receipt = page.getByRole("dialog", { name: "Forgotten" });
+    await receipt.locator("tbody tr").first().waitFor();
+    await receipt.getByRole("button", { name: "Done" }).click();
+    await items(page).filter({ hasText: "kettle" }).waitFor({ state: "detached" });
+    const ids = (await c.throughline.chats.list()).chats.map(({ chat_id }) => chat_id);
+    assert.deepEqual(ids.sort(), [withSlash, "local:me"]);
+  });
+});
+
+test("a chat that is kept after all is still there", { skip }, async () => {
+  await onPage(visit, async ({ page }, c) => {
+    await choose(page, "Is the kettle on?", "Forget…");
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    assert.equal((await c.throughline.chats.list()).chats.length, 3);
+  });
+});
+
+test("a chat is copied whole into a new one, which opens", { skip }, async () => {
+  await onPage(visit, async ({ page }, c) => {
+    await choose(page, "Is the kettle on?", "Copy into a new chat…");
+    await page.getByRole("button", { name: "Copy", exact: true }).click();
+    await message(page, "Is the kettle on?").waitFor();
+    assert.equal(await messages(page).count(), 2);
+    assert.equal((await c.throughline.chats.list()).chats.length, 4);
+  });
+});
+
+test("a chat is cleared while it is open: nothing of it is shown any more", { skip }, async () => {
+  await onPage({ prepare: threeChats }, async ({ page }) => {
+    await message(page, "I like green tea").waitFor();
+    await page.getByRole("button", { name: "More about this chat" }).click();
+    await page.getByRole("button", { name: "Clear…" }).click();
+    await page.getByRole("button", { name: "Clear", exact: true }).click();
+    await page.getByText("Nothing was said here yet").waitFor();
+    assert.equal(await messages(page).count(), 0);
+  });
+});
+
+test("a chat is exported from its menu, under its own name", { skip }, async () => {
+  await onPage(visit, async ({ page }) => {
+    await items(page).filter({ hasText: "green tea" }).getByRole("button").click();
+    const download = page.waitForEvent("download");
+    await page.getByRole("link", { name: "Export as Markdown" }).click();
+    assert.equal((await download).suggestedFilename(), "local_me.md");
+  });
+});
+
+test("the list shows what happens elsewhere, without being asked", { skip }, async () => {
+  await onPage({ ...visit, script: [["Hello"]] }, async ({ page }, c) => {
+    await items(page).nth(2).waitFor();
+    await c.post("/api/chats/local%3Anew/messages", { content: "From another door" });
+    await items(page).filter({ hasText: "From another door" }).waitFor();
+  });
+});
+
+test("a long list comes in pages, and every chat can be reached", { skip }, async () => {
+  const prepare = async ({ throughline, clock }: Companion) => {
+    for (let n = 1; n <= 120; n++) {
+      await throughline.chats.append(`local:${n}`, [{ role: "user", content: `chat ${n}` }]);
+      clock.pass(1_000);
+    }
+  };
+  await onPage({ path: "/chats", prepare }, async ({ page }) => {
+    await items(page).nth(49).waitFor();
+    assert.equal(await items(page).count(), 50);
+    await page.getByRole("button", { name: "Show more" }).click();
+    await items(page).nth(99).waitFor();
+    await page.getByRole("button", { name: "Show more" }).click();
+    await items(page).nth(119).waitFor();
+    assert.equal(await page.getByRole("button", { name: "Show more" }).count(), 0);
+  });
+});

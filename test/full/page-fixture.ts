@@ -1,0 +1,132 @@
+// The page in a real browser, against the real server: Debian's Chromium, found or named by
+// CHROMIUM_PATH. Locally a missing browser skips, with the reason; in CI it fails.
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { after, before } from "node:test";
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type Locator,
+  type Page,
+} from "playwright-core";
+import { buildPage } from "../../scripts/build-page.ts";
+import type { ScriptedStep } from "../../src/testing/scripted-responder.ts";
+import { type Companion, companion, type FixtureOptions } from "../server-fixture.ts";
+
+const executablePath = process.env["CHROMIUM_PATH"] ?? "/usr/bin/chromium";
+const isThere = existsSync(executablePath);
+
+/** Why the tests of a file are skipped; `false`: they run. */
+export const skip =
+  isThere || process.env["CI"] === "true" ? false : `no browser at ${executablePath}`;
+
+let browser: Browser;
+
+/** Starts the browser before the tests of a file, and ends it after them. */
+export function useBrowser(): void {
+  before(async () => {
+    if (skip !== false) return;
+    await buildPage();
+    browser = await chromium.launch({
+      executablePath,
+      args: [
+        "--no-sandbox",
+        "--disable-dev-shm-usage",
+        "--disable-gpu",
+        "--disable-background-networking",
+      ],
+    });
+  });
+  after(async () => browser?.close());
+}
+
+export interface Seen {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  readonly url: string;
+  /** What the page complained of. It must be empty in the end. */
+  readonly errors: string[];
+}
+
+export interface Visit {
+  readonly script?: readonly (readonly ScriptedStep[])[];
+  /** Runs before the page is opened. */
+  readonly prepare?: (c: Companion) => Promise<void>;
+  /** Runs inside the page before anything of it. */
+  readonly inject?: () => void;
+  readonly path?: string;
+  readonly options?: FixtureOptions;
+  readonly browser?: BrowserContextOptions;
+  /** Complaints that belong to the test, besides the 404 of a chat in which nothing was said yet. */
+  readonly expected?: RegExp;
+}
+
+/** Opens the page of a companion, and takes both down again. */
+export async function onPage(
+  visit: Visit,
+  use: (seen: Seen, c: Companion) => Promise<void>,
+): Promise<void> {
+  const c = await companion(visit.script, visit.options);
+  await visit.prepare?.(c);
+  const { url } = await c.listen({ host: "127.0.0.1", port: 0 });
+  const context = await browser.newContext(visit.browser);
+  context.setDefaultTimeout(10_000);
+  if (visit.inject !== undefined) await context.addInitScript(visit.inject);
+  const page = await context.newPage();
+  const errors: string[] = [];
+  const isExpected = (text: string) =>
+    / 404 \(Not Found\)/.test(text) || visit.expected?.test(text) === true;
+  page.on("pageerror", (error) => errors.push(String(error)));
+  page.on("console", (line) => {
+    if (line.type() === "error" && !isExpected(line.text())) errors.push(line.text());
+  });
+  try {
+    await page.goto(`${url}${visit.path ?? "/"}`);
+    await use({ page, context, url, errors }, c);
+    assert.deepEqual(errors, []);
+  } finally {
+    await context.close();
+    // What a test that failed held back is held no more.
+    await c.turns.close(0);
+    await c.server.close();
+    await c.throughline.close();
+  }
+}
+
+/** Types a message and sends it. */
+export async function say(page: Page, text: string): Promise<void> {
+  await field(page).fill(text);
+  await page.keyboard.press("Enter");
+}
+
+/** Where messages are typed. */
+export function field(page: Page): Locator {
+  return page.getByLabel("Message", { exact: true });
+}
+
+/** The messages that are in sight. */
+export function messages(page: Page): Locator {
+  return page.locator(".message");
+}
+
+/** One message by words of it. */
+export function message(page: Page, text: string | RegExp): Locator {
+  return messages(page).filter({ hasText: text });
+}
+
+/** A promise to hold a scripted model back with, and what lets it go on. */
+export function gate(): { readonly until: Promise<void>; readonly open: () => void } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  return { until: promise, open: resolve };
+}
+
+/** Waits until an expression holds inside the page. (`waitForFunction` needs what its policy forbids.) */
+export async function holds(page: Page, expression: string): Promise<void> {
+  for (let waited = 0; waited < 10_000; waited += 25) {
+    if ((await page.evaluate(expression)) === true) return;
+    await page.waitForTimeout(25);
+  }
+  assert.fail(`this never held: ${expression}`);
+}

@@ -1,0 +1,173 @@
+// A long transcript: read from its end, page by page, with few rows and no jump.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Page } from "playwright-core";
+import type { Companion } from "../server-fixture.ts";
+import { holds, message, messages, onPage, say, skip, useBrowser } from "./page-fixture.ts";
+
+useBrowser();
+
+/** So many rows at most are in the page, however long the chat is. */
+const maxRows = 60;
+
+function chatOf(count: number) {
+  return async ({ throughline }: Companion) => {
+    const batch = 1_000;
+    for (let from = 1; from <= count; from += batch) {
+      const said = Array.from({ length: Math.min(batch, count - from + 1) }, (_, index) => {
+        const n = from + index;
+        const role = n % 2 === 1 ? ("user" as const) : ("assistant" as const);
+        const words = n % 7 === 0 ? `\n\n${"Long lines of words. ".repeat(n % 40)}` : "";
+        return { role, content: `Message ${n} of them.${words}` };
+      });
+      await throughline.chats.append("local:me", said);
+    }
+  };
+}
+
+/** Notes every task of the page that took longer than 50 ms. */
+const noteLongTasks = () => {
+  const all = globalThis as unknown as { longTasks: number[] };
+  all.longTasks = [];
+  const observer = new PerformanceObserver((list) => {
+    for (const { duration } of list.getEntries()) all.longTasks.push(duration);
+  });
+  // biome-ignore lint/suspicious/noExplicitAny: Node's type does not know it
+  observer.observe({ type: "longtask" as any });
+};
+
+const box = (page: Page) => page.locator(".transcript-box");
+
+async function scrollBy(page: Page, px: number): Promise<void> {
+  await box(page).evaluate((each, by) => each.scrollBy(0, by), px);
+}
+
+/** The number of the first message in sight, and where it is. */
+async function firstInSight(page: Page): Promise<{ readonly n: number; readonly top: number }> {
+  return box(page).evaluate((each) => {
+    const edge = each.getBoundingClientRect().top;
+    for (const row of each.querySelectorAll(".message")) {
+      const { top, bottom } = row.getBoundingClientRect();
+      if (bottom <= edge) continue;
+      const [, n = "0"] = row.textContent?.match(/Message (\d+) of/) ?? [];
+      return { n: Number(n), top: top - edge };
+    }
+    return { n: 0, top: 0 };
+  });
+}
+
+test("a chat of 200,000 messages opens at its end and is scrolled back without a long task", {
+  skip,
+  timeout: 180_000,
+}, async () => {
+  const count = 200_000;
+  await onPage({ prepare: chatOf(count), inject: noteLongTasks }, async ({ page }) => {
+    await message(page, `Message ${count} of them.`).waitFor();
+    await page.waitForTimeout(500);
+    await page.evaluate("longTasks.length = 0");
+    const requests: string[] = [];
+    page.on("request", (request) => requests.push(request.url()));
+    let last = count;
+    for (let step = 0; step < 120; step++) {
+      await scrollBy(page, -900);
+      await page.waitForTimeout(25);
+      assert.ok((await page.locator(".transcript li").count()) <= maxRows);
+      const { n } = await firstInSight(page);
+      assert.ok(n <= last, `step ${step}: message ${n} after message ${last}`);
+      last = n;
+    }
+    assert.ok(last < count - 500, `${last}`);
+    const pages = requests.filter((url) => url.includes("/messages?"));
+    assert.ok(pages.length >= 5 && pages.length < 40, `${pages.length} pages`);
+    const tasks = (await page.evaluate("longTasks")) as number[];
+    assert.ok(Math.max(0, ...tasks) <= 100, `long tasks: ${tasks.join(", ")}`);
+    await page.getByRole("button", { name: "Jump to the newest" }).click();
+    await message(page, `Message ${count} of them.`).waitFor();
+  });
+});
+
+test("what is read stays where it is when older messages come in above", { skip }, async () => {
+  await onPage({ prepare: chatOf(1_000) }, async ({ page }) => {
+    await message(page, "Message 1000 of them.").waitFor();
+    // Older pages come only when the test says so.
+    const waiting: (() => void)[] = [];
+    await page.route("**/messages?*before=*", async (route) => {
+      await new Promise<void>((resolve) => waiting.push(resolve));
+      await route.continue();
+    });
+    for (let page_ = 0; page_ < 3; page_++) {
+      while (waiting.length === 0) {
+        await scrollBy(page, -400);
+        await page.waitForTimeout(50);
+      }
+      await page.waitForTimeout(300);
+      const before = await firstInSight(page);
+      const height = await box(page).evaluate((each) => each.scrollHeight);
+      waiting.shift()?.();
+      await holds(
+        page,
+        `document.querySelector(".transcript-box").scrollHeight > ${height + 1_000}`,
+      );
+      await page.waitForTimeout(300);
+      const after = await firstInSight(page);
+      assert.equal(after.n, before.n);
+      assert.ok(Math.abs(after.top - before.top) <= 2, `moved by ${after.top - before.top} px`);
+    }
+  });
+});
+
+test("who scrolled up is not pulled down by an answer, and who is at the end sees it come", {
+  skip,
+}, async () => {
+  const long = "A line of the answer that comes in.\n\n";
+  const script = [Array.from({ length: 40 }, () => long), ["Short"]];
+  await onPage({ prepare: chatOf(200), script }, async ({ page }, c) => {
+    await message(page, "Message 200 of them.").waitFor();
+    await say(page, "Go on");
+    await message(page, "scripted · script-1").waitFor();
+    const gap = () =>
+      box(page).evaluate((each) => each.scrollHeight - each.scrollTop - each.clientHeight);
+    await page.waitForTimeout(300);
+    assert.ok((await gap()) < 100, `${await gap()} px above the end`);
+    await scrollBy(page, -2_000);
+    await page.waitForTimeout(300);
+    const before = await firstInSight(page);
+    await c.say("From elsewhere");
+    await page.waitForTimeout(500);
+    const after = await firstInSight(page);
+    assert.equal(after.n, before.n);
+    assert.ok(Math.abs(after.top - before.top) <= 2, `moved by ${after.top - before.top} px`);
+  });
+});
+
+test("the beginning is reached, and said to be it", { skip }, async () => {
+  await onPage({ prepare: chatOf(130) }, async ({ page }) => {
+    await message(page, "Message 130 of them.").waitFor();
+    for (let step = 0; step < 60; step++) {
+      await scrollBy(page, -2_000);
+      await page.waitForTimeout(50);
+      if ((await page.getByText("The beginning").count()) > 0) break;
+    }
+    await page.getByText("The beginning").waitFor();
+    await message(page, "Message 1 of them.").waitFor();
+    assert.ok((await messages(page).count()) > 0);
+  });
+});
+
+test("pages that do not come can be asked for again", { skip }, async () => {
+  await onPage({ prepare: chatOf(400), expected: /ERR_FAILED/ }, async ({ page }) => {
+    await message(page, "Message 400 of them.").waitFor();
+    let isCut = true;
+    await page.route("**/messages?*before=*", (route) => {
+      return isCut ? route.abort() : route.continue();
+    });
+    const failed = page.getByText("Earlier messages did not come.");
+    while ((await failed.count()) === 0) {
+      await scrollBy(page, -2_000);
+      await page.waitForTimeout(50);
+    }
+    isCut = false;
+    await page.getByRole("button", { name: "Try again" }).click();
+    await failed.waitFor({ state: "detached" });
+  });
+});
