@@ -14,6 +14,7 @@ export const addImportCommand: AddCommand = (program, context) => {
         .choices(["nanobot", "ductor", "throughline", "reachy"])
         .makeOptionMandatory(),
     )
+    .option("--chat <id>", "where the conversation of a reachy companion goes", "local:me")
     .option("--force", "bring back also what you had forgotten")
     .option("--dry-run", "say what would be done, and do nothing")
     .addOption(homeOption())
@@ -23,6 +24,7 @@ export const addImportCommand: AddCommand = (program, context) => {
       examples([
         ["import ~/.nanobot --from nanobot", "its chats: both of its folders of sessions"],
         ["import ~/.ductor/sessions.json --from ductor", "its sessions, to be resumed"],
+        ["import ~/.reachy_nova/session --from reachy", "how a companion felt, and what it said"],
         ["import backup --from throughline", "what `throughline export` wrote"],
       ]),
     )

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { isThroughlineError } from "../errors.ts";
-import { isJsonObject, type Json, type JsonObject } from "../json.ts";
+import type { Json, JsonObject } from "../json.ts";
 import type { ChatHead } from "../memories/chat/chat-head.ts";
 import { checkChatId } from "../memories/chat/chat-log.ts";
 import type { Draft } from "../memories/chat/draft.ts";
@@ -8,11 +8,9 @@ import { fromDuctor, type Imported } from "../memories/provider-session/legacy.t
 import type { SessionState } from "../memories/provider-session/session-state.ts";
 import { prepareHead } from "../storage/batch.ts";
 import type { ImportOptions } from "./import-options.ts";
+import { readJsonSource } from "./json-source.ts";
 import { type ImportReport, ReportDraft } from "./report.ts";
 import type { Source } from "./source.ts";
-
-/** A file is one JSON object, and is read at once: so it has a limit. */
-const maxBytes = 64 * 1024 * 1024;
 
 /** The field of a chat's head that keeps what ours has no place for, for `toDuctor`. */
 export const ductorField = "ductor";
@@ -29,7 +27,7 @@ export async function importSessions(
   options: ImportOptions,
 ): Promise<ImportReport> {
   const report = new ReportDraft();
-  const read = await readSessions(source);
+  const read = await readJsonSource(source);
   if ("reason" in read) {
     report.failed.push({ source: source.name, reason: read.reason });
     const place = { source: source.name, line: 0, offset: 0 };
@@ -37,7 +35,7 @@ export async function importSessions(
     return report.done();
   }
   const taken = new Set<string>();
-  for (const [key, entry] of Object.entries(read.entries)) {
+  for (const [key, entry] of Object.entries(read.value)) {
     const imported = fromDuctor(entry, key, options.clock.now(), options.zone);
     const reason = taken.has(imported.chatId)
       ? "another entry is the same chat"
@@ -50,32 +48,6 @@ export async function importSessions(
     } else await importSession(source, imported, imported.state, options, report);
   }
   return report.done();
-}
-
-async function readSessions(
-  source: Source,
-): Promise<{ readonly entries: object } | { readonly reason: string; readonly bytes: number }> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of source.bytes) {
-    bytes += chunk.length;
-    if (bytes > maxBytes) return { reason: `it is larger than ${maxBytes} bytes`, bytes };
-    chunks.push(chunk);
-  }
-  let text: string;
-  try {
-    text = new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(chunks));
-  } catch {
-    return { reason: "it is not UTF-8", bytes };
-  }
-  let value: unknown;
-  try {
-    // Plain: what ours would alter is read, replaced and noted entry by entry.
-    value = JSON.parse(text);
-  } catch {
-    return { reason: "it is not JSON", bytes };
-  }
-  return isJsonObject(value) ? { entries: value } : { reason: "it is not an object", bytes };
 }
 
 function bytesOf(entry: unknown): number {

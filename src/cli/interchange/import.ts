@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { systemClock } from "../../clock.ts";
-import { ThroughlineError } from "../../errors.ts";
 import { importSessions } from "../../interchange/ductor-import.ts";
 import type { ImportOptions } from "../../interchange/import-options.ts";
 import { importChats } from "../../interchange/nanobot-import.ts";
+import { importCompanion } from "../../interchange/reachy-import.ts";
 import type { ImportReport } from "../../interchange/report.ts";
 import { printableLine } from "../../memories/chat/printable.ts";
 import type { Throughline } from "../../throughline.ts";
@@ -19,10 +19,18 @@ import { type FoundSources, findSources } from "./read-sources.ts";
 
 export interface ImportFlags extends Flags {
   readonly from: "nanobot" | "ductor" | "throughline" | "reachy";
+  /** Where the conversation of a companion goes. */
+  readonly chat: string;
   readonly force?: boolean;
   readonly dryRun?: boolean;
   readonly json?: boolean;
 }
+
+/** What a source is named, or ends in. */
+const endings = {
+  ...{ nanobot: ".jsonl", throughline: ".jsonl" },
+  ...{ ductor: "sessions.json", reachy: "session.json" },
+} as const satisfies Record<ImportFlags["from"], string>;
 
 /** @throws Exit with 1: of some source nothing was imported. */
 export async function importPath(
@@ -31,12 +39,7 @@ export async function importPath(
   context: Context,
 ): Promise<void> {
   const { io, env } = context;
-  if (flags.from === "reachy") {
-    throw new ThroughlineError("importing from reachy comes with the companion's own memory", {
-      code: "THROUGHLINE_CONFIGURATION",
-    });
-  }
-  const ending = flags.from === "ductor" ? "sessions.json" : ".jsonl";
+  const ending = endings[flags.from];
   const found = await findSources(path, ending);
   for (const line of found.passedOver) await tell(io, printableLine(line));
   if (found.sources.length === 0) {
@@ -68,17 +71,23 @@ export async function importPath(
 async function runImport(
   { sources }: FoundSources,
   flags: ImportFlags,
-  { chats, rules }: Throughline,
+  { chats, rules, storage }: Throughline,
   kept: KeptBytes,
 ): Promise<ImportReport> {
   const options: ImportOptions = {
     ...{ chats, clock: systemClock, zone: rules.timeZone, keep: kept.keep },
     ...{ force: flags.force, dryRun: flags.dryRun },
   };
+  const [source] = sources;
+  if (flags.from === "reachy") {
+    const place = { documents: storage.documents("session"), chatId: flags.chat };
+    return source === undefined
+      ? importChats([], options)
+      : importCompanion(source, { ...options, ...place });
+  }
   if (flags.from !== "ductor") {
     return importChats(sources, options, flags.from === "nanobot" ? "seed" : "own");
   }
-  const [source] = sources;
   return source === undefined ? importChats([], options) : importSessions(source, options);
 }
 

@@ -1,0 +1,106 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { HeldClock } from "../testing/held-clock.ts";
+import { openThroughline } from "../throughline.ts";
+import { importCompanion } from "./reachy-import.ts";
+
+const golden = readFileSync(new URL("../../test/golden/reachy/session.json", import.meta.url));
+
+async function companion() {
+  const clock = new HeldClock("2024-02-19T00:00:00.000Z");
+  const throughline = await openThroughline({ storage: "memory", clock });
+  const { chats, storage } = throughline;
+  const run = (bytes: Uint8Array, extra: object = {}) =>
+    importCompanion(
+      { name: "session.json", bytes: one(bytes) },
+      {
+        ...{ chats, clock, zone: "UTC", chatId: "local:me" },
+        ...{ documents: storage.documents("session"), ...extra },
+      },
+    );
+  return { ...throughline, clock, run };
+}
+
+/** Bytes that can be read more than once. */
+function one(bytes: Uint8Array): AsyncIterable<Uint8Array> {
+  return {
+    async *[Symbol.asyncIterator]() {
+      yield bytes;
+    },
+  };
+}
+
+const withFields = (fields: object) =>
+  Buffer.from(JSON.stringify({ ...JSON.parse(String(golden)), ...fields }));
+
+test("a companion of the original goes on: what it said, felt, whom it saw, how often it ran", async () => {
+  const c = await companion();
+  const report = await c.run(golden);
+  assert.equal(report.chats[0]?.messages, 2);
+  const { messages } = await c.chats.messages("local:me");
+  assert.deepEqual(
+    messages.map(({ role, content, timestamp }) => [role, content, timestamp]),
+    [
+      ["user", "Tell me about space", "2024-02-18T23:43:20.000Z"],
+      ["assistant", "Oh, space is incredible!", "2024-02-18T23:43:22.000Z"],
+    ],
+  );
+  const self = await c.startCompanion();
+  assert.equal(self.report.totalSessions, 43);
+  assert.equal(self.report.kind, "short_break");
+  assert.equal(self.report.previousRunId, "a1b2c3d4");
+  assert.equal(self.person?.name, "Ori");
+  const [wound] = self.emotions.feeling().wounds;
+  assert.equal(wound?.event, "harsh_criticism");
+});
+
+test("importing a companion twice is importing it once, and one with a life of its own keeps it", async () => {
+  const c = await companion();
+  await c.run(golden);
+  const again = await c.run(golden);
+  assert.deepEqual([again.chats[0]?.messages, again.chats[0]?.skipped], [0, 2]);
+  const other = await c.run(withFields({ last_person_seen: "Eve" }));
+  assert.match(other.chats[0]?.notes.at(-1) ?? "", /life of its own/);
+  const self = await c.startCompanion();
+  assert.equal(self.person?.name, "Ori");
+});
+
+test("a trial run of importing a companion writes nothing", async () => {
+  const c = await companion();
+  const report = await c.run(golden, { dryRun: true });
+  assert.equal(report.chats[0]?.messages, 2);
+  assert.equal(await c.storage.documents("session").read("session"), undefined);
+  assert.deepEqual((await c.chats.list()).chats, []);
+});
+
+for (const [what, bytes] of [
+  ["text that is no JSON", Buffer.from("{")],
+  ["a list", Buffer.from("[]")],
+  ["bytes that are no UTF-8", Buffer.from([0xff, 0xfe])],
+  ["version 2", withFields({ version: 2 })],
+  ["no version", withFields({ version: undefined })],
+] as const) {
+  test(`${what} is not imported as a companion, and is said`, async () => {
+    const c = await companion();
+    const report = await c.run(bytes);
+    assert.equal(report.failed.length, 1);
+    assert.equal(await c.storage.documents("session").read("session"), undefined);
+  });
+}
+
+test("a conversation that was forgotten comes back only by force", async () => {
+  const c = await companion();
+  await c.chats.append("local:me", [{ role: "user", content: "x" }]);
+  await c.chats.forget("local:me");
+  const report = await c.run(golden);
+  assert.equal(report.refused[0]?.messages, 2);
+  assert.equal((await c.run(golden, { force: true })).chats[0]?.messages, 2);
+});
+
+test("damaged fields of a companion are repaired and said; the others come in", async () => {
+  const c = await companion();
+  const report = await c.run(withFields({ total_sessions: "many", heartbeat: null }));
+  assert.ok(report.chats[0]?.notes.some((note) => note.includes("total_sessions")));
+  assert.equal((await c.startCompanion()).person?.name, "Ori");
+});

@@ -1,0 +1,108 @@
+import { createHash } from "node:crypto";
+import { isoTime } from "../clock.ts";
+import { isThroughlineError } from "../errors.ts";
+import type { JsonObject } from "../json.ts";
+import type { MessageInput } from "../memories/chat/message-input.ts";
+import { documentKey } from "../memories/companion/boot.ts";
+import {
+  type ConversationMessage,
+  readCompanionDocument,
+} from "../memories/companion/companion-document.ts";
+import { type DocumentStore, reservedDocumentNames } from "../storage/document-store.ts";
+import type { ImportOptions } from "./import-options.ts";
+import { readJsonSource } from "./json-source.ts";
+import { type ImportReport, ReportDraft } from "./report.ts";
+import type { Source } from "./source.ts";
+
+export interface ReachyImportOptions extends ImportOptions {
+  /** Where the companion document lies. */
+  readonly documents: DocumentStore;
+  /** The chat that its conversation becomes part of. */
+  readonly chatId: string;
+}
+
+/**
+ * Imports the `session.json` of a companion: what it felt, whom it saw and how often it ran become this
+ * companion's, unless it has a life of its own already; its conversation is added to a chat. A repeated
+ * import changes nothing.
+ *
+ * @throws ThroughlineError what storing rejects with.
+ */
+export async function importCompanion(
+  source: Source,
+  options: ReachyImportOptions,
+): Promise<ImportReport> {
+  const report = new ReportDraft();
+  const found = await readSource(source);
+  if ("reason" in found) {
+    report.failed.push({ source: source.name, reason: found.reason });
+    const place = { source: source.name, line: 0, offset: 0 };
+    report.setAside({ ...place, bytes: found.bytes, reason: found.reason });
+    return report.done();
+  }
+  const { document, value, repaired } = found;
+  const notes = repaired.map((field) => `repaired: ${field}`);
+  notes.push(await takeOver(value, options));
+  const { chats, chatId, force, dryRun } = options;
+  const messages = document.conversation.map(messageOf);
+  const forgottenAt = force ? undefined : await chats.forgottenAt(chatId);
+  const about = { chat_id: chatId, source: source.name };
+  if (forgottenAt !== undefined) {
+    report.refused.push({ ...about, forgotten_at: forgottenAt, messages: messages.length });
+  }
+  const wanted = forgottenAt === undefined ? messages : [];
+  const fresh: MessageInput[] = [];
+  for (const message of wanted) {
+    if ((await chats.find(chatId, String(message.id))) === undefined) fresh.push(message);
+  }
+  if (!dryRun && fresh.length > 0) await chats.append(chatId, fresh);
+  const skipped = wanted.length - fresh.length;
+  report.chats.push({ ...about, messages: fresh.length, skipped, foreign: 0, notes });
+  return report.done();
+}
+
+async function readSource(source: Source) {
+  const read = await readJsonSource(source);
+  if ("reason" in read) return read;
+  const bytes = JSON.stringify(read.value).length;
+  try {
+    const found = readCompanionDocument(read.value);
+    if (found !== undefined) return { ...found, value: read.value };
+    return { reason: "it is no session of a companion, version 1", bytes };
+  } catch (error) {
+    if (!isThroughlineError(error, "THROUGHLINE_NEWER_FORMAT")) throw error;
+    return { reason: error.message, bytes };
+  }
+}
+
+/** @returns what became of the document, for the report. */
+async function takeOver(
+  value: object,
+  { documents, dryRun }: ReachyImportOptions,
+): Promise<string> {
+  if ((await documents.read(documentKey)) !== undefined) {
+    return "this companion has a life of its own: what it feels and whom it saw stay";
+  }
+  if (!dryRun) await documents.write(documentKey, storable(value), { expectedRevision: 0 });
+  return "what it felt and whom it saw is this companion's now";
+}
+
+/** What no JSON holds becomes null, as the reader of the document takes it anyway. */
+function storable(value: object): JsonObject {
+  const copy = JSON.parse(JSON.stringify(value)) as JsonObject;
+  const reserved: readonly string[] = reservedDocumentNames;
+  return Object.fromEntries(Object.entries(copy).filter(([name]) => !reserved.includes(name)));
+}
+
+/** With an id that follows from it, so that importing twice is importing once. */
+function messageOf({ role, text, at }: ConversationMessage, i: number): MessageInput {
+  const digest = createHash("sha256")
+    .update(JSON.stringify([role, text, at ?? i]))
+    .digest("hex");
+  return {
+    id: `reachy:${digest.slice(0, 24)}`,
+    role: role === "USER" ? "user" : "assistant",
+    content: text,
+    ...(at === undefined ? {} : { timestamp: isoTime(at) }),
+  };
+}
