@@ -3,7 +3,8 @@
 // as missed: nothing here fails.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { arch, cpus, release, totalmem, type } from "node:os";
-import { type Figure, figures } from "./figures.ts";
+import type { Figure } from "./figure.ts";
+import { figures } from "./figures.ts";
 
 const only = process.argv.slice(2);
 const results: Figure[] = [];

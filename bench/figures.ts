@@ -3,6 +3,8 @@ import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as pause } from "node:timers/promises";
+import { boot, loopTick, save } from "./companion.ts";
+import { type Figure, ms } from "./figure.ts";
 import {
   appendTurn,
   fill,
@@ -16,15 +18,6 @@ import {
   sqliteTable,
   turnRecords,
 } from "./measure.ts";
-
-export interface Figure {
-  readonly says: string;
-  readonly ratio: number;
-  /** The ratio is to be at most this. */
-  readonly target?: number;
-}
-
-const ms = (value: number) => `${value.toFixed(3)} ms`;
 
 /** Bytes that one turn adds to a log, in a chat of its own. */
 async function turnBytes(logs: Parameters<typeof appendTurn>[0], home: string): Promise<number> {
@@ -282,4 +275,7 @@ export const figures: Readonly<Record<string, () => Promise<Figure[]>>> = {
   many: manyChats,
   bytes: bytesPerTurn,
   import: importTime,
+  tick: loopTick,
+  save,
+  boot,
 };

@@ -1,9 +1,14 @@
 #!/usr/bin/env node
 import { writeSync } from "node:fs";
-import { isDebugging } from "./env.ts";
-import { describeFailure, exitCodes } from "./failure.ts";
-import { processIo } from "./io.ts";
-import { run } from "./program.ts";
+import { enableCompileCache } from "node:module";
+import { fileURLToPath } from "node:url";
+
+// Compiled code is kept beside the program, where only who can change the program can change it: the
+// next start takes half the time. Where nothing can be written there, nothing is kept.
+enableCompileCache(fileURLToPath(new URL("../../.compile-cache", import.meta.url)));
+
+const { isDebugging } = await import("./env.ts");
+const { describeFailure, exitCodes } = await import("./failure.ts");
 
 // A rejection that nobody handles comes here too. What was being written is finished or undone by the
 // next start; going on from a state that nobody knows is what could do harm.
@@ -12,6 +17,5 @@ process.on("uncaughtException", (error) => {
   process.exit(exitCodes.failed);
 });
 
-void run(process.argv.slice(2), processIo()).then((exitCode) => {
-  process.exitCode = exitCode;
-});
+const [{ run }, { processIo }] = await Promise.all([import("./program.ts"), import("./io.ts")]);
+process.exitCode = await run(process.argv.slice(2), processIo());

@@ -8,7 +8,7 @@ import { importCompanion } from "./reachy-import.ts";
 const golden = readFileSync(new URL("../../test/golden/reachy/session.json", import.meta.url));
 
 async function companion() {
-  const clock = new HeldClock("2024-02-19T00:00:00.000Z");
+  const clock = new HeldClock("2024-02-18T23:48:30.000Z");
   const throughline = await openThroughline({ storage: "memory", clock });
   const { chats, storage } = throughline;
   const run = (bytes: Uint8Array, extra: object = {}) =>

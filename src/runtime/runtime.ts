@@ -4,6 +4,7 @@ export { type HistoryView, historyView } from "../memories/chat/history-view.ts"
 export type { ModelInput } from "../memories/chat/message.ts";
 export { WorkingMemories } from "../memories/interaction/working-memories.ts";
 export { WorkingMemory } from "../memories/interaction/working-memory.ts";
+export { companionInjections } from "./companion-injections.ts";
 export { runCoordinator } from "./coordinator.ts";
 export type {
   CoordinatorPorts,
