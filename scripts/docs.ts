@@ -13,6 +13,8 @@ import { HeldClock } from "../src/testing/held-clock.ts";
 import { type ScriptedStep, scriptedResponder } from "../src/testing/scripted-responder.ts";
 import { documentStoreContract, logStoreContract } from "../src/testing/testing.ts";
 import { openThroughline, type Throughline } from "../src/throughline.ts";
+import { companionSamples, emotionParts } from "./docs-companion.ts";
+import { fenced, table } from "./docs-text.ts";
 
 /** The files that have generated parts. */
 export const generatedFiles = [
@@ -20,6 +22,8 @@ export const generatedFiles = [
   "docs/drivers.md",
   "docs/formats/log.md",
   "docs/formats/document.md",
+  "docs/formats/companion.md",
+  "docs/formats/emotions.md",
 ] as const;
 
 const mark = /(<!-- generated: ([\w-]+) -->\n)[\s\S]*?(<!-- end -->)/g;
@@ -40,7 +44,9 @@ export async function generateParts(): Promise<ReadonlyMap<string, string>> {
     ["door-errors", codeTable(doorCodes)],
     ["log-contract", contractTables(logStoreContract)],
     ["document-contract", contractTables(documentStoreContract)],
+    ...Object.entries(emotionParts()),
     ...Object.entries(await sampleRun()),
+    ...Object.entries(await companionSamples()),
   ]);
 }
 
@@ -67,14 +73,6 @@ function contractTables(contract: Contract): string {
   const count = `${contract.clauses.length} promises.\n`;
   return [count, ...tables].join("\n");
 }
-
-function table(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
-  const line = (cells: readonly (string | number)[]) =>
-    `| ${cells.map((cell) => String(cell).replace(/[|<]/g, (char) => `\\${char}`)).join(" | ")} |\n`;
-  return line(head) + line(head.map(() => "---")) + rows.map(line).join("");
-}
-
-const fenced = (lines: string, language = "jsonl") => `\`\`\`${language}\n${lines}\`\`\`\n`;
 
 /** A companion of the day before yesterday: the same bytes every time. */
 async function sampleRun(): Promise<Readonly<Record<string, string>>> {

@@ -12,6 +12,7 @@ const steps: readonly (readonly [name: string, command: readonly string[]])[] = 
       "--test",
       "--test-concurrency=2",
       "src/**/*.test.ts",
+      "dashboard/src/**/*.test.ts",
       "test/*.test.ts",
       "test/full/*.test.ts",
     ],

@@ -2,17 +2,21 @@ import { QueryClientProvider } from "@tanstack/react-query";
 import { lazy, Suspense } from "react";
 import { queryClient } from "./api/query-client.ts";
 import { useIsSignedOut } from "./api/sign-in.ts";
-import { ChatsView } from "./chats/chats-view.tsx";
 import { ReceiptDialog } from "./chats/receipt-dialog.tsx";
 import { type Route, useRoute } from "./routes.ts";
 import { Shell } from "./shell/shell.tsx";
 import { SignIn } from "./shell/sign-in-view.tsx";
 import { ViewBoundary } from "./shell/view-boundary.tsx";
-import { TalkView } from "./talk/talk-view.tsx";
 import { Empty } from "./ui/empty.tsx";
 import { Loading } from "./ui/loading.tsx";
 import { Page } from "./ui/page.tsx";
 
+const TalkView = lazy(async () => {
+  return { default: (await import("./talk/talk-view.tsx")).TalkView };
+});
+const ChatsView = lazy(async () => {
+  return { default: (await import("./chats/chats-view.tsx")).ChatsView };
+});
 const MoodView = lazy(async () => {
   return { default: (await import("./views/mood/mood-view.tsx")).MoodView };
 });

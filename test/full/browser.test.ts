@@ -181,6 +181,30 @@ test("an edited message goes on in a new chat, and the old one stays as it is", 
   });
 });
 
+test("an answer is given again: the new one takes the place of the old, here and in the log", {
+  skip,
+}, async () => {
+  const rest = gate();
+  const script = [["First try"], ["Second ", { type: "wait" as const, until: rest.until }, "try"]];
+  await onPage({ script }, async ({ page }, c) => {
+    await say(page, "Tell me");
+    await message(page, "First try").waitFor();
+    await message(page, "First try").hover();
+    await page.getByRole("button", { name: "Answer again" }).click();
+    await message(page, "Second").waitFor();
+    assert.equal(await message(page, "First try").count(), 0);
+    rest.open();
+    await message(page, "Second try").waitFor();
+    await message(page, "scripted · script-1").waitFor();
+    assert.equal(await messages(page).count(), 2);
+    await page.reload();
+    await message(page, "Second try").waitFor();
+    assert.equal(await messages(page).count(), 2);
+    const { messages: stored } = await c.throughline.chats.messages("local:me");
+    assert.ok(stored.some(({ content, hidden }) => content === "First try" && hidden === true));
+  });
+});
+
 test("a message is hidden from its menu, and its place shows that", { skip }, async () => {
   await onPage({ script: [["Noted"]] }, async ({ page }, c) => {
     await say(page, "my secret");

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
+import { ResponderError } from "../../src/runtime/responder.ts";
 import type { Companion } from "../server-fixture.ts";
 import { field, message, messages, onPage, say, skip, useBrowser } from "./page-fixture.ts";
 
@@ -93,6 +94,48 @@ test("a chat that is kept after all is still there", { skip }, async () => {
     assert.equal((await c.throughline.chats.list()).chats.length, 3);
   });
 });
+
+test("a chat is renamed, and named by its first words again when the name is taken away", {
+  skip,
+}, async () => {
+  await onPage(visit, async ({ page }) => {
+    for (const [from, name, to] of [
+      ["Is the kettle on?", "Kitchen", "Kitchen"],
+      ["Kitchen", "", "Is the kettle on?"],
+    ] as const) {
+      await choose(page, from, "Rename…");
+      await page.getByRole("textbox", { name: "Name" }).fill(name);
+      await page.keyboard.press("Enter");
+      await items(page).filter({ hasText: to }).waitFor();
+      await items(page).filter({ hasText: from }).waitFor({ state: "detached" });
+    }
+  });
+});
+
+for (const [filter, chat] of [
+  ["Unanswered", "Nobody answers"],
+  ["Damaged", undefined],
+] as const) {
+  test(`the filter ${filter} leaves ${chat ?? "no chat"}`, { skip }, async () => {
+    const fails = {
+      type: "fail" as const,
+      error: new ResponderError("the model is away", { kind: "refused" }),
+    };
+    const prepare = async (c: Companion) => {
+      await threeChats(c);
+      await c.post("/api/chats/local%3Alost/messages", { content: "Nobody answers" });
+    };
+    await onPage({ path: "/chats", prepare, script: [[fails]] }, async ({ page }) => {
+      await items(page).nth(3).waitFor();
+      await page.getByRole("button", { name: filter }).click();
+      await items(page).filter({ hasText: "kettle" }).waitFor({ state: "detached" });
+      const left = await items(page).locator(".chat-item-title").allTextContents();
+      assert.deepEqual(left, chat === undefined ? [] : [chat]);
+      await page.getByRole("button", { name: filter }).click();
+      await items(page).nth(3).waitFor();
+    });
+  });
+}
 
 test("a chat is copied whole into a new one, which opens", { skip }, async () => {
   await onPage(visit, async ({ page }, c) => {

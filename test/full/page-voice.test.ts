@@ -138,6 +138,7 @@ for (const [error, says] of [
       await page.waitForTimeout(50);
       await page.evaluate(`failHearing("${error}")`);
       await note(page).filter({ hasText: says }).waitFor();
+      await page.getByRole("button", { name: "Hands free", pressed: false }).waitFor();
       await say(page, "Then I type");
       await message(page, "Typed").waitFor();
     });

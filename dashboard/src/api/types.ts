@@ -104,10 +104,6 @@ export interface MessageReceipt {
   readonly erased: boolean;
 }
 
-export interface Hits {
-  readonly hits: readonly { readonly chat_id: string; readonly message: Message }[];
-}
-
 export interface WorkingMemory {
   readonly chats: readonly {
     readonly chat_id: string;
@@ -247,26 +243,6 @@ export interface EmotionHistory {
   readonly runs: readonly { readonly from: number; readonly to: number | null }[];
 }
 
-/** POST /api/emotions/event */
-export interface EmotionEventApplied {
-  readonly status: "applied";
-  readonly event: string;
-  readonly state: Emotions;
-}
-
-/** POST /api/emotions/reset */
-export interface EmotionsReset {
-  readonly status: "reset";
-  readonly state: Emotions;
-}
-
-/** POST /api/mood */
-export interface MoodSet {
-  readonly status: "set";
-  readonly mood: string;
-  readonly state: Emotions;
-}
-
 /** POST /api/person */
 export interface PersonSeen {
   readonly last_person_seen: string | null;
@@ -295,7 +271,14 @@ export interface ServerEvents {
   };
   readonly session: {
     readonly chat_id: string;
-    readonly change: "ended" | "reset" | "provider_reset" | "cleared" | "forked" | "forgotten";
+    readonly change:
+      | "ended"
+      | "reset"
+      | "provider_reset"
+      | "cleared"
+      | "renamed"
+      | "forked"
+      | "forgotten";
   };
   readonly repair: Readonly<Record<string, unknown>>;
   readonly emotions: Pick<
@@ -304,5 +287,5 @@ export interface ServerEvents {
   >;
   readonly person: PersonSeen;
   readonly sleep: SleepSet;
-  readonly restart: Pick<Delivery, "chat_id" | "kind" | "status">;
+  readonly restart: Pick<Delivery, "chat_id" | "status">;
 }

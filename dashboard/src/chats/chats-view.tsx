@@ -1,5 +1,5 @@
 import "./chats.css";
-import { useDeferredValue, useEffect, useRef, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { useLocation } from "wouter";
 import { useHistoryState } from "wouter/use-browser-location";
 import { chatAddress } from "../routes.ts";
@@ -95,7 +95,7 @@ function Toggle({ label, isOn, set }: ToggleProps) {
 
 function ChatList({ filter }: { readonly filter: ChatFilter }) {
   const chats = useChats(filter);
-  const rows = useDeferredValue(chats.data?.pages.flatMap((page) => page.chats) ?? []);
+  const rows = chats.data?.pages.flatMap((page) => page.chats) ?? [];
   if (chats.isPending) return <Loading label="Loading the chats" />;
   if (chats.isError && rows.length === 0) {
     return <ErrorNote error={chats.error} retry={() => void chats.refetch()} />;

@@ -40,8 +40,8 @@ export interface FeedState {
   readonly before: number | undefined;
   readonly older: "idle" | "loading" | "failed";
   readonly live: Live | undefined;
-  /** The turn that was followed last. */
-  readonly followed: string | undefined;
+  /** The turn that was followed last; another attempt at it has another key. */
+  readonly followed: { readonly turnId: string; readonly key: string } | undefined;
   readonly waiting: readonly Waiting[];
   readonly notes: readonly Note[];
   /** What went wrong last, and how to try again. */
@@ -62,17 +62,38 @@ export function withMessage(messages: readonly Message[], message: Message): rea
   return isSame ? messages.with(at, message) : messages.toSpliced(at + 1, 0, message);
 }
 
+/** With an answer, in the place of the one that it replaces, if it does. */
+export function withAnswer(messages: readonly Message[], answer: Message): readonly Message[] {
+  const isReplaced = ({ id, turn }: Message) =>
+    turn !== undefined &&
+    turn === answer.turn &&
+    id !== answer.id &&
+    [id, answer.id].every((each) => each.startsWith(`${turn}:answer`));
+  const rest = messages.some(isReplaced) ? messages.filter((each) => !isReplaced(each)) : messages;
+  return withMessage(rest, answer);
+}
+
 /**
  * The newest page in the place of what was there of it. What is older stays where both meet; where
  * they do not, too much happened meanwhile, and only the page is left.
+ *
+ * @param known what was there when the page was asked for: what came since is newer than the page.
  */
-export function withNewest(state: FeedState, page: Pick<FeedState, "messages" | "before">) {
+export function withNewest(
+  state: Pick<FeedState, "messages" | "before">,
+  page: Pick<FeedState, "messages" | "before">,
+  known: readonly Message[],
+): Pick<FeedState, "messages" | "before"> {
   const first = page.messages[0];
-  if (first === undefined) return { messages: [], before: undefined };
-  const meets = state.messages.some(({ id }) => id === first.id);
-  if (!meets) return page;
-  const older = state.messages.filter(({ seq }) => seq < first.seq);
-  return { messages: [...older, ...page.messages], before: state.before };
+  const last = page.messages.at(-1)?.seq ?? 0;
+  const ids = new Set(known.map(({ id }) => id));
+  const since = state.messages.filter(({ id, seq }) => seq > last && !ids.has(id));
+  const meets = first !== undefined && state.messages.some(({ id }) => id === first.id);
+  const older = meets ? state.messages.filter(({ seq }) => seq < first.seq) : [];
+  return {
+    messages: [...older, ...page.messages, ...since],
+    before: meets ? state.before : page.before,
+  };
 }
 
 /** Without the first that waited with these words: the server has stored them. */

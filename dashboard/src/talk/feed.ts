@@ -9,6 +9,7 @@ import {
   type FeedState,
   isShown,
   type Waiting,
+  withAnswer,
   withMessage,
   withNewest,
   withoutWaiting,
@@ -70,8 +71,9 @@ export class Feed {
   async load(): Promise<void> {
     if (this.#state.status === "failed") this.#set({ status: "loading" });
     try {
+      const known = this.#state.messages;
       const page = await readPage(this.chatId);
-      this.#set({ status: "ready", ...withNewest(this.#state, page) });
+      this.#set({ status: "ready", ...withNewest(this.#state, page, known) });
       await this.#reconcile(page.messages);
       await this.takeUp();
     } catch (error) {
@@ -135,14 +137,14 @@ export class Feed {
     return this.#run("answer", () => void this.answer());
   }
 
-  /** Answers the newest message again. */
-  async again(): Promise<void> {
+  /** Answers the newest message again. The answer before is kept, and hidden from now on. */
+  async again(key: string = newKey()): Promise<void> {
     const { messages } = this.#state;
     const answered = messages.findLast(isShown);
     if (this.#isFollowing || answered === undefined) return;
-    // The answer before is kept, and hidden from now on.
     if (answered.role === "assistant") this.#set({ messages: messages.filter(isNot(answered)) });
-    await this.#run("retry", () => void this.again());
+    await this.#run("retry", () => void this.again(key), { "idempotency-key": key });
+    // Where it failed, the answer before is still the answer.
     await this.load();
   }
 
@@ -225,12 +227,17 @@ export class Feed {
     }
   }
 
-  async #run(action: "answer" | "retry", retry: () => void): Promise<void> {
+  async #run(
+    action: "answer" | "retry",
+    retry: () => void,
+    headers: Record<string, string> = {},
+  ): Promise<void> {
     if (this.#isFollowing) return;
     this.#isFollowing = true;
     this.#set({ trouble: undefined, live: { turnId: "", text: "", isStopping: false } });
     try {
-      await this.#follow(await open(this.#path(action), { method: "POST", headers: asStream }));
+      const init = { method: "POST", headers: { ...asStream, ...headers } } as const;
+      await this.#follow(await open(this.#path(action), init));
     } catch (error) {
       this.#set({ live: undefined, trouble: { error, retry } });
     } finally {
@@ -281,13 +288,14 @@ export class Feed {
         messages: withMessage(messages, user),
         waiting: withoutWaiting(waiting, user.content),
         live: { turnId, text: "", isStopping: live?.isStopping ?? false },
-        followed: turnId,
+        followed: { turnId, key: newKey() },
       });
     } else if (event.name === "result") {
       const { assistant, reason } = event.data;
-      const told = assistant === null ? messages : withMessage(messages, assistant);
+      const told = assistant === null ? messages : withAnswer(messages, assistant);
       this.#set({ messages: told, live: undefined });
-      if (reason !== undefined) this.#note(reason);
+      // That it was stopped stands with the answer.
+      if (reason !== undefined && assistant?.partial_reason !== "stopped") this.#note(reason);
     } else if (event.name === "error") {
       // A message that was not stored says itself what became of it.
       const isStored = live !== undefined;
@@ -314,7 +322,7 @@ export class Feed {
       const { message } = event;
       const isAnswer = message.role === "assistant" && message.turn === live?.turnId;
       this.#set({
-        messages: withMessage(messages, message),
+        messages: withAnswer(messages, message),
         waiting: message.role === "user" ? withoutWaiting(waiting, message.content) : waiting,
         live: isAnswer ? undefined : live,
       });

@@ -56,9 +56,7 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
         <Markdown text={message.content} />
       )}
       <footer className="message-foot">
-        {message.partial === true ? (
-          <span className="tag tag-cut">{cuts[message.partial_reason ?? "error"]}</span>
-        ) : null}
+        {message.partial === true ? <Cut reason={message.partial_reason ?? "error"} /> : null}
         <Byline message={message} />
         <span className="message-actions">
           <Action icon="copy" label="Copy" run={() => void copy(message.content)} />
@@ -74,6 +72,11 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
     </article>
   );
 });
+
+function Cut({ reason }: { readonly reason: keyof typeof cuts }) {
+  const kind = reason === "stopped" ? "" : "tag-danger";
+  return <span className={`tag ${kind}`}>{cuts[reason]}</span>;
+}
 
 function Byline({ message }: { readonly message: Message }) {
   const { timestamp } = message;

@@ -1,5 +1,13 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type ReactNode, useEffect, useLayoutEffect, useRef, useState } from "react";
+import {
+  type ReactNode,
+  type RefObject,
+  useEffect,
+  useEffectEvent,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from "react";
 import { Button } from "../ui/button.tsx";
 import { Icon } from "../ui/icon.tsx";
 import type { FeedState } from "./feed-state.ts";
@@ -33,6 +41,7 @@ export function Transcript({ rows, state, loadOlder, render, toEnd }: Transcript
   const isAway = useIsAway(box.current, virtual.getTotalSize());
   // biome-ignore lint/correctness/useExhaustiveDependencies: again for every new `toEnd`
   useLayoutEffect(() => virtual.scrollToEnd(), [toEnd]);
+  useStayAtEnd(box, () => virtual.scrollToEnd());
 
   const items = virtual.getVirtualItems();
   const first = items[0]?.index ?? 0;
@@ -53,7 +62,10 @@ export function Transcript({ rows, state, loadOlder, render, toEnd }: Transcript
       >
         <div className="transcript-size" style={{ height: virtual.getTotalSize() }}>
           <Edge state={state} isFirst={first === 0} loadOlder={loadOlder} />
-          <ol style={{ transform: `translateY(${items[0]?.start ?? 0}px)` }}>
+          <ol
+            className="transcript-rows"
+            style={{ transform: `translateY(${items[0]?.start ?? 0}px)` }}
+          >
             {items.map(({ key, index }) => {
               const row = rows[index];
               return (
@@ -104,13 +116,43 @@ function Edge({
   );
 }
 
+/** Keeps the end in sight when the room for the transcript changes, as it does with what is below. */
+function useStayAtEnd(box: RefObject<HTMLElement | null>, toEnd: () => void): void {
+  const stay = useEffectEvent(toEnd);
+  useEffect(() => {
+    const element = box.current;
+    if (element === null) return;
+    let isAtEnd = true;
+    let height = element.clientHeight;
+    const look = () => {
+      // A change of the room scrolls too: what counts is where a person scrolled to.
+      if (element.clientHeight === height) isAtEnd = gapOf(element) < endPx;
+    };
+    const observer = new ResizeObserver(() => {
+      height = element.clientHeight;
+      if (isAtEnd) stay();
+    });
+    observer.observe(element);
+    element.addEventListener("scroll", look, { passive: true });
+    return () => {
+      observer.disconnect();
+      element.removeEventListener("scroll", look);
+    };
+  }, [box]);
+}
+
+/** How far above the end the view is, in pixels. */
+function gapOf(box: HTMLElement): number {
+  return box.scrollHeight - box.scrollTop - box.clientHeight;
+}
+
 /** Whether the end is out of sight. */
 function useIsAway(box: HTMLElement | null, size: number): boolean {
   const [isAway, setIsAway] = useState(false);
   // biome-ignore lint/correctness/useExhaustiveDependencies: again when there is more to see
   useEffect(() => {
     if (box === null) return;
-    const look = () => setIsAway(box.scrollHeight - box.scrollTop - box.clientHeight > endPx * 3);
+    const look = () => setIsAway(gapOf(box) > endPx * 3);
     look();
     box.addEventListener("scroll", look, { passive: true });
     return () => box.removeEventListener("scroll", look);

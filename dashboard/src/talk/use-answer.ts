@@ -5,12 +5,13 @@ import type { VoiceAnswer } from "./voice/read-aloud.ts";
 /** The answer of the turn that was followed last, for those who listen. */
 export function useAnswer({ live, followed, messages }: FeedState): VoiceAnswer {
   const text = live?.text;
-  const stored = messages.findLast(({ role, turn }) => role === "assistant" && turn === followed);
+  const turnId = followed?.turnId;
+  const stored = messages.findLast(({ role, turn }) => role === "assistant" && turn === turnId);
   return useMemo(() => {
     if (followed === undefined) return undefined;
-    if (text !== undefined) return { key: followed, text, isWhole: false };
+    if (text !== undefined) return { key: followed.key, text, isWhole: false };
     return stored === undefined
       ? undefined
-      : { key: followed, text: stored.content, isWhole: true };
+      : { key: followed.key, text: stored.content, isWhole: true };
   }, [followed, text, stored]);
 }

@@ -1,0 +1,148 @@
+// The generated parts of the pages about the companion: its built-in emotions, and files of a run.
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Document, isCollection, isMap, visit } from "yaml";
+import { builtInEmotionsFile } from "../src/memories/companion/emotion/built-in-emotions.ts";
+import type { StoredRecord } from "../src/storage/log-store.ts";
+import { HeldClock } from "../src/testing/held-clock.ts";
+import { openThroughline } from "../src/throughline.ts";
+import { fenced, type Row, table } from "./docs-text.ts";
+
+type Parts = Readonly<Record<string, string>>;
+
+/** The built-in emotions: as a file to begin with, and as tables. */
+export function emotionParts(): Parts {
+  const { boredom, settings } = builtInEmotionsFile;
+  return {
+    "emotions-file": fenced(yamlText(), "yaml"),
+    "emotions-levels": table(
+      ["emotion", "`baseline`", "`decay_rate` a second"],
+      Object.entries(builtInEmotionsFile.emotions).map(([name, rule]) => {
+        return [code(name), rule.baseline, rule.decay_rate];
+      }),
+    ),
+    "emotions-events": table(
+      ["event", "`severity`", "`deltas`", "`wound_reduction`", "`wound`"],
+      Object.entries(builtInEmotionsFile.events).map(eventRow),
+    ),
+    "emotions-boredom": table(["key", "built in"], numberRows("boredom", boredom)),
+    "emotions-rules": table(
+      ["", "`mood`", "`conditions`"],
+      builtInEmotionsFile.derived_mood_rules.map(({ mood, conditions }, i) => {
+        const says = Object.entries(conditions).map(([key, value]) => `${code(key)} ${value}`);
+        return [i + 1, code(mood), says.join(", ") || "always"];
+      }),
+    ),
+    "emotions-triggers": table(
+      ["event", "`patterns`", "options"],
+      builtInEmotionsFile.transcript_triggers.map(({ event, patterns, ...options }) => {
+        const names = Object.keys(options).map(code).join(", ");
+        return [code(event), patterns.map(code).join(", "), names];
+      }),
+    ),
+    "emotions-settings": table(["key", "built in"], numberRows("settings", settings)),
+  };
+}
+
+interface FileEvent {
+  readonly severity: string;
+  readonly deltas: object;
+  readonly wound_reduction?: number;
+  readonly wound?: {
+    readonly floors: object;
+    readonly duration: number;
+    readonly heal_rate: number;
+  };
+}
+
+function eventRow([name, event]: readonly [string, FileEvent]): Row {
+  const { severity, deltas, wound_reduction: reduction = 0, wound } = event;
+  const signed = Object.entries(deltas).map(
+    ([emotion, by]) => `${emotion} ${by > 0 ? "+" : ""}${by}`,
+  );
+  const hurts = wound && `${pairs(wound.floors)}; ${wound.duration} s; ${wound.heal_rate}`;
+  return [code(name), severity, signed.join(", "), reduction || "", hurts ?? ""];
+}
+
+const code = (text: string) => `\`${text}\``;
+const pairs = (values: object) =>
+  Object.entries(values)
+    .map(([name, value]) => `${name} ${value}`)
+    .join(", ");
+const numberRows = (section: string, values: object): readonly Row[] =>
+  Object.entries(values).map(([key, value]) => [code(`${section}.${key}`), value]);
+
+/** One line for each emotion, event, rule and trigger, as a person would write it. */
+function yamlText(): string {
+  const document = new Document(builtInEmotionsFile);
+  visit(document, {
+    Collection(_, node, path) {
+      const hurts = isMap(node) && node.has("wound"); // too long for one line
+      if (path.length >= 5 && !hurts && isCollection(node)) node.flow = true;
+    },
+    Scalar(_, node) {
+      if (/^[<>=]/.test(String(node.value))) node.type = "QUOTE_DOUBLE";
+    },
+  });
+  return document.toString({ lineWidth: 100 });
+}
+
+/** The files of a companion that ran twice: the same bytes every time. */
+export async function companionSamples(): Promise<Parts> {
+  const home = mkdtempSync(join(tmpdir(), "throughline-docs-"));
+  try {
+    const clock = new HeldClock("2026-03-04T09:15:00.000Z");
+    let ids = 0;
+    const ports = { home, clock: ofOneBoot(clock), newId: () => `r${++ids}` };
+    const first = await openThroughline(ports);
+    await first.startCompanion({ pid: 4711 });
+    await first.close();
+    clock.pass(20 * 60_000);
+    const second = await openThroughline(ports);
+    const companion = await second.startCompanion({ pid: 4712 });
+    await companion.save();
+    clock.pass(12_000);
+    companion.personSeen("Ori");
+    companion.personSaid("local:me", "I will destroy you");
+    companion.replied("local:me", "That hurts.");
+    await companion.save();
+    clock.pass(8_000);
+    companion.emotions.override("calm", 30);
+    await companion.save();
+    const state = fenced(textOf(home, "session/session.json"), "json");
+    await second.close();
+    return {
+      "sample-runs": fenced(textOf(home, "runs.jsonl")),
+      "sample-moods": fenced(moodLines(home)),
+      "sample-session": state,
+    };
+  } finally {
+    rmSync(home, { recursive: true });
+  }
+}
+
+/** A clock of a machine that tells its boot, as Linux does. */
+function ofOneBoot(clock: HeldClock) {
+  return {
+    now: () => clock.now(),
+    monotonic: () => clock.monotonic(),
+    bootId: () => "0f7c2d4e-58a1-4b0e-9a53-7f1f3b6f2c11",
+    uptimeMs: () => 3_600_000 + clock.monotonic(),
+  };
+}
+
+/** One record of each kind. */
+function moodLines(home: string): string {
+  const lines = textOf(home, "moods.jsonl").split("\n");
+  const records = lines.filter((line) => line.startsWith('{"id":'));
+  const kindOf = (line: string) => (JSON.parse(line) as StoredRecord)["kind"];
+  const shown = [
+    records.findLast((line) => kindOf(line) === "up"),
+    records.find((line) => line.includes('"wound":"added"')),
+    records.findLast((line) => kindOf(line) === "down"),
+  ];
+  return shown.map((line) => `${line}\n`).join("");
+}
+
+const textOf = (home: string, name: string) => readFileSync(join(home, name), "utf8");
