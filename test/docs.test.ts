@@ -13,8 +13,10 @@ import { tmpdir } from "node:os";
 import { basename, dirname, join, normalize } from "node:path";
 import { test } from "node:test";
 import { generatedFiles, generateParts, withGenerated } from "../scripts/docs.ts";
+import { readEmotionsFile } from "../src/cli/emotions-file.ts";
 import { errorCodes } from "../src/errors.ts";
 import { openThroughline } from "../src/index.ts";
+import { builtInEmotions } from "../src/memories/companion/emotion/built-in-emotions.ts";
 
 const read = (path: string) => readFileSync(path, "utf8");
 const parts = await generateParts();
@@ -146,4 +148,26 @@ test("docs/formats/log.md has a line and a row for every kind of record", () => 
     if (kind !== "foreign") assert.match(page, new RegExp(`^\\{"id":.*"kind":"${kind}"`, "m"));
     assert.match(page, new RegExp(`^\\| \`${kind}\` \\|`, "m"));
   }
+});
+
+test("the built-in file of docs/formats/emotions.md, saved as it stands, is the built-in configuration", (t) => {
+  const [, yaml = ""] = /```yaml\n([\s\S]*?)```/.exec(read("docs/formats/emotions.md")) ?? [];
+  const folder = mkdtempSync(join(tmpdir(), "throughline-docs-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, "emotions.yaml");
+  writeFileSync(path, yaml);
+  assert.deepEqual(readEmotionsFile(path), { kind: "read", configuration: builtInEmotions });
+});
+
+test("docs/formats/companion.md has a row for every field of the document, and of ours in it", () => {
+  const page = read("docs/formats/companion.md");
+  const [, sample = ""] = /```json\n([\s\S]*?)```/.exec(page) ?? [];
+  const document = JSON.parse(sample) as { readonly throughline: object };
+  const rows = [...page.matchAll(/^\| (`[^|]+`) \|/gm)].map(([, names = ""]) => names).join();
+  const fields = [...Object.keys(document), ...Object.keys(document.throughline)];
+  assert.ok(fields.length > 15);
+  assert.deepEqual(
+    fields.filter((name) => !rows.includes(`\`${name}\``)),
+    [],
+  );
 });

@@ -1,4 +1,4 @@
-import { setImmediate } from "node:timers/promises";
+import { setImmediate as nextPass } from "node:timers/promises";
 import { ThroughlineError } from "../../errors.ts";
 import {
   checkIds,
@@ -39,16 +39,22 @@ import { reconcile } from "./reconcile.ts";
 import { rewriteLog } from "./rewrite.ts";
 
 /**
- * How many batches the index takes up at a time. Of 32 each takes twice as long, because what costs is
- * the transaction; all 128 take some 7 ms, in which nothing else happens.
+ * How the index takes up batches: a few at a time while nobody waits for an append, which takes about
+ * a millisecond; many at a time when too many wait, because what costs is the transaction. Of so many
+ * that wait in 16 parts, one part has as many as are taken.
  */
-const drainedBatches = 128;
+const idleDrain = 8;
+const busyDrain = { waiting: 1_024, batches: 64 } as const;
 
 /** The file driver's logs: one file per log in one directory, and an index beside them. */
 export class FileLogStore implements LogStore {
   readonly #ports: FileLogStorePorts;
   readonly #logs: OpenLogs;
   #reconciled: Promise<void> | undefined;
+  /** Appends that somebody waits for. */
+  #inFlight = 0;
+  #isCatchingUp = false;
+  #isClosing = false;
 
   constructor(ports: FileLogStorePorts) {
     this.#ports = ports;
@@ -63,7 +69,13 @@ export class FileLogStore implements LogStore {
     } catch (error) {
       return Promise.reject(error);
     }
-    return this.#logs.inLane(key, (slot) => this.#append(slot, batch));
+    this.#inFlight++;
+    return this.#logs
+      .inLane(key, (slot) => this.#append(slot, batch))
+      .finally(() => {
+        this.#inFlight--;
+        this.#catchUp();
+      });
   }
 
   async tail(key: string, limit: number): Promise<LogTail | undefined> {
@@ -217,7 +229,19 @@ export class FileLogStore implements LogStore {
   /** Finishes what was accepted, syncs it, and lets go of every file. */
   async close(): Promise<void> {
     await this.#logs.close(this.#reconciled);
+    this.#isClosing = true;
     this.#ports.index.flush();
+  }
+
+  /** Lets the index take up what waits, slice by slice, as long as nobody waits for an append. */
+  #catchUp(): void {
+    if (this.#isCatchingUp || this.#ports.index.waiting() < idleDrain) return;
+    this.#isCatchingUp = true;
+    setImmediate(() => {
+      this.#isCatchingUp = false;
+      if (this.#inFlight > 0 || this.#isClosing) return;
+      if (this.#ports.index.drain(idleDrain)) this.#catchUp();
+    });
   }
 
   /** Settles when lists and search know every log: soon after a clean exit. Tried again if it fails. */
@@ -264,11 +288,10 @@ export class FileLogStore implements LogStore {
     const { index } = this.#ports;
     const parsed = () => lines.map((line) => JSON.parse(line) as StoredRecord);
     let records: StoredRecord[] | undefined;
-    // While the disk syncs this batch, it is parsed for the index, and the index takes up earlier ones:
-    // some at a time, because what costs is the transaction.
+    // While the disk syncs this batch, it is parsed for the index.
     const meanwhile = () => {
       records = parsed();
-      index.drain(drainedBatches);
+      if (index.waiting() >= busyDrain.waiting) index.drain(busyDrain.batches);
     };
     try {
       if (log === undefined) {
@@ -301,7 +324,7 @@ export class FileLogStore implements LogStore {
   /** Forgets a log in the index down to its bytes, without keeping others waiting. */
   async #dropFromIndex(key: string): Promise<void> {
     this.#ports.index.drop(key, "owe");
-    while (this.#ports.index.wipe()) await setImmediate();
+    while (this.#ports.index.wipe()) await nextPass();
   }
 
   /** Those of the ids that the log holds and that still have their content. */

@@ -114,8 +114,12 @@ class MemoryLogIndex implements LogIndex {
     return false; // nothing was written anywhere
   }
 
-  drain(): void {
-    // Nothing is buffered.
+  waiting(): number {
+    return 0;
+  }
+
+  drain(): boolean {
+    return false; // nothing is buffered
   }
 
   flush(): void {

@@ -97,7 +97,7 @@ test("looking for an id reads no record of another log", (t) => {
 });
 
 for (const [count, bytes] of [
-  [1_024, 100],
+  [2_048, 100],
   [8, 1024 * 1024],
 ] as const) {
   test(`${count} batches of ${bytes} bytes are written out in one go, one fewer is not`, (t) => {

@@ -171,8 +171,14 @@ class SqliteLogIndex implements LogIndex {
     return this.#file.wipe();
   }
 
-  drain(batches: number): void {
+  waiting(): number {
+    return this.#queue.length;
+  }
+
+  drain(batches: number): boolean {
+    const before = this.#queue.length;
     this.#file.runQuietly(() => this.#write(this.#queue.some(batches)));
+    return this.#queue.length < before;
   }
 
   /** @returns whether nothing is left in the queue: a full disk takes nothing for now. */

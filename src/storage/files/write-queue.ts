@@ -3,7 +3,7 @@ import type { IndexedBatch } from "./log-index.ts";
 import { partOf, wordParts } from "./sqlite-schema.ts";
 
 /** A queue that holds this much is written out: a bound on memory, and on what a read waits for. */
-const limits = { batches: 1_024, bytes: 8 * 1024 * 1024 } as const;
+const limits = { batches: 2_048, bytes: 8 * 1024 * 1024 } as const;
 
 /** A batch in the queue. Its records are read once, when they are needed. */
 export class QueuedBatch {
