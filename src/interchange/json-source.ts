@@ -4,6 +4,16 @@ import type { Source } from "./source.ts";
 /** A file that is one JSON object is read at once: so it has a limit. */
 const maxBytes = 64 * 1024 * 1024;
 
+/**
+ * Python writes numbers that JSON has no word for. Outside strings they become null, which every
+ * reader of a field takes for a value of the wrong type.
+ */
+function withoutNaN(text: string): string {
+  return text.replace(/"(?:[^"\\]|\\.)*"|-?(?:NaN|Infinity)\b/gs, (token) =>
+    token.startsWith('"') ? token : "null",
+  );
+}
+
 /** The object that a source is, or why it is none. */
 export async function readJsonSource(
   source: Source,
@@ -24,7 +34,7 @@ export async function readJsonSource(
   let value: unknown;
   try {
     // Plain: what ours would alter is read, replaced and noted by whoever reads the fields.
-    value = JSON.parse(text);
+    value = JSON.parse(withoutNaN(text));
   } catch {
     return { reason: "it is not JSON", bytes };
   }

@@ -104,3 +104,18 @@ test("damaged fields of a companion are repaired and said; the others come in", 
   assert.ok(report.chats[0]?.notes.some((note) => note.includes("total_sessions")));
   assert.equal((await c.startCompanion()).person?.name, "Ori");
 });
+
+test("numbers that Python writes and JSON does not know cost their fields and nothing else", async () => {
+  const c = await companion();
+  const text = String(golden)
+    .replace('"boredom":0.12', '"boredom":NaN')
+    .replace("Tell me about space", "NaN, Infinity and \\"-Infinity\\"")
+    .replace('"joy":0.35', '"joy":-Infinity');
+  assert.notEqual(text, String(golden));
+  const report = await c.run(Buffer.from(text));
+  assert.equal(report.chats[0]?.messages, 2);
+  const { messages } = await c.chats.messages("local:me");
+  assert.equal(messages[0]?.content, 'NaN, Infinity and "-Infinity"');
+  const self = await c.startCompanion();
+  assert.ok(self.emotions.feeling().levels.joy >= 0);
+});

@@ -2,6 +2,8 @@
 export type { HistoryOptions } from "../memories/chat/history-options.ts";
 export { type HistoryView, historyView } from "../memories/chat/history-view.ts";
 export type { ModelInput } from "../memories/chat/message.ts";
+export { builtInEmotions } from "../memories/companion/emotion/built-in-emotions.ts";
+export { readEmotionConfiguration } from "../memories/companion/emotion/read-configuration.ts";
 export { WorkingMemories } from "../memories/interaction/working-memories.ts";
 export { WorkingMemory } from "../memories/interaction/working-memory.ts";
 export { companionInjections } from "./companion-injections.ts";

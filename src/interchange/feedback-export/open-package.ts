@@ -1,0 +1,100 @@
+import { createHash } from "node:crypto";
+import { isThroughlineError } from "../../errors.ts";
+import { type JpegFault, jpegFault } from "../../memories/moment/export/jpeg-check.ts";
+import type { SkipReason } from "../../memories/moment/export/selection.ts";
+import {
+  type Manifest,
+  type PackageMessage,
+  readManifest,
+  readMessages,
+} from "../../memories/moment/package-format.ts";
+import type { ExportSource } from "./ports.ts";
+
+/** Thrown where a package turns out not to be what its manifest says; it is skipped. */
+export class SkippedPackage extends Error {
+  override readonly name = "SkippedPackage";
+  readonly reason: SkipReason;
+  constructor(reason: SkipReason, options?: { readonly cause?: unknown }) {
+    super(`the package is skipped: ${reason}`, options);
+    this.reason = reason;
+  }
+}
+
+/** @throws SkippedPackage `unverified`, `newer`. */
+export async function openManifest(source: ExportSource, name: string): Promise<Manifest> {
+  const bytes = await present(source.manifest(name));
+  const { manifest, problem } = readManifest(bytes);
+  if (manifest === undefined) {
+    throw new SkippedPackage(problem.kind === "newer" ? "newer" : "unverified");
+  }
+  if (manifest.name !== name) throw new SkippedPackage("unverified");
+  return manifest;
+}
+
+/** A package that is being exported: every byte that it gives was compared with the manifest. */
+export class OpenPackage {
+  readonly manifest: Manifest;
+  /** Called with each picture that is left out. */
+  readonly #onCorrupt: (file: string) => void;
+  readonly #source: ExportSource;
+  readonly #decodes: ((jpeg: Uint8Array) => Promise<boolean>) | undefined;
+
+  constructor(
+    source: ExportSource,
+    manifest: Manifest,
+    hooks: {
+      readonly decodes: ((jpeg: Uint8Array) => Promise<boolean>) | undefined;
+      readonly onCorrupt: (file: string) => void;
+    },
+  ) {
+    this.#source = source;
+    this.manifest = manifest;
+    this.#decodes = hooks.decodes;
+    this.#onCorrupt = hooks.onCorrupt;
+  }
+
+  async messages(): Promise<readonly PackageMessage[]> {
+    const path = "messages.json";
+    const bytes = this.#checked(path, await present(this.#source.messages(this.manifest.name)));
+    const messages = readMessages(bytes);
+    if (messages === undefined) throw new SkippedPackage("unverified");
+    return messages;
+  }
+
+  async part(path: string): Promise<Buffer> {
+    return this.#checked(path, await present(this.#source.part(this.manifest.name, path)));
+  }
+
+  /** The bytes of a picture; undefined: it is corrupt, and that was reported. */
+  async picture(file: string): Promise<Buffer | undefined> {
+    const bytes = await this.part(file);
+    const fault: JpegFault | undefined = jpegFault(bytes);
+    const isWhole = fault === undefined && ((await this.#decodes?.(bytes)) ?? true);
+    if (isWhole) return bytes;
+    this.#onCorrupt(file);
+    return undefined;
+  }
+
+  /** It may have changed or gone since the listing was made. */
+  #checked(path: string, bytes: Buffer): Buffer {
+    const entry = this.manifest.files.find((file) => file.path === path);
+    const isSame =
+      entry?.bytes === bytes.length &&
+      entry.sha256 === createHash("sha256").update(bytes).digest("hex");
+    if (!isSame) throw new SkippedPackage("unverified");
+    return bytes;
+  }
+}
+
+/** A package that was deleted since the listing is one that cannot be verified. */
+async function present(reading: Promise<Buffer>): Promise<Buffer> {
+  try {
+    return await reading;
+  } catch (cause) {
+    const isGone =
+      isThroughlineError(cause, "THROUGHLINE_NOT_FOUND") ||
+      (cause instanceof Error && "code" in cause && cause.code === "ENOENT");
+    if (isGone) throw new SkippedPackage("unverified", { cause });
+    throw cause;
+  }
+}

@@ -1,0 +1,53 @@
+import { createHash } from "node:crypto";
+import type { ExportFileHandle } from "./ports.ts";
+
+/** A file that was written. */
+export interface WrittenFile {
+  /** From the export's folder, with `/`. */
+  readonly path: string;
+  readonly bytes: number;
+  /** 64 lower-case hex digits. */
+  readonly sha256: string;
+}
+
+/** A file that is written from its start to its end, once. */
+export class OutFile {
+  readonly path: string;
+  readonly #handle: ExportFileHandle;
+  readonly #hash = createHash("sha256");
+  #bytes = 0;
+
+  constructor(path: string, handle: ExportFileHandle) {
+    this.path = path;
+    this.#handle = handle;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Wait for one call before the next. Rejects with the disk's error. */
+  async write(bytes: Uint8Array): Promise<void> {
+    this.#hash.update(bytes);
+    let done = 0;
+    while (done < bytes.length) {
+      const taken = await this.#handle.write(bytes.subarray(done), this.#bytes + done);
+      // A full disk may take nothing without saying so: asking again would never end.
+      if (taken === 0) throw new Error(`${this.path}: the disk took no more bytes`);
+      done += taken;
+    }
+    this.#bytes += done;
+  }
+
+  /** Resolves once the bytes are durable. */
+  async finish(): Promise<WrittenFile> {
+    await this.#handle.sync();
+    await this.#handle.close();
+    return { path: this.path, bytes: this.#bytes, sha256: this.#hash.digest("hex") };
+  }
+
+  /** After an error: only frees the handle. */
+  async abandon(): Promise<void> {
+    await this.#handle.close();
+  }
+}

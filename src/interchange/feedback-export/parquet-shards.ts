@@ -1,0 +1,113 @@
+import type { VisionRow } from "../../memories/moment/export/vision-row.ts";
+import type { OutFile } from "./out-file.ts";
+import type { OutFolder } from "./out-folder.ts";
+import { huggingFaceMetadata, visionSchema } from "./parquet-schema.ts";
+
+type Parquet = typeof import("hyparquet-writer");
+type Writer = InstanceType<Parquet["ParquetWriter"]>;
+
+export interface ParquetLimits {
+  readonly rowsPerGroup: number;
+  /** Of pictures; a group is held in memory, about three times over. */
+  readonly bytesPerGroup: number;
+  readonly bytesPerShard: number;
+}
+
+/** A row with its pictures, by the paths that they have in the packages. */
+export interface VisionRecord extends VisionRow {
+  readonly images: readonly { readonly bytes: Uint8Array; readonly path: string }[];
+}
+
+/** Rows in `train-00000-of-0000N.parquet`; a shard is named when the number of them is known. */
+export class ParquetShards {
+  readonly #folder: OutFolder;
+  readonly #limits: ParquetLimits;
+  readonly #names: string[] = [];
+  #rows: VisionRecord[] = [];
+  #bytes = 0;
+  #shard: { readonly file: OutFile; readonly writer: Writer } | undefined;
+
+  constructor(folder: OutFolder, limits: ParquetLimits) {
+    this.#folder = folder;
+    this.#limits = limits;
+  }
+
+  async add(row: VisionRecord): Promise<void> {
+    const bytes = row.images.reduce((sum, image) => sum + image.bytes.length, 0);
+    const { rowsPerGroup, bytesPerGroup } = this.#limits;
+    const isFull = this.#rows.length >= rowsPerGroup || this.#bytes + bytes > bytesPerGroup;
+    if (this.#rows.length > 0 && isFull) await this.#writeGroup();
+    this.#rows.push(row);
+    this.#bytes += bytes;
+  }
+
+  async finish(): Promise<void> {
+    if (this.#rows.length > 0) await this.#writeGroup();
+    await this.#endShard();
+    const count = number(this.#names.length);
+    await this.#folder.rename(
+      this.#names.map((name, n) => [name, `train-${number(n)}-of-${count}.parquet`]),
+    );
+  }
+
+  async #writeGroup(): Promise<void> {
+    const { file } = this.#shard ?? {};
+    if (file !== undefined && file.bytes + this.#bytes > this.#limits.bytesPerShard) {
+      await this.#endShard();
+    }
+    this.#shard ??= await this.#beginShard();
+    const rows = this.#rows;
+    this.#rows = [];
+    this.#bytes = 0;
+    await this.#shard.writer.write({
+      columnData: [
+        column("id", rows),
+        column("prompt", rows),
+        column("completion", rows),
+        column("label", rows),
+        // Pictures are compressed already.
+        { ...column("images", rows), codec: "UNCOMPRESSED" },
+      ],
+      rowGroupSize: rows.length,
+    });
+  }
+
+  async #beginShard() {
+    const parquet = await import("hyparquet-writer");
+    const name = `train-${number(this.#names.length)}.parquet`;
+    const file = await this.#folder.create(name);
+    this.#names.push(name);
+    const writer = new parquet.ParquetWriter({
+      writer: fileWriter(parquet, file),
+      schema: visionSchema,
+      statistics: false,
+      kvMetadata: [{ key: "huggingface", value: huggingFaceMetadata }],
+    });
+    return { file, writer };
+  }
+
+  async #endShard(): Promise<void> {
+    if (this.#shard === undefined) return;
+    const { file, writer } = this.#shard;
+    await writer.finish();
+    await this.#folder.finish(file);
+    this.#shard = undefined;
+  }
+}
+
+function column<K extends keyof VisionRecord>(name: K, rows: readonly VisionRecord[]) {
+  return { name, data: rows.map((row) => row[name]), encoding: "PLAIN" as const };
+}
+
+/** Writes to the file after each group and at the end: the writer of the package is synchronous. */
+function fileWriter(parquet: Parquet, file: OutFile) {
+  const writer = new parquet.ByteWriter();
+  const flush = async () => {
+    await file.write(writer.getBytes());
+    writer.index = 0;
+  };
+  writer.finish = flush;
+  return Object.defineProperty(writer, "flush", { value: flush });
+}
+
+const number = (n: number) => String(n).padStart(5, "0");

@@ -1,0 +1,127 @@
+import type { Pack } from "tar-stream";
+import type { OutFile } from "./out-file.ts";
+import type { OutFolder } from "./out-folder.ts";
+
+export interface TarMember {
+  readonly name: string;
+  readonly bytes: Uint8Array;
+}
+
+type TarStream = typeof import("tar-stream");
+
+/**
+ * Members in `shard-000000.tar`, `shard-000001.tar` and so on. Members that are added together lie
+ * side by side in one shard; a new shard begins once the last one has reached `maxBytes`. Holds one
+ * group in memory. No time and no owner goes in: equal members make equal bytes.
+ */
+export class TarShards {
+  readonly #folder: OutFolder;
+  readonly #maxBytes: number;
+  #shard: Shard | undefined;
+  #count = 0;
+
+  constructor(folder: OutFolder, maxBytes: number) {
+    this.#folder = folder;
+    this.#maxBytes = maxBytes;
+  }
+
+  async add(members: readonly TarMember[]): Promise<void> {
+    const bytes = members.reduce((sum, member) => sum + member.bytes.length + 1_024, 0);
+    if (this.#shard !== undefined && this.#shard.bytes + bytes > this.#maxBytes) {
+      await this.#end();
+    }
+    this.#shard ??= await this.#begin();
+    await this.#shard.add(members);
+  }
+
+  async finish(): Promise<void> {
+    await this.#end();
+  }
+
+  /** After an error: ends the stream; its file is the folder's to drop. */
+  abandon(): void {
+    this.#shard?.abandon();
+  }
+
+  async #begin(): Promise<Shard> {
+    const { default: tar } = await import("tar-stream");
+    const name = `shard-${String(this.#count++).padStart(6, "0")}.tar`;
+    return new Shard(tar.pack(), await this.#folder.create(name));
+  }
+
+  async #end(): Promise<void> {
+    if (this.#shard === undefined) return;
+    await this.#folder.finish(await this.#shard.end());
+    this.#shard = undefined;
+  }
+}
+
+/** One tar file: its members pass through in pieces, as fast as the disk takes them. */
+class Shard {
+  readonly #pack: Pack;
+  readonly #file: OutFile;
+  readonly #written: Promise<unknown>;
+
+  constructor(pack: Pack, file: OutFile) {
+    this.#pack = pack;
+    this.#file = file;
+    this.#written = this.#write().then(
+      () => undefined,
+      (error: unknown) => {
+        pack.destroy(error instanceof Error ? error : new Error("the tar was not written"));
+        return error;
+      },
+    );
+  }
+
+  get bytes(): number {
+    return this.#file.bytes;
+  }
+
+  async add(members: readonly TarMember[]): Promise<void> {
+    for (const member of members) await addMember(this.#pack, member, this.#written);
+  }
+
+  async end(): Promise<OutFile> {
+    this.#pack.finalize();
+    const error = await this.#written;
+    if (error !== undefined) throw error;
+    return this.#file;
+  }
+
+  abandon(): void {
+    this.#pack.destroy();
+  }
+
+  async #write(): Promise<void> {
+    for await (const chunk of this.#pack as AsyncIterable<Buffer>) await this.#file.write(chunk);
+  }
+}
+
+async function addMember(pack: Pack, member: TarMember, failed: Promise<unknown>): Promise<void> {
+  const { name, bytes } = member;
+  const added = new Promise<undefined>((resolve, reject) => {
+    const header = { name, mtime: new Date(0), mode: 0o644, uid: 0, gid: 0 };
+    pack.entry(header, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), (error) =>
+      error ? reject(error) : resolve(undefined),
+    );
+  });
+  // The disk's own error says more than that of the stream it broke.
+  const error = await Promise.race([added.catch(() => failed), failed]);
+  if (error !== undefined) throw error;
+}
+
+/** A whole tar in memory: of the frames of one package. */
+export async function tarOf(members: readonly TarMember[]): Promise<Buffer> {
+  const { default: tar }: { default: TarStream } = await import("tar-stream");
+  const pack = tar.pack();
+  const chunks: Buffer[] = [];
+  const read = (async () => {
+    for await (const chunk of pack as AsyncIterable<Buffer>) chunks.push(chunk);
+  })();
+  const never = new Promise<undefined>(() => undefined);
+  for (const member of members) await addMember(pack, member, never);
+  pack.finalize();
+  await read;
+  return Buffer.concat(chunks);
+}
