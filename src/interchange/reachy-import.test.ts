@@ -109,7 +109,7 @@ test("numbers that Python writes and JSON does not know cost their fields and no
   const c = await companion();
   const text = String(golden)
     .replace('"boredom":0.12', '"boredom":NaN')
-    .replace("Tell me about space", "NaN, Infinity and \\"-Infinity\\"")
+    .replace("Tell me about space", 'NaN, Infinity and \\"-Infinity\\"')
     .replace('"joy":0.35', '"joy":-Infinity');
   assert.notEqual(text, String(golden));
   const report = await c.run(Buffer.from(text));
