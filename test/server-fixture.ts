@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { silentLogger } from "../src/logger.ts";
 import type { StoredMessage } from "../src/memories/chat/message.ts";
+import type { CompanionOptions } from "../src/memories/companion/options.ts";
 import { Turns } from "../src/runtime/turns.ts";
 import { createServer, type ServerOptions } from "../src/server/server.ts";
 import { HeldClock } from "../src/testing/held-clock.ts";
@@ -14,13 +15,17 @@ export interface FixtureOptions extends Partial<ServerOptions> {
   readonly maxQueued?: number;
   /** What another run left behind. */
   readonly throughline?: Throughline;
+  /** Begins a run of the companion with these, and serves it. */
+  readonly awake?: CompanionOptions;
+  /** What is wrong with the emotions that somebody wrote, when they are read again. */
+  readonly emotionProblems?: () => readonly string[];
 }
 
 export async function companion(
   script: readonly (readonly ScriptedStep[])[] = [],
   options: FixtureOptions = {},
 ) {
-  const { maxQueued = 32, ...rest } = options;
+  const { maxQueued = 32, awake, emotionProblems = () => [], ...rest } = options;
   const clock = new HeldClock();
   let ids = 0;
   const newId = () => `id-${++ids}`;
@@ -28,13 +33,32 @@ export async function companion(
   const target = { provider: model.provider, model: model.model };
   const throughline =
     options.throughline ?? (await openThroughline({ storage: "memory", clock, newId, ...target }));
+  const run = awake === undefined ? undefined : await throughline.startCompanion(awake);
+  const served =
+    run === undefined
+      ? {}
+      : {
+          run: {
+            companion: run,
+            emotionWarnings: emotionProblems,
+            reloadEmotions: emotionProblems,
+          },
+        };
   const { chats, sessions, workingMemory: memories, rules } = throughline;
   const ports = { chats, sessions, memories, rules, clock, newId, logger: silentLogger };
   const turns = new Turns({
-    ...{ ...ports, persona: "You are kind.", maxQueued },
+    ...{ ...ports, persona: "You are kind.", maxQueued, companion: run ?? rest.run?.companion },
     responders: { standard: target, get: async () => model },
   });
-  const server = createServer({ throughline, turns, clock, newId, version: "0.0.0", ...rest });
+  const server = createServer({
+    throughline,
+    turns,
+    clock,
+    newId,
+    version: "0.0.0",
+    ...served,
+    ...rest,
+  });
   /** Where it listens, or would. */
   let host = "127.0.0.1:7423";
   const listen = async (address: Parameters<typeof server.listen>[0]) => {
@@ -58,7 +82,7 @@ export async function companion(
     post(`${me}/messages`, { content }, headers);
   const stream = (path: string, body: object = {}, headers: Record<string, string> = {}) =>
     post(path, body, { accept: "text/event-stream", ...headers });
-  return { server, listen, turns, throughline, clock, model, ask, get, post, say, stream };
+  return { server, listen, turns, throughline, clock, model, run, ask, get, post, say, stream };
 }
 
 export type Companion = Awaited<ReturnType<typeof companion>>;

@@ -87,7 +87,7 @@ async function routesOf(c: Companion): Promise<(readonly [method: string, path: 
       return [method.toUpperCase(), url] as const;
     }),
   );
-  const others = ["/", "/page.js", "/page.css", "/icon.svg", "/api/openapi.json", "/nowhere"];
+  const others = ["/", "/chats", "/icon.svg", "/api/openapi.json", "/nowhere"];
   return [
     ...routes,
     ...others.map((path) => ["GET", path] as const),
@@ -505,7 +505,7 @@ test("a server that never listened closes, and ends its streams", async () => {
 test("with a token every route needs it, but for signing in, health and the page's files", async (t) => {
   const c = await listening(t, [["Hi"]], { token });
   const host = `Host: 127.0.0.1:${c.port}`;
-  const open = ["/", "/page.js", "/page.css", "/icon.svg", "/healthz"];
+  const open = ["/", "/chats", "/mood", "/icon.svg", "/healthz"];
   const { paths } = await jsonOf(
     await c.send("/api/openapi.json", { headers: { authorization: `Bearer ${token}` } }),
     200,
@@ -513,12 +513,7 @@ test("with a token every route needs it, but for signing in, health and the page
   const routes = Object.entries<object>(paths).flatMap(([path, item]) =>
     Object.keys(item).map((method) => [method.toUpperCase(), path] as const),
   );
-  for (const [method, path] of [
-    ...routes,
-    ["GET", "/nowhere"],
-    ["GET", "/"],
-    ["GET", "/page.js"],
-  ]) {
+  for (const [method, path] of [...routes, ["GET", "/nowhere"], ["GET", "/"], ["GET", "/chats"]]) {
     const url = path!.replace(/\{\w+\}/g, "x");
     for (const line of ["X: y", "Authorization: Bearer wrong", `Cookie: token=${token}`]) {
       const answer = await raw(c.port, wire(method!, url, host, line));

@@ -38,14 +38,14 @@ export class CompanionPart {
   /** What the model is told. */
   get said(): { readonly mood?: string; readonly welcome?: string } {
     if (this.#companion === undefined) return {};
-    const { derivedMood, override } = this.#companion.emotions.feeling();
-    const mood = override?.mood ?? derivedMood;
+    const mood = this.#companion.emotions.tone;
     return { mood, ...(this.#welcome === undefined ? {} : { welcome: this.#welcome.text }) };
   }
 
   /** For the append that stores the answer. */
   get told(): { readonly toldSession?: number } {
-    return this.#welcome === undefined ? {} : { toldSession: this.#welcome.session };
+    const session = this.#welcome?.session;
+    return session === undefined ? {} : { toldSession: session };
   }
 
   /** While this runs the companion is thinking. */
@@ -71,7 +71,9 @@ export class CompanionPart {
   end(assistant: StoredMessage | undefined): void {
     if (this.#companion === undefined) return;
     const { receptions } = this.#companion;
-    if (assistant === undefined) {
+    // The late answer of a session that has ended changes nothing in the one that goes on; nor does
+    // one without a word.
+    if (assistant === undefined || assistant.hidden || assistant.content === "") {
       receptions.failed(this.#chatId);
       return;
     }

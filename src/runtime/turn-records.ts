@@ -24,6 +24,8 @@ export interface Begun {
   /** As the turn found it: what it writes later counts only while this session lasts. */
   readonly session: SessionState;
   readonly attempt: number;
+  /** The person says this now: it is no second attempt, and no other answer to what was said. */
+  readonly isNew: boolean;
   /** How long the person had been away, when that is worth a line. */
   readonly awayMs: number | undefined;
 }
@@ -63,7 +65,8 @@ export function beginTurn(
       pending: without(draft.head.pending, turn.id),
     });
     const session = draft.head.session as SessionState;
-    return { user, resolution, session, attempt, awayMs: isAway ? away : undefined };
+    const isNew = known === undefined;
+    return { user, resolution, session, attempt, isNew, awayMs: isAway ? away : undefined };
   });
 }
 
@@ -108,7 +111,7 @@ export function beginRetry(
     sessions.humanActedIn(draft);
     draft.control("turn", { event: "retry", turn: turn.id, retry: turn.retryId });
     const session = draft.head.session as SessionState;
-    return { user, resolution, session, attempt: 1, awayMs: undefined };
+    return { user, resolution, session, attempt: 1, isNew: false, awayMs: undefined };
   });
 }
 
@@ -207,7 +210,7 @@ export function endTurn(
     const isOver = ended.outcome !== "failed" || hasAnswer;
     if (isOver && draft.head.open_turn?.id === turn.id) draft.set({ open_turn: undefined });
     // With the answer that was made with it, or not at all: told exactly once.
-    const isTold = ended.toldSession !== undefined && hasAnswer && !isLate;
+    const isTold = ended.toldSession !== undefined && ended.text !== "" && !isLate;
     if (isTold) draft.set({ told_session: ended.toldSession });
     if (!isLate && ended.viewFrom !== undefined) {
       const views = { ...draft.head.view_from, [ended.provider]: ended.viewFrom };

@@ -269,8 +269,7 @@ export class Turns {
         : await beginRetry(this.#ports, { ...turn, retryId: turn.retryId }, target);
     this.#ports.sessions.announceEnd(turn.chatId, begun.resolution);
     // Before the model is asked, so that it answers in the mood that the words caused.
-    const isNew = begun.attempt === 1 && turn.retryId === undefined;
-    if (isNew) this.#ports.companion?.personSaid(turn.chatId, turn.content);
+    if (begun.isNew) this.#ports.companion?.personSaid(turn.chatId, turn.content);
     turn.add({ type: "accepted", user: begun.user });
     const notices = this.#notices(begun);
     for (const text of notices) turn.add({ type: "notice", text });

@@ -12,11 +12,20 @@ import { evolve } from "./emotion/evolve.ts";
 import { restoreEmotions } from "./emotion/restore-emotions.ts";
 import { gapBetween, judgeGap } from "./gap.ts";
 import type { CompanionPorts } from "./options.ts";
-import { type InterruptedTurn, type RestartReport, restartReport } from "./restart.ts";
+import { keepRepaired } from "./repaired-copy.ts";
+import {
+  type InterruptedTurn,
+  type JudgedRestart,
+  type RestartReport,
+  restartKind,
+  restartReport,
+} from "./restart.ts";
 import { type BegunRun, RunsLog, runsProjection } from "./runs.ts";
 
 /** The key of the document in its collection: `session/session.json`. */
 export const documentKey = "session";
+/** With the id of a run the key of the copy of a document that had to be repaired at its boot. */
+export const repairedPrefix = "repaired-";
 
 export interface Boot {
   readonly runs: RunsLog;
@@ -46,7 +55,7 @@ export async function boot(ports: CompanionPorts, pid: number | undefined): Prom
     ...(pid === undefined ? {} : { pid }),
   });
   if (repaired) {
-    await documents.write(`repaired-${run.runId}`, stored.value);
+    await keepRepaired(documents, `${repairedPrefix}${run.runId}`, stored.value);
     const fields = { fields: read?.repaired ?? ["the whole document"] };
     logger.warn(fields, "the companion document was repaired; a copy of it was kept");
   }
@@ -62,6 +71,19 @@ export async function boot(ports: CompanionPorts, pid: number | undefined): Prom
     quarantined: storage.repairs().filter(({ quarantined }) => quarantined !== undefined).length,
   });
   return { runs, run, report, document };
+}
+
+/**
+ * The restart before this one, if runs were killed before they stored anything of theirs: whoever was
+ * not told of it is to hear of the whole time away, not of the moment since the last of those kills.
+ */
+export function missedRestart({ document, report }: Boot): JudgedRestart | undefined {
+  if (document?.totalSessions === undefined || document.heartbeat === undefined) return undefined;
+  const totalSessions = report.totalSessions - 1;
+  if (document.totalSessions >= totalSessions) return undefined;
+  const { shutdownClean: clean } = document;
+  const gap = judgeGap([document.heartbeat], report.judgedAt);
+  return { ...gap, clean, totalSessions, kind: restartKind({ ...gap, clean }) };
 }
 
 function documentFacts(document: CompanionDocument | undefined, isThere: boolean) {
@@ -107,22 +129,26 @@ function interruptedIn(chatId: string, stored: LogHead): readonly InterruptedTur
 }
 
 /**
- * The emotions as they are now: what was saved, lived on to the last sign of life, and then through
- * the time in which no run was up.
+ * The emotions as they are now: what was saved, lived on to the last sign of life of the run that
+ * saved it, and then through the time in which no run was up.
  */
 export function emotionsAtBoot(
   config: EmotionConfiguration,
   { document, report, run }: Boot,
   now: number,
 ): { readonly state: EmotionState; readonly repaired: readonly string[] } {
-  const isStored = document !== undefined && Object.keys(document.emotions).length > 0;
-  if (!isStored) return { state: startState(config, Math.max(0, now)), repaired: [] };
-  const { throughline } = document;
-  const own = isJsonObject(throughline["emotions"]) ? throughline["emotions"] : undefined;
-  const saved = readReading(throughline["saved"]) ?? document.heartbeat;
+  const stored = document?.throughline["emotions"];
+  const own = isJsonObject(stored) ? stored : undefined;
+  // Either part alone will do.
+  const isStored = own !== undefined || Object.keys(document?.emotions ?? {}).length > 0;
+  if (document === undefined || !isStored) {
+    return { state: startState(config, Math.max(0, now)), repaired: [] };
+  }
+  const saved = readReading(document.throughline["saved"]) ?? document.heartbeat;
   const restored = restoreEmotions(config, document.emotions, own, saved?.at ?? now);
-  const livedMs = report.before === undefined ? 0 : gapBetween(saved, report.before).gapMs;
-  const lived = evolve(restored.state, livedMs ?? 0);
-  const down = evolve(suspend(config, lived), gapBetween(report.before, run.startedAt).gapMs ?? 0);
+  // Runs that were killed before they saved lived for no time worth feeling.
+  const last = document.heartbeat ?? report.before;
+  const lived = evolve(restored.state, (last && gapBetween(saved, last).gapMs) ?? 0);
+  const down = evolve(suspend(config, lived), gapBetween(last, run.startedAt).gapMs ?? 0);
   return { state: resume(config, down), repaired: restored.repaired };
 }

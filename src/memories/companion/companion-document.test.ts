@@ -261,7 +261,10 @@ test("messages that cannot be used are left out and counted, the others kept, ro
     { role: "USER", text: "kept \ufffd", at: undefined },
     { role: "ASSISTANT", text: "", at: 5_000 },
   ]);
-  assert.deepEqual(repaired, ["items of conversation that cannot be used, left out: 8"]);
+  assert.deepEqual(repaired, [
+    "items of conversation that cannot be used, left out: 8",
+    "times in conversation that cannot be used: 1",
+  ]);
 });
 
 test("unknown fields are kept, also one named __proto__, as far as they can be written again", () => {

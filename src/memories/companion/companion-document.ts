@@ -7,6 +7,7 @@ import { reservedDocumentNames } from "../../storage/document-store.ts";
 import { isInstant } from "../provider-session/stamp.ts";
 import { type ClockReading, reading } from "./boot-clock.ts";
 import { DocumentReader, instantOfSeconds } from "./document-reader.ts";
+import { readOwnObject } from "./own-fields.ts";
 
 export const documentVersion = 1;
 
@@ -43,7 +44,7 @@ export interface CompanionDocument {
   readonly conversation: readonly ConversationMessage[];
   readonly sleepState: string;
   readonly person: PersonSeen | undefined;
-  /** What the original has no field for, as it was stored. */
+  /** What the original has no field for, as it was stored; a field that cannot be used is absent. */
   readonly throughline: Readonly<Record<string, unknown>>;
   /** Whether the original wrote it, not we. */
   readonly isOriginal: boolean;
@@ -93,7 +94,11 @@ export function readCompanionDocument(value: unknown): ReadDocument | undefined 
   }
   if (version !== documentVersion) return undefined;
   const reader = new DocumentReader(value);
-  const throughline = Object.hasOwn(value, "throughline") ? reader.object("throughline") : {};
+  const isOriginal = !Object.hasOwn(value, "throughline");
+  const { own: throughline, repaired } = readOwnObject(
+    isOriginal ? {} : reader.object("throughline"),
+  );
+  reader.repaired.push(...repaired);
   const document: CompanionDocument = {
     heartbeat: readHeartbeat(reader, throughline),
     shutdownClean: reader.flag("shutdown_clean", true),
@@ -106,7 +111,7 @@ export function readCompanionDocument(value: unknown): ReadDocument | undefined 
     sleepState: reader.text("sleep_state", companionLimits.word) ?? "awake",
     person: readPerson(reader),
     throughline,
-    isOriginal: !Object.hasOwn(value, "throughline"),
+    isOriginal,
     unknown: reader.unknown(names),
   };
   return { document, repaired: reader.repaired };
@@ -126,13 +131,17 @@ function readHeartbeat(
 }
 
 function readConversation(reader: DocumentReader): readonly ConversationMessage[] {
-  return reader.list("conversation", (item) => {
+  let timeless = 0;
+  const conversation = reader.list("conversation", (item): ConversationMessage | undefined => {
     if (!isJsonObject(item) || typeof item["text"] !== "string") return undefined;
     const role = typeof item["role"] === "string" ? item["role"].toUpperCase() : "";
     if (role !== "USER" && role !== "ASSISTANT") return undefined;
     const at = instantOfSeconds(item["timestamp"]);
+    if (at === undefined && (item["timestamp"] ?? null) !== null) timeless++;
     return { role, text: item["text"].toWellFormed(), at };
   });
+  if (timeless > 0) reader.repaired.push(`times in conversation that cannot be used: ${timeless}`);
+  return conversation;
 }
 
 function readPerson(reader: DocumentReader): PersonSeen | undefined {

@@ -2,20 +2,23 @@ import { isoTime } from "../../clock.ts";
 import { invalid, ThroughlineError } from "../../errors.ts";
 import type { Json, JsonObject } from "../../json.ts";
 import type { DocumentStore } from "../../storage/document-store.ts";
-import { type Boot, boot, documentKey, emotionsAtBoot } from "./boot.ts";
+import { type Boot, boot, documentKey, emotionsAtBoot, missedRestart } from "./boot.ts";
 import { type BootClock, readClock, storedReading } from "./boot-clock.ts";
-import {
-  type CompanionDocument,
-  companionDocument,
-  type PersonSeen,
-} from "./companion-document.ts";
-import { ConversationCopy, ownField } from "./conversation-copy.ts";
+import { companionDocument, type PersonSeen } from "./companion-document.ts";
+import { ConversationCopy } from "./conversation-copy.ts";
 import { builtInEmotions } from "./emotion/built-in-emotions.ts";
 import type { Feeling } from "./emotion/feel.ts";
-import { type Felt, LiveEmotions } from "./live-emotions.ts";
+import { forgetInDocument, forgetRepaired } from "./forget-chat.ts";
+import { type Felt, hasMoved, LiveEmotions } from "./live-emotions.ts";
 import { type MoodCourse, moodCourse } from "./mood-course.ts";
 import { MoodHistory } from "./mood-history.ts";
-import { type CompanionOptions, type CompanionPorts, companionDefaults } from "./options.ts";
+import {
+  type CompanionOptions,
+  type CompanionPorts,
+  type ResolvedOptions,
+  resolveOptions,
+} from "./options.ts";
+import { foreignFields, ownField } from "./own-fields.ts";
 import { cleanName } from "./quoted-lines.ts";
 import { Receptions } from "./receptions.ts";
 import type { RestartReport } from "./restart.ts";
@@ -62,7 +65,7 @@ export class Companion implements AsyncDisposable {
   readonly #ports: CompanionPorts;
   readonly #clock: BootClock;
   readonly #documents: DocumentStore;
-  readonly #options: CompanionOptions & { readonly sleepAfterBoredMs: number };
+  readonly #options: ResolvedOptions;
   readonly #history: MoodHistory;
   readonly #conversation: ConversationCopy;
   readonly #startedMonotonic: number;
@@ -77,7 +80,8 @@ export class Companion implements AsyncDisposable {
   #injections: Json;
   /** What was written last: a heartbeat writes it again. */
   #written: JsonObject | undefined;
-  #writing: Promise<void> = Promise.resolve();
+  /** Settles with the last write that was asked for. */
+  #writing: Promise<unknown> = Promise.resolve();
   #closing: Promise<void> | undefined;
 
   /**
@@ -86,18 +90,20 @@ export class Companion implements AsyncDisposable {
    *
    * @throws ThroughlineError `THROUGHLINE_NEWER_FORMAT`: a later version wrote the document; it was
    *   left as it is. Otherwise the codes of the storage: then no run has begun.
+   * @throws TypeError an option is out of its bounds: the same.
    */
   static async start(ports: CompanionPorts, options: CompanionOptions = {}): Promise<Companion> {
-    return new Companion(ports, options, await boot(ports, options.pid));
+    const resolved = resolveOptions(options);
+    return new Companion(ports, resolved, await boot(ports, options.pid));
   }
 
-  private constructor(ports: CompanionPorts, options: CompanionOptions, begun: Boot) {
+  private constructor(ports: CompanionPorts, options: ResolvedOptions, begun: Boot) {
     const { clock, newId, logger, storage } = ports;
     const { document, report, run } = begun;
     this.#ports = ports;
     this.#clock = clock;
     this.#boot = begun;
-    this.#options = { ...companionDefaults, ...options };
+    this.#options = options;
     this.report = report;
     this.runId = run.runId;
     this.startedAt = run.startedAt.at ?? clock.now();
@@ -120,7 +126,7 @@ export class Companion implements AsyncDisposable {
     this.#history.note(up, "up", report.before?.at);
     this.receptions = new Receptions(ports, this, this.#options, {
       stored: ownField(document, "deliveries"),
-      report,
+      ...{ report, missed: missedRestart(begun) },
     });
     const now = clock.monotonic();
     this.#schedule = newSaveSchedule(now, this.#options);
@@ -148,7 +154,7 @@ export class Companion implements AsyncDisposable {
    */
   tick(): void {
     const now = this.#clock.monotonic();
-    if (now < this.#nextAt) return;
+    if (now < this.#nextAt || this.#closing !== undefined) return;
     if (now >= this.#lookAt) this.#look(now);
     const due = dueWrite(this.#schedule, now);
     if (due !== undefined) void this.#write(due, now);
@@ -162,18 +168,23 @@ export class Companion implements AsyncDisposable {
   }
 
   /**
-   * Somebody was seen: an act of a person.
+   * Somebody was seen: an act of a person. Saved at the next pass, unless the same person was seen a
+   * moment before: who is in view all the time is saved with the rest.
    *
    * @throws ThroughlineError `THROUGHLINE_INVALID`: not a name, of at most 256 characters.
    */
   personSeen(name: string): PersonSeen {
     const clean = typeof name === "string" && name.length <= 256 ? cleanName(name) : undefined;
     if (clean === undefined) throw invalid("a person's name is text of 1 to 256 characters");
-    this.#person = { name: clean, seenAt: this.#clock.now() };
+    const before = this.#person;
+    const seenAt = this.#clock.now();
+    const isNews =
+      before?.name !== clean || !(seenAt - (before.seenAt ?? 0) < this.#options.saveEveryMs);
+    this.#person = { name: clean, seenAt };
     this.emotions.personActed();
     this.emotions.eventIfKnown("face_recognized");
     this.wake();
-    this.#saveSoon();
+    if (isNews) this.#saveSoon();
     this.#tell({ type: "person", person: this.#person });
     return this.#person;
   }
@@ -188,11 +199,11 @@ export class Companion implements AsyncDisposable {
   /** The companion's reply is stored. */
   replied(chatId: string, text: string): void {
     this.#conversation.add(chatId, { role: "ASSISTANT", text, at: this.#clock.now() });
+    this.#changed();
     this.emotions.eventIfKnown("conversation_reply");
   }
 
   wake(): void {
-    this.#boredSince = undefined;
     this.sleep("awake");
   }
 
@@ -200,6 +211,8 @@ export class Companion implements AsyncDisposable {
     if (state !== "awake" && state !== "asleep") {
       throw invalid("the sleep states are: awake, asleep");
     }
+    // Who is woken stays awake for as long as it takes to fall asleep.
+    if (state === "awake") this.#boredSince = undefined;
     if (this.#sleepState === state) return;
     this.#sleepState = state;
     this.#changed();
@@ -236,20 +249,29 @@ export class Companion implements AsyncDisposable {
     if (this.#closing !== undefined) {
       throw new ThroughlineError("this run has ended", { code: "THROUGHLINE_CLOSED" });
     }
-    await this.#store(false);
+    await this.#inTurn(() => this.#store(false));
   }
 
   /**
-   * Drops what is kept here of a chat, from the document and the copy before it. Resolves once their
-   * bytes are gone.
+   * Drops what is kept here of a chat, from the document and the copies before it. Resolves once their
+   * bytes are gone; when it rejects, call it again. It may also be called when the run has ended.
+   *
+   * @returns how many messages that were.
    */
   async forget(chatId: string): Promise<number> {
     const count = this.#conversation.forget(chatId);
-    const wasTold = this.receptions.forget(chatId);
-    if (count === 0 && !wasTold) return 0;
-    // Twice: what the first write replaced is what the backup holds.
-    await this.#store(false);
-    await this.#store(false);
+    this.receptions.forget(chatId);
+    if (this.#closing !== undefined) {
+      await this.#closing.catch(() => undefined); // whoever closed hears of it
+      return forgetInDocument(this.#ports.storage, chatId);
+    }
+    // Twice, because what the first write replaced is what the backup holds; and whatever is known of
+    // the chat here, because what was said long ago may have left this process and not the disk.
+    await this.#inTurn(async () => {
+      await this.#put(this.#document(false));
+      await this.#put(this.#document(false));
+    });
+    await forgetRepaired(this.#documents, chatId);
     return count;
   }
 
@@ -266,17 +288,20 @@ export class Companion implements AsyncDisposable {
   async #close(reason: string): Promise<void> {
     this.#schedule = closeSchedule(this.#schedule);
     this.#nextAt = Number.POSITIVE_INFINITY;
-    await this.#writing;
-    this.emotions.suspend();
-    this.#history.note({ at: isoTime(this.#clock.now()), state: this.emotions.state }, "down");
     try {
-      await this.#store(true);
+      await this.#inTurn(() => {
+        this.emotions.suspend();
+        const at = isoTime(this.#clock.now());
+        this.#history.note({ at, state: this.emotions.state }, "down");
+        return this.#store(true);
+      });
     } finally {
       await this.#boot.runs.end(reason);
     }
   }
 
   #felt(felt: Felt): void {
+    if (this.#closing !== undefined) return;
     this.#history.note(felt);
     this.#changed();
     // A wound lasts: a crash is not to heal it.
@@ -313,34 +338,39 @@ export class Companion implements AsyncDisposable {
 
   async #write(what: DocumentWrite, now: number): Promise<void> {
     this.#schedule = writeStarted(this.#schedule, what, now);
-    this.#writing = (what === "save" ? this.#store(false) : this.#beat())
-      .then(() => {
-        this.#schedule = writeSucceeded(this.#schedule, this.#clock.monotonic());
-      })
-      .catch((error: unknown) => {
-        this.#schedule = writeFailed(this.#schedule, what, this.#clock.monotonic());
-        const { failures } = this.#schedule;
-        if (failures === 1)
-          this.#ports.logger.warn({ error: nameOf(error) }, "not saved; again soon");
-      })
-      .finally(() => {
-        this.#nextAt = Math.min(this.#lookAt, this.#schedule.nextAt);
-      });
-    await this.#writing;
+    try {
+      await this.#inTurn(() => (what === "save" ? this.#store(false) : this.#beat()));
+      this.#schedule = writeSucceeded(this.#schedule, this.#clock.monotonic());
+    } catch (error) {
+      this.#schedule = writeFailed(this.#schedule, what, this.#clock.monotonic());
+      const isFirst = this.#schedule.failures === 1;
+      if (isFirst) this.#ports.logger.warn({ error: nameOf(error) }, "not saved; again soon");
+    }
+    this.#nextAt = Math.min(this.#lookAt, this.#schedule.nextAt);
+  }
+
+  /** One write after the other: each takes the state when its turn comes, so that none is older. */
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const result = this.#writing.then(work);
+    this.#writing = result.catch(() => undefined); // whoever asked hears of it
+    return result;
   }
 
   /** The state as it is now, and the history of moods up to it. */
   async #store(isLast: boolean): Promise<void> {
-    const value = this.#document(isLast);
-    await this.#documents.write(documentKey, value);
-    this.#written = value;
+    await this.#put(this.#document(isLast));
     await this.#history.flush();
   }
 
   /** What was stored last, with a new sign of life: no snapshot is built. */
   async #beat(): Promise<void> {
     if (this.#written === undefined) return this.#store(false);
-    await this.#documents.write(documentKey, this.#document(false, this.#written));
+    await this.#put(this.#document(false, this.#written));
+  }
+
+  async #put(value: JsonObject): Promise<void> {
+    await this.#documents.write(documentKey, value);
+    this.#written = value;
   }
 
   #document(isLast: boolean, last?: JsonObject): JsonObject {
@@ -376,7 +406,14 @@ export class Companion implements AsyncDisposable {
   }
 
   #tell(change: CompanionChange): void {
-    for (const listener of this.#listeners) listener(change);
+    for (const listener of this.#listeners) {
+      try {
+        listener(change);
+      } catch (error) {
+        // The loop, the turn, whoever changed something: none of them is to end with a watcher.
+        this.#ports.logger.error({ change: change.type, error: nameOf(error) }, "a watcher failed");
+      }
+    }
   }
 
   /** For `Receptions`: a chat was told. */
@@ -384,26 +421,6 @@ export class Companion implements AsyncDisposable {
     this.#changed();
     this.#tell({ type: "welcomed", chatId });
   }
-}
-
-const ours = ["deliveries", "injections", "conversation_chats", "emotions", "saved", "heartbeat"];
-
-/** Of our own object what this version does not know. */
-function foreignFields(document: CompanionDocument | undefined): JsonObject {
-  const entries = Object.entries(document?.throughline ?? {});
-  return Object.fromEntries(entries.filter(([name]) => !ours.includes(name))) as JsonObject;
-}
-
-function hasMoved(before: Feeling, now: Feeling, threshold: number): boolean {
-  const names = Object.keys(now.levels) as (keyof Feeling["levels"])[];
-  return (
-    before.mood !== now.mood ||
-    before.voiceState !== now.voiceState ||
-    before.override?.until !== now.override?.until ||
-    before.wounds.length !== now.wounds.length ||
-    Math.abs(before.boredom - now.boredom) >= threshold ||
-    names.some((name) => Math.abs(before.levels[name] - now.levels[name]) >= threshold)
-  );
 }
 
 function nameOf(error: unknown): string {

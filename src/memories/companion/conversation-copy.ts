@@ -1,9 +1,10 @@
-import { isJsonObject, type Json } from "../../json.ts";
+import type { Json } from "../../json.ts";
 import {
   type CompanionDocument,
   type ConversationMessage,
   companionLimits,
 } from "./companion-document.ts";
+import { ownField } from "./own-fields.ts";
 
 interface Copied extends ConversationMessage {
   /** `undefined`: a file of the original, which knows one conversation. */
@@ -19,12 +20,15 @@ export class ConversationCopy {
 
   /** Goes on from the copy of the run before. */
   constructor(document: CompanionDocument | undefined) {
-    const chats = document?.throughline["conversation_chats"];
+    const messages = document?.conversation ?? [];
+    const chats = ownField(document, "conversation_chats");
+    // Where an item was lost, nobody knows any more which chat is of which message.
+    const isWhole = Array.isArray(chats) && chats.length === messages.length;
     const chatOf = (i: number) => {
-      const chat: unknown = Array.isArray(chats) ? chats[i] : undefined;
+      const chat: unknown = isWhole ? chats[i] : undefined;
       return typeof chat === "string" ? chat : undefined;
     };
-    this.#messages = (document?.conversation ?? [])
+    this.#messages = messages
       .map((message, i) => ({ ...message, chatId: chatOf(i) }))
       .slice(-companionLimits.conversation);
   }
@@ -55,10 +59,4 @@ export class ConversationCopy {
   get chats(): Json {
     return this.#messages.map(({ chatId }) => chatId ?? null);
   }
-}
-
-/** The pending injections and everything else that a document keeps in our own object. */
-export function ownField(document: CompanionDocument | undefined, name: string): unknown {
-  const own: unknown = document?.throughline;
-  return isJsonObject(own) ? own[name] : undefined;
 }

@@ -29,11 +29,13 @@ export class Deliveries {
   /**
    * Reads what `toJson` made, and adds the restart that led to this run: its report, for one. What
    * cannot be used is left out.
+   *
+   * @param missed the restart before it, if the run that it led to did not live to store it.
    */
-  static begin(stored: unknown, restart: JudgedRestart): Deliveries {
+  static begin(stored: unknown, restart: JudgedRestart, missed?: JudgedRestart): Deliveries {
     const { restarts, told } = isJsonObject(stored) ? stored : {};
-    const known = (Array.isArray(restarts) ? restarts : [])
-      .flatMap(readRestart)
+    const known = [...(Array.isArray(restarts) ? restarts : []).flatMap(readRestart), missed ?? []]
+      .flat()
       .filter(({ totalSessions }) => totalSessions < restart.totalSessions)
       .sort((a, b) => a.totalSessions - b.totalSessions);
     const chats = Object.entries(isJsonObject(told) ? told : {}).flatMap(([chat, value]) => {
@@ -41,7 +43,8 @@ export class Deliveries {
       return session < restart.totalSessions ? [[chat, session] as const] : [];
     });
     const oldestFirst = chats.sort(([, a], [, b]) => a - b).slice(-deliveryLimits.chats);
-    const [, least = restart.totalSessions - 1] = oldestFirst[0] ?? [];
+    // Where no chat is known here, their own logs may say what they were told of.
+    const [, least = 0] = oldestFirst[0] ?? [];
     const untold = known.filter(({ totalSessions }) => totalSessions > least);
     return new Deliveries(bounded([...untold, restart]), new Map(oldestFirst));
   }
@@ -132,6 +135,17 @@ function storedRestart(restart: JudgedRestart): JsonObject {
     ...(before !== undefined && { before: storedReading(before) }),
     judged: storedReading(judgedAt),
   };
+}
+
+/** Whether every part of what was stored can be used. */
+export function isWholeDeliveries(stored: unknown): boolean {
+  const { restarts, told } = isJsonObject(stored) ? stored : {};
+  if (!Array.isArray(restarts) || !isJsonObject(told)) return false;
+  const isWhole = (restart: unknown) =>
+    (isJsonObject(restart) && restart["kind"] === "fresh_start") ||
+    JSON.stringify(readRestart(restart).map(storedRestart)) === JSON.stringify([restart]);
+  const isCount = (value: unknown) => countOr(value, undefined) !== undefined;
+  return restarts.every(isWhole) && Object.values(told).every(isCount);
 }
 
 const kinds: readonly RestartKind[] = ["crash_recovery", "short_break", "long_absence"];

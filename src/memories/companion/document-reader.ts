@@ -114,7 +114,8 @@ export function instantOfSeconds(seconds: unknown): number | undefined {
   return isInstant(at) ? at : undefined;
 }
 
-function isStorable(value: unknown): value is Json {
+/** Whether a value can be written again. */
+export function isStorable(value: unknown): value is Json {
   try {
     checkJson(value, "the value");
     return true;

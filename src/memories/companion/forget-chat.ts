@@ -1,12 +1,14 @@
-import type { JsonObject } from "../../json.ts";
+import { isJsonObject, type JsonObject } from "../../json.ts";
+import type { DocumentStore } from "../../storage/document-store.ts";
 import type { Storage } from "../../storage/storage.ts";
-import { documentKey } from "./boot.ts";
-import { companionLimits, readCompanionDocument } from "./companion-document.ts";
+import { documentKey, repairedPrefix } from "./boot.ts";
+import { companionLimits, type ReadDocument, readCompanionDocument } from "./companion-document.ts";
 import { ConversationCopy } from "./conversation-copy.ts";
+import { ownField } from "./own-fields.ts";
 
 /**
  * Drops what the companion document holds of a chat while no run of the companion is up. The document
- * is written twice, so that its backup holds nothing of it either.
+ * is written twice, whatever it holds, so that its backup holds nothing of the chat either.
  *
  * @returns how many messages that were.
  * @throws ThroughlineError `THROUGHLINE_NEWER_FORMAT`: a later version wrote the document.
@@ -15,20 +17,68 @@ export async function forgetInDocument(storage: Storage, chatId: string): Promis
   const documents = storage.documents("session");
   const stored = await documents.read(documentKey);
   const read = stored && readCompanionDocument(stored.value);
-  if (stored === undefined || read === undefined) return 0;
-  const copy = new ConversationCopy(read.document);
-  const count = copy.forget(chatId);
-  if (count === 0) return 0;
-  const kept = copy.messages.slice(-companionLimits.conversation);
-  const value: JsonObject = {
-    ...stored.value,
-    conversation: kept.map(({ role, text, at }) => ({
+  let count = 0;
+  if (stored !== undefined && read !== undefined) {
+    const copy = new ConversationCopy(read.document);
+    count = copy.forget(chatId);
+    const value = { ...stored.value, ...without(chatId, read, copy, count > 0) };
+    await documents.write(documentKey, value);
+    await documents.write(documentKey, value);
+  }
+  await forgetRepaired(documents, chatId);
+  return count;
+}
+
+function without(
+  chatId: string,
+  read: ReadDocument,
+  copy: ConversationCopy,
+  isChanged: boolean,
+): JsonObject {
+  const { document } = read;
+  const deliveries = ownField(document, "deliveries");
+  const told = isJsonObject(deliveries) ? deliveries["told"] : undefined;
+  const fewer =
+    isJsonObject(deliveries) && isJsonObject(told)
+      ? { deliveries: { ...deliveries, told: withoutKey(told, chatId) } }
+      : undefined;
+  const own: JsonObject = { ...(document.throughline as JsonObject), ...fewer };
+  // What cannot be read as a conversation may hold words of any chat.
+  if (!isChanged && !isConversationRepaired(read)) return fewer ? { throughline: own } : {};
+  return {
+    conversation: copy.messages.slice(-companionLimits.conversation).map(({ role, text, at }) => ({
       ...{ role, text },
       timestamp: at === undefined ? null : at / 1_000,
     })),
-    throughline: { ...read.document.throughline, conversation_chats: copy.chats } as JsonObject,
+    throughline: { ...own, conversation_chats: copy.chats },
   };
-  await documents.write(documentKey, value);
-  await documents.write(documentKey, value);
-  return count;
+}
+
+/**
+ * Deletes the copies of documents that were repaired, but for those that hold nothing of the chat: a
+ * copy keeps everything as it was found, and nobody can tell what of it is whose.
+ */
+export async function forgetRepaired(documents: DocumentStore, chatId: string): Promise<void> {
+  for (const key of await documents.keys()) {
+    if (!key.startsWith(repairedPrefix)) continue;
+    const stored = await documents.read(key);
+    if (stored !== undefined && mayHold(stored.value, chatId)) await documents.delete(key);
+  }
+}
+
+function mayHold(value: JsonObject, chatId: string): boolean {
+  const read = readCompanionDocument(value);
+  if (read === undefined || isConversationRepaired(read)) return true;
+  const deliveries = ownField(read.document, "deliveries");
+  const told = isJsonObject(deliveries) ? deliveries["told"] : undefined;
+  if (isJsonObject(told) && Object.hasOwn(told, chatId)) return true;
+  return new ConversationCopy(read.document).forget(chatId) > 0;
+}
+
+function isConversationRepaired({ repaired }: ReadDocument): boolean {
+  return repaired.some((said) => /\bconversation\b/.test(said));
+}
+
+function withoutKey(from: JsonObject, key: string): JsonObject {
+  return Object.fromEntries(Object.entries(from).filter(([name]) => name !== key)) as JsonObject;
 }

@@ -72,11 +72,13 @@ export function judgeGap(
  * The same gap, seen from now: somebody who wakes the companion hours after its boot was away for
  * hours. At least the time since the boot, also where nothing is known of the time before. If the
  * wall clock was set since the boot, the longer of the two answers holds, as `uncertain`.
+ *
+ * @param upMs for how long the process is up, by a clock that nobody sets. @default 0
  */
-export function gapAtDelivery(judged: JudgedGap, now: ClockReading): Gap {
+export function gapAtDelivery(judged: JudgedGap, now: ClockReading, upMs = 0): Gap {
   const again = gapBetween(judged.before, now);
   if (again.certainty === "certain") return again;
-  const passedMs = gapBetween(judged.judgedAt, now).gapMs ?? 0;
+  const passedMs = Math.max(gapBetween(judged.judgedAt, now).gapMs ?? 0, Math.floor(upMs));
   const countedMs = (numberOf(judged.gapMs) ?? 0) + passedMs;
   const againMs = again.gapMs ?? 0;
   const isAgreed =

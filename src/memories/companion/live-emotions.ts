@@ -13,7 +13,7 @@ import {
   suspend,
 } from "./emotion/acts.ts";
 import type { EmotionConfiguration } from "./emotion/configuration.ts";
-import type { EmotionState, VoiceState } from "./emotion/emotion.ts";
+import type { EmotionState, Mood, VoiceState } from "./emotion/emotion.ts";
 import { evolve } from "./emotion/evolve.ts";
 import { type Feeling, feel } from "./emotion/feel.ts";
 import { storeEmotions } from "./emotion/stored-emotions.ts";
@@ -69,6 +69,18 @@ export class LiveEmotions {
   /** How it feels now. */
   feeling(): Feeling {
     return feel(this.#config, this.#now());
+  }
+
+  /**
+   * The mood to speak in: the one that shows, but for what the voice does, and without waiting until
+   * the mood before has lasted long enough.
+   */
+  get tone(): Mood {
+    const { settings, ...rest } = this.#config;
+    const state = this.#now();
+    const atOnce = { ...rest, settings: { ...settings, hysteresisMs: 0 } };
+    const { override, derivedMood } = feel(atOnce, setVoice(this.#config, state, "idle"));
+    return override?.mood ?? derivedMood;
   }
 
   /** For the document: see `storeEmotions`. */
@@ -168,4 +180,17 @@ export class LiveEmotions {
     const at = isoTime(this.#clock.now());
     this.#onFelt({ at, state, ...(event === undefined ? {} : { event }) });
   }
+}
+
+/** Whether watchers are to hear of it. */
+export function hasMoved(before: Feeling, now: Feeling, threshold: number): boolean {
+  const names = Object.keys(now.levels) as (keyof Feeling["levels"])[];
+  return (
+    before.mood !== now.mood ||
+    before.voiceState !== now.voiceState ||
+    before.override?.until !== now.override?.until ||
+    before.wounds.length !== now.wounds.length ||
+    Math.abs(before.boredom - now.boredom) >= threshold ||
+    names.some((name) => Math.abs(before.levels[name] - now.levels[name]) >= threshold)
+  );
 }

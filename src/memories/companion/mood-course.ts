@@ -70,13 +70,19 @@ function runsOf(records: readonly MoodRecord[]): { from: number; to: number | nu
   return runs;
 }
 
+/** A wound that a record does not know any more was healed by what happened then. */
 function woundsOf(config: EmotionConfiguration, records: readonly MoodRecord[]) {
   const wounds = new Map<string, MoodCourse["wounds"][number]>();
   for (const { at, state } of records) {
-    for (const wound of feel(config, state).wounds) {
-      const from = at - Math.round(wound.ageSeconds * 1_000);
-      const to = wound.healsInMs === null ? null : at + wound.healsInMs;
-      wounds.set(wound.id, { id: wound.id, event: wound.event, from, to });
+    const felt = feel(config, state).wounds;
+    const open = new Set(felt.map(({ id }) => id));
+    for (const wound of wounds.values()) {
+      const isHealed = !open.has(wound.id) && (wound.to === null || wound.to > at);
+      if (isHealed) wounds.set(wound.id, { ...wound, to: at });
+    }
+    for (const { id, event, ageSeconds, healsInMs } of felt) {
+      const from = at - Math.round(ageSeconds * 1_000);
+      wounds.set(id, { id, event, from, to: healsInMs === null ? null : at + healsInMs });
     }
   }
   return [...wounds.values()];

@@ -1,25 +1,29 @@
 import { isoTime } from "../../clock.ts";
 import type { NewId } from "../../ids.ts";
 import { isJsonObject, type JsonObject } from "../../json.ts";
-import type { LogStore, StoredRecord } from "../../storage/log-store.ts";
+import type { LogRecord, LogStore, StoredRecord } from "../../storage/log-store.ts";
+import { setVoice } from "./emotion/acts.ts";
 import { type EmotionConfiguration, emotionLimits } from "./emotion/configuration.ts";
 import type { EmotionState } from "./emotion/emotion.ts";
 import { restoreEmotions } from "./emotion/restore-emotions.ts";
 import type { Felt } from "./live-emotions.ts";
 
-/** What happened within this long of each other is one record: the state after it, and its events. */
+/** What happened within this long of its first event is one record: the state after it, and its events. */
 const recordMs = 10_000;
 /** Of one record. More of the same few seconds are in the state, and not in the list. */
 const maxEvents = 50;
 /** Records that wait to be stored. The oldest go first: a disk that fails does not fill the memory. */
 const maxWaiting = 1_000;
+/** Records of one append, and of one page. */
+const batchRecords = 500;
+const logKey = "moods";
 
 export interface MoodEvent {
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly event: string;
   readonly intensity: number;
-  readonly wound?: string;
+  readonly wound?: "added" | "limit";
 }
 
 /** One record as it was read: from then on the state runs by itself. */
@@ -27,6 +31,7 @@ export interface MoodRecord {
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly kind: "up" | "felt" | "down";
+  /** As if the voice were idle: what it did next is not recorded. */
   readonly state: EmotionState;
   readonly events: readonly MoodEvent[];
   /** On `up`: when the run before was last known to live. */
@@ -34,6 +39,9 @@ export interface MoodRecord {
 }
 
 interface Waiting {
+  readonly id: string;
+  /** When the first of it happened: milliseconds since 1970. */
+  readonly since: number;
   readonly felt: Felt;
   readonly kind: MoodRecord["kind"];
   readonly events: readonly JsonObject[];
@@ -47,7 +55,9 @@ interface Waiting {
 export class MoodHistory {
   readonly #logs: LogStore;
   readonly #newId: NewId;
-  #waiting: Waiting[] = [];
+  #waiting: readonly Waiting[] = [];
+  /** Given to the log, which may have stored them: they are given again as they are. */
+  #given: readonly Waiting[] = [];
   #flushing: Promise<void> = Promise.resolve();
 
   constructor(ports: { readonly logs: LogStore; readonly newId: NewId }) {
@@ -57,17 +67,18 @@ export class MoodHistory {
 
   /** Takes note; stored by the next `flush`. */
   note(felt: Felt, kind: MoodRecord["kind"] = "felt", downAt?: number): void {
-    const last = this.#waiting.at(-1);
     const { at, event } = felt;
+    const now = Date.parse(at);
     const added = event === undefined ? [] : [{ at, ...event }];
-    const isClose = last && Date.parse(at) - Date.parse(last.felt.at) < recordMs;
-    if (kind === "felt" && isClose && last.kind === "felt") {
+    const last = this.#waiting.at(-1);
+    if (kind === "felt" && last?.kind === "felt" && isWithin(now - last.since)) {
       const events = [...last.events, ...added].slice(-maxEvents);
-      this.#waiting[this.#waiting.length - 1] = { ...last, felt, events };
+      this.#waiting = [...this.#waiting.slice(0, -1), { ...last, felt, events }];
       return;
     }
-    this.#waiting.push({ felt, kind, events: added, downAt });
-    if (this.#waiting.length > maxWaiting) this.#waiting.shift();
+    const id = this.#newId();
+    const all = [...this.#waiting, { id, since: now, felt, kind, events: added, downAt }];
+    this.#waiting = all.length > maxWaiting ? withoutOldest(all) : all;
   }
 
   /**
@@ -83,19 +94,20 @@ export class MoodHistory {
   }
 
   async #flush(): Promise<void> {
-    const batch = this.#waiting.slice(0, 500);
-    if (batch.length === 0) return;
-    const records = batch.map(({ felt, kind, events, downAt }) => ({
-      ...{ id: this.#newId(), kind, at: felt.at, state: felt.state as unknown as JsonObject },
-      ...(events.length === 0 ? {} : { events }),
-      ...(downAt === undefined ? {} : { down_at: isoTime(downAt) }),
-    }));
-    await this.#logs.append("moods", records);
-    this.#waiting = this.#waiting.filter((each) => !batch.includes(each));
+    for (;;) {
+      if (this.#given.length === 0) {
+        this.#given = this.#waiting.slice(0, batchRecords);
+        this.#waiting = this.#waiting.slice(batchRecords);
+      }
+      if (this.#given.length === 0) return;
+      await this.#logs.append(logKey, this.#given.map(recordOf));
+      this.#given = [];
+    }
   }
 
   /**
-   * The records from the last one before `from` to `to`, oldest first; at most `limit`, the newest.
+   * The records from the last one before `from` to `to`, in the order of their instants; at most
+   * `limit`, the newest. Those that nobody can read are left out.
    *
    * @param from milliseconds since 1970.
    */
@@ -103,31 +115,48 @@ export class MoodHistory {
     config: EmotionConfiguration,
     { from, to, limit = 20_000 }: { from: number; to: number; limit?: number },
   ): Promise<MoodRecord[]> {
-    const newestFirst: MoodRecord[] = this.#waitingRecords(config).reverse();
+    const kept = [...this.#given, ...this.#waiting];
+    const ids = new Set(kept.map(({ id }) => id));
+    const readable = (records: readonly StoredRecord[]) =>
+      records.flatMap((record) => readMoodRecord(config, record) ?? []);
+    let found = readable(kept.map((each) => ({ ...recordOf(each), seq: 0 })));
     let before = Number.MAX_SAFE_INTEGER;
-    while (newestFirst.length < limit && (newestFirst.at(-1)?.at ?? to) >= from) {
-      const page = await this.#logs.page("moods", { before, limit: 500 });
+    while (found.length < limit) {
+      const page = await this.#logs.page(logKey, { before, limit: batchRecords });
       if (page.length === 0) break;
       before = page[0]?.seq ?? 0;
-      for (const record of page.toReversed()) {
-        const read = readMoodRecord(config, record);
-        if (read !== undefined) newestFirst.push(read);
-      }
+      // What waited when this began may have been stored meanwhile.
+      const read = readable(page.filter(({ id }) => !ids.has(id)));
+      found = [...read, ...found];
+      // A clock that was set may have put a few records out of order: a whole page of them is old.
+      if (read.length > 0 && read.every(({ at }) => at < from)) break;
     }
-    const oldestFirst = newestFirst.filter(({ at }) => at <= to).reverse();
-    const first = oldestFirst.findLastIndex(({ at }) => at < from);
-    return oldestFirst.slice(Math.max(0, first)).slice(-limit);
+    const inOrder = found.filter(({ at }) => at <= to).sort((a, b) => a.at - b.at);
+    const first = inOrder.findLastIndex(({ at }) => at < from);
+    return inOrder.slice(Math.max(0, first)).slice(-limit);
   }
+}
 
-  #waitingRecords(config: EmotionConfiguration): MoodRecord[] {
-    return this.#waiting.flatMap(({ felt, kind, events, downAt }) => {
-      const down = downAt === undefined ? {} : { down_at: isoTime(downAt) };
-      const state = felt.state as unknown as JsonObject;
-      return (
-        readMoodRecord(config, { id: "", seq: 0, at: felt.at, kind, state, events, ...down }) ?? []
-      );
-    });
-  }
+/** A clock that was set back begins another record. */
+function isWithin(passedMs: number): boolean {
+  return passedMs >= 0 && passedMs < recordMs;
+}
+
+/** Runs' beginnings and ends tell where the curve has gaps: they stay. */
+function withoutOldest(waiting: readonly Waiting[]): readonly Waiting[] {
+  const oldest = Math.max(
+    0,
+    waiting.findIndex(({ kind }) => kind === "felt"),
+  );
+  return waiting.toSpliced(oldest, 1);
+}
+
+function recordOf({ id, felt, kind, events, downAt }: Waiting): LogRecord {
+  return {
+    ...{ id, kind, at: felt.at, state: felt.state as unknown as JsonObject },
+    ...(events.length === 0 ? {} : { events }),
+    ...(downAt === undefined ? {} : { down_at: isoTime(downAt) }),
+  };
 }
 
 function readMoodRecord(
@@ -136,8 +165,10 @@ function readMoodRecord(
 ): MoodRecord | undefined {
   const at = instantOf(record["at"]);
   const kind = (["up", "felt", "down"] as const).find((each) => each === record["kind"]);
-  if (at === undefined || kind === undefined || !isJsonObject(record["state"])) return undefined;
-  const { state } = restoreEmotions(config, {}, record["state"], at);
+  const stored = record["state"];
+  if (at === undefined || kind === undefined) return undefined;
+  if (!isJsonObject(stored) || !isJsonObject(stored["anchor"])) return undefined;
+  const state = setVoice(config, restoreEmotions(config, {}, stored, at).state, "idle");
   const downAt = instantOf(record["down_at"]);
   const events = Array.isArray(record["events"]) ? record["events"].flatMap(readEvent) : [];
   return { at, kind, state, events, ...(downAt === undefined ? {} : { downAt }) };
@@ -146,10 +177,11 @@ function readMoodRecord(
 function readEvent(stored: unknown): readonly MoodEvent[] {
   if (!isJsonObject(stored)) return [];
   const at = instantOf(stored["at"]);
-  const { name, intensity, wound } = stored;
+  const { name, intensity } = stored;
+  const wound = (["added", "limit"] as const).find((each) => each === stored["wound"]);
   if (at === undefined || typeof name !== "string" || typeof intensity !== "number") return [];
   const event = name.slice(0, emotionLimits.nameLength);
-  return [{ at, event, intensity, ...(typeof wound === "string" ? { wound } : {}) }];
+  return [{ at, event, intensity, ...(wound === undefined ? {} : { wound }) }];
 }
 
 function instantOf(value: unknown): number | undefined {

@@ -4,7 +4,7 @@ import type { Storage } from "../../storage/storage.ts";
 import type { Chats } from "../chat/chats.ts";
 import type { BootClock } from "./boot-clock.ts";
 import type { EmotionConfiguration } from "./emotion/configuration.ts";
-import { type SaveOptions, saveDefaults } from "./save-schedule.ts";
+import { newSaveSchedule, type SaveOptions, saveDefaults } from "./save-schedule.ts";
 
 export interface CompanionOptions extends SaveOptions {
   /**
@@ -43,7 +43,19 @@ export interface CompanionPorts {
   readonly logger: Logger;
 }
 
-export const companionDefaults = {
+const companionDefaults = {
   ...saveDefaults,
   sleepAfterBoredMs: 60_000,
 } satisfies Partial<CompanionOptions>;
+
+export type ResolvedOptions = CompanionOptions & {
+  readonly [Name in keyof typeof companionDefaults]: number;
+};
+
+/** @throws TypeError: an option is not a number in its bounds. */
+export function resolveOptions(given: CompanionOptions): ResolvedOptions {
+  const options = { ...companionDefaults, ...given };
+  newSaveSchedule(0, options); // checks what it takes
+  if (!(options.sleepAfterBoredMs >= 0)) throw new TypeError("sleepAfterBoredMs must be 0 or more");
+  return options;
+}

@@ -14,11 +14,17 @@ import { type WelcomeFacts, welcomeText } from "./welcome.ts";
 /** What a chat is told when it is first talked in after a restart. */
 export interface Welcome {
   readonly kind: RestartKind;
-  /** Goes after the cached prefix, as it is: it has its own marks. Never stored as a message. */
+  /**
+   * Goes after the cached prefix, as it is: it has its own marks. Never stored as a message. "": there
+   * is nothing to say, which is told by saying nothing.
+   */
   readonly text: string;
   readonly parts: readonly ("session" | "memory")[];
-  /** The run that the chat knows of once it was told: goes into the head of its log. */
-  readonly session: number;
+  /**
+   * The run that the chat knows of once it was told: goes into the head of its log. `undefined`: what
+   * happened could not be told, and is still to be.
+   */
+  readonly session: number | undefined;
 }
 
 /** One delivery as people may look at it. */
@@ -36,6 +42,8 @@ export interface Reception {
 export interface Host {
   readonly emotions: LiveEmotions;
   readonly person: PersonSeen | undefined;
+  /** Of this run. */
+  readonly uptimeMs: number;
   welcomed(chatId: string): void;
 }
 
@@ -56,6 +64,10 @@ export class Receptions {
   readonly #options: CompanionOptions;
   readonly #deliveries: Deliveries;
   readonly #report: JudgedRestart;
+  /** Attempts under way, but for those whose chat dropped words meanwhile: they quote them. */
+  readonly #begun = new Map<string, Welcome | undefined>();
+  /** Chats that began in this run and were not answered yet: nothing happened to them. */
+  readonly #born = new Set<string>();
   /** Newest last. */
   readonly #shown = new Map<string, Reception>();
 
@@ -63,13 +75,17 @@ export class Receptions {
     ports: CompanionPorts,
     host: Host,
     options: CompanionOptions,
-    left: { readonly stored: unknown; readonly report: JudgedRestart },
+    left: {
+      readonly stored: unknown;
+      readonly report: JudgedRestart;
+      readonly missed?: JudgedRestart | undefined;
+    },
   ) {
     this.#ports = ports;
     this.#host = host;
     this.#options = options;
     this.#report = left.report;
-    this.#deliveries = Deliveries.begin(left.stored, left.report);
+    this.#deliveries = Deliveries.begin(left.stored, left.report, left.missed);
   }
 
   /**
@@ -78,7 +94,7 @@ export class Receptions {
    *
    * @param told the run that the chat was told of last, by its own log.
    * @param before the number of the message that is being answered: what was said before it counts.
-   * @returns `undefined`: there is nothing to tell, or another attempt is under way.
+   * @returns `undefined`: it was told, or another attempt is under way.
    */
   async begin(
     chatId: string,
@@ -88,18 +104,30 @@ export class Receptions {
     if (told !== undefined) this.#deliveries.noteTold(chatId, told);
     const restart = this.#deliveries.take(chatId);
     if (restart === undefined) return undefined;
-    const welcome = await this.#welcome(chatId, restart, before);
-    if (welcome.text === "") {
-      // Nothing to say is said by saying nothing.
-      this.#deliveries.acknowledge(chatId);
+    this.#begun.set(chatId, undefined);
+    try {
+      const welcome = await this.#welcome(chatId, restart, before);
+      if (this.#begun.has(chatId)) this.#begun.set(chatId, welcome);
+      return welcome;
+    } catch (error) {
+      // No turn fails with what it would have been told beside.
+      this.#ports.logger.error({ chat: chatId, error: nameOf(error) }, "a welcome was left out");
+      this.failed(chatId);
       return undefined;
     }
-    return welcome;
   }
 
   /** The answer is stored: the chat was told. */
-  delivered(chatId: string, { kind, text, parts }: Welcome): void {
-    this.#deliveries.acknowledge(chatId);
+  delivered(chatId: string, welcome: Welcome): void {
+    const { kind, text, parts, session } = welcome;
+    const isKnown = this.#begun.get(chatId) === welcome;
+    this.#begun.delete(chatId);
+    this.#born.delete(chatId);
+    // Where words were dropped meanwhile, the chat's own log knows whether it was told.
+    if (!isKnown) return;
+    if (session === undefined) this.#deliveries.release(chatId);
+    else this.#deliveries.acknowledge(chatId);
+    if (text === "") return;
     const at = isoTime(this.#ports.clock.now());
     this.#shown.delete(chatId);
     this.#shown.set(chatId, { chatId, kind, status: "delivered", text, parts, at });
@@ -112,13 +140,16 @@ export class Receptions {
 
   /** No answer came of it: the chat is still to be told. */
   failed(chatId: string): void {
+    this.#begun.delete(chatId);
     this.#deliveries.release(chatId);
   }
 
-  /** @returns whether anything was known of the chat. */
-  forget(chatId: string): boolean {
-    const wasShown = this.#shown.delete(chatId);
-    return this.#deliveries.forget(chatId) || wasShown;
+  /** Drops what is known of a chat, and texts that quote it. */
+  forget(chatId: string): void {
+    this.#begun.delete(chatId);
+    this.#born.delete(chatId);
+    this.#shown.delete(chatId);
+    this.#deliveries.forget(chatId);
   }
 
   /**
@@ -149,13 +180,15 @@ export class Receptions {
       this.#sessionFacts(chatId, restart, before),
       this.#memory(),
     ]);
-    const facts = { ...session, ...(memory === "" ? {} : { memory }) };
+    const { isTold, ...told } = session;
+    const facts = { ...told, ...(memory === "" ? {} : { memory }) };
     const text = welcomeText(facts, this.#ports.newId);
     const parts: Welcome["parts"] = [
       ...(facts.kind === "fresh_start" ? [] : (["session"] as const)),
       ...(memory === "" ? [] : (["memory"] as const)),
     ];
-    return { kind: facts.kind, text, parts, session: this.#report.totalSessions };
+    const { totalSessions } = this.#report;
+    return { kind: facts.kind, text, parts, session: isTold ? totalSessions : undefined };
   }
 
   /** What the session part says. When it cannot be told, the memory part is delivered alone. */
@@ -163,16 +196,17 @@ export class Receptions {
     chatId: string,
     restart: JudgedRestart,
     before: number,
-  ): Promise<WelcomeFacts> {
+  ): Promise<WelcomeFacts & { readonly isTold: boolean }> {
     const { clock, logger } = this.#ports;
     const now = readClock(clock);
-    const { kind, gap } = judgedAgain(restart, now);
+    const { kind, gap } = judgedAgain(restart, now, this.#host.uptimeMs);
     const { clean, totalSessions } = restart;
-    const facts = { kind, gap, clean, totalSessions };
+    const facts = { kind, gap, clean, totalSessions, isTold: true };
     try {
       const said = await this.#said(chatId, before);
       // A chat in which nothing was said has nothing to go on from.
-      if (said.length === 0) return { ...facts, kind: "fresh_start" };
+      if (said.length === 0) this.#born.add(chatId);
+      if (this.#born.has(chatId)) return { ...facts, kind: "fresh_start" };
       const last = Date.parse(said.at(-1)?.timestamp ?? "");
       const silence: Gap = gapBetween(Number.isFinite(last) ? { at: last } : undefined, now);
       const { timeZone } = this.#options;
@@ -184,19 +218,21 @@ export class Receptions {
         ...(timeZone === undefined ? {} : { local: { at: clock.now(), timeZone } }),
       };
     } catch (error) {
-      const name = error instanceof Error ? error.name : typeof error;
-      logger.warn({ chat: chatId, error: name }, "the session part of a welcome was left out");
-      return { ...facts, kind: "fresh_start" };
+      logger.warn(
+        { chat: chatId, error: nameOf(error) },
+        "the session part of a welcome was left out",
+      );
+      return { ...facts, kind: "fresh_start", isTold: false };
     }
   }
 
   #feelings(now: number): Pick<WelcomeFacts, "mood" | "wounds" | "person"> {
     const { emotions, person } = this.#host;
-    const { mood, wounds } = emotions.feeling();
+    const { wounds } = emotions.feeling();
     const seenAt = person?.seenAt;
     const seenAgo = seenAt === undefined ? undefined : gapBetween({ at: seenAt }, { at: now });
     return {
-      mood,
+      mood: emotions.tone,
       wounds: wounds.map(({ event, healing }) => ({ event, healing })),
       ...(person && { person: { name: person.name, ...(seenAgo && { seenAgo }) } }),
     };
@@ -213,12 +249,18 @@ export class Receptions {
   }
 
   async #memory(): Promise<string> {
+    const { logger } = this.#ports;
     try {
-      return (await this.#options.memory?.()) ?? "";
+      const facts: unknown = (await this.#options.memory?.()) ?? "";
+      if (typeof facts === "string") return facts.trim() === "" ? "" : facts;
+      logger.warn({ type: typeof facts }, "the memory part of a welcome is no text");
     } catch (error) {
-      const name = error instanceof Error ? error.name : typeof error;
-      this.#ports.logger.warn({ error: name }, "the memory part of a welcome was left out");
-      return "";
+      logger.warn({ error: nameOf(error) }, "the memory part of a welcome was left out");
     }
+    return "";
   }
+}
+
+function nameOf(error: unknown): string {
+  return error instanceof Error ? error.name : typeof error;
 }

@@ -52,13 +52,16 @@ export interface RestartReport extends JudgedRestart {
 /**
  * The kind and the gap as they are now: a companion that is woken hours after its boot was away for
  * hours, whatever it was at the boot.
+ *
+ * @param upMs for how long this run is up, by a clock that nobody sets. @default 0
  */
 export function judgedAgain(
   restart: JudgedRestart,
   now: ClockReading,
+  upMs = 0,
 ): { readonly kind: RestartKind; readonly gap: Gap } {
   if (restart.kind === "fresh_start") return { kind: restart.kind, gap: noGap };
-  const gap = gapAtDelivery(restart, now);
+  const gap = gapAtDelivery(restart, now, upMs);
   return { kind: restartKind({ ...gap, clean: restart.clean }), gap };
 }
 

@@ -1,0 +1,21 @@
+/** What calls back later, so that a test can hold it beside the clock. */
+export interface Timers {
+  /**
+   * Calls back once, `delayMs` from now at the earliest; a timer may be a little early or late, so
+   * whoever is called looks at the clock. Does not keep the process alive.
+   *
+   * @returns what cancels it; nothing happens when it was called or cancelled already.
+   */
+  after(delayMs: number, call: () => void): () => void;
+}
+
+/** Past it, a timer of Node fires at once. */
+const longestMs = 2_147_483_647;
+
+export const systemTimers: Timers = {
+  after(delayMs, call) {
+    const timer = setTimeout(call, Math.min(Math.max(Math.ceil(delayMs), 0), longestMs));
+    timer.unref();
+    return () => clearTimeout(timer);
+  },
+};

@@ -1,0 +1,486 @@
+// The companion behind its HTTP door, and the routes that came with it: retry, rename, filters.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ResponderError } from "../src/runtime/responder.ts";
+import * as schemas from "../src/server/schemas.ts";
+import type { ScriptedStep } from "../src/testing/scripted-responder.ts";
+import { Machine } from "./kept-companion.ts";
+import {
+  companion,
+  eventsOf,
+  type FixtureOptions,
+  jsonOf,
+  me,
+  problemOf,
+  until,
+  words,
+} from "./server-fixture.ts";
+
+const unavailable: ScriptedStep = {
+  type: "fail",
+  error: new ResponderError("the model is busy", { kind: "unavailable" }),
+};
+const eventNames = /pat_level1, .*insult.*, sustained_yelling/;
+const moodNames = /happy, excited, curious, thinking, sad, disappointed, surprised, sleepy/;
+
+/** A companion that is up, behind its door. */
+async function awake(
+  script: readonly (readonly ScriptedStep[])[] = [],
+  options: FixtureOptions = {},
+) {
+  const c = await companion(script, { awake: {}, ...options });
+  const { run } = c;
+  assert.ok(run);
+  const sent = async (path: string, body: object = {}) => jsonOf(await c.post(path, body), 200);
+  return { ...c, run, sent };
+}
+
+/** The second run of a machine, 40 s after the first was killed in the middle of a turn. */
+async function afterKill(script: readonly (readonly ScriptedStep[])[] = []) {
+  const machine = new Machine();
+  const first = await machine.run();
+  first.companion.personSeen("Ada");
+  first.companion.emotions.event("abuse");
+  await first.throughline.chats.append("local:me", [
+    { role: "user", content: "Hello" },
+    { role: "assistant", content: "Hi" },
+  ]);
+  await machine.tick(first.companion);
+  machine.clock.pass(40_000);
+  const { throughline, companion: run } = await machine.run();
+  const reload = () => [];
+  const c = await companion(script, {
+    throughline,
+    clock: machine.clock,
+    run: { companion: run, emotionWarnings: reload, reloadEmotions: reload },
+  });
+  return { ...c, run, machine };
+}
+
+test("the session says how the run came about, in the seed's names and seconds", async () => {
+  const c = await awake();
+  c.clock.pass(12_345);
+  const session = schemas.companionSession.strict().parse(await c.get("/api/session"));
+  assert.deepEqual(session, {
+    ...{ session_id: c.run.runId, restart_type: "fresh_start", elapsed: 0, uptime: 12.3 },
+    ...{ total_sessions: 1, session_start: c.run.startedAt / 1_000, clean: true },
+    ...{ interrupted_turns: [], certainty: "certain", previous_session_id: null, quarantined: 0 },
+    ...{ sleep_state: "awake", last_person_seen: null, last_person_seen_time: null },
+  });
+});
+
+test("after a kill session and restart tell the gap, the run before and what chats will be told", async () => {
+  const c = await afterKill();
+  const session = schemas.companionSession.strict().parse(await c.get("/api/session"));
+  assert.deepEqual(
+    [session.restart_type, session.elapsed, session.clean, session.total_sessions],
+    ["short_break", 40, false, 2],
+  );
+  assert.equal(session.last_person_seen, "Ada");
+  assert.equal(session.last_person_seen_time, c.run.startedAt / 1_000 - 40);
+  const { report, deliveries } = schemas.restart.strict().parse(await c.get("/api/restart"));
+  assert.deepEqual([report.kind, report.certainty], ["short_break", "certain"]);
+  assert.match(String(report.previous_session_id), /^[0-9a-f]{8}$/);
+  const [pending] = deliveries;
+  assert.deepEqual(
+    [deliveries.length, pending?.chat_id, pending?.status],
+    [1, "local:me", "pending"],
+  );
+  assert.match(pending?.text ?? "", /USER: \\?"Hello\\?"/);
+  assert.deepEqual([pending?.parts, pending?.at], [["session"], null]);
+});
+
+test("restart shows the very text that the model was told, once it was", async () => {
+  const c = await awake([["1"]], { awake: { memory: async () => "likes tea" } });
+  await c.say("Hello");
+  const { deliveries } = schemas.restart.strict().parse(await c.get("/api/restart"));
+  const [told] = deliveries;
+  assert.deepEqual(
+    [told?.status, told?.kind, told?.parts],
+    ["delivered", "fresh_start", ["memory"]],
+  );
+  assert.ok(told);
+  assert.match(told.text, /likes tea/);
+  assert.ok(c.model.requests[0]?.context?.includes(told.text));
+});
+
+test("emotions are levels, wounds and mood, and what can move them", async () => {
+  const c = await awake();
+  c.run.emotions.event("violence");
+  c.clock.pass(1_234);
+  const state = schemas.emotionState.strict().parse(await c.get("/api/emotions"));
+  assert.deepEqual([state.mood, state.voice_state, state.boredom], ["disappointed", "idle", 0]);
+  const [wound] = state.wounds;
+  assert.deepEqual(
+    [wound?.event, wound?.duration, wound?.age, wound?.healing, wound?.heals_in],
+    ["violence", 300, 1.2, false, 548.766],
+  );
+  assert.deepEqual(wound?.floors, { fear: 0.25, sadness: 0.2 });
+  assert.deepEqual(state.baselines, { joy: 0.3, sadness: 0, anger: 0, fear: 0, disgust: 0 });
+  assert.equal(state.event_severity["violence"], "severe");
+  assert.deepEqual(Object.keys(state.event_severity), state.events);
+  assert.deepEqual([state.moods.length, state.triggers.length], [10, 5]);
+});
+
+test("boredom is told with 3 decimals", async () => {
+  const c = await awake();
+  c.clock.pass(333_333);
+  assert.equal((await c.get("/api/emotions")).boredom, 0.267);
+});
+
+test("an event moves the feelings as far as its intensity says, and tells of a wound", async () => {
+  const c = await awake();
+  const insult = await c.sent("/api/emotions/event", { event: "insult", intensity: 2 });
+  const applied = schemas.appliedEvent.strict().parse(insult);
+  assert.deepEqual([applied.status, applied.event, applied.wound], ["applied", "insult", null]);
+  assert.equal(applied.state.levels.anger, 0.5);
+  for (let wound = 1; wound <= 6; wound++) {
+    const { wound: left } = await c.sent("/api/emotions/event", { event: "abuse" });
+    assert.equal(left, wound <= 5 ? "added" : "limit");
+  }
+});
+
+test("a reset brings the levels to rest; wounds, boredom and a mood that was set stay", async () => {
+  const c = await awake();
+  c.run.emotions.event("violence");
+  c.run.emotions.override("proud");
+  const reset = schemas.emotionsReset.strict().parse(await c.sent("/api/emotions/reset"));
+  assert.deepEqual([reset.state.levels.anger, reset.state.levels.fear], [0, 0.25]);
+  assert.deepEqual([reset.state.wounds.length, reset.state.mood], [1, "proud"]);
+});
+
+test("a reset with a configuration that is refused is 400, with what is wrong, and changes nothing", async () => {
+  const problems = ["emotions.yaml:3: joy.baseline must be a number from 0 to 1"];
+  const c = await awake([], { emotionProblems: () => problems });
+  c.run.emotions.event("insult");
+  const response = await c.post("/api/emotions/reset");
+  const { detail } = await problemOf(response, 400, "THROUGHLINE_INVALID");
+  assert.equal(detail, problems[0]);
+  const { levels, warnings } = await c.get("/api/emotions");
+  assert.deepEqual([levels.anger, warnings], [0.25, problems]);
+});
+
+test("a mood is shown for its seconds, 10 when nothing is said", async () => {
+  const c = await awake();
+  const set = schemas.moodSet.strict().parse(await c.sent("/api/mood", { mood: "excited" }));
+  assert.deepEqual([set.status, set.mood, set.state.mood], ["set", "excited", "excited"]);
+  const until = new Date(c.clock.now() + 10_000).toISOString();
+  assert.deepEqual(set.state.mood_override, { mood: "excited", until });
+  c.clock.pass(10_001);
+  assert.deepEqual((await c.get("/api/emotions")).mood_override, null);
+  const { state } = await c.sent("/api/mood", { mood: "sad", duration: 0.5 });
+  assert.equal(state.mood_override.until, new Date(c.clock.now() + 500).toISOString());
+});
+
+test("a person who is seen is told, with the time in seconds", async () => {
+  const c = await awake();
+  const seen = schemas.personSeen.strict().parse(await c.sent("/api/person", { name: "Ada" }));
+  const wanted = { last_person_seen: "Ada", last_person_seen_time: c.clock.now() / 1_000 };
+  assert.deepEqual(seen, wanted);
+  assert.equal((await c.get("/api/session")).last_person_seen, "Ada");
+});
+
+test("sleep is set and taken back, and a message wakes", async () => {
+  const c = await awake([["Hi"]]);
+  const asleep = schemas.sleeping.strict().parse(await c.sent("/api/sleep", { state: "asleep" }));
+  assert.deepEqual(asleep, { sleep_state: "asleep" });
+  await c.say("Hello");
+  assert.equal((await c.get("/api/session")).sleep_state, "awake");
+  await c.sent("/api/sleep", { state: "asleep" });
+  assert.deepEqual(await c.sent("/api/sleep", { state: "awake" }), { sleep_state: "awake" });
+});
+
+test("the history of moods is drawn over its span, with events, wounds and runs", async () => {
+  const c = await awake();
+  c.clock.pass(60_000);
+  await c.sent("/api/emotions/event", { event: "abuse" });
+  c.clock.pass(60_000);
+  const now = c.clock.now();
+  const path = `/api/emotions/history?from=${now - 180_000}&to=${now}&points=10`;
+  const course = schemas.moodHistory.strict().parse(await c.get(path));
+  assert.deepEqual([course.at.length, course.at[0], course.at[9]], [10, now - 180_000, now]);
+  assert.deepEqual(
+    course.mood.map((mood) => mood !== null),
+    [false, false, false, true, true, true, true, true, true, true],
+  );
+  assert.deepEqual(course.levels.disgust.map(Boolean).lastIndexOf(true), 9);
+  const wanted = { at: now - 60_000, event: "abuse", intensity: 1, wound: "added" };
+  assert.deepEqual(course.events, [wanted]);
+  assert.deepEqual(
+    course.wounds.map(({ event, from, to }) => [event, from, to]),
+    [["abuse", now - 60_000, now + 915_000]],
+  );
+  assert.deepEqual(course.runs, [{ from: now - 120_000, to: null }]);
+});
+
+test("without a span the history is of the last day, in 300 points, and never of the future", async () => {
+  const c = await awake();
+  const now = c.clock.now();
+  const day = await c.get("/api/emotions/history");
+  assert.deepEqual([day.from, day.to, day.at.length], [now - 86_400_000, now, 300]);
+  const later = await c.get(`/api/emotions/history?from=${now - 1}&to=${now + 1e9}`);
+  assert.deepEqual([later.from, later.to], [now - 1, now]);
+});
+
+const wrongBodies: readonly [path: string, body: object, detail: RegExp][] = [
+  ["/api/emotions/event", { event: "hug" }, eventNames],
+  ["/api/emotions/event", { event: "__proto__" }, eventNames],
+  ["/api/emotions/event", { event: "toString" }, eventNames],
+  ["/api/emotions/event", {}, /^event: /],
+  ["/api/emotions/event", { event: "" }, /^event: must not be empty/],
+  ["/api/emotions/event", { event: "x".repeat(65) }, /^event: must be at most 64/],
+  ["/api/emotions/event", { event: 5 }, /^event: .*expected string/],
+  ["/api/emotions/event", { event: "insult", intensity: -1 }, /^intensity: .*0/],
+  ["/api/emotions/event", { event: "insult", intensity: 10.1 }, /^intensity: .*10/],
+  ["/api/emotions/event", { event: "insult", intensity: "2" }, /^intensity: .*expected number/],
+  ["/api/emotions/event", { event: "insult", intensity: null }, /^intensity: .*expected number/],
+  ["/api/emotions/event", { event: "insult", force: 1 }, /the body has no "force"/],
+  ["/api/emotions/reset", { all: true }, /the body has no "all"/],
+  ["/api/mood", { mood: "grumpy" }, moodNames],
+  ["/api/mood", { mood: "Happy" }, moodNames],
+  ["/api/mood", { mood: "constructor" }, moodNames],
+  ["/api/mood", {}, /^mood: /],
+  ["/api/mood", { mood: "sad", duration: 0 }, /^duration: .*0/],
+  ["/api/mood", { mood: "sad", duration: -1 }, /^duration: .*0/],
+  ["/api/mood", { mood: "sad", duration: 3_600.1 }, /^duration: .*3600/],
+  ["/api/mood", { mood: "sad", seconds: 5 }, /the body has no "seconds"/],
+  ["/api/person", {}, /^name: /],
+  ["/api/person", { name: "" }, /^name: must not be empty/],
+  ["/api/person", { name: " \u200e\n" }, /a person's name is text/],
+  ["/api/person", { name: "x".repeat(257) }, /^name: must be at most 256/],
+  ["/api/person", { name: "Ada", at: 5 }, /the body has no "at"/],
+  ["/api/sleep", {}, /^state: .*"awake"\|"asleep"/],
+  ["/api/sleep", { state: "sleepy" }, /^state: .*"awake"\|"asleep"/],
+  [`${me}/rename`, {}, /^title: /],
+  [`${me}/rename`, { title: 5 }, /^title: .*expected string/],
+  [`${me}/rename`, { title: "x".repeat(1_001) }, /^title: /],
+  [`${me}/retry`, { message_id: "" }, /^message_id: must not be empty/],
+  [`${me}/retry`, { provider: "http://evil" }, /^provider: must be a name/],
+  [`${me}/retry`, { content: "Hello" }, /the body has no "content"/],
+];
+/** One for all that is refused: none of it changes anything. */
+const untouched = awake([["Hi"]]).then(async (c) => {
+  await c.say("Hello");
+  return c;
+});
+for (const [path, body, detail] of wrongBodies) {
+  const shown = JSON.stringify(body).slice(0, 50);
+  test(`POST ${path} with ${shown} is 400, says what is wanted, and changes nothing`, async () => {
+    const c = await untouched;
+    const state = async () =>
+      JSON.stringify([await c.get("/api/emotions"), await c.get("/api/session"), await c.get(me)]);
+    const before = await state();
+    const problem = await problemOf(await c.post(path, body), 400, "THROUGHLINE_INVALID");
+    assert.match(problem.detail, detail);
+    assert.equal(await state(), before);
+  });
+}
+
+for (const [query, detail] of [
+  ["from=-1", "from: must be a whole number from 0 to 8640000000000000"],
+  ["to=1e3", "to: must be a whole number from 0 to 8640000000000000"],
+  ["from=8640000000000001", "from: must be a whole number from 0 to 8640000000000000"],
+  ["points=9", "points: must be a whole number from 10 to 2000"],
+  ["points=2001", "points: must be a whole number from 10 to 2000"],
+  ["from=5&to=5", "from must be before to, and not in the future"],
+  ["from=8640000000000000", "from must be before to, and not in the future"],
+  ["since=5", 'the query has no "since"'],
+] as const) {
+  test(`GET /api/emotions/history?${query} is 400: ${detail}`, async () => {
+    const c = await untouched;
+    const response = await c.ask(`/api/emotions/history?${query}`);
+    assert.equal((await problemOf(response, 400, "THROUGHLINE_INVALID")).detail, detail);
+  });
+}
+
+const asleep = companion();
+for (const [method, path, body] of [
+  ["GET", "/api/session"],
+  ["GET", "/api/restart"],
+  ["GET", "/api/emotions"],
+  ["GET", "/api/emotions/history"],
+  ["POST", "/api/emotions/event", { event: "insult" }],
+  ["POST", "/api/emotions/reset", {}],
+  ["POST", "/api/mood", { mood: "sad" }],
+  ["POST", "/api/person", { name: "Ada" }],
+  ["POST", "/api/sleep", { state: "asleep" }],
+] as const) {
+  test(`${method} ${path} is 404 where no companion runs`, async () => {
+    const c = await asleep;
+    const init = body === undefined ? {} : { body: JSON.stringify(body) };
+    await problemOf(await c.ask(path, { method, ...init }), 404, "THROUGHLINE_NOT_FOUND");
+  });
+}
+
+test("events tell feelings, the person, sleep and that a chat was told, as the routes do", async () => {
+  const c = await afterKill([["Hi"]]);
+  const events = eventsOf((await c.ask("/api/events")).body);
+  c.run.tick();
+  const { data: felt } = await until(events, "emotions");
+  const state = await c.get("/api/emotions");
+  for (const [name, value] of Object.entries(felt)) assert.deepEqual(value, state[name], name);
+  assert.equal(felt.wounds[0].event, "abuse");
+  await c.post("/api/person", { name: "Bob" });
+  assert.equal((await until(events, "person")).data.last_person_seen, "Bob");
+  await c.post("/api/sleep", { state: "asleep" });
+  assert.deepEqual((await until(events, "sleep")).data, { sleep_state: "asleep" });
+  await c.say("Hello again");
+  assert.deepEqual((await until(events, "sleep")).data, { sleep_state: "awake" });
+  const told = { chat_id: "local:me", status: "delivered" };
+  assert.deepEqual((await until(events, "restart")).data, told);
+  await c.post("/api/mood", { mood: "proud" });
+  c.run.tick();
+  assert.equal((await until(events, "emotions")).data.mood, "proud");
+});
+
+test("a server that was closed tells nothing more of its companion", async () => {
+  const c = await awake();
+  const events = eventsOf((await c.ask("/api/events")).body);
+  await c.server.close();
+  c.run.personSeen("Ada");
+  assert.deepEqual(
+    (await Array.fromAsync(events)).map(({ name }) => name),
+    [":"],
+  );
+});
+
+test("forgetting a chat says what the companion held of it", async () => {
+  const c = await awake([["Hi"]]);
+  await c.say("Hello");
+  const { removed } = schemas.receipt
+    .strict()
+    .parse(await jsonOf(await c.ask(me, { method: "DELETE" }), 200));
+  assert.deepEqual(
+    removed.find(({ place }) => place === "companion"),
+    { place: "companion", count: 2 },
+  );
+  assert.deepEqual((await c.get("/api/restart")).deliveries, []);
+});
+
+test("a retry answers the newest message anew, and the answer before is hidden", async () => {
+  const c = await companion([["one"], ["two"]]);
+  const first = await jsonOf(await c.say("Hello"), 200);
+  const body = { message_id: first.turn_id };
+  const again = schemas.answer.strict().parse(await jsonOf(await c.post(`${me}/retry`, body), 200));
+  assert.deepEqual([again.turn_id, again.assistant?.content], [first.turn_id, "two"]);
+  const { messages } = await c.get(`${me}/messages`);
+  assert.deepEqual(words(messages), ["user: Hello", "assistant: one", "assistant: two"]);
+  assert.deepEqual(
+    messages.map(({ replaced, hidden }: { replaced?: true; hidden?: true }) => [replaced, hidden]),
+    [
+      [undefined, undefined],
+      [true, true],
+      [undefined, undefined],
+    ],
+  );
+});
+
+test("a retry is streamed like a message", async () => {
+  const c = await companion([["one"], ["two ", "three"]]);
+  await c.say("Hello");
+  const response = await c.stream(`${me}/retry`);
+  assert.equal(response.headers.get("content-type"), "text/event-stream");
+  const events = await Array.fromAsync(eventsOf(response.body));
+  assert.deepEqual(
+    events.map(({ name }) => name).filter((name) => name !== ":"),
+    ["accepted", "text", "text", "result"],
+  );
+  assert.equal(events.at(-1)?.data.assistant.content, "two three");
+});
+
+test("the same Idempotency-Key is the same retry, while it runs and afterwards", async () => {
+  const held = Promise.withResolvers<void>();
+  const c = await companion([["one"], [{ type: "wait", until: held.promise }, "two"], ["three"]]);
+  await c.say("Hello");
+  const headers = { "idempotency-key": "k" };
+  const first = c.post(`${me}/retry`, {}, headers);
+  while (c.turns.running("local:me") === undefined) {
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  const second = c.post(`${me}/retry`, {}, headers);
+  const other = await c.post(`${me}/retry`, {}, { "idempotency-key": "other" });
+  await problemOf(other, 409, "THROUGHLINE_CONFLICT");
+  held.resolve();
+  const [a, b] = [await jsonOf(await first, 200), await jsonOf(await second, 200)];
+  assert.deepEqual(a, b);
+  const later = await jsonOf(await c.post(`${me}/retry`, {}, headers), 200);
+  assert.deepEqual([later.assistant.id, later.assistant.content], [a.assistant.id, "two"]);
+  assert.equal(c.model.requests.length, 2);
+  const again = await jsonOf(await c.post(`${me}/retry`, {}, { "idempotency-key": "next" }), 200);
+  assert.equal(again.assistant.content, "three");
+});
+
+test("a retry for which no word comes is 502, and the answer before stays", async () => {
+  const c = await companion([["one"], [unavailable]]);
+  await c.say("Hello");
+  await problemOf(await c.post(`${me}/retry`), 502, "THROUGHLINE_MODEL_FAILED");
+  const { messages } = await c.get(`${me}/messages`);
+  assert.deepEqual(words(messages), ["user: Hello", "assistant: one"]);
+  assert.equal(messages[1].hidden, undefined);
+});
+
+test("a retry of nothing, of another message or of one without an answer is refused", async () => {
+  const c = await companion([["one"], ["two"], [unavailable]]);
+  await problemOf(await c.post(`${me}/retry`), 404, "THROUGHLINE_NOT_FOUND");
+  const first = await jsonOf(await c.say("Hello"), 200);
+  await c.say("And?");
+  const body = { message_id: first.turn_id };
+  await problemOf(await c.post(`${me}/retry`, body), 404, "THROUGHLINE_NOT_FOUND");
+  await c.say("Now?");
+  await problemOf(await c.post(`${me}/retry`), 409, "THROUGHLINE_CONFLICT");
+  const streamed = await c.stream(`${me}/retry`);
+  await problemOf(streamed, 409, "THROUGHLINE_CONFLICT");
+  const key = { "idempotency-key": "a\tb" };
+  await problemOf(await c.post(`${me}/retry`, {}, key), 400, "THROUGHLINE_INVALID");
+});
+
+test("a title of one's own is kept, told, and taken back by an empty one", async () => {
+  const c = await companion([["Hi"]]);
+  await c.say("Hello");
+  const events = eventsOf((await c.ask("/api/events")).body);
+  const rename = async (title: string) =>
+    schemas.chat.strict().parse(await jsonOf(await c.post(`${me}/rename`, { title }), 200)).title;
+  assert.equal(await rename("My <b>talk</b>"), "My <b>talk</b>");
+  const told = { chat_id: "local:me", change: "renamed" };
+  assert.deepEqual((await until(events, "session")).data, told);
+  assert.equal((await c.get("/api/chats")).chats[0].title, "My <b>talk</b>");
+  assert.equal([...(await rename("\u{1f9f5}".repeat(200)))].length, 120);
+  assert.equal(await rename(""), "Hello");
+  const other = await c.post("/api/chats/nobody/rename", { title: "x" });
+  await problemOf(other, 404, "THROUGHLINE_NOT_FOUND");
+});
+
+test("chats are filtered by what is unanswered and by what is damaged", async () => {
+  const c = await companion([["Hi"], [unavailable]]);
+  await c.post("/api/chats/a/messages", { content: "I am a" });
+  c.clock.pass(1_000);
+  await c.post("/api/chats/b/messages", { content: "I am b" });
+  const listed = async (filter: string) =>
+    schemas.chatList
+      .strict()
+      .parse(await c.get(`/api/chats?${filter}`))
+      .chats.map(({ chat_id }) => chat_id);
+  assert.deepEqual(await listed("unanswered=true"), ["b"]);
+  assert.deepEqual(await listed("unanswered=false&damaged=false"), ["b", "a"]);
+  assert.deepEqual(await listed("damaged=true"), []);
+  await c.post("/api/chats/b/dismiss");
+  assert.deepEqual(await listed("unanswered=true"), []);
+  for (const filter of ["unanswered=1", "damaged=yes"]) {
+    const response = await c.ask(`/api/chats?${filter}`);
+    const { detail } = await problemOf(response, 400, "THROUGHLINE_INVALID");
+    assert.match(detail, /must be true or false/);
+  }
+});
+
+test("GET and HEAD change nothing of the companion, and HEAD has no body", async () => {
+  const c = await awake([["Hi"]]);
+  await c.say("Hello");
+  const state = () => JSON.stringify([c.run.emotions.state, c.run.person, c.run.sleepState]);
+  const before = state();
+  for (const path of ["session", "restart", "emotions", "emotions/history"]) {
+    await (await c.ask(`/api/${path}`)).text();
+    const response = await c.ask(`/api/${path}`, { method: "HEAD" });
+    assert.deepEqual([response.status, await response.text()], [200, ""]);
+  }
+  assert.equal(state(), before);
+});
