@@ -1,0 +1,102 @@
+// How the companion feels and what it knew when it woke, on the page, with a run behind it.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import AxeBuilder from "@axe-core/playwright";
+import type { Companion } from "../server-fixture.ts";
+import { onPage, skip, useBrowser } from "./page-fixture.ts";
+
+useBrowser();
+
+/** The page asks for the last hour of its own clock. */
+async function today({ clock }: Companion): Promise<void> {
+  clock.set(new Date().toISOString());
+}
+
+function runOf(c: Companion) {
+  assert.ok(c.run);
+  return c.run;
+}
+
+const awake = { memory: async () => "Ori likes green tea" };
+
+test("the mood is shown as it is, and follows what happens without a reload", {
+  skip,
+}, async () => {
+  const visit = { path: "/mood", options: { awake }, prepare: today };
+  await onPage(visit, async ({ page }, c) => {
+    const content = page.locator("#content");
+    await content.getByText("Happy", { exact: true }).waitFor();
+    runOf(c).emotions.event("abuse");
+    c.clock.pass(2_000);
+    runOf(c).tick();
+    await content.getByText("Abuse", { exact: true }).first().waitFor();
+    await content.getByText("Sad", { exact: true }).waitFor();
+  });
+});
+
+test("events on the page move the feelings, and the chart and its table tell of them", {
+  skip,
+}, async () => {
+  const visit = { path: "/mood", options: { awake }, prepare: today };
+  await onPage(visit, async ({ page }, c) => {
+    await page.locator(".history-chart canvas").first().waitFor();
+    c.clock.pass(1_000);
+    await page.getByRole("button", { name: /violence/i }).click();
+    await page.locator("#content").getByText("Violence", { exact: true }).first().waitFor();
+    assert.equal(runOf(c).emotions.feeling().wounds.length, 1);
+    await page.locator(".history-table summary").click();
+    await page
+      .locator(".history-marks")
+      .getByText(/violence/i)
+      .first()
+      .waitFor();
+    assert.ok((await page.locator(".history-table tbody tr").count()) > 0);
+  });
+});
+
+test("what the companion was told when it woke is there word for word, and who is here can be said", {
+  skip,
+}, async () => {
+  const prepare = async (c: Companion) => {
+    await today(c);
+    await c.throughline.chats.append("local:me", [{ role: "user", content: "Hello" }]);
+  };
+  await onPage({ path: "/waking", options: { awake }, prepare }, async ({ page }, c) => {
+    await page.getByText("Ori likes green tea").waitFor();
+    await page.getByLabel("Who is here?").fill("Ori");
+    await page.keyboard.press("Enter");
+    await page.locator("#content").getByText("Ori", { exact: true }).waitFor();
+    assert.equal(runOf(c).person?.name, "Ori");
+  });
+});
+
+for (const colorScheme of ["light", "dark"] as const) {
+  test(`axe finds nothing wrong with a hurt companion and its waking, ${colorScheme}`, {
+    skip,
+  }, async () => {
+    const prepare = async (c: Companion) => {
+      await today(c);
+      await c.throughline.chats.append("local:me", [{ role: "user", content: "Hello" }]);
+      runOf(c).emotions.event("abuse");
+      runOf(c).emotions.override("excited", 3_600);
+      runOf(c).personSeen("Ori");
+    };
+    const visit = { path: "/mood", options: { awake }, prepare, browser: { colorScheme } };
+    await onPage(visit, async ({ page, url }) => {
+      for (const [path, words] of [
+        ["/mood", "Abuse"],
+        ["/waking", "Ori likes green tea"],
+      ] as const) {
+        await page.goto(`${url}${path}`);
+        await page.locator("#content").getByText(words).first().waitFor();
+        await page.locator(".loading").waitFor({ state: "detached" });
+        const { violations } = await new AxeBuilder({ page }).analyze();
+        assert.deepEqual(
+          violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`),
+          [],
+          path,
+        );
+      }
+    });
+  });
+}
