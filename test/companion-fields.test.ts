@@ -101,6 +101,7 @@ async function left(document: JsonObject, change: Change = (log) => log): Promis
       return revision;
     },
     delete: (key) => store.delete(key),
+    forgetCopies: (key) => store.forgetCopies(key),
     keys: () => store.keys(),
   };
   return kept({ ...kept(storage), documents: () => session });

@@ -66,6 +66,7 @@ export class KeptStorage implements Storage {
     return {
       read: (key) => inner.read(key),
       delete: (key) => inner.delete(key),
+      forgetCopies: (key) => inner.forgetCopies(key),
       keys: () => inner.keys(),
       write: async (key, value, options) => {
         const copy = structuredClone(value) as JsonObject;

@@ -39,6 +39,14 @@ export interface DocumentStore {
   /** Forgets a document and every copy of it. @returns whether there was one. */
   delete(key: string): Promise<boolean>;
 
+  /**
+   * Removes every copy of a document but its current value: the one before it, and what was set aside
+   * because it could not be read. For when something that they hold is to be forgotten.
+   *
+   * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: copies may be left; call it again.
+   */
+  forgetCopies(key: string): Promise<void>;
+
   /** The keys of all documents, sorted by code unit. */
   keys(): Promise<readonly string[]>;
 }

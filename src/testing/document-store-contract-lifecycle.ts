@@ -16,6 +16,7 @@ const calls: readonly (readonly [string, (documents: DocumentStore) => Promise<u
   ["read", (documents) => documents.read(state)],
   ["write", (documents) => documents.write(state, { a: 1 })],
   ["delete", (documents) => documents.delete(state)],
+  ["forgetCopies", (documents) => documents.forgetCopies(state)],
   ["keys", (documents) => documents.keys()],
 ];
 
@@ -52,6 +53,17 @@ const storages: readonly Clause[] = [
       await isGone(documents);
       await holds(moods, { b: 2 }, 1);
       assert.deepEqual([await documents.keys(), await moods.keys()], [[], [state]]);
+    }),
+  },
+  {
+    id: "document.copies.none",
+    says: "forgetting the copies of a document that does not exist, or has none, changes nothing",
+    proof: withDocuments(async (documents) => {
+      await documents.forgetCopies(state);
+      await isGone(documents);
+      await documents.write(state, { a: 1 });
+      await documents.forgetCopies(state);
+      await holds(documents, { a: 1 }, 1);
     }),
   },
   {
@@ -117,6 +129,21 @@ const reopening: readonly Clause[] = [
       async (documents) => {
         await isGone(documents);
         assert.equal(await documents.write(state, { a: 4 }, { expectedRevision: 0 }), 1);
+      },
+    ),
+  },
+  {
+    id: "document.reopen.copies-forgotten",
+    says: "after reopening, a document whose copies were forgotten has its newest value",
+    ...documentsAcrossReopening(
+      async (documents) => {
+        for (const a of [1, 2, 3]) await documents.write(state, { a });
+        await documents.forgetCopies(state);
+        await documents.forgetCopies(state);
+      },
+      async (documents) => {
+        await holds(documents, { a: 3 }, 3);
+        assert.equal(await documents.write(state, { a: 4 }, { expectedRevision: 3 }), 4);
       },
     ),
   },

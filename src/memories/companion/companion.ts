@@ -265,11 +265,11 @@ export class Companion implements AsyncDisposable {
       await this.#closing.catch(() => undefined); // whoever closed hears of it
       return forgetInDocument(this.#ports.storage, chatId);
     }
-    // Twice, because what the first write replaced is what the backup holds; and whatever is known of
-    // the chat here, because what was said long ago may have left this process and not the disk.
+    // Whatever is known of the chat here, because what was said long ago may have left this process
+    // and not the disk.
     await this.#inTurn(async () => {
       await this.#put(this.#document(false));
-      await this.#put(this.#document(false));
+      await this.#documents.forgetCopies(documentKey);
     });
     await forgetRepaired(this.#documents, chatId);
     return count;

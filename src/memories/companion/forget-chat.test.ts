@@ -1,6 +1,6 @@
 // C19, U21: after forgetting, no file of the home holds a word of it. Real files, read whole.
 import assert from "node:assert/strict";
-import { mkdtempSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -54,10 +54,7 @@ test("forgetting a chat while the companion runs leaves none of its words in any
     { place: "companion", count: 2 },
   );
   assert.deepEqual(filesWith(canary, home), []);
-  assert.deepEqual(filesWith("I heard: kept", home), [
-    "session/session.json",
-    "session/session.json.bak",
-  ]);
+  assert.deepEqual(filesWith("I heard: kept", home), ["session/session.json"]);
 });
 
 for (const [says, act] of [
@@ -248,3 +245,24 @@ test("an ephemeral companion writes no file", async () => {
     process.chdir(before);
   }
 });
+
+for (const isRunning of [true, false]) {
+  test(`the bytes of a document that nobody could read go too, with ${isRunning ? "a" : "no"} run`, async () => {
+    const home = join(parent, `damaged-${isRunning}`);
+    const first = await openHome(home);
+    const run = await first.startCompanion();
+    await say(first, run, chat, canary);
+    await say(first, run, chat, canary);
+    await first.close();
+    const path = join(home, "session", "session.json");
+    writeFileSync(path, readFileSync(path).subarray(0, -9)); // a cut that keeps the words
+    const second = await openHome(home);
+    if (isRunning) await (await second.startCompanion()).save();
+    else await second.storage.documents("session").read("session");
+    await second.chats.append(chat, [{ role: "user", content: canary }]);
+    assert.ok(filesWith(canary, join(home)).length > 0);
+    await second.chats.forget(chat);
+    await second.close();
+    assert.deepEqual(filesWith(canary, home), []);
+  });
+}

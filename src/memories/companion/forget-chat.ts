@@ -7,8 +7,8 @@ import { ConversationCopy } from "./conversation-copy.ts";
 import { ownField } from "./own-fields.ts";
 
 /**
- * Drops what the companion document holds of a chat while no run of the companion is up. The document
- * is written twice, whatever it holds, so that its backup holds nothing of the chat either.
+ * Drops what the companion document holds of a chat while no run of the companion is up, and what
+ * copies of it hold.
  *
  * @returns how many messages that were.
  * @throws ThroughlineError `THROUGHLINE_NEWER_FORMAT`: a later version wrote the document.
@@ -22,8 +22,9 @@ export async function forgetInDocument(storage: Storage, chatId: string): Promis
     const copy = new ConversationCopy(read.document);
     count = copy.forget(chatId);
     const value = { ...stored.value, ...without(chatId, read, copy, count > 0) };
-    await documents.write(documentKey, value);
-    await documents.write(documentKey, value);
+    // What no JSON holds becomes null here, as it would be read.
+    await documents.write(documentKey, JSON.parse(JSON.stringify(value)) as JsonObject);
+    await documents.forgetCopies(documentKey);
   }
   await forgetRepaired(documents, chatId);
   return count;

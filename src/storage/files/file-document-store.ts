@@ -80,6 +80,26 @@ export class FileDocumentStore implements DocumentStore {
     });
   }
 
+  async forgetCopies(key: string): Promise<void> {
+    return this.#inLane(key, async () => {
+      this.#ports.guard();
+      const path = this.#path(key);
+      const current = await this.#load(path);
+      const isCurrent = (await this.#newest(key))?.revision === revisionOf(current);
+      if (current === "unreadable" || !isCurrent) {
+        throw unavailable(`the copies of ${key} are all that there is of it: write it first`);
+      }
+      try {
+        if (await unlinkIfThere(this.#ports.disk, `${path}.bak`)) {
+          await syncNames(this.#ports, this.#ports.directory);
+        }
+        await this.#ports.forgetQuarantine(path);
+      } catch (cause) {
+        throw unavailable(`copies of ${key} may be left`, cause);
+      }
+    });
+  }
+
   async keys(): Promise<readonly string[]> {
     this.#assertOpen();
     const keys = new Set<string>();
@@ -251,4 +271,8 @@ export class FileDocumentStore implements DocumentStore {
       throw new ThroughlineError("the storage is closed", { code: "THROUGHLINE_CLOSED" });
     }
   }
+}
+
+function revisionOf(found: DecodedDocument | "unreadable" | undefined): number | undefined {
+  return found === "unreadable" ? undefined : found?.revision;
 }

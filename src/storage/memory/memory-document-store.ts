@@ -43,6 +43,10 @@ export class MemoryDocumentStore implements DocumentStore {
     return this.#documents.delete(key);
   }
 
+  async forgetCopies(key: string): Promise<void> {
+    this.#check(key); // there are no copies
+  }
+
   async keys(): Promise<readonly string[]> {
     this.#checkOpen();
     return [...this.#documents.keys()].sort();
