@@ -366,7 +366,53 @@ const security: readonly SeededBug[] = [
   },
 ];
 
+const companionParts = { test: "src/runtime/companion-part.test.ts" };
+const companion: readonly SeededBug[] = [
+  {
+    id: "companion: a gap is not clamped",
+    file: "src/memories/companion/gap.ts",
+    find: "Math.max(0, wallMs)",
+    replace: "wallMs",
+    test: "src/memories/companion/gap.test.ts",
+  },
+  {
+    id: "companion: an uncertain gap is taken for a crash of just now",
+    file: "src/memories/companion/restart.ts",
+    find: `!clean && certainty !== "uncertain"`,
+    replace: "!clean",
+    test: "src/memories/companion/restart.test.ts",
+  },
+  {
+    id: "companion: the answer does not say that its chat was told",
+    file: "src/runtime/turn-records.ts",
+    find: "if (isTold) draft.set({ told_session: ended.toldSession });",
+    replace: "",
+    ...companionParts,
+  },
+  {
+    id: "companion: words are heard after the model was asked",
+    file: "src/runtime/turns.ts",
+    find: "if (begun.isNew) this.#ports.companion?.personSaid(turn.chatId, turn.content);",
+    replace: "",
+    ...companionParts,
+  },
+  {
+    id: "companion: a wound waits for the next save",
+    file: "src/memories/companion/companion.ts",
+    find: `if (felt.event?.wound === "added") this.#saveSoon();`,
+    replace: "",
+    test: "src/memories/companion/companion.test.ts",
+  },
+  {
+    id: "companion: older copies of the document outlive forgetting",
+    file: "src/memories/companion/companion.ts",
+    find: "await this.#documents.forgetCopies(documentKey);",
+    replace: "",
+    test: "src/memories/companion/forget-chat.test.ts",
+  },
+];
+
 export const seededBugs: readonly SeededBug[] = [
   ...[...log, ...documents, ...lock, ...contracts],
-  ...[...sessions, ...turn, ...security],
+  ...[...sessions, ...turn, ...security, ...companion],
 ];
