@@ -9,7 +9,7 @@ import type { LiveEmotions } from "./live-emotions.ts";
 import type { CompanionOptions, CompanionPorts } from "./options.ts";
 import type { SaidMessage } from "./quoted-lines.ts";
 import { type JudgedRestart, judgedAgain, type RestartKind } from "./restart.ts";
-import { type WelcomeFacts, welcomeText } from "./welcome.ts";
+import { type WelcomeFacts, welcomeKind, welcomeText } from "./welcome.ts";
 
 /** What a chat is told when it is first talked in after a restart. */
 export interface Welcome {
@@ -188,7 +188,7 @@ export class Receptions {
       ...(memory === "" ? [] : (["memory"] as const)),
     ];
     const { totalSessions } = this.#report;
-    return { kind: facts.kind, text, parts, session: isTold ? totalSessions : undefined };
+    return { kind: welcomeKind(facts), text, parts, session: isTold ? totalSessions : undefined };
   }
 
   /** What the session part says. When it cannot be told, the memory part is delivered alone. */

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import type { Gap } from "./gap.ts";
 import type { RestartKind } from "./restart.ts";
-import { type WelcomeFacts, welcomeText } from "./welcome.ts";
+import { type WelcomeFacts, welcomeKind, welcomeText } from "./welcome.ts";
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
@@ -356,4 +356,13 @@ test("any facts make a text within bounds, whose words stay inside of their quot
     }),
     { numRuns: 500 },
   );
+});
+
+test("a welcome is of the kind that its text is of: a chat's own silence counts", () => {
+  const gap = { gapMs: 5_000, certainty: "certain" } as const;
+  const facts = { kind: "short_break", gap, clean: true, totalSessions: 2 } as const;
+  const silence = { gapMs: 3_600_000, certainty: "clock" } as const;
+  assert.equal(welcomeKind(facts), "short_break");
+  assert.equal(welcomeKind({ ...facts, silence }), "long_absence");
+  assert.equal(welcomeKind({ ...facts, kind: "fresh_start", silence }), "fresh_start");
 });

@@ -83,6 +83,11 @@ const instructions: Readonly<Record<RestartKind, (facts: WelcomeFacts) => readon
   ],
 };
 
+/** The kind that a text is of: a chat that was silent for an hour comes back from a long absence. */
+export function welcomeKind(facts: WelcomeFacts): RestartKind {
+  return ownSilence(facts).kind;
+}
+
 function ownSilence(given: WelcomeFacts): WelcomeFacts {
   const facts = { ...given, gap: validGap(given.gap) };
   const silence = validGap(given.silence);
