@@ -14,6 +14,8 @@ import {
   resolveFreshness,
 } from "./memories/provider-session/options.ts";
 import { ProviderSessions } from "./memories/provider-session/provider-sessions.ts";
+import type { Moments, MomentsOptions } from "./moments.ts";
+import type { FileStorage } from "./storage/files/file-storage.ts";
 import type { LogProjection } from "./storage/log-store.ts";
 import type { Durability, Storage } from "./storage/storage.ts";
 
@@ -71,6 +73,14 @@ export interface Throughline extends AsyncDisposable {
    *   left as it is. `THROUGHLINE_CONFLICT`: its run goes on already.
    */
   startCompanion(options?: CompanionOptions): Promise<Companion>;
+  /**
+   * Begins to keep what leads to reactions, and makes packages of them in this home. Once for each
+   * `Throughline`.
+   *
+   * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: there is no home to keep them in.
+   *   `THROUGHLINE_CONFLICT`: they are kept already.
+   */
+  startMoments(options: MomentsOptions): Promise<Moments>;
   /** Finishes what was accepted and lets go of the storage. Closing twice is closing once. */
   close(): Promise<void>;
 }
@@ -106,6 +116,13 @@ export async function openThroughline(options: ThroughlineOptions): Promise<Thro
       const count = await (run?.forget(chatId) ?? forgetInDocument(storage, chatId));
       return [{ place: "companion", count }];
     });
+    let moments: Promise<Moments> | undefined;
+    chats.onForget(async (chatId) => {
+      const kept = await moments?.catch(() => undefined);
+      await kept?.recorder.forgetChat(chatId);
+      const deleted = await (kept?.packages.delete({ chatId }) ?? deleteMoments(storage, chatId));
+      return [{ place: "packages", count: deleted?.packages ?? 0 }];
+    });
     await chats.recover();
     const startCompanion = (own?: CompanionOptions) => {
       if (companion !== undefined) return Promise.reject(runsAlready());
@@ -115,8 +132,18 @@ export async function openThroughline(options: ThroughlineOptions): Promise<Thro
       });
       return companion;
     };
+    const startMoments = (own: MomentsOptions) => {
+      if (moments !== undefined) return Promise.reject(runsAlready());
+      moments = keepMoments(storage, { clock, newId, logger }, own);
+      moments.catch(() => {
+        moments = undefined; // it can be tried again
+      });
+      return moments;
+    };
     const close = async () => {
       try {
+        const kept = await moments?.catch(() => undefined);
+        await kept?.close();
         const begun = await companion?.catch(() => undefined); // whoever began it has heard
         await begun?.close();
       } finally {
@@ -124,7 +151,16 @@ export async function openThroughline(options: ThroughlineOptions): Promise<Thro
         await storage.close();
       }
     };
-    const opened = { chats, sessions, workingMemory, storage, rules, startCompanion, close };
+    const opened = {
+      chats,
+      sessions,
+      workingMemory,
+      storage,
+      rules,
+      startCompanion,
+      startMoments,
+      close,
+    };
     return { ...opened, [Symbol.asyncDispose]: close };
   } catch (error) {
     await storage.close();
@@ -143,8 +179,38 @@ async function beginRun(
   return companion;
 }
 
+/** A home, as a file storage has it. */
+function homeOf(storage: Storage): Pick<FileStorage, "home" | "assertWriter"> | undefined {
+  return "assertWriter" in storage ? (storage as FileStorage) : undefined;
+}
+
+async function keepMoments(
+  storage: Storage,
+  ports: { readonly clock: Clock; readonly newId: NewId; readonly logger: Logger },
+  options: MomentsOptions,
+): Promise<Moments> {
+  const place = homeOf(storage);
+  if (place === undefined) {
+    throw new ThroughlineError("moments are kept in a home, and there is none", {
+      code: "THROUGHLINE_CONFIGURATION",
+    });
+  }
+  const { openMoments } = await import("./moments.ts");
+  const guard = () => place.assertWriter();
+  const { systemTimers } = await import("./timers.ts");
+  return openMoments({ ...ports, home: place.home, guard, timers: systemTimers }, options);
+}
+
+/** Deletes the packages of a chat while nobody keeps moments. */
+async function deleteMoments(storage: Storage, chatId: string) {
+  const place = homeOf(storage);
+  if (place === undefined) return undefined;
+  const { deletePackagesOf } = await import("./moments.ts");
+  return deletePackagesOf(place.home, () => place.assertWriter(), { chatId });
+}
+
 function runsAlready(): ThroughlineError {
-  return new ThroughlineError("the run of this companion goes on already", {
+  return new ThroughlineError("this goes on already", {
     code: "THROUGHLINE_CONFLICT",
   });
 }

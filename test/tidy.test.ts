@@ -31,7 +31,7 @@ const layers: Record<string, readonly string[]> = {
 
 function layerOf(path: string): string {
   if (/^src\/(errors|clock|json|ids|logger|timers)\.ts$/.test(path)) return "base";
-  if (/^src\/(index|throughline)\.ts$/.test(path)) return "front";
+  if (/^src\/(index|throughline|moments)\.ts$/.test(path)) return "front";
   if (/^src\/storage\/[^/]+\.ts$/.test(path)) return "contracts";
   if (path.startsWith("src/storage/")) return "drivers";
   return path.split("/")[1] ?? "";

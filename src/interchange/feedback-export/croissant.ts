@@ -31,14 +31,7 @@ const context = {
  * that holds rows. Source: Croissant 1.0 (MLCommons) and its RAI extension.
  */
 export function croissant(report: FeedbackExportReport): object {
-  const { says, fields, mediaType } = formatFacts(report);
-  const rowFiles = report.files.filter(({ path }) => !path.includes("/"));
-  const hasPictures = report.files.some(({ path }) => path.includes("/"));
-  const pictures = {
-    ...{ "@type": "cr:FileSet", "@id": "pictures", name: "pictures" },
-    ...{ encodingFormat: "image/jpeg", includes: "*/frames/*.jpg" },
-  };
-  const isOfFiles = report.format === "imagefolder";
+  const { says } = formatFacts(report);
   return {
     "@context": context,
     "@type": "sc:Dataset",
@@ -49,35 +42,50 @@ export function croissant(report: FeedbackExportReport): object {
     personalSensitiveInformation: [
       "Conversations of people at home, and where they agreed pictures of faces and recorded voices.",
     ],
-    distribution: [
-      ...rowFiles.map(({ path, bytes, sha256 }) => ({
-        ...{ "@type": "cr:FileObject", "@id": path, name: path, contentUrl: path },
-        ...{ contentSize: `${bytes} B`, encodingFormat: mediaType, sha256 },
-      })),
-      ...(rowFiles.length === 0
-        ? []
-        : [
-            {
-              ...{ "@type": "cr:FileSet", "@id": "rows", name: "rows", encodingFormat: mediaType },
-              ...{ containedIn: rowFiles.map(({ path }) => ({ "@id": path })), includes: "*" },
-            },
-          ]),
-      ...(hasPictures ? [pictures] : []),
-    ],
-    recordSet:
-      rowFiles.length === 0
-        ? []
-        : [
-            {
-              ...{ "@type": "cr:RecordSet", "@id": "default", name: "default" },
-              field: fields.map(([name, dataType]) => ({
-                ...{ "@type": "cr:Field", "@id": `default/${name}`, name, dataType },
-                source:
-                  isOfFiles && name === "images" && hasPictures
-                    ? { fileSet: { "@id": "pictures" }, extract: { fileProperty: "content" } }
-                    : { fileSet: { "@id": "rows" }, extract: { column: name } },
-              })),
-            },
-          ],
+    distribution: distribution(report),
+    recordSet: recordSet(report),
   };
+}
+
+/** The files with rows; pictures of their own are a set. */
+function rowFiles({ files }: FeedbackExportReport): FeedbackExportReport["files"] {
+  return files.filter(({ path }) => !path.includes("/"));
+}
+
+function distribution(report: FeedbackExportReport): readonly object[] {
+  const { dataFiles, mediaType } = formatFacts(report);
+  const files = rowFiles(report);
+  const rows = {
+    ...{ "@type": "cr:FileSet", "@id": "rows", name: "rows" },
+    ...{ encodingFormat: mediaType, includes: dataFiles[0] },
+  };
+  const pictures = {
+    ...{ "@type": "cr:FileSet", "@id": "pictures", name: "pictures" },
+    ...{ encodingFormat: "image/jpeg", includes: "*/frames/*.jpg" },
+  };
+  return [
+    ...files.map(({ path, bytes, sha256 }) => ({
+      ...{ "@type": "cr:FileObject", "@id": path, name: path, contentUrl: path },
+      ...{ contentSize: `${bytes} B`, encodingFormat: mediaType, sha256 },
+    })),
+    ...(files.length > 1 ? [rows] : []),
+    ...(report.files.length > files.length ? [pictures] : []),
+  ];
+}
+
+function recordSet(report: FeedbackExportReport): readonly object[] {
+  const files = rowFiles(report);
+  if (files[0] === undefined) return [];
+  const rows =
+    files.length > 1 ? { fileSet: { "@id": "rows" } } : { fileObject: { "@id": files[0].path } };
+  const isInFiles = report.files.length > files.length;
+  const sourceOf = (name: string) =>
+    isInFiles && name === "images"
+      ? { fileSet: { "@id": "pictures" }, extract: { fileProperty: "content" } }
+      : { ...rows, extract: { column: name } };
+  const field = formatFacts(report).fields.map(([name, dataType]) => ({
+    ...{ "@type": "cr:Field", "@id": `default/${name}`, name, dataType },
+    source: sourceOf(name),
+  }));
+  return [{ "@type": "cr:RecordSet", "@id": "default", name: "default", field }];
 }

@@ -20,7 +20,7 @@ import { rowWriter } from "./row-writers.ts";
 /**
  * Writes packages out for a trainer into a new folder: rows, a dataset card, `croissant.json`, and
  * `export-report.json`, which is also the answer. Resolves once the folder stands, durable; when it
- * rejects there is none, or the earlier one. Reads each package twice and holds one in memory, for
+ * rejects nothing half stands there: none, the earlier one, or the new one whole. Reads each package twice and holds one in memory, for
  * `kto-vision` a group of rows. The same packages and options make the same bytes.
  *
  * Rejects with the reason of `signal` after an abort, and as the disk and the source do.
@@ -48,7 +48,8 @@ export async function exportFeedback(
     await folder.commit();
     return report;
   } catch (error) {
-    await folder.discard();
+    // What it cannot remove the next export removes; the first error is the news.
+    await folder.discard().catch(() => undefined);
     throw error;
   }
 }
@@ -128,7 +129,7 @@ async function writeRows(
     }
     await writer.finish();
   } catch (error) {
-    writer.abandon?.();
+    await writer.abandon?.();
     throw error;
   }
 }

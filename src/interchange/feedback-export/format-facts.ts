@@ -28,7 +28,7 @@ const ktoAll = [
 const images = ["images", "sc:ImageObject"] as const;
 const jsonLines = { dropLabels: false, mediaType: "application/jsonlines" } as const;
 
-export function formatFacts({ format, options }: FeedbackExportReport): FormatFacts {
+export function formatFacts({ format, options, rows }: FeedbackExportReport): FormatFacts {
   switch (format) {
     case "kto":
       return { ...jsonLines, says: says.kto, dataFiles: ["train.jsonl"], fields: ktoAll };
@@ -44,9 +44,11 @@ export function formatFacts({ format, options }: FeedbackExportReport): FormatFa
       };
     }
     case "imagefolder": {
-      const dataFiles = ["metadata.jsonl", "*/frames/*.jpg"];
+      // A pattern that matches nothing is an error to its reader.
+      const pictures = rows.frames === 0 ? [] : ["*/frames/*.jpg"];
+      const dataFiles = ["metadata.jsonl", ...pictures];
       const fields = [...kto, images];
-      return { ...jsonLines, says: says.folder, dataFiles, dropLabels: true, fields };
+      return { ...jsonLines, says: says.folder, dataFiles, dropLabels: rows.frames > 0, fields };
     }
     case "dpo": {
       const isOpenai = options.style === "openai";

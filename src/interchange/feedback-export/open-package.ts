@@ -31,6 +31,15 @@ export async function openManifest(source: ExportSource, name: string): Promise<
   return manifest;
 }
 
+export interface Picture {
+  /** In the package: `frames/000000.jpg`. */
+  readonly file: string;
+  readonly bytes: Buffer;
+}
+
+/** One after the other, a disk's answers take longer than what is done with them. */
+const readsAtOnce = 8;
+
 /** A package that is being exported: every byte that it gives was compared with the manifest. */
 export class OpenPackage {
   readonly manifest: Manifest;
@@ -65,12 +74,22 @@ export class OpenPackage {
     return this.#checked(path, await present(this.#source.part(this.manifest.name, path)));
   }
 
-  /** The bytes of a picture; undefined: it is corrupt, and that was reported. */
-  async picture(file: string): Promise<Buffer | undefined> {
+  /** The pictures of these that are whole, in their order. Each other one was reported. */
+  async pictures(files: readonly string[]): Promise<readonly Picture[]> {
+    const whole: Picture[] = [];
+    for (let at = 0; at < files.length; at += readsAtOnce) {
+      const some = files.slice(at, at + readsAtOnce);
+      const read = await Promise.all(some.map((file) => this.#picture(file)));
+      whole.push(...read.filter((picture) => picture !== undefined));
+    }
+    return whole;
+  }
+
+  async #picture(file: string): Promise<Picture | undefined> {
     const bytes = await this.part(file);
     const fault: JpegFault | undefined = jpegFault(bytes);
     const isWhole = fault === undefined && ((await this.#decodes?.(bytes)) ?? true);
-    if (isWhole) return bytes;
+    if (isWhole) return { file, bytes };
     this.#onCorrupt(file);
     return undefined;
   }

@@ -41,8 +41,11 @@ export class OutFile {
 
   /** Resolves once the bytes are durable. */
   async finish(): Promise<WrittenFile> {
-    await this.#handle.sync();
-    await this.#handle.close();
+    try {
+      await this.#handle.sync();
+    } finally {
+      await this.#handle.close();
+    }
     return { path: this.path, bytes: this.#bytes, sha256: this.#hash.digest("hex") };
   }
 

@@ -4,7 +4,6 @@ import type { OutFolder } from "./out-folder.ts";
 import { huggingFaceMetadata, visionSchema } from "./parquet-schema.ts";
 
 type Parquet = typeof import("hyparquet-writer");
-type Writer = InstanceType<Parquet["ParquetWriter"]>;
 
 export interface ParquetLimits {
   readonly rowsPerGroup: number;
@@ -18,6 +17,12 @@ export interface VisionRecord extends VisionRow {
   readonly images: readonly { readonly bytes: Uint8Array; readonly path: string }[];
 }
 
+interface Shard {
+  readonly file: OutFile;
+  readonly bytes: ReturnType<typeof fileBytes>;
+  readonly writer: InstanceType<Parquet["ParquetWriter"]>;
+}
+
 /** Rows in `train-00000-of-0000N.parquet`; a shard is named when the number of them is known. */
 export class ParquetShards {
   readonly #folder: OutFolder;
@@ -25,7 +30,7 @@ export class ParquetShards {
   readonly #names: string[] = [];
   #rows: VisionRecord[] = [];
   #bytes = 0;
-  #shard: { readonly file: OutFile; readonly writer: Writer } | undefined;
+  #shard: Shard | undefined;
 
   constructor(folder: OutFolder, limits: ParquetLimits) {
     this.#folder = folder;
@@ -72,24 +77,26 @@ export class ParquetShards {
     });
   }
 
-  async #beginShard() {
+  async #beginShard(): Promise<Shard> {
     const parquet = await import("hyparquet-writer");
     const name = `train-${number(this.#names.length)}.parquet`;
     const file = await this.#folder.create(name);
     this.#names.push(name);
+    const bytes = fileBytes(parquet, file);
     const writer = new parquet.ParquetWriter({
-      writer: fileWriter(parquet, file),
+      writer: bytes,
       schema: visionSchema,
       statistics: false,
       kvMetadata: [{ key: "huggingface", value: huggingFaceMetadata }],
     });
-    return { file, writer };
+    return { file, bytes, writer };
   }
 
   async #endShard(): Promise<void> {
     if (this.#shard === undefined) return;
-    const { file, writer } = this.#shard;
+    const { file, bytes, writer } = this.#shard;
     await writer.finish();
+    await bytes.flush(); // the end of the file
     await this.#folder.finish(file);
     this.#shard = undefined;
   }
@@ -99,15 +106,16 @@ function column<K extends keyof VisionRecord>(name: K, rows: readonly VisionReco
   return { name, data: rows.map((row) => row[name]), encoding: "PLAIN" as const };
 }
 
-/** Writes to the file after each group and at the end: the writer of the package is synchronous. */
-function fileWriter(parquet: Parquet, file: OutFile) {
-  const writer = new parquet.ByteWriter();
+/** Bytes in memory that go to the file by `flush`, which is called after each group. */
+function fileBytes(parquet: Parquet, file: OutFile) {
+  const bytes = new parquet.ByteWriter();
   const flush = async () => {
-    await file.write(writer.getBytes());
-    writer.index = 0;
+    await file.write(bytes.getBytes());
+    bytes.index = 0;
   };
-  writer.finish = flush;
-  return Object.defineProperty(writer, "flush", { value: flush });
+  return Object.defineProperty(bytes, "flush", { value: flush }) as typeof bytes & {
+    readonly flush: () => Promise<void>;
+  };
 }
 
 const number = (n: number) => String(n).padStart(5, "0");

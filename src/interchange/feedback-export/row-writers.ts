@@ -2,6 +2,7 @@ import { chooseFrames } from "../../memories/moment/export/frame-choice.ts";
 import { type JudgedTurn, judgedTurn } from "../../memories/moment/export/judged-turn.ts";
 import {
   dpoRow,
+  type ImageFolderRow,
   ktoRow,
   openaiDpoRow,
   packageRow,
@@ -27,8 +28,8 @@ export interface RowWriter {
   /** @throws SkippedPackage the package gives no row, and nothing of it was written. */
   add(from: OpenPackage): Promise<RowFacts>;
   finish(): Promise<void>;
-  /** After an error: ends what runs. */
-  abandon?(): void;
+  /** After an error: resolves once nothing writes to the folder any more. */
+  abandon?(): Promise<void>;
 }
 
 export function rowWriter(folder: OutFolder, options: ResolvedExportOptions): RowWriter {
@@ -81,12 +82,8 @@ function textRows(folder: OutFolder, options: ResolvedExportOptions): RowWriter 
 async function pictures(from: OpenPackage, turn: JudgedTurn, options: ResolvedExportOptions) {
   const { consent, frames } = from.manifest;
   const chosen = consent.frames ? chooseFrames(frames, turn.startMs, options.maxFrames) : [];
-  const whole: { path: string; bytes: Buffer }[] = [];
-  for (const { file } of chosen) {
-    const bytes = await from.picture(file);
-    if (bytes !== undefined) whole.push({ path: `${from.manifest.name}/${file}`, bytes });
-  }
-  return whole;
+  const whole = await from.pictures(chosen.map(({ file }) => file));
+  return whole.map(({ file, bytes }) => ({ path: `${from.manifest.name}/${file}`, bytes }));
 }
 
 function visionRows(folder: OutFolder, options: ResolvedExportOptions): RowWriter {
@@ -114,7 +111,8 @@ function imageFolderRows(folder: OutFolder, options: ResolvedExportOptions): Row
       const images = await pictures(from, turn, options);
       for (const { path, bytes } of images) await folder.write(path, bytes);
       const row = visionRow(from.manifest, turn, images.length);
-      await lines.add({ ...row, images_file_names: images.map(({ path }) => path) });
+      const names = images.map(({ path }) => path);
+      await lines.add({ ...row, images_file_names: names } satisfies ImageFolderRow);
       return { frames: images.length, cutTurns: turn.cutTurns };
     },
     finish: () => lines.finish(),

@@ -18,6 +18,8 @@ export class TarShards {
   readonly #folder: OutFolder;
   readonly #maxBytes: number;
   #shard: Shard | undefined;
+  /** Given to this shard. Not what the disk has of it: that depends on its speed. */
+  #bytes = 0;
   #count = 0;
 
   constructor(folder: OutFolder, maxBytes: number) {
@@ -26,11 +28,10 @@ export class TarShards {
   }
 
   async add(members: readonly TarMember[]): Promise<void> {
-    const bytes = members.reduce((sum, member) => sum + member.bytes.length + 1_024, 0);
-    if (this.#shard !== undefined && this.#shard.bytes + bytes > this.#maxBytes) {
-      await this.#end();
-    }
+    const bytes = members.reduce((sum, member) => sum + tarBytes(member), 0);
+    if (this.#shard !== undefined && this.#bytes + bytes > this.#maxBytes) await this.#end();
     this.#shard ??= await this.#begin();
+    this.#bytes += bytes;
     await this.#shard.add(members);
   }
 
@@ -38,9 +39,9 @@ export class TarShards {
     await this.#end();
   }
 
-  /** After an error: ends the stream; its file is the folder's to drop. */
-  abandon(): void {
-    this.#shard?.abandon();
+  /** After an error. Once it resolves nothing writes to the file, which is the folder's to drop. */
+  async abandon(): Promise<void> {
+    await this.#shard?.abandon();
   }
 
   async #begin(): Promise<Shard> {
@@ -53,7 +54,13 @@ export class TarShards {
     if (this.#shard === undefined) return;
     await this.#folder.finish(await this.#shard.end());
     this.#shard = undefined;
+    this.#bytes = 0;
   }
+}
+
+/** A header, and the content up to a whole block of 512. */
+function tarBytes({ bytes }: TarMember): number {
+  return 512 + Math.ceil(bytes.length / 512) * 512;
 }
 
 /** One tar file: its members pass through in pieces, as fast as the disk takes them. */
@@ -74,10 +81,6 @@ class Shard {
     );
   }
 
-  get bytes(): number {
-    return this.#file.bytes;
-  }
-
   async add(members: readonly TarMember[]): Promise<void> {
     for (const member of members) await addMember(this.#pack, member, this.#written);
   }
@@ -89,8 +92,9 @@ class Shard {
     return this.#file;
   }
 
-  abandon(): void {
+  async abandon(): Promise<void> {
     this.#pack.destroy();
+    await this.#written;
   }
 
   async #write(): Promise<void> {
@@ -119,8 +123,11 @@ export async function tarOf(members: readonly TarMember[]): Promise<Buffer> {
   const read = (async () => {
     for await (const chunk of pack as AsyncIterable<Buffer>) chunks.push(chunk);
   })();
-  const never = new Promise<undefined>(() => undefined);
-  for (const member of members) await addMember(pack, member, never);
+  const failed = read.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  for (const member of members) await addMember(pack, member, failed);
   pack.finalize();
   await read;
   return Buffer.concat(chunks);

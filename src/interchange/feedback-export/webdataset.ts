@@ -38,10 +38,6 @@ export async function webDatasetMembers(
 }
 
 async function allPictures(from: OpenPackage): Promise<readonly TarMember[]> {
-  const pictures: TarMember[] = [];
-  for (const { file } of from.manifest.frames) {
-    const bytes = await from.picture(file);
-    if (bytes !== undefined) pictures.push({ name: file.slice("frames/".length), bytes });
-  }
-  return pictures;
+  const whole = await from.pictures(from.manifest.frames.map(({ file }) => file));
+  return whole.map(({ file, bytes }) => ({ name: file.slice("frames/".length), bytes }));
 }

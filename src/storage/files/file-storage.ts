@@ -131,6 +131,21 @@ export class FileStorage implements Storage {
     return store;
   }
 
+  /**
+   * For what else lies in this home.
+   *
+   * @throws ThroughlineError `THROUGHLINE_LOCKED`: this process is no longer its writer.
+   */
+  assertWriter(): void {
+    this.#assertOpen();
+    this.#ports.guard();
+  }
+
+  /** Its directory, as an absolute path. */
+  get home(): string {
+    return this.#ports.home;
+  }
+
   /** The index of this home was lost and began anew, empty. */
   indexLost(): void {
     if (this.#closing !== undefined) return;

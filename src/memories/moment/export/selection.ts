@@ -1,0 +1,103 @@
+import type { Manifest, Sentiment, Source } from "../package-format.ts";
+
+/** Why a package, or for `corrupt_frame` a picture of it, is not in an export. */
+export const skipReasons = [
+  "unverified",
+  "newer",
+  "retracted",
+  "superseded",
+  "no_consent",
+  "no_target",
+  "synthetic_prompt",
+  "empty_completion",
+  "later_judgement",
+  "corrupt_frame",
+  "no_correction",
+] as const;
+export type SkipReason = (typeof skipReasons)[number];
+
+/** A package as the place that keeps it knows it. */
+export interface ListedPackage {
+  readonly name: string;
+  /** Every file was hashed and agrees with the manifest. */
+  readonly verified: boolean;
+  /** Written by a later version. */
+  readonly newer: boolean;
+  readonly retracted: boolean;
+  /** A later package says that it takes this one's place. */
+  readonly superseded: boolean;
+}
+
+/** What is asked for. Each that is given must hold. */
+export interface ExportFilters {
+  readonly sentiment?: Sentiment | undefined;
+  /** Of the trigger, in milliseconds since 1970: at this instant or later. */
+  readonly sinceMs?: number | undefined;
+  /** The same: before this instant. */
+  readonly untilMs?: number | undefined;
+  readonly chatId?: string | undefined;
+  /** A name seen in the window, in any case of letters. */
+  readonly person?: string | undefined;
+  readonly source?: Source | undefined;
+  /** 0 to 1: how strong a judgement is at least, whichever its sign. */
+  readonly minScore?: number | undefined;
+}
+
+/** What the listing alone forbids: such a package is not even read. */
+export function listedReason(listed: ListedPackage): SkipReason | undefined {
+  if (listed.retracted) return "retracted";
+  if (listed.superseded) return "superseded";
+  if (listed.newer) return "newer";
+  return listed.verified ? undefined : "unverified";
+}
+
+export function matches(manifest: Manifest, filters: ExportFilters): boolean {
+  const { sentiment, sinceMs, untilMs, chatId, person, source, minScore } = filters;
+  const at = manifest.timestamp * 1_000;
+  return (
+    (sentiment === undefined || manifest.sentiment === sentiment) &&
+    (sinceMs === undefined || at >= sinceMs) &&
+    (untilMs === undefined || at < untilMs) &&
+    (chatId === undefined || manifest.chat_id === chatId) &&
+    (person === undefined || manifest.people.some((name) => sameName(name, person))) &&
+    (source === undefined || manifest.source === source) &&
+    (minScore === undefined || Math.abs(manifest.score) >= minScore)
+  );
+}
+
+function sameName(a: string, b: string): boolean {
+  return a.normalize("NFKC").toLowerCase() === b.normalize("NFKC").toLowerCase();
+}
+
+/** Who judged what, when. */
+export type Judgement = Pick<Manifest, "name" | "timestamp" | "chat_id" | "target">;
+
+/**
+ * Which of several judgements of one turn counts: the latest, and of two at one instant the one whose
+ * name sorts last. A later judgement counts against an earlier one even where a filter or missing
+ * consent keeps it out itself: what a person took back is not to be trained on.
+ */
+export class Judgements {
+  readonly #latest = new Map<string, { readonly name: string; readonly timestamp: number }>();
+
+  add({ name, timestamp, chat_id, target }: Judgement): void {
+    const key = turnKey(chat_id, target);
+    if (key === undefined) return;
+    const known = this.#latest.get(key);
+    const isLater =
+      known === undefined ||
+      timestamp > known.timestamp ||
+      (timestamp === known.timestamp && name > known.name);
+    if (isLater) this.#latest.set(key, { name, timestamp });
+  }
+
+  isLatest({ name, chat_id, target }: Judgement): boolean {
+    const key = turnKey(chat_id, target);
+    return key === undefined || this.#latest.get(key)?.name === name;
+  }
+}
+
+function turnKey(chatId: string | null, target: Manifest["target"]): string | undefined {
+  const turn = target?.turn_id ?? target?.message_ids[0];
+  return turn === undefined ? undefined : JSON.stringify([chatId, turn]);
+}

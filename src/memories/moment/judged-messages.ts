@@ -1,0 +1,82 @@
+import { invalid } from "../../errors.ts";
+import { draftMessage, type Zero } from "./draft.ts";
+import type { Label, MomentInput, TranscriptMessage } from "./label.ts";
+import { type BufferedMessage, bufferedMessage } from "./message-buffer.ts";
+import type { PackageMessage } from "./record.ts";
+import { isOfChat, type Reaction, type TargetTurn, targetTurn } from "./target-turn.ts";
+import { seconds } from "./times.ts";
+
+const maxTranscript = 50;
+
+/** The words of a moment, and which of them it is about. */
+export interface JudgedMessages {
+  readonly chatId: string | null;
+  readonly messages: () => readonly PackageMessage[];
+  readonly target: TargetTurn;
+  readonly lastSeq: number;
+  readonly from: "ring" | "transcript";
+  readonly reduced: "old_target" | null;
+}
+
+/**
+ * The messages of the reaction's chat and the turn that it is about: of the buffer, or of the
+ * transcript that came with it when the buffer no longer has the named message.
+ *
+ * @throws ThroughlineError `THROUGHLINE_INVALID`: neither has it.
+ */
+export function judgedMessages(
+  seen: readonly BufferedMessage[],
+  input: MomentInput,
+  label: Label,
+  now: Zero & { readonly ageMs: number; readonly maxCodePoints: number },
+): JudgedMessages {
+  const chatId = input.chatId ?? chatOf(seen, input);
+  const reaction: Reaction = {
+    channel: label.channel,
+    source: label.source,
+    ageMs: now.ageMs,
+    chatId,
+    turnId: input.turnId ?? null,
+    messageId: input.messageId ?? null,
+    targetMessageId: input.targetMessageId ?? null,
+  };
+  const lastSeq = seen.at(-1)?.seq ?? 0;
+  const ours = seen.filter((message) => isOfChat(message, chatId));
+  const target = targetTurn(ours, reaction);
+  if (target !== undefined) {
+    const messages = () => ours.map((message) => draftMessage(message, now));
+    return { chatId, messages, target, lastSeq, from: "ring", reduced: null };
+  }
+  const transcript = (input.transcript ?? []).slice(-maxTranscript);
+  const old = transcript.map((message, index) => oldMessage(message, index + 1, now));
+  const oldTarget = targetTurn(old, { ...reaction, chatId: null });
+  if (oldTarget === undefined) throw invalid("targetMessageId names no answer that is known");
+  const messages = () => {
+    return old.map((message, index) => {
+      const { atMs } = transcript[index] ?? {};
+      const timestamp = atMs === undefined ? null : seconds(atMs);
+      return { ...draftMessage(message, now), timestamp, t_ms: null };
+    });
+  };
+  const from = "transcript";
+  return { chatId, messages, target: oldTarget, lastSeq, from, reduced: "old_target" };
+}
+
+/** Of the message or turn in which it was expressed or that it is about; else of the newest one. */
+function chatOf(seen: readonly BufferedMessage[], input: MomentInput): string | null {
+  const { turnId, messageId, targetMessageId } = input;
+  const named = seen.findLast((message) => {
+    const isNamed = message.id === messageId || message.id === targetMessageId;
+    return isNamed || (turnId !== undefined && message.turnId === turnId);
+  });
+  return (named ?? seen.findLast((message) => message.chatId !== null))?.chatId ?? null;
+}
+
+function oldMessage(
+  message: TranscriptMessage,
+  seq: number,
+  { ageMs, maxCodePoints }: { readonly ageMs: number; readonly maxCodePoints: number },
+): BufferedMessage {
+  const place = { id: message.id, seq, maxCodePoints, timeMs: 0, ageMs, endedAgeMs: ageMs };
+  return bufferedMessage({ ...message, live: false }, place);
+}

@@ -1,0 +1,353 @@
+import { type AudioPush, type FramePush, MomentBuffers } from "./buffers.ts";
+import { Capture, type Trigger } from "./capture.ts";
+import type { Received } from "./capture-clock.ts";
+import { type ConsentInput, checkConsent } from "./consent.ts";
+import type { PushResult } from "./frame-buffer.ts";
+import { judgedMessages } from "./judged-messages.ts";
+import { checkLabel, type MomentInput } from "./label.ts";
+import type { NewMessage } from "./message-buffer.ts";
+import { type MomentRecorderOptions, type Resolved, resolveOptions } from "./options.ts";
+import { makeUuidV7, packageId, packageName, packageStamp } from "./package-name.ts";
+import type { AudioChunk } from "./pcm.ts";
+import type { RawFrame } from "./raw-frames.ts";
+import { Receipt, type ReceiptReason, type ReceiptState } from "./receipt.ts";
+import { RecentMoments } from "./recent-moments.ts";
+import type { Consent, Loss, Reduced, StreamName } from "./record.ts";
+import { SaveQueue } from "./save-queue.ts";
+import type { TargetTurn } from "./target-turn.ts";
+import { pinnedBytes, WaitingMoment } from "./waiting.ts";
+
+/** How long an encode that is in flight at the trigger is waited for. */
+const lateEncodeMs = 250;
+const drainMs = 4_000;
+
+export interface MomentStats {
+  readonly messages: number;
+  readonly frames: number;
+  readonly audio_samples: number;
+  /** With 1 decimal. */
+  readonly audio_seconds: number;
+  /** What the buffers hold. */
+  readonly bytes: number;
+  /** Moments that are captured or wait to be saved, and what they hold. */
+  readonly waiting: number;
+  readonly pinned_bytes: number;
+  readonly consent: Consent;
+  readonly loss: Loss;
+}
+
+/**
+ * Keeps what led to now, and makes a package of it when somebody reacts. Feeds cost microseconds and
+ * never wait; `record()` takes references, copies nothing, and goes on.
+ */
+export class MomentRecorder {
+  readonly #options: Resolved;
+  readonly #buffers: MomentBuffers;
+  readonly #queue: SaveQueue;
+  readonly #recent = new RecentMoments();
+  readonly #captures = new Map<Capture, () => void>();
+  #consent: Consent;
+  #order = 0;
+  #isClosed = false;
+
+  /** @throws TypeError: an option is out of its bounds. */
+  constructor(options: MomentRecorderOptions) {
+    this.#options = resolveOptions(options);
+    const { limits, sessionId, consent, sink, timers, logger } = this.#options;
+    this.#buffers = new MomentBuffers(limits, sessionId, this.#options);
+    this.#consent = consent;
+    const told = (what: "durable" | "failed" | "discarded" | "uploaded", receipt: Receipt) => {
+      if (what === "durable") this.#recent.renamed(receipt);
+      this.#options.onEvent({ type: `feedback.${what}`, receipt: receipt.toJSON() });
+    };
+    this.#queue = new SaveQueue({ sink, timers, logger, told });
+  }
+
+  /**
+   * Feeds a message, or what has become of one.
+   *
+   * @returns whether it was kept: not without consent, not after `close()`.
+   * @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_TOO_LARGE`
+   */
+  message(message: NewMessage): boolean {
+    if (this.#isClosed || !this.#consent.messages) return false;
+    this.#buffers.messages.push(message, this.#buffers.clock.now());
+    return true;
+  }
+
+  /** Feeds a picture as JPEG. */
+  frame(jpeg: Uint8Array, push: FramePush = {}): PushResult {
+    if (this.#isClosed) return "closed";
+    return this.#consent.frames ? this.#buffers.pushJpeg(jpeg, push) : "off";
+  }
+
+  /** Feeds a raw picture, which the encoder makes a JPEG of. */
+  rawFrame(frame: RawFrame, push: FramePush = {}): PushResult {
+    if (this.#isClosed) return "closed";
+    return this.#consent.frames ? this.#buffers.pushRaw(frame, push) : "off";
+  }
+
+  /**
+   * Feeds sound: float32 or 16 bits, 16 kHz mono.
+   *
+   * @throws TypeError: it is not, and no `resample` port was given.
+   */
+  audio(chunk: AudioChunk, push: AudioPush = {}): PushResult {
+    if (this.#isClosed) return "closed";
+    return this.#consent.audio ? this.#buffers.pushAudio(chunk, push) : "off";
+  }
+
+  /**
+   * Sets what holds until it changes, such as `system_prompt`, and is part of every package.
+   *
+   * @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_TOO_LARGE`
+   */
+  latch(name: string, value: unknown): void {
+    this.#buffers.latched.set(name, value);
+  }
+
+  /** Somebody is there, by name. */
+  saw(person: string): void {
+    if (!this.#isClosed && this.#consent.frames) this.#buffers.saw(person);
+  }
+
+  get consent(): Consent {
+    return this.#consent;
+  }
+
+  /**
+   * From now on this is agreed to, and nothing else. What is withdrawn ends post-rolls, which are
+   * saved with what they have, and empties that stream at once.
+   *
+   * @throws ThroughlineError `THROUGHLINE_INVALID`: nothing has changed.
+   */
+  agree(input: ConsentInput): void {
+    const consent = checkConsent(input, this.#buffers.clock.wallMs);
+    const streams: readonly StreamName[] = ["messages", "frames", "audio"];
+    const withdrawn = streams.filter((stream) => this.#consent[stream] && !consent[stream]);
+    if (withdrawn.length > 0) this.#endCaptures();
+    for (const stream of withdrawn) this.#buffers.clear(stream);
+    if (withdrawn.includes("frames")) this.#buffers.forgetPeople();
+    this.#consent = consent;
+  }
+
+  /**
+   * Records a reaction: holds what led to it, from now on whatever happens to the buffers. When it
+   * returns it is in memory, no more; the receipt tells how far it comes.
+   *
+   * @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_TOO_LARGE`: a field is wrong, or the
+   * target is neither in the buffers nor in the transcript. Nothing was recorded.
+   */
+  record(input: MomentInput): Receipt {
+    const label = checkLabel(input);
+    const keys = keysOf(input);
+    const first = this.#recent.receiptOf(keys) ?? this.#ofEarlierRun(input.uuid);
+    if (first !== undefined) return first;
+    const wallMs = this.#buffers.clock.wallMs;
+    const received = this.#buffers.clock.now();
+    const uuid = input.uuid ?? makeUuidV7(wallMs, this.#options.random);
+    const stamp = packageStamp(wallMs);
+    const names = { id: packageId(uuid), name: packageName(stamp, label.sentiment, uuid) };
+    if (this.#isClosed) return refused(names, "closed");
+    if (input.ephemeral === true) return refused(names, "ephemeral");
+    this.#buffers.expire(received.ageMs);
+    const seen = this.#consent.messages ? this.#buffers.messages.snapshot() : [];
+    const limit = this.#options.limits.messageCodePoints;
+    const words = judgedMessages(seen, input, label, { ...received, wallMs, maxCodePoints: limit });
+    const pat = {
+      ageMs: received.ageMs,
+      sentiment: label.sentiment,
+      target: targetKey(words.target),
+    };
+    const isPat = label.channel === "touch" || label.source === "auto";
+    const repeated = isPat ? this.#recent.duplicateOf(pat) : undefined;
+    if (repeated !== undefined) return refused(names, "duplicate", repeated);
+    if (!this.#makeRoom()) return refused(names, "busy");
+    const reduced = words.reduced ?? this.#reduced(received);
+    const receipt = new Receipt(accepted(names, reduced));
+    const { sessionId, software, zone } = this.#options;
+    const run = { sessionId, software, zone, consent: this.#consent };
+    const zero = { ...received, wallMs, uuid, stamp };
+    const withMedia = reduced === null || reduced === "consent";
+    this.#capture(receipt, { ...words, ...zero, ...run, label, input, reduced, withMedia });
+    this.#recent.remember(receipt, keys);
+    if (isPat) this.#recent.rememberPat({ ...pat, id: names.id });
+    return receipt;
+  }
+
+  /** What was uploaded later: its receipt tells so, if it is of this run. */
+  uploaded(name: string): void {
+    const receipt = this.#recent.named(name);
+    if (receipt === undefined || receipt.uploaded) return;
+    receipt.update({ uploaded: true });
+    this.#options.onEvent({ type: "feedback.uploaded", receipt: receipt.toJSON() });
+  }
+
+  /**
+   * Forgets a chat: its messages, and its moments that are not saved yet. Resolves when none of them
+   * is being written any more; what was written is for the caller to delete.
+   */
+  async forgetChat(chatId: string): Promise<void> {
+    this.#buffers.messages.forgetChat(chatId);
+    await this.forget((facts) => facts.chatId === chatId);
+  }
+
+  /** Drops moments that are not saved yet; resolves as `forgetChat` does. */
+  async forget(holds: (facts: MomentFacts) => boolean): Promise<void> {
+    this.#endCaptures();
+    await this.#queue.forget(({ draft }) => {
+      const { id, name, chat_id } = draft.fixed;
+      return holds({ id, name, chatId: chat_id, people: draft.content.people });
+    });
+  }
+
+  get stats(): MomentStats {
+    this.#buffers.expire(this.#buffers.clock.now().ageMs);
+    const { messages, frames, audio, bytes } = this.#buffers;
+    return {
+      messages: messages.count,
+      frames: frames.count,
+      audio_samples: audio.samples,
+      audio_seconds: Math.round(audio.samples / 1_600) / 10,
+      bytes,
+      waiting: this.#captures.size + this.#queue.waiting.length,
+      pinned_bytes: this.#pinnedBytes(),
+      consent: this.#consent,
+      loss: this.#buffers.lossRun(),
+    };
+  }
+
+  /**
+   * Takes nothing in any more, ends post-rolls, saves what waits for up to 4 s, and spills the rest.
+   * Resolves when nothing is left that could be lost. Calling it again does nothing more.
+   */
+  async close(): Promise<void> {
+    const isFirst = !this.#isClosed;
+    this.#isClosed = true;
+    this.#endCaptures();
+    if (isFirst) await this.#queue.drain(drainMs);
+    this.#queue.spillSync();
+  }
+
+  /** At a forced exit: keeps what is left before it returns; after it the recorder is closed. */
+  spillSync(): void {
+    this.#isClosed = true;
+    this.#endCaptures();
+    this.#queue.spillSync();
+  }
+
+  /** Of the package that an earlier run made under this uuid. */
+  #ofEarlierRun(uuid: string | undefined): Receipt | undefined {
+    const known = uuid === undefined ? undefined : this.#options.known(uuid);
+    if (known === undefined) return undefined;
+    const receipt = new Receipt(known);
+    receipt.update({});
+    return receipt;
+  }
+
+  /** While saves go on, whoever comes later waits; when the disk refuses, the oldest gives way. */
+  #makeRoom(): boolean {
+    const { maxWaiting, maxPinnedBytes } = this.#options;
+    const more = this.#buffers.frames.bytes + this.#buffers.audio.bytes;
+    const isFull = () => {
+      const waiting = this.#captures.size + this.#queue.waiting.length;
+      return waiting >= maxWaiting || (waiting > 0 && this.#pinnedBytes() + more > maxPinnedBytes);
+    };
+    while (isFull()) {
+      if (!this.#queue.isRefusing || !this.#queue.displaceOldest()) return false;
+    }
+    return true;
+  }
+
+  #pinnedBytes(): number {
+    const captured = [...this.#captures.keys()].flatMap((capture) => capture.media);
+    return pinnedBytes([...captured, ...this.#queue.waiting.flatMap((moment) => moment.media)]);
+  }
+
+  #reduced({ ageMs }: Received): Reduced | null {
+    const { frames, audio, raw } = this.#buffers;
+    const hasMedia = frames.count > 0 || audio.samples > 0 || raw.inFlight !== undefined;
+    if (hasMedia) {
+      if (this.#recent.mediaInHour(ageMs) >= this.#options.maxMediaPerHour) return "rate_cap";
+      this.#recent.rememberMedia(ageMs);
+    }
+    return this.#consent.messages ? null : "consent";
+  }
+
+  #capture(receipt: Receipt, trigger: Trigger): void {
+    const capture = new Capture(receipt, trigger, this.#buffers);
+    this.#options.onEvent({ type: "feedback.accepted", receipt: receipt.toJSON() });
+    const { timers } = this.#options;
+    const { postRollMs } = trigger.label;
+    const waits: Promise<void>[] = [];
+    const cancels: (() => void)[] = [];
+    const timer = (delayMs: number) => {
+      return new Promise<void>((resolve) => cancels.push(timers.after(delayMs, resolve)));
+    };
+    this.#captures.set(capture, () => {
+      for (const cancel of cancels) cancel();
+    });
+    if (postRollMs > 0) waits.push(timer(postRollMs));
+    const { encode } = capture;
+    if (encode !== undefined) waits.push(Promise.race([encode, timer(lateEncodeMs)]));
+    if (waits.length === 0) this.#finish(capture);
+    else void Promise.all(waits).then(() => this.#finish(capture));
+  }
+
+  /** What is captured waits to be saved; once. */
+  #finish(capture: Capture): void {
+    const cancel = this.#captures.get(capture);
+    if (cancel === undefined) return;
+    this.#captures.delete(capture);
+    cancel();
+    // Its picture comes too late for this moment.
+    if (capture.encode !== undefined)
+      this.#buffers.frames.loss.count("late", this.#buffers.clock.now().ageMs);
+    const { id } = capture.receipt;
+    const keptMs = this.#buffers.mediaAgeMs;
+    const captured = capture.end((fromMs, toMs) =>
+      this.#recent.overlaps({ id, fromMs, toMs }, keptMs),
+    );
+    this.#order++;
+    const { redact } = this.#options;
+    const options = { order: this.#order, redact, release: () => capture.release() };
+    this.#queue.add(new WaitingMoment(capture.receipt, captured, options));
+  }
+
+  #endCaptures(): void {
+    for (const capture of [...this.#captures.keys()]) this.#finish(capture);
+  }
+}
+
+/** What `forget` is asked about: a moment that is not saved yet. */
+export interface MomentFacts {
+  readonly id: string;
+  readonly name: string;
+  readonly chatId: string | null;
+  readonly people: readonly string[];
+}
+
+type Names = Pick<ReceiptState, "id" | "name">;
+
+function accepted(names: Names, reduced: Reduced | null): ReceiptState {
+  const state = { ...names, accepted: true, durable: false, uploaded: false };
+  return reduced === null ? state : { ...state, reduced };
+}
+
+/** Nothing of it exists. */
+function refused(names: Names, reason: ReceiptReason, duplicateOf?: string): Receipt {
+  const state = { ...names, accepted: false, durable: false, uploaded: false, reason };
+  const rest = duplicateOf === undefined ? {} : { duplicate_of: duplicateOf };
+  return new Receipt({ ...state, ...rest });
+}
+
+function keysOf({ uuid, idempotencyKey }: MomentInput): readonly string[] {
+  const keys: string[] = [];
+  if (uuid !== undefined) keys.push(`uuid:${uuid}`);
+  if (idempotencyKey !== undefined) keys.push(`key:${idempotencyKey}`);
+  return keys;
+}
+
+function targetKey({ judged }: TargetTurn): string {
+  return judged === null ? "" : judged.message_ids.join("\n");
+}

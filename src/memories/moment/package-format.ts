@@ -1,0 +1,67 @@
+// The format of a package, for all who read or write one: the one file of this memory that a target
+// or an export imports. The bytes are told in docs/formats.
+
+export {
+  isPackageName,
+  isUuidV7,
+  makeUuidV7,
+  packageId,
+  packageName,
+  packageStamp,
+} from "./package-name.ts";
+export {
+  type AudioRef,
+  audioBlockSamples,
+  audioRateHz,
+  type PackageSink,
+  type Saved,
+  SaveError,
+  type SaveFailure,
+  type SealedMoment,
+} from "./package-sink.ts";
+export {
+  frameFile,
+  type ManifestProblem,
+  type ManifestReading,
+  readManifest,
+  readMessages,
+} from "./read-manifest.ts";
+export {
+  type Annotator,
+  type AudioAnchor,
+  type AudioEntry,
+  type Channel,
+  type ClockNotes,
+  type Consent,
+  type Correction,
+  type FileEntry,
+  type FrameEntry,
+  feedbackSchema,
+  type Loss,
+  type Manifest,
+  type MessageRole,
+  type OutboxEntry,
+  type PackageMark,
+  type PackageMessage,
+  type PackageRecord,
+  type PackageStatus,
+  type Redaction,
+  type Reduced,
+  type Seal,
+  type Sentiment,
+  type Source,
+  type StreamLoss,
+  type StreamName,
+  type Target,
+  type TargetReason,
+  type TriggerTurn,
+  type Window,
+} from "./record.ts";
+export { pcmParts, wavHeader, wavHeaderBytes, wavParts } from "./wav.ts";
+export {
+  messagesBytes,
+  renameMoment,
+  sealRecord,
+  statusBytes,
+  writeManifest,
+} from "./write-manifest.ts";

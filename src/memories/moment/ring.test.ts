@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { Ring } from "./ring.ts";
+
+const pushes = fc.array(fc.record({ bytes: fc.nat(40), waitMs: fc.nat(30) }), { maxLength: 60 });
+const bounds = fc.record({
+  count: fc.integer({ min: 1, max: 10 }),
+  bytes: fc.integer({ min: 40, max: 120 }),
+  ageMs: fc.integer({ min: 1, max: 200 }),
+});
+
+test("the ring is the longest end of what was pushed that is within count, bytes and age", () => {
+  fc.assert(
+    fc.property(pushes, bounds, (given, limits) => {
+      const evicted: string[] = [];
+      const ring = new Ring<{ bytes: number; ageMs: number; n: number }>(limits, (reason) => {
+        evicted.push(reason);
+      });
+      const all: { bytes: number; ageMs: number; n: number }[] = [];
+      let ageMs = 0;
+      for (const [n, { bytes, waitMs }] of given.entries()) {
+        ageMs += waitMs;
+        const item = { bytes, ageMs, n };
+        all.push(item);
+        ring.push(item);
+      }
+      const fits = (items: typeof all) => {
+        const bytes = items.reduce((sum, item) => sum + item.bytes, 0);
+        const isYoung = items.every((item) => ageMs - item.ageMs <= limits.ageMs);
+        return items.length <= limits.count && bytes <= limits.bytes && isYoung;
+      };
+      let kept = all;
+      while (!fits(kept)) kept = kept.slice(1);
+      assert.deepEqual(ring.snapshot(), kept);
+      assert.equal(evicted.length, all.length - kept.length);
+      assert.equal(
+        ring.bytes,
+        kept.reduce((sum, item) => sum + item.bytes, 0),
+      );
+    }),
+  );
+});
+
+test("a snapshot of a ring is the taker's own, and takes nothing away", () => {
+  const ring = new Ring<{ bytes: number; ageMs: number }>(
+    { count: 2, bytes: 100 },
+    () => undefined,
+  );
+  ring.push({ bytes: 1, ageMs: 0 });
+  const taken = ring.snapshot();
+  ring.push({ bytes: 2, ageMs: 0 });
+  ring.push({ bytes: 3, ageMs: 0 });
+  assert.deepEqual(taken, [{ bytes: 1, ageMs: 0 }]);
+  assert.equal(ring.count, 2);
+});

@@ -1,0 +1,100 @@
+export interface RingLimits {
+  readonly count: number;
+  readonly bytes: number;
+  /** Absent: age drops nothing. */
+  readonly ageMs?: number;
+}
+
+/** Which limit an item fell to. */
+export type Evicted = "count" | "bytes" | "age";
+
+interface Sized {
+  readonly bytes: number;
+  /** When it was received, on a clock that goes on while the machine sleeps. */
+  readonly ageMs: number;
+}
+
+/**
+ * The newest items within a count, a sum of bytes and an age; over a limit the oldest go. The items
+ * are never changed, so that a snapshot of them costs one copied list.
+ */
+export class Ring<T extends Sized> {
+  readonly #limits: RingLimits;
+  readonly #onEvicted: (reason: Evicted, ageMs: number) => void;
+  #items: T[] = [];
+  #bytes = 0;
+
+  constructor(limits: RingLimits, onEvicted: (reason: Evicted, ageMs: number) => void) {
+    this.#limits = limits;
+    this.#onEvicted = onEvicted;
+  }
+
+  get count(): number {
+    return this.#items.length;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  push(item: T): void {
+    this.expire(item.ageMs);
+    this.#items.push(item);
+    this.#bytes += item.bytes;
+    this.#trim(item.ageMs);
+  }
+
+  /** Puts `item` where `old` is; does nothing when that has gone. */
+  replace(old: T, item: T, ageMs: number): boolean {
+    const index = this.#items.indexOf(old);
+    if (index < 0) return false;
+    this.#items[index] = item;
+    this.#bytes += item.bytes - old.bytes;
+    this.#trim(ageMs);
+    return true;
+  }
+
+  /** Drops what is older than the limit: an item is kept as long as its age is at most that. */
+  expire(nowAgeMs: number): void {
+    const { ageMs } = this.#limits;
+    if (ageMs === undefined) return;
+    while (this.#items[0] !== undefined && nowAgeMs - this.#items[0].ageMs > ageMs) {
+      this.#drop("age", nowAgeMs);
+    }
+  }
+
+  /** The last item for which it holds. */
+  findLast(holds: (item: T) => boolean): T | undefined {
+    return this.#items.findLast(holds);
+  }
+
+  /** Oldest first; the caller's own list. */
+  snapshot(): T[] {
+    return this.#items.slice();
+  }
+
+  /** Takes out what it holds for. @returns how many. */
+  remove(holds: (item: T) => boolean): number {
+    const before = this.#items.length;
+    this.#items = this.#items.filter((item) => !holds(item));
+    this.#bytes = this.#items.reduce((sum, { bytes }) => sum + bytes, 0);
+    return before - this.#items.length;
+  }
+
+  clear(): void {
+    this.#items = [];
+    this.#bytes = 0;
+  }
+
+  #trim(ageMs: number): void {
+    while (this.#items.length > this.#limits.count) this.#drop("count", ageMs);
+    while (this.#bytes > this.#limits.bytes && this.#items.length > 0) this.#drop("bytes", ageMs);
+  }
+
+  #drop(reason: Evicted, ageMs: number): void {
+    const oldest = this.#items.shift();
+    if (oldest === undefined) return;
+    this.#bytes -= oldest.bytes;
+    this.#onEvicted(reason, ageMs);
+  }
+}

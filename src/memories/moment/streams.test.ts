@@ -1,0 +1,117 @@
+// The small parts of the streams: messages, latched values, counters, source clocks.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Latched } from "./latched.ts";
+import { resolveLimits } from "./limits.ts";
+import { LossCounters } from "./loss.ts";
+import { cutText, MessageBuffer, type NewMessage } from "./message-buffer.ts";
+import { SourceClock } from "./source-clock.ts";
+
+const at = (ms: number) => ({ monoMs: ms, ageMs: ms });
+const messages = (limits = {}) => new MessageBuffer(resolveLimits(limits), "a1b2c3d4");
+
+const cuts: readonly [text: string, max: number, kept: string][] = [
+  ["abc", 3, "abc"],
+  ["abcd", 3, "abc"],
+  ["😀😀😀", 2, "😀😀"],
+  ["a😀b", 2, "a😀"],
+];
+for (const [text, max, kept] of cuts) {
+  test(`${text} cut at ${max} code points is ${kept}`, () =>
+    assert.equal(cutText(text, max), kept));
+}
+
+test("a text of 8,001 code points is cut to 8,000 and says so", () => {
+  const kept = messages().push({ role: "user", text: "😀".repeat(8_001) }, at(0));
+  assert.deepEqual([kept.text.length, kept.truncated], [16_000, true]);
+});
+
+test("roles are upper case, and a message without an id gets one of its run and number", () => {
+  const buffer = messages();
+  buffer.push({ role: "user", text: "x" }, at(0));
+  const { role, id, seq } = buffer.push({ role: "ASSISTANT", text: "y" }, at(0));
+  assert.deepEqual({ role, id, seq }, { role: "ASSISTANT", id: "a1b2c3d4:2", seq: 2 });
+});
+
+test("an answer that grows stays in its place, with the time at which it began, and old snapshots stay", () => {
+  const buffer = messages();
+  buffer.push({ role: "assistant", text: "why", id: "a", live: true }, at(10));
+  buffer.push({ role: "user", text: "stop", id: "u" }, at(20));
+  const before = buffer.snapshot();
+  buffer.push({ role: "assistant", text: "why did", id: "a", interrupted: true }, at(30));
+  const [answer] = buffer.snapshot();
+  assert.deepEqual(
+    [answer?.text, answer?.seq, answer?.timeMs, answer?.endedAgeMs],
+    ["why did", 1, 10, 30],
+  );
+  assert.equal(before[0]?.text, "why");
+  assert.equal(buffer.count, 2);
+});
+
+test("over the byte budget the oldest messages go, and are counted", () => {
+  const buffer = messages({ messageBytes: 2_000 });
+  for (let i = 0; i < 10; i++) buffer.push({ role: "user", text: "x".repeat(300) }, at(i));
+  assert.ok(buffer.bytes <= 2_000);
+  assert.equal(buffer.loss.run.evicted.bytes, 10 - buffer.count);
+});
+
+const wrong: readonly [name: string, message: object][] = [
+  ["a role of its own", { role: "robot", text: "x" }],
+  ["a text that is none", { role: "user", text: 3 }],
+  ["tool calls that are not JSON", { role: "assistant", text: "", toolCalls: [Number.NaN] }],
+  ["an empty id", { role: "user", text: "", id: "" }],
+];
+for (const [name, message] of wrong) {
+  test(`a message with ${name} is refused`, () => {
+    const buffer = messages();
+    assert.throws(() => buffer.push(message as NewMessage, at(0)), { code: "THROUGHLINE_INVALID" });
+    assert.equal(buffer.count, 0);
+  });
+}
+
+test("tool calls of more than 65,536 bytes are left out, and the message says truncated", () => {
+  const toolCalls = [{ name: "x".repeat(70_000) }];
+  const kept = messages().push({ role: "assistant", text: "", toolCalls }, at(0));
+  assert.deepEqual([kept.toolCalls, kept.truncated], [{ omitted: "too_large" }, true]);
+});
+
+test("of a latched name the last value wins; a value that does not fit is its hash", () => {
+  const latched = new Latched(1_000);
+  latched.set("mood", "calm");
+  latched.set("mood", "happy");
+  latched.set("tools", ["x".repeat(2_000)]);
+  latched.set("camera", "front");
+  latched.set("camera", undefined);
+  const { mood, tools } = latched.snapshot() as {
+    mood: unknown;
+    tools: { omitted: string; sha256: string };
+  };
+  assert.equal(mood, "happy");
+  assert.equal(tools.omitted, "too_large");
+  assert.match(tools.sha256, /^[0-9a-f]{64}$/);
+  assert.deepEqual(Object.keys(latched.snapshot()), ["mood", "tools"]);
+  assert.throws(() => latched.set("__proto__", 1), { code: "THROUGHLINE_INVALID" });
+});
+
+test("losses are told of the run and of the window, which begins with a full second", () => {
+  const loss = new LossCounters();
+  for (let second = 0; second < 300; second++) loss.count("throttled", second * 1_000, 2);
+  assert.equal(loss.run.throttled, 600);
+  assert.equal(loss.since(180_000).throttled, 240);
+  assert.equal(loss.since(299_500).throttled, 2);
+  assert.equal(loss.since(300_000).throttled, 0);
+});
+
+test("a source's time maps by the transmission that waited least in the last 30 s, never to the future", () => {
+  const clock = new SourceClock();
+  assert.equal(clock.map(1_000, 51_080), 51_080);
+  assert.equal(clock.map(1_500, 51_520), 51_520);
+  assert.equal(clock.map(2_000, 52_300), 52_020);
+  assert.equal(clock.map(40_000, 90_300), 90_300, "the offset of 30 s ago is forgotten");
+});
+
+test("a source that was set back by an hour is mapped anew", () => {
+  const clock = new SourceClock();
+  clock.map(5_000_000, 1_000);
+  assert.equal(clock.map(1_400_000, 2_000), 2_000);
+});

@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import sharp from "sharp";
+import { consentWording } from "./memories/moment/consent.ts";
+import type { MomentsOptions } from "./moments.ts";
+import { S3Server } from "./testing/s3/s3-server.ts";
+import { openThroughline, type Throughline } from "./throughline.ts";
+
+const agreed = {
+  ...{ messages: true, frames: true, audio: true, upload: true, export: true },
+  ...{ wording: consentWording, by: "a test" },
+};
+const software = { name: "throughline", version: "0.0.0" };
+const sessionId = "a1b2c3d4";
+
+function newHome(t: TestContext): string {
+  const home = mkdtempSync(join(tmpdir(), "throughline-moments-"));
+  t.after(() => rmSync(home, { recursive: true, force: true }));
+  return home;
+}
+
+function started(throughline: Throughline, options: Partial<MomentsOptions> = {}) {
+  return throughline.startMoments({ sessionId, software, consent: agreed, ...options });
+}
+
+const picture = sharp({
+  create: { width: 64, height: 48, channels: 3, background: "teal" },
+}).jpeg();
+
+async function feed({ recorder }: Awaited<ReturnType<typeof started>>): Promise<void> {
+  recorder.message({ role: "user", text: "Tell me a joke", id: "m1", chatId: "a", turnId: "m1" });
+  recorder.message({ role: "assistant", text: "Knock, knock", id: "m2", chatId: "a", turnId: "m1" });
+  assert.equal(recorder.frame(await picture.toBuffer()), "accepted");
+  assert.equal(recorder.audio(new Float32Array(16_000).fill(0.25)), "accepted");
+}
+
+const praise = { sentiment: "positive", what: "the joke", source: "http", chatId: "a" } as const;
+
+test("a reaction becomes a package with words, picture and sound, which verifies", async (t) => {
+  const home = newHome(t);
+  await using throughline = await openThroughline({ home });
+  const moments = await started(throughline);
+  await feed(moments);
+  const receipt = moments.recorder.record(praise);
+  await receipt.whenDurable();
+  const { name } = receipt.toJSON();
+  const { differences } = await moments.packages.verify(name);
+  assert.deepEqual(differences, []);
+  const { manifest, messages } = await moments.packages.read(name);
+  assert.equal(manifest.target?.message_ids.includes("m2"), true);
+  assert.deepEqual(
+    messages.map(({ role, text }) => `${role}: ${text}`),
+    ["USER: Tell me a joke", "ASSISTANT: Knock, knock"],
+  );
+  const folder = join(home, "feedback", name);
+  assert.deepEqual(readdirSync(folder).sort(), [
+    "audio.wav",
+    "feedback.json",
+    "frames",
+    "messages.json",
+  ]);
+  assert.equal(readFileSync(join(folder, "audio.wav")).length, 44 + 2 * 16_000);
+  assert.equal((await sharp(join(folder, "frames", "000000.jpg")).metadata()).width, 64);
+  const { storage_mode, storage_reason, s3_bucket } = moments.statistics();
+  assert.deepEqual([storage_mode, storage_reason, s3_bucket], ["local", "no_bucket", null]);
+});
+
+test("closing right after a reaction keeps it, and the next start has it whole", async (t) => {
+  const home = newHome(t);
+  const first = await openThroughline({ home });
+  const moments = await started(first);
+  await feed(moments);
+  const receipt = moments.recorder.record(praise);
+  await first.close();
+  await using second = await openThroughline({ home });
+  const { packages } = await started(second);
+  const { manifest } = await packages.read(receipt.toJSON().name);
+  assert.equal(manifest.what, "the joke");
+});
+
+for (const isKept of [true, false]) {
+  test(`forgetting a chat deletes its packages, while moments are ${isKept ? "" : "not "}kept`, async (t) => {
+    const home = newHome(t);
+    const first = await openThroughline({ home });
+    const moments = await started(first);
+    await feed(moments);
+    await moments.recorder.record(praise).whenDurable();
+    await first.close();
+    await using second = await openThroughline({ home });
+    if (isKept) await started(second);
+    await second.chats.append("a", [{ role: "user", content: "Tell me a joke" }]);
+    const { removed } = await second.chats.forget("a");
+    assert.deepEqual(
+      removed.find(({ place }) => place === "packages"),
+      { place: "packages", count: 1 },
+    );
+    assert.deepEqual(readdirSync(join(home, "feedback")), []);
+  });
+}
+
+test("with a bucket each package is owed, goes up, manifest last, and its receipt says so", async (t) => {
+  const server = await S3Server.start({ buckets: ["moments"] });
+  t.after(() => server.close());
+  await using throughline = await openThroughline({ home: newHome(t) });
+  const moments = await started(throughline, {
+    s3: {
+      ...{ bucket: "moments", region: "us-east-1", endpoint: server.endpoint },
+      credentials: server.credentials,
+    },
+  });
+  await feed(moments);
+  const receipt = moments.recorder.record(praise);
+  await receipt.whenUploaded();
+  const { name } = receipt.toJSON();
+  const prefix = `feedback/${sessionId}/${name}/`;
+  assert.deepEqual([...server.objects("moments").keys()].sort(), [
+    ...["audio.wav", "feedback.json", "frames/000000.jpg", "messages.json"].map(
+      (file) => prefix + file,
+    ),
+  ]);
+  assert.equal(moments.statistics().outbox?.pending, 0);
+});
+
+test("without a home nobody keeps moments, and one home keeps them once", async (t) => {
+  await using ephemeral = await openThroughline({ storage: "memory" });
+  await assert.rejects(started(ephemeral), { code: "THROUGHLINE_CONFIGURATION" });
+  await using throughline = await openThroughline({ home: newHome(t) });
+  await started(throughline);
+  await assert.rejects(started(throughline), { code: "THROUGHLINE_CONFLICT" });
+});

@@ -1,0 +1,27 @@
+/**
+ * Works through items with at most `count` at once. After a failure none is begun any more; those
+ * under way are waited for, and the first failure is what the caller gets.
+ */
+export async function inLanes<T>(
+  items: readonly T[],
+  count: number,
+  work: (item: T, index: number) => Promise<void>,
+): Promise<void> {
+  let next = 0;
+  let failure: { readonly error: unknown } | undefined;
+  const lane = async () => {
+    while (failure === undefined && next < items.length) {
+      const index = next++;
+      try {
+        await work(items[index] as T, index);
+      } catch (error) {
+        failure ??= { error };
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(count, items.length) }, lane));
+  if (failure !== undefined) throw failure.error;
+}
+
+/** Does work on one package after whatever is under way on it. */
+export type InLane = <T>(name: string, work: () => Promise<T>) => Promise<T>;

@@ -1,0 +1,125 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { momentOf, openPackages, wholePackages } from "../../../test/package-workload.ts";
+import { SaveError } from "../../memories/moment/package-format.ts";
+import { faultyDisk } from "../../testing/faulty-disk.ts";
+import { SimulatedDisk } from "../../testing/simulated-disk.ts";
+import type { OwedPackages } from "../target.ts";
+import type { RetentionLimits } from "./retention.ts";
+
+const moments = [1, 2, 3, 4].map((number) => momentOf(number, { frames: 1, samples: 0 }));
+const names = moments.map(({ record }) => record.name);
+
+/** Four packages, a second apart: the second is preserved, the third owed. */
+async function saved(options: Parameters<typeof openPackages>[1] = {}) {
+  const disk = new SimulatedDisk();
+  const nothing = async () => undefined;
+  const owed: OwedPackages = {
+    ...{ saving: nothing, saved: nothing, dropped: nothing, forgotten: nothing },
+    owes: async (name) => name === names[2],
+  };
+  const opened = await openPackages(disk, { owed, ...options });
+  const { packages, clock } = opened;
+  for (const moment of moments) await packages.save(moment);
+  await packages.preserve(names[1]!, { by: null, reason: null });
+  clock.set("2026-02-19T15:30:10.000Z");
+  const { bytes } = (await packages.list()).packages[0]!;
+  return { disk, bytes, opened, ...opened };
+}
+
+const rows: readonly [
+  what: string,
+  limits: (bytes: number) => RetentionLimits,
+  gone: readonly number[],
+][] = [
+  ["no limit", () => ({}), []],
+  ["an age that all are under", () => ({ maxAgeMs: 9_000 }), []],
+  ["an age that the oldest is over", () => ({ maxAgeMs: 8_500 }), [1]],
+  ["an age of 0", () => ({ maxAgeMs: 0 }), [1, 4]],
+  ["bytes for all", (bytes) => ({ maxBytes: bytes * 4 + 9 }), []],
+  ["bytes for three", (bytes) => ({ maxBytes: bytes * 3 + 9 }), [1]],
+  ["no bytes at all", () => ({ maxBytes: 0 }), [1, 4]],
+  ["an age and bytes", (bytes) => ({ maxAgeMs: 8_500, maxBytes: bytes * 3 + 9 }), [1]],
+];
+for (const [what, limits, gone] of rows) {
+  test(`with ${what}, of four packages whose second is preserved and third owed, ${gone.length} are removed: ${gone}`, async () => {
+    const { disk, packages, bytes, opened } = await saved();
+    const { purged, clockIsBehind } = await packages.purge(limits(bytes));
+    assert.deepEqual(
+      purged.map(({ name }) => names.indexOf(name) + 1),
+      gone,
+    );
+    assert.equal(clockIsBehind, false);
+    const left = await wholePackages(disk, opened);
+    assert.deepEqual(
+      left,
+      names.filter((_, index) => !gone.includes(index + 1)),
+    );
+  });
+}
+
+test("a purge says what it removed and why, and what held the others", async () => {
+  const { packages, bytes } = await saved();
+  assert.deepEqual(await packages.purge({ maxBytes: 0 }), {
+    purged: [names[0], names[3]].map((name) => ({ name, bytes, because: "max_bytes" })),
+    kept: [
+      { name: names[1], because: "preserved" },
+      { name: names[2], because: "owed" },
+    ],
+    bytes: bytes * 2,
+    clockIsBehind: false,
+  });
+});
+
+test("nothing is removed while the clock is behind the newest package", async () => {
+  const { packages, clock } = await saved();
+  clock.set("2026-02-19T15:30:03.000Z");
+  const { purged, clockIsBehind } = await packages.purge({ maxAgeMs: 0, maxBytes: 0 });
+  assert.deepEqual([purged, clockIsBehind], [[], true]);
+});
+
+for (const [onFull, uploaded, gone] of [
+  ["keep", [1, 2, 3, 4], undefined],
+  ["evict-uploaded", [], undefined],
+  ["evict-uploaded", [2, 3], undefined],
+  ["evict-uploaded", [4], [4]],
+  ["evict-uploaded", [1, 2, 3, 4], [1]],
+] as const) {
+  const end = gone === undefined ? "refuses and removes nothing" : `removes ${gone} and saves`;
+  test(`on a full disk, with ${uploaded.join(", ") || "none"} uploaded, 2 preserved and 3 owed, ${onFull} ${end}`, async () => {
+    let isFull = false;
+    let count = async () => 0;
+    const { packages, disk, opened } = await saved({
+      ...{ onFull, minFreeBytes: 0 },
+      freeSpace: async () => (isFull ? 100_000 * (4 - (await count())) : 1_000_000),
+    });
+    count = async () => (await packages.list()).packages.length;
+    isFull = true;
+    for (const number of uploaded)
+      await packages.markUploaded(names[number - 1]!, "b", "feedback/");
+    const moment = momentOf(9, { frames: 1, samples: 0 });
+    const left = names.filter((_, index) => !gone?.some((number) => number === index + 1));
+    if (gone === undefined) {
+      const refused = (error: unknown) =>
+        error instanceof SaveError && error.reason === "disk_full";
+      await assert.rejects(packages.save(moment), refused);
+    } else {
+      await packages.save(moment);
+      left.push(moment.record.name);
+    }
+    assert.deepEqual(await wholePackages(disk, opened), left);
+  });
+}
+
+test("when the disk is full although it said otherwise, uploaded packages make room and the moment is saved", async () => {
+  const { packages: before, disk } = await saved();
+  for (const name of names) await before.markUploaded(name, "b", "feedback/");
+  const full = faultyDisk(disk, { fault: "ENOSPC", at: 1, call: "write", path: /feedback\.json$/ });
+  const opened = await openPackages(full, { onFull: "evict-uploaded" });
+  const moment = momentOf(9, { frames: 0, samples: 0 });
+  // Nobody knows how much one package frees: as many go as the moment needs by its own estimate.
+  await assert.rejects(opened.packages.save(moment), SaveError);
+  assert.deepEqual(await wholePackages(disk, opened), [names[1]]);
+  await opened.packages.save(moment);
+  assert.deepEqual(await wholePackages(disk, opened), [names[1], moment.record.name]);
+});

@@ -1,0 +1,91 @@
+import { join } from "node:path";
+import {
+  type FileEntry,
+  type Manifest,
+  sealRecord,
+  writeManifest,
+} from "../../memories/moment/package-format.ts";
+import {
+  intentFile,
+  manifestFile,
+  mediaTypeOf,
+  type PackageContent,
+  type PackagePart,
+} from "./content.ts";
+import { inLanes } from "./lanes.ts";
+import { type PackagePorts, secondsNow } from "./ports.ts";
+import { sync, type Written, writeFile } from "./write-file.ts";
+
+export interface WriteOptions {
+  /** The bytes of intent.json: with them a later start can finish the package. */
+  readonly intent?: Buffer;
+  readonly lanes: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Writes a package into a folder that does not exist yet, in the order that a crash can stop
+ * anywhere: the intent and the words, synced with their names; sound and pictures, each synced; the
+ * manifest; then the names. Whoever sees the manifest sees a whole package. The folder itself has no
+ * durable name yet when it resolves: that is `publish`.
+ *
+ * @throws SyncFailed when the disk could not keep something: this folder is never to be trusted.
+ */
+export async function writePackage(
+  ports: PackagePorts,
+  content: PackageContent,
+  folder: string,
+  options: WriteOptions,
+): Promise<Manifest> {
+  const { disk } = ports;
+  const [words, ...media] = content.parts;
+  const written = new Map<string, Written>();
+  const write = async (part: PackagePart) => {
+    options.signal?.throwIfAborted();
+    written.set(part.path, await writeFile(disk, join(folder, part.path), part.pieces()));
+  };
+
+  await disk.mkdir(folder);
+  if (options.intent !== undefined) {
+    await writeFile(disk, join(folder, intentFile), [options.intent]);
+  }
+  if (words !== undefined) await write(words);
+  if (options.intent !== undefined) {
+    await sync(() => disk.syncDirectory(folder));
+    await sync(() => disk.syncDirectory(ports.path));
+  }
+
+  const frames = join(folder, "frames");
+  const hasFrames = media.some(({ path }) => path.startsWith("frames/"));
+  if (hasFrames) await disk.mkdir(frames);
+  await inLanes(media, options.lanes, write);
+
+  options.signal?.throwIfAborted();
+  const files: FileEntry[] = [];
+  for (const { path } of content.parts) {
+    const { bytes = 0, sha256 = "" } = written.get(path) ?? {};
+    files.push({ path, bytes, sha256: await sha256, media_type: mediaTypeOf(path) });
+  }
+  const manifest = sealRecord(content.record, {
+    sealed_timestamp: secondsNow(ports.clock),
+    salvaged: content.salvaged,
+    spilled: content.spilled,
+    files,
+  });
+  await writeFile(disk, join(folder, manifestFile), [writeManifest(manifest)]);
+  if (hasFrames) await sync(() => disk.syncDirectory(frames));
+  await sync(() => disk.syncDirectory(folder));
+  if (options.intent !== undefined) {
+    // Only now: were the intent's name lost before the manifest's is durable, nothing could finish it.
+    await disk.unlink(join(folder, intentFile));
+    await sync(() => disk.syncDirectory(folder));
+  }
+  return manifest;
+}
+
+/** Gives a folder that is written and synced the name by which it is a package, for good. */
+export async function publish(ports: PackagePorts, folder: string, name: string): Promise<void> {
+  ports.guard();
+  await ports.disk.rename(folder, join(ports.path, name));
+  await sync(() => ports.disk.syncDirectory(ports.path));
+}

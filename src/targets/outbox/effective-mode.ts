@@ -1,0 +1,47 @@
+/** Where packages go: to the disk; to the disk and then the bucket; to the bucket alone. */
+export const storageModes = ["local", "local+s3", "s3"] as const;
+export type StorageMode = (typeof storageModes)[number];
+
+/** Why the mode that holds is `local` although another was asked for. */
+export type StorageReason = "no_bucket" | "no_credentials" | "no_client" | "unknown_mode";
+
+export const defaultStorageMode: StorageMode = "local+s3";
+
+export interface StorageSettings {
+  /** As it was asked for; absent or empty: the default. */
+  readonly mode?: string | undefined;
+  readonly bucket?: string | undefined;
+  /** Whether the last look found them. `"unknown"` before the first. */
+  readonly credentials?: "found" | "missing" | "unknown";
+  /** Whether the client library could be loaded. `"unknown"` before the first time. */
+  readonly client?: "found" | "missing" | "unknown";
+}
+
+export interface EffectiveMode {
+  readonly mode: StorageMode;
+  /** `null` when the mode is the one that was asked for. */
+  readonly reason: StorageReason | null;
+  /**
+   * Whether each package is owed to the bucket. Also while credentials or client are missing: what
+   * was recorded then goes up once they are there.
+   */
+  readonly owes: boolean;
+}
+
+/** The mode that holds. Without a named bucket nothing ever leaves the machine. */
+export function effectiveMode(settings: StorageSettings): EffectiveMode {
+  const { mode, bucket, credentials, client } = settings;
+  const asked = mode === undefined || mode === "" ? defaultStorageMode : mode;
+  if (!isStorageMode(asked)) return { mode: "local", reason: "unknown_mode", owes: false };
+  if (asked === "local") return { mode: "local", reason: null, owes: false };
+  if (bucket === undefined || bucket === "") {
+    return { mode: "local", reason: "no_bucket", owes: false };
+  }
+  if (client === "missing") return { mode: "local", reason: "no_client", owes: true };
+  if (credentials === "missing") return { mode: "local", reason: "no_credentials", owes: true };
+  return { mode: asked, reason: null, owes: true };
+}
+
+export function isStorageMode(text: unknown): text is StorageMode {
+  return storageModes.some((mode) => mode === text);
+}

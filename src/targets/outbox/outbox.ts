@@ -1,0 +1,156 @@
+import { join } from "node:path";
+import type { NewId } from "../../ids.ts";
+import type { Disk } from "../../storage/files/disk.ts";
+import {
+  isTemporaryName,
+  makeDirectory,
+  type NewReport,
+  replaceFile,
+  syncNames,
+  unlinkIfThere,
+  writeAll,
+} from "../../storage/files/file-ports.ts";
+import { Quarantine } from "../../storage/files/quarantine.ts";
+import { encodeEntry, type OwedEntry, readEntry } from "./owed-entry.ts";
+
+export interface OutboxPorts {
+  readonly disk: Disk;
+  readonly newId: NewId;
+  /** Directories in which a name was changed and whose sync failed. */
+  readonly unsyncedNames: Set<string>;
+  report(report: NewReport): void;
+}
+
+const ending = ".json";
+/** Larger is no entry: one with the paths of 250 files takes 8 KB. */
+const maxEntryBytes = 1024 * 1024;
+
+/**
+ * What is owed, one file each in `<home>/outbox/`, replaced whole. There is no ledger over them: an
+ * entry that cannot be read is set aside, and the others know nothing of it.
+ */
+export class Outbox {
+  readonly #ports: OutboxPorts;
+  readonly #directory: string;
+  readonly #quarantine: Quarantine;
+  #isMade = false;
+
+  constructor(ports: OutboxPorts, home: string) {
+    this.#ports = ports;
+    this.#directory = join(home, "outbox");
+    this.#quarantine = new Quarantine(ports, home);
+  }
+
+  /**
+   * The ids of all entries, oldest first: a name begins with the second of its moment. Reads no
+   * entry. Removes what writers left that died.
+   */
+  async list(): Promise<readonly string[]> {
+    const { disk } = this.#ports;
+    await makeDirectory(disk, this.#directory);
+    this.#isMade = true;
+    const ids: string[] = [];
+    for (const { name, kind } of await disk.list(this.#directory)) {
+      if (kind !== "file") continue;
+      if (isTemporaryName(name)) await unlinkIfThere(disk, join(this.#directory, name));
+      else if (name.endsWith(ending)) ids.push(name.slice(0, -ending.length));
+    }
+    return ids.sort();
+  }
+
+  /** `undefined`: there is none, it is of a later version, or it was set aside just now. */
+  async read(id: string): Promise<OwedEntry | undefined> {
+    const path = this.#pathOf(id);
+    const bytes = await this.#bytesOf(path);
+    if (bytes === undefined) return undefined;
+    const { entry, problem } = readEntry(bytes);
+    if (entry !== undefined && idBelongsTo(id, entry)) return entry;
+    if (problem !== "newer") await this.#setAside(id, path);
+    return undefined;
+  }
+
+  /** Writes an entry whole. It survives a power cut when this resolves. */
+  async write(id: string, entry: OwedEntry): Promise<void> {
+    if (!this.#isMade) {
+      await makeDirectory(this.#ports.disk, this.#directory);
+      this.#isMade = true;
+    }
+    const bytes = encodeEntry(entry);
+    await replaceFile(this.#ports, this.#pathOf(id), (file) => writeAll(file, bytes, 0));
+  }
+
+  /** Removes an entry for good; one that is not there is fine. */
+  async remove(id: string): Promise<void> {
+    if (await unlinkIfThere(this.#ports.disk, this.#pathOf(id))) {
+      await syncNames(this.#ports, this.#directory);
+    }
+  }
+
+  #pathOf(id: string): string {
+    return join(this.#directory, id + ending);
+  }
+
+  async #bytesOf(path: string): Promise<Buffer | undefined> {
+    const { disk } = this.#ports;
+    let bytes: number;
+    try {
+      bytes = Math.min(await disk.size(path), maxEntryBytes + 1);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+      throw error;
+    }
+    const file = await disk.open(path, "read");
+    try {
+      const into = Buffer.alloc(bytes);
+      let done = 0;
+      while (done < bytes) {
+        const count = await file.read(into.subarray(done), done);
+        if (count === 0) break;
+        done += count;
+      }
+      return into.subarray(0, done);
+    } finally {
+      await file.close();
+    }
+  }
+
+  async #setAside(id: string, path: string): Promise<void> {
+    const file = await this.#ports.disk.open(path, "read");
+    let bytes: number;
+    let quarantined: string;
+    try {
+      bytes = await file.size();
+      quarantined = await this.#quarantine.keep(path, file, 0, bytes);
+    } finally {
+      await file.close();
+    }
+    await this.remove(id);
+    this.#ports.report({
+      ...{ key: `outbox/${id}`, kind: "unreadable_document", bytes, after_seq: 0, quarantined },
+      reason: "an entry of the outbox is not readable: what it owed is looked for by its package",
+    });
+  }
+}
+
+/** `<name>` of a package, `<name>.retraction`, `<name>.delete` and, for further buckets, `.delete-2`. */
+export function idOf(kind: OwedEntry["kind"], name: string, copy = 1): string {
+  if (kind === "package") return name;
+  return `${name}.${kind}${copy === 1 ? "" : `-${copy}`}`;
+}
+
+export function nameOfId(id: string): string {
+  return id.split(".", 1)[0] ?? "";
+}
+
+export function kindOfId(id: string): OwedEntry["kind"] {
+  const kind = /\.(retraction|delete)(?:-\d+)?$/.exec(id)?.[1];
+  return kind === "retraction" || kind === "delete" ? kind : "package";
+}
+
+function idBelongsTo(id: string, entry: OwedEntry): boolean {
+  const plain = idOf(entry.kind, entry.name);
+  return (
+    id === plain ||
+    (entry.kind === "delete" && /^-\d+$/.test(id.slice(plain.length)) && id.startsWith(plain))
+  );
+}

@@ -1,0 +1,164 @@
+import type { Clock } from "../../clock.ts";
+import { readManifest } from "../../memories/moment/package-format.ts";
+import { keyPrefix } from "../s3/object-key.ts";
+import type { OwedPackages, PackageToSend, RemoteCopy } from "../target.ts";
+import { idOf, type Outbox } from "./outbox.ts";
+import type { OwedError } from "./outcome.ts";
+import type { OwedEntry, Retraction } from "./owed-entry.ts";
+import type { OwedItem, OwedList } from "./owed-list.ts";
+import type { LocalPackages, UploaderOptions } from "./uploader-ports.ts";
+
+export interface NotesPorts {
+  readonly outbox: Outbox;
+  readonly list: OwedList;
+  readonly packages: LocalPackages;
+  readonly clock: Clock;
+  readonly options: UploaderOptions;
+  /** Something new can be sent. */
+  kick(): void;
+  /** Ends what is being sent of a package, and waits for that. */
+  stop(name: string): Promise<void>;
+}
+
+/** Writes down what is owed, before anybody relies on it. */
+export class OwedNotes implements OwedPackages {
+  readonly #ports: NotesPorts;
+
+  constructor(ports: NotesPorts) {
+    this.#ports = ports;
+  }
+
+  async saving(coming: PackageToSend): Promise<void> {
+    if (!coming.consent.upload) return;
+    const { name } = coming;
+    const entry = this.#newEntry("package", name, keyPrefix(coming.session_id, name), "saving");
+    await this.#write(idOf("package", name), entry);
+  }
+
+  async saved(name: string): Promise<void> {
+    const { outbox, packages } = this.#ports;
+    const id = idOf("package", name);
+    const entry = await outbox.read(id);
+    if (entry?.state !== "saving") return;
+    const { manifest } = readManifest(await packages.manifest(name));
+    const bytes = manifest?.files.reduce((sum, file) => sum + file.bytes, 0) ?? 0;
+    await this.#write(id, { ...entry, state: "pending", bytes });
+    this.#ports.kick();
+  }
+
+  async dropped(name: string): Promise<void> {
+    const id = idOf("package", name);
+    await this.#ports.outbox.remove(id);
+    this.#ports.list.delete(id);
+  }
+
+  /**
+   * Whether anything of a package is still to be sent. What is parked is owed too: only people can
+   * let go of it.
+   */
+  async owes(name: string): Promise<boolean> {
+    return this.#ports.list.of(name).some(({ kind }) => kind === "package");
+  }
+
+  async forgotten(gone: PackageToSend, copies: readonly RemoteCopy[]): Promise<void> {
+    const { outbox, list } = this.#ports;
+    const { name } = gone;
+    const owed = list.of(name).filter(({ kind }) => kind !== "delete");
+    for (const item of owed) item.isHeld = true;
+    try {
+      await this.#ports.stop(name);
+      await this.#oweRemoval(gone, copies, owed);
+    } catch (error) {
+      for (const item of owed) item.isHeld = false;
+      throw error;
+    }
+    // Only now: a power cut between leaves both, and the deletion wins.
+    for (const { id } of owed) {
+      await outbox.remove(id);
+      list.delete(id);
+    }
+    this.#ports.kick();
+  }
+
+  /** A deletion for every place where something of it is, or may be. */
+  async #oweRemoval(
+    gone: PackageToSend,
+    copies: readonly RemoteCopy[],
+    owed: readonly OwedItem[],
+  ): Promise<void> {
+    const { outbox, options } = this.#ports;
+    const { name } = gone;
+    const paths = await this.#pathsOf(name);
+    const places = new Map(
+      copies.map(({ bucket, prefix }) => [`${bucket}/${prefix}`, { bucket, prefix }]),
+    );
+    if (owed.some(({ kind }) => kind === "package")) {
+      // Part of it may be there already.
+      const { prefix, target } = (await outbox.read(idOf("package", name))) ?? {
+        prefix: keyPrefix(gone.session_id, name),
+        target: { bucket: options.bucket },
+      };
+      places.set(`${target.bucket}/${prefix}`, { bucket: target.bucket, prefix });
+    }
+    let copy = 1;
+    for (const { bucket, prefix } of places.values()) {
+      const entry = this.#newEntry("delete", name, prefix, "pending");
+      const target = { ...entry.target, bucket };
+      await this.#write(idOf("delete", name, copy), { ...entry, target, paths });
+      copy++;
+    }
+  }
+
+  /** Owes the object that says that a package is not to be used any more, beside each copy of it. */
+  async retracted(name: string, prefix: string, retraction: Retraction): Promise<void> {
+    const entry = this.#newEntry("retraction", name, prefix, "pending");
+    await this.#write(idOf("retraction", name), { ...entry, retraction });
+    this.#ports.kick();
+  }
+
+  async #pathsOf(name: string): Promise<readonly string[]> {
+    try {
+      const { manifest } = readManifest(await this.#ports.packages.manifest(name));
+      return manifest?.files.map(({ path }) => path) ?? [];
+    } catch {
+      return []; // it is gone: a listing of the bucket tells what there is
+    }
+  }
+
+  #newEntry(
+    kind: OwedEntry["kind"],
+    name: string,
+    prefix: string,
+    state: OwedEntry["state"],
+  ): OwedEntry {
+    const { bucket, region, endpoint = null, keepLocal } = this.#ports.options;
+    const now = Math.round(this.#ports.clock.now()) / 1_000;
+    return {
+      ...{ v: 1, kind, name, target: { bucket, region, endpoint }, prefix, state, attempts: 0 },
+      ...{ first_at: now, next_at: now, sent_through: 0, keep_local: keepLocal, last_error: null },
+    };
+  }
+
+  async #write(id: string, entry: OwedEntry): Promise<void> {
+    const { outbox, list, clock } = this.#ports;
+    await outbox.write(id, entry);
+    note(list.get(id) ?? list.add(id), entry, clock.monotonic());
+  }
+}
+
+/** What is kept in memory of an entry. */
+export function note(item: OwedItem, entry: OwedEntry, dueAt: number): void {
+  item.state = entry.state;
+  item.kind = entry.kind;
+  item.dueAt = dueAt;
+  item.firstAt = entry.first_at;
+  item.bytes = entry.bytes ?? 0;
+  item.error = errorIn(entry);
+}
+
+/** What an earlier run wrote down, as far as people are told of it. */
+function errorIn({ last_error: last }: OwedEntry): OwedItem["error"] {
+  if (last === null) return null;
+  const { class: kind, code, status } = last;
+  return { class: kind as OwedError["class"], code, status };
+}

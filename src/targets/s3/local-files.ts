@@ -1,0 +1,63 @@
+import { createHash } from "node:crypto";
+import { type Manifest, readManifest } from "../../memories/moment/package-format.ts";
+import type { PackageSource } from "./package-source.ts";
+import { UploadStop } from "./upload-stop.ts";
+
+/** A file whose bytes were read and are those that the manifest tells of. */
+export interface LocalFile {
+  readonly path: string;
+  readonly bytes: number;
+  /** 64 hex digits. */
+  readonly sha256: string;
+  /** 32 hex digits: what an ETag may tell. */
+  readonly md5: string;
+  readonly mediaType: string;
+}
+
+export interface LocalPackage {
+  readonly manifest: Manifest;
+  readonly manifestBytes: Buffer;
+  /** In the manifest's order, which is that of the upload. */
+  readonly files: readonly LocalFile[];
+}
+
+/**
+ * Reads a whole package, file by file, before a byte of it is sent.
+ *
+ * @throws `UploadStop` `local_damage`: the manifest, or a file, is not as it was sealed.
+ */
+export async function readLocalPackage(source: PackageSource, name: string): Promise<LocalPackage> {
+  const manifestBytes = await source.manifest(name);
+  const { manifest } = readManifest(manifestBytes);
+  if (manifest === undefined || manifest.name !== name) throw new UploadStop("local_damage");
+  const files: LocalFile[] = [];
+  for (const { path, bytes, sha256, media_type: mediaType } of manifest.files) {
+    const body = await readPart(source, name, { path, bytes, sha256 });
+    files.push({ path, bytes, sha256, md5: hashOf("md5", body), mediaType });
+  }
+  return { manifest, manifestBytes, files };
+}
+
+/** @throws `UploadStop` `local_damage`: the file's bytes are not those that were sealed. */
+export async function readPart(
+  source: PackageSource,
+  name: string,
+  file: Pick<LocalFile, "path" | "bytes" | "sha256">,
+): Promise<Buffer> {
+  const body = await source.part(name, file.path).catch((cause: unknown) => {
+    throw isMissing(cause) ? new UploadStop("local_damage", { cause }) : cause;
+  });
+  if (body.length !== file.bytes || hashOf("sha256", body) !== file.sha256) {
+    throw new UploadStop("local_damage");
+  }
+  return body;
+}
+
+export function hashOf(algorithm: "md5" | "sha256", body: Buffer): string {
+  return createHash(algorithm).update(body).digest("hex");
+}
+
+function isMissing(error: unknown): boolean {
+  if (typeof error !== "object" || error === null || !("code" in error)) return false;
+  return error.code === "ENOENT" || error.code === "THROUGHLINE_NOT_FOUND";
+}
