@@ -2,6 +2,7 @@ import { addChatCommand } from "./chat-command.ts";
 import type { AddCommand } from "./command.ts";
 import { addDoctorCommand } from "./doctor-command.ts";
 import { addExportCommand } from "./export-command.ts";
+import { addFeedbackCommand } from "./feedback-command.ts";
 import { addImportCommand } from "./import-command.ts";
 import { addServeCommand } from "./serve-command.ts";
 import { addSessionsCommand } from "./sessions-command.ts";
@@ -13,5 +14,6 @@ export const commands: readonly AddCommand[] = [
   addSessionsCommand,
   addImportCommand,
   addExportCommand,
+  addFeedbackCommand,
   addDoctorCommand,
 ];

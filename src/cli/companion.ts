@@ -1,6 +1,8 @@
 import { systemClock } from "../clock.ts";
 import { randomId } from "../ids.ts";
 import type { Logger } from "../logger.ts";
+import type { Moments } from "../moments.ts";
+import { feedTurns } from "../runtime/moment-feed.ts";
 import type { Responders } from "../runtime/turns.ts";
 import { Turns } from "../runtime/turns.ts";
 import { openThroughline, type Throughline } from "../throughline.ts";
@@ -14,6 +16,8 @@ export interface Companion {
   readonly responders: Responders;
   /** Who it is, over all its runs; absent for commands that only look after the memories. */
   readonly run?: Run;
+  /** What people react to; absent where nothing is kept. */
+  readonly moments?: Moments;
   /**
    * Takes no more turns, gives those under way `graceMs` to end, cuts the rest short and keeps what
    * came, then lets go of the home.
@@ -41,7 +45,13 @@ export async function openCompanion(settings: Settings, logger: Logger): Promise
   const throughline = await openMemories(settings, logger, responders.standard);
   try {
     const run = await beginRun(throughline, settings, logger);
-    return withTurns(throughline, { responders, persona: settings.persona, logger, run });
+    const { persona, isEphemeral, feedback } = settings;
+    const companion = withTurns(throughline, { responders, persona, logger, run });
+    if (isEphemeral) return companion;
+    const { startMoments } = await import("./moments.ts");
+    const moments = await startMoments(throughline, feedback, run.companion.runId);
+    feedTurns(companion.turns, moments.recorder, persona);
+    return { ...companion, moments };
   } catch (error) {
     await throughline.close();
     throw error;

@@ -19,6 +19,17 @@ export interface Environment {
   readonly logLevel: LogLevel | undefined;
   /** Keys and addresses of models. */
   readonly models: ModelSettings;
+  readonly feedback: FeedbackSettings;
+}
+
+/** Where packages of feedback go beside the home. */
+export interface FeedbackSettings {
+  /** Without one, nothing leaves the machine. */
+  readonly bucket: string | undefined;
+  readonly storage: string | undefined;
+  readonly region: string | undefined;
+  readonly endpoint: string | undefined;
+  readonly createBucket: boolean;
 }
 
 type Variables = Readonly<Record<string, string | undefined>>;
@@ -45,6 +56,13 @@ export function readEnvironment(
     tokenFile: read("THROUGHLINE_TOKEN_FILE"),
     port: portOf(read("PORT")),
     logLevel: logLevelOf(read("LOG_LEVEL")),
+    feedback: {
+      bucket: read("FEEDBACK_S3_BUCKET"),
+      storage: read("FEEDBACK_STORAGE"),
+      region: read("AWS_REGION") ?? read("AWS_DEFAULT_REGION"),
+      endpoint: read("AWS_ENDPOINT_URL_S3"),
+      createBucket: read("THROUGHLINE_S3_CREATE_BUCKET") === "1",
+    },
     models: {
       openaiApiKey: read("OPENAI_API_KEY"),
       openaiBaseUrl: read("OPENAI_BASE_URL"),
@@ -78,6 +96,10 @@ export const variableHelp = `Environment:
   AWS_BEARER_TOKEN_BEDROCK, AWS_ENDPOINT_URL_BEDROCK_RUNTIME
                           keys and addresses of models, as other tools read them
   THROUGHLINE_MODEL_KEY   the key of a model that is named by its URL
+  FEEDBACK_S3_BUCKET      where packages of feedback are uploaded to; without it they stay here
+  FEEDBACK_STORAGE        local, or local+s3
+  AWS_ENDPOINT_URL_S3, THROUGHLINE_S3_CREATE_BUCKET=1
+                          another service than AWS; whether a missing bucket is made
   LOG_LEVEL               ${logLevels.join(", ")}
   TZ, NO_COLOR            as everywhere
 An option goes before the environment, which goes before <home>/throughline.config.json.`;

@@ -39,6 +39,7 @@ export async function serve(flags: ServeFlags, { io, env, version }: Context): P
     server = createServer({
       ...{ throughline, turns, version, logger, hosts: settings.config.hosts ?? [] },
       ...(companion.run === undefined ? {} : { run: companion.run }),
+      ...(companion.moments === undefined ? {} : { moments: companion.moments }),
       ...(token === undefined ? {} : { token }),
     });
     const { url } = await listen(server, flags, settings, env);

@@ -5,7 +5,7 @@ import { type ModelSpec, parseModelName } from "../runtime/responders/model-name
 import type { Prices } from "../runtime/responders/prices.ts";
 import type { ModelSettings } from "../runtime/responders/providers.ts";
 import { type Config, configName, readConfig } from "./config-file.ts";
-import type { Environment, LogLevel } from "./env.ts";
+import type { Environment, FeedbackSettings, LogLevel } from "./env.ts";
 import { findHome } from "./home.ts";
 import { findPersona } from "./persona-file.ts";
 
@@ -29,6 +29,7 @@ export interface Settings {
   readonly persona: string;
   readonly companionName: string | undefined;
   readonly logLevel: LogLevel | undefined;
+  readonly feedback: FeedbackSettings;
   readonly config: Config;
 }
 
@@ -49,6 +50,7 @@ export function resolveSettings(flags: Flags, env: Environment): Settings {
     persona: findPersona(home, config.persona),
     companionName: config.companionName,
     logLevel: env.logLevel,
+    feedback: env.feedback,
     config,
   };
 }

@@ -4,6 +4,7 @@ import { addChatRoutes } from "./chat-routes.ts";
 import { addCompanionRoutes } from "./companion-routes.ts";
 import { Door, type Env, type Ports, type State } from "./door.ts";
 import { addExportRoute } from "./export-route.ts";
+import { addFeedbackRoutes } from "./feedback-routes.ts";
 import { isAmbiguous, isDecodable, refusalOf } from "./guard.ts";
 import { addMessageRoutes } from "./message-routes.ts";
 import { addPage, isPagePath } from "./page-routes.ts";
@@ -28,6 +29,7 @@ export function createApp(ports: Ports, state: State): Door["app"] {
   addTurnRoutes(door);
   addExportRoute(door);
   addCompanionRoutes(door);
+  addFeedbackRoutes(door);
   addWatchRoutes(door);
   addServiceRoutes(door, state);
   addPage(door);

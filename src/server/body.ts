@@ -23,6 +23,20 @@ export async function readJson(request: Request, maxBytes: number): Promise<Json
   return text === "" ? {} : parseJson(text, "the body");
 }
 
+/**
+ * The bytes of a request's body.
+ *
+ * @param type the one content type that is taken: never one that a form of another site can send.
+ * @throws ThroughlineError `THROUGHLINE_MEDIA_TYPE`, `THROUGHLINE_TOO_LARGE`, `THROUGHLINE_INVALID`.
+ */
+export async function readMedia(request: Request, type: string, maxBytes: number): Promise<Buffer> {
+  const given = (request.headers.get("content-type") ?? "").split(";", 1)[0]?.trim();
+  if (given?.toLowerCase() !== type) {
+    throw new ThroughlineError(`this route takes ${type}`, { code: "THROUGHLINE_MEDIA_TYPE" });
+  }
+  return readBytes(request, maxBytes);
+}
+
 /** Counts as it reads: a chunked body does not say how long it is. */
 async function readBytes(request: Request, maxBytes: number): Promise<Buffer> {
   const chunks: Uint8Array[] = [];

@@ -55,6 +55,8 @@ export interface Operation<
   readonly query?: Query;
   /** JSON. What sends none sends `{}`. */
   readonly body?: Body;
+  /** Takes bytes of this type instead: the work reads them from the request. */
+  readonly bytes?: string;
   readonly headers?: z.ZodObject;
   /** By status; every other answer is a problem. */
   readonly answers: Readonly<Record<number, Answer>>;
@@ -110,7 +112,7 @@ export class Door {
         params: parseInput(params ?? nothing, params ? req.param() : {}, "the path"),
         query: parseInput(query ?? nothing, queryOf(new URL(req.url)), "the query"),
         body:
-          method === "post"
+          method === "post" && operation.bytes === undefined
             ? parseInput(
                 body ?? nothing,
                 await readJson(req.raw, this.ports.limits.bodyBytes),
@@ -175,7 +177,7 @@ function pattern(path: string): string {
 function described(
   operation: Operation<z.ZodObject, z.ZodObject, z.ZodType>,
 ): Omit<RouteConfig, "middleware" | "hide"> {
-  const { method, path, id, summary, description, params, query, headers, body } = operation;
+  const { method, path, id, summary, description, params, query, headers, body, bytes } = operation;
   const responses: RouteConfig["responses"] = {};
   for (const [status, { says, schema, types = [] }] of Object.entries(operation.answers)) {
     const json = schema === undefined ? [] : [["application/json", { schema }] as const];
@@ -189,7 +191,10 @@ function described(
     description: "What went wrong.",
     content: { "application/problem+json": { schema: problemSchema } },
   };
-  const content = { "application/json": { schema: body ?? nothing } };
+  const content =
+    bytes === undefined
+      ? { "application/json": { schema: body ?? nothing } }
+      : { [bytes]: { schema: z.string() } };
   return createRoute({
     ...{ method, path, operationId: id, summary, responses },
     ...(description === undefined ? {} : { description }),
@@ -197,7 +202,9 @@ function described(
       ...(params === undefined ? {} : { params }),
       ...(query === undefined ? {} : { query }),
       ...(headers === undefined ? {} : { headers }),
-      ...(method === "post" ? { body: { content, required: body !== undefined } } : {}),
+      ...(method === "post"
+        ? { body: { content, required: body !== undefined || bytes !== undefined } }
+        : {}),
     },
   });
 }

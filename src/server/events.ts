@@ -2,6 +2,7 @@ import { ThroughlineError } from "../errors.ts";
 import type { StoredMessage } from "../memories/chat/message.ts";
 import type { SleepState } from "../memories/companion/companion.ts";
 import type { Outcome } from "../memories/interaction/interaction.ts";
+import type { MomentEvent, ReceiptState } from "../moments.ts";
 import type { Turn } from "../runtime/turn.ts";
 import type { RepairReport } from "../storage/storage.ts";
 import type { feelingView, personView } from "./companion-view.ts";
@@ -40,6 +41,8 @@ export interface Events {
   readonly emotions: ReturnType<typeof feelingView>;
   readonly person: ReturnType<typeof personView>;
   readonly sleep: { readonly sleep_state: SleepState };
+  /** What became of a reaction. */
+  readonly feedback: { readonly type: MomentEvent["type"]; readonly receipt: ReceiptState };
   /** A chat was told what happened while the companion was away. */
   readonly restart: { readonly chat_id: string; readonly status: "delivered" };
 }

@@ -3,6 +3,7 @@ import { ThroughlineError } from "../errors.ts";
 import { type NewId, randomId } from "../ids.ts";
 import { type Logger, silentLogger } from "../logger.ts";
 import type { Companion } from "../memories/companion/companion.ts";
+import type { Moments } from "../moments.ts";
 import type { Turns } from "../runtime/turns.ts";
 import type { Throughline } from "../throughline.ts";
 import { checkHostName } from "./guard.ts";
@@ -55,6 +56,8 @@ export interface ServerOptions {
   readonly turns: Turns;
   /** Who answers, over all its runs. Without one, its routes answer 404. */
   readonly run?: CompanionRun;
+  /** What people react to. Without it, its routes answer 404. */
+  readonly moments?: Moments;
   /** Of the product: shown by `/healthz`, `/metrics` and the API's description. */
   readonly version: string;
   /**
@@ -80,6 +83,7 @@ export interface Settings {
   readonly throughline: Throughline;
   readonly turns: Turns;
   readonly run: CompanionRun | undefined;
+  readonly moments: Moments | undefined;
   readonly version: string;
   readonly token: string | undefined;
   readonly hosts: readonly string[];
@@ -91,7 +95,7 @@ export interface Settings {
 
 /** @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: a weak token, a bad host name or limit. */
 export function resolveOptions(options: ServerOptions): Settings {
-  const { throughline, turns, run, version, token, hosts = [] } = options;
+  const { throughline, turns, run, moments, version, token, hosts = [] } = options;
   const { clock = systemClock, logger = silentLogger, newId = randomId } = options;
   if (token !== undefined) checkToken(token);
   for (const name of hosts) checkHostName(name);
@@ -101,7 +105,7 @@ export function resolveOptions(options: ServerOptions): Settings {
       throw configuration(`${name} must be a whole number from 1`);
     }
   }
-  return { throughline, turns, run, version, token, hosts, limits, clock, logger, newId };
+  return { throughline, turns, run, moments, version, token, hosts, limits, clock, logger, newId };
 }
 
 function configuration(message: string): ThroughlineError {

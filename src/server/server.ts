@@ -137,7 +137,7 @@ class Work {
 
 /** Hears of turns and repairs for those who watch, and for the counts. @returns what ends it. */
 function subscribe(
-  { throughline, turns, run }: ServerOptions,
+  { throughline, turns, run, moments }: ServerOptions,
   watchers: Watchers,
   metrics: Metrics,
 ): () => void {
@@ -161,8 +161,10 @@ function subscribe(
     else if (change.type === "sleep") watchers.tell("sleep", { sleep_state: change.state });
     else watchers.tell("restart", { chat_id: change.chatId, status: "delivered" });
   });
+  const endFeedback = moments?.onEvent((event) => watchers.tell("feedback", event));
   return () => {
     isOver = true;
+    endFeedback?.();
     endChanges?.();
     endTurns();
     endRepairs();

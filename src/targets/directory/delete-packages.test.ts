@@ -122,7 +122,7 @@ test("copies in buckets are told to the outbox before anything goes, and named i
   };
   const { packages } = await openPackages(disk, { owed });
   const { name } = await packages.save(moments[0]!);
-  await packages.markUploaded(name, "b", "feedback/a/x/");
+  await packages.uploaded(name, { bucket: "b", prefix: "feedback/a/x/", timestamp: 1 });
   const { remote } = await packages.delete({ all: true });
   const copy = { name, bucket: "b", prefix: "feedback/a/x/" };
   assert.deepEqual(remote, [copy]);

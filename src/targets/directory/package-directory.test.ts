@@ -19,10 +19,17 @@ import {
 } from "../../memories/moment/package-format.ts";
 import { faultyDisk } from "../../testing/faulty-disk.ts";
 import { SimulatedDisk } from "../../testing/simulated-disk.ts";
+import type { LocalPackages } from "../outbox/uploader-ports.ts";
 import type { OwedPackages } from "../target.ts";
 import { defaults } from "./options.ts";
 
 const code = (wanted: string) => (error: unknown) => isThroughlineError(error, wanted as never);
+
+test("a directory is what the outbox needs of the packages on this machine", async () => {
+  const { packages } = await openPackages(new SimulatedDisk());
+  const local: LocalPackages = packages;
+  assert.equal(await local.has(momentOf(1).record.name), false);
+});
 
 test("a moment becomes a folder with its files, byte for byte, and with a status of its own", async () => {
   const disk = new SimulatedDisk();
@@ -220,8 +227,16 @@ test("retracted once, marked as uploaded, preserved and let go: the status says 
   await packages.retract(name, { by: "Ori", reason: "a slip" });
   clock.pass(5_000);
   await packages.retract(name, { by: "Bo", reason: "another" });
-  await packages.markUploaded(name, "b", "feedback/a1/x/");
-  await packages.markUploaded(name, "b", "feedback/a1/x/");
+  await packages.uploaded(name, {
+    bucket: "b",
+    prefix: "feedback/a1/x/",
+    timestamp: 1_772_366_405,
+  });
+  await packages.uploaded(name, {
+    bucket: "b",
+    prefix: "feedback/a1/x/",
+    timestamp: 1_772_366_405,
+  });
   await packages.preserve(name, { by: "Ori", reason: "for good" });
   assert.deepEqual(await packages.status(name), {
     uploaded: [{ bucket: "b", prefix: "feedback/a1/x/", timestamp: 1_772_366_405 }],

@@ -26,7 +26,13 @@ import { assertThere, bytesOf, manifestOf, type ReadPackage, readPackage } from 
 import { recover } from "./recover.ts";
 import { isThere } from "./remove-tree.ts";
 import { type Repair, repairPackage } from "./repair.ts";
-import { evictUploaded, type PurgeReport, purge, type RetentionLimits } from "./retention.ts";
+import {
+  evictUploaded,
+  type PurgeReport,
+  purge,
+  type RetentionLimits,
+  releasePackage,
+} from "./retention.ts";
 import { type SavePorts, saveCopy, savePackage } from "./save-package.ts";
 import { spillSync } from "./spill.ts";
 import { readStatus, writeStatus } from "./status.ts";
@@ -238,14 +244,24 @@ export class PackageDirectory implements PackageSink {
     }));
   }
 
-  /** Notes a copy in a bucket that was read back. */
-  async markUploaded(name: string, bucket: string, prefix: string): Promise<PackageStatus> {
-    return this.#mark(name, (status, timestamp) => {
-      const others = status.uploaded.filter(
-        (copy) => copy.bucket !== bucket || copy.prefix !== prefix,
-      );
-      return { ...status, uploaded: [...others, { bucket, prefix, timestamp }] };
+  /** Notes a copy in a bucket that was read back. The same copy again changes nothing. */
+  async uploaded(name: string, copy: PackageStatus["uploaded"][number]): Promise<void> {
+    const { bucket, prefix, timestamp } = copy;
+    await this.#mark(name, (status) => {
+      const isKnown = status.uploaded.some((one) => one.bucket === bucket && one.prefix === prefix);
+      if (isKnown) return status;
+      return { ...status, uploaded: [...status.uploaded, { bucket, prefix, timestamp }] };
     });
+  }
+
+  /**
+   * Removes the copy on this disk because a bucket has one. One that is preserved stays; one that is
+   * gone is fine.
+   *
+   * @throws ThroughlineError `THROUGHLINE_INVALID`: no copy in a bucket is noted.
+   */
+  async release(name: string): Promise<void> {
+    return this.#changing(name, () => releasePackage(this.#ports, name));
   }
 
   /** Deletes for good what the selection meets, in every place of this directory. */

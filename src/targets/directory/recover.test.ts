@@ -179,3 +179,21 @@ test("a whole package is opened and left as it is", async () => {
   await assertIsWholly(opened, moment);
   assert.deepEqual(await filesOf(disk), before);
 });
+
+test("what is finished is owed before it is a package, and is kept though the outbox then fails", async () => {
+  const disk = await beforeTheManifest();
+  const heard: string[] = [];
+  const nothing = async () => undefined;
+  const opened = await openPackages(disk, {
+    owed: {
+      async saving(coming) {
+        assert.ok(!(await filesOf(disk)).has(`${path}/${name}/feedback.json`));
+        heard.push(coming.name);
+      },
+      saved: () => Promise.reject(new Error("not open yet")),
+      ...{ dropped: nothing, forgotten: nothing, owes: async () => false },
+    },
+  });
+  assert.deepEqual(heard, [name]);
+  assert.deepEqual(await wholePackages(disk, opened), [name]);
+});

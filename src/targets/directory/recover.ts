@@ -142,7 +142,7 @@ async function publishWhole(
   if (manifest.num_frames > 0) await disk.syncDirectory(join(folder, "frames"));
   await ports.owed?.saving(manifest);
   await publish(ports, folder, name);
-  await ports.owed?.saved(name);
+  await noteSaved(ports, name);
   const bytes = manifest.files.reduce((sum, file) => sum + file.bytes, 0);
   report(ports, name, bytes, "a package was whole but for its name; it is kept");
   return true;
@@ -218,7 +218,14 @@ export async function make(
   await writePackage(ports, content, folder, { lanes: ports.lanes });
   await ports.owed?.saving(content.record);
   await publish(ports, folder, name);
-  await ports.owed?.saved(name);
+  await noteSaved(ports, name);
+}
+
+/** Never fails: an entry that goes on saying that a package is coming is settled by the next start. */
+export async function noteSaved({ owed, logger }: PackagePorts, name: string): Promise<void> {
+  await owed?.saved(name).catch((error) => {
+    logger.warn({ package: name, error: codeOf(error) }, "what is owed could not be noted");
+  });
 }
 
 async function removeHalf(

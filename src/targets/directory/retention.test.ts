@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { momentOf, openPackages, wholePackages } from "../../../test/package-workload.ts";
+import { isThroughlineError } from "../../errors.ts";
 import { SaveError } from "../../memories/moment/package-format.ts";
 import { faultyDisk } from "../../testing/faulty-disk.ts";
 import { SimulatedDisk } from "../../testing/simulated-disk.ts";
@@ -9,6 +10,8 @@ import type { RetentionLimits } from "./retention.ts";
 
 const moments = [1, 2, 3, 4].map((number) => momentOf(number, { frames: 1, samples: 0 }));
 const names = moments.map(({ record }) => record.name);
+
+const copy = { bucket: "b", prefix: "feedback/", timestamp: 1 };
 
 /** Four packages, a second apart: the second is preserved, the third owed. */
 async function saved(options: Parameters<typeof openPackages>[1] = {}) {
@@ -95,8 +98,7 @@ for (const [onFull, uploaded, gone] of [
     });
     count = async () => (await packages.list()).packages.length;
     isFull = true;
-    for (const number of uploaded)
-      await packages.markUploaded(names[number - 1]!, "b", "feedback/");
+    for (const number of uploaded) await packages.uploaded(names[number - 1]!, copy);
     const moment = momentOf(9, { frames: 1, samples: 0 });
     const left = names.filter((_, index) => !gone?.some((number) => number === index + 1));
     if (gone === undefined) {
@@ -113,7 +115,7 @@ for (const [onFull, uploaded, gone] of [
 
 test("when the disk is full although it said otherwise, uploaded packages make room and the moment is saved", async () => {
   const { packages: before, disk } = await saved();
-  for (const name of names) await before.markUploaded(name, "b", "feedback/");
+  for (const name of names) await before.uploaded(name, copy);
   const full = faultyDisk(disk, { fault: "ENOSPC", at: 1, call: "write", path: /feedback\.json$/ });
   const opened = await openPackages(full, { onFull: "evict-uploaded" });
   const moment = momentOf(9, { frames: 0, samples: 0 });
@@ -122,4 +124,17 @@ test("when the disk is full although it said otherwise, uploaded packages make r
   assert.deepEqual(await wholePackages(disk, opened), [names[1]]);
   await opened.packages.save(moment);
   assert.deepEqual(await wholePackages(disk, opened), [names[1], moment.record.name]);
+});
+
+test("only a package that a bucket has is released, and one that is preserved stays", async () => {
+  const { packages, disk, opened } = await saved();
+  await assert.rejects(packages.release(names[0]!), (error) =>
+    isThroughlineError(error, "THROUGHLINE_INVALID"),
+  );
+  for (const name of names) await packages.uploaded(name, copy);
+  await packages.release(names[0]!);
+  await packages.release(names[0]!);
+  await packages.release(names[1]!);
+  assert.deepEqual(await wholePackages(disk, opened), names.slice(1));
+  assert.deepEqual((await packages.list()).foreign, []);
 });

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { invalid } from "../../errors.ts";
 import { syncNames } from "../../storage/files/file-ports.ts";
 import { codeOf } from "./disk-errors.ts";
 import type { InLane } from "./lanes.ts";
@@ -7,7 +8,7 @@ import { endings, timeOf } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";
 import { readFolder } from "./read-package.ts";
 import { removeBeside } from "./recover.ts";
-import { removeTree } from "./remove-tree.ts";
+import { isThere, removeTree } from "./remove-tree.ts";
 import { readStatus } from "./status.ts";
 
 export interface RetentionLimits {
@@ -96,6 +97,16 @@ export async function evictUploaded(
     }
   }
   return gained > 0 && (await isEnough(gained));
+}
+
+/** See `PackageDirectory.release`. */
+export async function releasePackage(ports: PackagePorts, name: string): Promise<void> {
+  if (!(await isThere(ports.disk, join(ports.path, name)))) return;
+  const status = await readStatus(ports, name);
+  if (status === undefined || status.uploaded.length === 0) {
+    throw invalid(`${name} is in no bucket, as far as its status tells: it stays here`);
+  }
+  if (status.preserved === null) await remove(ports, name);
 }
 
 async function readable(ports: PackagePorts): Promise<readonly Known[]> {

@@ -22,7 +22,7 @@ import { intentBytes } from "./intent.ts";
 import { endings } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";
 import { readFolder } from "./read-package.ts";
-import { make } from "./recover.ts";
+import { make, noteSaved } from "./recover.ts";
 import { isThere, removeTree } from "./remove-tree.ts";
 import type { IsEnough } from "./retention.ts";
 import { estimateBytes, missingBytes, type SpaceRule } from "./space.ts";
@@ -63,10 +63,7 @@ export async function savePackage(
     throw error instanceof SaveError ? error : failed(error);
   }
   const { name } = named.record;
-  await ports.owed?.saved(name).catch((error) => {
-    // The entry still says that a package is coming, and there is one: the next start goes on.
-    ports.logger.warn({ package: name, error: codeOf(error) }, "what is owed could not be noted");
-  });
+  await noteSaved(ports, name);
   return { name };
 }
 

@@ -14,7 +14,7 @@ import {
 } from "./content.ts";
 import { inLanes } from "./lanes.ts";
 import { type PackagePorts, secondsNow } from "./ports.ts";
-import { sync, type Written, writeFile } from "./write-file.ts";
+import { sync, writeFile } from "./write-file.ts";
 
 export interface WriteOptions {
   /** The bytes of intent.json: with them a later start can finish the package. */
@@ -39,10 +39,11 @@ export async function writePackage(
 ): Promise<Manifest> {
   const { disk } = ports;
   const [words, ...media] = content.parts;
-  const written = new Map<string, Written>();
+  const files = new Map<string, FileEntry>();
   const write = async (part: PackagePart) => {
     options.signal?.throwIfAborted();
-    written.set(part.path, await writeFile(disk, join(folder, part.path), part.pieces()));
+    const written = await writeFile(disk, join(folder, part.path), part.pieces());
+    files.set(part.path, { path: part.path, ...written, media_type: mediaTypeOf(part.path) });
   };
 
   await disk.mkdir(folder);
@@ -61,16 +62,11 @@ export async function writePackage(
   await inLanes(media, options.lanes, write);
 
   options.signal?.throwIfAborted();
-  const files: FileEntry[] = [];
-  for (const { path } of content.parts) {
-    const { bytes = 0, sha256 = "" } = written.get(path) ?? {};
-    files.push({ path, bytes, sha256: await sha256, media_type: mediaTypeOf(path) });
-  }
   const manifest = sealRecord(content.record, {
     sealed_timestamp: secondsNow(ports.clock),
     salvaged: content.salvaged,
     spilled: content.spilled,
-    files,
+    files: content.parts.flatMap(({ path }) => files.get(path) ?? []),
   });
   await writeFile(disk, join(folder, manifestFile), [writeManifest(manifest)]);
   if (hasFrames) await sync(() => disk.syncDirectory(frames));

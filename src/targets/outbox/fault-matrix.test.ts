@@ -43,18 +43,14 @@ const modes = ["local+s3", "s3"] as const;
 
 const cases = faults.flatMap(([fault, does], row) =>
   requests.flatMap(([request, of], column) =>
-    modes.map((mode, side) => ({
-      fault,
-      does,
-      request,
-      of,
-      mode,
-      at: row + 5 * column + 3 * side,
-    })),
+    modes.map((mode, side) => {
+      const isChosen = column === (row * 3) % 8 && side === row % 2;
+      return { fault, does, request, of, mode, isChosen };
+    }),
   ),
 );
-/** Every fault, every request and every mode is among them; all together take a minute. */
-const chosen = isFull ? cases : cases.filter(({ at }) => at % 8 === 0);
+/** Every fault, every request and every mode is among them; all 192 take a quarter of a minute. */
+const chosen = isFull ? cases : cases.filter(({ isChosen }) => isChosen);
 
 for (const { fault, does, request, of, mode } of chosen) {
   test(`in mode ${mode} ${fault} at ${request} loses nothing and doubles nothing`, async () => {

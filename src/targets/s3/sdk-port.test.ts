@@ -40,6 +40,7 @@ async function open(options: S3ServerOptions = {}, target: Partial<S3TargetOptio
       const settled = () => {
         isDone = true;
         busy--;
+        time.look();
       };
       call.then(settled, settled);
       await time.until(() => isDone);

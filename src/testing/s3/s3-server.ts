@@ -11,7 +11,11 @@ export interface S3ServerOptions extends Partial<S3ServerRules> {
   /** Buckets that are there. @default ["moments"] */
   readonly buckets?: readonly string[];
   /** What slow answers wait on. Default: they wait for `S3Server.release`. */
-  readonly timers?: { after(delayMs: number, call: () => void): () => void };
+  readonly timers?: {
+    after(delayMs: number, call: () => void): () => void;
+    /** Told when an answer begins to wait. */
+    look?(): void;
+  };
   /**
    * What signatures are judged by: the clock that the client signs with.
    *
@@ -172,8 +176,13 @@ export class S3Server {
     }
   }
 
-  #hold(response: ServerResponse, delayMs: number, send: () => void): void {
+  #wait(response: ServerResponse): void {
     this.#held.add(response);
+    this.#options.timers?.look?.();
+  }
+
+  #hold(response: ServerResponse, delayMs: number, send: () => void): void {
+    this.#wait(response);
     if (!Number.isFinite(delayMs)) return;
     const release = () => {
       if (this.#held.delete(response)) send();
@@ -182,7 +191,7 @@ export class S3Server {
   }
 
   #drip(response: ServerResponse, bytes: Buffer): void {
-    this.#held.add(response);
+    this.#wait(response);
     const next = (at: number) => {
       if (!this.#held.has(response)) return;
       response.socket?.write(bytes.subarray(at, at + 1));

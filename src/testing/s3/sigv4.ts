@@ -95,10 +95,21 @@ function signatureOf(request: ReceivedRequest, given: Authorization, secret: str
     scope,
     createHash("sha256").update(canonicalRequest(request, given.signedHeaders)).digest("hex"),
   ].join("\n");
-  const key = scope
-    .split("/")
-    .reduce<Buffer | string>((last, part) => hmac(last, part), `AWS4${secret}`);
+  const key = signingKey(secret, scope);
   return hmac(key, toSign).toString("hex");
+}
+
+const signingKeys = new Map<string, Buffer>();
+
+/** The same for a day: derived once. */
+function signingKey(secret: string, scope: string): Buffer {
+  const name = `${secret}/${scope}`;
+  const known = signingKeys.get(name);
+  if (known !== undefined) return known;
+  const [date = "", ...rest] = scope.split("/");
+  const key = rest.reduce(hmac, hmac(`AWS4${secret}`, date));
+  signingKeys.set(name, key);
+  return key;
 }
 
 function canonicalRequest(request: ReceivedRequest, signedHeaders: readonly string[]): string {

@@ -16,6 +16,9 @@ import type { SamplePackage } from "./sample-package.ts";
 import { VirtualTime } from "./virtual-time.ts";
 
 export interface UploadWorldOptions {
+  /** A server that runs, and is not closed with this world. Default: one of its own. */
+  readonly at?: S3Server;
+  readonly packages?: MemoryPackages;
   readonly server?: S3ServerOptions;
   readonly target?: Partial<S3TargetOptions>;
   /** @default true */
@@ -33,7 +36,7 @@ export class UploadWorld {
   readonly clock = new HeldClock();
   readonly time: VirtualTime;
   readonly server: S3Server;
-  readonly packages = new MemoryPackages();
+  readonly packages: MemoryPackages;
   readonly events: UploadEvent[] = [];
   readonly reports: NewReport[] = [];
   readonly disk: Disk;
@@ -55,6 +58,7 @@ export class UploadWorld {
     this.time = time;
     this.clock = time.clock;
     this.disk = options.disk ?? new SimulatedDisk();
+    this.packages = options.packages ?? new MemoryPackages();
     this.uploader = this.#newUploader();
   }
 
@@ -62,7 +66,7 @@ export class UploadWorld {
     const inFlight = { count: 0 };
     const held = { count: () => 0 };
     const time = new VirtualTime(new HeldClock(), () => inFlight.count > held.count());
-    const server = await S3Server.start({ timers: time, ...options.server });
+    const server = options.at ?? (await S3Server.start({ timers: time, ...options.server }));
     held.count = () => server.held;
     const world = new UploadWorld(options, server, time, inFlight);
     if (options.disk === undefined) await world.disk.mkdir("/home");
@@ -115,7 +119,7 @@ export class UploadWorld {
 
   async close(): Promise<void> {
     await this.uploader.close();
-    await this.server.close();
+    if (this.#options.at === undefined) await this.server.close();
   }
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
@@ -161,6 +165,7 @@ export class UploadWorld {
           return await call(...args);
         } finally {
           this.#inFlight.count--;
+          this.time.look();
         }
       };
     };

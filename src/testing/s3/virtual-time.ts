@@ -2,6 +2,8 @@ import { setImmediate } from "node:timers/promises";
 import type { Timers } from "../../timers.ts";
 import type { HeldClock } from "../held-clock.ts";
 
+const longestLookMs = 5;
+
 interface Waiting {
   readonly at: number;
   readonly call: () => void;
@@ -16,6 +18,7 @@ export class VirtualTime implements Timers {
   readonly #waiting = new Set<Waiting>();
   /** Whether real work is under way, so that no time may pass. */
   readonly #isBusy: () => boolean;
+  #wake: () => void = () => undefined;
 
   constructor(clock: HeldClock, isBusy: () => boolean) {
     this.clock = clock;
@@ -60,12 +63,29 @@ export class VirtualTime implements Timers {
     await this.#quiet();
   }
 
+  /** Real work ended, or began to wait: whoever waits for it looks again. */
+  look(): void {
+    this.#wake();
+  }
+
   /** Nothing under way for three turns of the loop: what was to follow has begun, or waits. */
   async #quiet(): Promise<void> {
     for (let calm = 0; calm < 3; ) {
       await setImmediate();
       calm = this.#isBusy() ? 0 : calm + 1;
+      if (this.#isBusy()) await this.#change();
     }
+  }
+
+  /** Until `look` is called; a little later in any case, since not all work tells when it waits. */
+  #change(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, longestLookMs);
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
   }
 
   #next(): Waiting | undefined {

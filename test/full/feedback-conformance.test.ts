@@ -1,0 +1,120 @@
+// Exports in the hands of those they are for: datasets, TRL, Python's own wave. Each part is skipped,
+// with the reason, where its library is not installed. `python3` is the one on the path.
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { exportFeedback } from "../../src/interchange/feedback-export/export-feedback.ts";
+import type { FeedbackExportOptions } from "../../src/interchange/feedback-export/options.ts";
+import { realDisk } from "../../src/storage/files/disk.ts";
+import { SampleSource, samplePackage } from "../feedback-packages.ts";
+
+const script = join(import.meta.dirname, "feedback-conformance.py");
+
+/** False: all of these modules import. A text: what the test is skipped for. */
+function lacks(...modules: readonly string[]): string | false {
+  const { status, error } = spawnSync("python3", ["-c", `import ${modules.join(", ")}`], {
+    ...{ stdio: "ignore", timeout: 120_000 },
+  });
+  if (error !== undefined) return "python3 is not installed";
+  return status === 0 ? false : `Python lacks one of: ${modules.join(", ")}`;
+}
+
+const correction = { text: "I would rather sing.", kind: "replacement" } as const;
+/** The first one has neither picture nor sound: types are taken from the first rows. */
+const packages = Array.from({ length: 8 }, (_, n) =>
+  samplePackage(n, {
+    ...(n === 0 ? {} : { frames: [-8_000, -4_000, -500], samples: 320 }),
+    manifest: {
+      sentiment: n % 2 === 0 ? "positive" : "negative",
+      score: n === 7 ? -0.5 : n % 2 === 0 ? 1 : -1,
+      ...(n % 2 === 0 ? {} : { correction }),
+    },
+  }),
+);
+
+describe("an export", () => {
+  const place = mkdtempSync(join(tmpdir(), "throughline-exports-"));
+  const folders = new Map<string, string>();
+  const all: readonly (readonly [name: string, options: FeedbackExportOptions])[] = [
+    ["kto", { format: "kto" }],
+    ["kto-vision", { format: "kto-vision" }],
+    ["dpo", { format: "dpo" }],
+    ["dpo-openai", { format: "dpo", style: "openai" }],
+    ["imagefolder", { format: "imagefolder" }],
+    ["webdataset", { format: "webdataset" }],
+    ["webdataset-silent", { format: "webdataset", audio: false }],
+  ];
+  before(async () => {
+    for (const [name, options] of all) {
+      const folder = join(place, name);
+      await exportFeedback(new SampleSource(packages), realDisk, folder, options);
+      folders.set(name, folder);
+    }
+  });
+  after(() => rmSync(place, { recursive: true, force: true }));
+
+  function python(check: string, name: string): Record<string, unknown> {
+    const args = [script, check, folders.get(name) ?? ""];
+    const { status, stdout, stderr } = spawnSync("python3", args, {
+      ...{ encoding: "utf8", timeout: 600_000, maxBuffer: 64 * 1024 * 1024 },
+    });
+    assert.equal(status, 0, stderr.slice(-4_000));
+    return JSON.parse(stdout.trim().split("\n").at(-1) ?? "");
+  }
+
+  const noDatasets = lacks("datasets");
+  const noPictures = lacks("datasets", "PIL");
+
+  test("of kto loads, and its score is no integer", { skip: noDatasets }, () => {
+    const columns = ["id", "prompt", "completion", "label", "score", "what", "trigger"];
+    assert.deepEqual(python("kto", "kto"), {
+      columns: [...columns, "session_id", "created_at"],
+      ...{ rows: 8, score: "float64" },
+    });
+  });
+
+  for (const [name, columns] of [
+    ["dpo", ["id", "prompt", "chosen", "rejected"]],
+    ["dpo-openai", ["input", "preferred_output", "non_preferred_output"]],
+  ] as const) {
+    test(`of ${name} loads with its columns`, { skip: noDatasets }, () => {
+      assert.deepEqual(python("dpo", name), { columns, rows: 4 });
+    });
+  }
+
+  for (const name of ["kto-vision", "imagefolder"] as const) {
+    test(`of ${name} loads with its pictures, a place for each`, { skip: noPictures }, () => {
+      const { columns, rows, sizes, places } = python("images", name);
+      assert.deepEqual(
+        new Set(columns as string[]),
+        new Set(["id", "prompt", "completion", "label", "images"]),
+      );
+      assert.equal(rows, 8);
+      assert.deepEqual(places, [0, 3, 3, 3, 3, 3, 3, 3]);
+      assert.deepEqual((sizes as unknown[])[0], []);
+      assert.deepEqual((sizes as unknown[])[7], Array(3).fill([16, 8]));
+    });
+  }
+
+  test("of webdataset without audio loads", { skip: noDatasets }, () => {
+    const { rows, first } = python("webdataset", "webdataset-silent");
+    assert.deepEqual([rows, String(first).endsWith(packages[0]?.name ?? "-")], [8, true]);
+  });
+
+  test("of webdataset has sound that Python's wave reads", { skip: lacks("wave") }, () => {
+    const { sounds } = python("sound", "webdataset");
+    assert.deepEqual(sounds, [[16_000, 1, 0], ...Array(7).fill([16_000, 1, 320])]);
+  });
+
+  test("of webdataset has sound that libsndfile reads", { skip: lacks("soundfile") }, () => {
+    const { sounds } = python("libsndfile", "webdataset");
+    assert.deepEqual(sounds, [[16_000, 0], ...Array(7).fill([16_000, 320])]);
+  });
+
+  test("of kto trains two steps of KTO", { skip: lacks("datasets", "trl", "torch") }, () => {
+    assert.deepEqual(python("train", "kto"), { steps: 2 });
+  });
+});

@@ -1,0 +1,149 @@
+// Reactions over HTTP: consent, feeds, receipts, packages, and who may not.
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import sharp from "sharp";
+import { consentWording } from "../src/memories/moment/consent.ts";
+import { feedTurns } from "../src/runtime/moment-feed.ts";
+import * as schemas from "../src/server/feedback-schemas.ts";
+import { openThroughline } from "../src/throughline.ts";
+import { companion, jsonOf, me, problemOf } from "./server-fixture.ts";
+
+async function withMoments(
+  t: TestContext,
+  script: Parameters<typeof companion>[0] = [["Knock, knock"]],
+) {
+  const home = mkdtempSync(join(tmpdir(), "throughline-feedback-"));
+  const target = { provider: "scripted", model: "scripted" };
+  const throughline = await openThroughline({ home, ...target });
+  const moments = await throughline.startMoments({
+    sessionId: "a1b2c3d4",
+    software: { name: "throughline", version: "0.0.0" },
+  });
+  const c = await companion(script, { throughline, moments });
+  feedTurns(c.turns, moments.recorder, "You are kind.");
+  t.after(async () => {
+    await c.server.close();
+    await throughline.close();
+    rmSync(home, { recursive: true, force: true });
+  });
+  const feed = (path: string, type: string, body: Uint8Array) =>
+    c.ask(path, { method: "POST", headers: { "content-type": type }, body: body as never });
+  return { ...c, home, moments, feed };
+}
+
+const agreed = { messages: true, frames: true, audio: true, wording: consentWording };
+const praise = { sentiment: "positive", what: "the joke" };
+const picture = () =>
+  sharp({ create: { width: 64, height: 48, channels: 3, background: "teal" } })
+    .jpeg()
+    .toBuffer();
+
+test("praise for an answer is a package with what was said, seen and heard", async (t) => {
+  const c = await withMoments(t);
+  schemas.consent.strict().parse(await jsonOf(await c.post("/api/feedback/consent", agreed), 200));
+  const { assistant } = await jsonOf(await c.say("Tell me a joke"), 200);
+  const frame = await c.feed("/api/frames", "image/jpeg", await picture());
+  assert.deepEqual(await jsonOf(frame, 200), { result: "accepted" });
+  const sound = new Uint8Array(new Int16Array(16_000).fill(900).buffer);
+  const audio = await c.feed(
+    "/api/audio?format=s16le&rate=16000",
+    "application/octet-stream",
+    sound,
+  );
+  assert.deepEqual(await jsonOf(audio, 200), { result: "accepted" });
+  const stats = schemas.stats.strict().parse(await c.get("/api/feedback/stats"));
+  assert.deepEqual([stats.messages, stats.frames, stats.audio_seconds], [2, 1, 1]);
+  assert.equal(stats.storage_reason, "no_bucket");
+
+  const body = { ...praise, target_message_id: assistant.id };
+  const receipt = schemas.receipt.parse(await jsonOf(await c.post("/api/feedback", body), 201));
+  assert.equal(receipt.durable, true);
+  const list = schemas.packageList.strict().parse(await c.get("/api/feedback"));
+  assert.equal(list.packages[0]?.name, receipt.name);
+  const path = `/api/feedback/${receipt.name}`;
+  const { feedback, messages } = schemas.onePackage.strict().parse(await c.get(path));
+  assert.deepEqual(
+    messages.map(({ text }) => text),
+    ["Tell me a joke", "Knock, knock"],
+  );
+  assert.equal((feedback["target"] as { how: string }).how, "explicit");
+  const verified = await jsonOf(await c.post(`${path}/verify`), 200);
+  assert.deepEqual(verified, { verified: true, differences: [] });
+
+  const wav = Buffer.from(await (await c.ask(`${path}/audio.wav`)).arrayBuffer());
+  assert.deepEqual(wav, readFileSync(join(c.home, "feedback", receipt.name, "audio.wav")));
+  const part = await c.ask(`${path}/audio.wav`, { headers: { range: "bytes=0-3" } });
+  assert.equal(part.status, 206);
+  assert.equal(part.headers.get("content-range"), `bytes 0-3/${wav.length}`);
+  assert.equal(await part.text(), "RIFF");
+  const jpeg = await c.ask(`${path}/frames/000000.jpg`);
+  assert.equal(jpeg.headers.get("content-type"), "image/jpeg");
+  await jpeg.body?.cancel();
+});
+
+test("pictures and sound are off until somebody agrees, and gone when that is withdrawn", async (t) => {
+  const c = await withMoments(t);
+  const off = await c.feed("/api/frames", "image/jpeg", await picture());
+  assert.deepEqual(await jsonOf(off, 200), { result: "off" });
+  await c.post("/api/feedback/consent", agreed);
+  await c.feed("/api/frames", "image/jpeg", await picture());
+  assert.equal((await c.get("/api/feedback/stats")).frames, 1);
+  await c.post("/api/feedback/consent", { messages: true });
+  assert.equal((await c.get("/api/feedback/stats")).frames, 0);
+});
+
+test("the same key is the same reaction, and a package can be taken back and deleted", async (t) => {
+  const c = await withMoments(t);
+  await c.say("Tell me a joke");
+  const send = () => c.post("/api/feedback", praise, { "idempotency-key": "k1" });
+  const first = await jsonOf(await send(), 201);
+  const again = (await (await send()).json()) as { name: string };
+  assert.equal(again.name, first.name);
+  const path = `/api/feedback/${first.name}`;
+  const taken = await jsonOf(await c.post(`${path}/retract`, { reason: "a slip" }), 200);
+  assert.equal(taken.status.retracted.reason, "a slip");
+  const deleted = await jsonOf(await c.ask(path, { method: "DELETE" }), 200);
+  assert.equal(deleted.packages, 1);
+  await problemOf(await c.ask(path), 404, "THROUGHLINE_NOT_FOUND");
+});
+
+const wrong: readonly (readonly [path: string, body: object])[] = [
+  ["/api/feedback", {}],
+  ["/api/feedback", { ...praise, sentiment: "../../x" }], // F6
+  ["/api/feedback", { ...praise, what: "" }],
+  ["/api/feedback", { ...praise, what: "x".repeat(2_001) }],
+  ["/api/feedback", { ...praise, score: -1 }],
+  ["/api/feedback", { ...praise, target_message_id: "nothing" }],
+  ["/api/feedback", { ...praise, post_roll_ms: 30_001 }],
+  ["/api/feedback/consent", { frames: true }],
+  ["/api/feedback/consent", { frames: "yes" }],
+  ["/api/feedback/..%2f..%2fetc/verify", {}],
+];
+for (const [path, body] of wrong) {
+  test(`POST ${path} with ${JSON.stringify(body).slice(0, 60)} is refused, and nothing is written`, async (t) => {
+    const c = await withMoments(t);
+    await c.say("Tell me a joke");
+    await problemOf(await c.post(path, body), 400, "THROUGHLINE_INVALID");
+    assert.deepEqual((await c.get("/api/feedback")).packages, []);
+  });
+}
+
+test("feeds take their own content type alone, and no half samples", async (t) => {
+  const c = await withMoments(t);
+  const text = await c.feed("/api/frames", "text/plain", await picture());
+  await problemOf(text, 415, "THROUGHLINE_MEDIA_TYPE");
+  const odd = await c.feed("/api/audio", "application/octet-stream", new Uint8Array(3));
+  await problemOf(odd, 400, "THROUGHLINE_INVALID");
+  const huge = await c.feed("/api/frames", "image/jpeg", new Uint8Array(2 * 1024 * 1024 + 1));
+  await problemOf(huge, 413, "THROUGHLINE_TOO_LARGE");
+});
+
+test("without moments their routes are not there", async () => {
+  const c = await companion();
+  await problemOf(await c.ask("/api/feedback/stats"), 404, "THROUGHLINE_NOT_FOUND");
+  await problemOf(await c.post("/api/feedback", praise), 404, "THROUGHLINE_NOT_FOUND");
+  await problemOf(await c.ask(`${me}`), 404, "THROUGHLINE_NOT_FOUND");
+});
