@@ -15,7 +15,9 @@ const { status } = spawnSync(
   [
     "--test",
     "--test-concurrency=2",
-    ...(files.length > 0 ? files : ["src/**/*.test.ts", "dashboard/src/**/*.test.ts", "test/*.test.ts"]),
+    ...(files.length > 0
+      ? files
+      : ["src/**/*.test.ts", "dashboard/src/**/*.test.ts", "test/*.test.ts"]),
   ],
   { stdio: "inherit", env: { ...process.env, NO_COLOR: "1" } },
 );

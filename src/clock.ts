@@ -14,7 +14,8 @@ export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   bootId: () => systemBootId(),
-  uptimeMs: () => (systemBootId() === undefined ? undefined : Math.round(builtin("node:os").uptime() * 1_000)),
+  uptimeMs: () =>
+    systemBootId() === undefined ? undefined : Math.round(builtin("node:os").uptime() * 1_000),
 };
 
 /** Loaded when it is asked for: importing the clock costs nothing. */

@@ -32,7 +32,13 @@ const picture = sharp({
 
 async function feed({ recorder }: Awaited<ReturnType<typeof started>>): Promise<void> {
   recorder.message({ role: "user", text: "Tell me a joke", id: "m1", chatId: "a", turnId: "m1" });
-  recorder.message({ role: "assistant", text: "Knock, knock", id: "m2", chatId: "a", turnId: "m1" });
+  recorder.message({
+    role: "assistant",
+    text: "Knock, knock",
+    id: "m2",
+    chatId: "a",
+    turnId: "m1",
+  });
   assert.equal(recorder.frame(await picture.toBuffer()), "accepted");
   assert.equal(recorder.audio(new Float32Array(16_000).fill(0.25)), "accepted");
 }

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { type Clock, isoTime, systemClock } from "./clock.ts";
 import { type NewId, randomId } from "./ids.ts";
 import type { Logger } from "./logger.ts";
-import { type MomentEvent, MomentRecorder, type MomentStats } from "./memories/moment/moment.ts";
-import type { MomentRecorderOptions } from "./memories/moment/options.ts";
+import { MomentRecorder, type MomentStats } from "./memories/moment/moment-recorder.ts";
+import type { MomentEvent, MomentRecorderOptions } from "./memories/moment/options.ts";
 import { realBlockingDisk, realDisk, realFreeSpace } from "./storage/files/disk.ts";
 import type { NewReport } from "./storage/files/file-ports.ts";
 import type { DeleteReceipt, Selection } from "./targets/directory/delete-packages.ts";
@@ -20,10 +20,31 @@ import { resolveS3Options, type S3TargetOptions } from "./targets/s3/options.ts"
 import { SdkS3Port } from "./targets/s3/sdk-port.ts";
 import type { Timers } from "./timers.ts";
 
-export type { MomentInput } from "./memories/moment/label.ts";
-export type { MomentEvent, MomentStats } from "./memories/moment/moment.ts";
-export type { Receipt, ReceiptState } from "./memories/moment/receipt.ts";
-export { rememberSkills } from "./memories/moment/skills.ts";
+export { type AutoEvent, AutoRecord } from "./memories/moment/auto-record.ts";
+export type { AudioPush, FramePush, Resample, SourceTime } from "./memories/moment/buffers.ts";
+export { type ConsentInput, consentWording } from "./memories/moment/consent.ts";
+export type { DraftAudio, DraftFrame, MomentContent, Redact } from "./memories/moment/draft.ts";
+export type { PushResult } from "./memories/moment/frame-buffer.ts";
+export type { MomentInput, TranscriptMessage } from "./memories/moment/label.ts";
+export type { BufferLimits } from "./memories/moment/limits.ts";
+export type { NewMessage } from "./memories/moment/message-buffer.ts";
+export {
+  type MomentFacts,
+  MomentRecorder,
+  type MomentStats,
+} from "./memories/moment/moment-recorder.ts";
+export type { MomentEvent, MomentRecorderOptions } from "./memories/moment/options.ts";
+export type { AudioChunk } from "./memories/moment/pcm.ts";
+export type { FrameEncoder, RawFrame } from "./memories/moment/raw-frames.ts";
+export type { Receipt, ReceiptReason, ReceiptState } from "./memories/moment/receipt.ts";
+export {
+  patHint,
+  patHintKind,
+  reactionsPrompt,
+  rememberSkills,
+  type Skill,
+  type SkillCall,
+} from "./memories/moment/skills.ts";
 export type { PackageDirectory } from "./targets/directory/package-directory.ts";
 export type { S3TargetOptions } from "./targets/s3/options.ts";
 
@@ -171,12 +192,8 @@ function uploads(
     manifest: (name) => packages().manifest(name),
     part: (name, path) => packages().part(name, path),
     has: (name) => packages().has(name),
-    uploaded: async (name, { bucket, prefix }) => {
-      await packages().markUploaded(name, bucket, prefix);
-    },
-    release: async (name) => {
-      await packages().delete({ name });
-    },
+    uploaded: (name, copy) => packages().uploaded(name, copy),
+    release: (name) => packages().release(name),
   };
   const report = (found: NewReport) =>
     logger.warn({ repair: { at: isoTime(clock.now()), ...found } }, "the outbox was repaired");

@@ -1,4 +1,4 @@
-import type { MomentRecorder } from "../memories/moment/moment.ts";
+import type { MomentRecorder } from "../memories/moment/moment-recorder.ts";
 import type { Turn } from "./turn.ts";
 import { answerId } from "./turn-records.ts";
 import type { Turns } from "./turns.ts";

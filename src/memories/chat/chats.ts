@@ -407,7 +407,7 @@ export class Chats {
   }
 
   async #dropElsewhere(chatId: string): Promise<ForgetReceipt["removed"]> {
-    const dropped = await Promise.all(this.#onForget.map((drop) => drop(chatId)));
+    const dropped = await Promise.all(this.#onForget.map(async (drop) => drop(chatId)));
     return dropped.flat();
   }
 

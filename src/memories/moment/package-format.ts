@@ -11,7 +11,6 @@ export {
 } from "./package-name.ts";
 export {
   type AudioRef,
-  audioBlockSamples,
   audioRateHz,
   type PackageSink,
   type Saved,
@@ -27,17 +26,10 @@ export {
   readMessages,
 } from "./read-manifest.ts";
 export {
-  type Annotator,
-  type AudioAnchor,
   type AudioEntry,
-  type Channel,
-  type ClockNotes,
-  type Consent,
-  type Correction,
   type FileEntry,
   type FrameEntry,
   feedbackSchema,
-  type Loss,
   type Manifest,
   type MessageRole,
   type OutboxEntry,
@@ -45,17 +37,10 @@ export {
   type PackageMessage,
   type PackageRecord,
   type PackageStatus,
-  type Redaction,
-  type Reduced,
-  type Seal,
   type Sentiment,
   type Source,
   type StreamLoss,
-  type StreamName,
   type Target,
-  type TargetReason,
-  type TriggerTurn,
-  type Window,
 } from "./record.ts";
 export { pcmParts, wavHeader, wavHeaderBytes, wavParts } from "./wav.ts";
 export {
