@@ -12,7 +12,7 @@ import {
   type SealedMoment,
 } from "../../memories/moment/package-format.ts";
 import { patientDisk } from "../../storage/files/patient-disk.ts";
-import { manifestFile } from "./content.ts";
+import { manifestFile, messagesFile } from "./content.ts";
 import { type DeleteReceipt, deletePackages, isMeant, type Selection } from "./delete-packages.ts";
 import { codeOf, diskCause, errnoOf, unreachable } from "./disk-errors.ts";
 import { type ImportedSeed, readSeed, type SeedImportOptions } from "./import-seed.ts";
@@ -181,6 +181,11 @@ export class PackageDirectory implements PackageSink {
   /** The bytes of feedback.json as they are. @throws ThroughlineError `THROUGHLINE_NOT_FOUND` */
   async manifest(name: string): Promise<Buffer> {
     return this.#reaching(name, () => bytesOf(this.#ports, name, manifestFile));
+  }
+
+  /** The bytes of messages.json as they are. @throws ThroughlineError `THROUGHLINE_NOT_FOUND` */
+  async messages(name: string): Promise<Buffer> {
+    return this.#reaching(name, () => bytesOf(this.#ports, name, messagesFile));
   }
 
   /**

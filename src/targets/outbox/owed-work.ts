@@ -69,6 +69,20 @@ async function sendPackage(
   };
   await uploadPackage(bucket, job, { clock }, signal);
   const timestamp = Math.round(clock.now()) / 1_000;
-  await packages.uploaded(name, { bucket: entry.target.bucket, prefix, timestamp });
-  if (!keep_local) await packages.release(name);
+  const copy = { bucket: entry.target.bucket, prefix, timestamp };
+  // Whoever deletes the package may hold what these wait for, and waits for us to stop.
+  await unlessAborted(packages.uploaded(name, copy), signal);
+  if (!keep_local) await unlessAborted(packages.release(name), signal);
+}
+
+async function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const onAbort = () => reject(signal.reason);
+  signal.addEventListener("abort", onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  try {
+    await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
 }

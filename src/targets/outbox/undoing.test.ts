@@ -83,6 +83,18 @@ for (const kind of ["slow", "hang"] as const) {
   });
 }
 
+test("a deletion that holds the package does not wait for the note of an upload, which waits for it", async () => {
+  await using world = await started();
+  const sample = samplePackage();
+  world.packages.noting = new Promise(() => undefined);
+  await world.save(sample);
+  await world.time.until(() => world.server.journal.count("HeadObject") === 1);
+  assertWhole(world, sample);
+  await world.uploader.owed.forgotten(goneOf(sample), []);
+  assert.ok(await world.untilNothingPends());
+  assert.equal(world.server.objects().size, 0);
+});
+
 test("a process that dies between a deletion's entry and the package's: the deletion wins", async () => {
   await using world = await started();
   const sample = samplePackage();

@@ -244,8 +244,9 @@ export class Uploader {
     const attempts = entry.attempts + (outcome.kind === "yield" ? 0 : 1);
     this.#again(item, attempts, outcome);
     const { clock } = this.#ports;
-    const nextMs = Math.max(item.dueAt, this.#target.dueAt) - clock.monotonic();
-    const next_at = Math.round(clock.now() + Math.max(nextMs, 0)) / 1_000;
+    // Its own wait, not the target's: the next start asks a target at once, whatever it said.
+    const ownMs = Math.max(item.dueAt - clock.monotonic(), 0);
+    const next_at = Math.round(clock.now() + ownMs) / 1_000;
     const last_error = outcome.kind === "yield" ? entry.last_error : this.#stamped(outcome.error);
     await this.#keep(item, { ...entry, attempts, next_at, last_error }, item.dueAt);
   }

@@ -82,6 +82,6 @@ function checkEndpoint(endpoint: string): void {
 }
 
 /** Whether a host is this machine, by its form alone: no name is looked up. */
-export function isLoopback(hostname: string): boolean {
+function isLoopback(hostname: string): boolean {
   return hostname === "localhost" || hostname === "[::1]" || /^127(?:\.\d{1,3}){3}$/.test(hostname);
 }

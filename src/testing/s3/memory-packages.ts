@@ -10,6 +10,8 @@ export class MemoryPackages implements LocalPackages {
   reads = 0;
   /** The next note in a status fails so often. */
   failNotes = 0;
+  /** What every note waits for. */
+  noting: Promise<void> = Promise.resolve();
 
   add({ name, files }: SamplePackage): void {
     this.packages.set(name, new Map(files));
@@ -28,6 +30,7 @@ export class MemoryPackages implements LocalPackages {
     throw Object.defineProperty(new Error("no such file"), "code", { value: "ENOENT" });
   }
   async uploaded(name: string, copy: UploadedCopy): Promise<void> {
+    await this.noting;
     if (this.failNotes > 0) {
       this.failNotes--;
       throw Object.defineProperty(new Error("disk"), "code", { value: "EIO" });

@@ -1,16 +1,14 @@
 import { createHash } from "node:crypto";
 
-export const s3Operations = [
-  "PutObject",
-  "GetObject",
-  "HeadObject",
-  "DeleteObject",
-  "ListObjectsV2",
-  "CreateBucket",
-  "HeadBucket",
-  "PutPublicAccessBlock",
-] as const;
-export type S3Operation = (typeof s3Operations)[number];
+export type S3Operation =
+  | "PutObject"
+  | "GetObject"
+  | "HeadObject"
+  | "DeleteObject"
+  | "ListObjectsV2"
+  | "CreateBucket"
+  | "HeadBucket"
+  | "PutPublicAccessBlock";
 
 /** One request, whatever became of it. */
 export interface JournalEntry {
