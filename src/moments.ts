@@ -9,7 +9,7 @@ import type { MomentEvent, MomentRecorderOptions } from "./memories/moment/optio
 import { realBlockingDisk, realDisk, realFreeSpace } from "./storage/files/disk.ts";
 import type { NewReport } from "./storage/files/file-ports.ts";
 import type { DeleteReceipt, Selection } from "./targets/directory/delete-packages.ts";
-import { PackageDirectory } from "./targets/directory/package-directory.ts";
+import { type Mark, PackageDirectory } from "./targets/directory/package-directory.ts";
 import { isThere } from "./targets/directory/remove-tree.ts";
 import { systemJitter } from "./targets/outbox/backoff.ts";
 import { type EffectiveMode, effectiveMode } from "./targets/outbox/effective-mode.ts";
@@ -91,6 +91,8 @@ export interface Moments extends AsyncDisposable {
   statistics(): MomentsStatistics;
   /** Calls back at every event of a receipt. @returns a function that ends it. */
   onEvent(listener: (event: MomentEvent) => void): () => void;
+  /** Takes a reaction back: it stays, no export has it, and its copies in buckets are marked too. */
+  retract(name: string, mark: Mark): Promise<void>;
   /** Tries again now what is owed and waits, or was refused. */
   upload(): Promise<void>;
   /**
@@ -154,6 +156,14 @@ export async function openMoments(ports: MomentsPorts, options: MomentsOptions):
     onEvent: (listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);
+    },
+    retract: async (name, mark) => {
+      const { retracted, uploaded } = await packages.retract(name, mark);
+      if (retracted === null) return;
+      const { timestamp: at, by, reason, superseded_by } = retracted;
+      for (const { prefix } of uploaded) {
+        await uploader?.retract(name, prefix, { at, by, reason, superseded_by });
+      }
     },
     upload: async () => {
       await uploader?.probe();

@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import type { ExportSource } from "../src/interchange/feedback-export/ports.ts";
 import type { ListedPackage } from "../src/memories/moment/export/selection.ts";
+import type { Disk } from "../src/storage/files/disk.ts";
 import {
   feedbackSchema,
   type Manifest,
@@ -13,8 +14,7 @@ import {
   type Target,
   wavHeader,
   writeManifest,
-} from "../src/memories/moment/package-format.ts";
-import type { Disk } from "../src/storage/files/disk.ts";
+} from "../src/targets/package/package-format.ts";
 
 /** 16 by 8 pixels of one red. */
 export const redJpeg = Buffer.from(

@@ -2,6 +2,10 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
+import type { BlockingDisk, Disk } from "../src/storage/files/disk.ts";
+import type { RepairReport } from "../src/storage/storage.ts";
+import type { PackageDirectoryOptions } from "../src/targets/directory/options.ts";
+import { PackageDirectory } from "../src/targets/directory/package-directory.ts";
 import {
   type AudioRef,
   feedbackSchema,
@@ -13,11 +17,7 @@ import {
   packageName,
   packageStamp,
   type SealedMoment,
-} from "../src/memories/moment/package-format.ts";
-import type { BlockingDisk, Disk } from "../src/storage/files/disk.ts";
-import type { RepairReport } from "../src/storage/storage.ts";
-import type { PackageDirectoryOptions } from "../src/targets/directory/options.ts";
-import { PackageDirectory } from "../src/targets/directory/package-directory.ts";
+} from "../src/targets/package/package-format.ts";
 import { HeldClock } from "../src/testing/held-clock.ts";
 import type { SimulatedDisk } from "../src/testing/simulated-disk.ts";
 

@@ -33,7 +33,8 @@ function layerOf(path: string): string {
   if (/^src\/(errors|clock|json|ids|logger|timers)\.ts$/.test(path)) return "base";
   if (/^src\/(index|throughline|moments)\.ts$/.test(path)) return "front";
   if (/^src\/storage\/[^/]+\.ts$/.test(path)) return "contracts";
-  if (path.startsWith("src/storage/")) return "drivers";
+  if (/^src\/targets\/(target\.ts$|package\/)/.test(path)) return "contracts";
+  if (/^src\/(storage|targets)\//.test(path)) return "drivers";
   return path.split("/")[1] ?? "";
 }
 

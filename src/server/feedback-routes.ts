@@ -242,8 +242,8 @@ function addPackageChanges(door: Door): void {
       answers: { 200: { says: "The package.", schema: onePackage } },
     },
     async ({ params, body }) => {
-      const { packages } = momentsOf(door);
-      await packages.retract(params.name, { by: null, reason: body.reason ?? null });
+      const { packages, retract } = momentsOf(door);
+      await retract(params.name, { by: null, reason: body.reason ?? null });
       const { manifest, messages, status, incomplete } = await packages.read(params.name);
       return json({ feedback: manifest, messages, status: status ?? null, incomplete });
     },

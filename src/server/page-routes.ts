@@ -13,8 +13,10 @@ const types: Readonly<Record<string, string>> = {
 };
 
 /** The addresses of the page's views: each answers with the page, which shows what belongs there. */
-const views = ["/", "/chats", "/chats/{id}", "/mood", "/waking", "/sessions", "/memory"] as const;
-const viewPattern = /^\/((chats(\/[^/]+)?|mood|waking|sessions|memory)?)$/;
+const views = [
+  ...["/", "/chats", "/chats/{id}", "/mood", "/waking", "/sessions", "/memory", "/moments"],
+] as const;
+const viewPattern = /^\/((chats(\/[^/]+)?|mood|waking|sessions|memory|moments)?)$/;
 
 interface PageFile {
   readonly type: string;

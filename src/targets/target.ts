@@ -1,5 +1,5 @@
 // What the parts of the targets promise each other. The words of a package itself, its record and its
-// manifest, are those of src/memories/moment/package-format.ts.
+// manifest, are those of src/targets/package/package-format.ts.
 
 /** What a target must know of a package before it exists: a part of its record. */
 export interface PackageToSend {

@@ -4,7 +4,7 @@ import {
   type SkipReason,
   skipReasons,
 } from "../../memories/moment/export/selection.ts";
-import type { Manifest } from "../../memories/moment/package-format.ts";
+import type { Manifest } from "../../targets/package/package-format.ts";
 import type { FeedbackExportFormat, ResolvedExportOptions } from "./options.ts";
 import type { WrittenFile } from "./out-file.ts";
 import type { RowFacts } from "./row-writers.ts";

@@ -7,7 +7,7 @@ import {
   type PackageMessage,
   readManifest,
   readMessages,
-} from "../../memories/moment/package-format.ts";
+} from "../../targets/package/package-format.ts";
 import type { ExportSource } from "./ports.ts";
 
 /** Thrown where a package turns out not to be what its manifest says; it is skipped. */

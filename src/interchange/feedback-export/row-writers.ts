@@ -8,7 +8,7 @@ import {
   packageRow,
   visionRow,
 } from "../../memories/moment/export/rows.ts";
-import type { PackageMessage } from "../../memories/moment/package-format.ts";
+import type { PackageMessage } from "../../targets/package/package-format.ts";
 import { JsonLines } from "./json-lines.ts";
 import { type OpenPackage, SkippedPackage } from "./open-package.ts";
 import { exportLimits, type ResolvedExportOptions } from "./options.ts";

@@ -1,6 +1,6 @@
 import type { JudgedTurn } from "../../memories/moment/export/judged-turn.ts";
 import { webDatasetRow } from "../../memories/moment/export/rows.ts";
-import { type PackageMessage, wavHeader } from "../../memories/moment/package-format.ts";
+import { type PackageMessage, wavHeader } from "../../targets/package/package-format.ts";
 import { rowText } from "./json-lines.ts";
 import type { OpenPackage } from "./open-package.ts";
 import type { ResolvedExportOptions } from "./options.ts";

@@ -1,4 +1,4 @@
-import { audioBlockSamples } from "./package-sink.ts";
+import { audioBlockSamples } from "../../targets/package/package-sink.ts";
 
 /** A second of sound. Append-only: what was written once stays as it is until the block is reused. */
 export interface AudioBlock {

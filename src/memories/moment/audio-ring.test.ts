@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { pcmParts } from "../../targets/package/wav.ts";
 import { AudioPool } from "./audio-block.ts";
 import { AudioRing, type AudioSnapshot, audioRef, chunksIn, joined } from "./audio-ring.ts";
 import { timeline } from "./audio-timeline.ts";
 import { writePcm } from "./pcm.ts";
-import { pcmParts } from "./wav.ts";
 
 const limits = { samples: 1_920_000, bytes: 3_904_000, ageMs: 120_000 };
 

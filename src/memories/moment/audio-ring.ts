@@ -1,6 +1,6 @@
+import { type AudioRef, audioBlockSamples } from "../../targets/package/package-sink.ts";
 import { type AudioBlock, AudioPool, countEnds, markEnd } from "./audio-block.ts";
 import { enterChunk, type Segment } from "./audio-timeline.ts";
-import { type AudioRef, audioBlockSamples } from "./package-sink.ts";
 import { writePcm } from "./pcm.ts";
 import type { Evicted } from "./ring.ts";
 

@@ -1,5 +1,5 @@
-import { audioRateHz } from "./package-sink.ts";
-import type { AudioAnchor } from "./record.ts";
+import { audioRateHz } from "../../targets/package/package-sink.ts";
+import type { AudioAnchor } from "../../targets/package/record.ts";
 import { millis } from "./times.ts";
 
 const samplesPerMs = audioRateHz / 1_000;

@@ -1,4 +1,5 @@
 import type { Clock } from "../../clock.ts";
+import type { Loss, StreamName } from "../../targets/package/record.ts";
 import type { Timers } from "../../timers.ts";
 import { AudioRing } from "./audio-ring.ts";
 import { CaptureClock } from "./capture-clock.ts";
@@ -14,7 +15,6 @@ import { LossCounters } from "./loss.ts";
 import { MessageBuffer } from "./message-buffer.ts";
 import { type AudioChunk, samplesOfBytes } from "./pcm.ts";
 import { type FrameEncoder, type RawFrame, RawFrames } from "./raw-frames.ts";
-import type { Loss, StreamName } from "./record.ts";
 import { SourceClocks } from "./source-clock.ts";
 
 export interface SourceTime {

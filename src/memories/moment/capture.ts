@@ -1,3 +1,10 @@
+import {
+  type Consent,
+  feedbackSchema,
+  type PackageMessage,
+  type PackageRecord,
+  type Reduced,
+} from "../../targets/package/record.ts";
 import { type AudioSnapshot, joined } from "./audio-ring.ts";
 import { timeOfSample } from "./audio-timeline.ts";
 import { framesAfter, type MomentBuffers } from "./buffers.ts";
@@ -7,13 +14,6 @@ import type { BufferedFrame } from "./frame-buffer.ts";
 import type { Label, MomentInput } from "./label.ts";
 import type { BufferedMessage } from "./message-buffer.ts";
 import type { Receipt } from "./receipt.ts";
-import {
-  type Consent,
-  feedbackSchema,
-  type PackageMessage,
-  type PackageRecord,
-  type Reduced,
-} from "./record.ts";
 import { isOfChat, type TargetTurn } from "./target-turn.ts";
 import { millis, seconds } from "./times.ts";
 import type { Captured } from "./waiting.ts";

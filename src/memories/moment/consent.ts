@@ -1,5 +1,5 @@
 import { invalid } from "../../errors.ts";
-import type { Consent } from "./record.ts";
+import type { Consent } from "../../targets/package/record.ts";
 import { seconds } from "./times.ts";
 
 /** What a person is asked before a camera or a microphone is on. */

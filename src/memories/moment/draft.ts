@@ -1,10 +1,16 @@
 import type { Json } from "../../json.ts";
+import type { AudioRef } from "../../targets/package/package-sink.ts";
+import type {
+  AudioEntry,
+  FrameEntry,
+  PackageMessage,
+  PackageRecord,
+  Redaction,
+} from "../../targets/package/record.ts";
 import { type AudioSnapshot, audioRef, chunksIn } from "./audio-ring.ts";
 import { timeline } from "./audio-timeline.ts";
 import type { BufferedFrame } from "./frame-buffer.ts";
 import type { BufferedMessage } from "./message-buffer.ts";
-import type { AudioRef } from "./package-sink.ts";
-import type { AudioEntry, FrameEntry, PackageMessage, PackageRecord, Redaction } from "./record.ts";
 import type { Judged } from "./target-turn.ts";
 import { millis, seconds } from "./times.ts";
 

@@ -1,8 +1,8 @@
 import { invalid } from "../../errors.ts";
+import type { PackageMessage } from "../../targets/package/record.ts";
 import { draftMessage, type Zero } from "./draft.ts";
 import type { Label, MomentInput, TranscriptMessage } from "./label.ts";
 import { type BufferedMessage, bufferedMessage } from "./message-buffer.ts";
-import type { PackageMessage } from "./record.ts";
 import { isOfChat, type Reaction, type TargetTurn, targetTurn } from "./target-turn.ts";
 import { seconds } from "./times.ts";
 

@@ -1,8 +1,14 @@
 import { invalid } from "../../errors.ts";
 import { tooLarge } from "../../json.ts";
+import { isUuidV7 } from "../../targets/package/package-name.ts";
+import type {
+  Annotator,
+  Channel,
+  Correction,
+  Sentiment,
+  Source,
+} from "../../targets/package/record.ts";
 import type { NewMessage } from "./message-buffer.ts";
-import { isUuidV7 } from "./package-name.ts";
-import type { Annotator, Channel, Correction, Sentiment, Source } from "./record.ts";
 
 /** A reaction, as a door gives it. */
 export interface MomentInput {

@@ -1,4 +1,4 @@
-import type { StreamLoss } from "./record.ts";
+import type { StreamLoss } from "../../targets/package/record.ts";
 
 const names = [
   "accepted",

@@ -1,9 +1,9 @@
 import { invalid } from "../../errors.ts";
 import { checkJson, type Json } from "../../json.ts";
+import type { MessageRole } from "../../targets/package/record.ts";
 import type { Received } from "./capture-clock.ts";
 import type { BufferLimits } from "./limits.ts";
 import { LossCounters } from "./loss.ts";
-import type { MessageRole } from "./record.ts";
 import { Ring } from "./ring.ts";
 
 /** A message as it is fed. */

@@ -1,11 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isThroughlineError } from "../../errors.ts";
-import { HeldClock } from "../../testing/held-clock.ts";
-import { HeldTimers } from "../../testing/held-timers.ts";
-import type { MomentInput } from "./label.ts";
-import { MomentRecorder } from "./moment-recorder.ts";
-import type { MomentEvent, MomentRecorderOptions } from "./options.ts";
 import {
   messagesBytes,
   type PackageSink,
@@ -18,7 +13,12 @@ import {
   type SealedMoment,
   sealRecord,
   writeManifest,
-} from "./package-format.ts";
+} from "../../targets/package/package-format.ts";
+import { HeldClock } from "../../testing/held-clock.ts";
+import { HeldTimers } from "../../testing/held-timers.ts";
+import type { MomentInput } from "./label.ts";
+import { MomentRecorder } from "./moment-recorder.ts";
+import type { MomentEvent, MomentRecorderOptions } from "./options.ts";
 
 /** Keeps what it is given; fails, or waits, as it is told. */
 class MemorySink implements PackageSink {

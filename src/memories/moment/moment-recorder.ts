@@ -1,3 +1,10 @@
+import {
+  makeUuidV7,
+  packageId,
+  packageName,
+  packageStamp,
+} from "../../targets/package/package-name.ts";
+import type { Consent, Loss, Reduced, StreamName } from "../../targets/package/record.ts";
 import { type AudioPush, type FramePush, MomentBuffers } from "./buffers.ts";
 import { Capture, type Trigger } from "./capture.ts";
 import type { Received } from "./capture-clock.ts";
@@ -7,12 +14,10 @@ import { judgedMessages } from "./judged-messages.ts";
 import { checkLabel, type MomentInput } from "./label.ts";
 import type { NewMessage } from "./message-buffer.ts";
 import { type MomentRecorderOptions, type Resolved, resolveOptions } from "./options.ts";
-import { makeUuidV7, packageId, packageName, packageStamp } from "./package-name.ts";
 import type { AudioChunk } from "./pcm.ts";
 import type { RawFrame } from "./raw-frames.ts";
 import { Receipt, type ReceiptReason, type ReceiptState } from "./receipt.ts";
 import { RecentMoments } from "./recent-moments.ts";
-import type { Consent, Loss, Reduced, StreamName } from "./record.ts";
 import { SaveQueue } from "./save-queue.ts";
 import type { TargetTurn } from "./target-turn.ts";
 import { pinnedBytes, WaitingMoment } from "./waiting.ts";

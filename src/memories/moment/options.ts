@@ -1,15 +1,15 @@
 import { type Clock, systemClock } from "../../clock.ts";
 import { type Logger, silentLogger } from "../../logger.ts";
+import type { PackageSink } from "../../targets/package/package-sink.ts";
+import type { Consent } from "../../targets/package/record.ts";
 import { systemTimers, type Timers } from "../../timers.ts";
 import type { Resample } from "./buffers.ts";
 import { type ConsentInput, checkConsent, initialConsent } from "./consent.ts";
 import type { Redact } from "./draft.ts";
 import { type BufferLimits, resolveLimits } from "./limits.ts";
 import { checkWhole } from "./options-check.ts";
-import type { PackageSink } from "./package-sink.ts";
 import type { FrameEncoder } from "./raw-frames.ts";
 import type { ReceiptState } from "./receipt.ts";
-import type { Consent } from "./record.ts";
 
 /** What became of a moment. `failed`: not yet, tried again; `discarded`: never will be. */
 export interface MomentEvent {

@@ -1,6 +1,6 @@
 import { ThroughlineError } from "../../errors.ts";
-import type { SaveFailure } from "./package-sink.ts";
-import type { Reduced } from "./record.ts";
+import type { SaveFailure } from "../../targets/package/package-sink.ts";
+import type { Reduced } from "../../targets/package/record.ts";
 
 /**
  * Why not. Refused, and nothing existed: `busy, duplicate, ephemeral, closed`. Else a save failed:

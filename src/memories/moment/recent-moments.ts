@@ -1,5 +1,5 @@
+import type { PackageRecord, Sentiment } from "../../targets/package/record.ts";
 import type { Receipt } from "./receipt.ts";
-import type { PackageRecord, Sentiment } from "./record.ts";
 
 const duplicateMs = 30_000;
 const hourMs = 3_600_000;

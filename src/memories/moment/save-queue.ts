@@ -1,6 +1,6 @@
 import type { Logger } from "../../logger.ts";
+import type { PackageSink, SaveFailure } from "../../targets/package/package-sink.ts";
 import type { Timers } from "../../timers.ts";
-import type { PackageSink, SaveFailure } from "./package-sink.ts";
 import type { Receipt } from "./receipt.ts";
 import type { WaitingMoment } from "./waiting.ts";
 

@@ -1,7 +1,17 @@
+import {
+  type AudioRef,
+  audioRateHz,
+  type SealedMoment,
+} from "../../targets/package/package-sink.ts";
+import { frameFile } from "../../targets/package/read-manifest.ts";
+import type {
+  AudioEntry,
+  PackageMessage,
+  PackageRecord,
+  Reduced,
+  Target,
+} from "../../targets/package/record.ts";
 import type { DraftFrame, MomentDraft } from "./draft.ts";
-import { type AudioRef, audioRateHz, type SealedMoment } from "./package-sink.ts";
-import { frameFile } from "./read-manifest.ts";
-import type { AudioEntry, PackageMessage, PackageRecord, Reduced, Target } from "./record.ts";
 
 /** Makes a moment whole: counts, indexes and ranges follow from what is left of it. */
 export function sealed({ fixed, content, judged, triggerTurn }: MomentDraft): SealedMoment {

@@ -1,9 +1,9 @@
 import { isThroughlineError } from "../../errors.ts";
 import { isJsonObject, type JsonObject } from "../../json.ts";
+import type { Sentiment } from "../../targets/package/record.ts";
 import type { Timers } from "../../timers.ts";
 import type { MomentInput } from "./label.ts";
 import type { Receipt } from "./receipt.ts";
-import type { Sentiment } from "./record.ts";
 
 /** For the system prompt. Source: the seed. */
 export const reactionsPrompt =

@@ -1,5 +1,5 @@
+import type { Channel, Source, Target, TargetReason } from "../../targets/package/record.ts";
 import type { BufferedMessage } from "./message-buffer.ts";
-import type { Channel, Source, Target, TargetReason } from "./record.ts";
 import {
   answersOf,
   calledRemember,

@@ -1,8 +1,8 @@
 import { isPromise } from "node:util/types";
+import { SaveError, type SealedMoment } from "../../targets/package/package-sink.ts";
+import type { Reduced } from "../../targets/package/record.ts";
 import type { MomentContent, MomentDraft, Redact } from "./draft.ts";
-import { SaveError, type SealedMoment } from "./package-sink.ts";
 import type { Receipt } from "./receipt.ts";
-import type { Reduced } from "./record.ts";
 import { sealed, withoutMedia } from "./seal.ts";
 
 /** What the buffers held for a moment, by reference. */

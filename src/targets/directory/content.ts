@@ -8,7 +8,7 @@ import {
   sealRecord,
   wavParts,
   writeManifest,
-} from "../../memories/moment/package-format.ts";
+} from "../package/package-format.ts";
 import type { Pieces } from "./write-file.ts";
 
 export const messagesFile = "messages.json";

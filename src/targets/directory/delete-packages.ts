@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { isJsonObject } from "../../json.ts";
-import { isPackageName } from "../../memories/moment/package-format.ts";
 import { syncNames } from "../../storage/files/file-ports.ts";
+import { isPackageName } from "../package/package-format.ts";
 import { intentFile, manifestFile } from "./content.ts";
 import { codeOf } from "./disk-errors.ts";
 import type { InLane } from "./lanes.ts";

@@ -8,8 +8,8 @@ import {
   wholePackages,
 } from "../../../test/package-workload.ts";
 import { isThroughlineError } from "../../errors.ts";
-import { wavHeader } from "../../memories/moment/package-format.ts";
 import { SimulatedDisk } from "../../testing/simulated-disk.ts";
+import { wavHeader } from "../package/package-format.ts";
 
 // The example of growth.md, with the session's id that the original's code adds.
 const seedRecord = {

@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { invalid, ThroughlineError } from "../../errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../json.ts";
+import type { Disk } from "../../storage/files/disk.ts";
 import {
   type AudioEntry,
   audioRateHz,
@@ -20,8 +21,7 @@ import {
   packageStamp,
   wavHeader,
   wavHeaderBytes,
-} from "../../memories/moment/package-format.ts";
-import type { Disk } from "../../storage/files/disk.ts";
+} from "../package/package-format.ts";
 import {
   audioFile,
   memoryPart,

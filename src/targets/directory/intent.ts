@@ -1,6 +1,6 @@
 // intent.json: what a package is going to be, written before its pictures and its sound.
 import { setImmediate } from "node:timers/promises";
-import type { PackageRecord } from "../../memories/moment/package-format.ts";
+import type { PackageRecord } from "../package/package-format.ts";
 import { blockCrcs } from "./block-crcs.ts";
 import { isRecord, type MemoryPart, type PartNote } from "./content.ts";
 import { openSealedJson, sealJson } from "./sealed-json.ts";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import type { Manifest, PackageStatus } from "../../memories/moment/package-format.ts";
 import type { DiskEntry } from "../../storage/files/disk.ts";
+import type { Manifest, PackageStatus } from "../package/package-format.ts";
 import { isSeedName, placeOf } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";
 import { readFolder } from "./read-package.ts";

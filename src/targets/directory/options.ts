@@ -1,9 +1,9 @@
 import type { Clock } from "../../clock.ts";
 import type { NewId } from "../../ids.ts";
 import type { Logger } from "../../logger.ts";
-import type { SealedMoment } from "../../memories/moment/package-format.ts";
 import type { BlockingDisk, Disk } from "../../storage/files/disk.ts";
 import type { RepairReport } from "../../storage/storage.ts";
+import type { SealedMoment } from "../package/package-format.ts";
 import type { OwedPackages } from "../target.ts";
 import type { FreeSpace } from "./space.ts";
 

@@ -13,10 +13,10 @@ import {
   wholePackages,
 } from "../../../test/package-workload.ts";
 import { isThroughlineError } from "../../errors.ts";
-import { SaveError } from "../../memories/moment/package-format.ts";
 import { crashImages } from "../../testing/crash-images.ts";
 import { type DiskFault, diskErrors, faultyDisk } from "../../testing/faulty-disk.ts";
 import { SimulatedDisk } from "../../testing/simulated-disk.ts";
+import { SaveError } from "../package/package-format.ts";
 
 const isFull = process.env["THROUGHLINE_FULL"] === "1";
 Error.stackTraceLimit = 2;

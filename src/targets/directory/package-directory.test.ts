@@ -10,16 +10,16 @@ import {
   wholePackages,
 } from "../../../test/package-workload.ts";
 import { isThroughlineError } from "../../errors.ts";
+import { faultyDisk } from "../../testing/faulty-disk.ts";
+import { SimulatedDisk } from "../../testing/simulated-disk.ts";
+import type { LocalPackages } from "../outbox/uploader-ports.ts";
 import {
   isPackageName,
   packageName,
   readManifest,
   SaveError,
   writeManifest,
-} from "../../memories/moment/package-format.ts";
-import { faultyDisk } from "../../testing/faulty-disk.ts";
-import { SimulatedDisk } from "../../testing/simulated-disk.ts";
-import type { LocalPackages } from "../outbox/uploader-ports.ts";
+} from "../package/package-format.ts";
 import type { OwedPackages } from "../target.ts";
 import { defaults } from "./options.ts";
 

@@ -2,6 +2,7 @@ import { dirname, join } from "node:path";
 import { isoTime } from "../../clock.ts";
 import { ThroughlineError } from "../../errors.ts";
 import { silentLogger } from "../../logger.ts";
+import { patientDisk } from "../../storage/files/patient-disk.ts";
 import {
   makeUuidV7,
   type PackageRecord,
@@ -10,8 +11,7 @@ import {
   type Saved,
   SaveError,
   type SealedMoment,
-} from "../../memories/moment/package-format.ts";
-import { patientDisk } from "../../storage/files/patient-disk.ts";
+} from "../package/package-format.ts";
 import { manifestFile, messagesFile } from "./content.ts";
 import { type DeleteReceipt, deletePackages, isMeant, type Selection } from "./delete-packages.ts";
 import { codeOf, diskCause, errnoOf, unreachable } from "./disk-errors.ts";

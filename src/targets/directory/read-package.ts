@@ -1,14 +1,14 @@
 // Reading what lies in a package's folder: whole small files, and large ones in pieces.
 import { createHash } from "node:crypto";
 import { join } from "node:path";
+import { readExactly } from "../../storage/files/batch-reader.ts";
+import type { Disk } from "../../storage/files/disk.ts";
 import {
   type Manifest,
   type ManifestProblem,
   type ManifestReading,
   readManifest,
-} from "../../memories/moment/package-format.ts";
-import { readExactly } from "../../storage/files/batch-reader.ts";
-import type { Disk } from "../../storage/files/disk.ts";
+} from "../package/package-format.ts";
 import { manifestFile } from "./content.ts";
 import { isGone } from "./disk-errors.ts";
 

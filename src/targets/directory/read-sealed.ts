@@ -5,7 +5,7 @@ import {
   type PackageMessage,
   type PackageStatus,
   readMessages,
-} from "../../memories/moment/package-format.ts";
+} from "../package/package-format.ts";
 import { messagesFile } from "./content.ts";
 import { checkName } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";

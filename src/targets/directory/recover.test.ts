@@ -9,9 +9,9 @@ import {
   path,
   wholePackages,
 } from "../../../test/package-workload.ts";
-import { frameFile } from "../../memories/moment/package-format.ts";
 import { processDeathImage } from "../../testing/crash-images.ts";
 import { SimulatedDisk } from "../../testing/simulated-disk.ts";
+import { frameFile } from "../package/package-format.ts";
 import { blockBytes } from "./block-crcs.ts";
 
 const moment = momentOf(1, { frames: 4, samples: 50_000 });

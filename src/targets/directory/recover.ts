@@ -1,6 +1,5 @@
 // What a process that died left half done, finished or set aside before anything else happens here.
 import { basename, join } from "node:path";
-import { writeManifest } from "../../memories/moment/package-format.ts";
 import {
   isTemporaryName,
   makeDirectory,
@@ -9,6 +8,7 @@ import {
   unlinkIfThere,
   writeAll,
 } from "../../storage/files/file-ports.ts";
+import { writeManifest } from "../package/package-format.ts";
 import { intentFile, manifestFile, type PackageContent } from "./content.ts";
 import { codeOf, diskCause, errnoOf } from "./disk-errors.ts";
 import { readIntent } from "./intent.ts";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { basename, join } from "node:path";
-import type { Manifest } from "../../memories/moment/package-format.ts";
+import type { Manifest } from "../package/package-format.ts";
 import { endings } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";
 import { quarantine } from "./quarantine.ts";

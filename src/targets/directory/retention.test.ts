@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { momentOf, openPackages, wholePackages } from "../../../test/package-workload.ts";
 import { isThroughlineError } from "../../errors.ts";
-import { SaveError } from "../../memories/moment/package-format.ts";
 import { faultyDisk } from "../../testing/faulty-disk.ts";
 import { SimulatedDisk } from "../../testing/simulated-disk.ts";
+import { SaveError } from "../package/package-format.ts";
 import type { OwedPackages } from "../target.ts";
 import type { RetentionLimits } from "./retention.ts";
 

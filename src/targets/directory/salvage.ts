@@ -1,5 +1,6 @@
 // What can be kept of a folder whose writing was cut short, or whose bytes are no longer right.
 import { join } from "node:path";
+import type { Disk } from "../../storage/files/disk.ts";
 import {
   type AudioEntry,
   frameFile,
@@ -9,8 +10,7 @@ import {
   readMessages,
   wavHeader,
   wavHeaderBytes,
-} from "../../memories/moment/package-format.ts";
-import type { Disk } from "../../storage/files/disk.ts";
+} from "../package/package-format.ts";
 import { wholeBytes } from "./block-crcs.ts";
 import {
   audioFile,

@@ -1,13 +1,13 @@
 import { join } from "node:path";
 import { ThroughlineError } from "../../errors.ts";
+import { makeDirectory } from "../../storage/files/file-ports.ts";
 import {
   type PackageRecord,
   renameMoment,
   type Saved,
   SaveError,
   type SealedMoment,
-} from "../../memories/moment/package-format.ts";
-import { makeDirectory } from "../../storage/files/file-ports.ts";
+} from "../package/package-format.ts";
 import { type MemoryPart, type PackageContent, type PartNote, partsOf } from "./content.ts";
 import {
   codeOf,

@@ -9,9 +9,9 @@ import {
   path,
   wholePackages,
 } from "../../../test/package-workload.ts";
-import { SaveError } from "../../memories/moment/package-format.ts";
 import { crashImages } from "../../testing/crash-images.ts";
 import { SimulatedDisk } from "../../testing/simulated-disk.ts";
+import { SaveError } from "../package/package-format.ts";
 import { partsOf } from "./content.ts";
 import { spillPieces } from "./spill.ts";
 

@@ -2,9 +2,9 @@
 // "TLSPILL1", a 32-bit little-endian length, so many bytes of JSON, every part, "TLSPILL1".
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
-import type { PackageRecord, SealedMoment } from "../../memories/moment/package-format.ts";
 import { readExactly } from "../../storage/files/batch-reader.ts";
 import type { BlockingDisk, Disk, DiskFile } from "../../storage/files/disk.ts";
+import type { PackageRecord, SealedMoment } from "../package/package-format.ts";
 import { isRecord, type MemoryPart, type PackagePart, type PartNote, partsOf } from "./content.ts";
 import { isCount } from "./intent.ts";
 import { endings } from "./names.ts";

@@ -1,12 +1,8 @@
 // <name>.status.json: what became of a sealed package, beside it, because a package never changes.
 import { join } from "node:path";
 import { isJsonObject } from "../../json.ts";
-import {
-  type PackageMark,
-  type PackageStatus,
-  statusBytes,
-} from "../../memories/moment/package-format.ts";
 import { replaceFile, writeAll } from "../../storage/files/file-ports.ts";
+import { type PackageMark, type PackageStatus, statusBytes } from "../package/package-format.ts";
 import { endings } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";
 import { readWhole } from "./read-package.ts";

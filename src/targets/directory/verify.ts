@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import type { FileEntry, Manifest } from "../../memories/moment/package-format.ts";
 import type { Disk } from "../../storage/files/disk.ts";
+import type { FileEntry, Manifest } from "../package/package-format.ts";
 import { manifestFile } from "./content.ts";
 import { isGone } from "./disk-errors.ts";
 import { hashFile, readFolder } from "./read-package.ts";

@@ -4,7 +4,7 @@ import {
   type Manifest,
   sealRecord,
   writeManifest,
-} from "../../memories/moment/package-format.ts";
+} from "../package/package-format.ts";
 import {
   intentFile,
   manifestFile,

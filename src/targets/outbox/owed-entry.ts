@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../json.ts";
-import { isPackageName, type OutboxEntry } from "../../memories/moment/package-format.ts";
+import { isPackageName, type OutboxEntry } from "../package/package-format.ts";
 
 /** What a retraction tells whoever reads the bucket. */
 export interface Retraction {

@@ -1,5 +1,5 @@
 import type { Clock } from "../../clock.ts";
-import { readManifest } from "../../memories/moment/package-format.ts";
+import { readManifest } from "../package/package-format.ts";
 import { keyPrefix } from "../s3/object-key.ts";
 import type { OwedPackages, PackageToSend, RemoteCopy } from "../target.ts";
 import { idOf, type Outbox } from "./outbox.ts";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { type Manifest, readManifest } from "../../memories/moment/package-format.ts";
+import { type Manifest, readManifest } from "../package/package-format.ts";
 import type { PackageSource } from "./package-source.ts";
 import { UploadStop } from "./upload-stop.ts";
 

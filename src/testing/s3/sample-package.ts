@@ -7,7 +7,7 @@ import {
   packageName,
   packageStamp,
   writeManifest,
-} from "../../memories/moment/package-format.ts";
+} from "../../targets/package/package-format.ts";
 
 export interface SamplePackage {
   readonly name: string;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { type Line, type PackageShape, samplePackage } from "../../../../test/feedback-packages.ts";
-import type { Manifest } from "../package-format.ts";
+import type { Manifest } from "../../../targets/package/package-format.ts";
 import { judgedTurn } from "./judged-turn.ts";
 import { plainPrompt } from "./plain-messages.ts";
 

@@ -1,4 +1,4 @@
-import type { Manifest, PackageMessage } from "../package-format.ts";
+import type { Manifest, PackageMessage } from "../../../targets/package/package-format.ts";
 import type { SkipReason } from "./selection.ts";
 
 /** A judged turn, taken apart: before it is put in the form that a trainer reads. */

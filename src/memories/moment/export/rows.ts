@@ -1,6 +1,10 @@
 import { isoTime } from "../../../clock.ts";
 import type { Json } from "../../../json.ts";
-import type { FileEntry, Manifest, PackageMessage } from "../package-format.ts";
+import type {
+  FileEntry,
+  Manifest,
+  PackageMessage,
+} from "../../../targets/package/package-format.ts";
 import type { JudgedTurn } from "./judged-turn.ts";
 import { openaiMessages, openaiTools } from "./openai-messages.ts";
 import { assistantSays, type PlainMessage, plainPrompt } from "./plain-messages.ts";

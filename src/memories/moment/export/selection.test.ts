@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { firstTrigger, samplePackage } from "../../../../test/feedback-packages.ts";
-import type { Manifest } from "../package-format.ts";
+import type { Manifest } from "../../../targets/package/package-format.ts";
 import { type ExportFilters, Judgements, listedReason, matches } from "./selection.ts";
 
 describe("a listed package", () => {

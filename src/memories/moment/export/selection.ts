@@ -1,4 +1,4 @@
-import type { Manifest, Sentiment, Source } from "../package-format.ts";
+import type { Manifest, Sentiment, Source } from "../../../targets/package/package-format.ts";
 
 /** Why a package, or for `corrupt_frame` a picture of it, is not in an export. */
 export const skipReasons = [

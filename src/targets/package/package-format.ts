@@ -1,5 +1,5 @@
-// The format of a package, for all who read or write one: the one file of this memory that a target
-// or an export imports. The bytes are told in docs/formats.
+// The format of a package, for all who read or write one: what the memory, the targets and the exports
+// share. The bytes are told in docs/formats.
 
 export {
   isPackageName,

@@ -1,0 +1,163 @@
+// Reactions on the page: from a reply to a package in the gallery, and back.
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import AxeBuilder from "@axe-core/playwright";
+import type { Page } from "playwright-core";
+import sharp from "sharp";
+import { consentWording } from "../../src/memories/moment/consent.ts";
+import { feedTurns } from "../../src/runtime/moment-feed.ts";
+import { openThroughline } from "../../src/throughline.ts";
+import type { Companion } from "../server-fixture.ts";
+import { message, onPage, say, skip, useBrowser, type Visit } from "./page-fixture.ts";
+
+useBrowser();
+
+/** A companion that keeps moments, with a second of sound and two pictures before the first word. */
+async function withMoments(t: TestContext): Promise<Visit> {
+  const home = mkdtempSync(join(tmpdir(), "throughline-page-moments-"));
+  t.after(() => rmSync(home, { recursive: true, force: true }));
+  const target = { provider: "scripted", model: "scripted" };
+  const throughline = await openThroughline({ home, ...target });
+  const software = { name: "throughline", version: "0.0.0" };
+  const moments = await throughline.startMoments({ sessionId: "a1b2c3d4", software });
+  const { recorder } = moments;
+  const agreed = { messages: true, frames: true, audio: true, wording: consentWording };
+  const prepare = async ({ turns }: Companion) => {
+    recorder.agree(agreed);
+    feedTurns(turns, recorder, "You are kind.");
+    recorder.audio(new Uint8Array(new Int16Array(16_000).fill(900).buffer), { encoding: "s16le" });
+    const size = { width: 64, height: 48, channels: 3, background: "teal" } as const;
+    recorder.frame(await sharp({ create: size }).jpeg().toBuffer());
+  };
+  return {
+    script: [["Knock, knock"], ["Who is there?"]],
+    prepare,
+    options: { throughline, moments },
+  };
+}
+
+/** The buttons show themselves when the pointer comes near. */
+async function react(page: Page, reply: string, label: string): Promise<void> {
+  await message(page, reply).hover();
+  await message(page, reply).getByRole("button", { name: label }).click();
+}
+
+function notice(page: Page, words: string) {
+  return page.locator(".reaction-note").filter({ hasText: words });
+}
+
+async function faults(page: Page): Promise<string[]> {
+  const { violations } = await new AxeBuilder({ page }).analyze();
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
+}
+
+test("a reply that is liked is in the gallery with what led to it, and can be taken back and deleted", {
+  skip,
+}, async (t) => {
+  await onPage(await withMoments(t), async ({ page }, c) => {
+    await say(page, "Tell me a joke");
+    await message(page, "Knock, knock").waitFor();
+    await react(page, "Knock, knock", "I liked this");
+    await notice(page, "Kept").waitFor();
+
+    await page.getByRole("link", { name: "Moments", exact: true }).click();
+    await page.getByText("On this machine alone: no bucket is named.").waitFor();
+    const item = page.locator(".moment-item");
+    await item.filter({ hasText: "Knock, knock" }).getByText("Liked", { exact: true }).waitFor();
+    await item.click();
+    const moment = page.getByRole("region", { name: "The moment" });
+    await moment.getByText("Tell me a joke").waitFor();
+    await moment.getByText("This is what was meant").waitFor();
+    await moment.getByRole("img", { name: /^What was seen/ }).waitFor();
+    await moment.getByLabel("What was heard").waitFor();
+    await moment.getByRole("slider", { name: "Time" }).press("End");
+
+    await moment.getByRole("button", { name: "Verify" }).click();
+    await moment.getByText("Every byte is as it was sealed.").waitFor();
+    await moment.getByRole("button", { name: "Take back…" }).click();
+    await page.getByLabel("Why? (optional)").fill("a slip");
+    await page.getByRole("button", { name: "Take back", exact: true }).click();
+    await item.getByText("Taken back").waitFor();
+    const { packages } = await c.get("/api/feedback");
+    assert.equal(packages[0].status.retracted.reason, "a slip");
+
+    await moment.getByRole("button", { name: "Delete…" }).click();
+    await page.getByRole("button", { name: "Delete for good" }).click();
+    await page.getByText("No moment yet").waitFor();
+    assert.deepEqual((await c.get("/api/feedback")).packages, []);
+  });
+});
+
+test("what a reply should have said is kept with the dislike", { skip }, async (t) => {
+  await onPage(await withMoments(t), async ({ page }, c) => {
+    await say(page, "Tell me a joke");
+    await message(page, "Knock, knock").waitFor();
+    await react(page, "Knock, knock", "Not like that");
+    await page.getByLabel("Its words, as they should have been (optional)").fill("Who?");
+    assert.deepEqual(await faults(page), []);
+    await page.getByRole("button", { name: "Keep this" }).click();
+    await notice(page, "Kept").waitFor();
+    const { packages } = await c.get("/api/feedback");
+    const { sentiment, what, channel, correction } = packages[0].feedback;
+    assert.deepEqual([sentiment, what, channel], ["negative", "Knock, knock", "button"]);
+    assert.deepEqual(correction, { text: "Who?", kind: "replacement" });
+  });
+});
+
+test("a reply from before this run is not kept, and the page says why", { skip }, async (t) => {
+  const visit = await withMoments(t);
+  const prepare = async (c: Companion) => {
+    await visit.prepare?.(c);
+    await c.throughline.chats.append("local:me", [{ role: "assistant", content: "Long ago" }]);
+  };
+  await onPage({ ...visit, prepare, expected: /400/ }, async ({ page }) => {
+    await react(page, "Long ago", "I liked this");
+    await notice(page, "Not kept: what led to this reply").waitFor();
+  });
+});
+
+test("without moments there are no reactions, and no way to them", { skip }, async () => {
+  await onPage({ script: [["Knock, knock"]] }, async ({ page, url }) => {
+    await say(page, "Tell me a joke");
+    await message(page, "Knock, knock").hover();
+    assert.equal(await page.getByRole("button", { name: "I liked this" }).count(), 0);
+    assert.equal(await page.getByRole("link", { name: "Moments" }).count(), 0);
+    await page.goto(`${url}/moments`);
+    await page.getByText("No moments are kept here").waitFor();
+  });
+});
+
+const sizes = { desk: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } };
+for (const colorScheme of ["light", "dark"] as const) {
+  for (const [size, viewport] of Object.entries(sizes)) {
+    test(`axe finds nothing wrong with the moments, ${colorScheme}, on a ${size}`, {
+      skip,
+    }, async (t) => {
+      const visit = { ...(await withMoments(t)), browser: { colorScheme, viewport } };
+      await onPage(visit, async ({ page }) => {
+        await say(page, "Tell me a joke");
+        await message(page, "Knock, knock").waitFor();
+        await page.getByRole("link", { name: "Moments", exact: true }).click();
+        await page.getByText("No moment yet").waitFor();
+        assert.deepEqual(await faults(page), [], "no moment");
+        await page.getByRole("link", { name: "Talk", exact: true }).click();
+        await react(page, "Knock, knock", "I liked this");
+        await notice(page, "Kept").waitFor();
+        await page.getByRole("link", { name: "Moments", exact: true }).click();
+        await page.locator(".moment-item").waitFor();
+        assert.deepEqual(await faults(page), [], "the list");
+        await page.locator(".moment-item").click();
+        await page.getByText("This is what was meant").waitFor();
+        assert.deepEqual(await faults(page), [], "a moment");
+        const tooWide = await page.evaluate(
+          `[document.documentElement, ...document.querySelectorAll(".nav li")]
+            .filter((each) => each.scrollWidth > each.clientWidth).length`,
+        );
+        assert.equal(tooWide, 0, "it all fits");
+      });
+    });
+  }
+}
