@@ -113,7 +113,8 @@ export async function openMoments(ports: MomentsPorts, options: MomentsOptions):
   const { home, guard, clock, newId, logger, timers } = ports;
   const { s3, mode: asked, onEvent, ...recording } = options;
   const listeners = new Set<(event: MomentEvent) => void>();
-  const mode = effectiveMode({ mode: asked, bucket: s3?.bucket });
+  // A package always goes to the disk first: the bucket alone is not built.
+  const mode = effectiveMode({ mode: asked === "s3" ? "local+s3" : asked, bucket: s3?.bucket });
   let directory: PackageDirectory | undefined;
   const packagesOf = () => {
     if (directory === undefined) throw new TypeError("the packages are not open yet");

@@ -51,7 +51,20 @@ export async function openCompanion(settings: Settings, logger: Logger): Promise
     const { startMoments } = await import("./moments.ts");
     const moments = await startMoments(throughline, feedback, run.companion.runId);
     feedTurns(companion.turns, moments.recorder, persona);
-    return { ...companion, moments };
+    // However the process ends: what waits is kept before it does.
+    const spill = () => {
+      try {
+        moments.spillSync();
+      } catch {
+        // The disk refuses and the process ends: there is nobody left to tell.
+      }
+    };
+    process.once("exit", spill);
+    const close = async (graceMs: number) => {
+      await companion.close(graceMs);
+      process.removeListener("exit", spill);
+    };
+    return { ...companion, moments, close };
   } catch (error) {
     await throughline.close();
     throw error;

@@ -103,8 +103,8 @@ function addReactions(door: Door): void {
       headers: z.object({ "Idempotency-Key": z.string().optional() }),
       summary: "Somebody reacted: keeps what led to it",
       description:
-        "Answers when it is durable (201), or not yet (202). 200: it repeats an earlier one. The same " +
-        "`Idempotency-Key` gets the first receipt.",
+        "Answers when it is durable (201), or not yet (202). 200: it repeats an earlier one. While this run " +
+        "lasts, the same `Idempotency-Key` gets the first receipt.",
       answers: {
         200: { says: "It repeats an earlier one.", schema: receipt },
         201: { says: "It is durable.", schema: receipt },

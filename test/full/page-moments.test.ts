@@ -15,7 +15,7 @@ import { message, onPage, say, skip, useBrowser, type Visit } from "./page-fixtu
 
 useBrowser();
 
-/** A companion that keeps moments, with a second of sound and two pictures before the first word. */
+/** A companion that keeps moments, with a second of sound and a picture before the first word. */
 async function withMoments(t: TestContext): Promise<Visit> {
   const home = mkdtempSync(join(tmpdir(), "throughline-page-moments-"));
   t.after(() => rmSync(home, { recursive: true, force: true }));
