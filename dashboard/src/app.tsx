@@ -29,6 +29,9 @@ const SessionsView = lazy(async () => {
 const MemoryView = lazy(async () => {
   return { default: (await import("./views/memory/memory-view.tsx")).MemoryView };
 });
+const MomentsView = lazy(async () => {
+  return { default: (await import("./views/moments/moments-view.tsx")).MomentsView };
+});
 
 /** The whole page. */
 export function App() {
@@ -68,6 +71,8 @@ function View({ route }: { readonly route: Route }) {
       return <SessionsView />;
     case "memory":
       return <MemoryView />;
+    case "moments":
+      return <MomentsView />;
     case "none":
       return (
         <Page title="Not here">

@@ -16,6 +16,8 @@ for (const [path, route] of [
   ["/waking", { view: "waking" }],
   ["/sessions", { view: "sessions" }],
   ["/memory", { view: "memory" }],
+  ["/moments", { view: "moments" }],
+  ["/moments/x", { view: "none" }],
   ["/toString", { view: "none" }],
 ] as const) {
   test(`${path} shows ${JSON.stringify(route)}`, () => assert.deepEqual(routeOf(path), route));

@@ -5,7 +5,7 @@ import { usePathname } from "wouter/use-browser-location";
 /** The chat that `/` talks in. */
 export const defaultChat = "local:me";
 
-const plain = ["chats", "mood", "waking", "sessions", "memory"] as const;
+const plain = ["chats", "mood", "waking", "sessions", "memory", "moments"] as const;
 
 export type Route =
   | { readonly view: "talk" | "chat"; readonly chatId: string }

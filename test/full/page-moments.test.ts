@@ -69,7 +69,8 @@ test("a reply that is liked is in the gallery with what led to it, and can be ta
     await item.filter({ hasText: "Knock, knock" }).getByText("Liked", { exact: true }).waitFor();
     await item.click();
     const moment = page.getByRole("region", { name: "The moment" });
-    await moment.getByText("Tell me a joke").waitFor();
+    const said = moment.getByRole("region", { name: "What was said" });
+    await said.getByText("Tell me a joke").waitFor();
     await moment.getByText("This is what was meant").waitFor();
     await moment.getByRole("img", { name: /^What was seen/ }).waitFor();
     await moment.getByLabel("What was heard").waitFor();

@@ -1,5 +1,6 @@
 // What goes over the wire, as the server's description has it (/api/openapi.json). snake_case there
 // is snake_case here. Fields may be added to answers at any time.
+import type { MomentReceipt } from "./moment-types.ts";
 
 /** ISO 8601, UTC; empty if it is not known. */
 export type Stamp = string;
@@ -288,4 +289,5 @@ export interface ServerEvents {
   readonly person: PersonSeen;
   readonly sleep: SleepSet;
   readonly restart: Pick<Delivery, "chat_id" | "status">;
+  readonly feedback: { readonly type: string; readonly receipt: MomentReceipt };
 }

@@ -5,6 +5,7 @@ import type { ViewName } from "../routes.ts";
 import { Button } from "../ui/button.tsx";
 import { Icon, type IconName } from "../ui/icon.tsx";
 import { toggleTheme, useTheme } from "../ui/theme.ts";
+import { useHasMoments } from "../views/moments/use-moments.ts";
 import { ConnectionNote } from "./connection-note.tsx";
 import { Mark } from "./mark.tsx";
 
@@ -22,6 +23,7 @@ const places: readonly Place[] = [
   { view: "waking", to: "/waking", name: "Waking", icon: "waking" },
   { view: "sessions", to: "/sessions", name: "Sessions", icon: "sessions" },
   { view: "memory", to: "/memory", name: "Memory", icon: "memory" },
+  { view: "moments", to: "/moments", name: "Moments", icon: "moments" },
 ];
 
 /** What stays while the views change: where one can go, and how the connection stands. */
@@ -33,6 +35,8 @@ export function Shell({
   readonly children: ReactNode;
 }) {
   useSearchKey();
+  const hasMoments = useHasMoments();
+  const shown = places.filter((place) => place.view !== "moments" || hasMoments);
   const here = view === "chat" ? "chats" : view;
   return (
     <div className="shell">
@@ -45,7 +49,7 @@ export function Shell({
           <span className="nav-brand">Throughline</span>
         </Link>
         <ul>
-          {places.map((place) => (
+          {shown.map((place) => (
             <li key={place.view}>
               <Link
                 className="nav-link"

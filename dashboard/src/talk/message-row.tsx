@@ -13,6 +13,10 @@ export interface MessageActions {
   /** Answers the newest message again. */
   readonly again: () => void;
   readonly remove: (message: Message) => void;
+  /** Keeps a reply as a moment that was liked; absent where none are kept. */
+  readonly like?: (message: Message) => void;
+  /** Asks how a reply should have been; absent where no moments are kept. */
+  readonly dislike?: (message: Message) => void;
 }
 
 interface MessageRowProps {
@@ -66,12 +70,26 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
           {isNewest && !isUser ? (
             <Action icon="retry" label="Answer again" run={actions.again} />
           ) : null}
+          {message.role === "assistant" && message.content !== "" ? (
+            <Reactions message={message} actions={actions} />
+          ) : null}
           <Action icon="hide" label="Hide or erase" run={() => actions.remove(message)} />
         </span>
       </footer>
     </article>
   );
 });
+
+function Reactions({ message, actions }: Pick<MessageRowProps, "message" | "actions">) {
+  const { like, dislike } = actions;
+  if (like === undefined || dislike === undefined) return null;
+  return (
+    <>
+      <Action icon="like" label="I liked this" run={() => like(message)} />
+      <Action icon="dislike" label="Not like that" run={() => dislike(message)} />
+    </>
+  );
+}
 
 function Cut({ reason }: { readonly reason: keyof typeof cuts }) {
   const kind = reason === "stopped" ? "" : "tag-danger";

@@ -17,6 +17,7 @@ import { type FeedState, isShown } from "./feed-state.ts";
 import { feedOf, useFeedState } from "./feeds.ts";
 import { type MessageActions, MessageRow } from "./message-row.tsx";
 import { DayRow, LiveRow, NoteRow, WaitingRow } from "./passing-rows.tsx";
+import { useReactionActions } from "./reactions.tsx";
 import { RemoveDialog } from "./remove-dialog.tsx";
 import { type Row, useRows } from "./rows.ts";
 import { TalkHead } from "./talk-head.tsx";
@@ -34,7 +35,8 @@ export function TalkView({ chatId }: { readonly chatId: string }) {
   const [sent, setSent] = useState(0);
   const [text, setText] = useDraft(feed);
   const [removing, setRemoving] = useState<Message>();
-  const actions = useActions(feed, setRemoving);
+  const reactions = useReactionActions(chatId);
+  const actions = useActions(feed, setRemoving, reactions.actions);
   const stop = state.live === undefined ? undefined : () => feed.stop();
   useEffect(() => feed.shorten(), [feed]);
   useStopKey(stop);
@@ -83,6 +85,7 @@ export function TalkView({ chatId }: { readonly chatId: string }) {
         />
       </Body>
       <div className="talk-foot">
+        {reactions.shown}
         {state.trouble === undefined ? null : <Trouble feed={feed} state={state} />}
         {unanswered > 0 && isIdle ? (
           <UnansweredNote
@@ -156,7 +159,11 @@ function useChat(chatId: string) {
   });
 }
 
-function useActions(feed: Feed, remove: (message: Message) => void): MessageActions {
+function useActions(
+  feed: Feed,
+  remove: (message: Message) => void,
+  reactions: Pick<MessageActions, "like" | "dislike">,
+): MessageActions {
   const [, navigate] = useLocation();
   const edit = useCallback(
     (message: Message, content: string) => {
@@ -167,7 +174,10 @@ function useActions(feed: Feed, remove: (message: Message) => void): MessageActi
     },
     [feed, navigate],
   );
-  return useMemo(() => ({ edit, remove, again: () => void feed.again() }), [edit, remove, feed]);
+  return useMemo(
+    () => ({ edit, remove, again: () => void feed.again(), ...reactions }),
+    [edit, remove, feed, reactions],
+  );
 }
 
 /** What is typed stays with its chat while one looks elsewhere. */

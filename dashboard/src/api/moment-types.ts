@@ -1,0 +1,120 @@
+// Reactions and their packages, as they go over the wire. Times in a package are seconds on the
+// wall; `t_ms` is milliseconds relative to the reaction, negative before it. `null` is "not known".
+
+export type Sentiment = "positive" | "negative";
+
+/** GET /api/feedback/stats */
+export interface MomentStats {
+  readonly messages: number;
+  readonly frames: number;
+  readonly audio_seconds: number;
+  readonly storage_mode: "local" | "local+s3" | "s3";
+  /** Why it is this mode and not the one that was asked for. */
+  readonly storage_reason: string | null;
+  readonly s3_bucket: string | null;
+  readonly outbox: { readonly pending: number; readonly parked: number } | null;
+}
+
+/** What should have been said, or a word about it. */
+export interface Correction {
+  readonly text: string;
+  readonly kind: "replacement" | "note";
+}
+
+/** Body of POST /api/feedback */
+export interface Reaction {
+  readonly sentiment: Sentiment;
+  readonly what: string;
+  readonly correction?: Correction;
+  readonly chat_id: string;
+  readonly target_message_id: string;
+  readonly channel: "button";
+}
+
+/** POST /api/feedback: how far it has come. */
+export interface MomentReceipt {
+  readonly id: string;
+  readonly name: string;
+  readonly accepted: boolean;
+  /** Neither a kill nor a power cut loses it. */
+  readonly durable: boolean;
+  readonly uploaded: boolean;
+  readonly reason?: string;
+  readonly reduced?: string;
+  readonly duplicate_of?: string;
+}
+
+export interface MomentFrame {
+  /** `frames/000000.jpg` on. */
+  readonly file: string;
+  readonly t_ms: number | null;
+}
+
+export interface MomentAudio {
+  readonly rate_hz: number;
+  readonly samples: number;
+  readonly start_t_ms: number | null;
+  /** At 0, and after each gap among others. */
+  readonly anchors: readonly { readonly sample: number; readonly t_ms: number }[];
+}
+
+/** feedback.json, as far as the page shows it. */
+export interface Feedback {
+  readonly timestamp: number;
+  readonly sentiment: Sentiment;
+  readonly what: string;
+  readonly trigger: string;
+  readonly num_messages: number;
+  readonly num_frames: number;
+  readonly audio_samples: number;
+  readonly chat_id: string | null;
+  readonly channel: string;
+  readonly correction: Correction | null;
+  readonly target: { readonly index: number; readonly count: number } | null;
+  readonly frames: readonly MomentFrame[];
+  readonly audio: MomentAudio | null;
+}
+
+/** What became of a package since it was sealed. */
+export interface MomentStatus {
+  readonly uploaded?: readonly { readonly bucket: string; readonly timestamp: number }[];
+  readonly retracted: { readonly timestamp: number; readonly reason: string | null } | null;
+}
+
+export interface MomentEntry {
+  readonly name: string;
+  readonly state: "sealed" | "damaged" | "newer" | "seed";
+  readonly detail: string | null;
+  readonly bytes: number;
+  /** `null` where it cannot be read. */
+  readonly feedback: Feedback | null;
+  readonly status: MomentStatus | null;
+}
+
+/** GET /api/feedback: newest first. */
+export interface MomentPage {
+  readonly packages: readonly MomentEntry[];
+  readonly cursor: string | null;
+}
+
+export interface MomentMessage {
+  readonly role: "USER" | "ASSISTANT" | "SYSTEM" | "TOOL";
+  readonly text: string;
+  readonly id: string;
+  readonly seq: number;
+  readonly t_ms: number | null;
+}
+
+/** GET /api/feedback/{name} */
+export interface MomentContent {
+  readonly feedback: Feedback;
+  readonly messages: readonly MomentMessage[];
+  readonly status: MomentStatus | null;
+  readonly incomplete: readonly unknown[];
+}
+
+/** POST /api/feedback/{name}/verify */
+export interface Verification {
+  readonly verified: boolean;
+  readonly differences: readonly unknown[];
+}

@@ -1,0 +1,52 @@
+import { useCallback, useMemo, useState } from "react";
+import type { Message } from "../api/types.ts";
+import { useHasMoments } from "../views/moments/use-moments.ts";
+import { DislikeDialog } from "./dislike-dialog.tsx";
+import type { MessageActions } from "./message-row.tsx";
+import { useReactions } from "./use-reactions.ts";
+
+type ReactionActions = Pick<MessageActions, "like" | "dislike">;
+
+/** How replies are reacted to; no actions and nothing to show where no moments are kept. */
+export function useReactionActions(chatId: string) {
+  const hasMoments = useHasMoments();
+  const { notice, sending } = useReactions(chatId);
+  const [disliked, setDisliked] = useState<Message>();
+  const { mutate, reset } = sending;
+  const like = useCallback(
+    (message: Message) => mutate({ message, sentiment: "positive" }),
+    [mutate],
+  );
+  const dislike = useCallback(
+    (message: Message) => {
+      reset();
+      setDisliked(message);
+    },
+    [reset],
+  );
+  const actions = useMemo(
+    (): ReactionActions => (hasMoments ? { like, dislike } : {}),
+    [hasMoments, like, dislike],
+  );
+  const close = () => setDisliked(undefined);
+  const shown = hasMoments ? (
+    <>
+      <div className="reaction-note" role="status" aria-live="polite">
+        {notice}
+      </div>
+      {disliked === undefined ? null : (
+        <DislikeDialog
+          isSending={sending.isPending}
+          error={sending.error}
+          send={(correction) => {
+            const judgement = { message: disliked, sentiment: "negative" } as const;
+            const whole = correction === undefined ? judgement : { ...judgement, correction };
+            mutate(whole, { onSuccess: close });
+          }}
+          onClose={close}
+        />
+      )}
+    </>
+  ) : null;
+  return { actions, shown };
+}

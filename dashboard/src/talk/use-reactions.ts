@@ -1,0 +1,81 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useRef, useState } from "react";
+import { detailOf, ProblemError, request } from "../api/client.ts";
+import type { Correction, MomentReceipt, Reaction, Sentiment } from "../api/moment-types.ts";
+import type { Message } from "../api/types.ts";
+import { newKey } from "./message-key.ts";
+
+const maxWhat = 200;
+const noticeMs = 8_000;
+
+export interface Judgement {
+  readonly message: Message;
+  readonly sentiment: Sentiment;
+  readonly correction?: Correction;
+}
+
+/** Sends reactions to the replies of a chat, and holds what became of the last one, in words. */
+export function useReactions(chatId: string) {
+  const client = useQueryClient();
+  const [notice, setNotice] = useState("");
+  const keys = useRef(new Map<string, string>());
+  const sending = useMutation({
+    mutationFn: (judgement: Judgement) => send(chatId, judgement, keys.current),
+    // A notice that stays the same would not be read out again.
+    onMutate: () => setNotice(""),
+    onSuccess: (receipt) => {
+      setNotice(receiptInWords(receipt));
+      void client.invalidateQueries({ queryKey: ["moments"] });
+    },
+    onError: (error) => setNotice(`Not kept: ${whyNot(error)}`),
+  });
+  useEffect(() => {
+    if (notice === "") return;
+    const timer = setTimeout(() => setNotice(""), noticeMs);
+    return () => clearTimeout(timer);
+  }, [notice]);
+  return { notice, sending };
+}
+
+/** Why a reaction was refused, in words for a person. */
+export function whyNot(error: unknown): string {
+  const isUnknown = error instanceof ProblemError && error.status === 400;
+  return isUnknown ? "what led to this reply is not in mind any more." : detailOf(error);
+}
+
+/** The key of a reaction stays until the server has answered: so it is recorded once. */
+async function send(
+  chatId: string,
+  { message, sentiment, correction }: Judgement,
+  keys: Map<string, string>,
+): Promise<MomentReceipt> {
+  const body: Reaction = {
+    ...{ sentiment, what: beginningOf(message.content), channel: "button" },
+    ...{ chat_id: chatId, target_message_id: message.id },
+    ...(correction === undefined ? {} : { correction }),
+  };
+  const said = JSON.stringify(body);
+  const key = keys.get(said) ?? newKey();
+  keys.set(said, key);
+  const headers = { "Idempotency-Key": key };
+  try {
+    const receipt = await request<MomentReceipt>("/api/feedback", {
+      ...{ method: "POST", body, headers },
+    });
+    keys.delete(said);
+    return receipt;
+  } catch (error) {
+    if (error instanceof ProblemError && error.status !== 0) keys.delete(said);
+    throw error;
+  }
+}
+
+function receiptInWords({ durable, duplicate_of, reason }: MomentReceipt): string {
+  if (durable || duplicate_of !== undefined) return "Kept";
+  return `Not kept: ${reason ?? "it is still being written"}`;
+}
+
+/** By code points: half a character is none. */
+function beginningOf(content: string): string {
+  return [...content.slice(0, 2 * maxWhat)].slice(0, maxWhat).join("");
+}

@@ -1,0 +1,104 @@
+import { useEffect, useRef } from "react";
+import type { MomentContent } from "../../api/moment-types.ts";
+import { Button } from "../../ui/button.tsx";
+import { Icon } from "../../ui/icon.tsx";
+import { Loading } from "../../ui/loading.tsx";
+import { fullTime } from "../../ui/relative-time.ts";
+import { Trouble } from "../mood/trouble.tsx";
+import { ChatLink } from "../sessions/chat-link.tsx";
+import { MomentChanges } from "./moment-changes.tsx";
+import { Judged } from "./moment-item.tsx";
+import { MomentMedia } from "./moment-media.tsx";
+import { useMoment } from "./use-moments.ts";
+import { countsInWords } from "./words.ts";
+
+interface Props {
+  readonly name: string;
+  readonly onClose: () => void;
+}
+
+/** One package: what was said, seen and heard, and what can be done with it. */
+export function MomentDetail({ name, onClose }: Props) {
+  const query = useMoment(name);
+  const box = useRef<HTMLElement>(null);
+  useEffect(() => box.current?.focus(), []);
+  const { data } = query;
+  return (
+    <section ref={box} className="card moment" aria-label="The moment" tabIndex={-1}>
+      <Button kind="quiet" className="moment-close" onClick={onClose}>
+        <Icon name="back" size={17} />
+        All moments
+      </Button>
+      <Trouble query={query} />
+      {query.isPending ? <Loading label="Loading the moment" /> : null}
+      {data === undefined ? null : <Content content={data} name={name} />}
+      <MomentChanges
+        name={name}
+        isRetracted={(data?.status?.retracted ?? null) !== null}
+        onGone={onClose}
+      />
+    </section>
+  );
+}
+
+function Content({ content, name }: { readonly content: MomentContent; readonly name: string }) {
+  const { feedback, status, incomplete } = content;
+  const { correction, chat_id: chatId } = feedback;
+  const retracted = status?.retracted ?? null;
+  return (
+    <>
+      <header className="moment-head">
+        <p className="moment-line">
+          <Judged sentiment={feedback.sentiment} />
+          <span className="hint">{fullTime(feedback.timestamp * 1000)}</span>
+          {chatId === null ? null : <ChatLink chatId={chatId} />}
+        </p>
+        <h2 dir="auto">{feedback.what}</h2>
+        <p className="hint">{countsInWords(feedback)}</p>
+      </header>
+      {retracted === null ? null : (
+        <p>
+          Taken back {fullTime(retracted.timestamp * 1000)}
+          {retracted.reason === null ? "" : `: ${retracted.reason}`}
+        </p>
+      )}
+      {incomplete.length === 0 ? null : <p className="hint">Parts of it are missing.</p>}
+      {correction === null ? null : (
+        <div>
+          <h3>{correction.kind === "replacement" ? "It should have said" : "A note"}</h3>
+          <blockquote className="moment-text" dir="auto">
+            {correction.text}
+          </blockquote>
+        </div>
+      )}
+      <MomentMedia name={name} feedback={feedback} />
+      <Conversation content={content} />
+    </>
+  );
+}
+
+const speakers = { USER: "You", ASSISTANT: "Companion", SYSTEM: "System", TOOL: "Tool" } as const;
+
+function Conversation({ content: { messages, feedback } }: { readonly content: MomentContent }) {
+  const { index = -1, count = 0 } = feedback.target ?? {};
+  return (
+    <section aria-label="What was said">
+      <ol className="moment-said">
+        {messages.map(({ id, seq, role, text }, place) => {
+          const isJudged = place >= index && place < index + count && role === "ASSISTANT";
+          return (
+            <li key={`${seq} ${id}`} className={isJudged ? "is-judged" : ""}>
+              <h3>
+                {speakers[role]}
+                {isJudged ? <span className="tag">This is what was meant</span> : null}
+              </h3>
+              <p className="moment-text" dir="auto">
+                {text}
+              </p>
+            </li>
+          );
+        })}
+      </ol>
+    </section>
+  );
+}

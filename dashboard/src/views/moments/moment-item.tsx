@@ -1,0 +1,71 @@
+import type { Feedback, MomentEntry, Sentiment } from "../../api/moment-types.ts";
+import { Icon } from "../../ui/icon.tsx";
+import { fullTime, relativeTime } from "../../ui/relative-time.ts";
+import { countsInWords, isUploaded, stateInWords } from "./words.ts";
+
+interface Props {
+  readonly entry: MomentEntry;
+  readonly isOpen: boolean;
+  readonly open: () => void;
+}
+
+/** One package in the list; a press opens it. */
+export function MomentItem({ entry, isOpen, open }: Props) {
+  const { name, feedback, status, state, detail } = entry;
+  return (
+    <li>
+      <button
+        type="button"
+        id={`moment-${name}`}
+        className="card moment-item"
+        aria-current={isOpen ? "true" : undefined}
+        onClick={open}
+      >
+        {feedback === null ? <span className="moment-what">{name}</span> : <Told {...feedback} />}
+        <span className="moment-tags">
+          <span className={`tag ${state === "damaged" ? "tag-danger" : ""}`}>
+            {stateInWords(entry)}
+          </span>
+          {isUploaded(status) ? <span className="tag">Uploaded</span> : null}
+          {(status?.retracted ?? null) === null ? null : <span className="tag">Taken back</span>}
+        </span>
+        {detail === null ? null : <span className="hint">{detail}</span>}
+      </button>
+    </li>
+  );
+}
+
+function Told(feedback: Feedback) {
+  const { timestamp, sentiment, what, trigger } = feedback;
+  const at = timestamp * 1000;
+  return (
+    <>
+      <span className="moment-line">
+        <Judged sentiment={sentiment} />
+        <time className="hint" dateTime={new Date(at).toISOString()} title={fullTime(at)}>
+          {relativeTime(at)}
+        </time>
+      </span>
+      <span className="moment-what" dir="auto">
+        {what}
+      </span>
+      {trigger === "" || trigger === what ? null : (
+        <span className="hint moment-trigger" dir="auto">
+          {trigger}
+        </span>
+      )}
+      <span className="hint">{countsInWords(feedback)}</span>
+    </>
+  );
+}
+
+/** Liked or not, in a word and a sign. */
+export function Judged({ sentiment }: { readonly sentiment: Sentiment }) {
+  const isLiked = sentiment === "positive";
+  return (
+    <span className={`tag moment-judged ${isLiked ? "tag-accent" : "tag-danger"}`}>
+      <Icon name={isLiked ? "like" : "dislike"} size={14} />
+      {isLiked ? "Liked" : "Not liked"}
+    </span>
+  );
+}

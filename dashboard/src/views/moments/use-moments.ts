@@ -1,0 +1,98 @@
+import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { isMissing, request } from "../../api/client.ts";
+import { useServerEvent } from "../../api/events.ts";
+import type {
+  MomentContent,
+  MomentPage,
+  MomentStats,
+  Verification,
+} from "../../api/moment-types.ts";
+
+const momentsKey = ["moments"] as const;
+const pageSize = 20;
+
+/** Where a package is asked for. */
+export function momentPath(name: string): string {
+  return `/api/feedback/${encodeURIComponent(name)}`;
+}
+
+/** The numbers; `null` where no moments are kept. */
+export function useMomentStats() {
+  return useQuery({
+    queryKey: [...momentsKey, "stats"],
+    queryFn: async ({ signal }) => {
+      try {
+        return await request<MomentStats>("/api/feedback/stats", { signal });
+      } catch (error) {
+        if (isMissing(error)) return null;
+        throw error;
+      }
+    },
+  });
+}
+
+/** Whether moments are kept here; not until that is known. */
+export function useHasMoments(): boolean {
+  const { data } = useMomentStats();
+  return data !== undefined && data !== null;
+}
+
+/** The packages, page by page, the newest first, as they are now. */
+export function useMoments() {
+  const client = useQueryClient();
+  useServerEvent("feedback", () => void client.invalidateQueries({ queryKey: momentsKey }));
+  const list = useInfiniteQuery({
+    queryKey: [...momentsKey, "list"],
+    queryFn: ({ pageParam, signal }) => {
+      const cursor = pageParam === "" ? "" : `&cursor=${encodeURIComponent(pageParam)}`;
+      return request<MomentPage>(`/api/feedback?limit=${pageSize}${cursor}`, { signal });
+    },
+    initialPageParam: "",
+    getNextPageParam: (page) => page.cursor,
+  });
+  return { list, entries: list.data?.pages.flatMap(({ packages }) => packages) ?? [] };
+}
+
+/** One package with its words. */
+export function useMoment(name: string) {
+  return useQuery({
+    queryKey: [...momentsKey, "one", name],
+    queryFn: ({ signal }) => request<MomentContent>(momentPath(name), { signal }),
+  });
+}
+
+/** Compares a package with its seal. */
+export function useVerify(name: string) {
+  return useMutation({
+    mutationFn: () => request<Verification>(`${momentPath(name)}/verify`, { method: "POST" }),
+  });
+}
+
+/** Takes a reaction back, with a reason or without. */
+export function useRetract(name: string, done: () => void) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: (reason: string) => {
+      const body = reason === "" ? {} : { reason };
+      return request<MomentContent>(`${momentPath(name)}/retract`, { method: "POST", body });
+    },
+    onSuccess: async () => {
+      await client.invalidateQueries({ queryKey: momentsKey });
+      done();
+    },
+  });
+}
+
+/** Deletes a package, wherever it is. `done` is called before anything is asked for again. */
+export function useDelete(name: string, done: () => void) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: () => request<unknown>(momentPath(name), { method: "DELETE" }),
+    onSuccess: () => {
+      done();
+      client.removeQueries({ queryKey: [...momentsKey, "one", name] });
+      void client.invalidateQueries({ queryKey: [...momentsKey, "list"] });
+      void client.invalidateQueries({ queryKey: [...momentsKey, "stats"] });
+    },
+  });
+}
