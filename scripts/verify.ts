@@ -24,7 +24,10 @@ for (const [name, [command = "", ...args]] of steps) {
   const started = performance.now();
   const { status } = spawnSync(command, args, {
     stdio: "inherit",
-    env: { ...process.env, NO_COLOR: "1", THROUGHLINE_FULL: "1" },
+    env: {
+      ...{ ...process.env, NO_COLOR: "1", THROUGHLINE_FULL: "1" },
+      NODE_COMPILE_CACHE: "node_modules/.cache/throughline",
+    },
   });
   const seconds = Math.round((performance.now() - started) / 1000);
   // On stderr, so that the last line on stdout is the test runner's.

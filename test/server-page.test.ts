@@ -7,7 +7,7 @@ import { companion, problemOf } from "./server-fixture.ts";
 
 const token = "t".repeat(10) + "0123456789abcdefABCDEF".repeat(3);
 const views = ["/", "/chats", "/chats/local%3Ame", "/chats/a%2Fb", "/mood", "/waking"];
-const allViews = [...views, "/sessions", "/memory"];
+const allViews = [...views, "/sessions", "/memory", "/moments"];
 
 before(() => buildPage());
 

@@ -131,7 +131,7 @@ test("a refused version is told once with its line, what was in force stays, and
   assert.equal(baseline(), 0.1);
   fs.writeFileSync(path, joyOf(0.3));
   await timers.pass(oneLook);
-  assert.deepEqual(events, [":3", 0.3]);
+  assert.deepEqual(events, [":3", "", 0.3]);
 });
 
 test("refused at the start, the built-in configuration is in force, and the problem is told", async (t) => {
@@ -141,7 +141,7 @@ test("refused at the start, the built-in configuration is in force, and the prob
   assert.equal(baseline(), "built-in");
   fs.rmSync(path);
   await timers.pass(oneLook);
-  assert.deepEqual(events, [":3"]);
+  assert.deepEqual(events, [":3", ""], "then it is told that nothing is wrong any more");
 });
 
 test("a file that comes is in force, one that goes leaves the built-in configuration", async (t) => {

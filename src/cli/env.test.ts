@@ -5,7 +5,10 @@ import { isDebugging, readEnvironment } from "./env.ts";
 const read = (variables: Record<string, string>) => readEnvironment(variables, "/users/me");
 
 test("an empty environment says nothing but where the user lives", () => {
-  const { models, ...env } = read({});
+  const { models, feedback, ...env } = read({});
+  const { createBucket, ...named } = feedback;
+  assert.equal(createBucket, false);
+  assert.ok(Object.values(named).every((value) => value === undefined));
   assert.deepEqual(
     Object.values(models).filter((value) => value !== undefined),
     [],
@@ -26,6 +29,9 @@ const variables: readonly [variable: string, read: (env: ReturnType<typeof read>
   ["OPENAI_BASE_URL", (env) => env.models.openaiBaseUrl],
   ["ANTHROPIC_API_KEY", (env) => env.models.anthropicApiKey],
   ["ANTHROPIC_BASE_URL", (env) => env.models.anthropicBaseUrl],
+  ["FEEDBACK_S3_BUCKET", (env) => env.feedback.bucket],
+  ["FEEDBACK_STORAGE", (env) => env.feedback.storage],
+  ["AWS_ENDPOINT_URL_S3", (env) => env.feedback.endpoint],
   ["OLLAMA_HOST", (env) => env.models.ollamaHost],
   ["THROUGHLINE_MODEL_KEY", (env) => env.models.compatibleApiKey],
   ["AWS_REGION", (env) => env.models.awsRegion],

@@ -6,7 +6,14 @@ export const addFeedbackCommand: AddCommand = (program, context) => {
   const feedback = program
     .command("feedback")
     .summary("What people reacted to: list, export, upload.")
-    .description("Packages of what people reacted to, in <home>/feedback.");
+    .description("Packages of what people reacted to, in <home>/feedback.")
+    .addHelpText(
+      "after",
+      examples([
+        ["feedback list", "what was liked and what was not"],
+        ["feedback export --format kto --out data", "for preference training with TRL"],
+      ]),
+    );
   feedback
     .command("list")
     .description("The packages, newest first.")
@@ -30,10 +37,6 @@ export const addFeedbackCommand: AddCommand = (program, context) => {
     .option("--replace", "in the place of an export that is there")
     .addOption(homeOption())
     .addOption(jsonOption())
-    .addHelpText(
-      "after",
-      examples([["feedback export --format kto --out data", "for preference training with TRL"]]),
-    )
     .action(async (flags) => (await import("./feedback.ts")).exportPackages(flags, context));
   feedback
     .command("upload")

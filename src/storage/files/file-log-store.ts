@@ -257,10 +257,11 @@ export class FileLogStore implements LogStore {
     const { index } = this.#ports;
     const log = await this.#logs.opened(slot);
     const fresh: PreparedRecord[] = [];
+    const batches = new ReadBatches();
     let last = 0;
     for (const record of batch.records) {
       const known = log && index.find(batch.key, record.id);
-      const isStored = log && known && (await this.#isStored(log, record, known));
+      const isStored = log && known && (await this.#isStored(log, record, known, batches));
       if (!isStored) fresh.push(record);
       last = isStored ? known.seq : 0;
     }
@@ -330,10 +331,11 @@ export class FileLogStore implements LogStore {
   /** Those of the ids that the log holds and that still have their content. */
   async #unerased(log: LogFile, ids: readonly string[]): Promise<ReadonlySet<string>> {
     const found = new Set<string>();
+    const batches = new ReadBatches();
     for (const id of ids) {
       const place = this.#ports.index.find(log.key, id);
       if (place === undefined) continue;
-      const [record] = await log.pageAfter(place.seq - 1, 1, place.start);
+      const record = await batches.record(log, place);
       if (record?.id === id && !isErased(record)) found.add(id);
     }
     return found;
@@ -348,14 +350,36 @@ export class FileLogStore implements LogStore {
     log: LogFile,
     record: PreparedRecord,
     known: { readonly seq: number; readonly start: number },
+    batches: ReadBatches,
   ): Promise<boolean> {
-    const [stored] = await log.pageAfter(known.seq - 1, 1, known.start);
-    if (stored?.seq !== known.seq) return false;
+    const stored = await batches.record(log, known);
+    if (stored === undefined) return false;
     if (isErased(stored)) return true;
     const { seq: _, ...content } = stored;
     if (sameRecord(JSON.stringify(content), record.json)) return true;
     throw new ThroughlineError(`${log.key} has a record with this id and other content`, {
       code: "THROUGHLINE_ID_CONFLICT",
     });
+  }
+}
+
+/** Reads records by their places, and a batch once, however many of its records are asked for. */
+class ReadBatches {
+  #start = -1;
+  #records = new Map<number, StoredRecord>();
+
+  async record(
+    log: LogFile,
+    place: { readonly seq: number; readonly start: number },
+  ): Promise<StoredRecord | undefined> {
+    if (place.start !== this.#start) {
+      this.#start = place.start;
+      this.#records = new Map();
+      for await (const batch of log.batches(place.start)) {
+        for (const record of recordsOf(batch)) this.#records.set(record.seq, record);
+        break;
+      }
+    }
+    return this.#records.get(place.seq);
   }
 }
