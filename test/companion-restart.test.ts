@@ -15,6 +15,9 @@ import { getJson, readChat, say } from "./kill-harness.ts";
 import { openAiServer, type Reply, type SeenRequest } from "./openai-server.ts";
 
 const noSignals = process.platform === "win32" && "Windows has no signals";
+const isFull = process.env["THROUGHLINE_FULL"] === "1";
+/** Each of these starts a server several times. */
+const onlyFull = noSignals || (!isFull && "npm run verify runs it");
 const chat = "local:me";
 
 const compileCache = fs.mkdtempSync(join(tmpdir(), "throughline-cache-"));
@@ -102,7 +105,7 @@ async function oldHome(t: TestContext, agoMs: number, runs: number): Promise<str
 
 // Point 1 of what the companion must show.
 test("an hour after the last sign of life it is a long_absence: topics, the time away, the number of the session", {
-  skip: noSignals,
+  skip: onlyFull,
 }, async (t) => {
   const home = await oldHome(t, 3_600_000, 2);
   const server = await serve(t, home);
@@ -221,10 +224,10 @@ test("after 3 SIGKILLs in a row, each before the first save, what was said and f
 });
 
 /** Of which the last three are real processes. */
-const restarts = process.env["THROUGHLINE_FULL"] === "1" ? 50 : 5;
+const restarts = 50;
 
 test(`in ${restarts} restarts no record of a chat changes, what it would be told stays short, and each is counted`, {
-  skip: noSignals,
+  skip: onlyFull,
 }, async (t) => {
   const home = newHome(t);
   const clock = new HeldClock(new Date(Date.now() - 400 * 60_000).toISOString());
@@ -281,7 +284,7 @@ const toldIn = ({ body }: SeenRequest) =>
 
 // C11, C12, R4: what a process did not live to finish is told again, and nothing twice.
 test("what a chat was not told when the process was killed it is told after; what it was told is not repeated", {
-  skip: noSignals,
+  skip: onlyFull,
 }, async (t) => {
   const home = await oldHome(t, 600_000, 1);
   let reply: Reply = { cutAt: -1 };

@@ -30,7 +30,7 @@ import { restoreEmotions } from "./restore-emotions.ts";
 import { storeEmotions } from "./stored-emotions.ts";
 
 const isFull = process.env["THROUGHLINE_FULL"] === "1";
-const histories = isFull ? 10_000 : 1_000;
+const histories = isFull ? 10_000 : 400;
 
 const names = ["joy", "sadness", "anger", "fear", "disgust"];
 type Numbers = Record<string, number>;
