@@ -94,7 +94,7 @@ describe("the package", () => {
     ]) {
       assert.ok(paths.includes(path), path);
     }
-    assert.ok(packed.unpackedSize < 2 * 1024 * 1024, `${packed.unpackedSize} bytes`);
+    assert.ok(packed.unpackedSize < 4 * 1024 * 1024, `${packed.unpackedSize} bytes`);
   });
 
   for (const door of doors) {
