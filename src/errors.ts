@@ -44,3 +44,9 @@ export function isThroughlineError(error: unknown, code?: ErrorCode): error is T
 export function invalid(message: string, cause?: unknown): ThroughlineError {
   return new ThroughlineError(message, { code: "THROUGHLINE_INVALID", cause });
 }
+
+/** What a log may say of any error: its code or its name. A message may hold what a person said. */
+export function errorName(error: unknown): string {
+  if (isThroughlineError(error)) return error.code;
+  return error instanceof Error ? error.name : typeof error;
+}

@@ -152,3 +152,21 @@ test("a reaction that is taken back is marked beside its copy in the bucket", as
   const key = `feedback/${sessionId}/${receipt.name}/retracted.json`;
   assert.match(String(server.objects("moments").get(key)?.body), /a slip/);
 });
+
+test("clearing, redacting and erasing in a chat leave its packages; only forgetting takes them", async (t) => {
+  await using throughline = await openThroughline({ home: newHome(t) });
+  const moments = await started(throughline);
+  await feed(moments);
+  const { chats } = throughline;
+  await chats.append("a", [
+    { role: "user", content: "Tell me a joke", id: "m1" },
+    { role: "assistant", content: "Knock, knock", id: "m2" },
+  ]);
+  await moments.recorder.record(praise).whenDurable();
+  await chats.redact("a", "m2");
+  await chats.erase("a", "m1");
+  await chats.clear("a");
+  assert.equal((await moments.packages.list()).packages.length, 1);
+  await chats.forget("a");
+  assert.equal((await moments.packages.list()).packages.length, 0);
+});

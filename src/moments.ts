@@ -1,15 +1,16 @@
 // `import … from "throughline/moments"`: what people react to, kept as packages. Joins the recorder,
 // the directory of packages, and the uploads that are owed.
 import { join } from "node:path";
-import { type Clock, isoTime, systemClock } from "./clock.ts";
-import { type NewId, randomId } from "./ids.ts";
+import { type Clock, isoTime } from "./clock.ts";
+import type { NewId } from "./ids.ts";
 import type { Logger } from "./logger.ts";
 import { MomentRecorder, type MomentStats } from "./memories/moment/moment-recorder.ts";
 import type { MomentEvent, MomentRecorderOptions } from "./memories/moment/options.ts";
-import { realBlockingDisk, realDisk, realFreeSpace } from "./storage/files/disk.ts";
+import { realDisk } from "./storage/files/disk.ts";
 import type { NewReport } from "./storage/files/file-ports.ts";
 import type { DeleteReceipt, Selection } from "./targets/directory/delete-packages.ts";
-import { type Mark, PackageDirectory } from "./targets/directory/package-directory.ts";
+import { openPackageDirectory } from "./targets/directory/open-package-directory.ts";
+import type { Mark, PackageDirectory } from "./targets/directory/package-directory.ts";
 import { isThere } from "./targets/directory/remove-tree.ts";
 import { systemJitter } from "./targets/outbox/backoff.ts";
 import { type EffectiveMode, effectiveMode } from "./targets/outbox/effective-mode.ts";
@@ -121,12 +122,11 @@ export async function openMoments(ports: MomentsPorts, options: MomentsOptions):
     return directory;
   };
   const uploader = mode.owes && s3 ? uploads(ports, s3, packagesOf) : undefined;
-  directory = await PackageDirectory.open({
-    ...{ disk: realDisk, blockingDisk: realBlockingDisk, freeSpace: realFreeSpace },
-    ...{ path: join(home, "feedback"), quarantinePath: join(home, "quarantine") },
-    ...{ clock, newId, logger, guard },
+  const opened = await openPackageDirectory({
+    ...{ path: join(home, "feedback"), clock, newId, logger, guard },
     ...(uploader === undefined ? {} : { owed: uploader.owed }),
   });
+  directory = opened.packages;
   await uploader?.start();
   const recorder = new MomentRecorder({
     ...{ ...recording, sink: directory, clock, timers, logger },
@@ -143,7 +143,7 @@ export async function openMoments(ports: MomentsPorts, options: MomentsOptions):
     await recorder.close();
     stopUploads?.();
     await uploader?.close();
-    await packages.close();
+    await opened.close();
   };
   return {
     ...{ recorder, packages, close, [Symbol.asyncDispose]: close },
@@ -182,14 +182,11 @@ export async function deletePackagesOf(
 ): Promise<DeleteReceipt | undefined> {
   const path = join(home, "feedback");
   if (!(await isThere(realDisk, path))) return undefined;
-  const packages = await PackageDirectory.open({
-    ...{ disk: realDisk, blockingDisk: realBlockingDisk, path, guard },
-    ...{ quarantinePath: join(home, "quarantine"), clock: systemClock, newId: randomId },
-  });
+  const { packages, close } = await openPackageDirectory({ path, guard });
   try {
     return await packages.delete(selection);
   } finally {
-    await packages.close();
+    await close();
   }
 }
 

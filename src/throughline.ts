@@ -117,7 +117,9 @@ export async function openThroughline(options: ThroughlineOptions): Promise<Thro
       return [{ place: "companion", count }];
     });
     let moments: Promise<Moments> | undefined;
-    chats.onForget(async (chatId) => {
+    chats.onForget(async (chatId, loss) => {
+      // A package is a record of its own: only forgetting the chat takes it along.
+      if (loss !== "forget") return [];
       const kept = await moments?.catch(() => undefined);
       await kept?.recorder.forgetChat(chatId);
       const deleted = await (kept?.packages.delete({ chatId }) ?? deleteMoments(storage, chatId));
@@ -175,8 +177,7 @@ async function beginRun(
 ): Promise<Companion> {
   const { Companion } = await import("./memories/companion/companion.ts");
   const { bootClock } = await import("./memories/companion/boot-clock.ts");
-  const companion = await Companion.start({ ...ports, clock: bootClock(clock) }, options);
-  return companion;
+  return Companion.start({ ...ports, clock: bootClock(clock) }, options);
 }
 
 /** A home, as a file storage has it. */

@@ -230,7 +230,7 @@ test("a watch that nobody closed does not keep the process alive", (t) => {
   const url = (name: string) => JSON.stringify(pathToFileURL(join(import.meta.dirname, name)));
   const script = `
     const { watchEmotionsFile } = await import(${url("emotions-file.ts")});
-    const { systemTimers } = await import(${url("../runtime/timers.ts")});
+    const { systemTimers } = await import(${url("../timers.ts")});
     const path = ${JSON.stringify(fileWith(t))};
     watchEmotionsFile({ path, timers: systemTimers, onChange() {}, onProblem() {} });`;
   const args = ["--input-type=module", "--eval", script];

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { isThroughlineError } from "../errors.ts";
 import type { EmotionConfiguration } from "../memories/companion/emotion/configuration.ts";
 import { readEmotionConfiguration } from "../memories/companion/emotion/read-configuration.ts";
-import type { Timers } from "../runtime/timers.ts";
+import type { Timers } from "../timers.ts";
 import { isErrno } from "./failure.ts";
 import { readOwnFile } from "./own-file.ts";
 import { type KeyPath, keyText, readYaml } from "./yaml-text.ts";

@@ -1,3 +1,4 @@
+import { errorName } from "../errors.ts";
 import type { NewId } from "../ids.ts";
 import type { JsonObject } from "../json.ts";
 import type { Logger } from "../logger.ts";
@@ -153,7 +154,7 @@ class Attempt {
     const isFailed = !isStopped && (error !== undefined || isCut);
     if (isFailed) {
       logger.warn(
-        { chat: turn.chatId, turn: turn.id, provider: responder.provider, error: nameOf(error) },
+        { chat: turn.chatId, turn: turn.id, provider: responder.provider, error: errorName(error) },
         "the model did not finish its answer",
       );
     }
@@ -182,10 +183,6 @@ function isRefusedSession(error: unknown): boolean {
 function reasonOf(error: unknown): string {
   if (error instanceof ResponderError) return error.message;
   return "The model's answer broke off.";
-}
-
-function nameOf(error: unknown): string {
-  return error instanceof Error ? error.name : typeof error;
 }
 
 function sum(a: Usage, b: Usage): Usage {

@@ -1,4 +1,4 @@
-import { isThroughlineError } from "../errors.ts";
+import { errorName, isThroughlineError } from "../errors.ts";
 import { type Logger, silentLogger } from "../logger.ts";
 import type { WorkingMemoryView } from "../memories/interaction/working-memory-view.ts";
 import type { CoordinatorPorts, Input, OutputSink, TurnResult } from "./coordinator-ports.ts";
@@ -59,7 +59,7 @@ async function heard(ports: CoordinatorPorts, input: Input, loop: Loop): Promise
   try {
     return await ports.speechToText.transcribe(input.audio, input.format, loop.signal);
   } catch (error) {
-    loop.logger.warn({ error: nameOf(error) }, "speech to text failed");
+    loop.logger.warn({ error: errorName(error) }, "speech to text failed");
     if (loop.signal.aborted) return "";
     const delivery = new Delivery(ports.output, loop);
     await delivery.begin();
@@ -80,7 +80,7 @@ async function runTurn(ports: CoordinatorPorts, text: string, loop: Loop): Promi
       else result = event;
     }
   } catch (error) {
-    loop.logger.warn({ error: nameOf(error) }, "a turn failed");
+    loop.logger.warn({ error: errorName(error) }, "a turn failed");
     result = signal.aborted
       ? { outcome: "interrupted", response: "" }
       : { outcome: "failed", response: "", reason: reasonOf(error) };
@@ -94,7 +94,7 @@ function intentOf(ports: CoordinatorPorts, text: string, loop: Loop): Intent {
   try {
     return ports.parseIntent(text, loop.companionName);
   } catch (error) {
-    loop.logger.warn({ error: nameOf(error) }, "the intent parser failed");
+    loop.logger.warn({ error: errorName(error) }, "the intent parser failed");
     return { type: "unknown", confidence: 0 };
   }
 }
@@ -144,7 +144,7 @@ class Delivery {
       await (this.signal.aborted ? call() : unlessAborted(this.signal, call));
     } catch (error) {
       this.#failed = true;
-      this.#logger.warn({ error: nameOf(error) }, "the output failed");
+      this.#logger.warn({ error: errorName(error) }, "the output failed");
     }
   }
 }
@@ -175,11 +175,6 @@ async function unlessAborted<T>(
 
 /** Our own messages are made to be shown; those of others may hold a path or what was said. */
 function reasonOf(error: unknown): string {
-  const isOurs = isThroughlineError(error) || nameOf(error) === "ResponderError";
+  const isOurs = isThroughlineError(error) || errorName(error) === "ResponderError";
   return isOurs && error instanceof Error ? error.message : "Something went wrong in this turn.";
-}
-
-function nameOf(error: unknown): string {
-  if (isThroughlineError(error)) return error.code;
-  return error instanceof Error ? error.name : typeof error;
 }

@@ -1,7 +1,8 @@
 import { type Clock, isoTime } from "../clock.ts";
+import { errorName } from "../errors.ts";
 import type { NewId } from "../ids.ts";
 import { type Logger, silentLogger } from "../logger.ts";
-import { errorName } from "./error-name.ts";
+import type { Timers } from "../timers.ts";
 import type { Injection, InjectionResult, InjectOptions } from "./injection.ts";
 import {
   charactersOf,
@@ -12,7 +13,6 @@ import {
 import type { InjectionStream } from "./injection-stream.ts";
 import { injectionText } from "./injection-text.ts";
 import { type PendingInjections, type PendingItem, PendingKeeper } from "./pending-injections.ts";
-import type { Timers } from "./timers.ts";
 
 export interface InjectorPorts {
   readonly stream: InjectionStream;

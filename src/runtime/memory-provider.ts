@@ -1,5 +1,5 @@
+import { errorName } from "../errors.ts";
 import type { Logger } from "../logger.ts";
-import { errorName } from "./error-name.ts";
 
 /** Where facts to remember come from: a file, a vector memory, a service. */
 export interface MemoryProvider {

@@ -1,7 +1,7 @@
+import { errorName } from "../errors.ts";
 import { isJsonObject } from "../json.ts";
 import type { Logger } from "../logger.ts";
-import { errorName } from "./error-name.ts";
-import type { Timers } from "./timers.ts";
+import type { Timers } from "../timers.ts";
 
 /** A text that must be delivered and that no model has acknowledged yet. */
 export interface PendingItem {

@@ -6,6 +6,7 @@ export { builtInEmotions } from "../memories/companion/emotion/built-in-emotions
 export { readEmotionConfiguration } from "../memories/companion/emotion/read-configuration.ts";
 export { WorkingMemories } from "../memories/interaction/working-memories.ts";
 export { WorkingMemory } from "../memories/interaction/working-memory.ts";
+export { systemTimers, type Timers } from "../timers.ts";
 export { companionInjections } from "./companion-injections.ts";
 export { runCoordinator } from "./coordinator.ts";
 export type {
@@ -29,7 +30,6 @@ export {
 } from "./responder.ts";
 export { isStopRequest } from "./stop-words.ts";
 export { textInput, textOnly, textOutput } from "./text-ports.ts";
-export { systemTimers, type Timers } from "./timers.ts";
 export type { Turn, TurnAnswer, TurnProgress } from "./turn.ts";
 export { type Responders, type TurnInput, type TurnPorts, Turns } from "./turns.ts";
 export { ReplayBreaker, voiceReplay } from "./voice-replay.ts";

@@ -3,6 +3,7 @@ import { invalid } from "../errors.ts";
 import type { Turns } from "../runtime/turns.ts";
 import type { Throughline } from "../throughline.ts";
 import { type Door, json } from "./door.ts";
+import { known } from "./input.ts";
 import {
   chat,
   chatList,
@@ -182,10 +183,4 @@ async function endTurns(turns: Turns, chatId: string): Promise<void> {
     // The next in the lane begins before this goes on.
     await new Promise((resolve) => setImmediate(resolve));
   }
-}
-
-/** Without what is `undefined`, for exact optional properties. */
-function known<T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  const entries = Object.entries(value).filter(([, each]) => each !== undefined);
-  return Object.fromEntries(entries) as { [K in keyof T]?: Exclude<T[K], undefined> };
 }

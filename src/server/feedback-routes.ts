@@ -18,6 +18,7 @@ import {
   stats,
   verification,
 } from "./feedback-schemas.ts";
+import { known } from "./input.ts";
 import { limit } from "./schemas.ts";
 
 /** What people react to: consent, feeds, reactions, packages. */
@@ -51,7 +52,7 @@ function addConsent(door: Door): void {
     },
     ({ body }) => {
       const { recorder } = momentsOf(door);
-      recorder.agree(withoutUndefined(body));
+      recorder.agree(known(body));
       return json(recorder.consent);
     },
   );
@@ -116,10 +117,10 @@ function addReactions(door: Door): void {
       const key = context.req.header("idempotency-key");
       const { chat_id, target_message_id, post_roll_ms, ...input } = body;
       const recorded = recorder.record({
-        ...withoutUndefined(input),
+        ...known(input),
         ...{ sentiment: input.sentiment, what: input.what, source: "http" },
-        ...withoutUndefined({ chatId: chat_id, targetMessageId: target_message_id }),
-        ...withoutUndefined({ postRollMs: post_roll_ms, idempotencyKey: key }),
+        ...known({ chatId: chat_id, targetMessageId: target_message_id }),
+        ...known({ postRollMs: post_roll_ms, idempotencyKey: key }),
       });
       await settled(recorded);
       return receiptResponse(recorded);
@@ -269,12 +270,4 @@ function rangeOf(header: string | undefined): { start: number; end?: number } | 
 function momentsOf({ ports }: Door): Moments {
   if (ports.moments !== undefined) return ports.moments;
   throw new ThroughlineError("no moments are kept here", { code: "THROUGHLINE_NOT_FOUND" });
-}
-
-/** For exact optional properties. */
-function withoutUndefined<T extends object>(
-  value: T,
-): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  const entries = Object.entries(value).filter(([, each]) => each !== undefined);
-  return Object.fromEntries(entries) as { [K in keyof T]?: Exclude<T[K], undefined> };
 }

@@ -36,3 +36,9 @@ function lineOf(issue: z.core.$ZodIssue, where: string): string {
   const place = issue.path.map(String).join(".");
   return place === "" ? `${where}: ${issue.message}` : `${place}: ${issue.message}`;
 }
+
+/** Without what is `undefined`, for exact optional properties. */
+export function known<T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  const entries = Object.entries(value).filter(([, each]) => each !== undefined);
+  return Object.fromEntries(entries) as { [K in keyof T]?: Exclude<T[K], undefined> };
+}

@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import type { Timers } from "../runtime/timers.ts";
+import type { Timers } from "../timers.ts";
 import type { HeldClock } from "./held-clock.ts";
 
 /** Timers of a held clock: they are called when the clock is passed here, in order, each at its time. */

@@ -9,7 +9,7 @@ import { alreadyThere, type ChatLog, checkChatId, notFound } from "./chat-log.ts
 import { type ChatRow, chatRow } from "./chat-row.ts";
 import type { Draft } from "./draft.ts";
 import { withoutMessage } from "./erasure.ts";
-import type { DropElsewhere, ForgetReceipt } from "./forget-receipt.ts";
+import type { DropElsewhere, ForgetReceipt, Loss } from "./forget-receipt.ts";
 import { isMessage, type StoredMessage } from "./message.ts";
 import type { MessageInput } from "./message-input.ts";
 import { firstWords, redactionId, shownMessages } from "./shown-messages.ts";
@@ -142,7 +142,7 @@ export class Chats {
         session: session && rollOver(session, { at: draft.now, startSeq: clearSeq }),
       });
     });
-    await this.#dropElsewhere(chatId);
+    await this.#dropElsewhere(chatId, "clear");
   }
 
   /**
@@ -205,7 +205,7 @@ export class Chats {
       draft.control("redaction", { target: messageId }, id);
       if (draft.head.title_of === messageId) draft.set({ title: "", title_of: undefined });
     });
-    await this.#dropElsewhere(chatId);
+    await this.#dropElsewhere(chatId, "redact");
   }
 
   /**
@@ -226,7 +226,7 @@ export class Chats {
         head: left?.head ?? head,
       });
     });
-    await this.#dropElsewhere(chatId);
+    await this.#dropElsewhere(chatId, "erase");
     return erased > 0;
   }
 
@@ -351,7 +351,7 @@ export class Chats {
   async forget(chatId: string): Promise<ForgetReceipt> {
     checkChatId(chatId);
     const state = await this.log.state(chatId);
-    const removed = [...(await this.#dropElsewhere(chatId))];
+    const removed = [...(await this.#dropElsewhere(chatId, "forget"))];
     const at = isoTime(this.log.ports.clock.now());
     const mark = state.head && (await this.#tombstones.begin(chatId, at, this.log.ports.newId()));
     const existed = await this.#remove(chatId);
@@ -360,7 +360,10 @@ export class Chats {
     return { chat_id: chatId, at, removed, unreachable: [] };
   }
 
-  /** Lets another memory take part in forgetting: it drops what it holds and says how much that was. */
+  /**
+   * Lets another memory take part when something of a chat goes: it drops what it holds, and says how
+   * much that was.
+   */
   onForget(drop: DropElsewhere): void {
     this.#onForget.push(drop);
   }
@@ -406,8 +409,8 @@ export class Chats {
     });
   }
 
-  async #dropElsewhere(chatId: string): Promise<ForgetReceipt["removed"]> {
-    const dropped = await Promise.all(this.#onForget.map(async (drop) => drop(chatId)));
+  async #dropElsewhere(chatId: string, loss: Loss): Promise<ForgetReceipt["removed"]> {
+    const dropped = await Promise.all(this.#onForget.map(async (drop) => drop(chatId, loss)));
     return dropped.flat();
   }
 

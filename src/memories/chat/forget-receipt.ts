@@ -7,7 +7,11 @@ export interface ForgetReceipt {
   readonly unreachable: readonly string[];
 }
 
+/** What is done to a chat. A clear and a redaction leave its bytes; forgetting leaves nothing. */
+export type Loss = "clear" | "redact" | "erase" | "forget";
+
 /** Drops what another memory holds of a chat. @returns what that was, once it is gone. */
 export type DropElsewhere = (
   chatId: string,
+  loss: Loss,
 ) => ForgetReceipt["removed"] | Promise<ForgetReceipt["removed"]>;

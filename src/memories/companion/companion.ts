@@ -1,5 +1,5 @@
 import { isoTime } from "../../clock.ts";
-import { invalid, ThroughlineError } from "../../errors.ts";
+import { errorName, invalid, ThroughlineError } from "../../errors.ts";
 import type { Json, JsonObject } from "../../json.ts";
 import type { DocumentStore } from "../../storage/document-store.ts";
 import { type Boot, boot, documentKey, emotionsAtBoot, missedRestart } from "./boot.ts";
@@ -344,7 +344,7 @@ export class Companion implements AsyncDisposable {
     } catch (error) {
       this.#schedule = writeFailed(this.#schedule, what, this.#clock.monotonic());
       const isFirst = this.#schedule.failures === 1;
-      if (isFirst) this.#ports.logger.warn({ error: nameOf(error) }, "not saved; again soon");
+      if (isFirst) this.#ports.logger.warn({ error: errorName(error) }, "not saved; again soon");
     }
     this.#nextAt = Math.min(this.#lookAt, this.#schedule.nextAt);
   }
@@ -411,7 +411,10 @@ export class Companion implements AsyncDisposable {
         listener(change);
       } catch (error) {
         // The loop, the turn, whoever changed something: none of them is to end with a watcher.
-        this.#ports.logger.error({ change: change.type, error: nameOf(error) }, "a watcher failed");
+        this.#ports.logger.error(
+          { change: change.type, error: errorName(error) },
+          "a watcher failed",
+        );
       }
     }
   }
@@ -421,8 +424,4 @@ export class Companion implements AsyncDisposable {
     this.#changed();
     this.#tell({ type: "welcomed", chatId });
   }
-}
-
-function nameOf(error: unknown): string {
-  return error instanceof Error ? error.name : typeof error;
 }

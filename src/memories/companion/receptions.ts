@@ -1,4 +1,5 @@
 import { isoTime } from "../../clock.ts";
+import { errorName } from "../../errors.ts";
 import type { JsonObject } from "../../json.ts";
 import type { StoredMessage } from "../chat/message.ts";
 import { readClock } from "./boot-clock.ts";
@@ -111,7 +112,7 @@ export class Receptions {
       return welcome;
     } catch (error) {
       // No turn fails with what it would have been told beside.
-      this.#ports.logger.error({ chat: chatId, error: nameOf(error) }, "a welcome was left out");
+      this.#ports.logger.error({ chat: chatId, error: errorName(error) }, "a welcome was left out");
       this.failed(chatId);
       return undefined;
     }
@@ -219,7 +220,7 @@ export class Receptions {
       };
     } catch (error) {
       logger.warn(
-        { chat: chatId, error: nameOf(error) },
+        { chat: chatId, error: errorName(error) },
         "the session part of a welcome was left out",
       );
       return { ...facts, kind: "fresh_start", isTold: false };
@@ -255,12 +256,8 @@ export class Receptions {
       if (typeof facts === "string") return facts.trim() === "" ? "" : facts;
       logger.warn({ type: typeof facts }, "the memory part of a welcome is no text");
     } catch (error) {
-      logger.warn({ error: nameOf(error) }, "the memory part of a welcome was left out");
+      logger.warn({ error: errorName(error) }, "the memory part of a welcome was left out");
     }
     return "";
   }
-}
-
-function nameOf(error: unknown): string {
-  return error instanceof Error ? error.name : typeof error;
 }

@@ -161,12 +161,6 @@ export interface BlockingDisk {
   syncDirectory(path: string): void;
 }
 
-/** How many bytes this user may still write at a path, as the file system says. */
-export async function realFreeSpace(path: string): Promise<number> {
-  const { bavail, bsize } = await fs.promises.statfs(path);
-  return bavail * bsize;
-}
-
 /** The disk of this machine, blocking. */
 export const realBlockingDisk: BlockingDisk = {
   create: (path) => fs.openSync(path, flags.create, 0o600),

@@ -1,1 +1,0 @@
-export { systemTimers, type Timers } from "../timers.ts";
