@@ -49,7 +49,7 @@ test("a save that failed is tried again after 1, 2, 4, 8, 16 and 30 s, and logge
     machine.storage.writes.map(({ uptime_seconds }) => Math.round(uptime_seconds)),
     [0, 1, 3, 7, 15, 31, 61, 91],
   );
-  assert.deepEqual(machine.logged, ['not saved; again soon {"error":"ThroughlineError"}']);
+  assert.deepEqual(machine.logged, ['not saved; again soon {"error":"THROUGHLINE_UNAVAILABLE"}']);
   machine.storage.fails = {};
   await machine.pass(companion, 40_000);
   machine.storage.fails = { documents: true };
