@@ -1,4 +1,5 @@
 import type { DocumentStore } from "./document-store.ts";
+import type { Fleet } from "./fleet.ts";
 import type { LogProjection, LogStore } from "./log-store.ts";
 
 /**
@@ -32,6 +33,9 @@ export interface RepairReport {
 
 /** What a driver implements: two shapes, in named collections. */
 export interface Storage extends AsyncDisposable {
+  /** Present where several processes may write this place at the same time. */
+  readonly fleet?: Fleet;
+
   /** The logs of one collection, such as `"chats"`. The same object for the same name. */
   logs(collection: string, projection: LogProjection): LogStore;
   /** The documents of one collection, such as `"session"`. */
