@@ -52,7 +52,7 @@ for (const colorScheme of ["light", "dark"] as const) {
         for (const [view, path, words] of views) {
           await page.goto(`${url}${path}`);
           await page.locator("#content").getByText(words).first().waitFor();
-          await page.locator(".loading").waitFor({ state: "detached" });
+          await page.waitForFunction("document.querySelector('.loading') === null");
           assert.deepEqual(await violations(page), [], view);
           const wider = await page.evaluate(
             "document.documentElement.scrollWidth - document.documentElement.clientWidth",

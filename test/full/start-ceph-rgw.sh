@@ -8,8 +8,11 @@ printf '%s\n' '[global]' fsid=$F mon_host=v1:127.0.0.1:$MP ms_bind_msgr2=false p
   osd_objectstore=memstore memstore_device_bytes=1073741824 mon_data=$D/mon osd_data=$D/osd mon_data_avail_warn=1 mon_data_avail_crit=1 \
   run_dir=$D/run "admin_socket=$D/run/\$name.\$pid.asok" "log_file=$D/\$name.log" '[client.rgw]' rgw_data=$D "rgw_frontends=beast endpoint=127.0.0.1:$RP" >$CEPH_CONF
 monmaptool --create --addv a "[v1:127.0.0.1:$MP]" --fsid $F $D/monmap; ceph-mon -i a --mkfs --monmap $D/monmap; ceph-mon -i a -f & echo $! >$D/mon.pid
-timeout 30 ceph osd new $O; ceph-osd -i 0 --mkfs --osd-uuid $O; ceph-osd -i 0 -f & echo $! >$D/osd.pid
-for i in $(seq 60); do timeout 10 ceph osd stat | grep -q ' 1 up' && break; sleep .5; done
+timeout -k 1 30 ceph osd new $O; ceph-osd -i 0 --mkfs --osd-uuid $O; ceph-osd -i 0 -f & echo $! >$D/osd.pid
+for i in $(seq 60); do timeout -k 1 10 ceph osd stat | grep -q ' 1 up' && break; sleep .5; done
+# Both make the pools: one after the other. A client of a cluster that has no pools yet hangs now and
+# then, and does not heed SIGTERM.
+admin() { timeout -k 1 "$1" radosgw-admin -n client.rgw user "$2" --uid=tl "${@:3}"; }
+admin 30 create --display-name=tl --access-key=test --secret-key=testsecret || admin 15 info
 radosgw -n client.rgw -f & echo $! >$D/rgw.pid
-timeout 90 radosgw-admin -n client.rgw user create --uid=tl --display-name=tl --access-key=test --secret-key=testsecret
-for i in $(seq 180); do (exec 3<>/dev/tcp/127.0.0.1/$RP) 2>/dev/null && exit 0; sleep .5; done; exit 1
+for i in $(seq 80); do (exec 3<>/dev/tcp/127.0.0.1/$RP) 2>/dev/null && exit 0; sleep .5; done; exit 1
