@@ -1,6 +1,9 @@
 import type { JsonObject } from "../json.ts";
 
-/** What names a thing that one process at a time may act on, such as a log of a collection. */
+/**
+ * What names a thing that one process at a time may act on, such as a log of a collection. The
+ * collection may be the empty text, for a name that is no log; the key is as that of a log.
+ */
 export interface LeaseName {
   readonly collection: string;
   readonly key: string;
@@ -34,7 +37,8 @@ export interface Lease {
  *
  * While a process holds a lease on a log (until `release`, also after it was lost), each of its
  * appends, erasures and deletions of that log carries the lease's epoch, and is refused with
- * `THROUGHLINE_FENCED` when another process has acquired the name since: nothing is stored.
+ * `THROUGHLINE_FENCED` when another process has acquired the name since: nothing is stored. That the
+ * lease lapsed refuses nothing by itself, and a process that never took it writes as if there were none.
  */
 export interface Fleet {
   /** Of this process, unique among all that ever joined. */
@@ -45,6 +49,7 @@ export interface Fleet {
    * one's release too.
    *
    * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`, `THROUGHLINE_CLOSED`.
+   * @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_TOO_LARGE`: a name that is none.
    */
   acquire(name: LeaseName, options?: LeaseOptions): Promise<Lease>;
 
@@ -53,9 +58,11 @@ export interface Fleet {
 
   /**
    * Tells every other process, once each, in this order for those that listen all the time; not this
-   * one. Best effort: a process that is away hears nothing of it. Never rejects.
+   * one. Best effort: a process that is away hears nothing of it. The message is copied before the call
+   * returns; after `close()` nobody hears it.
    *
    * @param message at most 1 MiB of JSON.
+   * @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_TOO_LARGE`. Nothing else is an error.
    */
   tell(message: JsonObject): void;
 

@@ -211,7 +211,9 @@ function broken({ breaks }: Bug): Storage {
   };
   return new Proxy(storage, {
     get(_target, name: keyof Storage) {
-      return name === "logs" ? logs : storage[name].bind(storage);
+      if (name === "logs") return logs;
+      const value: unknown = storage[name];
+      return typeof value === "function" ? value.bind(storage) : value;
     },
   });
 }

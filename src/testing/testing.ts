@@ -22,3 +22,16 @@ export {
 } from "./corpus.ts";
 export { documentStoreContract } from "./document-store-contract.ts";
 export { logStoreContract } from "./log-store-contract.ts";
+export {
+  runSharedContract,
+  type SharedContract,
+  type SharedDriverUnderTest,
+  sharedStorageContract,
+  testSharedContract,
+} from "./shared-storage-contract.ts";
+export type {
+  OpenPlace,
+  SharedClause,
+  SharedPlace,
+  SharedStorage,
+} from "./shared-storage-contract-place.ts";

@@ -22,9 +22,7 @@ const reserved = /^(?:con|prn|aux|nul|com[0-9]|lpt[0-9])$/;
  * in a dot or a space, or passes 100 bytes with all that follows it.
  */
 export function fileNameOf(key: string): string {
-  let name = "";
-  for (const byte of Buffer.from(key))
-    name += isPlain(byte) ? String.fromCharCode(byte) : hex(byte);
+  let name = key.replace(/[^a-z0-9_-]+/g, spelledOut);
   if (reserved.test(name)) name = hex(name.charCodeAt(0)) + name.slice(1);
   if (name.length <= longestName) return name;
   const hash = createHash("sha256").update(key).digest("hex").slice(0, hashDigits);
@@ -50,10 +48,11 @@ export function keyOfFileName(name: string): string | undefined {
   return key !== "" && keyMatchesFileName(key, name) ? key : undefined;
 }
 
-function isPlain(byte: number): boolean {
-  const isLetter = byte >= 0x61 && byte <= 0x7a;
-  const isDigit = byte >= 0x30 && byte <= 0x39;
-  return isLetter || isDigit || byte === 0x5f || byte === 0x2d;
+/** Every byte of a text, in hex. One character of ASCII, as the `:` of most keys, is at hand. */
+function spelledOut(text: string): string {
+  const code = text.charCodeAt(0);
+  if (text.length === 1 && code < 0x80) return hex(code);
+  return Buffer.from(text).toString("hex").replace(/../g, "%$&");
 }
 
 function hex(byte: number): string {

@@ -69,7 +69,9 @@ export async function reconcile(
     const name = entry.name.slice(0, -".jsonl".length);
     const known = unseen.get(name);
     unseen.delete(name);
-    if (known !== undefined && !(await isBehind(ports, known, entry.name))) continue;
+    // Not awaited where there is nothing to wait for: there may be ten thousand of them.
+    const isKnown = known !== undefined && ports.indexIsClean && !ports.verifyAll;
+    if (isKnown || (known !== undefined && !(await isBehind(ports, known, entry.name)))) continue;
     const key = known ?? (await keyOfLog(ports, name));
     if (key === undefined) continue;
     const log = await open(key).catch((error) => {
@@ -89,7 +91,6 @@ export async function reconcile(
 
 async function isBehind(ports: FileLogStorePorts, key: string, file: string): Promise<boolean> {
   if (ports.verifyAll) return true;
-  if (ports.indexIsClean) return false;
   return (await ports.disk.size(join(ports.directory, file))) !== ports.index.entry(key)?.end;
 }
 

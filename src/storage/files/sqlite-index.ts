@@ -153,7 +153,8 @@ class SqliteLogIndex implements LogIndex {
   keys(): Iterable<string> {
     return this.#file.run(() => {
       this.#write(this.#queue.all());
-      return this.#file.sql.keys.all(this.#collection).map((row) => String(row["key"]));
+      const row = this.#file.sql.keys.get(this.#collection);
+      return JSON.parse(String(row?.["keys"])) as string[];
     });
   }
 

@@ -95,7 +95,8 @@ export function prepareStatements(database: DatabaseSync) {
       where collection = ? and key = ?
     `),
     collections: sql("select distinct collection from logs"),
-    keys: sql("select key from logs where collection = ?"),
+    // One text: an object for each row takes eight times as long.
+    keys: sql("select json_group_array(cast(key as text)) as keys from logs where collection = ?"),
     addLog: sql(`insert into logs values (null, ?, ?, '', 0, 0, '', 0, -1, '[]', '{}')`),
     updateLog: sql(`
       update logs set sorted_at = ?, seq = ?, end_offset = ?, crc = ?, damaged = ?, place = ?,

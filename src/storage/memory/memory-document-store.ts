@@ -9,12 +9,19 @@ import {
 } from "../document-store.ts";
 import { checkKey } from "../key.ts";
 
-/** Documents in a map, as JSON text, so that what is read is always a fresh copy. */
+/** As JSON text, so that what is read is always a fresh copy. */
+export interface MemoryDocument {
+  readonly json: string;
+  readonly revision: number;
+}
+
+/** Documents in a map. */
 export class MemoryDocumentStore implements DocumentStore {
-  readonly #documents = new Map<string, { readonly json: string; readonly revision: number }>();
+  readonly #documents: Map<string, MemoryDocument>;
   readonly #checkOpen: () => void;
 
-  constructor(checkOpen: () => void) {
+  constructor(documents: Map<string, MemoryDocument>, checkOpen: () => void) {
+    this.#documents = documents;
     this.#checkOpen = checkOpen;
   }
 

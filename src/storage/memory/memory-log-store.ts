@@ -38,10 +38,17 @@ import {
 import { holdsEvery, queryPhrases, searchTokens } from "../search-words.ts";
 
 /** One log: its records as JSON text; the record at index `i` has the `seq` `i + 1`. */
-interface MemoryLog {
+export interface MemoryLog {
   readonly records: PreparedRecord[];
   readonly seqById: Map<string, number>;
   headJson: string;
+}
+
+/** What the storages of one place have in common. */
+export interface SharedLogs {
+  readonly logs: Map<string, MemoryLog>;
+  /** Throws when another storage took this log over. */
+  checkFence(key: string): void;
 }
 
 /**
@@ -49,13 +56,16 @@ interface MemoryLog {
  * overlap; `list` and `search` scan everything.
  */
 export class MemoryLogStore implements LogStore {
-  readonly #logs = new Map<string, MemoryLog>();
+  readonly #logs: Map<string, MemoryLog>;
   readonly #projection: LogProjection;
   readonly #checkOpen: () => void;
+  readonly #checkFence: (key: string) => void;
 
-  constructor(projection: LogProjection, checkOpen: () => void) {
+  constructor(projection: LogProjection, checkOpen: () => void, shared?: SharedLogs) {
     this.#projection = projection;
     this.#checkOpen = checkOpen;
+    this.#logs = shared?.logs ?? new Map<string, MemoryLog>();
+    this.#checkFence = (key) => shared?.checkFence(key);
   }
 
   async append(
@@ -65,6 +75,7 @@ export class MemoryLogStore implements LogStore {
   ): Promise<number> {
     this.#checkOpen();
     const batch = prepareBatch(key, records, options);
+    this.#checkFence(key);
     const log = this.#logs.get(key) ?? emptyLog();
     const missing = batch.records.filter((record) => !isKnown(log, record));
     if (missing.length > 0) {
@@ -123,6 +134,7 @@ export class MemoryLogStore implements LogStore {
     this.#checkOpen();
     checkIds(key, ids);
     const headJson = options.head === undefined ? undefined : prepareHead(options.head);
+    this.#checkFence(key);
     const log = this.#logs.get(key);
     if (log === undefined) return 0;
     let erased = 0;
@@ -139,6 +151,7 @@ export class MemoryLogStore implements LogStore {
   async delete(key: string): Promise<boolean> {
     this.#checkOpen();
     checkKey(key, "key", logLimits.keyBytes);
+    this.#checkFence(key);
     return this.#logs.delete(key);
   }
 

@@ -1,0 +1,174 @@
+import { errorName, ThroughlineError } from "../errors.ts";
+import type { Lease, LeaseName, LeaseOptions } from "./fleet.ts";
+import { checkKey } from "./key.ts";
+import { type KeptLease, LeaseKeeper, type LeasePlace, type LeaseTimes } from "./lease-keeper.ts";
+import { LeaseLanes } from "./lease-lanes.ts";
+import { type LeaseRegistry, nameText } from "./lease-registry.ts";
+import { logLimits } from "./log-store.ts";
+
+/**
+ * The leases of one process: a lane for each name, so that within the process the first to ask is the
+ * first to hold, and at its head one that asks the place until it gets the name.
+ */
+export class FleetLeases {
+  readonly #place: LeasePlace;
+  readonly #times: LeaseTimes;
+  readonly #registry: LeaseRegistry;
+  readonly #keeper: LeaseKeeper;
+  readonly #lanes = new LeaseLanes();
+  readonly #wakes = new Map<string, () => void>();
+  readonly #leases = new Map<Lease, KeptLease>();
+  readonly #asking = new Set<Promise<unknown>>();
+  readonly #closing = new AbortController();
+
+  constructor(place: LeasePlace, registry: LeaseRegistry, times: LeaseTimes) {
+    this.#place = place;
+    this.#registry = registry;
+    this.#times = times;
+    this.#keeper = new LeaseKeeper(place, times);
+  }
+
+  acquire(name: LeaseName, { signal }: LeaseOptions = {}): Promise<Lease> {
+    const closing = this.#closing.signal;
+    const ends = signal === undefined ? closing : AbortSignal.any([closing, signal]);
+    return this.#settled(this.#acquire(name, ends));
+  }
+
+  tryAcquire(name: LeaseName): Promise<Lease | undefined> {
+    return this.#settled(this.#tryAcquire(name));
+  }
+
+  /** Somebody released this name: whoever waits for it here asks again. Without a name: all ask. */
+  wake(name?: LeaseName): void {
+    if (name !== undefined) this.#wakes.get(nameText(name))?.();
+    else for (const wake of [...this.#wakes.values()]) wake();
+  }
+
+  /** Ends the waiting, and frees what this process holds. Calls afterwards reject. */
+  async close(): Promise<void> {
+    this.#closing.abort(closedError());
+    await Promise.allSettled(this.#asking);
+    const frees = [...this.#leases].map(([lease, kept]) => {
+      kept.lost.abort(closedError());
+      return lease.release();
+    });
+    await Promise.all(frees);
+  }
+
+  async #acquire(asked: LeaseName, ends: AbortSignal): Promise<Lease> {
+    const name = checkedName(asked);
+    const text = nameText(name);
+    await this.#lanes.enter(text, ends);
+    let lease: Lease | undefined;
+    try {
+      while (lease === undefined) {
+        ends.throwIfAborted();
+        lease = await this.#askAndWait(name, ends);
+      }
+    } catch (error) {
+      this.#lanes.leave(text);
+      throw error;
+    }
+    if (ends.aborted) await lease.release();
+    ends.throwIfAborted();
+    return lease;
+  }
+
+  /** @returns nothing when it is worth asking again. */
+  async #askAndWait(name: LeaseName, ends: AbortSignal): Promise<Lease | undefined> {
+    const text = nameText(name);
+    const woken = Promise.withResolvers<void>();
+    const wake = () => woken.resolve();
+    this.#wakes.set(text, wake); // before asking: a release meanwhile is not missed
+    try {
+      const answer = await this.#ask(name, true);
+      if (typeof answer !== "number") return answer;
+      const cancel = this.#times.timers.after(answer, wake);
+      ends.addEventListener("abort", wake, { once: true });
+      if (!ends.aborted) await woken.promise;
+      ends.removeEventListener("abort", wake);
+      cancel();
+      return undefined;
+    } finally {
+      this.#wakes.delete(text);
+    }
+  }
+
+  async #tryAcquire(asked: LeaseName): Promise<Lease | undefined> {
+    const name = checkedName(asked);
+    this.#closing.signal.throwIfAborted();
+    const text = nameText(name);
+    if (!this.#lanes.tryEnter(text)) return undefined;
+    let answer: Lease | number = 0;
+    try {
+      answer = await this.#ask(name, false);
+    } finally {
+      if (typeof answer === "number") this.#lanes.leave(text);
+    }
+    const lease = typeof answer === "number" ? undefined : answer;
+    if (this.#closing.signal.aborted) await lease?.release();
+    this.#closing.signal.throwIfAborted();
+    return lease;
+  }
+
+  /** @returns the lease, or in how many milliseconds to ask again. */
+  async #ask(name: LeaseName, waits: boolean): Promise<Lease | number> {
+    const askedAt = this.#times.clock.monotonic();
+    const answer = await this.#place.take(name, waits);
+    if ("epoch" in answer) return this.#hold(name, answer.epoch, askedAt);
+    // A millisecond more, so that it has lapsed then; never longer than one lease lasts.
+    return Math.min(Math.max(answer.lapsesInMs, 0), this.#times.leaseMs) + 1;
+  }
+
+  #hold(name: LeaseName, epoch: number, askedAt: number): Lease {
+    const kept: KeptLease = { ...name, epoch, lost: new AbortController() };
+    this.#registry.hold(name, epoch);
+    this.#keeper.add(kept, askedAt);
+    let released: Promise<void> | undefined;
+    const lease: Lease = {
+      epoch,
+      lost: kept.lost.signal,
+      release: () => {
+        released ??= this.#release(kept, lease);
+        return released;
+      },
+    };
+    this.#leases.set(lease, kept);
+    return lease;
+  }
+
+  async #release(kept: KeptLease, lease: Lease): Promise<void> {
+    this.#leases.delete(lease);
+    this.#registry.drop(kept, kept.epoch);
+    if (this.#keeper.remove(kept)) await this.#free(kept);
+    this.#lanes.leave(nameText(kept));
+  }
+
+  /** What cannot be freed lapses by itself. */
+  async #free(kept: KeptLease): Promise<void> {
+    try {
+      await this.#place.free([kept]);
+    } catch (error) {
+      this.#times.logger.warn({ error: errorName(error) }, "a lease could not be freed");
+    }
+  }
+
+  /** Closing waits for what asks now, so that nothing is taken after it. */
+  #settled<T>(asking: Promise<T>): Promise<T> {
+    this.#asking.add(asking);
+    const forget = () => this.#asking.delete(asking);
+    asking.then(forget, forget);
+    return asking;
+  }
+}
+
+/** A copy, checked: a key as that of a log, and a collection that may be the empty text. */
+function checkedName({ collection, key }: LeaseName): LeaseName {
+  if (collection !== "") checkKey(collection, "collection", logLimits.keyBytes);
+  checkKey(key, "key", logLimits.keyBytes);
+  return { collection, key };
+}
+
+function closedError(): ThroughlineError {
+  return new ThroughlineError("the storage is closed", { code: "THROUGHLINE_CLOSED" });
+}

@@ -1,0 +1,155 @@
+import type { Clock } from "../clock.ts";
+import { type ErrorCode, errorName, ThroughlineError } from "../errors.ts";
+import type { Logger } from "../logger.ts";
+import type { Timers } from "../timers.ts";
+import type { LeaseName } from "./fleet.ts";
+
+/** A name and the epoch under which somebody holds it. */
+export interface HeldName extends LeaseName {
+  readonly epoch: number;
+}
+
+/** The leases as the place of a storage knows them, for one process of it. */
+export interface LeasePlace {
+  /**
+   * Takes the name if nobody holds it, if its lease lapsed, or if this process took it before without
+   * hearing so. Otherwise tells how long the holder's lease still lasts.
+   *
+   * @param waits whether this process wants to be woken when the name is released.
+   */
+  take(
+    name: LeaseName,
+    waits: boolean,
+  ): Promise<{ readonly epoch: number } | { readonly lapsesInMs: number }>;
+  /** Lets these last for the whole time again. What is in neither list stays as it is. */
+  renew(held: readonly HeldName[]): Promise<Renewal>;
+  /** Frees those of them that this process still holds, and wakes who waits. */
+  free(held: readonly HeldName[]): Promise<void>;
+}
+
+export interface Renewal {
+  readonly renewed: readonly HeldName[];
+  /** Those that this process does not hold any more. */
+  readonly gone: readonly HeldName[];
+}
+
+export interface LeaseTimes {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  /** How long a lease lasts without being renewed, in milliseconds. */
+  readonly leaseMs: number;
+  readonly logger: Logger;
+}
+
+/** A lease that this process has, until it is removed or lost. */
+export interface KeptLease extends HeldName {
+  readonly lost: AbortController;
+}
+
+/** Renewals of one lease within its time: the first may fail. */
+const renewalsPerLease = 3;
+
+/** The part of its time after which a holder takes its lease for lost, before anybody can take it. */
+const trustedPart = 0.9;
+
+/**
+ * Keeps the leases of this process alive: all of them renewed by one call, three times within their
+ * time. One that could not be renewed in time by the monotonic clock is lost before it lapses.
+ */
+export class LeaseKeeper {
+  /** Each with the monotonic time until which nobody else can hold it. */
+  readonly #until = new Map<KeptLease, number>();
+  readonly #place: LeasePlace;
+  readonly #times: LeaseTimes;
+  #cancelRenewal: (() => void) | undefined;
+  #cancelExpiry: (() => void) | undefined;
+  #renewing = false;
+
+  constructor(place: LeasePlace, times: LeaseTimes) {
+    this.#place = place;
+    this.#times = times;
+  }
+
+  /** @param askedAt the monotonic time before the place was asked for it. */
+  add(lease: KeptLease, askedAt: number): void {
+    this.#until.set(lease, this.#trustedUntil(askedAt));
+    this.#schedule();
+  }
+
+  /** @returns whether it was still held: nobody else can have taken it. */
+  remove(lease: KeptLease): boolean {
+    const held = this.#until.delete(lease);
+    if (this.#until.size === 0) this.#stop();
+    return held;
+  }
+
+  /** Tells the holder, and renews it no more. */
+  lose(lease: KeptLease, code: ErrorCode): void {
+    if (!this.remove(lease)) return;
+    lease.lost.abort(new ThroughlineError("the lease was lost", { code }));
+  }
+
+  #trustedUntil(askedAt: number): number {
+    return askedAt + this.#times.leaseMs * trustedPart;
+  }
+
+  #schedule(): void {
+    const { timers, leaseMs } = this.#times;
+    if (this.#until.size === 0) return;
+    if (this.#cancelRenewal === undefined && !this.#renewing) {
+      const delayMs = leaseMs / renewalsPerLease;
+      this.#cancelRenewal = timers.after(delayMs, () => void this.#renew());
+    }
+    this.#cancelExpiry ??= timers.after(this.#msToFirstExpiry(), () => this.#expire());
+  }
+
+  #msToFirstExpiry(): number {
+    let first = Number.POSITIVE_INFINITY;
+    for (const until of this.#until.values()) first = Math.min(first, until);
+    return Math.max(first - this.#times.clock.monotonic(), 1);
+  }
+
+  #expire(): void {
+    this.#cancelExpiry = undefined;
+    this.#loseLate();
+    this.#schedule();
+  }
+
+  #loseLate(): void {
+    const now = this.#times.clock.monotonic();
+    for (const [lease, until] of [...this.#until]) {
+      if (until > now) continue;
+      this.#times.logger.warn({ epoch: lease.epoch }, "a lease could not be renewed in time");
+      this.lose(lease, "THROUGHLINE_FENCED");
+    }
+  }
+
+  async #renew(): Promise<void> {
+    this.#cancelRenewal = undefined;
+    this.#loseLate(); // whoever slept does not renew what it no longer trusts
+    if (this.#until.size === 0) return;
+    this.#renewing = true;
+    const askedAt = this.#times.clock.monotonic();
+    const asked = [...this.#until.keys()];
+    try {
+      const { renewed, gone } = await this.#place.renew(asked);
+      const [renewedOnes, goneOnes] = [new Set(renewed), new Set(gone)];
+      for (const lease of asked) {
+        if (goneOnes.has(lease)) this.lose(lease, "THROUGHLINE_FENCED");
+        const isRenewed = renewedOnes.has(lease) && this.#until.has(lease);
+        if (isRenewed) this.#until.set(lease, this.#trustedUntil(askedAt));
+      }
+    } catch (error) {
+      this.#times.logger.warn({ error: errorName(error) }, "leases could not be renewed");
+    }
+    this.#renewing = false;
+    this.#schedule();
+  }
+
+  #stop(): void {
+    this.#cancelRenewal?.();
+    this.#cancelExpiry?.();
+    this.#cancelRenewal = undefined;
+    this.#cancelExpiry = undefined;
+  }
+}

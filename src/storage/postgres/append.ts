@@ -1,0 +1,143 @@
+import { type ErrorCode, ThroughlineError } from "../../errors.ts";
+import { isErased, sameRecord, storedRecord } from "../batch.ts";
+import type { Connection } from "./connection.ts";
+import { type Database, inTransaction } from "./database.ts";
+import { isDuplicate } from "./error-class.ts";
+import type { IndexedBatch, IndexedRecord } from "./indexed-batch.ts";
+import { fenced, isFenced, type LockedLog, type LogTarget, lockLog } from "./locked-log.ts";
+import { appendStatementOf, recordValues, logStatements as statements } from "./log-statements.ts";
+import type { PostgresStatement } from "./pool.ts";
+
+/**
+ * Appends a batch: by one statement, if nothing stands against it. If something does, or if nobody
+ * knows whether an earlier attempt was stored, a transaction looks at what is there and decides.
+ */
+export function append(
+  database: Database,
+  target: LogTarget,
+  batch: IndexedBatch,
+): Promise<number> {
+  let isPlain = batch.records.every((record) => record.hides === null);
+  return database.attempt(async (connection, { isInDoubt }) => {
+    if (isPlain && !isInDoubt) {
+      const seq = await appendPlainly(connection, target, batch);
+      if (seq !== undefined) return seq;
+      isPlain = false;
+    }
+    return inTransaction(connection, () => decide(connection, target, batch, isInDoubt));
+  });
+}
+
+/** @returns `undefined` when it stored nothing: somebody has to look why. */
+async function appendPlainly(
+  connection: Connection,
+  target: LogTarget,
+  batch: IndexedBatch,
+): Promise<number | undefined> {
+  try {
+    const [row] = await connection.store(appendStatement(target, batch, batch.records));
+    return row === undefined ? undefined : Number(row["seq"]);
+  } catch (error) {
+    if (isDuplicate(error)) return undefined;
+    throw error;
+  }
+}
+
+function appendStatement(
+  { place, epoch }: LogTarget,
+  { expectedSeq, head, replacesHead }: IndexedBatch,
+  records: readonly IndexedRecord[],
+): PostgresStatement {
+  const values: unknown[] = [
+    ...place,
+    records.length,
+    head.json,
+    head.sortedAt,
+    head.labels,
+    replacesHead,
+    expectedSeq ?? null,
+    epoch ?? null,
+    ...recordValues(records),
+  ];
+  const mayCreate = epoch === undefined && (expectedSeq ?? 0) === 0;
+  return { ...appendStatementOf(records.length, mayCreate), values };
+}
+
+/** Holds the log's row, and finds out what of the batch is missing. In a transaction. */
+async function decide(
+  connection: Connection,
+  target: LogTarget,
+  batch: IndexedBatch,
+  isInDoubt: boolean,
+): Promise<number> {
+  const log = await lockOrCreate(connection, target, batch);
+  // In doubt, what is stored is stored, whoever holds the log now.
+  if (isFenced(target, log) && !isInDoubt) throw fenced();
+  const seqById = await storedOf(connection, target, batch);
+  const missing = batch.records.filter(({ id }) => !seqById.has(id));
+  if (missing.length > 0) {
+    if (isFenced(target, log)) throw fenced();
+    const end = log?.seq ?? 0;
+    if (batch.expectedSeq !== undefined && batch.expectedSeq !== end) {
+      throw refusal("THROUGHLINE_CONFLICT", `the log ends at seq ${end}`);
+    }
+    const first = (await store(connection, target, { ...batch, records: missing })) + 1;
+    for (const [index, { id }] of missing.entries()) seqById.set(id, first + index);
+  }
+  return batch.records.reduce((_, { id }) => seqById.get(id) ?? 0, 0);
+}
+
+/** Also a log that this batch may begin is held before anyone looks what it holds. */
+async function lockOrCreate(
+  connection: Connection,
+  target: LogTarget,
+  { expectedSeq = 0 }: IndexedBatch,
+): Promise<LockedLog | undefined> {
+  for (;;) {
+    const log = await lockLog(connection, target.place);
+    if (log !== undefined || target.epoch !== undefined || expectedSeq > 0) return log;
+    await connection.run({ ...statements.create, values: [...target.place] });
+  }
+}
+
+/** The records of a batch that the log holds already; an id stays used when its content was erased. */
+async function storedOf(
+  connection: Connection,
+  { place }: LogTarget,
+  { records }: IndexedBatch,
+): Promise<Map<string, number>> {
+  const values = [...place, records.map(({ id }) => id)];
+  const rows = await connection.run({ ...statements.known, values });
+  const byId = new Map(rows.map((row) => [String(row["id"]), row]));
+  const seqById = new Map<string, number>();
+  for (const { id, json } of records) {
+    const row = byId.get(id);
+    if (row === undefined) continue;
+    const [body, seq] = [String(row["body"]), Number(row["seq"])];
+    if (!sameRecord(body, json) && !isErased(storedRecord(body, seq))) {
+      throw refusal("THROUGHLINE_ID_CONFLICT", `record ${seq} has this id and other content`);
+    }
+    seqById.set(id, seq);
+  }
+  return seqById;
+}
+
+/** @returns the `seq` after which these records were stored. */
+async function store(
+  connection: Connection,
+  target: LogTarget,
+  batch: IndexedBatch,
+): Promise<number> {
+  const [row] = await connection.run(appendStatement(target, batch, batch.records));
+  if (row === undefined) throw fenced();
+  const before = Number(row["seq"]) - batch.records.length;
+  const targets = batch.records.flatMap(({ hides }) => hides ?? []);
+  if (targets.length > 0) {
+    await connection.run({ ...statements.hide, values: [...target.place, targets, before] });
+  }
+  return before;
+}
+
+function refusal(code: ErrorCode, message: string): ThroughlineError {
+  return new ThroughlineError(message, { code });
+}

@@ -1,0 +1,135 @@
+import type { Timers } from "../../timers.ts";
+import { isAnswer } from "./error-class.ts";
+import type { PostgresClient, PostgresNotification, PostgresStatement, Row } from "./pool.ts";
+
+/** Which server process serves a connection: its number and its start, as no other has both. */
+export interface Backend {
+  readonly pid: number;
+  readonly startedAt: string;
+}
+
+/** A statement was not answered in time. The connection is of no use any more. */
+export class DeadlineError extends Error {
+  override readonly name = "DeadlineError";
+}
+
+/** Rejects when the promise takes longer; the promise goes on, and what it then does is ignored. */
+export function within<T>(promise: Promise<T>, timers: Timers, ms: number): Promise<T> {
+  const { promise: answer, resolve, reject } = Promise.withResolvers<T>();
+  const cancel = timers.after(ms, () => {
+    reject(new DeadlineError(`no answer within ${Math.round(ms)} ms`));
+  });
+  promise.then(resolve, reject).finally(cancel);
+  return answer;
+}
+
+/** One connection for as long as a piece of work needs it. Knows whether it may be used again. */
+export class Connection {
+  readonly backend: Backend | undefined;
+  readonly #client: PostgresClient;
+  readonly #timers: Timers;
+  readonly #limitMs: () => number;
+  readonly #lost: (() => void)[] = [];
+  #isBroken = false;
+  #isInDoubt = false;
+  #isReleased = false;
+  readonly #losses: LossListener;
+
+  constructor(
+    client: PostgresClient,
+    options: {
+      readonly timers: Timers;
+      /** How long the next statement may take. */
+      readonly limitMs: () => number;
+      readonly backend: Backend | undefined;
+      /** Registered already, so that no loss is missed. */
+      readonly losses: LossListener;
+    },
+  ) {
+    this.#client = client;
+    this.#timers = options.timers;
+    this.#limitMs = options.limitMs;
+    this.backend = options.backend;
+    this.#losses = options.losses;
+    this.#losses.current = () => this.#lose();
+  }
+
+  /** Whether it failed in a way after which nothing more is to be sent over it. */
+  get isBroken(): boolean {
+    return this.#isBroken;
+  }
+
+  /** Whether something was sent that may have been stored, and no answer came. */
+  get isInDoubt(): boolean {
+    return this.#isInDoubt;
+  }
+
+  /** Runs a statement that stores nothing by itself: a read, or one inside a transaction. */
+  async run(statement: PostgresStatement): Promise<readonly Row[]> {
+    try {
+      const limitMs = this.#limitMs();
+      if (limitMs <= 0) throw new DeadlineError("no time is left");
+      return (await within(this.#client.query(statement), this.#timers, limitMs)).rows;
+    } catch (error) {
+      if (!isAnswer(error)) this.#lose();
+      throw error;
+    }
+  }
+
+  /** Runs a statement that commits: without an answer nobody knows whether it did. */
+  async store(statement: PostgresStatement): Promise<readonly Row[]> {
+    this.#isInDoubt = true;
+    try {
+      const rows = await this.run(statement);
+      this.#isInDoubt = false;
+      return rows;
+    } catch (error) {
+      if (isAnswer(error)) this.#isInDoubt = false;
+      throw error;
+    }
+  }
+
+  onNotification(listener: (message: PostgresNotification) => void): void {
+    this.#client.on("notification", listener);
+  }
+
+  /** Calls back once, when the connection ended or failed; at once if it did already. */
+  onLost(listener: () => void): void {
+    if (this.#isBroken) listener();
+    else this.#lost.push(listener);
+  }
+
+  /** Gives it back to the pool, or closes it: when it is broken, or when `close` says so. */
+  release(close = false): void {
+    if (this.#isReleased) return;
+    this.#isReleased = true;
+    // From here on its end is the pool's affair: an idle connection may be closed at any time.
+    this.#losses.current = () => undefined;
+    this.#client.release(close || this.#isBroken);
+  }
+
+  #lose(): void {
+    if (this.#isBroken) return;
+    this.#isBroken = true;
+    for (const listener of this.#lost) listener();
+  }
+}
+
+/** Stands on a client for as long as it lives: an error that nobody listens to ends the process. */
+export interface LossListener {
+  /** The connection that the client serves now. */
+  current: () => void;
+}
+
+const lossListeners = new WeakMap<PostgresClient, LossListener>();
+
+/** The one of this client, whoever else has the pool. */
+export function lossListenerOf(client: PostgresClient): LossListener {
+  const known = lossListeners.get(client);
+  if (known !== undefined) return known;
+  const losses: LossListener = { current: () => undefined };
+  lossListeners.set(client, losses);
+  client.on("error", () => losses.current());
+  client.on("end", () => losses.current());
+  return losses;
+}

@@ -1,0 +1,105 @@
+import { isJsonObject } from "../../json.ts";
+import { type PreparedBatch, prepareBatch } from "../batch.ts";
+import {
+  type AppendOptions,
+  type LogHead,
+  type LogProjection,
+  type LogRecord,
+  logLimits,
+  type StoredRecord,
+} from "../log-store.ts";
+import { lexemesOf, placesOf } from "./words.ts";
+
+/** A record as it is stored, with what the indexes keep of it. */
+export interface IndexedRecord {
+  readonly id: string;
+  readonly json: string;
+  /** Its lexemes; `null`: search does not find it. */
+  readonly words: string | null;
+  /** The id of an earlier record that it hides. */
+  readonly hides: string | null;
+}
+
+/** What a log's row keeps of its head. */
+export interface IndexedHead {
+  readonly json: string;
+  readonly sortedAt: string;
+  readonly labels: readonly string[];
+}
+
+export interface IndexedBatch extends Omit<PreparedBatch, "records" | "headJson"> {
+  readonly records: readonly IndexedRecord[];
+  /** That of a new log, too, when none was given. */
+  readonly head: IndexedHead;
+  readonly replacesHead: boolean;
+}
+
+/** An index entry of the database has at most 2,704 bytes, and other columns stand beside this one. */
+const longestSortedAt = 64;
+const longestLabel = 256;
+
+/** How one collection reads its records, and where it is. */
+export interface Indexing {
+  readonly projection: LogProjection;
+  /** Names the collection in the full-text index. */
+  readonly scope: string;
+}
+
+/** Checks an append as every driver does, and works out everything that is stored of it. */
+export function indexBatch(
+  indexing: Indexing,
+  key: string,
+  records: readonly LogRecord[],
+  options: AppendOptions | undefined,
+): IndexedBatch {
+  const { headJson, ...batch } = prepareBatch(key, records, options);
+  const hidden = new Set<string>();
+  const places = placesOf(indexing.scope, key);
+  const indexed: IndexedRecord[] = [];
+  // From the newest on: one that a later record of this batch hides is not found from the start.
+  for (let i = batch.records.length - 1; i >= 0; i--) {
+    const prepared = batch.records[i];
+    const given = records[i];
+    if (prepared === undefined || given === undefined) continue;
+    const record: StoredRecord = { ...given, seq: (batch.expectedSeq ?? 0) + i + 1 };
+    const hides = idOrNull(indexing.projection.hides(record));
+    const words = hidden.has(prepared.id) ? null : wordsOf(indexing.projection, places, record);
+    if (hides !== null) hidden.add(hides);
+    indexed.push({ ...prepared, words, hides });
+  }
+  return {
+    ...batch,
+    records: indexed.reverse(),
+    head: indexHead(indexing.projection, headJson ?? "{}"),
+    replacesHead: headJson !== undefined,
+  };
+}
+
+export function indexHead(projection: LogProjection, json: string): IndexedHead {
+  const head: unknown = JSON.parse(json);
+  const value: LogHead = isJsonObject(head) ? head : {};
+  const sortedAt = projection.sortedAt(value).replaceAll("\0", "").toWellFormed();
+  const labels = [...new Set(projection.labels(value).map(labelText))].sort();
+  return { json, sortedAt: sortedAt.slice(0, longestSortedAt).toWellFormed(), labels };
+}
+
+/** The form in which a label is stored and asked for: the database takes neither NUL nor half a pair. */
+export function labelText(label: string): string {
+  return JSON.stringify(label).slice(1, -1).slice(0, longestLabel);
+}
+
+/** The lexemes of a record of the log with these places. */
+export function wordsOf(
+  projection: LogProjection,
+  places: string,
+  record: StoredRecord,
+): string | null {
+  const text = projection.text(record);
+  return text === undefined ? null : lexemesOf(text, places);
+}
+
+/** What can be no id of a record hides none. */
+function idOrNull(id: string | undefined): string | null {
+  if (id === undefined || id === "" || id.includes("\0") || !id.isWellFormed()) return null;
+  return Buffer.byteLength(id) > logLimits.idBytes ? null : id;
+}

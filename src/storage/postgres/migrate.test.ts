@@ -1,0 +1,154 @@
+// F7: 20 at once, and killed at every statement.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import type pg from "pg";
+import { schemaOf } from "../../../test/postgres-schema.ts";
+import { databaseOf } from "../../../test/test-database.ts";
+import { noPostgres, withPostgres } from "../../../test/test-postgres.ts";
+import { errorName, isThroughlineError } from "../../errors.ts";
+import { contractProjection, message } from "../../testing/log-store-contract-fixtures.ts";
+import { migrate } from "./migrate.ts";
+import { migrations } from "./migrations/migrations.ts";
+import type { PostgresClient, PostgresPool } from "./pool.ts";
+import { openPostgresStorage } from "./postgres.ts";
+
+const skip = noPostgres();
+const server = skip === undefined ? await withPostgres() : undefined;
+const url = (await server?.newDatabase()) ?? "";
+const pool = server?.pool(url) as pg.Pool;
+const durability = "process";
+const schemaFile = new URL("./schema.sql", import.meta.url);
+
+/** A pool of a process that is killed when this statement was done. */
+class DyingPool implements PostgresPool {
+  readonly on = () => undefined;
+  readonly removeListener = () => undefined;
+  isDead = false;
+  #left: number;
+
+  constructor(statements: number) {
+    this.#left = statements;
+  }
+
+  async connect(): Promise<PostgresClient> {
+    if (this.isDead) throw new DeadProcessError("this process is dead");
+    const client = await pool.connect();
+    return {
+      release: (destroy) => client.release(destroy),
+      on: () => undefined,
+      query: async (statement) => {
+        const isLast = --this.#left === 0;
+        const answer = await client.query(statement);
+        if (isLast) await this.#die(client);
+        return answer;
+      },
+    };
+  }
+
+  async #die(client: pg.PoolClient): Promise<never> {
+    this.isDead = true;
+    const { processID } = client as unknown as { processID: number };
+    await pool.query("select pg_terminate_backend($1, 5000)", [processID]);
+    throw new Error("killed");
+  }
+}
+
+/** As a server refuses a login, which nobody tries again. */
+class DeadProcessError extends Error {
+  readonly severity = "FATAL";
+  readonly code = "28000";
+}
+
+async function migrated(): Promise<void> {
+  await using storage = await openPostgresStorage({ pool, durability });
+  const log = storage.logs("chats", contractProjection);
+  await log.append("telegram:42", [message("m1")]);
+  assert.equal((await log.tail("telegram:42", 1))?.seq, 1);
+  assert.equal(await schemaOf(pool), readFileSync(schemaFile, "utf8"));
+}
+
+async function dropSchema(): Promise<void> {
+  await pool.query("drop schema if exists throughline cascade");
+}
+
+test("a migration killed after any statement leaves nothing or all; the next start completes it", {
+  skip,
+}, async () => {
+  const alive = databaseOf(pool);
+  for (let statements = 1, died = true; died; statements++) {
+    await dropSchema();
+    const dying = new DyingPool(statements);
+    const outcome = await migrate(databaseOf(dying), true).then(() => "migrated", errorName);
+    died = dying.isDead;
+    assert.equal(outcome === "migrated", !died, `statement ${statements}: ${outcome}`);
+    const [row] = (await pool.query("select to_regnamespace('throughline') as there")).rows;
+    if (row.there !== null) assert.equal(await schemaOf(pool), readFileSync(schemaFile, "utf8"));
+    await migrate(alive, true);
+    assert.equal(await schemaOf(pool), readFileSync(schemaFile, "utf8"));
+  }
+  await migrated();
+});
+
+test("20 processes that start on an empty database at once all open it", { skip }, async () => {
+  await dropSchema();
+  const opened = await Promise.all(
+    Array.from({ length: 20 }, (_, index) => {
+      const own = server?.pool(url, { max: 2 }) as pg.Pool;
+      return openPostgresStorage({ pool: own, companion: `companion-${index}`, durability });
+    }),
+  );
+  const logs = opened.map((storage) => storage.logs("chats", contractProjection));
+  assert.deepEqual(
+    await Promise.all(logs.map((log) => log.append("telegram:42", [message("m1")]))),
+    logs.map(() => 1),
+  );
+  await Promise.all(opened.map((storage) => storage.close()));
+  assert.equal(
+    (await pool.query("select name from throughline.migrations")).rowCount,
+    migrations.length,
+  );
+});
+
+test("schema.sql is the schema that the catalog has", { skip }, async () => {
+  await dropSchema();
+  await migrated();
+});
+
+test("without the right to migrate, an empty database is refused, and a migrated one is opened", {
+  skip,
+}, async () => {
+  await dropSchema();
+  await assert.rejects(openPostgresStorage({ pool, durability, migrate: false }), (error) =>
+    isThroughlineError(error, "THROUGHLINE_CONFIGURATION"),
+  );
+  await migrated();
+  const storage = await openPostgresStorage({ pool, durability, migrate: false });
+  await storage.close();
+});
+
+test("beside a later version that only added something, this one works on", { skip }, async () => {
+  await dropSchema();
+  await migrated();
+  await pool.query("insert into throughline.migrations values ($1, 'more', 1)", [
+    migrations.length + 1,
+  ]);
+  await pool.query("alter table throughline.logs add column more text");
+  const storage = await openPostgresStorage({ pool, durability });
+  const log = storage.logs("chats", contractProjection);
+  assert.equal(await log.append("telegram:42", [message("m2")]), 2);
+  await storage.close();
+});
+
+test("a schema that a later version changed is refused as newer, and left untouched", {
+  skip,
+}, async () => {
+  await dropSchema();
+  await migrated();
+  await pool.query("insert into throughline.migrations values ($1, 'other', $1)", [
+    migrations.length + 1,
+  ]);
+  await assert.rejects(openPostgresStorage({ pool, durability }), (error) =>
+    isThroughlineError(error, "THROUGHLINE_NEWER_FORMAT"),
+  );
+});

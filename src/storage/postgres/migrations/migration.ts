@@ -1,0 +1,12 @@
+/** One step of the schema. All steps that are missing run in one transaction. */
+export interface Migration {
+  /** From 1, without gaps. */
+  readonly number: number;
+  readonly name: string;
+  /**
+   * The newest step that code must know to go on working beside this one. Its own number where it
+   * breaks what older code does: that code then refuses to start.
+   */
+  readonly worksFrom: number;
+  readonly statements: readonly string[];
+}

@@ -1,0 +1,6 @@
+import { logsAndDocuments } from "./001-logs-and-documents.ts";
+import { fleet } from "./002-fleet.ts";
+import type { Migration } from "./migration.ts";
+
+/** Every step, in order. A step that was released is never changed. */
+export const migrations: readonly Migration[] = [logsAndDocuments, fleet];

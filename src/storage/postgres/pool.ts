@@ -1,0 +1,34 @@
+// What the driver uses of `pg`. Structural, so that nothing here imports a database client.
+
+/** A row as it was answered, by the names of its columns. */
+export type Row = Readonly<Record<string, unknown>>;
+
+/** One statement. A name makes the server keep its plan, once per connection. */
+export interface PostgresStatement {
+  readonly name?: string;
+  readonly text: string;
+  readonly values?: unknown[];
+}
+
+/** A message of `NOTIFY`, as a client that listens hears it. */
+export interface PostgresNotification {
+  readonly channel: string;
+  readonly payload?: string | undefined;
+}
+
+/** One connection, checked out of a pool. `PoolClient` of `pg` fits. */
+export interface PostgresClient {
+  query(statement: PostgresStatement): Promise<{ readonly rows: readonly Row[] }>;
+  /** Gives it back; `true` closes it. */
+  release(destroy?: boolean): void;
+  on(event: "error", listener: (error: Error) => void): unknown;
+  on(event: "end", listener: () => void): unknown;
+  on(event: "notification", listener: (message: PostgresNotification) => void): unknown;
+}
+
+/** Connections to one database. `Pool` of `pg` fits. It stays the caller's, who ends it. */
+export interface PostgresPool {
+  connect(): Promise<PostgresClient>;
+  on(event: "error", listener: (error: Error) => void): unknown;
+  removeListener(event: "error", listener: (error: Error) => void): unknown;
+}

@@ -1,0 +1,155 @@
+import assert from "node:assert/strict";
+import { isThroughlineError } from "../errors.ts";
+import type { DocumentStore } from "../storage/document-store.ts";
+import { holds, isGone, state } from "./document-store-contract-fixtures.ts";
+import { refuses } from "./log-store-contract-fixtures.ts";
+import { during, outcomesOf, upTo, withFour, withTwo } from "./shared-storage-contract-fixtures.ts";
+import type { SharedClause } from "./shared-storage-contract-place.ts";
+
+/** Adds one to the document, again when somebody else was first. */
+async function addOne(documents: DocumentStore): Promise<void> {
+  for (let attempt = 0; attempt < 200; attempt++) {
+    const { value, revision } = (await documents.read(state)) ?? { value: { n: 0 }, revision: 0 };
+    try {
+      await documents.write(state, { n: Number(value["n"]) + 1 }, { expectedRevision: revision });
+      return;
+    } catch (error) {
+      if (!isThroughlineError(error, "THROUGHLINE_CONFLICT")) throw error;
+    }
+  }
+  assert.fail("one write was a conflict 200 times");
+}
+
+/** Documents that several processes write. */
+export const sharedDocumentClauses: readonly SharedClause[] = [
+  {
+    id: "shared.document.seen",
+    says: "a document that one process wrote is read by another at once, with its revision",
+    proof: withTwo(async (a, b) => {
+      await isGone(b.documents);
+      for (const n of upTo(10)) {
+        assert.equal(await a.documents.write(state, { n }), n);
+        await holds(b.documents, { n }, n);
+      }
+    }),
+  },
+  {
+    id: "shared.document.race",
+    says: "in each of 10 rounds of four processes that expect one revision exactly one write is made",
+    proof: withFour(async (writers) => {
+      for (const n of upTo(10)) {
+        const calls = writers.map(({ documents }, index) =>
+          documents.write(state, { n, index }, { expectedRevision: n - 1 }),
+        );
+        const { answers, codes } = await outcomesOf(calls);
+        assert.deepEqual(answers, [n]);
+        assert.deepEqual(codes, new Array(3).fill("THROUGHLINE_CONFLICT"));
+      }
+    }),
+  },
+  {
+    id: "shared.document.stale",
+    says: "a write that expects the revision before another process's write is a conflict",
+    proof: withTwo(async (a, b) => {
+      const revision = await a.documents.write(state, { n: 1 });
+      await b.documents.write(state, { n: 2 });
+      const late = a.documents.write(state, { n: 3 }, { expectedRevision: revision });
+      await refuses("THROUGHLINE_CONFLICT", late);
+      await holds(a.documents, { n: 2 }, 2);
+    }),
+  },
+  {
+    id: "shared.document.optimistic",
+    says: "four processes that read, add and write lose no addition",
+    proof: withFour(async (writers) => {
+      const all = writers.map(async ({ documents }) => {
+        for (const _ of upTo(5)) await addOne(documents);
+      });
+      await Promise.all(all);
+      await holds(writers[0]?.documents ?? assert.fail(), { n: 20 }, 20);
+    }),
+  },
+  {
+    id: "shared.document.unconditional",
+    says: "20 writes of two processes at once that expect nothing have 20 revisions, the last stays",
+    proof: withTwo(async (a, b) => {
+      const calls = upTo(20).map(async (n) => {
+        const { documents } = n % 2 === 0 ? a : b;
+        return { n, revision: await documents.write(state, { n }) };
+      });
+      const written = (await Promise.all(calls)).sort((x, y) => x.revision - y.revision);
+      assert.deepEqual(
+        written.map(({ revision }) => revision),
+        upTo(20),
+      );
+      await holds(a.documents, { n: written.at(-1)?.n }, 20);
+      await holds(b.documents, { n: written.at(-1)?.n }, 20);
+    }),
+  },
+  {
+    id: "shared.document.whole",
+    says: "a process that reads while another writes gets a whole value, never an older one again",
+    proof: withTwo(async (a, b) => {
+      const value = (n: number) => ({ n, list: new Array<number>(500).fill(n), last: n });
+      await a.documents.write(state, value(1));
+      const writes = upTo(20).map((n) => a.documents.write(state, value(n + 1)));
+      let newest = 0;
+      await during(writes, async () => {
+        const read = await b.documents.read(state);
+        const revision = read?.revision ?? 0;
+        assert.deepEqual(read?.value, value(revision));
+        assert.ok(revision >= newest);
+        newest = revision;
+      });
+      assert.equal(newest, 21);
+    }),
+  },
+  {
+    id: "shared.document.deleted",
+    says: "a document that one process deleted is gone for another, and begins again at revision 1",
+    proof: withTwo(async (a, b) => {
+      await a.documents.write(state, { n: 1 });
+      await a.documents.write(state, { n: 2 });
+      assert.equal(await b.documents.delete(state), true);
+      await isGone(a.documents);
+      const late = a.documents.write(state, { n: 3 }, { expectedRevision: 2 });
+      await refuses("THROUGHLINE_CONFLICT", late);
+      assert.equal(await a.documents.write(state, { n: 4 }, { expectedRevision: 0 }), 1);
+      await holds(b.documents, { n: 4 }, 1);
+    }),
+  },
+  {
+    id: "shared.document.deleted-once",
+    says: "of four processes that delete one document at once one answers that there was one",
+    proof: withFour(async (writers) => {
+      await writers[0]?.documents.write(state, { n: 1 });
+      const answers = await Promise.all(writers.map(({ documents }) => documents.delete(state)));
+      assert.deepEqual(answers.filter(Boolean), [true]);
+    }),
+  },
+  {
+    id: "shared.document.keys",
+    says: "the keys of all processes' documents are answered to each of them, sorted",
+    proof: withTwo(async (a, b) => {
+      await a.documents.write("b", { n: 1 });
+      await b.documents.write("a", { n: 1 });
+      await a.documents.write("c", { n: 1 });
+      await b.documents.delete("b");
+      assert.deepEqual(await a.documents.keys(), ["a", "c"]);
+      assert.deepEqual(await b.documents.keys(), ["a", "c"]);
+    }),
+  },
+  {
+    id: "shared.document.beside",
+    says: "two processes that write two documents at once do not disturb each other",
+    proof: withTwo(async (a, b) => {
+      const calls = upTo(20).flatMap((n) => [
+        a.documents.write("a", { n }),
+        b.documents.write("b", { n: -n }),
+      ]);
+      await Promise.all(calls);
+      await holds(b.documents, { n: 20 }, 20, "a");
+      await holds(a.documents, { n: -20 }, 20, "b");
+    }),
+  },
+];

@@ -1,0 +1,145 @@
+import assert from "node:assert/strict";
+import type { JsonObject } from "../json.ts";
+import type { DocumentStore } from "../storage/document-store.ts";
+import type { Fleet, LeaseName } from "../storage/fleet.ts";
+import type { LogRecord, LogStore } from "../storage/log-store.ts";
+import { documentsOf } from "./document-store-contract-fixtures.ts";
+import { chat, everything, logsOf, message } from "./log-store-contract-fixtures.ts";
+import type { SharedClause, SharedPlace, SharedStorage } from "./shared-storage-contract-place.ts";
+
+/** The lease of the log that a proof uses when it needs only one. */
+export const chatLease: LeaseName = { collection: "chats", key: chat };
+
+/** One process of a place: its storage, and the collections that the proofs use. */
+export interface Writer {
+  readonly storage: SharedStorage;
+  readonly fleet: Fleet;
+  readonly log: LogStore;
+  readonly documents: DocumentStore;
+}
+
+export async function join(place: SharedPlace): Promise<Writer> {
+  const storage = await place.join();
+  return {
+    storage,
+    fleet: storage.fleet,
+    log: logsOf(storage),
+    documents: documentsOf(storage),
+  };
+}
+
+/** A proof about two processes of one place. */
+export function withTwo(
+  proof: (a: Writer, b: Writer, place: SharedPlace) => Promise<void>,
+): SharedClause["proof"] {
+  return async (place) => proof(await join(place), await join(place), place);
+}
+
+/** A proof about three processes of one place. */
+export function withThree(
+  proof: (a: Writer, b: Writer, c: Writer, place: SharedPlace) => Promise<void>,
+): SharedClause["proof"] {
+  return async (place) => {
+    await proof(await join(place), await join(place), await join(place), place);
+  };
+}
+
+/** A proof about four processes of one place. */
+export function withFour(
+  proof: (writers: readonly Writer[], place: SharedPlace) => Promise<void>,
+): SharedClause["proof"] {
+  return async (place) => {
+    const writers: Writer[] = [];
+    while (writers.length < 4) writers.push(await join(place));
+    await proof(writers, place);
+  };
+}
+
+/** So many messages whose ids begin with this name: `a1`, `a2` and so on. */
+export function messagesOf(name: string, count: number): LogRecord[] {
+  return Array.from({ length: count }, (_, index) => message(`${name}${index + 1}`));
+}
+
+/** Asserts that a log numbers its records from 1 without gaps, each id once. @returns the ids. */
+export async function wholeIds(log: LogStore, key = chat): Promise<string[]> {
+  const records = await everything(log, key);
+  assert.deepEqual(
+    records.map((record) => record.seq),
+    records.map((_, index) => index + 1),
+  );
+  const ids = records.map((record) => record.id);
+  assert.equal(new Set(ids).size, ids.length);
+  return ids;
+}
+
+/** Of what began with one name: the numbers after it, in the order of the log. */
+export function inOrderOf(name: string, ids: readonly string[]): number[] {
+  return ids.filter((id) => id.startsWith(name)).map((id) => Number(id.slice(name.length)));
+}
+
+/** 1 to `count`. */
+export function upTo(count: number): number[] {
+  return Array.from({ length: count }, (_, index) => index + 1);
+}
+
+/** What the calls that were not refused answered; the codes of those that were. */
+export async function outcomesOf<T>(
+  calls: readonly Promise<T>[],
+): Promise<{ readonly answers: T[]; readonly codes: unknown[] }> {
+  const answers: T[] = [];
+  const codes: unknown[] = [];
+  for (const outcome of await Promise.allSettled(calls)) {
+    if (outcome.status === "fulfilled") answers.push(outcome.value);
+    else codes.push((outcome.reason as { readonly code?: unknown }).code);
+  }
+  return { answers, codes };
+}
+
+/** Looks again and again while calls are under way, and once when all of them have answered. */
+export async function during(
+  calls: readonly Promise<unknown>[],
+  look: () => Promise<void>,
+): Promise<void> {
+  let isOver = false;
+  const over = Promise.allSettled(calls).then(() => {
+    isOver = true;
+  });
+  while (!isOver) await look();
+  await over;
+  await Promise.all(calls);
+  await look();
+}
+
+/** Lets another process acquire the lease of a sleeping one, which then wakes without it. */
+export async function takeOver(sleeper: Writer, taker: Writer, place: SharedPlace) {
+  const lost = await sleeper.fleet.acquire(chatLease);
+  await place.sleep(sleeper.storage);
+  const taken = await taker.fleet.acquire(chatLease);
+  await place.wake(sleeper.storage);
+  return { lost, taken };
+}
+
+export interface Told {
+  readonly message: JsonObject;
+  readonly processId: string;
+}
+
+/** Collects what a process hears until so many messages said `{ end: true }`; those are left out. */
+export function heardUntilEnd({ fleet }: Writer, ends = 1): Promise<Told[]> {
+  const told: Told[] = [];
+  let left = ends;
+  return new Promise((resolve) => {
+    const stop = fleet.onTold((message, processId) => {
+      if (message["end"] !== true) {
+        told.push({ message, processId });
+        return;
+      }
+      left--;
+      if (left > 0) return;
+      stop();
+      resolve(told);
+    });
+  });
+}
+
+export const end: JsonObject = { end: true };

@@ -1,0 +1,54 @@
+import type { Fleet } from "../storage/fleet.ts";
+import type { Storage } from "../storage/storage.ts";
+
+/** A storage whose place others write at the same time. */
+export type SharedStorage = Storage & { readonly fleet: Fleet };
+
+/**
+ * A place that is empty at first, and what a proof does to the processes that write it. A driver's
+ * author implements it, in one process or with several: each storage stands for a process of its own.
+ */
+export interface SharedPlace extends AsyncDisposable {
+  /** Opens one more storage of the place. Resolves when it hears what the others tell. */
+  join(): Promise<SharedStorage>;
+
+  /**
+   * Ends a storage as `kill -9` ends a process: nothing of it is released, nothing of it goes on, and
+   * no proof calls it again. Its leases lapse by themselves, at the latest one lease's time later.
+   */
+  kill(storage: SharedStorage): Promise<void>;
+
+  /**
+   * Stops a storage as SIGSTOP stops a process, until its leases have lapsed: it renews none and notes
+   * nothing. Resolves when others may take them. No proof calls it before `wake`.
+   */
+  sleep(storage: SharedStorage): Promise<void>;
+
+  /** Lets it go on: time has passed, and its timers that are due are called. */
+  wake(storage: SharedStorage): Promise<void>;
+
+  /**
+   * Cuts what a storage hears the others by, and lets it heal: what they tell meanwhile is missed.
+   * Resolves when it hears again. A driver that cannot miss anything gives none, and lists the clauses
+   * with `interrupts` in `except`.
+   */
+  interrupt?(storage: SharedStorage): Promise<void>;
+
+  /** Closes the storages that were neither killed nor closed, and removes the place. */
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** Makes a place that is empty and that nothing else uses. */
+export type OpenPlace = () => Promise<SharedPlace>;
+
+/** One promise of the contract about several writers. */
+export interface SharedClause {
+  /** Stable, dotted and unique, such as `shared.lease.exclusive`. */
+  readonly id: string;
+  /** A sentence that is true of every driver. */
+  readonly says: string;
+  /** Present where the proof needs `interrupt`. */
+  readonly interrupts?: true;
+  /** Resolves if the promise is kept, rejects if it is not. The place closes what joined. */
+  readonly proof: (place: SharedPlace) => Promise<void>;
+}

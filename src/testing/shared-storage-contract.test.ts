@@ -1,0 +1,223 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Fleet, Lease } from "../storage/fleet.ts";
+import type { LogStore } from "../storage/log-store.ts";
+import { MemorySharedPlace } from "./memory-shared-place.ts";
+import { runSharedContract, sharedStorageContract } from "./shared-storage-contract.ts";
+import type { SharedStorage } from "./shared-storage-contract-place.ts";
+
+const { clauses } = sharedStorageContract;
+
+test("every clause of the shared storage contract has an id and a sentence of its own", () => {
+  assert.equal(new Set(clauses.map(({ id }) => id)).size, clauses.length);
+  assert.equal(new Set(clauses.map(({ says }) => says)).size, clauses.length);
+  for (const { id } of clauses) assert.match(id, /^shared(\.[\w-]+)+$/);
+  for (const { says } of clauses) assert.doesNotMatch(says, /^[A-Z]|\.$/, says);
+});
+
+test("the contract about several writers has at least 60 clauses", () => {
+  assert.ok(clauses.length >= 60, `${clauses.length}`);
+});
+
+// Method: the memory driver passes every clause. Each row breaks one promise of it, and names the
+// clauses that must notice. A clause that stays green here proves nothing.
+
+interface Bug {
+  readonly bug: string;
+  readonly caughtBy: readonly string[];
+  readonly logs?: (log: LogStore) => Partial<LogStore>;
+  readonly fleet?: (fleet: Fleet) => Partial<Fleet>;
+}
+
+const bugs: readonly Bug[] = [
+  {
+    bug: "looks where the log ends before it appends, not while it does",
+    caughtBy: ["shared.expected-seq.two", "shared.expected-seq.rounds", "shared.expected-seq.new"],
+    logs: (log) => ({
+      async append(key, records, { expectedSeq, ...options } = {}) {
+        const seq = (await log.tail(key, 0))?.seq ?? 0;
+        if (expectedSeq === undefined || expectedSeq === seq) {
+          return log.append(key, records, options);
+        }
+        return log.append(key, records, { expectedSeq, ...options });
+      },
+    }),
+  },
+  {
+    bug: "stores a batch record by record",
+    caughtBy: ["shared.append.batches", "shared.append.large-batches"],
+    logs: (log) => ({
+      async append(key, records, options) {
+        let seq = 0;
+        for (const record of records) {
+          await Promise.resolve();
+          seq = await log.append(key, [record], options);
+        }
+        return seq;
+      },
+    }),
+  },
+  {
+    bug: "remembers the end of a log",
+    caughtBy: ["shared.read.tail", "shared.read.head", "shared.delete.seen"],
+    logs: (log) => {
+      const known = new Map<string, ReturnType<LogStore["tail"]>>();
+      return {
+        tail(key, limit) {
+          const tail = known.get(key) ?? log.tail(key, limit);
+          known.set(key, tail);
+          return tail;
+        },
+      };
+    },
+  },
+  {
+    bug: "leases without regard to other processes",
+    caughtBy: ["shared.lease.exclusive", "shared.lease.race", "shared.fence.append"],
+    fleet: (fleet) => {
+      const own = (collection: string) => `${fleet.processId} ${collection}`;
+      return {
+        acquire: ({ collection, key }, options) =>
+          fleet.acquire({ collection: own(collection), key }, options),
+        tryAcquire: ({ collection, key }) => fleet.tryAcquire({ collection: own(collection), key }),
+      };
+    },
+  },
+  {
+    bug: "leases all keys of a collection at once",
+    caughtBy: ["shared.lease.names"],
+    fleet: (fleet) => ({
+      acquire: (name, options) => fleet.acquire({ ...name, key: "all" }, options),
+      tryAcquire: (name) => fleet.tryAcquire({ ...name, key: "all" }),
+    }),
+  },
+  {
+    bug: "forgets the lease's epoch once it is lost",
+    caughtBy: ["shared.fence.append", "shared.fence.delete", "shared.fence.after-release"],
+    fleet: (fleet) => ({
+      acquire: async (name, options) => {
+        const lease = await fleet.acquire(name, options);
+        lease.lost.addEventListener("abort", () => void lease.release());
+        return lease;
+      },
+    }),
+  },
+  {
+    bug: "counts the epochs of each process from 1",
+    caughtBy: ["shared.epoch.grows", "shared.epoch.log", "shared.wait.release"],
+    fleet: (fleet) => {
+      let epoch = 0;
+      return { acquire: async (name, options) => withEpoch(await fleet.acquire(name, options)) };
+      function withEpoch(lease: Lease): Lease {
+        epoch++;
+        return { epoch, lost: lease.lost, release: () => lease.release() };
+      }
+    },
+  },
+  {
+    bug: "tells no holder that its lease is lost",
+    caughtBy: ["shared.lost.told", "shared.lost.nobody-took-over", "shared.wait.close-frees"],
+    fleet: (fleet) => ({
+      acquire: async (name, options) => {
+        const lease = await fleet.acquire(name, options);
+        const { signal: lost } = new AbortController();
+        return { epoch: lease.epoch, lost, release: () => lease.release() };
+      },
+    }),
+  },
+  {
+    bug: "pays no regard to the signal of whoever waits",
+    caughtBy: ["shared.wait.aborted-before"],
+    fleet: (fleet) => ({ acquire: (name) => fleet.acquire(name) }),
+  },
+  {
+    bug: "tells everything twice",
+    caughtBy: ["shared.tell.others", "shared.tell.order", "shared.tell.all-at-once"],
+    fleet: (fleet) => ({
+      tell(message) {
+        fleet.tell(message);
+        if (message["end"] !== true) fleet.tell(message);
+      },
+    }),
+  },
+  {
+    bug: "tells long messages later than short ones",
+    caughtBy: ["shared.tell.sizes"],
+    fleet: (fleet) => ({
+      tell(message) {
+        if (JSON.stringify(message).length < 7_900) fleet.tell(message);
+        else queueMicrotask(() => fleet.tell(message));
+      },
+    }),
+  },
+  {
+    bug: "tells itself too",
+    caughtBy: ["shared.tell.others"],
+    fleet: (fleet) => {
+      const listeners: ((message: object, processId: string) => void)[] = [];
+      return {
+        tell(message) {
+          fleet.tell(message);
+          for (const listener of listeners) listener(message, fleet.processId);
+        },
+        onTold(listener) {
+          listeners.push(listener as (message: object, processId: string) => void);
+          return fleet.onTold(listener);
+        },
+      };
+    },
+  },
+  {
+    bug: "tells text as its encoding has it",
+    caughtBy: ["shared.tell.text"],
+    fleet: (fleet) => ({
+      tell: (message) => {
+        const text = JSON.stringify(message).replaceAll(/\\u[0-9a-f]{4}/g, "\ufffd");
+        fleet.tell(JSON.parse(text));
+      },
+    }),
+  },
+];
+
+/** An object that answers some calls in its own way, and the rest as the whole one does. */
+function changed<T extends object>(whole: T, changes: Partial<T> = {}): T {
+  return new Proxy(whole, {
+    get(_target, name) {
+      const isOwn = Object.hasOwn(changes, name);
+      const value: unknown = Reflect.get(isOwn ? changes : whole, name);
+      return typeof value === "function" ? value.bind(isOwn ? changes : whole) : value;
+    },
+  });
+}
+
+function broken({ logs, fleet }: Bug): (storage: SharedStorage) => SharedStorage {
+  return (storage) => {
+    const known = new Map<LogStore, LogStore>();
+    return changed(storage, {
+      fleet: changed(storage.fleet, fleet?.(storage.fleet)),
+      logs(collection, projection) {
+        const log = storage.logs(collection, projection);
+        const own = known.get(log) ?? changed(log, logs?.(log));
+        known.set(log, own);
+        return own;
+      },
+    });
+  };
+}
+
+for (const bug of bugs) {
+  test(`a driver that ${bug.bug} is told so by ${bug.caughtBy.join(", ")}`, async () => {
+    const asked = clauses.filter(({ id }) => bug.caughtBy.includes(id));
+    assert.equal(asked.length, bug.caughtBy.length);
+    const results = await Array.fromAsync(
+      runSharedContract(
+        { name: "shared storage", clauses: asked },
+        { openPlace: async () => new MemorySharedPlace(broken(bug)) },
+      ),
+    );
+    assert.deepEqual(
+      results.filter(({ ok }) => ok).map(({ id }) => id),
+      [],
+    );
+  });
+}

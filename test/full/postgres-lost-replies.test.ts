@@ -1,0 +1,25 @@
+// F1: whichever statement of a call is lost on its way, or its answer, the call ends as if nothing had
+// happened, and nothing is stored twice.
+import { test } from "node:test";
+import type pg from "pg";
+import { migrate } from "../../src/storage/postgres/migrate.ts";
+import { endsAsWithoutLoss, storeCalls } from "../lost-replies.ts";
+import { databaseOf } from "../test-database.ts";
+import { noPostgres, withPostgres } from "../test-postgres.ts";
+
+const skip = noPostgres();
+const server = skip === undefined ? await withPostgres() : undefined;
+const pool = server?.pool(await server.newDatabase()) as pg.Pool;
+if (skip === undefined) await migrate(databaseOf(pool), true);
+
+for (const [name, call] of Object.entries(storeCalls)) {
+  for (const loss of ["request", "reply"] as const) {
+    test(
+      `${name} whose ${loss} is lost at any statement ends as it does without a loss`,
+      {
+        skip,
+      },
+      () => endsAsWithoutLoss(pool, call, loss),
+    );
+  }
+}
