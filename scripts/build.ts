@@ -1,10 +1,13 @@
-// npm run build: src/ as JavaScript and types in dist/, file by file, and the page in dist/web.
+// npm run build: what is published, in dist, from nothing: the JavaScript, its types and the page.
 import { spawnSync } from "node:child_process";
-import { chmodSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
+import { buildCode } from "./build-code.ts";
 import { buildPage } from "./build-page.ts";
+import { dropUnreachableTypes } from "./types.ts";
 
 rmSync("dist", { recursive: true, force: true });
 const { status } = spawnSync("tsc", ["-p", "tsconfig.build.json"], { stdio: "inherit" });
 if (status !== 0) process.exit(status ?? 1);
-chmodSync("dist/cli/main.js", 0o755);
+dropUnreachableTypes();
+await buildCode();
 await buildPage();

@@ -1,6 +1,7 @@
-import { type DestinationStream, pino } from "pino";
+import { createRequire } from "node:module";
+import type { DestinationStream, Logger as Pino } from "pino";
 import type { Logger } from "../logger.ts";
-import type { LogLevel } from "./env.ts";
+import { type LogLevel, logLevels } from "./env.ts";
 
 /** Fields that could hold a secret, should one ever be logged. */
 const secrets = ["token", "apiKey", "authorization", "cookie", "password"];
@@ -13,8 +14,23 @@ const secrets = ["token", "apiKey", "authorization", "cookie", "password"];
 export function openLog(
   level: LogLevel | undefined,
   standard: LogLevel,
-  destination: DestinationStream = pino.destination({ fd: 2, sync: true }),
+  destination?: DestinationStream,
 ): Logger {
+  const lowest = level ?? standard;
+  let opened: Pino | undefined;
+  /** Logs at a level. What writes is loaded with the first line: many runs have none. */
+  const at = (name: keyof Logger) => {
+    if (logLevels.indexOf(name) < logLevels.indexOf(lowest)) return () => undefined;
+    return (fields: object, message: string) => {
+      opened ??= openPino(lowest, destination);
+      opened[name](fields, message);
+    };
+  };
+  return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+}
+
+function openPino(level: LogLevel, destination: DestinationStream | undefined): Pino {
+  const { pino } = createRequire(import.meta.url)("pino") as typeof import("pino");
   const redact = secrets.flatMap((name) => [name, `*.${name}`]);
-  return pino({ level: level ?? standard, redact }, destination);
+  return pino({ level, redact }, destination ?? pino.destination({ fd: 2, sync: true }));
 }

@@ -1,4 +1,3 @@
-import { createInterface } from "node:readline";
 import { isThroughlineError, ThroughlineError } from "../errors.ts";
 import { printableLine } from "../memories/chat/printable.ts";
 import { createServer, defaultAddress, type ThroughlineServer } from "../server/server.ts";
@@ -16,7 +15,6 @@ import { checkedToken, readTokenFile } from "./token.ts";
 export interface ServeFlags extends Flags {
   readonly host?: string;
   readonly port?: number;
-  readonly store?: string;
   readonly tokenFile?: string;
 }
 
@@ -28,7 +26,6 @@ const deadlineMs = 4_500;
 /** `throughline serve`: until a signal ends it. */
 export async function serve(flags: ServeFlags, { io, env, version }: Context): Promise<void> {
   const stopped = stopSignal(io);
-  checkStore(flags.store);
   const settings = resolveSettings(flags, env);
   const token = await tokenOf(flags, settings, env, io);
   const logger = openLog(settings.logLevel, "info");
@@ -45,7 +42,7 @@ export async function serve(flags: ServeFlags, { io, env, version }: Context): P
     const { url } = await listen(server, flags, settings, env);
     await tellState(io, throughline);
     await write(io.output, `Throughline is listening on ${url} (${about(settings, companion)})\n`);
-    const stopCodes = offerCodes(io, server, token, url);
+    const stopCodes = await offerCodes(io, server, token, url);
     await stopped;
     stopCodes();
   } finally {
@@ -86,15 +83,6 @@ function stopSignal(io: Io): Promise<void> {
     resolve();
   });
   return promise;
-}
-
-function checkStore(store: string | undefined): void {
-  if (store === undefined) return;
-  // A connection string may hold a password: it is not repeated.
-  throw new Failed("--store: this version keeps everything in files", {
-    code: "THROUGHLINE_CONFIGURATION",
-    wayOut: "Leave --store out, and name a directory with --home.",
-  });
 }
 
 async function tokenOf(
@@ -171,18 +159,21 @@ async function tellState(io: Io, { storage, chats }: Throughline): Promise<void>
 
 function about(settings: Settings, companion: Companion): string {
   const { provider, model } = companion.responders.standard;
-  const home = settings.isEphemeral ? "nothing is kept" : `home ${settings.home}`;
+  const { isEphemeral, store } = settings;
+  const place = store === undefined ? `home ${settings.home}` : `store ${store.says}`;
+  const home = isEphemeral ? "nothing is kept" : place;
   return `${home}, model ${provider === model ? provider : `${provider}/${model}`}`;
 }
 
 /** With a token, at a terminal: Enter prints a code that signs a browser in. @returns what ends it. */
-function offerCodes(
+async function offerCodes(
   io: Io,
   server: ThroughlineServer,
   token: string | undefined,
   url: string,
-): () => void {
+): Promise<() => void> {
   if (token === undefined || !io.isInteractive) return () => undefined;
+  const { createInterface } = await import("node:readline");
   const tellCode = () => tell(io, `Sign in at ${url} with ${server.signInCode()} (for 60 s)`);
   const lines = createInterface({ input: io.input, terminal: false });
   lines.on("line", () => void tellCode().catch(() => undefined)); // a terminal that is gone

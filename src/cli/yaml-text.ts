@@ -1,14 +1,10 @@
-import {
-  type Alias,
-  isAlias,
-  isMap,
-  isScalar,
-  isSeq,
-  LineCounter,
-  type Node,
-  parseDocument,
-} from "yaml";
+import { createRequire } from "node:module";
+import type { Alias, Document, Node } from "yaml";
 import { printableLine } from "../memories/chat/printable.ts";
+
+/** Loaded with the first text that is read: few homes have one. */
+const yaml = () => (loaded ??= createRequire(import.meta.url)("yaml") as typeof import("yaml"));
+let loaded: typeof import("yaml") | undefined;
 
 export type KeyPath = readonly (string | number)[];
 
@@ -35,14 +31,13 @@ const maxProblems = 50;
 const tooDeep = "is nested too deeply";
 const tooMany = `is one alias too many: ${maxAliasCount} are the most`;
 
-type Document = ReturnType<typeof parseDocument>;
-
 /**
  * Reads one YAML 1.2 document: `yes` and `on` are text. Refused are, beside what is no YAML: other
  * versions, a key that is there twice or is no text, unknown tags, more than 100 aliases, and one
  * that stands in what it stands for. The caller bounds the length of the text. Never throws.
  */
 export function readYaml(text: string): YamlText {
+  const { LineCounter, parseDocument } = yaml();
   const lines = new LineCounter();
   const lineAt = (offset: number) => lines.linePos(offset).line;
   // The library compares each key of a mapping with every other: `checkNodes` does it in one pass.
@@ -95,7 +90,7 @@ function checkNodes(document: Document): readonly Fault[] {
   let aliases = 0;
   for (let next = left.pop(); next !== undefined; next = left.pop()) {
     const { node, path } = next;
-    if (isAlias(node)) {
+    if (yaml().isAlias(node)) {
       const says = ++aliases > maxAliasCount ? tooMany : aliasFault(document, node);
       if (says !== undefined) faults.push({ offset: startOf(node) ?? 0, path, says });
     }
@@ -111,8 +106,9 @@ interface Place {
 }
 
 function childrenOf(node: unknown, path: KeyPath, faults: Fault[]): Place[] {
-  if (isSeq(node)) return node.items.map((item, index) => ({ node: item, path: [...path, index] }));
-  if (!isMap(node)) return [];
+  if (yaml().isSeq(node))
+    return node.items.map((item, index) => ({ node: item, path: [...path, index] }));
+  if (!yaml().isMap(node)) return [];
   const known = new Set<string>();
   return node.items.map(({ key, value }) => {
     const name = nameOf(key);
@@ -137,7 +133,7 @@ function offsetOf(document: Document, path: KeyPath): number {
   let node: unknown = document.contents;
   let offset = startOf(node) ?? 0;
   for (const key of path) {
-    if (isAlias(node)) node = node.resolve(document);
+    if (yaml().isAlias(node)) node = node.resolve(document);
     const child = childOf(node, key);
     if (child === undefined) break;
     offset = child.offset ?? offset;
@@ -147,17 +143,17 @@ function offsetOf(document: Document, path: KeyPath): number {
 }
 
 function childOf(node: unknown, key: string | number) {
-  if (isSeq(node)) {
+  if (yaml().isSeq(node)) {
     const item: unknown = node.items[Number(key)];
     return item === undefined ? undefined : { node: item, offset: startOf(item) };
   }
-  if (!isMap(node)) return undefined;
+  if (!yaml().isMap(node)) return undefined;
   const pair = node.items.find((each) => nameOf(each.key) === String(key));
   return pair && { node: pair.value, offset: startOf(pair.key) };
 }
 
 function nameOf(key: unknown): string | undefined {
-  return isScalar(key) && typeof key.value === "string" ? key.value : undefined;
+  return yaml().isScalar(key) && typeof key.value === "string" ? key.value : undefined;
 }
 
 function startOf(node: unknown): number | undefined {

@@ -6,6 +6,8 @@ import { readJson } from "./body.ts";
 import type { Watchers } from "./events.ts";
 import type { AllowedHosts } from "./guard.ts";
 import { parseInput, queryOf } from "./input.ts";
+import type { MediaSockets } from "./media-sockets.ts";
+import type { Upgrade } from "./media-upgrade.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Settings } from "./options.ts";
 import { problem, problemResponse } from "./problem.ts";
@@ -13,13 +15,14 @@ import { problem as problemSchema } from "./schemas.ts";
 
 /** What the Node server hands on; nothing of it is there in a test without a port. */
 export interface Env {
-  Bindings: Partial<HttpBindings>;
+  Bindings: Partial<HttpBindings> & { readonly upgrade?: Upgrade };
   Variables: { route: string; turn: string | undefined };
 }
 
 /** What the routes share. */
 export interface Ports extends Settings {
   readonly watchers: Watchers;
+  readonly media: MediaSockets;
   readonly metrics: Metrics;
   /**
    * Runs what a request asks for; closing waits for it.
@@ -84,6 +87,8 @@ export class Door {
   readonly app: OpenAPIHono<Env>;
   readonly ports: Ports;
   readonly #methods = new Map<string, string[]>();
+  /** What the description does not hold yet: most runs are never asked for it. */
+  readonly #undescribed: Parameters<typeof described>[0][] = [];
 
   constructor(ports: Ports) {
     this.ports = ports;
@@ -105,7 +110,7 @@ export class Door {
     ) => Response | Promise<Response>,
   ): void {
     const { method, params, query, body } = operation;
-    this.app.openAPIRegistry.registerPath(described(operation));
+    this.#undescribed.push(operation);
     this.serve(method, operation.path, async (context) => {
       const { req } = context;
       const input = {
@@ -122,6 +127,13 @@ export class Door {
       };
       return this.ports.begin(() => work(input as Parameters<typeof work>[0], context));
     });
+  }
+
+  /** Has every operation in the description of `app`. */
+  describe(): void {
+    for (const operation of this.#undescribed.splice(0)) {
+      this.app.openAPIRegistry.registerPath(described(operation));
+    }
   }
 
   /** Adds a route that is no part of the API, such as the page. */

@@ -84,7 +84,7 @@ export function isLoopback(host: string): boolean {
 }
 
 export function bracketed(host: string): string {
-  return isIPv6(host) ? `[${host}]` : host;
+  return host.includes(":") && isIPv6(host) ? `[${host}]` : host;
 }
 
 /** As browsers write it: without the port that is http's own. */

@@ -1,63 +1,38 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import type { Clock } from "../clock.ts";
 import type { Turn } from "../runtime/turn.ts";
 import type { RepairReport } from "../storage/storage.ts";
+import type { Gauges, Instruments } from "./instruments.ts";
 
-/** What `GET /metrics` tells, in a registry of its own. Labels are names of ours, never of people. */
+/** How long after the first count the library that counts is loaded, in milliseconds. */
+const loadAfterMs = 1_000;
+
+/**
+ * What `GET /metrics` tells. The library behind it is loaded when the server has answered its first
+ * requests, or when somebody asks; what happened until then is counted then.
+ */
 export class Metrics {
-  readonly registry = new Registry();
   readonly #clock: Clock;
-  readonly #requests: Counter<"method" | "route" | "status">;
-  readonly #turns: Counter<"outcome">;
-  readonly #turnSeconds: Histogram;
-  readonly #repairs: Counter<"kind">;
+  readonly #open: () => Promise<Instruments>;
+  #opened: Promise<Instruments> | undefined;
+  #instruments: Instruments | undefined;
+  /** What happened before there was anything to count with. */
+  #early: ((instruments: Instruments) => void)[] = [];
 
-  constructor(
-    clock: Clock,
-    version: string,
-    now: {
-      readonly turns: () => number;
-      readonly chats: () => number;
-      readonly watchers: () => number;
-    },
-  ) {
+  constructor(clock: Clock, version: string, now: Gauges) {
     this.#clock = clock;
-    const registers = [this.registry];
-    this.#requests = new Counter({
-      ...{ name: "throughline_http_requests_total", registers },
-      help: "Requests that were answered, by the route's pattern.",
-      labelNames: ["method", "route", "status"],
-    });
-    this.#turns = new Counter({
-      ...{ name: "throughline_turns_total", registers },
-      help: "Turns that ended. error: nothing, or no answer, could be stored.",
-      labelNames: ["outcome"],
-    });
-    this.#turnSeconds = new Histogram({
-      ...{ name: "throughline_turn_seconds", registers },
-      help: "How long turns ran, from their begin to the stored answer.",
-      buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300],
-    });
-    this.#repairs = new Counter({
-      ...{ name: "throughline_repairs_total", registers },
-      help: "Stored bytes that were not as they were left.",
-      labelNames: ["kind"],
-    });
-    gauge(registers, "throughline_turns", "Turns that run or wait.", now.turns);
-    gauge(registers, "throughline_open_chats", "Chats that were talked in lately.", now.chats);
-    gauge(registers, "throughline_watchers", "Open event streams.", now.watchers);
-    new Gauge({
-      ...{ name: "throughline_build_info", help: "Always 1.", labelNames: ["version"], registers },
-    }).set({ version }, 1);
+    this.#open = async () => {
+      const { openInstruments } = await import("./instruments.ts");
+      return openInstruments(version, now);
+    };
   }
 
   /** Adds what Node tells of this process. Once per process is enough: it costs a timer. */
   watchProcess(): void {
-    collectDefaultMetrics({ register: this.registry });
+    this.#count((instruments) => instruments.watchProcess());
   }
 
   request(method: string, route: string, status: number): void {
-    this.#requests.inc({ method, route, status });
+    this.#count(({ requests }) => requests.inc({ method, route, status }));
   }
 
   async turn(turn: Turn): Promise<void> {
@@ -66,20 +41,41 @@ export class Metrics {
       (answer) => answer.outcome,
       () => "error",
     );
-    this.#turns.inc({ outcome });
-    this.#turnSeconds.observe((this.#clock.monotonic() - begun) / 1000);
+    const seconds = (this.#clock.monotonic() - begun) / 1000;
+    this.#count(({ turns, turnSeconds }) => {
+      turns.inc({ outcome });
+      turnSeconds.observe(seconds);
+    });
   }
 
   repair({ kind }: RepairReport): void {
-    this.#repairs.inc({ kind });
+    this.#count(({ repairs }) => repairs.inc({ kind }));
   }
-}
 
-function gauge(registers: Registry[], name: string, help: string, read: () => number): void {
-  new Gauge({
-    ...{ name, help, registers },
-    collect() {
-      this.set(read());
-    },
-  });
+  /** All of it, in the text format of Prometheus. */
+  async read(): Promise<{ readonly type: string; readonly text: string }> {
+    const { registry } = await this.#load();
+    return { type: registry.contentType, text: await registry.metrics() };
+  }
+
+  #count(change: (instruments: Instruments) => void): void {
+    if (this.#instruments !== undefined) {
+      change(this.#instruments);
+      return;
+    }
+    this.#early.push(change);
+    if (this.#early.length > 1) return;
+    const load = () => void this.#load().catch(() => undefined); // whoever asks is told
+    setTimeout(load, loadAfterMs).unref();
+  }
+
+  #load(): Promise<Instruments> {
+    this.#opened ??= this.#open().then((instruments) => {
+      this.#instruments = instruments;
+      for (const change of this.#early) change(instruments);
+      this.#early = [];
+      return instruments;
+    });
+    return this.#opened;
+  }
 }

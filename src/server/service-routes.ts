@@ -32,9 +32,8 @@ function addHealth(door: Door): void {
       answers: { 200: { says: "Its text format.", types: ["text/plain"] } },
     },
     async () => {
-      const { registry } = metrics;
-      const headers = { "content-type": registry.contentType };
-      return new Response(await registry.metrics(), { headers });
+      const { type, text } = await metrics.read();
+      return new Response(text, { headers: { "content-type": type } });
     },
   );
 }
@@ -65,6 +64,7 @@ function addDescription(door: Door): void {
   const { openAPIRegistry } = app;
   openAPIRegistry.registerComponent("securitySchemes", "token", { type: "http", scheme: "bearer" });
   door.serve("get", "/api/openapi.json", () => {
+    door.describe();
     const document = app.getOpenAPI31Document({
       openapi: "3.1.0",
       info: {

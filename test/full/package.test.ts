@@ -29,12 +29,6 @@ function run(cwd: string, program: string, ...args: readonly string[]): string {
   return stdout;
 }
 
-/** When anything in a directory was last written, in milliseconds since 1970. */
-function newest(directory: string): number {
-  const names = fs.readdirSync(join(root, directory), { recursive: true, encoding: "utf8" });
-  return Math.max(...names.map((name) => fs.statSync(join(root, directory, name)).mtimeMs));
-}
-
 interface Packed {
   readonly filename: string;
   readonly unpackedSize: number;
@@ -51,8 +45,7 @@ describe("the package", () => {
   let tarball: string;
 
   before(() => {
-    const isBuilt = fs.existsSync(join(root, "dist/index.js"));
-    if (!isBuilt || newest("src") > newest("dist")) run(root, "npm", "run", "--silent", "build");
+    run(root, "npm", "run", "--silent", "build");
     const json = run(
       root,
       "npm",
@@ -110,6 +103,69 @@ describe("the package", () => {
       assert.ok(Number(run(bare, process.execPath, "--input-type=module", "-e", program)) > 0);
     });
   }
+
+  test("a process that imports and opens a home loads at most 6 files, all of them ours", () => {
+    const program = `
+      import { registerHooks } from "node:module";
+      const loaded = [];
+      const load = (url, context, next) => {
+        if (url.startsWith("file:")) loaded.push(url);
+        return next(url, context);
+      };
+      registerHooks({ load });
+      const { openThroughline } = await import("throughline");
+      await using memories = await openThroughline({ home: "opened" });
+      await memories.chats.append("a", [{ role: "user", content: "Hello" }]);
+      await memories.chats.messages("a");
+      console.log(JSON.stringify(loaded));`;
+    const printed = run(installed, process.execPath, "--input-type=module", "-e", program);
+    const names = (JSON.parse(printed) as string[]).map((url) => url.split("/throughline/").at(-1));
+    assert.ok(names.length <= 6, names.join(" "));
+    assert.deepEqual(
+      names.filter((name) => !name?.startsWith("dist/") || name.includes("vendor")),
+      [],
+    );
+  });
+
+  describe("the bundled code", () => {
+    /** Every module by the file that it is in: the bundler says above each where it came from. */
+    const modules = () =>
+      packed.files
+        .filter(({ path }) => /^dist\/.*\.js$/.test(path) && !path.startsWith("dist/web/"))
+        .flatMap(({ path }) =>
+          [
+            ...fs
+              .readFileSync(join(bare, "node_modules/throughline", path), "utf8")
+              .matchAll(/^\/\/ (\S+\.[cm]?[jt]s)$/gm),
+          ].map(([, module = ""]) => ({ path, module })),
+        );
+
+    test("is in one file only: two doors share what they share", () => {
+      const seen = new Map<string, string>();
+      const twice = modules().filter(({ path, module }) => {
+        const isTwice = seen.has(module);
+        seen.set(module, path);
+        return isTwice;
+      });
+      assert.ok(seen.has("src/errors.ts") && seen.size > 300, `${seen.size} modules`);
+      assert.deepEqual(twice, []);
+    });
+
+    test("comes with the licence of every package that it holds code of", () => {
+      const notice = join(bare, "node_modules/throughline/dist/chunks/THIRD-PARTY.txt");
+      const parts = fs.readFileSync(notice, "utf8").split(/\n-{80}\n/);
+      const names = new Set(
+        modules().flatMap(
+          ({ module }) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(module)?.[1] ?? [],
+        ),
+      );
+      assert.ok(names.has("hono") && names.has("zod"), [...names].join(" "));
+      for (const name of names) {
+        const part = parts.find((each) => each.trimStart().startsWith(`${name} `));
+        assert.match(part ?? "", /Permission is hereby granted, free of charge/, name);
+      }
+    });
+  });
 
   test("the programs of README.md run where the package is installed", () => {
     const text = fs.readFileSync(join(root, "README.md"), "utf8");

@@ -1,10 +1,10 @@
 import type { Responder } from "../responder.ts";
-import { type AiSdkResponderOptions, aiSdkResponder } from "./ai-sdk-responder.ts";
+import type { AiSdkResponderOptions } from "./ai-sdk-responder.ts";
 import type { ModelSpec } from "./model-name.ts";
 import { offlineResponder } from "./offline-responder.ts";
 import { firstOllamaModel, ollamaUrl } from "./ollama.ts";
 import { type Prices, priceOf } from "./prices.ts";
-import { loadModel, type ModelSettings } from "./providers.ts";
+import type { ModelSettings } from "./providers.ts";
 
 export interface CreateResponderOptions
   extends Omit<AiSdkResponderOptions, "provider" | "model" | "modelId" | "price"> {
@@ -28,6 +28,11 @@ export async function createResponder(
   const { prices, fetch, ...rest } = options;
   const { provider, model: modelId } = spec;
   const price = priceOf(prices, provider, modelId);
+  // The AI SDK takes longer to load than all the rest: only who asks a model waits for it.
+  const [{ aiSdkResponder }, { loadModel }] = await Promise.all([
+    import("./ai-sdk-responder.ts"),
+    import("./providers.ts"),
+  ]);
   return aiSdkResponder({
     ...rest,
     provider,

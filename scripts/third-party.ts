@@ -1,0 +1,45 @@
+// The licences of the packages whose code is part of what is published.
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+
+interface Manifest {
+  readonly name: string;
+  readonly version: string;
+  readonly license: string;
+  readonly author?: string | { readonly name: string };
+}
+
+/** @param ids paths of the modules that were bundled, those of this project among them. */
+export function thirdPartyNotice(ids: readonly string[]): string {
+  const folders = new Set(ids.flatMap((id) => folderOf(id) ?? []));
+  const notices = [...folders].map(noticeOf).sort();
+  const head = "The files of this folder contain code of these packages, under their licences.";
+  return `${[head, ...notices].join(`\n\n${"-".repeat(80)}\n\n`)}\n`;
+}
+
+function folderOf(id: string): string | undefined {
+  return /^.*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+/.exec(id)?.[0];
+}
+
+function noticeOf(folder: string): string {
+  const { name, version, license, author } = JSON.parse(
+    readFileSync(join(folder, "package.json"), "utf8"),
+  ) as Manifest;
+  const file = licenceFile(folder);
+  if (file !== undefined) return `${name} ${version}\n\n${readFileSync(file, "utf8").trim()}`;
+  // One repository of many packages: the text stands with its neighbour of the same owner.
+  const owner = typeof author === "string" ? author : (author?.name ?? name);
+  if (license !== "MIT") throw new Error(`${name} has neither a licence file nor the MIT licence`);
+  return `${name} ${version}\n\nMIT License\n\nCopyright (c) ${owner}\n\n${mitText()}`;
+}
+
+function licenceFile(folder: string): string | undefined {
+  const name = readdirSync(folder).find((each) => /^licen[sc]e(\.\w+)?$/i.test(each));
+  return name && join(folder, name);
+}
+
+/** The project's own licence is the same, below its line of copyright. */
+function mitText(): string {
+  const text = readFileSync(join(dirname(import.meta.dirname), "LICENSE"), "utf8");
+  return text.slice(text.indexOf("Permission is hereby granted")).trim();
+}

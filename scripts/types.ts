@@ -1,0 +1,28 @@
+// The types that are published: those that a door's own lead to.
+import { readdirSync, readFileSync, rmSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
+import { root } from "./stamp.ts";
+
+interface Manifest {
+  readonly exports: Readonly<Record<string, string | { readonly types: string }>>;
+}
+
+/** Of the types in dist, deletes those that nobody can name who imports the package. */
+export function dropUnreachableTypes(): void {
+  const { exports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Manifest;
+  const doors = Object.values(exports).flatMap((door) =>
+    typeof door === "string" ? [] : [join(root, door.types)],
+  );
+  const kept = new Set(doors);
+  for (const path of kept) {
+    const text = readFileSync(path, "utf8");
+    for (const [, name = ""] of text.matchAll(/(?:from |import\()"(\.[^"]+)\.(?:js|ts)"/g)) {
+      kept.add(normalize(join(dirname(path), `${name}.d.ts`)));
+    }
+  }
+  const dist = join(root, "dist");
+  for (const name of readdirSync(dist, { recursive: true, encoding: "utf8" })) {
+    const path = join(dist, name);
+    if (name.endsWith(".d.ts") && !kept.has(path)) rmSync(path);
+  }
+}
