@@ -5,6 +5,7 @@ import {
   homeOption,
   modelOption,
   notEmpty,
+  storeOption,
 } from "./command.ts";
 
 export const addChatCommand: AddCommand = (program, context) => {
@@ -17,6 +18,7 @@ export const addChatCommand: AddCommand = (program, context) => {
     )
     .option("--chat <id>", "which conversation", notEmpty, "local:me")
     .addOption(homeOption())
+    .addOption(storeOption())
     .addOption(modelOption())
     .addOption(ephemeralOption())
     .addHelpText(

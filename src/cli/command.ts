@@ -20,6 +20,13 @@ export type AddCommand = (program: Command, context: Context) => void;
 export const homeOption = () =>
   new Option("--home <dir>", "the companion's directory (~/.throughline)").argParser(notEmpty);
 
+export const storeOption = () =>
+  new Option(
+    "--store <url>",
+    "where the memories are kept: postgres://user@host/database?companion=name, " +
+      "or files, which is the home",
+  ).argParser(notEmpty);
+
 export const modelOption = () =>
   new Option(
     "--model <name>",

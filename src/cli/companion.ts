@@ -2,12 +2,16 @@ import { systemClock } from "../clock.ts";
 import { randomId } from "../ids.ts";
 import type { Logger } from "../logger.ts";
 import type { Moments } from "../moments.ts";
-import { feedTurns } from "../runtime/moment-feed.ts";
-import type { Responders } from "../runtime/turns.ts";
+import { offerSkills } from "../runtime/moment-skills.ts";
+import { ResponderRegistry } from "../runtime/responders/registry.ts";
+import type { Responders, TurnPorts } from "../runtime/turns.ts";
 import { Turns } from "../runtime/turns.ts";
+import type { Storage } from "../storage/storage.ts";
 import { openThroughline, type Throughline } from "../throughline.ts";
+import { systemTimers } from "../timers.ts";
 import { beginRun, type Run } from "./run.ts";
 import type { Settings } from "./settings.ts";
+import { filesIn } from "./store/location.ts";
 
 /** The memories of a companion and the models that speak for it. */
 export interface Companion {
@@ -34,23 +38,25 @@ const maxQueued = 32;
  * @throws ThroughlineError as `openThroughline` and `ResponderRegistry.open` do.
  */
 export async function openCompanion(settings: Settings, logger: Logger): Promise<Companion> {
-  // The models' packages take longer to load than all the rest.
-  const { ResponderRegistry } = await import("../runtime/responders/registry.ts");
   const { model, models, prices } = settings;
   const responders = await ResponderRegistry.open({
     settings: models,
     ...(model === undefined ? {} : { standard: model }),
     ...(prices === undefined ? {} : { prices }),
   });
-  const throughline = await openMemories(settings, logger, responders.standard);
+  const throughline = await openMemories(settings, logger, responders.standard, true);
   try {
     const run = await beginRun(throughline, settings, logger);
     const { persona, isEphemeral, feedback } = settings;
-    const companion = withTurns(throughline, { responders, persona, logger, run });
-    if (isEphemeral) return companion;
-    const { startMoments } = await import("./moments.ts");
+    const parts = { responders, persona, logger, run };
+    // Beside a database another process may keep the moments of this home.
+    const keepsMoments = "assertWriter" in throughline.storage;
+    if (isEphemeral || !keepsMoments) return withTurns(throughline, parts);
+    const { feedMoments, startMoments } = await import("./moments.ts");
     const moments = await startMoments(throughline, feedback, run.companion.runId);
-    feedTurns(companion.turns, moments.recorder, persona);
+    const tools = offerSkills(moments.recorder, systemTimers);
+    const companion = withTurns(throughline, { ...parts, tools });
+    feedMoments(moments, { turns: companion.turns, companion: run.companion, persona });
     // However the process ends: what waits is kept before it does.
     const spill = () => {
       try {
@@ -71,15 +77,30 @@ export async function openCompanion(settings: Settings, logger: Logger): Promise
   }
 }
 
-/** The memories alone: for commands that ask no model. */
-export function openMemories(
+/**
+ * The memories alone: for commands that ask no model.
+ *
+ * @param makesHome whether a home is made beside a database: for whoever keeps moments in it.
+ */
+export async function openMemories(
   settings: Settings,
   logger: Logger,
   standard: Partial<Responders["standard"]> = {},
+  makesHome = false,
 ): Promise<Throughline> {
-  const { home, isEphemeral, freshness } = settings;
-  const place = isEphemeral ? ({ storage: "memory" } as const) : { home };
-  return openThroughline({ ...place, ...standard, freshness, logger });
+  const { isEphemeral, freshness } = settings;
+  const storage = isEphemeral ? "memory" : await openKept(settings, logger, makesHome);
+  return openThroughline({ storage, ...standard, freshness, logger });
+}
+
+async function openKept(
+  { home, store }: Settings,
+  logger: Logger,
+  make: boolean,
+): Promise<Storage> {
+  const { openWholeStore } = await import("./store/open-store.ts");
+  const location = store ?? filesIn(home);
+  return openWholeStore(location, { logger, home: { path: home, make } });
 }
 
 /** What turns need beside the memories. */
@@ -90,13 +111,15 @@ export function withTurns(
     readonly persona: string;
     readonly logger: Logger;
     readonly run?: Run;
+    /** What models may do beside speaking. */
+    readonly tools?: TurnPorts["tools"];
   },
 ): Companion {
   const { chats, sessions, workingMemory, rules } = throughline;
-  const { responders, persona, logger, run } = parts;
+  const { responders, persona, logger, run, tools } = parts;
   const turns = new Turns({
     ...{ chats, sessions, memories: workingMemory, rules, maxQueued },
-    ...{ responders, persona, logger, companion: run?.companion },
+    ...{ responders, persona, logger, tools, companion: run?.companion },
     ...{ clock: systemClock, newId: randomId },
   });
   const close = async (graceMs: number) => {

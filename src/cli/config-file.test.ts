@@ -30,6 +30,8 @@ test("every key of a configuration is read, the original's by their names", (t) 
         port: 0,
         hosts: ["nova.example:8443"],
         token_file: "/etc/nova",
+        store: "postgres://nova@db/chats",
+        auto_record: true,
         prices: {
           "openai/gpt": {
             input_per_million_usd: 2,
@@ -56,6 +58,8 @@ test("every key of a configuration is read, the original's by their names", (t) 
     port: 0,
     hosts: ["nova.example:8443"],
     tokenFile: "/etc/nova",
+    store: "postgres://nova@db/chats",
+    autoRecord: true,
     prices: {
       "openai/gpt": {
         inputPerMillionUsd: 2,

@@ -17,6 +17,8 @@ const schema = z.strictObject({
   port: count(65_535).optional(),
   hosts: z.array(z.string().min(1)).max(100).optional(),
   token_file: z.string().min(1).optional(),
+  store: z.string().min(1).optional(),
+  auto_record: z.boolean().optional(),
   prices: z
     .record(
       z.string(),
@@ -47,6 +49,10 @@ export interface Config {
   /** Further names that the server may be called by, as `companion.example:7423`. */
   readonly hosts: readonly string[] | undefined;
   readonly tokenFile: string | undefined;
+  /** Where the memories are kept, as `--store`. */
+  readonly store: string | undefined;
+  /** Reactions are recorded by rule, too. */
+  readonly autoRecord: boolean | undefined;
   readonly prices: Prices | undefined;
   readonly freshness: FreshnessOptions;
 }
@@ -90,6 +96,8 @@ function toConfig(json: unknown, path: string): Config {
     port: file.port,
     hosts: file.hosts,
     tokenFile: file.token_file,
+    store: file.store,
+    autoRecord: file.auto_record,
     prices: file.prices && toPrices(file.prices),
     freshness: defined({
       idleTimeoutMinutes: file.idle_timeout_minutes,

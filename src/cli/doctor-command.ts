@@ -1,14 +1,23 @@
-import { type AddCommand, examples, homeOption, jsonOption, modelOption } from "./command.ts";
+import {
+  type AddCommand,
+  examples,
+  homeOption,
+  jsonOption,
+  modelOption,
+  storeOption,
+} from "./command.ts";
 
 export const addDoctorCommand: AddCommand = (program, context) => {
   program
     .command("doctor")
     .summary("Check that all is well.")
     .description(
-      "Check the home, every log from end to end, and the model. Ends with 1 if something is damaged.",
+      "Check the home or the database, every log from end to end, and the model. Ends with 1 if " +
+        "something is damaged.",
     )
     .option("--driver", "instead, prove each promise of the file storage on a temporary home")
     .addOption(homeOption())
+    .addOption(storeOption())
     .addOption(modelOption())
     .addOption(jsonOption())
     .addHelpText(
@@ -16,6 +25,10 @@ export const addDoctorCommand: AddCommand = (program, context) => {
       examples([
         ["doctor", "is everything all right?"],
         ["doctor --json", "for a script, with a report of every repair"],
+        [
+          "doctor --store postgres://me@db/chats",
+          "the database: durability, schema, connections, logs",
+        ],
         ["doctor --driver", "does this machine's disk keep the promises?"],
       ]),
     )

@@ -22,6 +22,8 @@ interface Findings {
   readonly version: string;
   readonly node: string;
   readonly home: string;
+  /** The database that is used instead of the home's own logs, without its password. */
+  readonly store?: string;
   /** Something that was stored cannot be read any more. */
   readonly damaged: boolean;
   readonly checks: readonly Check[];
@@ -46,9 +48,15 @@ async function examine(flags: DoctorFlags, { env, version }: Context): Promise<F
   const checks: Check[] = [checkNode(process.versions.node, ownPackage().engines.node)];
   const homeCheck = await checkHome(home);
   checks.push(homeCheck);
+  if (settings.store !== undefined) {
+    const { checkStore } = await import("./doctor/store.ts");
+    checks.push(...(await checkStore(settings.store)));
+  }
   let repairs: readonly RepairReport[] = [];
   if (homeCheck.isThere) {
     checks.push(await checkSpace(home));
+  }
+  if (homeCheck.isThere && settings.store === undefined) {
     const logs = await checkLogs(home);
     checks.push(...logs.checks);
     repairs = logs.repairs;
@@ -57,6 +65,7 @@ async function examine(flags: DoctorFlags, { env, version }: Context): Promise<F
   checks.push(quarantine.check, await checkModel(settings));
   return {
     ...{ version, node: process.versions.node, home },
+    ...(settings.store === undefined ? {} : { store: settings.store.says }),
     damaged: checks.some(({ status }) => status === "damaged"),
     checks: checks.map(({ id, status, says }) => ({ id, status, says })),
     // Those that moved bytes away left their report there.

@@ -6,8 +6,8 @@ const read = (variables: Record<string, string>) => readEnvironment(variables, "
 
 test("an empty environment says nothing but where the user lives", () => {
   const { models, feedback, ...env } = read({});
-  const { createBucket, ...named } = feedback;
-  assert.equal(createBucket, false);
+  const { createBucket, autoRecord, ...named } = feedback;
+  assert.deepEqual([createBucket, autoRecord], [false, false]);
   assert.ok(Object.values(named).every((value) => value === undefined));
   assert.deepEqual(
     Object.values(models).filter((value) => value !== undefined),
@@ -21,6 +21,7 @@ test("an empty environment says nothing but where the user lives", () => {
 
 const variables: readonly [variable: string, read: (env: ReturnType<typeof read>) => unknown][] = [
   ["THROUGHLINE_HOME", (env) => env.home],
+  ["THROUGHLINE_STORE", (env) => env.store],
   ["XDG_DATA_HOME", (env) => env.xdgDataHome],
   ["THROUGHLINE_MODEL", (env) => env.model],
   ["THROUGHLINE_TOKEN", (env) => env.token],

@@ -12,6 +12,7 @@ export interface Environment {
   readonly userHome: string;
   readonly xdgDataHome: string | undefined;
   readonly home: string | undefined;
+  readonly store: string | undefined;
   readonly model: string | undefined;
   readonly token: string | undefined;
   readonly tokenFile: string | undefined;
@@ -30,6 +31,8 @@ export interface FeedbackSettings {
   readonly region: string | undefined;
   readonly endpoint: string | undefined;
   readonly createBucket: boolean;
+  /** Also by rule: a long pat, and words that hurt. */
+  readonly autoRecord: boolean;
 }
 
 type Variables = Readonly<Record<string, string | undefined>>;
@@ -51,6 +54,7 @@ export function readEnvironment(
     userHome,
     xdgDataHome: read("XDG_DATA_HOME"),
     home: read("THROUGHLINE_HOME"),
+    store: read("THROUGHLINE_STORE"),
     model: read("THROUGHLINE_MODEL"),
     token: read("THROUGHLINE_TOKEN"),
     tokenFile: read("THROUGHLINE_TOKEN_FILE"),
@@ -62,6 +66,7 @@ export function readEnvironment(
       region: read("AWS_REGION") ?? read("AWS_DEFAULT_REGION"),
       endpoint: read("AWS_ENDPOINT_URL_S3"),
       createBucket: read("THROUGHLINE_S3_CREATE_BUCKET") === "1",
+      autoRecord: read("FEEDBACK_AUTO_RECORD") === "1",
     },
     models: {
       openaiApiKey: read("OPENAI_API_KEY"),
@@ -88,6 +93,8 @@ export function isDebugging(variables: Variables = process.env): boolean {
 /** For the help: what may be set, and what it means. */
 export const variableHelp = `Environment:
   THROUGHLINE_HOME        the companion's directory, instead of ~/.throughline
+  THROUGHLINE_STORE       where the memories are kept, as --store
+  PGPASSWORD, PGPASSFILE  the password of a postgres:// store, as its other clients read it
   THROUGHLINE_MODEL       what new sessions run on, as --model
   THROUGHLINE_TOKEN       the server's token; THROUGHLINE_TOKEN_FILE names a file that holds it
   PORT                    the server's port, as --port
@@ -97,7 +104,8 @@ export const variableHelp = `Environment:
                           keys and addresses of models, as other tools read them
   THROUGHLINE_MODEL_KEY   the key of a model that is named by its URL
   FEEDBACK_S3_BUCKET      where packages of feedback are uploaded to; without it they stay here
-  FEEDBACK_STORAGE        local, or local+s3
+  FEEDBACK_STORAGE        local, local+s3, or s3: the disk only while the bucket is not to be had
+  FEEDBACK_AUTO_RECORD=1  a long pat and words that hurt are recorded by rule, too
   AWS_ENDPOINT_URL_S3, THROUGHLINE_S3_CREATE_BUCKET=1
                           another service than AWS; whether a missing bucket is made
   LOG_LEVEL               ${logLevels.join(", ")}

@@ -39,6 +39,7 @@ const waysOut = {
   THROUGHLINE_CONFIGURATION: "`throughline help` lists what can be set, and where.",
   THROUGHLINE_CONFLICT: "Look at what is there now, then choose another name or try again.",
   THROUGHLINE_CORRUPT: "`throughline doctor` says what is damaged. What is readable is kept.",
+  THROUGHLINE_FENCED: "Try again: another process has this in hand now.",
   THROUGHLINE_FORBIDDEN: "Check the address and the token.",
   THROUGHLINE_ID_CONFLICT: "Use another id.",
   THROUGHLINE_INVALID: "`throughline help` says what is accepted.",
@@ -52,7 +53,8 @@ const waysOut = {
   THROUGHLINE_OUTCOME_UNKNOWN: "Run the same command again: it finds out.",
   THROUGHLINE_TOO_LARGE: "Send less.",
   THROUGHLINE_UNAUTHORIZED: "Check the token.",
-  THROUGHLINE_UNAVAILABLE: "Check the disk and its space, then try again.",
+  THROUGHLINE_UNAVAILABLE:
+    "Check the disk and its space, or the database (`throughline doctor`), then try again.",
 } as const satisfies Record<ErrorCode, string>;
 
 export interface Failure {

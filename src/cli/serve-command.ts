@@ -5,6 +5,7 @@ import {
   homeOption,
   modelOption,
   notEmpty,
+  storeOption,
   wholeNumber,
 } from "./command.ts";
 
@@ -24,7 +25,7 @@ export const addServeCommand: AddCommand = (program, context) => {
       "listen on this port (7423); 0 takes a free one",
       wholeNumber(0, 65_535),
     )
-    .option("--store <url>", "where to keep it: this version has files only", notEmpty)
+    .addOption(storeOption())
     .addOption(modelOption())
     .option("--token-file <file>", "ask for the token in this file; it is made if absent", notEmpty)
     .addOption(ephemeralOption())
@@ -35,6 +36,10 @@ export const addServeCommand: AddCommand = (program, context) => {
         ["serve --model ollama/qwen3", "new sessions talk to a local model"],
         ["serve --token-file ~/.throughline/token", "with a token, where others share the machine"],
         ["serve --host 0.0.0.0 --token-file token", "for the network; put TLS in front of it"],
+        [
+          "serve --store postgres://me@db/chats",
+          "memories in PostgreSQL; as many servers as you like",
+        ],
         ["serve --ephemeral --port 0", "to try it out, leaving nothing behind"],
       ])}
 \nWith a token, a browser signs in with a code: press Enter in this terminal for one.

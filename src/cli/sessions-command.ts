@@ -7,6 +7,7 @@ import {
   jsonOption,
   modelOption,
   notEmpty,
+  storeOption,
   wholeNumber,
 } from "./command.ts";
 
@@ -41,6 +42,7 @@ function addReading(sessions: Command, context: Context): void {
     .option("--cursor <cursor>", "go on where the list before ended", notEmpty)
     .option("--unanswered", "only chats with a message that waits for an answer")
     .addOption(homeOption())
+    .addOption(storeOption())
     .addOption(jsonOption())
     .addHelpText("after", examples([["sessions list --unanswered", "what was cut off?"]]))
     .action(async (flags) => (await import("./sessions/read.ts")).list(flags, context));
@@ -49,6 +51,7 @@ function addReading(sessions: Command, context: Context): void {
     .description("One chat: its session, and its last messages.")
     .option("--messages <n>", "how many", wholeNumber(0, 1_000), 20)
     .addOption(homeOption())
+    .addOption(storeOption())
     .addOption(jsonOption())
     .addHelpText(
       "after",
@@ -64,6 +67,7 @@ function addReading(sessions: Command, context: Context): void {
     .option("--chat <id>", "in one chat only", notEmpty)
     .option("--limit <n>", "how many at most", wholeNumber(1, 1_000), 20)
     .addOption(homeOption())
+    .addOption(storeOption())
     .addOption(jsonOption())
     .addHelpText(
       "after",
@@ -85,6 +89,7 @@ function addExport(sessions: Command, context: Context): void {
     )
     .option("--out <file>", "a new file, instead of stdout", notEmpty)
     .addOption(homeOption())
+    .addOption(storeOption())
     .addHelpText(
       "after",
       examples([
@@ -103,6 +108,7 @@ function addChanges(sessions: Command, context: Context): void {
     .description("Begin a new session: models start afresh, the transcript stays.")
     .option("--provider <name>", "drop only what this provider remembers", notEmpty)
     .addOption(homeOption())
+    .addOption(storeOption())
     .action(async (chat, flags) =>
       (await import("./sessions/change.ts")).reset(chat, flags, context),
     );
@@ -110,6 +116,7 @@ function addChanges(sessions: Command, context: Context): void {
     .command("clear <chat>")
     .description("Begin with an empty page: what was said stays in the file, and is shown no more.")
     .addOption(homeOption())
+    .addOption(storeOption())
     .action(async (chat, flags) =>
       (await import("./sessions/change.ts")).clear(chat, flags, context),
     );
@@ -117,6 +124,7 @@ function addChanges(sessions: Command, context: Context): void {
     .command("fork <chat> <message> <newChat>")
     .description("Copy a chat up to and including one message into a new chat.")
     .addOption(homeOption())
+    .addOption(storeOption())
     .addHelpText(
       "after",
       examples([["sessions fork local:me 3k2…f9 local:what-if", "go on differently from there"]]),
@@ -132,6 +140,7 @@ function addRemoving(sessions: Command, context: Context): void {
     .description("Hide one message from models, pages, search and exports.")
     .option("--erase", "remove its bytes too, for good")
     .addOption(homeOption())
+    .addOption(storeOption())
     .action(async (chat, message, flags) =>
       (await import("./sessions/change.ts")).redact(chat, message, flags, context),
     );
@@ -140,6 +149,7 @@ function addRemoving(sessions: Command, context: Context): void {
     .description("Remove a chat wherever it is, for good, and say what was removed.")
     .option("--yes", "do not ask")
     .addOption(homeOption())
+    .addOption(storeOption())
     .addOption(jsonOption())
     .addHelpText("after", examples([["sessions forget local:me --yes", "without a question"]]))
     .action(async (chat, flags) =>
@@ -152,6 +162,7 @@ function addAnswers(sessions: Command, context: Context): void {
     .command("answer <chat>")
     .description("Answer the oldest message of a chat that has no answer.")
     .addOption(homeOption())
+    .addOption(storeOption())
     .addOption(modelOption())
     .addOption(jsonOption())
     .action(async (chat, flags) =>
@@ -161,6 +172,7 @@ function addAnswers(sessions: Command, context: Context): void {
     .command("dismiss <chat>")
     .description("Leave what has no answer without one, for good.")
     .addOption(homeOption())
+    .addOption(storeOption())
     .action(async (chat, flags) =>
       (await import("./sessions/answer.ts")).dismiss(chat, flags, context),
     );

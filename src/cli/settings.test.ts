@@ -47,6 +47,59 @@ for (const [from, given, name] of models) {
   });
 }
 
+const url = (user: string) => `postgres://${user}@db/chats`;
+const stores: readonly [
+  from: string,
+  given: Parameters<typeof settingsOf>[1],
+  says: string | undefined,
+][] = [
+  ["nothing: the home", {}, undefined],
+  ["the file", { config: { store: url("file") } }, "file"],
+  [
+    "the environment, over the file",
+    { config: { store: url("file") }, variables: { THROUGHLINE_STORE: url("env") } },
+    "env",
+  ],
+  [
+    "the flag, over the environment",
+    { variables: { THROUGHLINE_STORE: url("env") }, flags: { store: url("flag") } },
+    "flag",
+  ],
+  [
+    "the flag, where it says files: the home",
+    { variables: { THROUGHLINE_STORE: url("env") }, flags: { store: "files" } },
+    undefined,
+  ],
+  [
+    "nothing, where nothing is kept",
+    { variables: { THROUGHLINE_STORE: url("env") }, flags: { ephemeral: true } },
+    undefined,
+  ],
+];
+for (const [from, given, user] of stores) {
+  test(`the store comes from ${from}`, (t) => {
+    const says = user && `${url(user)}?companion=default`;
+    assert.equal(settingsOf(t, given).store?.says, says);
+  });
+}
+
+test("a store that is no URL is refused with the place where it stands, and not repeated", (t) => {
+  const refused = (given: Parameters<typeof settingsOf>[1], place: RegExp) =>
+    assert.throws(
+      () => settingsOf(t, given),
+      (error: Error & { code: string }) => {
+        assert.equal(error.code, "THROUGHLINE_CONFIGURATION");
+        assert.match(error.message, place);
+        assert.doesNotMatch(error.message, /secret/);
+        return true;
+      },
+    );
+  const store = "postgres://me:secret@host:port/db";
+  refused({ variables: { THROUGHLINE_STORE: store } }, /^THROUGHLINE_STORE is no URL/);
+  refused({ config: { store } }, /throughline\.config\.json: store is no URL/);
+  refused({ flags: { store: "./secret" } }, /^--store is no URL/);
+});
+
 const personas: readonly [from: string, given: Parameters<typeof settingsOf>[1], text: string][] = [
   ["what is built in", {}, builtInPersona],
   ["the file's persona", { config: { persona: "You are Nova." } }, "You are Nova."],
@@ -72,3 +125,15 @@ test("a model that is no name is refused with the place where it stands", (t) =>
     message: /throughline\.config\.json: model: /,
   });
 });
+
+for (const [from, given, isOn] of [
+  ["nothing", {}, false],
+  ["the file", { config: { auto_record: true } }, true],
+  ["the file, as false", { config: { auto_record: false } }, false],
+  ["the environment", { variables: { FEEDBACK_AUTO_RECORD: "1" } }, true],
+  ["the environment, as 0", { variables: { FEEDBACK_AUTO_RECORD: "0" } }, false],
+] as const) {
+  test(`reactions are ${isOn ? "" : "not "}recorded by rule when ${from} says so`, (t) => {
+    assert.equal(settingsOf(t, given).feedback.autoRecord, isOn);
+  });
+}

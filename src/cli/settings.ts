@@ -8,12 +8,15 @@ import { type Config, configName, readConfig } from "./config-file.ts";
 import type { Environment, FeedbackSettings, LogLevel } from "./env.ts";
 import { findHome } from "./home.ts";
 import { findPersona } from "./persona-file.ts";
+import { type PostgresLocation, parsePostgresUrl } from "./store/location.ts";
 
 /** What any command can be told about the companion; what is absent was not said. */
 export interface Flags {
   readonly home?: string;
   readonly model?: ModelSpec;
   readonly ephemeral?: boolean;
+  /** A `postgres://` URL, or `files` for the home. */
+  readonly store?: string;
 }
 
 /** What a command runs on: flags before the environment, before the home's file, before defaults. */
@@ -21,6 +24,8 @@ export interface Settings {
   readonly home: string;
   /** Nothing is kept: the home is neither made nor written. */
   readonly isEphemeral: boolean;
+  /** The database that holds the memories; `undefined`: the home does. */
+  readonly store: PostgresLocation | undefined;
   /** What new sessions run on; `undefined`: what is found. */
   readonly model: ModelSpec | undefined;
   readonly models: ModelSettings;
@@ -43,6 +48,7 @@ export function resolveSettings(flags: Flags, env: Environment): Settings {
   return {
     home,
     isEphemeral: flags.ephemeral ?? false,
+    store: storeFrom(flags, env.store, config.store, join(home, configName)),
     model: flags.model ?? modelFrom(env.model, config.model, join(home, configName)),
     models: env.models,
     prices: config.prices,
@@ -50,9 +56,30 @@ export function resolveSettings(flags: Flags, env: Environment): Settings {
     persona: findPersona(home, config.persona),
     companionName: config.companionName,
     logLevel: env.logLevel,
-    feedback: env.feedback,
+    feedback: {
+      ...env.feedback,
+      autoRecord: env.feedback.autoRecord || (config.autoRecord ?? false),
+    },
     config,
   };
+}
+
+/** Where the memories are; the word `files` undoes what a place further down says. */
+function storeFrom(
+  flags: Flags,
+  variable: string | undefined,
+  setting: string | undefined,
+  configPath: string,
+): PostgresLocation | undefined {
+  if (flags.ephemeral) return undefined;
+  const places = [
+    [flags.store, "--store"],
+    [variable, "THROUGHLINE_STORE"],
+    [setting, `${configPath}: store`],
+  ] as const;
+  const [text, place] = places.find(([said]) => said !== undefined) ?? [];
+  if (text === undefined || place === undefined || text === "files") return undefined;
+  return parsePostgresUrl(text, place);
 }
 
 function modelFrom(

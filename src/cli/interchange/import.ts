@@ -49,7 +49,8 @@ export async function importPath(
   }
   const settings = resolveSettings(flags, env);
   // A trial run makes no home.
-  const isEphemeral = flags.dryRun === true && !existsSync(settings.home);
+  const hasPlace = settings.store !== undefined || existsSync(settings.home);
+  const isEphemeral = flags.dryRun === true && !hasPlace;
   const log = openLog(settings.logLevel, "warn");
   const kept = new KeptBytes(settings.home);
   const throughline = await openMemories({ ...settings, isEphemeral }, log);

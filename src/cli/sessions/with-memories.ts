@@ -8,7 +8,7 @@ import { type Flags, resolveSettings, type Settings } from "../settings.ts";
 /**
  * Opens the memories of a home that is there, works with them, and lets go of them.
  *
- * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: there is no home; none is made.
+ * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: there is neither a database nor a home; none is made.
  */
 export async function withMemories<T>(
   flags: Flags,
@@ -16,7 +16,7 @@ export async function withMemories<T>(
   work: (throughline: Throughline, settings: Settings) => Promise<T>,
 ): Promise<T> {
   const settings = resolveSettings(flags, env);
-  assertHomeExists(settings.home);
+  if (settings.store === undefined) assertHomeExists(settings.home);
   const throughline = await openMemories(settings, openLog(settings.logLevel, "warn"));
   try {
     return await work(throughline, settings);

@@ -1,0 +1,83 @@
+import { errorName, isThroughlineError } from "../../errors.ts";
+import { everyLog } from "../../interchange/move/every-log.ts";
+import { moveUnderWay } from "../../interchange/move/move-notes.ts";
+import { logPlaces, marksPlace } from "../../interchange/move/places.ts";
+import { placeName } from "../../interchange/move/records.ts";
+import { silentLogger } from "../../logger.ts";
+import { chatProjection } from "../../memories/chat/chat-head.ts";
+import type { Storage } from "../../storage/storage.ts";
+import { counted } from "../format.ts";
+import type { PostgresLocation } from "../store/location.ts";
+import { openPool } from "../store/open-pool.ts";
+import { openStore } from "../store/open-store.ts";
+import type { Check } from "./check.ts";
+import { checkDatabase } from "./database.ts";
+
+/** Looks at a database, and reads every log in it to its end. Changes nothing. */
+export async function checkStore(location: PostgresLocation): Promise<readonly Check[]> {
+  const checks: Check[] = [];
+  const pool = await openPool(location);
+  try {
+    checks.push(...(await checkDatabase(pool, location)));
+  } catch (error) {
+    // The client's own message names hosts and users, and no password; but it is not ours.
+    const says = `${location.says} cannot be asked (${nameOf(error)})`;
+    return [{ id: "store", status: "skipped", says }];
+  } finally {
+    await pool.end();
+  }
+  const isThere = checks.every(({ id, status }) => id !== "store.schema" || status === "ok");
+  if (!isThere) return checks;
+  try {
+    const storage = await openStore(location, { logger: silentLogger });
+    try {
+      return [...checks, ...(await checkContent(storage))];
+    } finally {
+      await storage.close();
+    }
+  } catch (error) {
+    if (!isThroughlineError(error)) throw error;
+    const says = `the store cannot be opened: ${error.message} [${error.code}]`;
+    return [...checks, { id: "store.open", status: "damaged", says }];
+  }
+}
+
+/** A system's code, or PostgreSQL's, or a class: what can be looked up. */
+function nameOf(error: unknown): string {
+  const code: unknown = error instanceof Error && "code" in error ? error.code : undefined;
+  return typeof code === "string" ? code : errorName(error);
+}
+
+async function checkContent(storage: Storage): Promise<readonly Check[]> {
+  const checks: Check[] = [];
+  const begunAt = await moveUnderWay(storage);
+  if (begunAt !== undefined) {
+    const says = `the move into this store that began at ${begunAt} has not ended: run it again`;
+    checks.push({ id: "store.move", status: "note", says });
+  }
+  let logs = 0;
+  let records = 0;
+  for await (const { place, logs: store, row } of everyLog(storage, [marksPlace, ...logPlaces])) {
+    let next = 1;
+    for await (const { seq } of store.read(row.key)) if (seq === next) next++;
+    logs++;
+    records += next - 1;
+    if (next > row.seq) continue;
+    const says = `${placeName({ collection: place.collection, key: row.key })}: record ${next} is missing`;
+    checks.push({ id: "store.logs", status: "damaged", says });
+  }
+  const says = `${counted(records, "record")} in ${counted(logs, "log")}, every one read`;
+  if (checks.every(({ id }) => id !== "store.logs")) {
+    checks.push({ id: "store.logs", status: "ok", says });
+  }
+  return [...checks, ...(await unanswered(storage))];
+}
+
+async function unanswered(storage: Storage): Promise<readonly Check[]> {
+  const chats = storage.logs("chats", chatProjection);
+  const { rows, cursor } = await chats.list({ label: "unanswered", limit: 1_000 });
+  if (rows.length === 0) return [];
+  const count = cursor === undefined ? counted(rows.length, "chat") : "more than 1000 chats";
+  const says = `${count} with a message that has no answer: sessions list --unanswered`;
+  return [{ id: "unanswered", status: "note", says }];
+}

@@ -1,0 +1,38 @@
+import type { Pool } from "pg";
+import { errorName } from "../../errors.ts";
+import { Failed } from "../failure.ts";
+import { loadPg, type Pg } from "./load-pg.ts";
+import type { PostgresLocation } from "./location.ts";
+
+/** A connection that takes longer to be made is given up, and tried again by whoever needs it. */
+const connectMs = 5_000;
+
+/**
+ * The connections of one process to a database. None is made yet. Whoever opens it ends it.
+ *
+ * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: the client library is not installed, or takes
+ * the URL for none, such as when a certificate that it names cannot be read.
+ */
+export async function openPool(
+  location: PostgresLocation,
+  load?: () => Promise<Pg>,
+): Promise<Pool> {
+  const pg = await loadPg(load);
+  try {
+    const pool = new pg.Pool({
+      connectionString: location.connectionString(),
+      ...{ max: location.connections, connectionTimeoutMillis: connectMs },
+      ...{ keepAlive: true, application_name: "throughline" },
+    });
+    // One that breaks while nobody uses it would end the process; the driver tells of it.
+    pool.on("error", () => undefined);
+    return pool;
+  } catch (error) {
+    // Without its cause: its message may repeat the URL.
+    // biome-ignore lint/style/useErrorCause: the cause may hold a password
+    throw new Failed(`the database's client refuses ${location.says} (${errorName(error)})`, {
+      code: "THROUGHLINE_CONFIGURATION",
+      wayOut: "Check the parameters of the URL, and the files that they name.",
+    });
+  }
+}
