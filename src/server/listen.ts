@@ -4,6 +4,7 @@ import type { Duplex } from "node:stream";
 import { getRequestListener, RequestError } from "@hono/node-server";
 import { ThroughlineError } from "../errors.ts";
 import type { Logger } from "../logger.ts";
+import { acceptUpgrades, isMediaUpgrade } from "./media-upgrade.ts";
 import type { ServerLimits } from "./options.ts";
 import { type Problem, problem, problemResponse } from "./problem.ts";
 import { securityHeaders } from "./security-headers.ts";
@@ -84,12 +85,15 @@ function nodeServer({ fetch, limits, logger }: ListenPorts): Server {
       requireHostHeader: false,
       // Node looks at the timeouts only so often.
       connectionsCheckingInterval: Math.min(1_000, headersTimeout),
+      // Everything else that asks for an upgrade is answered as if it did not.
+      shouldUpgradeCallback: isMediaUpgrade,
     },
     (incoming, outgoing) => {
       answering.set(incoming.socket, outgoing);
       void listener(incoming, outgoing);
     },
   );
+  acceptUpgrades(server, fetch, logger);
   server.maxConnections = limits.connections;
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
     const isAnswering = answering.get(socket)?.headersSent === true;

@@ -13,7 +13,7 @@ export function addWatchRoutes(door: Door): void {
         "Server-sent events: `message` (stored, redacted, erased), `turn` (running, answered, " +
         "interrupted, failed), `session` (ended, reset, provider_reset, cleared, renamed, " +
         "forked, forgotten), `repair` (stored bytes that were not as they were left), `emotions`, " +
-        "`person`, `sleep`, `restart` (a chat was told of it), `feedback` (a reaction). Nothing is told " +
+        "`person`, `sleep`, `restart` (a chat was told of it), `feedback` (a reaction), `buffers` (what is kept in memory, and whether anything comes in). Nothing is told " +
         "again after a break: read the chat instead. A reader that is too slow is dropped.",
       answers: {
         200: { says: "Server-sent events.", types: ["text/event-stream"] },

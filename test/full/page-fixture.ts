@@ -24,8 +24,8 @@ export const skip =
 
 let browser: Browser;
 
-/** Starts the browser before the tests of a file, and ends it after them. */
-export function useBrowser(): void {
+/** Starts the browser before the tests of a file, with `more` arguments, and ends it after them. */
+export function useBrowser(more: readonly string[] = []): void {
   before(async () => {
     if (skip !== false) return;
     await buildPage();
@@ -36,6 +36,7 @@ export function useBrowser(): void {
         "--disable-dev-shm-usage",
         "--disable-gpu",
         "--disable-background-networking",
+        ...more,
       ],
     });
   });

@@ -108,15 +108,20 @@ test("what a reply should have said is kept with the dislike", { skip }, async (
   });
 });
 
-test("a reply from before this run is not kept, and the page says why", { skip }, async (t) => {
+test("a reply from before this run is kept with its words alone, and the page says so", {
+  skip,
+}, async (t) => {
   const visit = await withMoments(t);
   const prepare = async (c: Companion) => {
     await visit.prepare?.(c);
     await c.throughline.chats.append("local:me", [{ role: "assistant", content: "Long ago" }]);
   };
-  await onPage({ ...visit, prepare, expected: /400/ }, async ({ page }) => {
+  await onPage({ ...visit, prepare }, async ({ page }, c) => {
     await react(page, "Long ago", "I liked this");
-    await notice(page, "Not kept: what led to this reply").waitFor();
+    await notice(page, "Kept: the words alone").waitFor();
+    const { packages } = await c.get("/api/feedback");
+    const { num_messages, num_frames, reduced } = packages[0].feedback;
+    assert.deepEqual([num_messages, num_frames, reduced], [1, 0, "old_target"]);
   });
 });
 

@@ -3,11 +3,31 @@
 
 export type Sentiment = "positive" | "negative";
 
-/** GET /api/feedback/stats */
+/** What is agreed to: body and answer of POST /api/feedback/consent. */
+export interface Consent {
+  readonly messages: boolean;
+  readonly frames: boolean;
+  readonly audio: boolean;
+  readonly upload: boolean;
+  readonly export: boolean;
+  /** What the person was shown. */
+  readonly wording: string | null;
+  readonly timestamp: number | null;
+  readonly by: string | null;
+}
+
+/** GET /api/feedback/stats, and the event `buffers` */
 export interface MomentStats {
   readonly messages: number;
   readonly frames: number;
   readonly audio_seconds: number;
+  /** Of all buffers. */
+  readonly bytes: number;
+  /** Moments that are not saved yet. */
+  readonly waiting: number;
+  readonly consent: Consent;
+  /** Whether pictures and sound come in now, from anywhere. */
+  readonly capturing: { readonly frames: boolean; readonly audio: boolean };
   readonly storage_mode: "local" | "local+s3" | "s3";
   /** Why it is this mode and not the one that was asked for. */
   readonly storage_reason: string | null;
@@ -44,6 +64,19 @@ export interface MomentReceipt {
   readonly duplicate_of?: string;
 }
 
+/** Body of POST /api/touch */
+export interface Touch {
+  /** 1: a pat. 2: a scratch of the head, for what was just done. */
+  readonly level: 1 | 2;
+  readonly chat_id?: string;
+}
+
+/** POST /api/touch */
+export interface Touched {
+  /** Whether the model hears of it. */
+  readonly hint: "told" | "pending" | "none";
+}
+
 export interface MomentFrame {
   /** `frames/000000.jpg` on. */
   readonly file: string;
@@ -70,6 +103,7 @@ export interface Feedback {
   readonly chat_id: string | null;
   readonly channel: string;
   readonly correction: Correction | null;
+  readonly consent?: { readonly upload: boolean };
   readonly target: { readonly index: number; readonly count: number } | null;
   readonly frames: readonly MomentFrame[];
   readonly audio: MomentAudio | null;

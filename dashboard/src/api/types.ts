@@ -17,6 +17,8 @@ export interface Message {
   readonly partial?: true;
   readonly partial_reason?: "stopped" | "error" | "crash";
   readonly hidden?: true;
+  /** Nobody said it: what the companion was told of, such as `pat_hint`. */
+  readonly synthetic?: string;
   readonly redacted?: true;
 }
 

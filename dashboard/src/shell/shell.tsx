@@ -1,11 +1,12 @@
 import "./shell.css";
 import { type ReactNode, useEffect } from "react";
 import { Link, useLocation } from "wouter";
+import { RecordingBar } from "../capture/recording-bar.tsx";
 import type { ViewName } from "../routes.ts";
 import { Button } from "../ui/button.tsx";
 import { Icon, type IconName } from "../ui/icon.tsx";
 import { toggleTheme, useTheme } from "../ui/theme.ts";
-import { useHasMoments } from "../views/moments/use-moments.ts";
+import { useHasMoments, useLiveBuffers } from "../views/moments/use-moments.ts";
 import { ConnectionNote } from "./connection-note.tsx";
 import { Mark } from "./mark.tsx";
 
@@ -35,6 +36,7 @@ export function Shell({
   readonly children: ReactNode;
 }) {
   useSearchKey();
+  useLiveBuffers();
   const hasMoments = useHasMoments();
   const shown = places.filter((place) => place.view !== "moments" || hasMoments);
   const here = view === "chat" ? "chats" : view;
@@ -66,6 +68,7 @@ export function Shell({
       </nav>
       <div className="stage">
         <ConnectionNote />
+        <RecordingBar />
         <main id="content" className="content" tabIndex={-1}>
           {children}
         </main>

@@ -37,6 +37,7 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
   const [isEditing, setIsEditing] = useState(false);
   const isUser = message.role === "user";
   if (message.redacted === true) return <Redacted message={message} />;
+  if (isUser && message.synthetic !== undefined) return <Synthetic kind={message.synthetic} />;
   if (isEditing) {
     return (
       <EditBox
@@ -119,6 +120,13 @@ function Redacted({ message }: { readonly message: Message }) {
       <p className="redacted">{whose} was hidden.</p>
     </article>
   );
+}
+
+const happenings: Readonly<Record<string, string>> = { pat_hint: "You scratched its head." };
+
+/** What the companion was told, and nobody said. */
+function Synthetic({ kind }: { readonly kind: string }) {
+  return <p className="note">{happenings[kind] ?? "The companion was told of something."}</p>;
 }
 
 interface ActionProps {

@@ -3,6 +3,7 @@ import type { Chat } from "../api/types.ts";
 import { ChatMenu } from "../chats/chat-menu.tsx";
 import { chatName } from "../chats/chat-name.ts";
 import { modelName } from "./model-name.ts";
+import { PatButtons } from "./pat.tsx";
 
 interface TalkHeadProps {
   readonly chatId: string;
@@ -27,7 +28,10 @@ export function TalkHead({ chatId, chat }: TalkHeadProps) {
           </p>
         )}
       </div>
-      {chat == null ? null : <ChatMenu chat={chat} />}
+      <div className="talk-head-acts">
+        <PatButtons chatId={chat == null ? undefined : chatId} />
+        {chat == null ? null : <ChatMenu chat={chat} />}
+      </div>
     </header>
   );
 }

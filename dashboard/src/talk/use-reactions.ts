@@ -70,8 +70,16 @@ async function send(
   }
 }
 
-function receiptInWords({ durable, duplicate_of, reason }: MomentReceipt): string {
-  if (durable || duplicate_of !== undefined) return "Kept";
+/** What a package came to hold less, and why. */
+const reductions: Readonly<Record<string, string>> = {
+  old_target: "Kept: the words alone, for this is from longer ago",
+  rate_cap: "Kept: the words alone, for there were many moments in this hour",
+  consent: "Kept: without the words, as was agreed",
+  disk_full: "Kept: the words alone, for the disk is full",
+};
+
+function receiptInWords({ durable, duplicate_of, reason, reduced }: MomentReceipt): string {
+  if (durable || duplicate_of !== undefined) return reductions[reduced ?? ""] ?? "Kept";
   return `Not kept: ${reason ?? "it is still being written"}`;
 }
 

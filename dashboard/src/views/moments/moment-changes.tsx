@@ -2,7 +2,8 @@ import { useId, useState } from "react";
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { ErrorNote } from "../../ui/error-note.tsx";
-import { useDelete, useRetract, useVerify } from "./use-moments.ts";
+import { Icon } from "../../ui/icon.tsx";
+import { momentPath, useDelete, useRetract, useVerify } from "./use-moments.ts";
 
 interface Props {
   readonly name: string;
@@ -11,7 +12,7 @@ interface Props {
   readonly onGone: () => void;
 }
 
-/** What can be done with a package: compare it with its seal, take it back, delete it. */
+/** What can be done with a package: compare it with its seal, take it away, take it back, delete it. */
 export function MomentChanges({ name, isRetracted, onGone }: Props) {
   const [asked, setAsked] = useState<"retract" | "delete">();
   const verifying = useVerify(name);
@@ -21,6 +22,10 @@ export function MomentChanges({ name, isRetracted, onGone }: Props) {
       <Button disabled={verifying.isPending} onClick={() => verifying.mutate()}>
         Verify
       </Button>
+      <a className="button" href={`${momentPath(name)}/package.tar`} download={`${name}.tar`}>
+        <Icon name="download" size={17} />
+        Export
+      </a>
       {isRetracted ? null : <Button onClick={() => setAsked("retract")}>Take back…</Button>}
       <Button kind="danger" onClick={() => setAsked("delete")}>
         Delete…

@@ -9,8 +9,8 @@ import { ChatLink } from "../sessions/chat-link.tsx";
 import { MomentChanges } from "./moment-changes.tsx";
 import { Judged } from "./moment-item.tsx";
 import { MomentMedia } from "./moment-media.tsx";
-import { useMoment } from "./use-moments.ts";
-import { countsInWords } from "./words.ts";
+import { useMoment, useMomentStats } from "./use-moments.ts";
+import { channelInWords, countsInWords, uploadInWords } from "./words.ts";
 
 interface Props {
   readonly name: string;
@@ -54,7 +54,7 @@ function Content({ content, name }: { readonly content: MomentContent; readonly 
           {chatId === null ? null : <ChatLink chatId={chatId} />}
         </p>
         <h2 dir="auto">{feedback.what}</h2>
-        <p className="hint">{countsInWords(feedback)}</p>
+        <Facts feedback={feedback} status={status} />
       </header>
       {retracted === null ? null : (
         <p>
@@ -71,9 +71,30 @@ function Content({ content, name }: { readonly content: MomentContent; readonly 
           </blockquote>
         </div>
       )}
-      <MomentMedia name={name} feedback={feedback} />
-      <Conversation content={content} />
+      <div className="moment-content">
+        <MomentMedia name={name} feedback={feedback} />
+        <Conversation content={content} />
+      </div>
     </>
+  );
+}
+
+function Facts({ feedback, status }: Pick<MomentContent, "feedback" | "status">) {
+  const { data } = useMomentStats();
+  const how = channelInWords(feedback);
+  return (
+    <dl className="moment-facts">
+      <dt>Holds</dt>
+      <dd>{countsInWords(feedback)}</dd>
+      {how === "" ? null : (
+        <>
+          <dt>Reaction</dt>
+          <dd dir="auto">{how}</dd>
+        </>
+      )}
+      <dt>Kept</dt>
+      <dd>{uploadInWords(feedback, status, data?.storage_mode)}</dd>
+    </dl>
   );
 }
 

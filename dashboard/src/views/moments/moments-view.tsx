@@ -1,4 +1,5 @@
 import { useState } from "react";
+import { CapturePanel } from "../../capture/capture-panel.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { Loading } from "../../ui/loading.tsx";
@@ -22,6 +23,7 @@ export function MomentsView() {
       ) : null}
       {stats.data === undefined || stats.data === null ? null : (
         <>
+          <CapturePanel stats={stats.data} />
           <p className="hint moments-storage">{storageInWords(stats.data)}</p>
           <Gallery />
         </>

@@ -31,6 +31,14 @@ export function useMomentStats() {
   });
 }
 
+/** Keeps the numbers as they are now, for every view: what comes in is shown wherever one is. */
+export function useLiveBuffers(): void {
+  const client = useQueryClient();
+  useServerEvent("buffers", (data) => {
+    client.setQueryData([...momentsKey, "stats"], data as MomentStats);
+  });
+}
+
 /** Whether moments are kept here; not until that is known. */
 export function useHasMoments(): boolean {
   const { data } = useMomentStats();

@@ -12,6 +12,12 @@ const reasons: Readonly<Record<string, string>> = {
   no_client: "nothing that uploads is installed",
   unknown_mode: "the mode that was asked for is not known",
 };
+const channels: Readonly<Record<string, string>> = {
+  touch: "By touch",
+  speech: "By voice",
+  text: "In writing",
+  button: "By a button of this page",
+};
 const states = {
   sealed: "Whole",
   damaged: "Damaged",
@@ -40,6 +46,27 @@ export function countsInWords(feedback: Feedback): string {
 
 export function stateInWords({ state }: Pick<MomentEntry, "state">): string {
   return states[state];
+}
+
+/** Where a package is, and where it is still to go. */
+export function uploadInWords(
+  { consent }: Pick<Feedback, "consent">,
+  status: MomentStatus | null,
+  mode: MomentStats["storage_mode"] | undefined,
+): string {
+  const buckets = [...new Set(status?.uploaded?.map(({ bucket }) => bucket))];
+  if (buckets.length > 0) return `Here, and in the bucket ${buckets.join(", ")}`;
+  const isOwed = consent?.upload === true && mode !== undefined && mode !== "local";
+  return isOwed ? "Here; waits for upload" : "On this machine alone";
+}
+
+/** How somebody reacted, where that says more than the words. */
+export function channelInWords({
+  channel,
+  trigger,
+}: Pick<Feedback, "channel" | "trigger">): string {
+  const how = channels[channel] ?? "";
+  return [how, trigger === "" ? "" : `“${trigger}”`].filter((part) => part !== "").join(": ");
 }
 
 /** Whether a bucket has it. */

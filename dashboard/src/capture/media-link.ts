@@ -1,0 +1,94 @@
+import { type Media, mediaMessage, pictureKind } from "./media-message.ts";
+
+/** Of a WebSocket, what is used of it. */
+export type LinkSocket = Pick<WebSocket, "close" | "send" | "addEventListener"> & {
+  readonly readyState: number;
+  readonly bufferedAmount: number;
+};
+
+/** `ended`: for good, and `why` says so. */
+export type LinkState =
+  | { readonly is: "connecting" | "open" | "waiting" }
+  | { readonly is: "ended"; readonly why: "consent" | "refused" };
+
+export interface LinkPorts {
+  readonly open: () => LinkSocket;
+  /** @returns what takes it back. */
+  readonly after: (ms: number, run: () => void) => () => void;
+  readonly onState: (state: LinkState) => void;
+  /** It broke or never stood: whether somebody is signed in is seen by asking. */
+  readonly onBreak: () => void;
+}
+
+const firstWaitMs = 500;
+const maxWaitMs = 15_000;
+/** What may wait in the socket. A picture is left out first: the next one is as good. */
+const maxWaitingPictures = 262_144;
+/** Half a minute of sound. */
+const maxWaiting = 1_048_576;
+const openState = 1;
+
+/** How the server says that a WebSocket of media may not go on. */
+const closes: Readonly<Record<number, "consent" | "refused">> = {
+  1003: "refused",
+  1009: "refused",
+  4403: "consent",
+};
+
+/**
+ * Sends pictures and sound, and comes back by itself when it breaks. What cannot be sent now is left
+ * out: the recording has a gap there, and says so.
+ */
+export class MediaLink {
+  readonly #ports: LinkPorts;
+  #socket: LinkSocket | undefined;
+  #waitMs = firstWaitMs;
+  #cancel: (() => void) | undefined;
+  #isOver = false;
+
+  constructor(ports: LinkPorts) {
+    this.#ports = ports;
+    this.#connect();
+  }
+
+  /** @returns whether it is on its way. */
+  send(media: Media): boolean {
+    const socket = this.#socket;
+    if (socket?.readyState !== openState) return false;
+    const most = media.kind === pictureKind ? maxWaitingPictures : maxWaiting;
+    if (socket.bufferedAmount > most) return false;
+    socket.send(mediaMessage(media));
+    return true;
+  }
+
+  close(): void {
+    this.#isOver = true;
+    this.#cancel?.();
+    this.#socket?.close();
+  }
+
+  #connect(): void {
+    const socket = this.#ports.open();
+    this.#socket = socket;
+    this.#ports.onState({ is: "connecting" });
+    socket.addEventListener("open", () => {
+      this.#waitMs = firstWaitMs;
+      if (!this.#isOver) this.#ports.onState({ is: "open" });
+    });
+    socket.addEventListener("close", ({ code }) => this.#closed(code));
+  }
+
+  #closed(code: number): void {
+    if (this.#isOver) return;
+    const why = closes[code];
+    if (why !== undefined) {
+      this.#isOver = true;
+      this.#ports.onState({ is: "ended", why });
+      return;
+    }
+    this.#ports.onState({ is: "waiting" });
+    this.#ports.onBreak();
+    this.#cancel = this.#ports.after(this.#waitMs, () => this.#connect());
+    this.#waitMs = Math.min(this.#waitMs * 2, maxWaitMs);
+  }
+}

@@ -1,0 +1,144 @@
+// More than two minutes of camera and microphone, from two pages at once: what the buffers hold then,
+// what a model makes of praise through its tool call, and whether picture and sound are still together.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, type TestContext, test } from "node:test";
+import { LLMock } from "@copilotkit/aimock";
+import { systemClock } from "../../src/clock.ts";
+import { randomId } from "../../src/ids.ts";
+import { silentLogger } from "../../src/logger.ts";
+import { feedTurns } from "../../src/runtime/moment-feed.ts";
+import { offerSkills } from "../../src/runtime/moment-skills.ts";
+import { parseModelName } from "../../src/runtime/responders/model-name.ts";
+import { createResponder } from "../../src/runtime/responders/models.ts";
+import { Turns } from "../../src/runtime/turns.ts";
+import { systemTimers } from "../../src/timers.ts";
+import type { Companion } from "../server-fixture.ts";
+import {
+  type CaptureVisit,
+  clockDevices,
+  fakeDevices,
+  filled,
+  keptMedia,
+  misalignment,
+  switchOn,
+  withMoments,
+} from "./capture-fixture.ts";
+import { message, onPage, say, skip, useBrowser } from "./page-fixture.ts";
+
+useBrowser([
+  ...fakeDevices,
+  // Two pages are in sight at once: neither is slowed down for being behind the other.
+  "--disable-renderer-backgrounding",
+  "--disable-backgrounding-occluded-windows",
+]);
+
+// It speaks the provider's own protocol on a port of loopback.
+const mock = new LLMock({ port: 0, logLevel: "silent" });
+before(() => mock.start());
+after(() => mock.stop());
+
+const call = {
+  name: "remember_positively",
+  arguments: '{"what":"told a joke about a cat","trigger":"laughter"}',
+};
+const joke = "Why did the cat sit on the computer? To watch the mouse.";
+
+/** The visit of a companion whose model can call tools. */
+async function withModel(t: TestContext): Promise<CaptureVisit> {
+  const visit = await withMoments(t);
+  const { throughline, moments } = visit.options ?? {};
+  assert.ok(throughline && moments);
+  const settings = {
+    ...{ openaiApiKey: "canary-key", openaiBaseUrl: `${mock.url}/v1` },
+    ...{ anthropicApiKey: undefined, anthropicBaseUrl: undefined, ollamaHost: mock.url },
+    ...{ compatibleApiKey: undefined, awsRegion: undefined, awsAccessKeyId: undefined },
+    ...{ awsSecretAccessKey: undefined, awsSessionToken: undefined, awsBearerToken: undefined },
+    bedrockBaseUrl: undefined,
+  };
+  const model = parseModelName("openai/gpt-5");
+  const responder = await createResponder(model, settings as never, { maxRetries: 0 });
+  const standard = { provider: responder.provider, model: responder.model };
+  const { chats, sessions, workingMemory: memories, rules } = throughline;
+  const turns = new Turns({
+    ...{ chats, sessions, memories, rules, clock: systemClock, newId: randomId, maxQueued: 4 },
+    ...{ logger: silentLogger, persona: "You are kind." },
+    tools: offerSkills(moments.recorder, systemTimers),
+    responders: { standard, get: async () => responder },
+  });
+  feedTurns(turns, moments.recorder, "You are kind.", { withSkills: true });
+  t.after(() => turns.close(0));
+  return { ...visit, prepare: async () => undefined, options: { ...visit.options, turns } };
+}
+
+const feedMs = 125_000;
+
+/** Feeds for over two minutes, talks, praises, and gives the package that the model made. */
+async function longMoment(visit: CaptureVisit): Promise<{ name: string; stats: Stats }> {
+  let made: { name: string; stats: Stats } | undefined;
+  await onPage(visit, async ({ page }, c: Companion) => {
+    await switchOn(page);
+    await page.waitForTimeout(feedMs);
+    await filled(c, { frames: 150, seconds: 119 }, 30_000);
+    await page.getByRole("link", { name: "Talk", exact: true }).click();
+    await say(page, "Tell me a joke");
+    await message(page, joke).waitFor();
+    const stats = (await c.get("/api/feedback/stats")) as Stats;
+    await say(page, "haha, good one");
+    await message(page, "Glad you liked it.").waitFor();
+    // The model was told within a second, if need be that it is still being saved.
+    let { packages } = await c.get("/api/feedback");
+    for (let waited = 0; packages.length === 0 && waited < 10_000; waited += 100) {
+      await page.waitForTimeout(100);
+      ({ packages } = await c.get("/api/feedback"));
+    }
+    assert.equal(packages.length, 1);
+    const verified = await c.post(`/api/feedback/${packages[0].name}/verify`);
+    assert.deepEqual(await verified.json(), { verified: true, differences: [] });
+    made = { name: packages[0].name, stats };
+  });
+  assert.ok(made);
+  return made;
+}
+
+interface Stats {
+  readonly frames: number;
+  readonly audio_seconds: number;
+  readonly bytes: number;
+}
+
+test("after over two minutes a model's remember_positively makes a whole package, picture and sound within 50 ms", {
+  skip,
+  timeout: 240_000,
+}, async (t) => {
+  mock.onMessage(/joke/, { content: joke });
+  mock.on({ userMessage: /haha/, hasToolResult: false }, { toolCalls: [call] });
+  mock.on({ userMessage: /haha/, hasToolResult: true }, { content: "Glad you liked it." });
+  const own = await withModel(t);
+  const timed = { ...(await withModel(t)), inject: clockDevices };
+  const [seen, measured] = await Promise.all([longMoment(own), longMoment(timed)]);
+  for (const [visit, { name, stats }] of [
+    [own, seen],
+    [timed, measured],
+  ] as const) {
+    assert.ok(stats.frames <= 240 && stats.audio_seconds <= 120 && stats.bytes <= 20_000_000);
+    const kept = keptMedia(visit.feedback, name);
+    const feedback = JSON.parse(readFileSync(join(kept.folder, "feedback.json"), "utf8"));
+    assert.match(name, /_positive_fb_[0-9a-f]{12}$/);
+    assert.deepEqual(
+      [feedback.what, feedback.trigger, feedback.source, feedback.num_frames],
+      ["told a joke about a cat", "laughter", "skill", kept.frames.length],
+    );
+    assert.ok(feedback.num_messages >= 3 && kept.audio.samples >= 119 * 16_000);
+    assert.ok(kept.frames.length >= 150, `${kept.frames.length} pictures`);
+    assert.ok(kept.frames.every(({ t_ms }) => t_ms >= -121_000 && t_ms <= 0));
+    assert.match(feedback.consent.wording, /the last two minutes of picture and sound/);
+  }
+  const away = await misalignment(keptMedia(timed.feedback, measured.name));
+  const worst = Math.max(...away.map(Math.abs));
+  const farthest = away.map(Math.abs).sort((a, b) => b - a);
+  const told = farthest.slice(0, 8).map((ms) => ms.toFixed(0));
+  t.diagnostic(`${away.length} pictures, at most ${told.join(", ")} ms from their sound`);
+  assert.ok(away.length >= 120 && worst <= 50, `${away.length} pictures, ${worst} ms`);
+});
