@@ -1,22 +1,49 @@
 // `import … from "throughline/moments"`: what people react to, kept as packages. Joins the recorder,
 // the directory of packages, and the uploads that are owed.
 import { join } from "node:path";
-import { type Clock, isoTime } from "./clock.ts";
-import type { NewId } from "./ids.ts";
+import { type Clock, isoTime, systemClock } from "./clock.ts";
+import { ThroughlineError } from "./errors.ts";
+import { type NewId, randomId } from "./ids.ts";
 import type { Logger } from "./logger.ts";
-import { MomentRecorder, type MomentStats } from "./memories/moment/moment-recorder.ts";
+import { type AutoEvent, AutoRecord } from "./memories/moment/auto-record.ts";
+import type { ConsentInput } from "./memories/moment/consent.ts";
+import {
+  type MomentFacts,
+  MomentRecorder,
+  type MomentStats,
+} from "./memories/moment/moment-recorder.ts";
 import type { MomentEvent, MomentRecorderOptions } from "./memories/moment/options.ts";
+import type { Receipt, ReceiptState } from "./memories/moment/receipt.ts";
 import { realDisk } from "./storage/files/disk.ts";
 import type { NewReport } from "./storage/files/file-ports.ts";
-import type { DeleteReceipt, Selection } from "./targets/directory/delete-packages.ts";
+import { readConsent, writeConsent } from "./targets/directory/consent-file.ts";
+import {
+  type DeleteReceipt,
+  isMeant,
+  type Selection,
+} from "./targets/directory/delete-packages.ts";
 import { openPackageDirectory } from "./targets/directory/open-package-directory.ts";
+import { PackageBytes } from "./targets/directory/package-bytes.ts";
 import type { Mark, PackageDirectory } from "./targets/directory/package-directory.ts";
 import { isThere } from "./targets/directory/remove-tree.ts";
 import { systemJitter } from "./targets/outbox/backoff.ts";
-import { type EffectiveMode, effectiveMode } from "./targets/outbox/effective-mode.ts";
+import { BucketSink } from "./targets/outbox/bucket-sink.ts";
+import {
+  type EffectiveMode,
+  effectiveMode,
+  isStorageMode,
+  type StorageMode,
+  type StorageSettings,
+} from "./targets/outbox/effective-mode.ts";
 import { Outbox } from "./targets/outbox/outbox.ts";
+import { unattendedNotes } from "./targets/outbox/unattended.ts";
 import { Uploader } from "./targets/outbox/uploader.ts";
-import type { LocalPackages, OutboxStatistics } from "./targets/outbox/uploader-ports.ts";
+import type {
+  LocalPackages,
+  OutboxStatistics,
+  UploadEvent,
+} from "./targets/outbox/uploader-ports.ts";
+import type { Consent } from "./targets/package/record.ts";
 import { resolveS3Options, type S3TargetOptions } from "./targets/s3/options.ts";
 import { SdkS3Port } from "./targets/s3/sdk-port.ts";
 import type { Timers } from "./timers.ts";
@@ -41,6 +68,7 @@ export type { Receipt, ReceiptReason, ReceiptState } from "./memories/moment/rec
 export {
   patHint,
   patHintKind,
+  patText,
   reactionsPrompt,
   rememberSkills,
   type Skill,
@@ -52,17 +80,33 @@ export type { S3TargetOptions } from "./targets/s3/options.ts";
 export interface MomentsOptions
   extends Omit<
     MomentRecorderOptions,
-    "sink" | "sessionId" | "software" | "clock" | "timers" | "logger" | "known" | "random"
+    | "sink"
+    | "sessionId"
+    | "software"
+    | "clock"
+    | "timers"
+    | "logger"
+    | "known"
+    | "random"
+    | "agreed"
   > {
   /** The run's id: 8 hexadecimal digits. */
   readonly sessionId: string;
   /** What writes the packages: stored in each. */
   readonly software: { readonly name: string; readonly version: string };
   /**
-   * Where packages go: `local`, or `local+s3`: to the disk and then to the bucket.
+   * Where packages go: `local`; `local+s3`, to the disk and then to the bucket; `s3`, to the bucket,
+   * and to the disk while that is not to be had.
    * @default "local+s3", which is `local` as long as no bucket is named
    */
-  readonly mode?: string;
+  readonly mode?: StorageMode;
+  /** The same as somebody wrote it: an unknown one is `local`, and said. `mode` goes before it. */
+  readonly modeText?: string | undefined;
+  /**
+   * Records by rule too: a long pat, and words that hurt, one of either in 30 s.
+   * @default false
+   */
+  readonly autoRecord?: boolean;
   /** The bucket. Without one, nothing ever leaves the machine. */
   readonly s3?: S3TargetOptions;
 }
@@ -82,7 +126,14 @@ export interface MomentsStatistics extends MomentStats {
   readonly storage_mode: EffectiveMode["mode"];
   readonly storage_reason: EffectiveMode["reason"];
   readonly s3_bucket: string | null;
+  /** Of the packages in this home, counted some seconds ago; `null`: not counted yet. */
+  readonly package_bytes: number | null;
   readonly outbox: OutboxStatistics | null;
+}
+
+export interface ForgetReceipt extends DeleteReceipt {
+  /** False: copies that are in the bucket alone may be left, since it was away: ask again later. */
+  readonly isBucketSearched: boolean;
 }
 
 /** The rolling buffers and the packages of one companion. */
@@ -90,8 +141,22 @@ export interface Moments extends AsyncDisposable {
   readonly recorder: MomentRecorder;
   readonly packages: PackageDirectory;
   statistics(): MomentsStatistics;
+  /**
+   * From now on this is agreed to, and nothing else, in later runs too. What is withdrawn ends at once.
+   *
+   * @throws ThroughlineError `THROUGHLINE_INVALID`: nothing has changed. `THROUGHLINE_UNAVAILABLE`: it
+   * holds in this run, and could not be kept for the next.
+   */
+  agree(input: ConsentInput): Promise<Consent>;
+  /** Something that a rule may take for a reaction. `undefined`: none did, or rules are off. */
+  happened(event: AutoEvent, chatId?: string): Receipt | undefined;
   /** Calls back at every event of a receipt. @returns a function that ends it. */
   onEvent(listener: (event: MomentEvent) => void): () => void;
+  /**
+   * Forgets moments, wherever they are: those that wait to be saved, packages, and what is owed; their
+   * copies in buckets are owed as deletions. Of a chat, also what the buffers hold.
+   */
+  forget(selection: Selection): Promise<ForgetReceipt>;
   /** Takes a reaction back: it stays, no export has it, and its copies in buckets are marked too. */
   retract(name: string, mark: Mark): Promise<void>;
   /** Tries again now what is owed and waits, or was refused. */
@@ -112,24 +177,36 @@ export interface Moments extends AsyncDisposable {
  */
 export async function openMoments(ports: MomentsPorts, options: MomentsOptions): Promise<Moments> {
   const { home, guard, clock, newId, logger, timers } = ports;
-  const { s3, mode: asked, onEvent, ...recording } = options;
+  const { s3, mode: asked, modeText, autoRecord = false, onEvent, ...recording } = options;
+  if (asked !== undefined && !isStorageMode(asked)) throw new TypeError("mode is no storage mode");
+  const now = () => clock.now();
   const listeners = new Set<(event: MomentEvent) => void>();
-  // A package always goes to the disk first: the bucket alone is not built.
-  const mode = effectiveMode({ mode: asked === "s3" ? "local+s3" : asked, bucket: s3?.bucket });
+  const settings = { mode: asked ?? modeText, bucket: s3?.bucket };
+  const { mode, reason, owes } = effectiveMode(settings);
+  if (reason === "unknown_mode") logger.warn({ reason }, "packages stay on this machine");
   let directory: PackageDirectory | undefined;
   const packagesOf = () => {
     if (directory === undefined) throw new TypeError("the packages are not open yet");
     return directory;
   };
-  const uploader = mode.owes && s3 ? uploads(ports, s3, packagesOf) : undefined;
+  const uploader = owes && s3 ? uploads(ports, s3, packagesOf, mode !== "s3") : undefined;
   const opened = await openPackageDirectory({
     ...{ path: join(home, "feedback"), clock, newId, logger, guard },
     ...(uploader === undefined ? {} : { owed: uploader.owed }),
   });
-  directory = opened.packages;
+  const { packages } = opened;
+  directory = packages;
   await uploader?.start();
+  const first = mode === "s3" ? "bucket" : "disk";
+  const sink =
+    uploader === undefined || s3 === undefined
+      ? packages
+      : new BucketSink({ ...{ uploader, disk: packages, first, bucket: s3.bucket }, now });
+  const size = new PackageBytes(packages, () => clock.monotonic());
   const recorder = new MomentRecorder({
-    ...{ ...recording, sink: directory, clock, timers, logger },
+    ...{ ...recording, sink, clock, timers, logger },
+    ...(await agreedBefore(ports)),
+    known: (id) => receiptOf(id, packages.nameOf(id)),
     onEvent: (event) => {
       for (const listener of listeners) listener(event);
       onEvent?.(event);
@@ -137,35 +214,44 @@ export async function openMoments(ports: MomentsPorts, options: MomentsOptions):
   });
   const stopUploads = uploader?.onEvent((event) => {
     if (event.type === "uploaded") recorder.uploaded(event.name);
+    tellRefusal(logger, event);
   });
-  const packages = directory;
+  const auto = autoRecord ? new AutoRecord((input) => recorder.record(input), clock) : undefined;
+  void size.count();
   const close = async () => {
     await recorder.close();
     stopUploads?.();
     await uploader?.close();
+    await size.close();
     await opened.close();
   };
   return {
     ...{ recorder, packages, close, [Symbol.asyncDispose]: close },
     statistics: () => ({
-      ...recorder.stats,
-      storage_mode: mode.mode,
-      storage_reason: mode.reason,
-      s3_bucket: mode.mode === "local" ? null : (s3?.bucket ?? null),
-      outbox: uploader?.statistics() ?? null,
+      ...{ ...recorder.stats, ...storageNow(settings, uploader), package_bytes: size.bytes },
+      ...{ s3_bucket: owes ? (s3?.bucket ?? null) : null, outbox: uploader?.statistics() ?? null },
     }),
+    agree: async (input) => {
+      recorder.agree(input);
+      guard();
+      await keepConsent(ports, recorder.consent);
+      return recorder.consent;
+    },
+    happened: (event, chatId) => {
+      const answer = auto === undefined ? undefined : recorder.lastAnswer(chatId);
+      const chat = chatId ?? answer?.chatId ?? undefined;
+      return answer === undefined ? undefined : auto?.react(event, answer.text, chat);
+    },
+    forget: async (selection) => {
+      await recorder.forget((facts) => isOf(selection, facts));
+      if ("chatId" in selection) await recorder.forgetChat(selection.chatId);
+      return forgetPackages(packages, uploader, selection);
+    },
     onEvent: (listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    retract: async (name, mark) => {
-      const { retracted, uploaded } = await packages.retract(name, mark);
-      if (retracted === null) return;
-      const { timestamp: at, by, reason, superseded_by } = retracted;
-      for (const { prefix } of uploaded) {
-        await uploader?.retract(name, prefix, { at, by, reason, superseded_by });
-      }
-    },
+    retract: (name, mark) => retract(packages, uploader, name, mark),
     upload: async () => {
       await uploader?.probe();
       await uploader?.idle();
@@ -174,17 +260,122 @@ export async function openMoments(ports: MomentsPorts, options: MomentsOptions):
   };
 }
 
-/** Deletes packages of a home in which nobody keeps moments now; a home without any is left as it is. */
+/** Those here, with the copies that their statuses know of; then those that the bucket alone has. */
+async function forgetPackages(
+  packages: PackageDirectory,
+  uploader: Uploader | undefined,
+  selection: Selection,
+): Promise<ForgetReceipt> {
+  const receipt = await packages.delete(selection);
+  const isFound = "name" in selection && receipt.packages > 0;
+  if (uploader === undefined || isFound) return { ...receipt, isBucketSearched: true };
+  const { copies, isWhole } = await uploader.forgetRemote({
+    isWanted: async (name) => !(await packages.has(name)),
+    holds: (manifest) => isMeant(selection, manifest.name, [manifest]),
+  });
+  return { ...receipt, remote: [...receipt.remote, ...copies], isBucketSearched: isWhole };
+}
+
+async function retract(
+  packages: PackageDirectory,
+  uploader: Uploader | undefined,
+  name: string,
+  mark: Mark,
+): Promise<void> {
+  const { retracted, uploaded } = await packages.retract(name, mark);
+  if (retracted === null) return;
+  const { timestamp: at, by, reason, superseded_by } = retracted;
+  for (const { prefix } of uploaded) {
+    await uploader?.retract(name, prefix, { at, by, reason, superseded_by });
+  }
+}
+
+/** What earlier runs were told. A file that cannot be read agrees to nothing but words. */
+async function agreedBefore({ home, logger }: MomentsPorts): Promise<{ agreed?: Consent }> {
+  const consent = await readConsent(realDisk, home);
+  if (consent === "unreadable") {
+    logger.warn({ file: "consent.json" }, "it is not known what was agreed to: ask again");
+    return {};
+  }
+  return consent === undefined ? {} : { agreed: consent };
+}
+
+async function keepConsent({ home, newId }: MomentsPorts, consent: Consent): Promise<void> {
+  const ports = { disk: realDisk, newId, unsyncedNames: new Set<string>() };
+  try {
+    await writeConsent(ports, home, consent);
+  } catch (cause) {
+    throw new ThroughlineError("what was agreed to could not be kept for the next run", {
+      code: "THROUGHLINE_UNAVAILABLE",
+      cause,
+    });
+  }
+}
+
+/** Of a package that an earlier run made. Whether it was uploaded is with its status. */
+function receiptOf(id: string, name: string | undefined): ReceiptState | undefined {
+  if (name === undefined) return undefined;
+  return { id, name, accepted: true, durable: true, uploaded: false };
+}
+
+/** The mode that holds, by what the last attempt to upload lacked. */
+function storageNow(settings: StorageSettings, uploader: Uploader | undefined) {
+  const lacks = uploader?.target.error?.class;
+  const { mode, reason } = effectiveMode({
+    ...settings,
+    ...(lacks === "no_credentials" ? { credentials: "missing" } : {}),
+    ...(lacks === "no_client" ? { client: "missing" } : {}),
+  });
+  return { storage_mode: mode, storage_reason: reason };
+}
+
+/** Whether a moment that is not saved yet is meant, too. */
+function isOf(selection: Selection, { name, chatId, people }: MomentFacts): boolean {
+  return isMeant(selection, name, [{ chat_id: chatId, people }]);
+}
+
+function tellRefusal(logger: Logger, event: UploadEvent): void {
+  if (event.type !== "target_parked") return;
+  if (event.error.class === "no_client") {
+    logger.warn(
+      { reason: "no_client" },
+      "packages stay on this machine until: npm install @aws-sdk/client-s3",
+    );
+  } else if (event.error.class === "no_credentials") {
+    logger.warn(
+      { reason: "no_credentials" },
+      "packages stay on this machine until there are credentials for the bucket",
+    );
+  }
+}
+
+/**
+ * Deletes packages of a home in which nobody keeps moments now; a home without any is left as it is.
+ * Copies in buckets are owed to the next run that uploads, and what waited to be sent is not sent.
+ */
 export async function deletePackagesOf(
   home: string,
   guard: () => void,
   selection: Selection,
-): Promise<DeleteReceipt | undefined> {
+): Promise<ForgetReceipt | undefined> {
   const path = join(home, "feedback");
   if (!(await isThere(realDisk, path))) return undefined;
-  const { packages, close } = await openPackageDirectory({ path, guard });
+  let directory: PackageDirectory | undefined;
+  const unsyncedNames = new Set<string>();
+  const ports = { disk: realDisk, newId: randomId, unsyncedNames, report: () => undefined };
+  const owed = await unattendedNotes(new Outbox(ports, home), {
+    clock: systemClock,
+    packages: {
+      manifest: async (name) => {
+        if (directory === undefined) throw new TypeError("the packages are not open yet");
+        return directory.manifest(name);
+      },
+    },
+  });
+  const { packages, close } = await openPackageDirectory({ path, guard, owed });
+  directory = packages;
   try {
-    return await packages.delete(selection);
+    return { ...(await packages.delete(selection)), isBucketSearched: true };
   } finally {
     await close();
   }
@@ -194,6 +385,7 @@ function uploads(
   { home, clock, timers, newId, logger }: MomentsPorts,
   s3: S3TargetOptions,
   packages: () => PackageDirectory,
+  keepLocal: boolean,
 ): Uploader {
   const resolved = resolveS3Options(s3);
   const local: LocalPackages = {
@@ -208,7 +400,7 @@ function uploads(
   const outbox = new Outbox({ disk: realDisk, newId, unsyncedNames: new Set(), report }, home);
   const { bucket, region, endpoint, createBucket, encryption } = resolved;
   return new Uploader(
-    { bucket, region, endpoint, createBucket, encryption, keepLocal: true },
+    { bucket, region, endpoint, createBucket, encryption, keepLocal },
     {
       ...{ outbox, packages: local, clock, timers, logger, jitter: systemJitter },
       connect: (name) => new SdkS3Port({ ...resolved, bucket: name }, { timers }),

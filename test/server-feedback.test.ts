@@ -1,6 +1,6 @@
 // Reactions over HTTP: consent, feeds, receipts, packages, and who may not.
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -108,6 +108,58 @@ test("the same key is the same reaction, and a package can be taken back and del
   const deleted = await jsonOf(await c.ask(path, { method: "DELETE" }), 200);
   assert.equal(deleted.packages, 1);
   await problemOf(await c.ask(path), 404, "THROUGHLINE_NOT_FOUND");
+});
+
+test("a reaction to an answer that the buffers never held has the words of the chat up to it", async (t) => {
+  const c = await withMoments(t);
+  await c.throughline.chats.append("local:me", [
+    { role: "user", content: "Long ago", id: "o1", turn: "o1" },
+    { role: "assistant", content: "Once upon a time", id: "o2", turn: "o1" },
+    { role: "user", content: "Thanks", id: "o3", turn: "o3" },
+  ]);
+  const body = { ...praise, chat_id: "local:me", target_message_id: "o2" };
+  const { name, reduced } = await jsonOf(await c.post("/api/feedback", body), 201);
+  assert.equal(reduced, "old_target");
+  const { feedback, messages } = await c.get(`/api/feedback/${name}`);
+  assert.deepEqual(
+    messages.map(({ text }: { text: string }) => text),
+    ["Long ago", "Once upon a time"],
+  );
+  assert.equal(messages[feedback.target.index].text, "Once upon a time");
+});
+
+test("a package is preserved, let go, and mended", async (t) => {
+  const c = await withMoments(t);
+  await c.say("Tell me a joke");
+  const { name } = await jsonOf(await c.post("/api/feedback", praise), 201);
+  const path = `/api/feedback/${name}`;
+  const kept = await jsonOf(await c.post(`${path}/preserve`, { reason: "the first" }), 200);
+  assert.equal(schemas.packageStatus.parse(kept).preserved?.["reason"], "the first");
+  const free = await jsonOf(await c.post(`${path}/preserve`, { preserved: false }), 200);
+  assert.equal(free.preserved, null);
+  writeFileSync(join(c.home, "feedback", name, "stray.txt"), "not ours");
+  const mended = schemas.repaired.parse(await jsonOf(await c.post(`${path}/repair`), 200));
+  assert.deepEqual([mended.outcome, mended.differences.length], ["repaired", 1]);
+  assert.equal((await jsonOf(await c.post(`${path}/verify`), 200)).verified, true);
+});
+
+test("the packages of a chat, or of a person who was seen, are deleted together, and no others", async (t) => {
+  const c = await withMoments(t);
+  await c.post("/api/feedback/consent", agreed);
+  await c.say("Tell me a joke");
+  await jsonOf(await c.post("/api/feedback", praise), 201);
+  c.moments.recorder.saw("Ann");
+  await jsonOf(await c.post("/api/feedback", { ...praise, what: "another" }), 201);
+  const remove = async (query: string) =>
+    (await jsonOf(await c.ask(`/api/feedback?${query}`, { method: "DELETE" }), 200)).packages;
+  assert.equal(await remove("person=Bob"), 0);
+  assert.equal(await remove("person=ann"), 1);
+  assert.equal(await remove("chat_id=local%3Aother"), 0);
+  assert.equal(await remove("chat_id=local%3Ame"), 1);
+  for (const query of ["", "chat_id=a&person=b"]) {
+    const refused = await c.ask(`/api/feedback?${query}`, { method: "DELETE" });
+    await problemOf(refused, 400, "THROUGHLINE_INVALID");
+  }
 });
 
 const wrong: readonly (readonly [path: string, body: object])[] = [

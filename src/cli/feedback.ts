@@ -1,9 +1,5 @@
-import { resolve } from "node:path";
-import { exportFeedback } from "../interchange/feedback-export/export-feedback.ts";
-import type { FeedbackExportOptions } from "../interchange/feedback-export/options.ts";
-import type { ExportSource } from "../interchange/feedback-export/ports.ts";
 import type { Moments } from "../moments.ts";
-import { realDisk } from "../storage/files/disk.ts";
+import type { Throughline } from "../throughline.ts";
 import type { Context } from "./command.ts";
 import { counted, json, table } from "./format.ts";
 import { tell, write } from "./io.ts";
@@ -11,7 +7,7 @@ import { startMoments } from "./moments.ts";
 import { withMemories } from "./sessions/with-memories.ts";
 import type { Flags } from "./settings.ts";
 
-interface JsonFlag extends Flags {
+export interface JsonFlag extends Flags {
   readonly json?: boolean;
 }
 
@@ -29,60 +25,56 @@ export function list(flags: JsonFlag, context: Context): Promise<void> {
       state,
       `${Math.ceil(bytes / 1024)} KiB`,
       (status?.uploaded.length ?? 0) > 0 ? "uploaded" : "",
-      status?.retracted ? "retracted" : "",
+      [status?.retracted ? "retracted" : "", status?.preserved ? "preserved" : ""]
+        .filter((word) => word !== "")
+        .join(", "),
       manifest?.what ?? "",
     ]);
     await write(io.output, table(["PACKAGE", "STATE", "SIZE", "", "", "WHAT"], rows));
   });
 }
 
-export interface ExportFlags extends JsonFlag, FeedbackExportOptions {
-  readonly out: string;
-}
-
-/** `feedback export`. */
-export function exportPackages(flags: ExportFlags, context: Context): Promise<void> {
-  const { io } = context;
-  const { format, style, layout, audio, replace } = flags;
-  return withMoments(flags, context, async (moments) => {
-    const report = await exportFeedback(sourceOf(moments), realDisk, resolve(flags.out), {
-      ...{
-        format,
-        onProgress: ({ phase, done, total }) => io.errors.write(`${phase} ${done}/${total}\r`),
-      },
-      ...(style === undefined ? {} : { style }),
-      ...(layout === undefined ? {} : { layout }),
-      ...(audio === undefined ? {} : { audio }),
-      ...(replace === undefined ? {} : { replace }),
-    });
-    if (flags.json) return write(io.output, json(report));
-    await write(io.output, `${counted(report.rows.total, "row")} in ${flags.out}\n`);
-  });
+export interface UploadFlags extends JsonFlag {
+  readonly createBucket?: boolean;
 }
 
 /** `feedback upload`. */
-export function upload(flags: JsonFlag, context: Context): Promise<void> {
-  const { io } = context;
-  return withMoments(flags, context, async (moments) => {
-    await moments.upload();
+export function upload(flags: UploadFlags, context: Context): Promise<void> {
+  const { io, env } = context;
+  const createBucket = env.feedback.createBucket || flags.createBucket === true;
+  const asked = { ...context, env: { ...env, feedback: { ...env.feedback, createBucket } } };
+  return withMoments(flags, asked, async (moments) => {
+    const tellLeft = () => {
+      const { pending = 0 } = moments.statistics().outbox ?? {};
+      io.errors.write(`${counted(pending, "upload")} to go   \r`);
+    };
+    const timer = setInterval(tellLeft, 500);
+    try {
+      await moments.upload();
+    } finally {
+      clearInterval(timer);
+    }
     const { outbox, storage_mode, storage_reason } = moments.statistics();
     if (flags.json) return write(io.output, json({ storage_mode, storage_reason, outbox }));
     if (outbox === null) return tell(io, `Nothing is uploaded: ${storage_reason ?? "local"}.`);
-    await write(io.output, `${outbox.pending} waiting, ${outbox.parked} refused\n`);
+    const why = outbox.last_error === null ? "" : `: ${outbox.last_error.class}`;
+    await write(io.output, `${outbox.pending} waiting, ${outbox.parked} refused${why}\n`);
   });
 }
 
-function withMoments(
+/** Opens the moments of a home that is there, works with them, and lets go of them. */
+export function withMoments(
   flags: Flags,
   context: Context,
-  work: (moments: Moments) => Promise<void>,
+  work: (moments: Moments, throughline: Throughline) => Promise<void>,
 ): Promise<void> {
   return withMemories(flags, context, async (throughline, { feedback }) =>
-    work(await startMoments(throughline, feedback)),
+    work(await startMoments(throughline, feedback), throughline),
   );
 }
 
-async function* entriesOf({ packages }: Moments) {
+/** Every package, newest first. */
+export async function* entriesOf({ packages }: Moments) {
   let before: string | undefined;
   do {
     const options = { limit: pageSize, ...(before === undefined ? {} : { before }) };
@@ -90,28 +82,4 @@ async function* entriesOf({ packages }: Moments) {
     yield* page.packages;
     before = page.next ?? undefined;
   } while (before !== undefined);
-}
-
-function sourceOf(moments: Moments): ExportSource {
-  const { packages } = moments;
-  return {
-    async *list() {
-      for await (const { name, state, status } of entriesOf(moments)) {
-        const isSealed = state === "sealed";
-        const verified = isSealed && (await packages.verify(name)).differences.length === 0;
-        const retracted = status?.retracted ?? null;
-        const superseded = retracted?.superseded_by != null;
-        yield {
-          name,
-          verified,
-          newer: state === "newer",
-          retracted: retracted !== null,
-          superseded,
-        };
-      }
-    },
-    manifest: (name) => packages.manifest(name),
-    messages: (name) => packages.part(name, "messages.json"),
-    part: (name, path) => packages.part(name, path),
-  };
 }

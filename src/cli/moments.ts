@@ -1,4 +1,7 @@
+import type { Companion } from "../memories/companion/companion.ts";
 import type { Moments, MomentsOptions } from "../moments.ts";
+import { feedCompanion, feedTurns } from "../runtime/moment-feed.ts";
+import type { Turns } from "../runtime/turns.ts";
 import type { Throughline } from "../throughline.ts";
 import type { FeedbackSettings } from "./env.ts";
 import { ownPackage } from "./version.ts";
@@ -6,10 +9,20 @@ import { ownPackage } from "./version.ts";
 /** A run's id where there is no run: for commands that record nothing. */
 const noRun = "00000000";
 
+/** What models say and what the companion sees and feels, into the rolling buffers. */
+export function feedMoments(
+  { recorder, happened }: Moments,
+  from: { readonly turns: Turns; readonly companion: Companion; readonly persona: string },
+): void {
+  const { turns, companion, persona } = from;
+  feedTurns(turns, recorder, persona, { withSkills: true, companion, happened });
+  feedCompanion(companion, recorder);
+}
+
 /** Begins to keep moments, as the environment has it: without a bucket nothing leaves the machine. */
 export function startMoments(
   throughline: Throughline,
-  { bucket, storage, region, endpoint, createBucket }: FeedbackSettings,
+  { bucket, storage, region, endpoint, createBucket, autoRecord }: FeedbackSettings,
   sessionId = noRun,
 ): Promise<Moments> {
   const { version } = ownPackage();
@@ -23,7 +36,7 @@ export function startMoments(
         };
   return throughline.startMoments({
     ...{ sessionId, software: { name: "throughline", version } },
-    ...(storage === undefined ? {} : { mode: storage }),
+    ...{ modeText: storage, autoRecord },
     ...(s3 === undefined ? {} : { s3 }),
   });
 }

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { Logger } from "../logger.ts";
 import type { Companion } from "../memories/companion/companion.ts";
+import { builtInEmotions } from "../memories/companion/emotion/built-in-emotions.ts";
 import type { EmotionConfiguration } from "../memories/companion/emotion/configuration.ts";
 import { startupMemory } from "../runtime/memory-provider.ts";
 import type { Throughline } from "../throughline.ts";
@@ -33,7 +34,6 @@ export async function beginRun(
   { home, freshness }: Settings,
   logger: Logger,
 ): Promise<Run> {
-  const { builtInEmotions } = await import("../memories/companion/emotion/built-in-emotions.ts");
   const facts = factsFile(home, logger);
   let companion: Companion | undefined;
   let problems: readonly string[] = [];

@@ -9,6 +9,7 @@ import type { WorkingMemories } from "../memories/interaction/working-memories.t
 import { bucketOf } from "../memories/provider-session/session-state.ts";
 import {
   type FinishReason,
+  type OfferedTools,
   type Responder,
   ResponderError,
   type ResponderRequest,
@@ -33,7 +34,11 @@ export interface AskPorts {
   readonly mood?: string | undefined;
   /** What to know after a restart: a text with marks of its own. */
   readonly welcome?: string | undefined;
+  /** What the model may do beside speaking. */
+  readonly tools?: ((turn: Turn, target: Target) => OfferedTools) | undefined;
 }
+
+type Target = Pick<Responder, "provider" | "model">;
 
 export interface Asked extends Ended {
   /** Why the answer is not whole: one sentence that is safe to show. */
@@ -63,6 +68,7 @@ export async function ask(ports: AskPorts): Promise<Asked> {
     instructions: ports.persona,
     messages: isSmall ? view.messages.slice(-1) : view.messages,
     ...(changing === "" ? {} : { context: changing }),
+    ...(ports.tools === undefined ? {} : { tools: ports.tools(turn, responder) }),
   };
   let error = await attempt.run(id === "" ? request : { ...request, providerSessionId: id });
   if (isRefusedSession(error) && id !== "" && attempt.isSilent) {

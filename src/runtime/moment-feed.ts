@@ -1,18 +1,46 @@
+import { randomId } from "../ids.ts";
+import type { Companion } from "../memories/companion/companion.ts";
+import { hear } from "../memories/companion/emotion/triggers.ts";
+import type { AutoEvent } from "../memories/moment/auto-record.ts";
 import type { MomentRecorder } from "../memories/moment/moment-recorder.ts";
+import { reactionsPrompt } from "../memories/moment/skills.ts";
 import type { Turn } from "./turn.ts";
 import { answerId } from "./turn-records.ts";
 import type { Turns } from "./turns.ts";
+
+export interface FeedOptions {
+  /** Whether models are offered the skills: then the prompt that they get says so. @default false */
+  readonly withSkills?: boolean;
+  /** Is told of a person's words that hurt, if `companion` is one that they hurt. */
+  readonly happened?: (event: AutoEvent, chatId: string) => unknown;
+  readonly companion?: Companion;
+}
 
 /**
  * Feeds the rolling buffers with what is said: the person's words once they are stored, the answer as it
  * comes out, and who made it. @returns what ends it.
  */
-export function feedTurns(turns: Turns, recorder: MomentRecorder, persona: string): () => void {
-  recorder.latch("system_prompt", persona);
-  return turns.onTurn((turn) => void feed(turn, recorder).catch(() => undefined)); // its owner hears
+export function feedTurns(
+  turns: Turns,
+  recorder: MomentRecorder,
+  persona: string,
+  options: FeedOptions = {},
+): () => void {
+  recorder.latch("persona", persona);
+  const prompt = options.withSkills === true ? [persona, reactionsPrompt] : [persona];
+  recorder.latch("system_prompt", prompt.filter((part) => part !== "").join("\n\n"));
+  return turns.onTurn((turn) => void feed(turn, recorder, options).catch(() => undefined)); // its owner hears
 }
 
-async function feed(turn: Turn, recorder: MomentRecorder): Promise<void> {
+/** Feeds what the companion feels, and whom it sees. @returns what ends it. */
+export function feedCompanion(companion: Companion, recorder: MomentRecorder): () => void {
+  recorder.latchLive("mood", () => companion.emotions.tone);
+  return companion.onChange((change) => {
+    if (change.type === "person") recorder.saw(change.person.name);
+  });
+}
+
+async function feed(turn: Turn, recorder: MomentRecorder, options: FeedOptions): Promise<void> {
   const { chatId } = turn;
   // Known before the answer is stored: who reacts while it comes out means this one.
   const answer = answerId(turn.id, turn.retryId);
@@ -22,7 +50,13 @@ async function feed(turn: Turn, recorder: MomentRecorder): Promise<void> {
     if (item.type === "accepted") {
       const { id, content } = item.user;
       turnId = item.user.turn ?? id;
-      recorder.message({ role: "user", text: content, id, chatId, turnId });
+      // As it was stored, so that one that is answered anew keeps its mark.
+      const { synthetic: mark } = item.user;
+      const synthetic = mark === undefined ? {} : { synthetic: mark };
+      recorder.message({ role: "user", text: content, id, chatId, turnId, ...synthetic });
+      if (mark === undefined && turn.retryId === undefined) {
+        tellWords(content, { chatId, messageId: id }, options);
+      }
     } else if (item.type === "text") {
       text += item.text;
       recorder.message({ role: "assistant", text, id: answer, chatId, turnId, live: true });
@@ -36,4 +70,19 @@ async function feed(turn: Turn, recorder: MomentRecorder): Promise<void> {
       recorder.message({ role: "assistant", text: content, id, chatId, turnId, interrupted });
     }
   }
+}
+
+/** Which words hurt, whatever was felt of them: of words in a row the feelings count the first alone. */
+function tellWords(
+  text: string,
+  { chatId, messageId }: { readonly chatId: string; readonly messageId: string },
+  { companion, happened }: FeedOptions,
+): void {
+  if (companion === undefined || happened === undefined) return;
+  const { configuration, state } = companion.emotions;
+  const fresh = { ...state, anchor: { ...state.anchor, heardAt: {} } };
+  const { heard } = hear(configuration, fresh, text, randomId);
+  const matched = heard.map(({ words }) => words.slice(0, 500)).filter((words) => words !== "");
+  if (matched.length === 0) return;
+  happened({ kind: "words", matched, messageId, channel: "text" }, chatId);
 }

@@ -14,6 +14,29 @@ export interface ResponderRequest {
   readonly context?: string;
   /** The provider's own session id to resume, where it has one. */
   readonly providerSessionId?: string;
+  /** What the model may do beside speaking. A responder whose model has no use for tools ignores it. */
+  readonly tools?: OfferedTools;
+}
+
+/** Tools that a model is offered, the same ones turn after turn. */
+export interface OfferedTools {
+  /** Goes behind the persona, and only to a model that gets the tools. */
+  readonly instructions: string;
+  readonly tools: readonly ResponderTool[];
+}
+
+export interface ResponderTool {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema of an object. */
+  readonly parameters: JsonObject;
+  /**
+   * Does what the model asked for; the answer goes on when it resolves. What is wrong with the
+   * arguments is told to the model: a rejection is told to it as an error without a reason.
+   *
+   * @returns what the model is told.
+   */
+  run(args: unknown, call: ToolCall): Promise<string>;
 }
 
 /** What an attempt cost. `undefined` counts are unknown, not 0. */

@@ -1,7 +1,7 @@
 import { z } from "@hono/zod-openapi";
-import { invalid, ThroughlineError } from "../errors.ts";
-import type { Moments, Receipt } from "../moments.ts";
-import { readMedia } from "./body.ts";
+import { invalid, isThroughlineError, ThroughlineError } from "../errors.ts";
+import type { MomentInput, Moments, Receipt } from "../moments.ts";
+import { transcriptUpTo } from "../runtime/moment-transcript.ts";
 import { type Door, isHead, json } from "./door.ts";
 import {
   consent,
@@ -11,20 +11,22 @@ import {
   name,
   onePackage,
   packageList,
-  pushed,
+  packageStatus,
+  preservation,
   reaction,
   receipt,
+  repaired,
   retraction,
   stats,
   verification,
+  whose,
 } from "./feedback-schemas.ts";
 import { known } from "./input.ts";
 import { limit } from "./schemas.ts";
 
-/** What people react to: consent, feeds, reactions, packages. */
+/** What people react to: consent, reactions, packages. */
 export function addFeedbackRoutes(door: Door): void {
   addConsent(door);
-  addFeeds(door);
   addReactions(door);
   addPackages(door);
   addPackageChanges(door);
@@ -38,8 +40,8 @@ function addConsent(door: Door): void {
       answers: { 200: { says: "The numbers.", schema: stats } },
     },
     () => {
-      const { loss: _, ...shown } = momentsOf(door).statistics();
-      return json(shown);
+      momentsOf(door);
+      return json(door.ports.media.state() ?? {});
     },
   );
   door.add(
@@ -47,49 +49,17 @@ function addConsent(door: Door): void {
       ...{ method: "post", path: "/api/feedback/consent", id: "agree", body: consentBody },
       summary: "Says what may be kept, sent and exported: from now on this, and nothing else",
       description:
-        "What is withdrawn leaves the buffers at once. Pictures and sound are off at first.",
+        "What is withdrawn leaves the buffers at once. Pictures and sound are off at first. It holds for " +
+        "later runs too.",
       answers: { 200: { says: "What is agreed to.", schema: consent } },
     },
-    ({ body }) => {
-      const { recorder } = momentsOf(door);
-      recorder.agree(known(body));
-      return json(recorder.consent);
-    },
-  );
-}
-
-const maxFrameBytes = 2 * 1024 * 1024;
-const maxAudioBytes = 4 * 1024 * 1024;
-
-function addFeeds(door: Door): void {
-  door.add(
-    {
-      ...{ method: "post", path: "/api/frames", id: "feedFrame", bytes: "image/jpeg" },
-      summary: "Feeds a picture; one in half a second is kept, for two minutes",
-      answers: { 200: { says: "Whether it was taken.", schema: pushed } },
-    },
-    async (_, context) => {
-      const { recorder } = momentsOf(door);
-      const bytes = await readMedia(context.req.raw, "image/jpeg", maxFrameBytes);
-      return json({ result: recorder.frame(bytes) });
-    },
-  );
-  door.add(
-    {
-      ...{ method: "post", path: "/api/audio", id: "feedAudio", bytes: "application/octet-stream" },
-      query: z.strictObject({
-        format: z.enum(["s16le", "f32le"]).optional(),
-        rate: z.enum(["16000"], "must be 16000").optional(),
-      }),
-      summary: "Feeds raw samples, 16 kHz mono; the last two minutes are kept",
-      answers: { 200: { says: "Whether they were taken.", schema: pushed } },
-    },
-    async ({ query }, context) => {
-      const { recorder } = momentsOf(door);
-      const bytes = await readMedia(context.req.raw, "application/octet-stream", maxAudioBytes);
-      const encoding = query.format ?? "s16le";
-      if (bytes.length % (encoding === "s16le" ? 2 : 4) !== 0) throw invalid("half a sample");
-      return json({ result: recorder.audio(bytes, { encoding }) });
+    async ({ body }) => {
+      const moments = momentsOf(door);
+      try {
+        return json(await moments.agree(known(body)));
+      } finally {
+        door.ports.media.consentChanged();
+      }
     },
   );
 }
@@ -104,8 +74,8 @@ function addReactions(door: Door): void {
       headers: z.object({ "Idempotency-Key": z.string().optional() }),
       summary: "Somebody reacted: keeps what led to it",
       description:
-        "Answers when it is durable (201), or not yet (202). 200: it repeats an earlier one. While this run " +
-        "lasts, the same `Idempotency-Key` gets the first receipt.",
+        "Answers when it is durable (201), or not yet (202). 200: it repeats an earlier one. The same " +
+        "`Idempotency-Key` gets the first receipt, as long as its package is there.",
       answers: {
         200: { says: "It repeats an earlier one.", schema: receipt },
         201: { says: "It is durable.", schema: receipt },
@@ -116,8 +86,10 @@ function addReactions(door: Door): void {
       const { recorder } = momentsOf(door);
       const key = context.req.header("idempotency-key");
       const { chat_id, target_message_id, post_roll_ms, ...input } = body;
+      const transcript = await transcriptOf(door, chat_id, target_message_id);
       const recorded = recorder.record({
         ...known(input),
+        ...known({ transcript }),
         ...{ sentiment: input.sentiment, what: input.what, source: "http" },
         ...known({ chatId: chat_id, targetMessageId: target_message_id }),
         ...known({ postRollMs: post_roll_ms, idempotencyKey: key }),
@@ -126,6 +98,25 @@ function addReactions(door: Door): void {
       return receiptResponse(recorded);
     },
   );
+}
+
+/** For a target that is older than the buffers; they know themselves whether they have it. */
+async function transcriptOf(
+  { ports }: Door,
+  chatId: string | undefined,
+  messageId: string | undefined,
+): Promise<MomentInput["transcript"]> {
+  if (chatId === undefined || messageId === undefined) return undefined;
+  try {
+    return await transcriptUpTo(ports.throughline.chats, chatId, messageId);
+  } catch (error) {
+    // An answer that is coming out is in no transcript yet; nor is one that was never given.
+    const isUnknown =
+      isThroughlineError(error, "THROUGHLINE_INVALID") ||
+      isThroughlineError(error, "THROUGHLINE_NOT_FOUND");
+    if (isUnknown) return undefined;
+    throw error;
+  }
 }
 
 async function settled(recorded: Receipt): Promise<void> {
@@ -249,13 +240,55 @@ function addPackageChanges(door: Door): void {
       return json({ feedback: manifest, messages, status: status ?? null, incomplete });
     },
   );
+  addKeeping(door);
   door.add(
     {
       ...{ method: "delete", path: "/api/feedback/{name}", id: "deleteFeedback", params: name },
       summary: "Deletes a package, wherever it is",
       answers: { 200: { says: "What was deleted, and what is owed.", schema: deletion } },
     },
-    async ({ params }) => json(await momentsOf(door).packages.delete({ name: params.name })),
+    async ({ params }) => json(await momentsOf(door).forget({ name: params.name })),
+  );
+  door.add(
+    {
+      ...{ method: "delete", path: "/api/feedback", id: "deleteFeedbackOf", query: whose },
+      summary: "Deletes the packages of a chat, or those in which a person was seen",
+      description: "Say which of the two.",
+      answers: { 200: { says: "What was deleted, and what is owed.", schema: deletion } },
+    },
+    async ({ query }) => {
+      const { chat_id: chatId, person } = query;
+      if ((chatId === undefined) === (person === undefined)) {
+        throw invalid("either chat_id or person must be given");
+      }
+      const selection = chatId === undefined ? { person: person ?? "" } : { chatId };
+      return json(await momentsOf(door).forget(selection));
+    },
+  );
+}
+
+function addKeeping(door: Door): void {
+  door.add(
+    {
+      ...{ method: "post", path: "/api/feedback/{name}/preserve", id: "preserveFeedback" },
+      ...{ params: name, body: preservation },
+      summary: "Keeps a package from every purge, or lets it go again",
+      answers: { 200: { says: "Its state.", schema: packageStatus } },
+    },
+    async ({ params, body }) => {
+      const { preserved = true, reason = null } = body;
+      const mark = preserved ? { by: null, reason } : null;
+      return json(await momentsOf(door).packages.preserve(params.name, mark));
+    },
+  );
+  door.add(
+    {
+      ...{ method: "post", path: "/api/feedback/{name}/repair", id: "repairFeedback" },
+      params: name,
+      summary: "Makes a new package of what is right in a damaged one, which is kept aside",
+      answers: { 200: { says: "What came of it.", schema: repaired } },
+    },
+    async ({ params }) => json(await momentsOf(door).packages.repair(params.name)),
   );
 }
 

@@ -57,10 +57,16 @@ export const stats = z
     ...{ messages: count, frames: count, audio_samples: count, audio_seconds: z.number() },
     ...{ bytes: count, waiting: count, pinned_bytes: count },
     storage_mode: z.enum(["local", "local+s3", "s3"]),
-    storage_reason: z.string().nullable(),
+    storage_reason: z.string().nullable().openapi({ description: "Why it is not as configured." }),
+    package_bytes: count
+      .nullable()
+      .openapi({ description: "Of all packages here, as counted last; `null`: not counted yet." }),
     s3_bucket: z.string().nullable(),
     outbox: z.looseObject({ pending: count, parked: count }).nullable(),
     consent,
+    capturing: z
+      .object({ frames: z.boolean(), audio: z.boolean() })
+      .openapi({ description: "Whether pictures and sound come in now, by whatever door." }),
   })
   .openapi("FeedbackStats");
 
@@ -68,6 +74,7 @@ const status = z.looseObject({
   retracted: z.looseObject({}).nullable(),
   preserved: z.looseObject({}).nullable(),
 });
+export const packageStatus = status.openapi("PackageStatus");
 const entry = {
   name: z.string(),
   state: z.enum(["sealed", "damaged", "newer", "seed"]),
@@ -93,6 +100,25 @@ export const onePackage = z
 export const verification = z
   .object({ verified: z.boolean(), differences: z.array(z.looseObject({})) })
   .openapi("Verification");
+export const repaired = z
+  .looseObject({
+    outcome: z.enum(["whole", "repaired", "not_repaired"]),
+    differences: z.array(z.looseObject({})),
+  })
+  .openapi("RepairedPackage", { description: "`not_repaired`: nothing was touched." });
+export const preservation = z
+  .strictObject({
+    preserved: z
+      .boolean()
+      .optional()
+      .openapi({ description: "`false` lets it go; else it stays." }),
+    reason: z.string().max(500).optional(),
+  })
+  .openapi("Preservation");
+export const whose = z.strictObject({
+  chat_id: z.string().min(1).max(1_024).optional(),
+  person: z.string().min(1).max(256).optional(),
+});
 export const deletion = z.looseObject({ packages: count }).openapi("DeletedPackages");
 export const retraction = z.strictObject({ reason: z.string().max(500).optional() });
 export const pushed = z

@@ -92,6 +92,10 @@ export const message = z
     partial: z.literal(true).optional().openapi({ description: "The text was cut short." }),
     partial_reason: z.enum(["stopped", "error", "crash"]).optional(),
     hidden: z.literal(true).optional().openapi({ description: "Shown on request only." }),
+    synthetic: z
+      .string()
+      .optional()
+      .openapi({ description: "Nobody said it; what the model was told, such as `pat_hint`." }),
     replaced: z.literal(true).optional().openapi({ description: "Another answer took its place." }),
     redacted: z.literal(true).optional().openapi({ description: "Its text is not shown." }),
   })

@@ -27,8 +27,12 @@ export interface OwedPackages {
   saved(name: string): Promise<void>;
   /** Nothing came of it. */
   dropped(name: string): Promise<void>;
-  /** It is about to be deleted, and its copies with it. Resolves as `saving` does. */
-  forgotten(gone: PackageToSend, copies: readonly RemoteCopy[]): Promise<void>;
+  /**
+   * It is about to be deleted, and its copies with it. Resolves as `saving` does.
+   *
+   * @returns how many things that were still to be sent are not sent any more.
+   */
+  forgotten(gone: PackageToSend, copies: readonly RemoteCopy[]): Promise<number>;
   /** Whether something is still to be sent: then no retention may remove it. */
   owes(name: string): Promise<boolean>;
 }

@@ -7,7 +7,13 @@ export type AutoEvent =
   /** A head was scratched for long (`pat_level2`). */
   | { readonly kind: "pat" }
   /** Words that hurt; `matched` are those that did, `messageId` the message that has them. */
-  | { readonly kind: "words"; readonly matched: readonly string[]; readonly messageId?: string };
+  | {
+      readonly kind: "words";
+      readonly matched: readonly string[];
+      readonly messageId?: string;
+      /** @default "speech" */
+      readonly channel?: "speech" | "text";
+    };
 
 const cooldownMs = 30_000;
 /** A `what` has at most so many characters. */
@@ -41,8 +47,8 @@ export class AutoRecord {
       const pat = { sentiment: "positive", trigger: "pat_level2", channel: "touch" } as const;
       return this.#record({ ...pat, ...chat, what, source: "auto" });
     }
-    const { matched, messageId } = event;
-    const words = { sentiment: "negative", trigger: "words", channel: "speech" } as const;
+    const { matched, messageId, channel = "speech" } = event;
+    const words = { sentiment: "negative", trigger: "words", channel } as const;
     const message = messageId === undefined ? {} : { messageId };
     return this.#record({ ...words, ...chat, ...message, what, matched, source: "auto" });
   }

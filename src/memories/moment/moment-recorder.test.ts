@@ -27,7 +27,7 @@ class MemorySink implements PackageSink {
   attempts = 0;
   running = 0;
   fails: SaveFailure | undefined;
-  failsSpill = false;
+  failsSpill: (moment: SealedMoment) => boolean = () => false;
   gate: Promise<void> | undefined;
   async save(moment: SealedMoment): Promise<Saved> {
     this.attempts++;
@@ -40,8 +40,10 @@ class MemorySink implements PackageSink {
     return { name: moment.record.name };
   }
   spillSync(moments: readonly SealedMoment[]): void {
-    if (this.failsSpill) throw new SaveError("disk_full");
-    this.spilled.push(...moments);
+    for (const moment of moments) {
+      if (this.failsSpill(moment)) throw new SaveError("disk_full");
+      this.spilled.push(moment);
+    }
   }
 }
 
@@ -284,7 +286,7 @@ test("the same uuid, or idempotency key, gets the first receipt; that of an earl
   const uuid = "01920000-0000-7000-8000-00000000abcd";
   const earlier = "01920000-0000-7000-8000-00000000ffff";
   const state = { id: "00000000ffff", name: "n", accepted: true, durable: true, uploaded: true };
-  const at = recorder({ known: (asked) => (asked === earlier ? state : undefined) });
+  const at = recorder({ known: (id) => (id === state.id ? state : undefined) });
   const first = at.recorder.record({ ...liked, uuid, idempotencyKey: "k" });
   assert.equal(first.id, "00000000abcd");
   assert.equal(at.recorder.record({ ...liked, uuid }), first);
@@ -433,9 +435,30 @@ test("what a full disk refuses at close() is tried once more, and then spilled w
   assert.deepEqual([receipt.durable, receipt.reason], [true, undefined]);
 });
 
+for (const unlucky of [0, 1, 2]) {
+  test(`at a forced exit moment ${unlucky} of 3 cannot be spilled: it is told as not kept, the others are durable`, async () => {
+    const at = recorder();
+    const gate = Promise.withResolvers<void>();
+    at.sink.gate = gate.promise;
+    const receipts = ["a", "b", "c"].map((what) => at.recorder.record({ ...liked, what }));
+    at.sink.failsSpill = ({ record }) => record.id === receipts[unlucky]?.id;
+    at.recorder.spillSync();
+    const kept = receipts.filter((_, index) => index !== unlucky);
+    assert.deepEqual(
+      at.sink.spilled.map(({ record }) => record.id),
+      kept.map(({ id }) => id),
+    );
+    assert.deepEqual(
+      receipts.map(({ durable, reason }) => durable || reason),
+      receipts.map((_, index) => index !== unlucky || "disk_full"),
+    );
+    gate.resolve();
+  });
+}
+
 test("what cannot be spilled is told as not kept", async () => {
   const at = recorder();
-  at.sink.failsSpill = true;
+  at.sink.failsSpill = () => true;
   const receipt = at.recorder.record(liked);
   at.recorder.spillSync();
   assert.deepEqual([receipt.durable, receipt.reason], [false, "disk_full"]);

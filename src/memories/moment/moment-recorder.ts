@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import {
   makeUuidV7,
   packageId,
@@ -12,7 +13,7 @@ import { type ConsentInput, checkConsent } from "./consent.ts";
 import type { PushResult } from "./frame-buffer.ts";
 import { judgedMessages } from "./judged-messages.ts";
 import { checkLabel, type MomentInput } from "./label.ts";
-import type { NewMessage } from "./message-buffer.ts";
+import type { BufferedMessage, NewMessage } from "./message-buffer.ts";
 import { type MomentRecorderOptions, type Resolved, resolveOptions } from "./options.ts";
 import type { AudioChunk } from "./pcm.ts";
 import type { RawFrame } from "./raw-frames.ts";
@@ -50,6 +51,7 @@ export class MomentRecorder {
   readonly #buffers: MomentBuffers;
   readonly #queue: SaveQueue;
   readonly #recent = new RecentMoments();
+  readonly #live = new Map<string, () => unknown>();
   readonly #captures = new Map<Capture, () => void>();
   #consent: Consent;
   #order = 0;
@@ -111,6 +113,11 @@ export class MomentRecorder {
     this.#buffers.latched.set(name, value);
   }
 
+  /** The same for what changes all the time: it is read when somebody reacts. Must not throw. */
+  latchLive(name: string, read: () => unknown): void {
+    this.#live.set(name, read);
+  }
+
   /** Somebody is there, by name. */
   saw(person: string): void {
     if (!this.#isClosed && this.#consent.frames) this.#buffers.saw(person);
@@ -146,11 +153,11 @@ export class MomentRecorder {
   record(input: MomentInput): Receipt {
     const label = checkLabel(input);
     const keys = keysOf(input);
-    const first = this.#recent.receiptOf(keys) ?? this.#ofEarlierRun(input.uuid);
-    if (first !== undefined) return first;
     const wallMs = this.#buffers.clock.wallMs;
+    const uuid = input.uuid ?? this.#newUuid(wallMs, input.idempotencyKey);
+    const first = this.#recent.receiptOf(keys) ?? this.#ofEarlierRun(uuid);
+    if (first !== undefined) return first;
     const received = this.#buffers.clock.now();
-    const uuid = input.uuid ?? makeUuidV7(wallMs, this.#options.random);
     const stamp = packageStamp(wallMs);
     const names = { id: packageId(uuid), name: packageName(stamp, label.sentiment, uuid) };
     if (this.#isClosed) return refused(names, "closed");
@@ -169,6 +176,7 @@ export class MomentRecorder {
     if (repeated !== undefined) return refused(names, "duplicate", repeated);
     if (!this.#makeRoom()) return refused(names, "busy");
     const reduced = words.reduced ?? this.#reduced(received);
+    for (const [name, read] of this.#live) this.#buffers.latched.set(name, read());
     const receipt = new Receipt(accepted(names, reduced));
     const { sessionId, software, zone } = this.#options;
     const run = { sessionId, software, zone, consent: this.#consent };
@@ -203,6 +211,15 @@ export class MomentRecorder {
     await this.#queue.forget(({ draft }) => {
       const { id, name, chat_id } = draft.fixed;
       return holds({ id, name, chatId: chat_id, people: draft.content.people });
+    });
+  }
+
+  /** What the model said last, in a chat or at all, of which something was shown. */
+  lastAnswer(chatId?: string): BufferedMessage | undefined {
+    return this.#buffers.messages.snapshot().findLast((message) => {
+      const { role, synthetic, text } = message;
+      const isAnswer = role === "ASSISTANT" && synthetic === null && text.trim() !== "";
+      return isAnswer && (chatId === undefined || message.chatId === chatId);
     });
   }
 
@@ -241,9 +258,14 @@ export class MomentRecorder {
     this.#queue.spillSync();
   }
 
-  /** Of the package that an earlier run made under this uuid. */
-  #ofEarlierRun(uuid: string | undefined): Receipt | undefined {
-    const known = uuid === undefined ? undefined : this.#options.known(uuid);
+  /** A key makes the same id in every run, so that what it recorded is found again. */
+  #newUuid(wallMs: number, key: string | undefined): string {
+    return makeUuidV7(wallMs, key === undefined ? this.#options.random : bytesOfKey(key));
+  }
+
+  /** Of the package that an earlier run made under this id. */
+  #ofEarlierRun(uuid: string): Receipt | undefined {
+    const known = this.#options.known(packageId(uuid));
     if (known === undefined) return undefined;
     const receipt = new Receipt(known);
     receipt.update({});
@@ -330,6 +352,10 @@ export interface MomentFacts {
   readonly name: string;
   readonly chatId: string | null;
   readonly people: readonly string[];
+}
+
+function bytesOfKey(key: string): (into: Uint8Array) => void {
+  return (into) => into.set(createHash("sha256").update(key).digest().subarray(0, into.length));
 }
 
 type Names = Pick<ReceiptState, "id" | "name">;

@@ -27,6 +27,8 @@ export interface MomentRecorderOptions {
   readonly limits?: Partial<BufferLimits>;
   /** @default messages alone; nothing leaves the machine */
   readonly consent?: ConsentInput;
+  /** What was agreed to in an earlier run, as it was kept. `consent` goes before it. */
+  readonly agreed?: Consent;
   /**
    * How many moments an hour keep pictures and sound, 0 to 10,000. One more keeps its label and its
    * words: a person is never refused for being frequent.
@@ -50,8 +52,8 @@ export interface MomentRecorderOptions {
   /** Makes 16 kHz mono of other sound. Absent: it is refused. */
   readonly resample?: Resample;
   readonly redact?: Redact;
-  /** A package that an earlier run made of this uuid: its receipt is the answer. */
-  readonly known?: (uuid: string) => ReceiptState | undefined;
+  /** The package of this id that an earlier run made: its receipt is the answer. */
+  readonly known?: (id: string) => ReceiptState | undefined;
   /** Told in order. Must not throw. */
   readonly onEvent?: (event: MomentEvent) => void;
   readonly clock?: Clock;
@@ -80,7 +82,7 @@ export interface Resolved {
   readonly encoder: FrameEncoder | undefined;
   readonly resample: Resample | undefined;
   readonly redact: Redact | undefined;
-  readonly known: (uuid: string) => ReceiptState | undefined;
+  readonly known: (id: string) => ReceiptState | undefined;
   readonly onEvent: (event: MomentEvent) => void;
   readonly clock: Clock;
   readonly timers: Timers;
@@ -97,13 +99,13 @@ export function resolveOptions(options: MomentRecorderOptions): Resolved {
   if (!/^[0-9a-f]{8}$/.test(options.sessionId)) {
     throw new TypeError("sessionId must have 8 hexadecimal digits");
   }
-  const { clock = systemClock, consent } = options;
+  const { clock = systemClock, consent, agreed = initialConsent } = options;
   return {
     sink: options.sink,
     sessionId: options.sessionId,
     software: options.software,
     limits: resolveLimits(options.limits),
-    consent: consent === undefined ? initialConsent : checkConsent(consent, clock.now()),
+    consent: consent === undefined ? agreed : checkConsent(consent, clock.now()),
     maxMediaPerHour,
     maxWaiting,
     maxPinnedBytes,

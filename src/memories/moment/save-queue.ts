@@ -118,28 +118,21 @@ export class SaveQueue {
     const left = [...this.#waiting, ...this.#displaced].sort(byOrder);
     this.#waiting = [];
     this.#displaced = [];
-    const whole = left.filter((moment) => this.#isWhole(moment));
-    try {
-      if (whole.length > 0) this.#ports.sink.spillSync(whole.map((moment) => moment.sealedSync()));
-      for (const { receipt } of whole) {
-        receipt.update({ durable: true });
-        this.#ports.told("durable", receipt);
-      }
-    } catch (error) {
-      for (const moment of whole) this.#discard(moment, reasonOf(error));
-    }
+    for (const moment of left) this.#spill(moment);
     this.#abort.abort();
   }
 
-  /** A redaction that fails now, or takes time, leaves nothing that may be written. */
-  #isWhole(moment: WaitingMoment): boolean {
+  /** Each by itself: what becomes of one says nothing of the others. */
+  #spill(moment: WaitingMoment): void {
     try {
-      moment.sealedSync();
-      return true;
+      // A redaction that fails now, or takes time, leaves nothing that may be written.
+      this.#ports.sink.spillSync([moment.sealedSync()]);
     } catch (error) {
       this.#discard(moment, reasonOf(error));
-      return false;
+      return;
     }
+    moment.receipt.update({ durable: true });
+    this.#ports.told("durable", moment.receipt);
   }
 
   #next(): void {

@@ -11,6 +11,8 @@ export const reactionsPrompt =
 
 /** What is added to the hint that a head was scratched (`pat_level2`). Source: the seed. */
 export const patHint = "This probably means they liked what you just did.";
+/** What a model is told of it. */
+export const patText = `[Someone scratched your head. ${patHint}]`;
 /** The synthetic mark of a message that holds it: such a message is never judged. */
 export const patHintKind = "pat_hint";
 

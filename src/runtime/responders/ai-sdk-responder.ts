@@ -1,5 +1,6 @@
 import {
   InvalidResponseDataError,
+  isStepCount,
   type LanguageModel,
   NoOutputGeneratedError,
   streamText,
@@ -13,6 +14,7 @@ import { type Price, toUsage, unknownUsage } from "./prices.ts";
 import { writeProviderData } from "./provider-data.ts";
 import { planSession, type SessionPlan, sessionIdOf } from "./provider-session.ts";
 import { toAiMessages } from "./to-ai-messages.ts";
+import { refusesTools, ToolsRefused, toAiTools } from "./to-ai-tools.ts";
 
 /** A model of the AI SDK as an object. A bare name would be looked up at a gateway on the network. */
 export type AiModel = Exclude<LanguageModel, string>;
@@ -55,8 +57,9 @@ export const responderDefaults = { maxRetries: 2 } as const;
  * - The signal fires, or the reader leaves: the request is cancelled.
  *
  * Nothing is logged or measured elsewhere: the SDK's telemetry, error log and warnings (which quote
- * messages) are off. No tools are offered; a call that a model makes anyway is reported and gets an
- * error as its result.
+ * messages) are off. The tools of the request are offered; after their results the model is asked
+ * again, up to 4 times in all. A call of any other tool is reported and gets an error as its result.
+ * A model that refuses a request because of its tools is asked without them, then and from then on.
  *
  * @throws TypeError at once when an option is of a wrong kind.
  */
@@ -70,6 +73,7 @@ export function aiSdkResponder(options: AiSdkResponderOptions): Responder {
     name: `${provider}/${options.modelId ?? options.model.modelId}`,
     limits: resolveDeadlines(options),
     model: withoutWarnings(options.model),
+    takesTools: true,
   };
   return {
     provider,
@@ -84,9 +88,37 @@ interface Setup {
   readonly name: string;
   readonly limits: Required<DeadlineOptions>;
   readonly model: AiModel;
+  /** Until it turns out that it does not. */
+  takesTools: boolean;
 }
 
+/** How often a model is asked within one answer, each time but the last one with new results. */
+const maxSteps = 4;
+
 async function* respond(
+  setup: Setup,
+  request: ResponderRequest,
+  signal: AbortSignal,
+): AsyncGenerator<ResponderEvent, void> {
+  const { tools, ...plain } = request;
+  if (tools !== undefined && setup.takesTools) {
+    const instructions = [request.instructions, tools.instructions].filter((text) => text !== "");
+    try {
+      return yield* respondOnce(
+        setup,
+        { ...request, instructions: instructions.join("\n\n") },
+        signal,
+      );
+    } catch (error) {
+      if (!(error instanceof ToolsRefused)) throw error;
+    }
+  }
+  yield* respondOnce(setup, plain, signal);
+  if (tools !== undefined) setup.takesTools = false; // without them it answers
+}
+
+/** @throws ToolsRefused: they were offered, and nothing was answered. */
+async function* respondOnce(
   setup: Setup,
   request: ResponderRequest,
   signal: AbortSignal,
@@ -98,15 +130,16 @@ async function* respond(
   const reader = new AbortController();
   try {
     const abortSignal = AbortSignal.any([signal, deadline.signal, reader.signal]);
-    for await (const part of ask(setup, plan, request.context, abortSignal)) {
+    for await (const part of ask(setup, plan, request, abortSignal)) {
       const event = answer.read(part);
       deadline.pause();
       if (event !== undefined) yield event;
-      if (answer.begun) deadline.expectMore();
+      if (answer.begun && !answer.isAskedAgain) deadline.expectMore();
       else deadline.expectFirst();
     }
   } catch (error) {
     if (signal.aborted) throw signal.reason;
+    if (!answer.begun) passOnRefusal(request, error);
     throw toResponderError(error, attempt);
   } finally {
     deadline.stop();
@@ -116,13 +149,18 @@ async function* respond(
   if (answer.end.finish === undefined && deadline.missed !== undefined) {
     throw unavailable(deadline.missed, attempt);
   }
+  if (!answer.begun) passOnRefusal(request, answer.end.error);
   yield* lastEvents(setup, answer, attempt);
+}
+
+function passOnRefusal({ tools }: ResponderRequest, error: unknown): void {
+  if (tools !== undefined && refusesTools(error)) throw new ToolsRefused();
 }
 
 function ask(
   setup: Setup,
   plan: SessionPlan,
-  context: string | undefined,
+  { context, tools }: Pick<ResponderRequest, "context" | "tools">,
   abortSignal: AbortSignal,
 ): ReturnType<typeof streamText>["stream"] {
   const { maxOutputTokens, maxRetries = responderDefaults.maxRetries } = setup.options;
@@ -137,6 +175,7 @@ function ask(
     ...(instructions === undefined ? {} : { instructions }),
     ...(providerOptions === undefined ? {} : { providerOptions }),
     ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+    ...(tools === undefined ? {} : { tools: toAiTools(tools), stopWhen: isStepCount(maxSteps) }),
   }).stream;
 }
 

@@ -1,5 +1,6 @@
 import type { LanguageModelUsage, ProviderMetadata, TextStreamPart, ToolSet } from "ai";
 import type { FinishReason, ResponderEvent } from "../responder.ts";
+import { togetherUsed } from "./prices.ts";
 
 export type AnswerPart = TextStreamPart<ToolSet>;
 
@@ -24,6 +25,7 @@ export class Answer {
   readonly #toolInputs = new Map<string, string>();
   readonly #reasoning = new Map<string, Reasoning>();
   #begun = false;
+  #isAskedAgain = false;
   #end: AnswerEnd = {
     finish: undefined,
     usage: undefined,
@@ -35,6 +37,11 @@ export class Answer {
   /** Whether anything of the answer itself (not of the thinking) has come. */
   get begun(): boolean {
     return this.#begun;
+  }
+
+  /** The model has heard what became of its calls, and is yet to say something. */
+  get isAskedAgain(): boolean {
+    return this.#isAskedAgain;
   }
 
   get end(): AnswerEnd {
@@ -50,8 +57,10 @@ export class Answer {
   /** The event that a part stands for; most parts are bookkeeping and stand for none. */
   read(part: AnswerPart): ResponderEvent | undefined {
     const event = eventOf(part, this.#toolInputs);
-    if (event !== undefined) this.#begun = true;
-    else this.#keep(part);
+    if (event !== undefined) {
+      this.#begun = true;
+      this.#isAskedAgain = event.type === "tool-result";
+    } else this.#keep(part);
     return event;
   }
 
@@ -63,8 +72,12 @@ export class Answer {
       this.#reasoning.set(part.id, { text: "", metadata: part.providerMetadata });
     } else if (part.type === "reasoning-delta" || part.type === "reasoning-end") {
       this.#keepReasoning(part.id, "text" in part ? part.text : "", part.providerMetadata);
+    } else if (part.type === "start-step") {
+      // What a model thought before it called a tool is of no use once it has answered.
+      this.#reasoning.clear();
     } else if (part.type === "finish-step") {
-      const { usage, response, providerMetadata: metadata } = part;
+      const { response, providerMetadata: metadata } = part;
+      const usage = togetherUsed(this.#end.usage, part.usage);
       this.#end = { ...this.#end, usage, model: response.modelId, metadata };
     } else if (part.type === "finish") {
       this.#end = { ...this.#end, finish: finishReason(part.finishReason) };

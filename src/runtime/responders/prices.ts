@@ -71,6 +71,23 @@ export function toUsage(reported: LanguageModelUsage, price?: Price): Usage {
   };
 }
 
+/** A model that calls a tool is asked once more: what all its requests used. */
+export function togetherUsed(
+  before: LanguageModelUsage | undefined,
+  step: LanguageModelUsage,
+): LanguageModelUsage {
+  if (before === undefined) return step;
+  const sum = (a: number | undefined, b: number | undefined) =>
+    a === undefined || b === undefined ? undefined : a + b;
+  const [its, old] = [step.inputTokenDetails, before.inputTokenDetails];
+  return {
+    ...step,
+    inputTokens: sum(before.inputTokens, step.inputTokens),
+    outputTokens: sum(before.outputTokens, step.outputTokens),
+    inputTokenDetails: { ...its, cacheReadTokens: sum(old.cacheReadTokens, its.cacheReadTokens) },
+  };
+}
+
 function count(tokens: number | undefined): number | undefined {
   return tokens !== undefined && Number.isSafeInteger(tokens) && tokens >= 0 ? tokens : undefined;
 }

@@ -42,6 +42,8 @@ export interface PackageContent {
   readonly parts: readonly PackagePart[];
   readonly salvaged: boolean;
   readonly spilled: boolean;
+  /** In seconds since 1970. Default: now. */
+  readonly sealedTimestamp?: number | undefined;
 }
 
 export function memoryPart(path: string, pieces: readonly Uint8Array[]): MemoryPart {

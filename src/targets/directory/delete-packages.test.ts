@@ -117,6 +117,7 @@ test("copies in buckets are told to the outbox before anything goes, and named i
     async forgotten(gone, copies) {
       assert.ok((await filesOf(disk)).has(`${path}/${gone.name}/feedback.json`), "still there");
       heard.push([gone.name, gone.session_id, gone.consent.upload, copies]);
+      return 0;
     },
     owes: async () => false,
   };

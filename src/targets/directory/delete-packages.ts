@@ -32,6 +32,8 @@ export interface DeleteReceipt {
   readonly quarantined: number;
   /** Of all files that were removed. */
   readonly bytes: number;
+  /** Uploads and marks that were still to be sent, and are not any more. */
+  readonly owed: number;
   /** Copies in buckets, known from the statuses: they are owed to whoever sends. */
   readonly remote: readonly {
     readonly name: string;
@@ -71,7 +73,7 @@ export async function deletePackages(
 ): Promise<DeleteReceipt> {
   const counts: Counts = {
     ...{ deleted: [], packages: 0, unfinished: 0, spills: 0, statuses: 0, quarantined: 0 },
-    ...{ bytes: 0, remote: [], failed: [], unreadable: [] },
+    ...{ bytes: 0, owed: 0, remote: [], failed: [], unreadable: [] },
   };
   // They end first: under which name is not certain before.
   for (const name of waiting) await inLane(name, async () => undefined);
@@ -150,7 +152,7 @@ async function deleteOne(
     ...{ name, bucket, prefix },
   }));
   const { session_id = "", consent = { upload: remote.length > 0 } } = whose ?? {};
-  await ports.owed?.forgotten({ name, session_id, consent }, remote);
+  counts.owed += (await ports.owed?.forgotten({ name, session_id, consent }, remote)) ?? 0;
   counts.remote.push(...remote);
 
   const deleting = folder + endings.deleting;

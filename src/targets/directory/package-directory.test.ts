@@ -260,7 +260,7 @@ test("the outbox hears of a package before a byte of it is written, and of its e
       },
       saved: async (name) => void heard.push(`saved ${name}`),
       dropped: async (name) => void heard.push(`dropped ${name}`),
-      forgotten: async ({ name }) => void heard.push(`forgotten ${name}`),
+      forgotten: async ({ name }) => heard.push(`forgotten ${name}`),
       owes: async () => false,
     };
     const { packages } = await openPackages(fails ? broken : disk, { owed });

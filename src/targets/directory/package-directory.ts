@@ -18,10 +18,10 @@ import { codeOf, diskCause, errnoOf, unreachable } from "./disk-errors.ts";
 import { type ImportedSeed, readSeed, type SeedImportOptions } from "./import-seed.ts";
 import type { InLane } from "./lanes.ts";
 import { type ListOptions, listPackages, type PackagePage, packageNames } from "./list-packages.ts";
+import { type ChangeStatus, markPackage } from "./mark-package.ts";
 import { checkName, idOf } from "./names.ts";
 import { type ByteRange, type OpenedPart, openPart } from "./open-part.ts";
 import { type PackageDirectoryOptions, resolveOptions } from "./options.ts";
-import { secondsNow } from "./ports.ts";
 import { assertThere, bytesOf, manifestOf, type ReadPackage, readPackage } from "./read-sealed.ts";
 import { recover } from "./recover.ts";
 import { isThere } from "./remove-tree.ts";
@@ -35,7 +35,7 @@ import {
 } from "./retention.ts";
 import { type SavePorts, saveCopy, savePackage } from "./save-package.ts";
 import { spillSync } from "./spill.ts";
-import { readStatus, writeStatus } from "./status.ts";
+import { readStatus } from "./status.ts";
 import { type Verification, verifyFolder } from "./verify.ts";
 
 /** Who marks a package, and why. */
@@ -54,6 +54,8 @@ export class PackageDirectory implements PackageSink {
   readonly #lanes = new Map<string, Promise<unknown>>();
   /** Being saved at this moment, by name. */
   readonly #saving = new Map<string, PackageRecord>();
+  /** The names of the packages that are here, by their ids. */
+  readonly #names = new Map<string, string>();
   readonly #spilled = new Set<string>();
   readonly #notSpilled = new Set<string>();
   #closing: Promise<void> | undefined;
@@ -90,6 +92,7 @@ export class PackageDirectory implements PackageSink {
     const directory = new PackageDirectory(options);
     try {
       await recover(directory.#ports);
+      await directory.#readNames();
     } catch (error) {
       throw errnoOf(diskCause(error)) === undefined ? error : unreachable("the packages", error);
     }
@@ -105,6 +108,7 @@ export class PackageDirectory implements PackageSink {
     const saved = await this.#inLane(record.name, async () =>
       savePackage(this.#ports, await this.#redacted(moment), signal),
     ).finally(() => this.#saving.delete(record.name));
+    this.#names.set(idOf(saved.name), saved.name);
     await this.#noteSuperseded(record);
     return saved;
   }
@@ -276,15 +280,21 @@ export class PackageDirectory implements PackageSink {
     const waiting = [...this.#saving].flatMap(([name, record]) =>
       isMeant(selection, name, [record]) ? [name] : [],
     );
-    return this.#reaching("the packages", () =>
+    const receipt = await this.#reaching("the packages", () =>
       deletePackages(this.#ports, selection, waiting, this.#inLane),
     );
+    for (const name of receipt.deleted) this.#names.delete(idOf(name));
+    return receipt;
   }
 
   /** Removes what is past the limits: see `PurgeReport`. Without limits nothing is removed. */
   async purge(limits: RetentionLimits): Promise<PurgeReport> {
     this.#assertOpen();
-    return this.#reaching("the packages", () => purge(this.#ports, limits, this.#inLane));
+    return this.#reaching("the packages", async () => {
+      const report = await purge(this.#ports, limits, this.#inLane);
+      await this.#readNames();
+      return report;
+    });
   }
 
   /** Seals a copy of a package that the original wrote. Importing it again changes nothing. */
@@ -294,6 +304,7 @@ export class PackageDirectory implements PackageSink {
       const { content, leftOut } = await readSeed(this.#ports.disk, folder, options);
       const { name } = content.record;
       const isNew = await this.#inLane(name, () => saveCopy(this.#ports, content));
+      this.#names.set(idOf(name), name);
       return { name, isNew, leftOut };
     });
   }
@@ -308,24 +319,8 @@ export class PackageDirectory implements PackageSink {
     return this.close();
   }
 
-  #mark(
-    name: string,
-    change: (status: PackageStatus, timestamp: number) => PackageStatus,
-  ): Promise<PackageStatus> {
-    return this.#changing(name, async () => {
-      await assertThere(this.#ports, name);
-      const before = await readStatus(this.#ports, name);
-      if (before === undefined) {
-        throw new ThroughlineError(`the status of ${name} cannot be read: repair it by hand`, {
-          code: "THROUGHLINE_CORRUPT",
-        });
-      }
-      const after = change(before, secondsNow(this.#ports.clock));
-      if (JSON.stringify(after) !== JSON.stringify(before)) {
-        await writeStatus(this.#ports, name, after);
-      }
-      return after;
-    });
+  #mark(name: string, change: ChangeStatus): Promise<PackageStatus> {
+    return this.#changing(name, () => markPackage(this.#ports, name, change));
   }
 
   /** The older judgement is marked; the newer one names it, so losing the mark loses nothing. */
@@ -333,17 +328,24 @@ export class PackageDirectory implements PackageSink {
     if (supersedes === null) return;
     const { logger } = this.#ports;
     try {
-      const older = await this.findById(supersedes);
+      const older = this.nameOf(supersedes);
       if (older !== undefined) await this.retract(older, { by: null, reason: "superseded" }, id);
     } catch (error) {
       logger.warn({ superseded: supersedes, error: codeOf(error) }, "not marked as superseded");
     }
   }
 
-  /** The name of the package with this id. */
-  async findById(id: string): Promise<string | undefined> {
-    const names = await this.#reaching("the packages", () => packageNames(this.#ports));
-    return names.find((name) => idOf(name) === id);
+  /**
+   * The name of the package with this id, without looking at the disk: one that went up and is kept in
+   * the bucket alone is known still.
+   */
+  nameOf(id: string): string | undefined {
+    return this.#names.get(id);
+  }
+
+  async #readNames(): Promise<void> {
+    this.#names.clear();
+    for (const name of await packageNames(this.#ports)) this.#names.set(idOf(name), name);
   }
 
   #changing<T>(name: string, work: () => Promise<T>): Promise<T> {

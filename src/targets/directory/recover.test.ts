@@ -191,7 +191,7 @@ test("what is finished is owed before it is a package, and is kept though the ou
         heard.push(coming.name);
       },
       saved: () => Promise.reject(new Error("not open yet")),
-      ...{ dropped: nothing, forgotten: nothing, owes: async () => false },
+      ...{ dropped: nothing, forgotten: async () => 0, owes: async () => false },
     },
   });
   assert.deepEqual(heard, [name]);

@@ -18,7 +18,7 @@ async function saved(options: Parameters<typeof openPackages>[1] = {}) {
   const disk = new SimulatedDisk();
   const nothing = async () => undefined;
   const owed: OwedPackages = {
-    ...{ saving: nothing, saved: nothing, dropped: nothing, forgotten: nothing },
+    ...{ saving: nothing, saved: nothing, dropped: nothing, forgotten: async () => 0 },
     owes: async (name) => name === names[2],
   };
   const opened = await openPackages(disk, { owed, ...options });

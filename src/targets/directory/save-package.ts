@@ -144,12 +144,12 @@ async function makeRoom(
 
 async function attempt(
   ports: SavePorts,
-  { record }: SealedMoment,
+  { record, sealedTimestamp }: SealedMoment,
   parts: readonly MemoryPart[],
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const intent = await intentBytes(record, parts);
-  const content = { record, parts, salvaged: false, spilled: false };
+  const content = { record, parts, salvaged: false, spilled: false, sealedTimestamp };
   const partial = join(ports.path, record.name + endings.partial);
   for (let count = 1; ; count++) {
     try {

@@ -63,7 +63,7 @@ export async function writePackage(
 
   options.signal?.throwIfAborted();
   const manifest = sealRecord(content.record, {
-    sealed_timestamp: secondsNow(ports.clock),
+    sealed_timestamp: content.sealedTimestamp ?? secondsNow(ports.clock),
     salvaged: content.salvaged,
     spilled: content.spilled,
     files: content.parts.flatMap(({ path }) => files.get(path) ?? []),

@@ -8,7 +8,10 @@ const atOnce = 64;
 /** A due time further away than this came from a clock that was wrong. */
 const furthestMs = 3_600_000;
 
-type LoadPorts = Pick<UploaderPorts, "outbox" | "packages" | "clock" | "logger">;
+interface LoadPorts extends Pick<UploaderPorts, "outbox" | "packages" | "clock" | "logger"> {
+  /** Owes a package again of which there is no entry that can be read. */
+  again?(name: string): Promise<void>;
+}
 
 /** Reads the next 64 entries of which only the name is known, oldest first. */
 export async function loadOwed(list: OwedList, ports: LoadPorts): Promise<void> {
@@ -30,7 +33,12 @@ export async function loadOwed(list: OwedList, ports: LoadPorts): Promise<void> 
 async function load(list: OwedList, item: OwedItem, ports: LoadPorts): Promise<void> {
   const { outbox, packages, clock } = ports;
   const entry = await outbox.read(item.id);
-  if (entry === undefined) return list.delete(item.id);
+  if (entry === undefined) {
+    list.delete(item.id);
+    const isLost = item.kind === "package" && outbox.wasSetAside(item.id);
+    if (isLost && (await packages.has(item.name))) await ports.again?.(item.name);
+    return;
+  }
   const isGone = entry.kind === "package" && list.get(idOf("delete", entry.name)) !== undefined;
   const isUnborn = entry.state === "saving" && !(await packages.has(entry.name));
   if (isGone || isUnborn) {

@@ -33,6 +33,7 @@ export class Outbox {
   readonly #ports: OutboxPorts;
   readonly #directory: string;
   readonly #quarantine: Quarantine;
+  readonly #aside = new Set<string>();
   #isMade = false;
 
   constructor(ports: OutboxPorts, home: string) {
@@ -67,6 +68,11 @@ export class Outbox {
     if (entry !== undefined && idBelongsTo(id, entry)) return entry;
     if (problem !== "newer") await this.#setAside(id, path);
     return undefined;
+  }
+
+  /** Whether an entry of this id was set aside by this outbox, so that what it owed is not known. */
+  wasSetAside(id: string): boolean {
+    return this.#aside.has(id);
   }
 
   /** Writes an entry whole. It survives a power cut when this resolves. */
@@ -125,6 +131,7 @@ export class Outbox {
       await file.close();
     }
     await this.remove(id);
+    this.#aside.add(id);
     this.#ports.report({
       ...{ key: `outbox/${id}`, kind: "unreadable_document", bytes, after_seq: 0, quarantined },
       reason: "an entry of the outbox is not readable: what it owed is looked for by its package",

@@ -28,6 +28,13 @@ export type Outcome =
   | { readonly kind: "park_package"; readonly error: OwedError }
   | { readonly kind: "park_target"; readonly error: OwedError };
 
+/** Nothing was tried: this process is ending. */
+export const closedError: OwedError = { class: "retry", code: "Closed", status: null };
+
+export function errorOf(outcome: Outcome): OwedError {
+  return outcome.kind === "yield" ? closedError : outcome.error;
+}
+
 export function outcomeOf(error: unknown): Outcome {
   if (error instanceof UploadStop) return outcomeOfStop(error);
   if (error instanceof S3Error) return outcomeOfAnswer(error);

@@ -8,12 +8,15 @@ import type { OwedEntry, Retraction } from "./owed-entry.ts";
 import type { OwedItem, OwedList } from "./owed-list.ts";
 import type { LocalPackages, UploaderOptions } from "./uploader-ports.ts";
 
+type NotesOptions = Pick<UploaderOptions, "bucket" | "region" | "endpoint" | "keepLocal">;
+
 export interface NotesPorts {
   readonly outbox: Outbox;
   readonly list: OwedList;
-  readonly packages: LocalPackages;
+  readonly packages: Pick<LocalPackages, "manifest">;
   readonly clock: Clock;
-  readonly options: UploaderOptions;
+  /** `region: null`: it is not known where; whatever service is configured when it is done. */
+  readonly options: Omit<NotesOptions, "region"> & { readonly region: string | null };
   /** Something new can be sent. */
   kick(): void;
   /** Ends what is being sent of a package, and waits for that. */
@@ -46,6 +49,14 @@ export class OwedNotes implements OwedPackages {
     this.#ports.kick();
   }
 
+  /** Owes a package once more whose entry could not be read. It may be there: then that is found. */
+  async again(name: string): Promise<void> {
+    const { manifest } = readManifest(await this.#ports.packages.manifest(name));
+    if (manifest === undefined) return;
+    await this.saving(manifest);
+    await this.saved(name);
+  }
+
   async dropped(name: string): Promise<void> {
     const id = idOf("package", name);
     await this.#ports.outbox.remove(id);
@@ -60,7 +71,7 @@ export class OwedNotes implements OwedPackages {
     return this.#ports.list.of(name).some(({ kind }) => kind === "package");
   }
 
-  async forgotten(gone: PackageToSend, copies: readonly RemoteCopy[]): Promise<void> {
+  async forgotten(gone: PackageToSend, copies: readonly RemoteCopy[]): Promise<number> {
     const { outbox, list } = this.#ports;
     const { name } = gone;
     const owed = list.of(name).filter(({ kind }) => kind !== "delete");
@@ -78,6 +89,7 @@ export class OwedNotes implements OwedPackages {
       list.delete(id);
     }
     this.#ports.kick();
+    return owed.length;
   }
 
   /** A deletion for every place where something of it is, or may be. */
@@ -86,24 +98,27 @@ export class OwedNotes implements OwedPackages {
     copies: readonly RemoteCopy[],
     owed: readonly OwedItem[],
   ): Promise<void> {
-    const { outbox, options } = this.#ports;
+    const { outbox } = this.#ports;
     const { name } = gone;
     const paths = await this.#pathsOf(name);
+    const here = this.#target();
     const places = new Map(
-      copies.map(({ bucket, prefix }) => [`${bucket}/${prefix}`, { bucket, prefix }]),
+      copies.map(({ bucket, prefix }) => {
+        return [`${bucket}/${prefix}`, { prefix, target: { ...here, bucket } }];
+      }),
     );
     if (owed.some(({ kind }) => kind === "package")) {
       // Part of it may be there already.
-      const { prefix, target } = (await outbox.read(idOf("package", name))) ?? {
+      const entry = await outbox.read(idOf("package", name));
+      const { prefix, target } = entry ?? {
         prefix: keyPrefix(gone.session_id, name),
-        target: { bucket: options.bucket },
+        target: here,
       };
-      places.set(`${target.bucket}/${prefix}`, { bucket: target.bucket, prefix });
+      if (target.bucket !== "") places.set(`${target.bucket}/${prefix}`, { prefix, target });
     }
     let copy = 1;
-    for (const { bucket, prefix } of places.values()) {
+    for (const { prefix, target } of places.values()) {
       const entry = this.#newEntry("delete", name, prefix, "pending");
-      const target = { ...entry.target, bucket };
       await this.#write(idOf("delete", name, copy), { ...entry, target, paths });
       copy++;
     }
@@ -131,12 +146,17 @@ export class OwedNotes implements OwedPackages {
     prefix: string,
     state: OwedEntry["state"],
   ): OwedEntry {
-    const { bucket, region, endpoint = null, keepLocal } = this.#ports.options;
+    const { keepLocal } = this.#ports.options;
     const now = Math.round(this.#ports.clock.now()) / 1_000;
     return {
-      ...{ v: 1, kind, name, target: { bucket, region, endpoint }, prefix, state, attempts: 0 },
+      ...{ v: 1, kind, name, target: this.#target(), prefix, state, attempts: 0 },
       ...{ first_at: now, next_at: now, sent_through: 0, keep_local: keepLocal, last_error: null },
     };
+  }
+
+  #target(): OwedEntry["target"] {
+    const { bucket, region, endpoint = null } = this.#ports.options;
+    return { bucket, region, endpoint };
   }
 
   async #write(id: string, entry: OwedEntry): Promise<void> {

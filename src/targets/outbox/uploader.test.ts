@@ -163,6 +163,24 @@ test("an entry that cannot be read keeps no other from going up, and is reported
   assert.ok(await world.untilNothingPends());
   assertWhole(world, good);
   assert.equal(world.reports[0]?.key, `outbox/${bad.name}`);
+  // The package is there, so what its entry owed is owed again.
+  assertWhole(world, bad);
+});
+
+test("an entry that cannot be read and has no package, or one not to be uploaded, owes nothing", async () => {
+  await using world = await started();
+  const gone = samplePackage({ number: 0 });
+  world.server.fail({ times: 2, does: { kind: "reset" } });
+  await world.save(gone);
+  await world.uploader.close();
+  world.packages.packages.delete(gone.name);
+  const file = await world.disk.open(`/home/outbox/${gone.name}.json`, "write");
+  await file.truncate(20);
+  await file.close();
+  await world.restart();
+  assert.ok(await world.untilNothingPends());
+  assert.deepEqual(world.uploader.statistics().parked, 0);
+  assert.equal(world.server.objects("moments").size, 0);
 });
 
 // Mode s3.

@@ -1,12 +1,14 @@
-import { isoTime } from "../../clock.ts";
+import { findWanted, type Wanted } from "../s3/find-packages.ts";
 import { keyPrefix } from "../s3/object-key.ts";
 import type { PackageSource } from "../s3/package-source.ts";
 import { S3Bucket } from "../s3/s3-bucket.ts";
 import { uploadPackage } from "../s3/upload-package.ts";
-import type { OwedPackages } from "../target.ts";
+import type { OwedPackages, RemoteCopy } from "../target.ts";
 import { backoff, backoffMs } from "./backoff.ts";
+import { countOwed } from "./count-owed.ts";
 import { loadOwed } from "./load-owed.ts";
-import { type Outcome, type OwedError, outcomeOf } from "./outcome.ts";
+import { idOf } from "./outbox.ts";
+import { closedError, errorOf, type Outcome, type OwedError, outcomeOf } from "./outcome.ts";
 import type { OwedEntry, Retraction } from "./owed-entry.ts";
 import { type OwedItem, OwedList } from "./owed-list.ts";
 import { OwedNotes } from "./owed-notes.ts";
@@ -23,6 +25,8 @@ import type {
 export type SentNow =
   | { readonly uploaded: true; readonly bucket: string; readonly prefix: string }
   | { readonly uploaded: false; readonly error: OwedError };
+
+type NamedCopy = RemoteCopy & { readonly name: string };
 
 interface Running {
   readonly controller: AbortController;
@@ -74,7 +78,9 @@ export class Uploader {
    */
   async start(): Promise<void> {
     for (const id of await this.#ports.outbox.list()) {
-      if (this.#list.get(id) === undefined) this.#list.add(id);
+      const item = this.#list.get(id) ?? this.#list.add(id);
+      // Of the recovery that just was: whether its package came to be is looked at.
+      if (item.state === "saving") item.state = "unread";
     }
     this.#kick();
   }
@@ -85,17 +91,7 @@ export class Uploader {
   }
 
   statistics(): OutboxStatistics {
-    const counts = { pending: 0, parked: 0, bytes: 0 };
-    let oldest = Number.POSITIVE_INFINITY;
-    let errorOfParked: OwedError | null = null;
-    for (const { state, bytes, firstAt, error } of this.#list.values()) {
-      if (state === "parked") errorOfParked = error;
-      counts[state === "parked" ? "parked" : "pending"]++;
-      counts.bytes += bytes;
-      if (state !== "unread") oldest = Math.min(oldest, firstAt);
-    }
-    const oldest_at = Number.isFinite(oldest) ? isoTime(oldest * 1_000) : null;
-    return { ...counts, oldest_at, last_error: this.#lastError ?? errorOfParked };
+    return countOwed(this.#list.values(), this.#lastError);
   }
 
   /** Calls back at every event from now on. @returns a function that ends it. */
@@ -130,8 +126,15 @@ export class Uploader {
   /**
    * Sends a moment that is on no disk. One attempt: whoever calls keeps the moment on the disk when
    * it was not uploaded, and what was sent by then is not sent again.
+   *
+   * @param stop ends it: some of it may be there by then.
    */
-  async sendNow(name: string, sessionId: string, source: PackageSource): Promise<SentNow> {
+  async sendNow(
+    name: string,
+    sessionId: string,
+    source: PackageSource,
+    stop?: AbortSignal,
+  ): Promise<SentNow> {
     if (!this.#target.isDue || this.#isClosed) {
       const error = this.#target.view.error ?? closedError;
       return { uploaded: false, error };
@@ -143,11 +146,12 @@ export class Uploader {
       onProgress: () => undefined,
       keepProgress: async () => undefined,
     };
-    const outcome = await this.#alone(name, (signal) =>
-      this.#attempt(signal, async () => {
+    const outcome = await this.#alone(name, (own) => {
+      const signal = stop === undefined ? own : AbortSignal.any([own, stop]);
+      return this.#attempt(signal, async () => {
         await uploadPackage(await this.#open(bucket, signal), job, this.#ports, signal);
-      }),
-    );
+      });
+    });
     if (outcome === "done") return { uploaded: true, bucket, prefix };
     return { uploaded: false, error: outcome === "stopped" ? closedError : errorOf(outcome) };
   }
@@ -155,6 +159,35 @@ export class Uploader {
   /** Owes the object that retracts a package, beside the copy of it that the bucket has. */
   retract(name: string, prefix: string, retraction: Retraction): Promise<void> {
     return this.#notes.retracted(name, prefix, retraction);
+  }
+
+  /**
+   * Owes the deletion of every package in the bucket that is wanted: for those that are nowhere else.
+   *
+   * @returns which, and whether all of the bucket was seen: not when it is away, or takes longer
+   * than a minute.
+   */
+  async forgetRemote(
+    wanted: Wanted,
+  ): Promise<{ readonly copies: readonly NamedCopy[]; readonly isWhole: boolean }> {
+    const copies: NamedCopy[] = [];
+    if (!this.#target.isDue || this.#isClosed) return { copies, isWhole: false };
+    const { bucket } = this.#options;
+    const outcome = await this.#alone("", (signal) =>
+      this.#attempt(signal, async () => {
+        const opened = await this.#open(bucket, signal);
+        const isWanted = (name: string) =>
+          this.#list.get(idOf("delete", name)) === undefined && wanted.isWanted(name);
+        const all = { ...wanted, isWanted };
+        for await (const found of findWanted(opened, all, this.#ports.timers, signal)) {
+          const { manifest, prefix } = found;
+          const { name } = manifest;
+          await this.#notes.forgotten(manifest, [{ bucket, prefix }]);
+          copies.push({ name, bucket, prefix });
+        }
+      }),
+    );
+    return { copies, isWhole: outcome === "done" };
   }
 
   /** Stops what is being sent, its progress kept, and lets go of everything. */
@@ -182,7 +215,10 @@ export class Uploader {
 
   async #run(): Promise<void> {
     while (!this.#isClosed) {
-      await loadOwed(this.#list, this.#ports);
+      await loadOwed(this.#list, {
+        ...this.#ports,
+        again: (name) => this.#notes.again(name),
+      });
       const item = this.#target.isDue ? this.#list.next(this.#ports.clock.monotonic()) : undefined;
       if (item !== undefined) await this.#alone(item.name, (signal) => this.#send(item, signal));
       else if (this.#list.unread(1).length === 0) return;
@@ -235,7 +271,9 @@ export class Uploader {
     const { bucket, region, endpoint = null } = this.#options;
     const { target } = entry;
     const isSame = target.bucket === bucket && target.endpoint === endpoint;
-    if (entry.kind !== "package") return target.endpoint === endpoint ? entry : undefined;
+    // Without a region nobody knew where the copy is: where copies go now, as far as that is known.
+    const isThere = target.endpoint === endpoint || target.region === null;
+    if (entry.kind !== "package") return isThere ? entry : undefined;
     return isSame ? entry : { ...entry, target: { bucket, region, endpoint }, sent_through: 0 };
   }
 
@@ -372,10 +410,4 @@ export class Uploader {
       }
     }
   }
-}
-
-const closedError: OwedError = { class: "retry", code: "Closed", status: null };
-
-function errorOf(outcome: Outcome): OwedError {
-  return outcome.kind === "yield" ? closedError : outcome.error;
 }

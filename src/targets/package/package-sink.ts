@@ -31,6 +31,8 @@ export interface SealedMoment {
   readonly frames: readonly Uint8Array[];
   /** Null exactly when `record.audio` is. */
   readonly audio: AudioRef | null;
+  /** When it was sealed first, in seconds since 1970, if it was. @default when it is saved */
+  readonly sealedTimestamp?: number;
 }
 
 /** Why a package could not be saved. The moment is kept and tried again, but for the last one. */

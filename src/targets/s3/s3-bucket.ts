@@ -2,6 +2,7 @@ import { classify, isSlowDown, noOptionalHeaders, type OptionalHeaders } from ".
 import {
   type ListedObject,
   type ObjectHead,
+  type ObjectPage,
   type ObjectToPut,
   S3Error,
   type S3Port,
@@ -132,6 +133,11 @@ export class S3Bucket {
       after = answer.next;
     }
     throw new S3Error({ kind: "hollow", code: "EndlessListing" });
+  }
+
+  /** One page of the objects under a prefix. */
+  page(prefix: string, after: string | undefined, signal: AbortSignal): Promise<ObjectPage> {
+    return this.#insist(() => this.#port.list(prefix, after, signal));
   }
 
   head(key: string, signal: AbortSignal): Promise<ObjectHead | undefined> {

@@ -1,0 +1,95 @@
+import { resolve } from "node:path";
+import { exportFeedback } from "../interchange/feedback-export/export-feedback.ts";
+import type { FeedbackExportReport } from "../interchange/feedback-export/export-report.ts";
+import type { FeedbackExportOptions } from "../interchange/feedback-export/options.ts";
+import type { ExportSource } from "../interchange/feedback-export/ports.ts";
+import { printableLine } from "../memories/chat/printable.ts";
+import type { Moments } from "../moments.ts";
+import { realDisk } from "../storage/files/disk.ts";
+import type { Context } from "./command.ts";
+import { entriesOf, type JsonFlag, withMoments } from "./feedback.ts";
+import { counted, json } from "./format.ts";
+import { tell, write } from "./io.ts";
+
+type Filters = NonNullable<FeedbackExportOptions["filters"]>;
+
+export interface ExportFlags extends JsonFlag, Omit<FeedbackExportOptions, "filters"> {
+  readonly out: string;
+  readonly sentiment?: Filters["sentiment"];
+  /** Milliseconds since 1970. */
+  readonly since?: number;
+  readonly until?: number;
+  readonly chat?: string;
+  readonly person?: string;
+  readonly source?: Filters["source"];
+  readonly minScore?: number;
+}
+
+/** `feedback export`. */
+export function exportPackages(flags: ExportFlags, context: Context): Promise<void> {
+  const { io } = context;
+  const { format, style, layout, audio, replace, maxFrames, maxPromptChars } = flags;
+  return withMoments(flags, context, async (moments) => {
+    const report = await exportFeedback(sourceOf(moments), realDisk, resolve(flags.out), {
+      ...{ format, filters: filtersOf(flags) },
+      onProgress: ({ phase, done, total }) => io.errors.write(`${phase} ${done}/${total}\r`),
+      ...(style === undefined ? {} : { style }),
+      ...(layout === undefined ? {} : { layout }),
+      ...(audio === undefined ? {} : { audio }),
+      ...(replace === undefined ? {} : { replace }),
+      ...(maxFrames === undefined ? {} : { maxFrames }),
+      ...(maxPromptChars === undefined ? {} : { maxPromptChars }),
+    });
+    if (flags.json) return write(io.output, json(report));
+    await tellLeftOut(io, report);
+    await write(io.output, `${counted(report.rows.total, "row")} in ${flags.out}\n`);
+  });
+}
+
+function filtersOf(flags: ExportFlags): Filters {
+  const { sentiment, since, until, chat, person, source, minScore } = flags;
+  return {
+    ...{ sentiment, sinceMs: since, untilMs: until, chatId: chat },
+    ...{ person, source, minScore },
+  };
+}
+
+/** How many of them are named; all are in the report. */
+const namedAtMost = 20;
+
+async function tellLeftOut(io: Context["io"], report: FeedbackExportReport): Promise<void> {
+  const { skipped, packages } = report;
+  if (packages.not_selected > 0) {
+    await tell(io, `${counted(packages.not_selected, "package")} not asked for`);
+  }
+  if (skipped.length === 0) return;
+  await tell(io, `Left out (all of them are in export-report.json):`);
+  for (const { name, reason, file } of skipped.slice(0, namedAtMost)) {
+    await tell(io, `  ${name}${file === undefined ? "" : `/${printableLine(file)}`}: ${reason}`);
+  }
+  if (skipped.length > namedAtMost) await tell(io, `  … ${skipped.length - namedAtMost} more`);
+}
+
+function sourceOf(moments: Moments): ExportSource {
+  const { packages } = moments;
+  return {
+    async *list() {
+      for await (const { name, state, status } of entriesOf(moments)) {
+        const isSealed = state === "sealed";
+        const verified = isSealed && (await packages.verify(name)).differences.length === 0;
+        const retracted = status?.retracted ?? null;
+        const superseded = retracted?.superseded_by != null;
+        yield {
+          name,
+          verified,
+          newer: state === "newer",
+          retracted: retracted !== null && !superseded,
+          superseded,
+        };
+      }
+    },
+    manifest: (name) => packages.manifest(name),
+    messages: (name) => packages.part(name, "messages.json"),
+    part: (name, path) => packages.part(name, path),
+  };
+}

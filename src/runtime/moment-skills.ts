@@ -1,0 +1,61 @@
+import type { ToolCall } from "../memories/chat/message.ts";
+import type { MomentRecorder } from "../memories/moment/moment-recorder.ts";
+import {
+  patHintKind,
+  reactionsPrompt,
+  rememberSkills,
+  type Skill,
+} from "../memories/moment/skills.ts";
+import type { Timers } from "../timers.ts";
+import type { OfferedTools, Responder, ResponderTool } from "./responder.ts";
+import type { Turn } from "./turn.ts";
+
+type Target = Pick<Responder, "provider" | "model">;
+
+/**
+ * `remember_positively` and `remember_negatively` for the models of turns. A call is in the rolling
+ * buffer before the moment is recorded, so that its turn is never taken for one that was judged. The
+ * same call of a turn records once, however often it comes.
+ */
+export function offerSkills(
+  recorder: MomentRecorder,
+  timers: Timers,
+): (turn: Turn, target: Target) => OfferedTools {
+  const skills = rememberSkills((input) => recorder.record(input), timers);
+  const shown = skills.map(({ name, description, parameters }) => {
+    return { name, description, parameters };
+  });
+  recorder.latch("tools", shown);
+  return (turn, target) => ({
+    instructions: reactionsPrompt,
+    tools: skills.map((skill) => toolOf(skill, recorder, turn, target)),
+  });
+}
+
+function toolOf(
+  skill: Skill,
+  recorder: MomentRecorder,
+  turn: Turn,
+  { provider, model }: Target,
+): ResponderTool {
+  const { name, description, parameters } = skill;
+  const ids = { chatId: turn.chatId, turnId: turn.id };
+  const run = async (args: unknown, call: ToolCall) => {
+    const id = `${turn.id}:${turn.retryId ?? ""}:${call.id}`;
+    const toolCalls = [{ ...call, function: { ...call.function } }];
+    recorder.message({ role: "assistant", text: "", id: `${id}:call`, toolCalls, ...ids });
+    const told = await skill.handle(args, {
+      ...{ ...ids, provider, model, idempotencyKey: shortened(`skill:${turn.chatId}:${id}`) },
+      channel: turn.synthetic === patHintKind ? "touch" : "text",
+    });
+    const result = { role: "tool", text: told, id: `${id}:result` } as const;
+    recorder.message({ ...result, toolCallId: call.id, ...ids });
+    return told;
+  };
+  return { name, description, parameters, run };
+}
+
+/** A key has at most 255 characters, and its end is what differs. */
+function shortened(key: string): string {
+  return key.slice(-255);
+}

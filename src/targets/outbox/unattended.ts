@@ -1,0 +1,33 @@
+import { ThroughlineError } from "../../errors.ts";
+import type { OwedPackages } from "../target.ts";
+import type { Outbox } from "./outbox.ts";
+import { OwedList } from "./owed-list.ts";
+import { type NotesPorts, OwedNotes } from "./owed-notes.ts";
+
+/**
+ * What is owed where nobody sends: a deletion is written down, with what waits to be sent of the same
+ * package taken away, and is done by the next process that knows the bucket.
+ */
+export async function unattendedNotes(
+  outbox: Outbox,
+  { clock, packages }: Pick<NotesPorts, "clock" | "packages">,
+): Promise<OwedPackages> {
+  const list = new OwedList();
+  for (const id of await outbox.list()) list.add(id);
+  const notes = new OwedNotes({
+    ...{ outbox, list, clock, packages },
+    // Which service a copy lies at is known to whoever uploads, and not here.
+    options: { bucket: "", region: null, endpoint: undefined, keepLocal: true },
+    kick: () => undefined,
+    stop: async () => undefined,
+  });
+  return {
+    saving: async () => {
+      throw new ThroughlineError("nothing is recorded here", { code: "THROUGHLINE_CLOSED" });
+    },
+    saved: async () => undefined,
+    dropped: (name) => notes.dropped(name),
+    forgotten: (gone, copies) => notes.forgotten(gone, copies),
+    owes: (name) => notes.owes(name),
+  };
+}

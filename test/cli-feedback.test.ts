@@ -1,0 +1,174 @@
+// What people reacted to, at the command line: recorded, kept, mended, exported, taken over, removed.
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { consentWording } from "../src/memories/moment/consent.ts";
+import { openThroughline } from "../src/throughline.ts";
+import { runCli, temporaryDirectory } from "./command-line.ts";
+
+const joke = "Knock, knock";
+
+/** A home with a chat of one joke and one remark about it, agreed to be exported. */
+async function home(t: TestContext) {
+  const path = join(temporaryDirectory(t), "home");
+  const throughline = await openThroughline({ home: path });
+  await throughline.chats.append("local:me", [
+    { role: "user", content: "Tell me a joke", id: "m1", turn: "m1" },
+    { role: "assistant", content: joke, id: "m2", turn: "m1" },
+    { role: "user", content: "And the weather?", id: "m3", turn: "m3" },
+    { role: "assistant", content: "It rains", id: "m4", turn: "m3" },
+  ]);
+  const software = { name: "throughline", version: "0.0.0" };
+  const moments = await throughline.startMoments({ sessionId: "a1b2c3d4", software });
+  const wording = consentWording;
+  await moments.agree({ messages: true, export: true, wording, by: "a test" });
+  await throughline.close();
+  const run = async (...args: string[]) => runCli(["feedback", ...args], { home: path });
+  const ok = async (...args: string[]) => {
+    const { code, out, err } = await run(...args);
+    assert.equal(code, 0, err);
+    return out;
+  };
+  const record = async (...args: string[]) => {
+    return (await ok("record", "--sentiment", "positive", "--what", "the joke", ...args)).trim();
+  };
+  return { path, run, ok, record, folder: (name: string) => join(path, "feedback", name) };
+}
+
+const readJson = (path: string) => JSON.parse(fs.readFileSync(path, "utf8"));
+
+test("record is about the last answer, or the one that is named, with the words up to it", async (t) => {
+  const at = await home(t);
+  const last = readJson(join(at.folder(await at.record()), "messages.json"));
+  assert.deepEqual(last.map(({ text }: { text: string }) => text).at(-1), "It rains");
+  const named = await at.record("--message", "m2", "--correction", "Who is there?");
+  const { target, source, correction } = readJson(join(at.folder(named), "feedback.json"));
+  assert.deepEqual([target.how, target.index, source], ["explicit", 1, "cli"]);
+  assert.deepEqual(correction, { text: "Who is there?", kind: "replacement" });
+  const words = readJson(join(at.folder(named), "messages.json"));
+  assert.deepEqual(
+    words.map(({ text }: { text: string }) => text),
+    ["Tell me a joke", joke],
+  );
+});
+
+for (const [what, args, says] of [
+  ["a message that is not there", ["--message", "m9"], /no message of this chat/],
+  ["a chat that is not there", ["--chat", "local:nobody"], /nobody|not/i],
+  ["a score of the wrong sign", ["--score", "-0.5"], /score/],
+  ["both a correction and a note", ["--correction", "a", "--note", "b"], /either/],
+] as const) {
+  test(`record of ${what} is refused, and nothing is kept`, async (t) => {
+    const at = await home(t);
+    const { code, err } = await at.run("record", "--sentiment", "positive", "--what", "x", ...args);
+    assert.notEqual(code, 0);
+    assert.match(err, says);
+    assert.deepEqual(fs.readdirSync(join(at.path, "feedback")), []);
+  });
+}
+
+test("verify names what differs, repair makes it whole again, and verify of all then says so", async (t) => {
+  const at = await home(t);
+  const name = await at.record();
+  fs.writeFileSync(join(at.folder(name), "stray.txt"), "not ours");
+  const { code, out } = await at.run("verify", name);
+  assert.equal(code, 1);
+  assert.match(out, /: damaged\n {2}stray\.txt: /);
+  assert.match(await at.ok("repair", name), /: repaired, 1 difference; the damaged one is in /);
+  assert.equal(await at.ok("verify"), `${name}: whole\n`);
+  assert.equal((await at.run("verify", "no-such-name")).code, 1);
+});
+
+test("a preserved package outlives a purge, and goes with the next one after it is let go", async (t) => {
+  const at = await home(t);
+  const [kept, other] = [await at.record(), await at.record("--message", "m2")];
+  await at.ok("preserve", kept, "--reason", "the first one");
+  assert.match(await at.ok("purge", "--max-megabytes", "0"), /^1 package removed/);
+  assert.deepEqual(
+    [fs.existsSync(at.folder(kept)), fs.existsSync(at.folder(other))],
+    [true, false],
+  );
+  await at.ok("preserve", kept, "--release");
+  await at.ok("purge", "--max-megabytes", "0");
+  assert.equal(fs.existsSync(at.folder(kept)), false);
+  assert.equal((await at.run("purge")).code, 2);
+});
+
+test("export takes what the filters ask for, names what it leaves out and why, and writes a card", async (t) => {
+  const at = await home(t);
+  const [liked, taken] = [await at.record("--message", "m2"), await at.record("--message", "m4")];
+  const bad = [
+    "--sentiment",
+    "negative",
+    "--what",
+    "too short",
+    "--message",
+    "m2",
+    "--score",
+    "-1",
+  ];
+  const disliked = (await at.ok("record", ...bad)).trim();
+  await at.ok("retract", taken);
+  const out = join(at.path, "..", "data");
+  const { code, err } = await at.run("export", "--format", "kto", "--out", out);
+  assert.equal(code, 0, err);
+  assert.ok(err.includes(`  ${taken}: retracted\n`), err);
+  assert.ok(err.includes(`  ${liked}: later_judgement\n`), err);
+  const rows = fs.readFileSync(join(out, "train.jsonl"), "utf8").trim().split("\n");
+  assert.deepEqual(
+    rows.map((row) => JSON.parse(row).label),
+    [false],
+  );
+  assert.match(fs.readFileSync(join(out, "README.md"), "utf8"), /configs:/);
+  for (const [filter, value, count] of [
+    ["--sentiment", "positive", 0],
+    ["--sentiment", "negative", 1],
+    ["--since", "2100-01-01", 0],
+    ["--until", "2100-01-01", 1],
+    ["--chat", "local:other", 0],
+    ["--source", "skill", 0],
+    ["--min-score", "0.5", 1],
+  ] as const) {
+    const args = ["export", "--format", "kto", "--out", out, "--replace", "--json", filter, value];
+    const { rows, filters } = JSON.parse(await at.ok(...args));
+    assert.equal(rows.total, count, `${filter} ${value}: ${JSON.stringify(filters)}`);
+  }
+  assert.equal(
+    (await at.run("export", "--format", "kto", "--out", out, "--since", "soon")).code,
+    2,
+  );
+  await at.ok("delete", disliked, "--yes");
+});
+
+test("delete takes the packages of a chat and no others, and wants to be sure", async (t) => {
+  const at = await home(t);
+  const name = await at.record();
+  assert.equal((await at.run("delete", name)).code, 2);
+  assert.equal((await at.run("delete", "--yes")).code, 2);
+  assert.equal(await at.ok("delete", "--chat", "local:other", "--yes"), "packages: 0\n");
+  assert.ok(fs.existsSync(at.folder(name)));
+  assert.equal(await at.ok("delete", "--chat", "local:me", "--yes"), "packages: 1\n");
+  assert.deepEqual(fs.readdirSync(join(at.path, "feedback")), []);
+});
+
+test("import seals copies of the original's packages, once, and does not change them", async (t) => {
+  const at = await home(t);
+  const seeds = join(at.path, "..", "reachy_nova_data", "feedback");
+  const seed = join(seeds, "2026-02-19T15-30-00_positive_fb_a1b2c3");
+  fs.mkdirSync(seed, { recursive: true });
+  const record = {
+    ...{ id: "a1b2c3", timestamp: 1771515000, timestamp_str: "2026-02-19T15-30-00" },
+    ...{ sentiment: "positive", what: "told a joke", trigger: "head scratch" },
+    ...{ num_messages: 1, num_frames: 0, audio_chunks: 0 },
+  };
+  fs.writeFileSync(join(seed, "feedback.json"), JSON.stringify(record));
+  const words = [{ role: "ASSISTANT", text: joke, timestamp: 1771514990 }];
+  fs.writeFileSync(join(seed, "messages.json"), JSON.stringify(words));
+  const before = fs.readFileSync(join(seed, "feedback.json"), "utf8");
+  assert.equal(await at.ok("import", seeds), "1 package imported, 0 known\n");
+  assert.equal(await at.ok("import", seed), "0 packages imported, 1 known\n");
+  assert.equal(fs.readFileSync(join(seed, "feedback.json"), "utf8"), before);
+  assert.match(await at.ok("verify"), /: whole\n$/);
+  assert.equal((await at.run("import", join(at.path, "nowhere"))).code, 2);
+});

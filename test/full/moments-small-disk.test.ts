@@ -1,0 +1,48 @@
+// Case 11: a file system of 6 MB that is really full, and a free space that lies.
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import fs from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { openPackageDirectory } from "../../src/targets/directory/open-package-directory.ts";
+import type { SaveError } from "../../src/targets/package/package-sink.ts";
+import { momentOf } from "../package-workload.ts";
+
+const place = fs.mkdtempSync(join(tmpdir(), "throughline-small-"));
+const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", "size=6m", "tmpfs", place]).status === 0;
+after(() => {
+  if (mounted) spawnSync("umount", [place]);
+  fs.rmdirSync(place);
+});
+const skip = mounted ? false : "this user may not mount a file system";
+
+for (const lies of [false, true]) {
+  test(`of moments of 2 MB 2 fit on 6 MB, a third is refused as disk_full and is saved when there is space, with a free space that ${lies ? "lies" : "is right"}`, {
+    skip,
+  }, async () => {
+    const path = join(place, lies ? "lies" : "right");
+    const { packages, close } = await openPackageDirectory({
+      ...{ path, minFreeBytes: 0 },
+      ...(lies ? { freeSpace: async () => Number.MAX_SAFE_INTEGER } : {}),
+    });
+    const [first, second, third] = [1, 2, 3].map((number) =>
+      momentOf(number, { frames: 40, frameBytes: 50_000 }),
+    );
+    await packages.save(first!);
+    await packages.save(second!);
+    await assert.rejects(packages.save(third!), (error: SaveError) => error.reason === "disk_full");
+    assert.deepEqual(
+      fs.readdirSync(path).filter((entry) => entry.endsWith(".partial")),
+      [],
+      "what was begun is removed",
+    );
+    await packages.delete({ name: first!.record.name });
+    await packages.save(third!);
+    for (const { record } of [second!, third!]) {
+      assert.equal((await packages.verify(record.name)).state, "whole");
+    }
+    await close();
+    fs.rmSync(path, { recursive: true });
+  });
+}

@@ -1,0 +1,149 @@
+// The model's own way to remember a reaction: its tool call makes a package, and its answer goes on.
+import assert from "node:assert/strict";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, beforeEach, type TestContext, test } from "node:test";
+import { LLMock } from "@copilotkit/aimock";
+import { openCompanion } from "../src/cli/companion.ts";
+import { readEnvironment } from "../src/cli/env.ts";
+import { resolveSettings } from "../src/cli/settings.ts";
+import { systemClock } from "../src/clock.ts";
+import { randomId } from "../src/ids.ts";
+import { silentLogger } from "../src/logger.ts";
+import { consentWording } from "../src/memories/moment/consent.ts";
+import { reactionsPrompt } from "../src/memories/moment/skills.ts";
+import { feedTurns } from "../src/runtime/moment-feed.ts";
+import { offerSkills } from "../src/runtime/moment-skills.ts";
+import { parseModelName } from "../src/runtime/responders/model-name.ts";
+import { createResponder } from "../src/runtime/responders/models.ts";
+import { Turns } from "../src/runtime/turns.ts";
+import { openThroughline } from "../src/throughline.ts";
+import { systemTimers } from "../src/timers.ts";
+
+// It speaks each provider's own protocol on one port of loopback.
+const mock = new LLMock({ port: 0, logLevel: "silent" });
+before(() => mock.start());
+after(() => mock.stop());
+beforeEach(() => mock.clearFixtures());
+
+const settings = () => ({
+  ...{ openaiApiKey: "canary-key", openaiBaseUrl: `${mock.url}/v1` },
+  ...{ anthropicApiKey: "canary-key", anthropicBaseUrl: mock.url },
+  ollamaHost: mock.url,
+});
+
+async function home(t: TestContext, model: string) {
+  const path = mkdtempSync(join(tmpdir(), "throughline-skills-"));
+  const responder = await createResponder(parseModelName(model), settings(), { maxRetries: 0 });
+  const standard = { provider: responder.provider, model: responder.model };
+  const throughline = await openThroughline({ home: path, ...standard });
+  const moments = await throughline.startMoments({
+    sessionId: "a1b2c3d4",
+    software: { name: "throughline", version: "0.0.0" },
+  });
+  const { chats, sessions, workingMemory: memories, rules } = throughline;
+  const turns = new Turns({
+    ...{ chats, sessions, memories, rules, clock: systemClock, newId: randomId, maxQueued: 4 },
+    ...{ logger: silentLogger, persona: "You are kind." },
+    tools: offerSkills(moments.recorder, systemTimers),
+    responders: { standard, get: async () => responder },
+  });
+  feedTurns(turns, moments.recorder, "You are kind.");
+  t.after(async () => {
+    await turns.close(0);
+    await throughline.close();
+    rmSync(path, { recursive: true, force: true });
+  });
+  const say = (content: string) => turns.submit("local:me", { content }).done;
+  const packages = () => readdirSync(join(path, "feedback")).filter((name) => !name.endsWith("n"));
+  return { path, say, chats, moments, packages };
+}
+
+const call = {
+  name: "remember_positively",
+  arguments: '{"what":"told a joke about a cat","trigger":"laughter"}',
+};
+const joke = "Why did the cat sit on the computer? To watch the mouse.";
+
+const models = ["openai/gpt-5", "anthropic/claude-sonnet-4-5", "ollama/qwen3"];
+for (const model of models) {
+  test(`a tool call of ${model} makes a package of the turn before, and the answer goes on after it`, async (t) => {
+    mock.onMessage(/joke/, { content: joke });
+    mock.on({ userMessage: /haha/, hasToolResult: false }, { toolCalls: [call] });
+    mock.on({ userMessage: /haha/, hasToolResult: true }, { content: "Glad you liked it." });
+    const at = await home(t, model);
+    await at.say("Tell me a joke");
+    const { assistant, outcome } = await at.say("haha, good one");
+    assert.deepEqual([outcome, assistant?.content], ["answered", "Glad you liked it."]);
+
+    const [name = "", ...others] = at.packages();
+    assert.match(name, /_positive_fb_[0-9a-f]{12}$/);
+    assert.deepEqual(others, []);
+    const { differences, state } = await at.moments.packages.verify(name);
+    assert.deepEqual([state, differences], ["whole", []]);
+    const { manifest, messages } = await at.moments.packages.read(name);
+    assert.deepEqual(
+      [manifest.what, manifest.trigger, manifest.source, manifest.annotator.kind],
+      ["told a joke about a cat", "laughter", "skill", "human"],
+    );
+    assert.equal(messages[manifest.target?.index ?? -1]?.text, joke);
+    assert.equal(messages[manifest.trigger_turn?.index ?? -1]?.text, "haha, good one");
+
+    const { messages: log } = await at.chats.messages("local:me");
+    const said = log.map((m) => [m.role, m.tool_calls?.[0]?.function.name ?? m.content]);
+    assert.deepEqual(said.slice(2), [
+      ["user", "haha, good one"],
+      ["assistant", "remember_positively"],
+      ["tool", "Remembered."],
+      ["assistant", "Glad you liked it."],
+    ]);
+    const [{ body }] = mock.getRequests().slice(-1) as unknown as [{ body: object }];
+    assert.ok(JSON.stringify(body).includes(reactionsPrompt), "the seed's words are in the prompt");
+    // What it was told is legal history for the next turn.
+    mock.onMessage(/next/, { content: "Here I am." });
+    assert.equal((await at.say("what next?")).assistant?.content, "Here I am.");
+  });
+}
+
+test("a companion of the command line offers the skills, and its packages say who was there, how it felt, and what it was told", async (t) => {
+  mock.onMessage(/joke/, { content: joke });
+  mock.on({ userMessage: /haha/, hasToolResult: false }, { toolCalls: [call] });
+  mock.on({ userMessage: /haha/, hasToolResult: true }, { content: "Glad you liked it." });
+  const path = mkdtempSync(join(tmpdir(), "throughline-skills-"));
+  t.after(() => rmSync(path, { recursive: true, force: true }));
+  const variables = {
+    ...{ THROUGHLINE_HOME: path, THROUGHLINE_MODEL: "openai/gpt-5", OPENAI_API_KEY: "canary-key" },
+    ...{ OPENAI_BASE_URL: `${mock.url}/v1`, FEEDBACK_STORAGE: "cloud" },
+  };
+  const settings = resolveSettings({}, readEnvironment(variables, path));
+  const { turns, moments, run, close } = await openCompanion(settings, silentLogger);
+  try {
+    await moments?.agree({ messages: true, frames: true, wording: consentWording });
+    run?.companion.personSeen("Ann");
+    await turns.submit("local:me", { content: "Tell me a joke" }).done;
+    await turns.submit("local:me", { content: "haha, good one" }).done;
+    const [entry] = (await moments?.packages.list())?.packages ?? [];
+    const { people, latched, session_id } = entry?.manifest ?? {};
+    assert.deepEqual([people, session_id], [["Ann"], run?.companion.runId]);
+    assert.deepEqual(Object.keys(latched ?? {}).sort(), [
+      ...["model", "mood", "persona", "provider", "system_prompt", "tools"],
+    ]);
+    assert.ok(String(latched?.["system_prompt"]).includes(reactionsPrompt));
+    assert.match(JSON.stringify(latched?.["tools"]), /remember_positively.*remember_negatively/);
+    assert.equal(moments?.statistics().storage_reason, "unknown_mode");
+  } finally {
+    await close(0);
+  }
+});
+
+test("arguments that are wrong are told to the model, and nothing is recorded", async (t) => {
+  const wrong = { name: "remember_negatively", arguments: '{"what":""}' };
+  mock.on({ userMessage: /stop/, hasToolResult: false }, { toolCalls: [wrong] });
+  mock.on({ userMessage: /stop/, hasToolResult: true }, { content: "Sorry." });
+  const at = await home(t, "openai/gpt-5");
+  assert.equal((await at.say("stop it")).assistant?.content, "Sorry.");
+  const { messages } = await at.chats.messages("local:me");
+  assert.match(messages.find(({ role }) => role === "tool")?.content ?? "", /^Not recorded: what/);
+  assert.deepEqual(at.packages(), []);
+});

@@ -1,0 +1,380 @@
+// Failure cases of moments that no single part can show: from what is fed, over the disk, to what is
+// exported. By the groups of cases, of which the others lie beside the code that they are about.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { ConsentInput } from "../src/memories/moment/consent.ts";
+import type { MomentInput } from "../src/memories/moment/label.ts";
+import type { NewMessage } from "../src/memories/moment/message-buffer.ts";
+import { faultyDisk } from "../src/testing/faulty-disk.ts";
+import { SimulatedDisk } from "../src/testing/simulated-disk.ts";
+import { everything, liked, MomentsWorld, picture } from "./moments-world.ts";
+import { path, wholePackages } from "./package-workload.ts";
+
+// Case 2: the wall clock is set while pictures come in.
+for (const [says, at, byMs] of [
+  ["an hour forward", "2026-02-19T16:30:10.000Z", 3_600_000],
+  ["an hour back", "2026-02-19T14:30:10.000Z", -3_600_000],
+  ["to 1970", "1970-01-01T00:00:10.000Z", 10_000 - Date.parse("2026-02-19T15:30:10.000Z")],
+] as const) {
+  test(`a wall clock that is put ${says} during capture throttles and ages nothing, and is a step in the package`, async () => {
+    const world = await MomentsWorld.open();
+    for (let i = 0; i < 20; i++) world.live();
+    world.clock.set(at);
+    world.clock.pass(499);
+    assert.equal(world.recorder.frame(picture(500)), "throttled");
+    world.clock.pass(1);
+    assert.equal(world.recorder.frame(picture(500)), "accepted");
+    const name = await world.react();
+    const { manifest } = await world.packages.read(name);
+    assert.equal(manifest.num_frames, 21);
+    assert.deepEqual(
+      manifest.frames.map(({ t_ms }) => t_ms),
+      Array.from({ length: 21 }, (_, index) => (index - 20) * 500),
+    );
+    assert.equal(manifest.audio_samples, 160_000);
+    assert.deepEqual(manifest.clock.steps, [{ t_ms: -1, by_ms: byMs }]);
+    assert.equal(manifest.timestamp, Date.parse(at) / 1_000 + 0.5);
+  });
+}
+
+// Case 3.
+test("an encode that comes back after its deadline, behind a newer one, is in no package", async () => {
+  const encodes: PromiseWithResolvers<Uint8Array>[] = [];
+  const encode = () => {
+    encodes.push(Promise.withResolvers<Uint8Array>());
+    return encodes.at(-1)!.promise;
+  };
+  const world = await MomentsWorld.open({ encoder: { encode } });
+  const raw = { data: new Uint8Array(12), width: 2, height: 2, channels: 3 } as const;
+  assert.equal(world.recorder.rawFrame(raw), "accepted");
+  await world.timers.pass(2_000);
+  assert.equal(world.recorder.rawFrame(raw), "accepted");
+  encodes[1]?.resolve(picture(2));
+  await world.timers.pass(0);
+  encodes[0]?.resolve(picture(1));
+  await world.timers.pass(0);
+  const name = await world.react();
+  const { manifest } = await world.packages.read(name);
+  assert.deepEqual(
+    manifest.frames.map(({ seq, t_ms }) => [seq, t_ms]),
+    [[2, 0]],
+  );
+  assert.deepEqual(await world.packages.part(name, "frames/000000.jpg"), picture(2));
+  assert.equal(manifest.loss?.run.frames.encoder.timeout, 1);
+});
+
+test("an encode that comes back after close() is late: the moment that waited for it is there without it", async () => {
+  const { promise, resolve } = Promise.withResolvers<Uint8Array>();
+  const world = await MomentsWorld.open({ encoder: { encode: () => promise } });
+  world.live();
+  world.clock.pass(500);
+  const raw = { data: new Uint8Array(12), width: 2, height: 2, channels: 3 } as const;
+  assert.equal(world.recorder.rawFrame(raw), "accepted");
+  const receipt = world.recorder.record(liked);
+  await world.recorder.close();
+  resolve(picture(9));
+  await world.timers.pass(0);
+  const { manifest } = await world.packages.read(receipt.name);
+  assert.deepEqual([receipt.durable, manifest.num_frames], [true, 1]);
+  assert.equal(manifest.loss?.run.frames.encoder.late, 1);
+});
+
+test("pictures whose source sent them out of order lie in the package by when they were taken", async () => {
+  const world = await MomentsWorld.open();
+  for (const sourceMs of [0, 1_000, 500]) {
+    world.clock.pass(500);
+    world.recorder.frame(picture(sourceMs), { sourceMs, connection: "robot" });
+  }
+  const { manifest } = await world.packages.read(await world.react());
+  assert.deepEqual(
+    manifest.frames.map(({ seq, source_t_ms }) => [seq, source_t_ms]),
+    [
+      [1, 0],
+      [3, 500],
+      [2, 1_000],
+    ],
+  );
+  const times = manifest.frames.map(({ t_ms }) => t_ms ?? 0);
+  assert.deepEqual(
+    times,
+    times.toSorted((a, b) => a - b),
+  );
+});
+
+// Case 4.
+test("of 100 pats in a second one is a package and 99 are its duplicates; of 100 buttons each is a package or told busy", async () => {
+  const world = await MomentsWorld.open();
+  world.say({ role: "user", text: "a joke" }, { role: "assistant", text: "why did the cat" });
+  const pats = [];
+  const buttons = [];
+  for (let i = 0; i < 100; i++) {
+    world.clock.pass(10);
+    pats.push(world.recorder.record({ ...liked, channel: "touch" }));
+    buttons.push(world.recorder.record({ ...liked, channel: "button" }));
+    assert.ok(world.recorder.stats.waiting <= 4);
+    const { pinned_bytes } = world.recorder.stats;
+    assert.ok(pinned_bytes <= 2 * picture(0).length + 2 * 32_000, "what is shared counts once");
+  }
+  const [pat, ...others] = pats;
+  assert.equal(pat?.accepted, true);
+  for (const other of others)
+    assert.deepEqual([other.accepted, other.duplicate_of], [false, pat!.id]);
+  const accepted = buttons.filter((receipt) => receipt.accepted);
+  for (const receipt of buttons) {
+    if (!receipt.accepted) assert.equal(receipt.reason, "busy");
+  }
+  await Promise.all([pat!, ...accepted].map((receipt) => receipt.whenDurable()));
+  const { packages } = await world.packages.list({ limit: 500 });
+  assert.equal(packages.length, 1 + accepted.length);
+});
+
+// Case 7: what becomes of it in training.
+const user = (text: string, turnId: string, more: Partial<NewMessage> = {}): NewMessage => ({
+  ...{ role: "user", text, turnId, id: `${turnId}.u` },
+  ...more,
+});
+const answer = (text: string, turnId: string, more: Partial<NewMessage> = {}): NewMessage => ({
+  ...{ role: "assistant", text, turnId, id: `${turnId}.a` },
+  ...more,
+});
+const joke = [user("Tell me a joke", "t1"), answer("Why did the cat?", "t1")];
+const skill = { toolCalls: [{ name: "remember_positively", arguments: {} }] };
+
+const credits: readonly (readonly [
+  says: string,
+  said: readonly NewMessage[],
+  reaction: Partial<MomentInput>,
+  trained: readonly [prompt: string, completion: string],
+])[] = [
+  [
+    "praise in words, for which the model calls the skill, trains the joke, and is in no prompt",
+    [
+      ...joke,
+      user("Haha, good!", "t2"),
+      answer("", "t2", { id: "t2.c", ...skill }),
+      answer("Thanks!", "t2"),
+    ],
+    { source: "skill", turnId: "t2", channel: "speech", trigger: "haha" },
+    ["Tell me a joke", "Why did the cat?"],
+  ],
+  [
+    "a touch without words trains the last answer",
+    joke,
+    { channel: "touch", trigger: "head scratch" },
+    ["Tell me a joke", "Why did the cat?"],
+  ],
+  [
+    "a pat whose hint was injected trains the joke, and the hint is in no prompt",
+    [...joke, user("[scratched]", "t2", { synthetic: "pat_hint" }), answer("Mmh", "t2", skill)],
+    { source: "skill", turnId: "t2", channel: "touch" },
+    ["Tell me a joke", "Why did the cat?"],
+  ],
+  [
+    "an announcement between question and answer is in no prompt",
+    [joke[0]!, answer("It is noon", "t9", { synthetic: "announcement" }), joke[1]!],
+    {},
+    ["Tell me a joke", "Why did the cat?"],
+  ],
+  [
+    "an interrupted answer trains what was delivered of it",
+    [
+      joke[0]!,
+      answer("Why did the cat sit on the", "t1", { interrupted: true, delivered: "Why did" }),
+    ],
+    {},
+    ["Tell me a joke", "Why did"],
+  ],
+  [
+    "an answer that was named trains itself, however much was said since",
+    [...joke, user("And the weather?", "t2"), answer("It rains", "t2")],
+    { targetMessageId: "t1.a", channel: "button" },
+    ["Tell me a joke", "Why did the cat?"],
+  ],
+  [
+    "a turn of tool calls alone is passed over for the one before it",
+    [...joke, user("Light on", "t2"), answer("", "t2", { toolCalls: [{ name: "light" }] })],
+    {},
+    ["Tell me a joke", "Why did the cat?"],
+  ],
+];
+for (const [says, said, reaction, [prompt, completion]] of credits) {
+  test(`from words to a row: ${says}`, async () => {
+    const world = await MomentsWorld.open();
+    world.say(...said);
+    await world.react(reaction);
+    const { rows, skipped } = await world.export({ format: "kto" });
+    assert.deepEqual(skipped, []);
+    const content = (row: unknown) =>
+      (row as readonly { readonly content: string }[]).map((one) => one.content).join("|");
+    assert.deepEqual(
+      rows.map((row) => [content(row["prompt"]), content(row["completion"])]),
+      [[prompt, completion]],
+    );
+  });
+}
+
+test("a touch while the answer comes out judges that answer, and says that it is partial", async () => {
+  const world = await MomentsWorld.open();
+  world.say(...joke, user("Another", "t2"), answer("So a dog", "t2", { live: true }));
+  world.clock.pass(1_000);
+  const { manifest } = await world.packages.read(await world.react({ channel: "touch" }));
+  const { how, partial, message_ids } = manifest.target ?? {};
+  assert.deepEqual([how, partial, message_ids], ["answering", true, ["t2.a"]]);
+});
+
+test("a reaction before any answer is kept, says why it judges nothing, and trains nothing", async () => {
+  const world = await MomentsWorld.open();
+  world.say(joke[0]!);
+  const name = await world.react({ channel: "touch" });
+  const { manifest } = await world.packages.read(name);
+  assert.deepEqual([manifest.target, manifest.target_reason], [null, "no_assistant_turn"]);
+  const { rows, skipped } = await world.export({ format: "kto" });
+  assert.deepEqual([rows, skipped.map(({ reason }) => reason)], [[], ["no_target"]]);
+});
+
+test("of opposite judgements of one turn the later one trains, and a retracted one never does", async () => {
+  const world = await MomentsWorld.open();
+  world.say(...joke);
+  const first = await world.react();
+  world.clock.pass(1_000);
+  const second = await world.react({ sentiment: "negative", what: "not like that" });
+  const labels = async () => {
+    const { rows, skipped } = await world.export({ format: "kto" });
+    return [rows.map((row) => row["label"]), skipped.map(({ name, reason }) => [name, reason])];
+  };
+  assert.deepEqual(await labels(), [[false], [[first, "later_judgement"]]]);
+  await world.packages.retract(second, { by: "ann", reason: "a slip" });
+  assert.deepEqual(await labels(), [[true], [[second, "retracted"]]]);
+  await world.packages.retract(first, { by: "ann", reason: null });
+  assert.deepEqual((await labels())[0], []);
+});
+
+// Case 8: what people and models say, over the disk into a row.
+const hostile: readonly (readonly [says: string, text: string, trained?: string])[] = [
+  ["a lone surrogate", "a\ud800b", "a\ufffdb"],
+  ["an emoji of which one half is left", "\ude00 yes", "\ufffd yes"],
+  ["line separators", "a\u2028b\u2029c"],
+  ["a NUL", "a\u0000b"],
+  ["words from right to left", "\u202eשלום\u202c مرحبا"],
+  ["quotes, backslashes and newlines", '"\\\n\r\t'],
+  ["a megabyte", "x".repeat(1_000_000), "x".repeat(8_000)],
+  [
+    "8,000 code points that end with an emoji, and more",
+    `${"x".repeat(7_999)}😀tail`,
+    `${"x".repeat(7_999)}😀`,
+  ],
+];
+for (const [says, text, trained = text] of hostile) {
+  test(`an answer with ${says} is a whole package, and a row that any reader takes`, async () => {
+    const world = await MomentsWorld.open();
+    world.say(user("Tell me a joke", "t1"), answer(text, "t1"));
+    const name = await world.react({ what: `about ${text.slice(0, 50)}` });
+    assert.equal((await world.packages.verify(name)).state, "whole");
+    const bytes = await world.packages.messages(name);
+    new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    const { messages } = await world.packages.read(name);
+    assert.equal(messages[1]?.text, text.length > 100_000 ? trained : messages[1]?.text);
+    const { rows } = await world.export({ format: "kto" });
+    assert.deepEqual(rows[0]?.["completion"], [{ role: "assistant", content: trained }]);
+    const vision = await world.export({ format: "kto-vision" });
+    assert.deepEqual(vision.skipped, []);
+  });
+}
+
+// Case 11: from a full disk back to a package.
+for (const [fault, reason] of [
+  ["ENOSPC", "disk_full"],
+  ["EDQUOT", "disk_full"],
+  ["EROFS", "read_only"],
+  ["EIO", "io"],
+] as const) {
+  test(`a moment whose save meets ${fault} says ${reason}, stays whole in memory, and is saved when the disk is well again`, async () => {
+    const inner = new SimulatedDisk();
+    const disk = faultyDisk(inner, [
+      { fault, at: 1, repeat: "forever", call: "write", path: /audio\.wav$/ },
+    ]);
+    const world = await MomentsWorld.open({}, disk);
+    world.say(...joke);
+    const receipt = world.recorder.record(liked);
+    await receipt.whenDecided();
+    assert.deepEqual([receipt.durable, receipt.reason], [false, reason]);
+    assert.deepEqual(await inner.list(path), [], "nothing half is left");
+    // Meanwhile the buffers move on by more than they hold.
+    for (let i = 0; i < 300; i++) world.live();
+    disk.heal();
+    await world.timers.pass(5_000);
+    await receipt.whenDurable();
+    const { manifest } = await world.packages.read(receipt.name);
+    assert.deepEqual([manifest.num_frames, manifest.audio_samples], [2, 16_000]);
+    assert.equal((await world.packages.verify(receipt.name)).state, "whole");
+  });
+}
+
+// Case 12.
+for (const file of ["messages.json", "audio.wav", "frames/000000.jpg", "feedback.json"]) {
+  test(`a package of which one bit of ${file} has flipped is named by verify, and no export has it`, async () => {
+    const disk = new SimulatedDisk();
+    const world = await MomentsWorld.open({}, disk);
+    world.say(...joke);
+    const name = await world.react();
+    const found = await disk.open(`${path}/${name}/${file}`, "write");
+    const byte = new Uint8Array(1);
+    await found.read(byte, 40);
+    await found.write(
+      byte.map((value) => value ^ 4),
+      40,
+    );
+    await found.close();
+    const { state, differences } = await world.packages.verify(name);
+    assert.deepEqual([state, differences.map((one) => one.path)], ["damaged", [file]]);
+    for (const format of ["kto", "kto-vision", "webdataset", "jsonl"] as const) {
+      const { skipped, files } = await world.export({ format });
+      assert.deepEqual(
+        skipped.map(({ reason }) => reason),
+        ["unverified"],
+        format,
+      );
+      const data = [...(files?.keys() ?? [])].filter((one) => /\.(jsonl|tar|parquet)$/.test(one));
+      assert.deepEqual(data, [], format);
+    }
+  });
+}
+
+// Case 18: each switch of consent.
+const agreed = (without: string): ConsentInput => ({ ...everything, [without]: false });
+const switches: readonly (readonly [
+  off: string,
+  kept: readonly [messages: number, frames: number, samples: number],
+  exported: readonly string[],
+])[] = [
+  ["messages", [0, 2, 16_000], ["no_consent"]],
+  ["frames", [2, 0, 16_000], []],
+  ["audio", [2, 2, 0], []],
+  ["export", [2, 2, 16_000], ["no_consent"]],
+  ["upload", [2, 2, 16_000], []],
+];
+for (const [off, kept, skips] of switches) {
+  test(`without consent to ${off} a package has ${kept.join(", ")} messages, pictures and samples, and ${skips.length === 0 ? "is exported" : "is in no export"}`, async () => {
+    const disk = new SimulatedDisk();
+    const world = await MomentsWorld.open({ consent: agreed(off) }, disk);
+    for (const message of joke) {
+      world.clock.pass(500);
+      world.recorder.frame(picture(1));
+      world.recorder.audio(new Int16Array(8_000).fill(1));
+      world.recorder.message(message);
+    }
+    const { manifest } = await world.packages.read(await world.react());
+    const { num_messages, num_frames, audio_samples, consent } = manifest;
+    assert.deepEqual([num_messages, num_frames, audio_samples], kept);
+    assert.deepEqual(
+      Object.entries(consent).flatMap(([name, is]) => (is === false ? [name] : [])),
+      [off],
+    );
+    const { skipped } = await world.export({ format: "kto" });
+    assert.deepEqual(
+      skipped.map(({ reason }) => reason),
+      skips,
+    );
+    await wholePackages(disk, { packages: world.packages } as never);
+  });
+}
