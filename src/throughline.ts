@@ -3,10 +3,11 @@ import { ThroughlineError } from "./errors.ts";
 import { type NewId, randomId } from "./ids.ts";
 import { type Logger, silentLogger } from "./logger.ts";
 import { chatProjection } from "./memories/chat/chat-head.ts";
-import { ChatLog } from "./memories/chat/chat-log.ts";
+import { ChatLog, chatsCollection } from "./memories/chat/chat-log.ts";
 import { Chats } from "./memories/chat/chats.ts";
 import type { Companion } from "./memories/companion/companion.ts";
 import type { CompanionOptions, CompanionPorts } from "./memories/companion/options.ts";
+import { dropWithOthers } from "./memories/fleet-memories.ts";
 import { WorkingMemories } from "./memories/interaction/working-memories.ts";
 import {
   type FreshnessOptions,
@@ -14,10 +15,11 @@ import {
   resolveFreshness,
 } from "./memories/provider-session/options.ts";
 import { ProviderSessions } from "./memories/provider-session/provider-sessions.ts";
-import type { Moments, MomentsOptions } from "./moments.ts";
+import type { ForgetReceipt, Moments, MomentsOptions } from "./moments.ts";
 import type { FileStorage } from "./storage/files/file-storage.ts";
 import type { LogProjection } from "./storage/log-store.ts";
 import type { Durability, Storage } from "./storage/storage.ts";
+import type { Timers } from "./timers.ts";
 
 export interface ThroughlineOptions {
   /** The companion's directory. Either this or `storage`. */
@@ -44,6 +46,8 @@ export interface ThroughlineOptions {
    */
   readonly workingMemoryCapacity?: number;
   readonly clock?: Clock;
+  /** Where several processes have the companion: by what one waits for the others. */
+  readonly timers?: Timers;
   readonly newId?: NewId;
   readonly logger?: Logger;
 }
@@ -99,8 +103,9 @@ export async function openThroughline(options: ThroughlineOptions): Promise<Thro
   const workingMemory = new WorkingMemories({ capacity: workingMemoryCapacity, clock });
   const storage = await openStorage(options, { clock, newId, logger });
   try {
-    const logs = storage.logs("chats", chatProjection);
-    const log = new ChatLog({ logs, clock, newId, logger });
+    const { fleet } = storage;
+    const logs = storage.logs(chatsCollection, chatProjection);
+    const log = new ChatLog({ logs, clock, newId, logger, fleet });
     const chats = new Chats(log, storage.logs("forgotten", tombstoneProjection));
     const sessions = new ProviderSessions(log, { rules, provider, model });
     sessions.onEnd((chatId) => workingMemory.drop(chatId));
@@ -109,11 +114,13 @@ export async function openThroughline(options: ThroughlineOptions): Promise<Thro
       workingMemory.drop(chatId);
       return [{ place: "working memory", count }];
     });
+    const dropNoMore = fleet && dropWithOthers(fleet, { chats, sessions, workingMemory });
     let companion: Promise<Companion> | undefined;
+    const timing = options.timers === undefined ? {} : { timers: options.timers };
     chats.onForget(async (chatId) => {
-      const { forgetInDocument } = await import("./memories/companion/forget-chat.ts");
+      const { forgetLeft } = await import("./memories/companion/forget-chat.ts");
       const run = await companion?.catch(() => undefined);
-      const count = await (run?.forget(chatId) ?? forgetInDocument(storage, chatId));
+      const count = await (run?.forget(chatId) ?? forgetLeft({ storage, newId }, chatId));
       return [{ place: "companion", count }];
     });
     let moments: Promise<Moments> | undefined;
@@ -121,14 +128,13 @@ export async function openThroughline(options: ThroughlineOptions): Promise<Thro
       // A package is a record of its own: only forgetting the chat takes it along.
       if (loss !== "forget") return [];
       const kept = await moments?.catch(() => undefined);
-      await kept?.recorder.forgetChat(chatId);
-      const deleted = await (kept?.packages.delete({ chatId }) ?? deleteMoments(storage, chatId));
-      return [{ place: "packages", count: deleted?.packages ?? 0 }];
+      const deleted = await (kept?.forget({ chatId }) ?? deleteMoments(storage, chatId));
+      return removedOf(deleted);
     });
     await chats.recover();
     const startCompanion = (own?: CompanionOptions) => {
       if (companion !== undefined) return Promise.reject(runsAlready());
-      companion = beginRun({ storage, chats, clock, newId, logger }, own);
+      companion = beginRun({ storage, chats, clock, newId, logger, ...timing }, own);
       companion.catch(() => {
         companion = undefined; // it can be tried again
       });
@@ -149,6 +155,7 @@ export async function openThroughline(options: ThroughlineOptions): Promise<Thro
         const begun = await companion?.catch(() => undefined); // whoever began it has heard
         await begun?.close();
       } finally {
+        dropNoMore?.();
         workingMemory.clear();
         await storage.close();
       }
@@ -200,6 +207,18 @@ async function keepMoments(
   const guard = () => place.assertWriter();
   const { systemTimers } = await import("./timers.ts");
   return openMoments({ ...ports, home: place.home, guard, timers: systemTimers }, options);
+}
+
+/** Places that held nothing are left out, but for the first. */
+function removedOf(deleted: ForgetReceipt | undefined) {
+  const { packages = 0, owed = 0, remote = [], isBucketSearched = true } = deleted ?? {};
+  return [
+    { place: "packages", count: packages },
+    ...(owed > 0 ? [{ place: "pending uploads", count: owed }] : []),
+    // Owed as deletions: done as soon as their bucket is to be had.
+    ...(remote.length > 0 ? [{ place: "remote copies", count: remote.length }] : []),
+    ...(isBucketSearched ? [] : [{ place: "bucket, not searched", count: 0 }]),
+  ];
 }
 
 /** Deletes the packages of a chat while nobody keeps moments. */

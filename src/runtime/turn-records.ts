@@ -30,10 +30,18 @@ export interface Begun {
   readonly awayMs: number | undefined;
 }
 
+interface NewTurn {
+  readonly chatId: string;
+  readonly id: string;
+  readonly content: string;
+  /** Nobody said it: what it is. */
+  readonly synthetic?: string | undefined;
+}
+
 /** Commits the user's message, with the session that it opens or goes on in. */
 export function beginTurn(
   memories: { readonly chats: Chats; readonly sessions: ProviderSessions },
-  turn: { readonly chatId: string; readonly id: string; readonly content: string },
+  turn: NewTurn,
   target: Target,
 ): Promise<Begun> {
   const { chats, sessions } = memories;
@@ -47,6 +55,7 @@ export function beginTurn(
       : undefined;
     const user = await chats.appendTo(draft, {
       ...{ id: turn.id, role: "user", content: turn.content, turn: turn.id },
+      ...(turn.synthetic === undefined ? {} : { synthetic: turn.synthetic }),
       // A message that waited was said when it came.
       ...(waiting === undefined ? {} : { timestamp: String(waiting["timestamp"]) }),
     });
@@ -73,7 +82,7 @@ export function beginTurn(
 /** Keeps a message that waits for its turn. The person acted now: the session is not judged. */
 export async function keepPending(
   memories: { readonly chats: Chats; readonly sessions: ProviderSessions },
-  turn: { readonly chatId: string; readonly id: string; readonly content: string },
+  turn: NewTurn,
   target: Target,
 ): Promise<void> {
   const { chats, sessions } = memories;
@@ -82,10 +91,19 @@ export async function keepPending(
     const id = pendingId(turn.id);
     if ((await logs.find(draft.chatId, turn.id)) !== undefined) return;
     if ((await logs.find(draft.chatId, id)) !== undefined) return;
-    draft.control("pending_input", { content: turn.content, ...targetFields(target) }, id);
+    const synthetic = turn.synthetic === undefined ? {} : { synthetic: turn.synthetic };
+    const input = { content: turn.content, ...synthetic, ...targetFields(target) };
+    draft.control("pending_input", input, id);
     draft.set({ pending: [...(draft.head.pending ?? []), turn.id] });
     sessions.humanActedIn(draft);
   });
+}
+
+/** Whether a message that waited was dismissed, or its chat forgotten, before its turn came. */
+export async function isDropped(chats: Chats, turn: NewTurn): Promise<boolean> {
+  const { head } = await chats.log.state(turn.chatId);
+  if (head?.pending?.includes(turn.id)) return false;
+  return (await chats.find(turn.chatId, turn.id)) === undefined;
 }
 
 /**
@@ -224,7 +242,9 @@ export function endTurn(
 }
 
 /** What the provider counted, for the next turn to go by: the view, the question and the answer. */
-function reportedBy(draft: Draft, { usage, provider, model, partialReason }: Ended) {
+function reportedBy(draft: Draft, { usage, provider, model, partialReason, ...ended }: Ended) {
+  // With a tool's result the model was asked again, and what it read the first time counted twice.
+  if (ended.toolMessages.length > 0) return {};
   const { inputTokens, outputTokens } = usage;
   const isKnown = inputTokens !== undefined && outputTokens !== undefined && inputTokens > 0;
   if (!isKnown || partialReason !== undefined) return {};

@@ -20,6 +20,8 @@ export interface TurnAnswer {
 }
 
 export type TurnProgress =
+  /** Another process runs a turn in this chat: this one waits. */
+  | { readonly type: "queued" }
   /** The user's message is durable. */
   | { readonly type: "accepted"; readonly user: StoredMessage }
   | { readonly type: "notice"; readonly text: string }
@@ -36,21 +38,25 @@ export class Turn {
   readonly content: string;
   /** It answers a message anew that has an answer. */
   readonly retryId: string | undefined;
+  /** Nobody said it: what it is. */
+  readonly synthetic: string | undefined;
   /** Settles with the stored result. Rejects when nothing, or no answer, could be stored. */
   readonly done: Promise<TurnAnswer>;
 
   readonly #progress: TurnProgress[] = [];
   readonly #controller = new AbortController();
   #wake = Promise.withResolvers<void>();
+  #fenced: Error | undefined;
   #ended = false;
   #settle: (answer: TurnAnswer) => void;
   #fail: (error: unknown) => void;
 
-  constructor(chatId: string, id: string, content: string, retryId?: string) {
+  constructor(chatId: string, id: string, content: string, retryId?: string, synthetic?: string) {
     this.chatId = chatId;
     this.id = id;
     this.content = content;
     this.retryId = retryId;
+    this.synthetic = synthetic;
     const { promise, resolve, reject } = Promise.withResolvers<TurnAnswer>();
     this.done = promise;
     this.done.catch(() => undefined); // whoever waits hears of it
@@ -65,6 +71,17 @@ export class Turn {
   /** Cuts the answer short: what came so far is kept, marked partial. */
   stop(): void {
     this.#controller.abort(new Error("the turn was stopped"));
+  }
+
+  /** Another process may have taken the chat over: asks no further, and nothing more is stored. */
+  fence(error: Error): void {
+    this.#fenced ??= error;
+    this.#controller.abort(error);
+  }
+
+  /** Call it before anything is stored. @throws what the turn was fenced with. */
+  assertUnfenced(): void {
+    if (this.#fenced !== undefined) throw this.#fenced;
   }
 
   /** Everything that happened and will happen; ends with the result, or throws what `done` rejects with. */

@@ -20,14 +20,16 @@ import { ask } from "./ask.ts";
 import { CompanionPart } from "./companion-part.ts";
 import { parseIntent } from "./intent.ts";
 import { Lanes } from "./lanes.ts";
-import type { Responder } from "./responder.ts";
+import type { OfferedTools, Responder } from "./responder.ts";
+import { noticesOf, storedAnswer } from "./stored-answer.ts";
 import { Turn, type TurnAnswer } from "./turn.ts";
+import { type StopAsked, TurnLeases } from "./turn-leases.ts";
 import {
-  answerId,
   type Begun,
   beginRetry,
   beginTurn,
   endTurn,
+  isDropped,
   keepPending,
   newestWords,
 } from "./turn-records.ts";
@@ -55,12 +57,16 @@ export interface TurnPorts {
   readonly maxQueued: number;
   /** Who talks: how it feels, and what it knows after a restart. */
   readonly companion?: Companion | undefined;
+  /** What models may do beside speaking, in this turn. By default nothing. */
+  readonly tools?: ((turn: Turn, target: Required<Target>) => OfferedTools) | undefined;
 }
 
 export interface TurnInput extends Target {
   readonly content: string;
   /** Makes a repeated submit the same turn. At most 200 bytes. Made up when absent. */
   readonly id?: string;
+  /** Nobody said this: the application tells it to the model. What it is, such as `pat_hint`. */
+  readonly synthetic?: string;
 }
 
 const maxTurnIdBytes = 200;
@@ -68,12 +74,14 @@ const maxTurnIdBytes = 200;
 const maxRetryIdBytes = 36;
 
 /**
- * Turns: a user message, what a model does with it, the assistant message. One at a time per chat;
- * the user's words are durable before a model is asked, and the answer is final once it is stored.
+ * Turns: a user message, what a model does with it, the assistant message. One at a time per chat,
+ * also where several processes write the chats; the user's words are durable before a model is asked,
+ * and the answer is final once it is stored.
  */
 export class Turns {
   readonly #ports: TurnPorts;
   readonly #lanes: Lanes;
+  readonly #leases: TurnLeases;
   /** Running and waiting turns, by chat and id. */
   readonly #turns = new Map<string, Turn>();
   readonly #running = new Map<string, Turn>();
@@ -83,6 +91,7 @@ export class Turns {
   constructor(ports: TurnPorts) {
     this.#ports = ports;
     this.#lanes = new Lanes(ports.maxQueued);
+    this.#leases = new TurnLeases(ports.chats.log, (asked) => this.#stopAsked(asked));
   }
 
   /**
@@ -114,24 +123,66 @@ export class Turns {
       ...(provider === undefined ? {} : { provider }),
       ...(model === undefined ? {} : { model }),
     };
-    return this.#enqueue(new Turn(chatId, id, input.content), target);
+    const turn = new Turn(chatId, id, input.content, undefined, input.synthetic);
+    return this.#enqueue(turn, target);
   }
 
-  /** The turn that runs in this chat now. */
+  /** What a new session runs on. */
+  get standard(): Responders["standard"] {
+    return this.#ports.responders.standard;
+  }
+
+  /** The turn that this process runs in this chat now. */
   running(chatId: string): Turn | undefined {
     return this.#running.get(chatId);
   }
 
-  /** Running and waiting turns, over all chats. */
+  /** Whether any process runs a turn in this chat: what has no answer there will get one. */
+  async isRunning(chatId: string): Promise<boolean> {
+    if (this.#running.has(chatId)) return true;
+    if (this.#ports.chats.log.ports.fleet === undefined) return false;
+    const { head } = await this.#ports.chats.log.state(chatId);
+    // Whoever is cut off leaves one of these behind; whoever lives has the chat beside.
+    if (head?.open_turn === undefined && head?.pending === undefined) return false;
+    return this.#leases.isElsewhere(chatId);
+  }
+
+  /** Running and waiting turns of this process, over all chats. */
   get size(): number {
     return this.#lanes.size;
   }
 
-  /** Cuts the running answer short and keeps what came so far. @returns whether one was running. */
+  /**
+   * Cuts the answer short that this process makes, and keeps what came so far.
+   *
+   * @returns whether one was running.
+   */
   stop(chatId: string): boolean {
     const turn = this.#running.get(chatId);
     turn?.stop();
     return turn !== undefined;
+  }
+
+  /** The same, whichever process makes it. @returns whether one does. */
+  async stopAnywhere(chatId: string): Promise<boolean> {
+    return this.stop(chatId) || this.#leases.stopElsewhere(chatId);
+  }
+
+  /**
+   * Stops what runs in a chat, turn after turn, in every process. Resolves when nothing runs: an answer
+   * must not come back to a chat that is to be forgotten.
+   */
+  async end(chatId: string): Promise<void> {
+    // What waits for another process here would be in front of whoever forgets the chat.
+    if (this.#ports.chats.log.ports.fleet !== undefined) this.#stopAsked({ chatId, all: true });
+    for (let turn = this.#running.get(chatId); turn !== undefined; ) {
+      turn.stop();
+      await turn.done.catch(() => undefined); // however it ended
+      // The next in the lane begins before this goes on.
+      await new Promise((resolve) => setImmediate(resolve));
+      turn = this.#running.get(chatId);
+    }
+    await this.#leases.endElsewhere(chatId);
   }
 
   /**
@@ -154,8 +205,10 @@ export class Turns {
     }
     // A message that waits still says what it was meant to run on.
     const { provider, model } = isMessage(record) ? {} : (record as Target);
+    const { synthetic } = record;
     return this.submit(chatId, {
       ...{ id, content },
+      ...(typeof synthetic === "string" ? { synthetic } : {}),
       ...(provider === undefined ? {} : { provider }),
       ...(model === undefined ? {} : { model }),
     });
@@ -184,19 +237,24 @@ export class Turns {
     const running = this.#running.get(chatId);
     if (running?.id === user.id && running.retryId === id) return running;
     this.#assertOpen();
-    if (this.#lanes.isBusy(chatId)) {
-      throw new ThroughlineError("another answer is being made in this chat", {
-        code: "THROUGHLINE_CONFLICT",
-      });
-    }
+    if (this.#lanes.isBusy(chatId)) throw isBeingAnswered();
     return this.#enqueue(new Turn(chatId, user.id, user.content, id), target);
   }
 
-  /** Leaves what is unanswered in a chat unanswered, for good. @returns how many messages that were. */
+  /**
+   * Leaves what is unanswered in a chat unanswered, for good: nothing while another process runs a turn
+   * there, which may have more that wait.
+   *
+   * @returns how many messages that were.
+   */
   async dismiss(chatId: string): Promise<number> {
-    const { chats } = this.#ports;
-    await chats.log.existing(chatId);
-    return chats.log.change(chatId, (draft) => {
+    const { log } = this.#ports.chats;
+    await log.existing(chatId);
+    return (await log.aloneNow(chatId, () => this.#dismiss(chatId))) ?? 0;
+  }
+
+  #dismiss(chatId: string): Promise<number> {
+    return this.#ports.chats.log.change(chatId, (draft) => {
       const { open_turn, pending = [] } = draft.head;
       const ids = [...(open_turn === undefined ? [] : [open_turn.id]), ...pending];
       const idle = ids.filter((id) => !this.#turns.has(turnKey(chatId, id)));
@@ -223,12 +281,14 @@ export class Turns {
    */
   async close(graceMs: number): Promise<void> {
     this.#closing = true;
+    this.#leases.close();
     const stop = () => {
       for (const turn of this.#running.values()) turn.stop();
     };
     const timer = setTimeout(stop, graceMs);
     try {
       await this.#lanes.idle();
+      await this.#leases.end();
     } finally {
       clearTimeout(timer);
     }
@@ -242,9 +302,13 @@ export class Turns {
     const ran = this.#lanes.run(turn.chatId, async () => {
       await kept.promise;
       this.#assertOpen();
-      this.#running.set(turn.chatId, turn);
-      for (const listener of this.#listeners) listener(turn);
-      return this.#run(turn, target).finally(() => this.#running.delete(turn.chatId));
+      const keep = () => keepPending(this.#ports, turn, target);
+      return this.#leases.hold(turn, keep, (waited) => {
+        this.#running.set(turn.chatId, turn);
+        for (const listener of this.#listeners) listener(turn);
+        const ran = this.#run(turn, target, mustWait || waited);
+        return ran.finally(() => this.#running.delete(turn.chatId));
+      });
     });
     this.#turns.set(key, turn);
     if (mustWait) keepPending(this.#ports, turn, target).then(kept.resolve, kept.reject);
@@ -258,20 +322,24 @@ export class Turns {
     return turn;
   }
 
-  async #run(turn: Turn, asked: Target): Promise<TurnAnswer> {
+  async #run(turn: Turn, asked: Target, waited: boolean): Promise<TurnAnswer> {
     const target = await this.#target(turn.chatId, asked);
     const responder = await this.#ports.responders.get(target.provider, target.model);
-    const again = await this.#answered(turn);
+    const again = await storedAnswer(this.#ports.chats, turn);
     if (again !== undefined) return again;
+    if (waited) await this.#assertWanted(turn);
+    turn.assertUnfenced();
     const begun =
       turn.retryId === undefined
         ? await beginTurn(this.#ports, turn, target)
         : await beginRetry(this.#ports, { ...turn, retryId: turn.retryId }, target);
     this.#ports.sessions.announceEnd(turn.chatId, begun.resolution);
     // Before the model is asked, so that it answers in the mood that the words caused.
-    if (begun.isNew) this.#ports.companion?.personSaid(turn.chatId, turn.content);
+    if (begun.isNew && turn.synthetic === undefined) {
+      this.#ports.companion?.personSaid(turn.chatId, turn.content);
+    }
     turn.add({ type: "accepted", user: begun.user });
-    const notices = this.#notices(begun);
+    const notices = noticesOf(begun);
     for (const text of notices) turn.add({ type: "notice", text });
     return this.#answer(turn, begun, responder, notices);
   }
@@ -287,6 +355,7 @@ export class Turns {
     const asked = { ...this.#ports, responder, turn, begun, notices, ...part.said };
     const { assistant, session, ended } = await part.during(async () => {
       const ended = await ask(asked);
+      turn.assertUnfenced();
       const stored = await endTurn(this.#ports, turn, begun, { ...ended, ...part.told });
       return { ...stored, ended };
     });
@@ -323,39 +392,20 @@ export class Turns {
     return { provider, model };
   }
 
-  /** The stored result of a turn that was answered before. */
-  async #answered(turn: Turn): Promise<TurnAnswer | undefined> {
+  /** Another process may have had its say about what waited. */
+  async #assertWanted(turn: Turn): Promise<void> {
     const { chats } = this.#ports;
-    const user = await chats.find(turn.chatId, turn.id);
-    if (user === undefined) return undefined;
-    if (user.content !== turn.content || user.role !== "user") {
-      throw new ThroughlineError("this id was used for another message", {
-        code: "THROUGHLINE_ID_CONFLICT",
-      });
-    }
-    const assistant = await chats.find(turn.chatId, answerId(turn.id, turn.retryId));
-    const { head } = await chats.log.existing(turn.chatId);
-    if (assistant === undefined || head.session === null) return undefined;
-    turn.add({ type: "accepted", user });
-    turn.add({ type: "text", text: assistant.content });
-    return {
-      ...{ turnId: turn.id, user, assistant, notices: [] },
-      session: sessionView(turn.chatId, head.session),
-      // What it cost was counted then.
-      usage: { inputTokens: undefined, outputTokens: undefined, costUsd: 0 },
-      outcome: assistant.partial === true ? "interrupted" : "answered",
-    };
+    if (chats.log.ports.fleet === undefined) return;
+    if (turn.retryId !== undefined) throw isBeingAnswered();
+    if (await isDropped(chats, turn)) throw notFound(turn.chatId, "message that waits");
   }
 
-  #notices({ resolution }: Begun): string[] {
-    const { ended, reason, session } = resolution;
-    if (ended === "session") {
-      return [`A new session began (${reason}). The one before is kept and can be read.`];
+  #stopAsked({ chatId, turnId, all }: StopAsked): void {
+    for (const turn of this.#turns.values()) {
+      if (turn.chatId !== chatId) continue;
+      const isMeant = turn === this.#running.get(chatId) && (turnId ?? turn.id) === turn.id;
+      if (all || isMeant) turn.stop();
     }
-    if (ended === "provider") {
-      return [`${session.provider} starts afresh (${reason}). What was said is kept.`];
-    }
-    return [];
   }
 
   #assertOpen(): void {
@@ -364,6 +414,12 @@ export class Turns {
 }
 
 const turnKey = (chatId: string, id: string) => JSON.stringify([chatId, id]);
+
+function isBeingAnswered(): ThroughlineError {
+  return new ThroughlineError("another answer is being made in this chat", {
+    code: "THROUGHLINE_CONFLICT",
+  });
+}
 
 function closed(): ThroughlineError {
   return new ThroughlineError("this process is ending", {

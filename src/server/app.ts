@@ -6,12 +6,14 @@ import { Door, type Env, type Ports, type State } from "./door.ts";
 import { addExportRoute } from "./export-route.ts";
 import { addFeedbackRoutes } from "./feedback-routes.ts";
 import { isAmbiguous, isDecodable, refusalOf } from "./guard.ts";
+import { addMediaRoutes } from "./media-routes.ts";
 import { addMessageRoutes } from "./message-routes.ts";
 import { addPage, isPagePath } from "./page-routes.ts";
 import { problemResponse } from "./problem.ts";
 import { securityHeaders } from "./security-headers.ts";
 import { addServiceRoutes } from "./service-routes.ts";
 import { tellError } from "./tell.ts";
+import { addTouchRoute } from "./touch-route.ts";
 import { addTurnRoutes } from "./turn-routes.ts";
 import { addWatchRoutes } from "./watch-routes.ts";
 
@@ -29,7 +31,9 @@ export function createApp(ports: Ports, state: State): Door["app"] {
   addTurnRoutes(door);
   addExportRoute(door);
   addCompanionRoutes(door);
+  addMediaRoutes(door);
   addFeedbackRoutes(door);
+  addTouchRoute(door);
   addWatchRoutes(door);
   addServiceRoutes(door, state);
   addPage(door);

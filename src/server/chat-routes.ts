@@ -77,7 +77,7 @@ function addChanges(door: Door): void {
       answers: { 200: { says: "What was removed, and from where.", schema: receipt } },
     },
     async ({ params }) => {
-      await endTurns(turns, params.id);
+      await turns.end(params.id);
       const forgotten = await chats.forget(params.id);
       watchers.tell("session", { chat_id: params.id, change: "forgotten" });
       return json(forgotten);
@@ -168,19 +168,7 @@ async function chatView({ chats, sessions }: Throughline, turns: Turns, id: stri
   const open = head.open_turn === undefined ? [] : [head.open_turn.id];
   return {
     ...(opened ?? none),
-    ...{ title, damaged, running: turns.running(id) !== undefined },
+    ...{ title, damaged, running: await turns.isRunning(id) },
     unanswered_ids: [...open, ...(head.pending ?? [])],
   };
-}
-
-/** Stops what runs in a chat, turn after turn, until nothing does: an answer must not come back. */
-async function endTurns(turns: Turns, chatId: string): Promise<void> {
-  for (;;) {
-    const turn = turns.running(chatId);
-    if (turn === undefined) return;
-    turn.stop();
-    await turn.done.catch(() => undefined); // however it ended
-    // The next in the lane begins before this goes on.
-    await new Promise((resolve) => setImmediate(resolve));
-  }
 }

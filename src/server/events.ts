@@ -6,6 +6,7 @@ import type { MomentEvent, ReceiptState } from "../moments.ts";
 import type { Turn } from "../runtime/turn.ts";
 import type { RepairReport } from "../storage/storage.ts";
 import type { feelingView, personView } from "./companion-view.ts";
+import type { BufferState } from "./media-sockets.ts";
 import { problemOf } from "./problem.ts";
 import { EventStream, type EventStreamOptions } from "./sse.ts";
 
@@ -43,9 +44,14 @@ export interface Events {
   readonly sleep: { readonly sleep_state: SleepState };
   /** What became of a reaction. */
   readonly feedback: { readonly type: MomentEvent["type"]; readonly receipt: ReceiptState };
+  /** What the rolling buffers hold, and whether pictures and sound come in: once a second if it changed. */
+  readonly buffers: BufferState;
   /** A chat was told what happened while the companion was away. */
   readonly restart: { readonly chat_id: string; readonly status: "delivered" };
 }
+
+/** Carries on what was told here. */
+type Relay = (name: keyof Events, event: Events[keyof Events]) => void;
 
 /** Everyone who watches: streams of events, and of turns that were taken up again. Bounded. */
 export class Watchers {
@@ -53,6 +59,7 @@ export class Watchers {
   readonly #options: EventStreamOptions;
   readonly #streams = new Set<EventStream>();
   readonly #listeners = new Set<EventStream>();
+  readonly #relays = new Set<Relay>();
 
   constructor(max: number, options: EventStreamOptions) {
     this.#max = max;
@@ -92,8 +99,26 @@ export class Watchers {
     return stream;
   }
 
+  /** Whether anybody listens here. */
+  get isHeard(): boolean {
+    return this.#listeners.size > 0;
+  }
+
+  /** Tells those who listen here, and whoever carries it on. */
   tell<Name extends keyof Events>(name: Name, event: Events[Name]): void {
+    this.tellHere(name, event);
+    for (const relay of this.#relays) relay(name, event);
+  }
+
+  /** Tells those who listen here, and nobody else. */
+  tellHere<Name extends keyof Events>(name: Name, event: Events[Name]): void {
     for (const stream of this.#listeners) stream.send(name, event);
+  }
+
+  /** Calls back for what is told here by `tell`. @returns a function that ends it. */
+  onTell(relay: Relay): () => void {
+    this.#relays.add(relay);
+    return () => this.#relays.delete(relay);
   }
 
   /** Tells of a turn: that it runs, its messages as they are stored, how it ended. */
@@ -112,6 +137,11 @@ export class Watchers {
     } catch (error) {
       this.tell("turn", { ...ids, state: "failed", code: problemOf(error).code });
     }
+  }
+
+  /** Ends the streams of those who listen: they come back, and read what they may have missed. */
+  endListening(): void {
+    for (const stream of [...this.#listeners]) stream.end();
   }
 
   /** Ends every stream. */

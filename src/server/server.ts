@@ -4,10 +4,12 @@ import { Access } from "./access.ts";
 import { createApp } from "./app.ts";
 import { feelingView, personView } from "./companion-view.ts";
 import { Watchers } from "./events.ts";
+import { relayEvents } from "./fleet-events.ts";
 import { allowedHosts, bracketed, isLoopback } from "./guard.ts";
 import { closeAll, listenAt } from "./listen.ts";
+import { type BufferState, MediaSockets } from "./media-sockets.ts";
 import { Metrics } from "./metrics.ts";
-import { resolveOptions, type ServerOptions } from "./options.ts";
+import { resolveOptions, type ServerOptions, type Settings } from "./options.ts";
 
 export type { ServerLimits, ServerOptions } from "./options.ts";
 
@@ -61,13 +63,16 @@ export function createServer(options: ServerOptions): ThroughlineServer {
     maxBytes: limits.watcherBytes,
     keepAliveMs: limits.keepAliveMs,
   });
+  const { moments, newId } = settings;
+  const tell = (state: BufferState) => watchers.tellHere("buffers", state);
+  const media = new MediaSockets({ moments, clock, newId, tell });
   const metrics = new Metrics(clock, settings.version, {
     turns: () => turns.size,
     chats: () => throughline.workingMemory.stats().length,
     watchers: () => watchers.size,
   });
   const work = new Work();
-  const unsubscribe = subscribe(options, watchers, metrics);
+  const unsubscribe = subscribe(settings, watchers, metrics);
   const access = new Access(token, clock);
   let address: Address = defaultAddress;
   let hosts = allowedHosts(address, settings.hosts);
@@ -75,7 +80,7 @@ export function createServer(options: ServerOptions): ThroughlineServer {
   let closing: Promise<void> | undefined;
   const app = createApp(
     {
-      ...{ ...settings, watchers, metrics },
+      ...{ ...settings, watchers, metrics, media },
       begin: (begun) => work.begin(begun),
       track: (promise) => work.track(promise),
     },
@@ -101,6 +106,7 @@ export function createServer(options: ServerOptions): ThroughlineServer {
       closing ??= (async () => {
         unsubscribe();
         watchers.end();
+        media.end();
         await closeAll(servers ?? [], work.end(), limits.flushMs);
       })();
       return closing;
@@ -137,11 +143,14 @@ class Work {
 
 /** Hears of turns and repairs for those who watch, and for the counts. @returns what ends it. */
 function subscribe(
-  { throughline, turns, run, moments }: ServerOptions,
+  { throughline, turns, run, moments, logger }: Settings,
   watchers: Watchers,
   metrics: Metrics,
 ): () => void {
   let isOver = false;
+  const { fleet } = throughline.storage;
+  const { chats } = throughline;
+  const endRelay = fleet && relayEvents(fleet, { watchers, chats, logger });
   const endTurns = turns.onTurn((turn) => {
     void watchers.tellTurn(turn);
     void metrics.turn(turn);
@@ -156,14 +165,15 @@ function subscribe(
   });
   const endChanges = run?.companion.onChange((change) => {
     if (change.type === "emotions") {
-      watchers.tell("emotions", feelingView(run.companion, change.feeling));
-    } else if (change.type === "person") watchers.tell("person", personView(change.person));
-    else if (change.type === "sleep") watchers.tell("sleep", { sleep_state: change.state });
-    else watchers.tell("restart", { chat_id: change.chatId, status: "delivered" });
+      watchers.tellHere("emotions", feelingView(run.companion, change.feeling));
+    } else if (change.type === "person") watchers.tellHere("person", personView(change.person));
+    else if (change.type === "sleep") watchers.tellHere("sleep", { sleep_state: change.state });
+    else watchers.tellHere("restart", { chat_id: change.chatId, status: "delivered" });
   });
   const endFeedback = moments?.onEvent((event) => watchers.tell("feedback", event));
   return () => {
     isOver = true;
+    endRelay?.();
     endFeedback?.();
     endChanges?.();
     endTurns();

@@ -56,6 +56,7 @@ export async function sendTurn(
 }
 
 function sendItem(turn: Turn, item: TurnProgress, stream: EventStream): void {
+  if (item.type === "queued") return; // the stream is open: that is all there is to tell
   if (item.type === "accepted") stream.send("accepted", { turn_id: turn.id, user: item.user });
   else if (item.type === "result") stream.send("result", answerJson(spoken(item.answer)));
   else stream.send(item.type, { text: item.text });

@@ -124,9 +124,9 @@ function addStop(door: Door): void {
       description: "Messages that wait for their turn go on waiting. Can be repeated.",
       answers: { 200: { says: "Whether one ran.", schema: stopped } },
     },
-    ({ params }) => {
+    async ({ params }) => {
       checkChatId(params.id);
-      return json({ stopped: door.ports.turns.stop(params.id) });
+      return json({ stopped: await door.ports.turns.stopAnywhere(params.id) });
     },
   );
 }

@@ -2,6 +2,7 @@ import type { Clock } from "../../clock.ts";
 import { isThroughlineError, ThroughlineError } from "../../errors.ts";
 import type { NewId } from "../../ids.ts";
 import type { Logger } from "../../logger.ts";
+import type { Fleet, Lease } from "../../storage/fleet.ts";
 import { checkKey } from "../../storage/key.ts";
 import { type LogStore, logLimits } from "../../storage/log-store.ts";
 import { type ChatHead, readHead } from "./chat-head.ts";
@@ -13,7 +14,12 @@ export interface ChatPorts {
   readonly clock: Clock;
   readonly newId: NewId;
   readonly logger: Logger;
+  /** Of the storage that the logs lie in, where several processes write it. */
+  readonly fleet?: Fleet | undefined;
 }
+
+/** The collection of the chats' logs: with a chat's id, the name of its lease. */
+export const chatsCollection = "chats";
 
 /** How often a change is decided anew because another writer was faster. */
 const maxTries = 20;
@@ -22,15 +28,26 @@ const maxStates = 128;
 
 const missing: ChatState = { seq: 0, head: undefined, damaged: false };
 
+/** A lease that this process has, and how much of what it does goes on under it. */
+interface HeldChat {
+  readonly lease: Lease;
+  users: number;
+}
+
 /**
  * The one way to change a chat: read its state, decide, append under the condition that nothing came
  * between. Shared by all memories whose records lie in chats' logs.
+ *
+ * Where several processes write the logs, a chat is read anew each time. What is remembered counts
+ * only while this process has the chat's lease, so that nobody can have deleted or erased something,
+ * and only for a change that is stored: then the append's condition has found it true.
  */
 export class ChatLog {
   readonly ports: ChatPorts;
   /** In order of use. A state is only a guess: the append's condition finds out. */
   readonly #states = new Map<string, ChatState>();
   readonly #lanes = new Map<string, Promise<unknown>>();
+  readonly #held = new Map<string, HeldChat>();
 
   constructor(ports: ChatPorts) {
     this.ports = ports;
@@ -39,7 +56,7 @@ export class ChatLog {
   /** The chat as it is stored. */
   async state(chatId: string): Promise<ChatState> {
     checkChatId(chatId);
-    const known = this.#states.get(chatId);
+    const known = this.ports.fleet === undefined ? this.#states.get(chatId) : undefined;
     if (known !== undefined) {
       this.#remember(chatId, known);
       return known;
@@ -68,11 +85,101 @@ export class ChatLog {
    * the order of the calls.
    */
   change<T>(chatId: string, decide: (draft: Draft) => T | Promise<T>): Promise<T> {
-    return this.exclusively(chatId, () => this.#change(chatId, decide));
+    return this.#inLane(chatId, () => this.#change(chatId, decide));
   }
 
-  /** Runs something while no change of this chat runs; it must not call `change` on that chat. */
+  /**
+   * Runs something while no change of this chat runs, and no other process has the chat; it must not
+   * call `change` on that chat.
+   */
   exclusively<T>(chatId: string, work: () => Promise<T>): Promise<T> {
+    return this.alone(chatId, () => this.#inLane(chatId, work));
+  }
+
+  /**
+   * Runs something while no other process has the chat: waits until the one that has it lets go. At
+   * once where this process has it, and where one process alone writes.
+   */
+  async alone<T>(chatId: string, work: () => Promise<T>): Promise<T> {
+    if (this.ports.fleet === undefined) return work();
+    const lease = this.#joined(chatId) ?? (await this.lease(chatId));
+    try {
+      return await work();
+    } finally {
+      await lease.release();
+    }
+  }
+
+  /** The same, but for what can be left: `undefined` when another process has the chat. */
+  async aloneNow<T>(chatId: string, work: () => Promise<T>): Promise<T | undefined> {
+    if (this.ports.fleet === undefined) return work();
+    const lease = this.#joined(chatId) ?? (await this.tryLease(chatId));
+    if (lease === undefined) return undefined;
+    try {
+      return await work();
+    } finally {
+      await lease.release();
+    }
+  }
+
+  /** Waits until no process has the chat, then has it. Only where there is a fleet. */
+  async lease(chatId: string, signal?: AbortSignal): Promise<Lease> {
+    const name = this.#leaseName(chatId);
+    const options = signal === undefined ? {} : { signal };
+    return this.#hold(chatId, await this.#fleet().acquire(name, options));
+  }
+
+  /** The same, `undefined` when somebody has it. */
+  async tryLease(chatId: string): Promise<Lease | undefined> {
+    const lease = await this.#fleet().tryAcquire(this.#leaseName(chatId));
+    return lease && this.#hold(chatId, lease);
+  }
+
+  #leaseName(chatId: string) {
+    checkChatId(chatId);
+    return { collection: chatsCollection, key: chatId };
+  }
+
+  #fleet(): Fleet {
+    const { fleet } = this.ports;
+    if (fleet === undefined) throw new TypeError("one process alone writes these chats");
+    return fleet;
+  }
+
+  /** Others of this process may join: the chat is let go of by the last one. */
+  #hold(chatId: string, lease: Lease): Lease {
+    const held: HeldChat = { lease, users: 0 };
+    this.#states.delete(chatId); // remembered while others could change it
+    this.#held.set(chatId, held);
+    return this.#share(chatId, held);
+  }
+
+  #joined(chatId: string): Lease | undefined {
+    const held = this.#held.get(chatId);
+    return held === undefined || held.lease.lost.aborted ? undefined : this.#share(chatId, held);
+  }
+
+  #share(chatId: string, held: HeldChat): Lease {
+    held.users++;
+    let released: Promise<void> | undefined;
+    const letGo = async () => {
+      held.users--;
+      if (held.users > 0) return;
+      if (this.#held.get(chatId) === held) this.#held.delete(chatId);
+      this.#states.delete(chatId);
+      await held.lease.release();
+    };
+    const { epoch, lost } = held.lease;
+    return {
+      ...{ epoch, lost },
+      release: () => {
+        released ??= letGo();
+        return released;
+      },
+    };
+  }
+
+  #inLane<T>(chatId: string, work: () => Promise<T>): Promise<T> {
     try {
       checkChatId(chatId);
     } catch (error) {
@@ -98,10 +205,22 @@ export class ChatLog {
   async #change<T>(chatId: string, decide: (draft: Draft) => T | Promise<T>): Promise<T> {
     const { logs, clock, newId } = this.ports;
     for (let attempt = 1; ; attempt++) {
-      const state = await this.state(chatId);
+      const guess = attempt === 1 ? this.#guess(chatId) : undefined;
+      const state = guess ?? (await this.state(chatId));
       const draft = new Draft(chatId, state, { now: clock.now(), newId });
-      const result = await decide(draft);
-      if (draft.records.length === 0) return result;
+      let result: T;
+      try {
+        result = await decide(draft);
+      } catch (error) {
+        if (guess === undefined) throw error;
+        this.#states.delete(chatId); // decided on a guess that no append finds out
+        continue;
+      }
+      if (draft.records.length === 0) {
+        if (guess === undefined) return result;
+        this.#states.delete(chatId);
+        continue;
+      }
       draft.set({ updated_at: draft.at });
       const { head, records } = draft;
       try {
@@ -115,6 +234,12 @@ export class ChatLog {
         if (attempt >= maxTries || !isThroughlineError(error, "THROUGHLINE_CONFLICT")) throw error;
       }
     }
+  }
+
+  /** What this process stored last, if others may have stored something since, but no less. */
+  #guess(chatId: string): ChatState | undefined {
+    const held = this.#held.get(chatId);
+    return held === undefined || held.lease.lost.aborted ? undefined : this.#states.get(chatId);
   }
 
   #remember(chatId: string, state: ChatState): void {

@@ -5,7 +5,7 @@ import { checkCount } from "../../storage/key.ts";
 import type { LogStore, StoredRecord } from "../../storage/log-store.ts";
 import { rollOver } from "../provider-session/session-state.ts";
 import { type ChatHead, readHead, titleFrom } from "./chat-head.ts";
-import { alreadyThere, type ChatLog, checkChatId, notFound } from "./chat-log.ts";
+import { type ChatLog, checkChatId, notFound } from "./chat-log.ts";
 import { type ChatRow, chatRow } from "./chat-row.ts";
 import type { Draft } from "./draft.ts";
 import { withoutMessage } from "./erasure.ts";
@@ -14,6 +14,7 @@ import { isMessage, type StoredMessage } from "./message.ts";
 import type { MessageInput } from "./message-input.ts";
 import { firstWords, redactionId, shownMessages } from "./shown-messages.ts";
 import { hashOf, Tombstones } from "./tombstones.ts";
+import { writeMessages } from "./write-messages.ts";
 
 export interface MessagePage {
   /** Oldest first. */
@@ -21,11 +22,6 @@ export interface MessagePage {
   /** Ask for the messages before this number next; absent when there are none. */
   readonly before?: number;
 }
-
-/** Fork, import: at most so many records in one append, so that one append stays small. */
-const copyBatch = 256;
-/** And at most about so many UTF-16 units of JSON, and the message that passes it: below 8 MiB. */
-const copyBytes = 1024 * 1024;
 
 /**
  * The transcripts: what was said, word for word, until a person asks to forget it. Nothing that is
@@ -217,15 +213,18 @@ export class Chats {
   async erase(chatId: string, messageId: string): Promise<boolean> {
     await this.log.existing(chatId);
     const erased = await this.log.exclusively(chatId, async () => {
-      const { head } = await this.log.existing(chatId);
+      const { head, seq } = await this.log.existing(chatId);
       const message = await this.find(chatId, messageId);
       const ids = [messageId, pendingId(messageId)];
       const left = message && (await withoutMessage(this.records(chatId), head, message));
+      // Another process may have set something meanwhile, without waiting for the chat.
+      if ((await this.log.existing(chatId)).seq !== seq) return undefined;
       this.log.forgetState(chatId);
       return this.log.ports.logs.erase(chatId, [...ids, ...(left?.summaries ?? [])], {
         head: left?.head ?? head,
       });
     });
+    if (erased === undefined) return this.erase(chatId, messageId);
     await this.#dropElsewhere(chatId, "erase");
     return erased > 0;
   }
@@ -282,29 +281,8 @@ export class Chats {
     messages: AsyncIterable<MessageInput>,
     head: Partial<ChatHead>,
   ): Promise<number> {
-    if ((await this.log.state(chatId)).head !== undefined) throw alreadyThere(chatId);
-    let count = 0;
-    let batch: MessageInput[] = [];
-    const store = (isLast: boolean) =>
-      this.log.change(chatId, (draft) => {
-        if (count === 0 && !draft.isNewChat) throw alreadyThere(chatId);
-        for (const message of batch) draft.message(message);
-        if (draft.records.length === 0) draft.control("metadata", { metadata: {} });
-        draft.set(isLast ? { ...head, unfinished: undefined } : { unfinished: true });
-        count += batch.length;
-        batch = [];
-      });
-    let bytes = 0;
-    for await (const message of messages) {
-      if (batch.length === copyBatch || bytes > copyBytes) {
-        await store(false);
-        bytes = 0;
-      }
-      batch.push(message);
-      bytes += JSON.stringify(message).length;
-    }
-    await store(true);
-    return count;
+    // Alone, so that a process that starts meanwhile does not take it for one that was cut off.
+    return this.log.alone(chatId, () => writeMessages(this.log, chatId, { messages, head }));
   }
 
   /** One row of the list. @throws ThroughlineError `THROUGHLINE_NOT_FOUND`. */
@@ -347,9 +325,16 @@ export class Chats {
     );
   }
 
-  /** Forgets a chat wherever it is: see `ForgetReceipt`. A crash midway is finished at next start. */
+  /**
+   * Forgets a chat wherever it is: see `ForgetReceipt`. A crash midway is finished at next start. While
+   * another process runs a turn in it, this waits.
+   */
   async forget(chatId: string): Promise<ForgetReceipt> {
     checkChatId(chatId);
+    return this.log.alone(chatId, () => this.#forget(chatId));
+  }
+
+  async #forget(chatId: string): Promise<ForgetReceipt> {
     const state = await this.log.state(chatId);
     const removed = [...(await this.#dropElsewhere(chatId, "forget"))];
     const at = isoTime(this.log.ports.clock.now());
@@ -382,12 +367,25 @@ export class Chats {
       const label = begun.size > 0 ? {} : { label: "unfinished" };
       const page = await logs.list({ limit: 1_000, ...label, ...(cursor ? { cursor } : {}) });
       for (const { key, head } of page.rows) {
-        if (begun.has(hashOf(key))) await this.forget(key);
-        // Nobody asked to forget this: made again, it may come.
-        else if (head["unfinished"] === true) await this.#remove(key);
+        const wasBegun = begun.has(hashOf(key));
+        if (!wasBegun && head["unfinished"] !== true) continue;
+        // What another process has is not left over: it goes on there.
+        await this.log.aloneNow(key, async () => {
+          if (!(await this.#isLeftOver(key, wasBegun))) return;
+          if (wasBegun) await this.#forget(key);
+          // Nobody asked to forget this: made again, it may come.
+          else await this.#remove(key);
+        });
       }
       cursor = page.cursor;
     } while (cursor !== undefined);
+  }
+
+  /** Where several processes write, another one may have finished it since it was listed. */
+  async #isLeftOver(chatId: string, wasBegun: boolean): Promise<boolean> {
+    if (this.log.ports.fleet === undefined) return true;
+    if (wasBegun) return (await this.#tombstones.begun()).has(hashOf(chatId));
+    return (await this.log.state(chatId)).head?.unfinished === true;
   }
 
   async #damaged(limit: number): Promise<ChatRow[]> {

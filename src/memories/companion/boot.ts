@@ -33,6 +33,10 @@ export interface Boot {
   readonly report: RestartReport;
   /** What the run before left; `undefined`: nothing that can be read. */
   readonly document: CompanionDocument | undefined;
+  /** Of that document as it was read; 0: there was none. */
+  readonly revision: number;
+  /** Another process began the run, and it goes on there. */
+  readonly isJoined?: true;
 }
 
 /**
@@ -60,6 +64,7 @@ export async function boot(ports: CompanionPorts, pid: number | undefined): Prom
     logger.warn(fields, "the companion document was repaired; a copy of it was kept");
   }
   const document = read?.document;
+  const revision = stored?.revision ?? 0;
   const signs = [document?.heartbeat, run.previous?.lastSign, found.lastCommit];
   const report = restartReport({
     previous: run.previous,
@@ -70,7 +75,7 @@ export async function boot(ports: CompanionPorts, pid: number | undefined): Prom
     interrupted: found.interrupted,
     quarantined: storage.repairs().filter(({ quarantined }) => quarantined !== undefined).length,
   });
-  return { runs, run, report, document };
+  return { runs, run, report, document, revision };
 }
 
 /**
@@ -130,11 +135,11 @@ function interruptedIn(chatId: string, stored: LogHead): readonly InterruptedTur
 
 /**
  * The emotions as they are now: what was saved, lived on to the last sign of life of the run that
- * saved it, and then through the time in which no run was up.
+ * saved it, and then through the time in which no run was up. In a run that goes on: lived on to now.
  */
 export function emotionsAtBoot(
   config: EmotionConfiguration,
-  { document, report, run }: Boot,
+  { document, report, run, isJoined }: Pick<Boot, "document" | "report" | "run" | "isJoined">,
   now: number,
 ): { readonly state: EmotionState; readonly repaired: readonly string[] } {
   const stored = document?.throughline["emotions"];
@@ -146,6 +151,11 @@ export function emotionsAtBoot(
   }
   const saved = readReading(document.throughline["saved"]) ?? document.heartbeat;
   const restored = restoreEmotions(config, document.emotions, own, saved?.at ?? now);
+  if (isJoined) {
+    const lived = evolve(restored.state, gapBetween(saved, { at: now }).gapMs ?? 0);
+    const state = lived.anchor.isUp ? lived : resume(config, lived);
+    return { state, repaired: restored.repaired };
+  }
   // Runs that were killed before they saved lived for no time worth feeling.
   const last = document.heartbeat ?? report.before;
   const lived = evolve(restored.state, (last && gapBetween(saved, last).gapMs) ?? 0);

@@ -1,15 +1,18 @@
 import { isoTime } from "../../clock.ts";
-import { errorName, invalid, ThroughlineError } from "../../errors.ts";
+import { invalid, isThroughlineError, ThroughlineError } from "../../errors.ts";
 import type { Json, JsonObject } from "../../json.ts";
 import type { DocumentStore } from "../../storage/document-store.ts";
-import { type Boot, boot, documentKey, emotionsAtBoot, missedRestart } from "./boot.ts";
-import { type BootClock, readClock, storedReading } from "./boot-clock.ts";
-import { companionDocument, type PersonSeen } from "./companion-document.ts";
+import { type Boot, boot, emotionsAtBoot, missedRestart } from "./boot.ts";
+import type { BootClock } from "./boot-clock.ts";
+import { type CompanionAct, readAct, type SleepState, toldAct } from "./companion-act.ts";
+import type { ConversationMessage, PersonSeen } from "./companion-document.ts";
+import { type CompanionChange, CompanionLife, checkSleepState } from "./companion-life.ts";
 import { ConversationCopy } from "./conversation-copy.ts";
+import { DocumentKeeper } from "./document-keeper.ts";
 import { builtInEmotions } from "./emotion/built-in-emotions.ts";
-import type { Feeling } from "./emotion/feel.ts";
-import { forgetInDocument, forgetRepaired } from "./forget-chat.ts";
-import { type Felt, hasMoved, LiveEmotions } from "./live-emotions.ts";
+import { forgetLeft, forgetRepaired } from "./forget-chat.ts";
+import { ForgottenChats } from "./forgotten-chats.ts";
+import type { Felt, LiveEmotions } from "./live-emotions.ts";
 import { type MoodCourse, moodCourse } from "./mood-course.ts";
 import { MoodHistory } from "./mood-history.ts";
 import {
@@ -18,70 +21,49 @@ import {
   type ResolvedOptions,
   resolveOptions,
 } from "./options.ts";
-import { foreignFields, ownField } from "./own-fields.ts";
+import { ownField } from "./own-fields.ts";
 import { cleanName } from "./quoted-lines.ts";
-import { Receptions } from "./receptions.ts";
+import { type Reception, Receptions } from "./receptions.ts";
 import type { RestartReport } from "./restart.ts";
 import { runsProjection } from "./runs.ts";
-import {
-  closeSchedule,
-  type DocumentWrite,
-  dueWrite,
-  newSaveSchedule,
-  type SaveSchedule,
-  saveSoon,
-  stateChanged,
-  writeFailed,
-  writeStarted,
-  writeSucceeded,
-} from "./save-schedule.ts";
+import { Seat, type Seated } from "./seat.ts";
+import { joinRun, readLeft, sharedRun, takeOverRun } from "./shared-run.ts";
+import { type SnapshotParts, snapshot } from "./snapshot.ts";
 
-export type SleepState = "awake" | "asleep";
+export type { SleepState } from "./companion-act.ts";
+export type { CompanionChange } from "./companion-life.ts";
 
-/** Something about the companion changed. */
-export type CompanionChange =
-  | { readonly type: "emotions"; readonly feeling: Feeling }
-  | { readonly type: "person"; readonly person: PersonSeen }
-  | { readonly type: "sleep"; readonly state: SleepState }
-  | { readonly type: "welcomed"; readonly chatId: string };
-
-/** How often the feelings are looked at for what watchers are told, and for sleep. */
-const lookEveryMs = 1_000;
-const boredEnoughToSleep = 0.8;
+/** What was done here this short a time ago may not be in what another process stored. */
+const settledMs = 5_000;
 
 /**
  * One run of a companion, from boot to exit: it knows how the last one ended, how it feels and whom it
  * saw, and keeps all of that through whatever happens to the process.
+ *
+ * Where several processes have the companion, it is one run for them all: see `Seat`. What happens in
+ * one is done in each, and one of them writes.
  */
 export class Companion implements AsyncDisposable {
   readonly report: RestartReport;
-  readonly runId: string;
   /** Milliseconds since 1970. */
   readonly startedAt: number;
-  readonly emotions: LiveEmotions;
   /** What each chat is told when it is first talked in after a restart. */
   readonly receptions: Receptions;
-  readonly #boot: Boot;
+  #boot: Boot;
   readonly #ports: CompanionPorts;
   readonly #clock: BootClock;
   readonly #documents: DocumentStore;
   readonly #options: ResolvedOptions;
+  readonly #seat: Seat | undefined;
+  readonly #keeper: DocumentKeeper;
+  readonly #life: CompanionLife;
+  readonly #forgotten: ForgottenChats;
   readonly #history: MoodHistory;
-  readonly #conversation: ConversationCopy;
+  #conversation: ConversationCopy;
   readonly #startedMonotonic: number;
-  readonly #listeners = new Set<(change: CompanionChange) => void>();
-  #schedule: SaveSchedule;
   #nextAt: number;
-  #lookAt: number;
-  #told: Feeling | undefined;
-  #boredSince: number | undefined;
-  #person: PersonSeen | undefined;
-  #sleepState: SleepState;
   #injections: Json;
-  /** What was written last: a heartbeat writes it again. */
-  #written: JsonObject | undefined;
-  /** Settles with the last write that was asked for. */
-  #writing: Promise<unknown> = Promise.resolve();
+  #actedAt = Number.NEGATIVE_INFINITY;
   #closing: Promise<void> | undefined;
 
   /**
@@ -94,44 +76,67 @@ export class Companion implements AsyncDisposable {
    */
   static async start(ports: CompanionPorts, options: CompanionOptions = {}): Promise<Companion> {
     const resolved = resolveOptions(options);
-    return new Companion(ports, resolved, await boot(ports, options.pid));
+    const { fleet } = ports.storage;
+    const seat = fleet && new Seat({ ...ports, fleet });
+    try {
+      const shared = await seat?.take();
+      const begun = await (shared ? joinRun(ports, shared) : boot(ports, options.pid));
+      const companion = new Companion(ports, resolved, begun, seat);
+      seat?.sit(companion.#seated(), shared === undefined);
+      return companion;
+    } catch (error) {
+      await seat?.leave();
+      throw error;
+    }
   }
 
-  private constructor(ports: CompanionPorts, options: ResolvedOptions, begun: Boot) {
-    const { clock, newId, logger, storage } = ports;
+  private constructor(ports: CompanionPorts, options: ResolvedOptions, begun: Boot, seat?: Seat) {
+    const { clock, logger, newId, storage } = ports;
     const { document, report, run } = begun;
     this.#ports = ports;
     this.#clock = clock;
     this.#boot = begun;
     this.#options = options;
+    this.#seat = seat;
     this.report = report;
-    this.runId = run.runId;
     this.startedAt = run.startedAt.at ?? clock.now();
-    this.#startedMonotonic = clock.monotonic();
+    const upMs = begun.isJoined ? Math.max(0, clock.now() - this.startedAt) : 0;
+    this.#startedMonotonic = clock.monotonic() - upMs;
     this.#documents = storage.documents("session");
     this.#history = new MoodHistory({ logs: storage.logs("", runsProjection), newId });
-    this.#conversation = new ConversationCopy(document);
-    this.#person = document?.person;
-    this.#sleepState = document?.sleepState === "asleep" ? "asleep" : "awake";
+    // Whoever keeps the companion has the copy: one is easier to forget in.
+    this.#conversation = new ConversationCopy(begun.isJoined ? undefined : document);
+    this.#forgotten = new ForgottenChats(clock);
     this.#injections = (ownField(document, "injections") ?? []) as Json;
     const config = this.#options.emotions ?? builtInEmotions;
     const { state, repaired } = emotionsAtBoot(config, begun, clock.now());
     if (repaired.length > 0) logger.warn({ repaired }, "stored emotions were repaired");
-    this.emotions = new LiveEmotions(
-      { clock, newId, onFelt: (felt) => this.#felt(felt) },
-      config,
-      state,
-    );
+    this.#life = this.#newLife({ config, state, left: document });
     const up = { at: isoTime(this.startedAt), state };
-    this.#history.note(up, "up", report.before?.at);
+    if (!begun.isJoined) this.#history.note(up, "up", report.before?.at);
     this.receptions = new Receptions(ports, this, this.#options, {
       stored: ownField(document, "deliveries"),
       ...{ report, missed: missedRestart(begun) },
     });
-    const now = clock.monotonic();
-    this.#schedule = newSaveSchedule(now, this.#options);
-    this.#lookAt = now;
-    this.#nextAt = now;
+    this.#keeper = new DocumentKeeper(
+      {
+        ...{ clock, logger, documents: this.#documents },
+        onConflict: seat && (() => seat.resign()),
+        document: (isLast, before) => this.#document(isLast, before),
+        afterSave: () => this.#saved(),
+      },
+      this.#options,
+      begun.revision,
+    );
+    this.#nextAt = clock.monotonic();
+  }
+
+  get emotions(): LiveEmotions {
+    return this.#life.emotions;
+  }
+
+  get runId(): string {
+    return this.#boot.run.runId;
   }
 
   /** Since the boot, in milliseconds. */
@@ -141,11 +146,11 @@ export class Companion implements AsyncDisposable {
 
   /** Who was seen last: kept until somebody else is. */
   get person(): PersonSeen | undefined {
-    return this.#person;
+    return this.#life.person;
   }
 
   get sleepState(): SleepState {
-    return this.#sleepState;
+    return this.#life.sleepState;
   }
 
   /**
@@ -155,16 +160,24 @@ export class Companion implements AsyncDisposable {
   tick(): void {
     const now = this.#clock.monotonic();
     if (now < this.#nextAt || this.#closing !== undefined) return;
-    if (now >= this.#lookAt) this.#look(now);
-    const due = dueWrite(this.#schedule, now);
-    if (due !== undefined) void this.#write(due, now);
-    this.#nextAt = Math.min(this.#lookAt, this.#schedule.nextAt);
+    if (now >= this.#life.lookAt) this.#life.look(now);
+    if (this.#isKept) this.#keeper.tick(now, () => this.#setNext());
+    this.#setNext();
+  }
+
+  /** Whether this process writes what is kept. */
+  get #isKept(): boolean {
+    return this.#seat?.isKeeper ?? true;
+  }
+
+  #setNext(): void {
+    const writeAt = this.#isKept ? this.#keeper.nextAt : Number.POSITIVE_INFINITY;
+    this.#nextAt = Math.min(this.#life.lookAt, writeAt);
   }
 
   /** Calls back at every change. @returns a function that ends it. */
   onChange(listener: (change: CompanionChange) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return this.#life.onChange(listener);
   }
 
   /**
@@ -176,31 +189,18 @@ export class Companion implements AsyncDisposable {
   personSeen(name: string): PersonSeen {
     const clean = typeof name === "string" && name.length <= 256 ? cleanName(name) : undefined;
     if (clean === undefined) throw invalid("a person's name is text of 1 to 256 characters");
-    const before = this.#person;
-    const seenAt = this.#clock.now();
-    const isNews =
-      before?.name !== clean || !(seenAt - (before.seenAt ?? 0) < this.#options.saveEveryMs);
-    this.#person = { name: clean, seenAt };
-    this.emotions.personActed();
-    this.emotions.eventIfKnown("face_recognized");
-    this.wake();
-    if (isNews) this.#saveSoon();
-    this.#tell({ type: "person", person: this.#person });
-    return this.#person;
+    this.#life.act({ act: "seen", name: clean, at: this.#clock.now() });
+    return this.#life.person as PersonSeen;
   }
 
   /** A person said this in a chat: it moves the emotions, and wakes. */
   personSaid(chatId: string, text: string): void {
-    this.#conversation.add(chatId, { role: "USER", text, at: this.#clock.now() });
-    this.emotions.personSaid(text);
-    this.wake();
+    this.#life.act({ act: "said", chat: chatId, text, at: this.#clock.now() });
   }
 
   /** The companion's reply is stored. */
   replied(chatId: string, text: string): void {
-    this.#conversation.add(chatId, { role: "ASSISTANT", text, at: this.#clock.now() });
-    this.#changed();
-    this.emotions.eventIfKnown("conversation_reply");
+    this.#life.act({ act: "replied", chat: chatId, text, at: this.#clock.now() });
   }
 
   wake(): void {
@@ -208,15 +208,13 @@ export class Companion implements AsyncDisposable {
   }
 
   sleep(state: SleepState): void {
-    if (state !== "awake" && state !== "asleep") {
-      throw invalid("the sleep states are: awake, asleep");
-    }
-    // Who is woken stays awake for as long as it takes to fall asleep.
-    if (state === "awake") this.#boredSince = undefined;
-    if (this.#sleepState === state) return;
-    this.#sleepState = state;
-    this.#changed();
-    this.#tell({ type: "sleep", state });
+    checkSleepState(state);
+    this.#life.act({ act: "sleep", state });
+  }
+
+  /** For `Receptions`: a chat was told. */
+  welcomed(chatId: string, reception?: Reception): void {
+    this.#life.act({ act: "welcomed", chat: chatId, ...(reception && { reception }) });
   }
 
   /**
@@ -236,7 +234,7 @@ export class Companion implements AsyncDisposable {
     /** Resolves once they are stored. */
     save: async (items: readonly JsonObject[]): Promise<void> => {
       this.#injections = items;
-      await this.save();
+      await this.#store({ do: "injections", items });
     },
   };
 
@@ -245,11 +243,17 @@ export class Companion implements AsyncDisposable {
    *
    * @throws ThroughlineError the codes of `DocumentStore.write`; `THROUGHLINE_CLOSED`.
    */
-  async save(): Promise<void> {
+  save(): Promise<void> {
+    return this.#store({ do: "save" });
+  }
+
+  /** Saves; where another process keeps the companion, that one does, with what is given to it. */
+  async #store(request: JsonObject): Promise<void> {
     if (this.#closing !== undefined) {
       throw new ThroughlineError("this run has ended", { code: "THROUGHLINE_CLOSED" });
     }
-    await this.#inTurn(() => this.#store(false));
+    if (this.#seat === undefined || this.#isKept) await this.#keeper.save();
+    else await this.#seat.ask(request);
   }
 
   /**
@@ -259,18 +263,22 @@ export class Companion implements AsyncDisposable {
    * @returns how many messages that were.
    */
   async forget(chatId: string): Promise<number> {
-    const count = this.#conversation.forget(chatId);
     this.receptions.forget(chatId);
     if (this.#closing !== undefined) {
       await this.#closing.catch(() => undefined); // whoever closed hears of it
-      return forgetInDocument(this.#ports.storage, chatId);
+      return forgetLeft(this.#ports, chatId);
     }
+    if (this.#seat === undefined) return this.#forget(chatId);
+    this.#seat.tell({ say: "forgot", chat: chatId });
+    return this.#seat.ask({ do: "forget", chat: chatId });
+  }
+
+  async #forget(chatId: string): Promise<number> {
+    if (this.#seat !== undefined) this.#forgotten.add(chatId);
+    const count = this.#conversation.forget(chatId);
     // Whatever is known of the chat here, because what was said long ago may have left this process
     // and not the disk.
-    await this.#inTurn(async () => {
-      await this.#put(this.#document(false));
-      await this.#documents.forgetCopies(documentKey);
-    });
+    await this.#keeper.saveAlone();
     await forgetRepaired(this.#documents, chatId);
     return count;
   }
@@ -286,15 +294,22 @@ export class Companion implements AsyncDisposable {
   }
 
   async #close(reason: string): Promise<void> {
-    this.#schedule = closeSchedule(this.#schedule);
+    this.#keeper.close();
     this.#nextAt = Number.POSITIVE_INFINITY;
+    this.#seat?.retire();
     try {
-      await this.#inTurn(() => {
-        this.emotions.suspend();
-        const at = isoTime(this.#clock.now());
-        this.#history.note({ at, state: this.emotions.state }, "down");
-        return this.#store(true);
-      });
+      if (this.#isKept) await this.#end(reason);
+    } finally {
+      await this.#seat?.leave();
+    }
+  }
+
+  async #end(reason: string): Promise<void> {
+    try {
+      await this.#keeper.save(true);
+    } catch (error) {
+      // Another process has it by now, and its state: this one's end is nothing.
+      if (!this.#seat || !isThroughlineError(error, "THROUGHLINE_CONFLICT")) throw error;
     } finally {
       await this.#boot.runs.end(reason);
     }
@@ -302,126 +317,118 @@ export class Companion implements AsyncDisposable {
 
   #felt(felt: Felt): void {
     if (this.#closing !== undefined) return;
-    this.#history.note(felt);
-    this.#changed();
-    // A wound lasts: a crash is not to heal it.
-    if (felt.event?.wound === "added") this.#saveSoon();
+    if (this.#isKept) this.#history.note(felt);
     // Whoever watches hears of it at the next pass.
-    this.#lookAt = this.#nextAt = Math.min(this.#nextAt, this.#clock.monotonic());
+    this.#life.lookNow();
+    // A wound lasts: a crash is not to heal it.
+    this.#changed(felt.event?.wound === "added");
   }
 
-  #saveSoon(): void {
-    this.#schedule = saveSoon(this.#schedule, this.#clock.monotonic());
-    this.#nextAt = Math.min(this.#nextAt, this.#schedule.nextAt);
+  #changed(isUrgent: boolean): void {
+    this.#keeper.changed();
+    if (isUrgent) this.#keeper.saveSoon();
+    this.#setNext();
   }
 
-  #changed(): void {
-    this.#schedule = stateChanged(this.#schedule, this.#clock.monotonic());
-    this.#nextAt = Math.min(this.#nextAt, this.#schedule.nextAt);
+  /** The part of this process in a companion that several have. */
+  #seated(): Seated {
+    return {
+      shared: () => sharedRun(this.#boot),
+      perform: (told) => {
+        const act = readAct(told);
+        if (act === undefined || this.#closing !== undefined) return;
+        this.#life.perform(act);
+        const reception = act.act === "welcomed" ? act.reception : undefined;
+        if (reception && !this.#forgotten.has(reception.chatId)) this.receptions.show(reception);
+      },
+      follow: (run) => {
+        this.#boot = { ...this.#boot, run: { ...run, previous: undefined } };
+      },
+      takeOver: () => this.#takeOver(),
+      serve: (request) => this.#serve(request),
+      reread: () => this.#reread(),
+      missed: () => {
+        this.#conversation = new ConversationCopy(undefined);
+        this.receptions.forgetTexts();
+      },
+      dropTexts: (chatId) => {
+        this.#forgotten.add(chatId);
+        this.receptions.forget(chatId);
+      },
+      saveSoon: () => this.#changed(true),
+    };
   }
 
-  /** Tells watchers of feelings that moved enough, and falls asleep of boredom. */
-  #look(now: number): void {
-    this.#lookAt = now + lookEveryMs;
-    const feeling = this.emotions.feeling();
-    const { publishThreshold } = this.emotions.configuration.settings;
-    if (this.#told === undefined || hasMoved(this.#told, feeling, publishThreshold)) {
-      this.#told = feeling;
-      this.#tell({ type: "emotions", feeling });
-    }
-    this.#boredSince =
-      feeling.boredom >= boredEnoughToSleep ? (this.#boredSince ?? now) : undefined;
-    const { sleepAfterBoredMs } = this.#options;
-    const isTired = this.#boredSince !== undefined && now - this.#boredSince >= sleepAfterBoredMs;
-    if (sleepAfterBoredMs > 0 && isTired) this.sleep("asleep");
+  async #takeOver(): Promise<void> {
+    const boot = await takeOverRun(this.#ports, this.#boot, this.#options.pid);
+    if (this.#closing !== undefined) return boot.runs.end();
+    this.#boot = boot;
+    this.#conversation = new ConversationCopy(boot.document);
+    this.#injections = (ownField(boot.document, "injections") ?? []) as Json;
+    this.#history.drop();
+    this.#history.note({ at: isoTime(this.#clock.now()), state: this.emotions.state }, "up");
+    this.#keeper.takeOver(boot.revision);
+    await this.#keeper.save(); // so that whoever kept it before, and wakes, writes it no more
+    this.#nextAt = this.#clock.monotonic();
   }
 
-  async #write(what: DocumentWrite, now: number): Promise<void> {
-    this.#schedule = writeStarted(this.#schedule, what, now);
-    try {
-      await this.#inTurn(() => (what === "save" ? this.#store(false) : this.#beat()));
-      this.#schedule = writeSucceeded(this.#schedule, this.#clock.monotonic());
-    } catch (error) {
-      this.#schedule = writeFailed(this.#schedule, what, this.#clock.monotonic());
-      const isFirst = this.#schedule.failures === 1;
-      if (isFirst) this.#ports.logger.warn({ error: errorName(error) }, "not saved; again soon");
-    }
-    this.#nextAt = Math.min(this.#lookAt, this.#schedule.nextAt);
+  async #serve({ do: what, chat, items }: JsonObject): Promise<number> {
+    if (what === "forget") return this.#forget(String(chat));
+    if (what === "injections" && Array.isArray(items)) this.#injections = items;
+    await this.#keeper.save();
+    return 0;
   }
 
-  /** One write after the other: each takes the state when its turn comes, so that none is older. */
-  #inTurn(work: () => Promise<void>): Promise<void> {
-    const result = this.#writing.then(work);
-    this.#writing = result.catch(() => undefined); // whoever asked hears of it
-    return result;
+  /** Goes on from what whoever keeps the companion stored, unless something of here is not in it yet. */
+  async #reread(): Promise<void> {
+    const isSettled = () => this.#clock.monotonic() - this.#actedAt >= settledMs;
+    if (!isSettled()) return;
+    const { document } = await readLeft(this.#ports.storage);
+    const isOver = this.#isKept || this.#closing !== undefined;
+    if (document === undefined || isOver || !isSettled()) return;
+    const read = { ...this.#boot, document, isJoined: true } as const;
+    const { configuration } = this.emotions;
+    const { state } = emotionsAtBoot(configuration, read, this.#clock.now());
+    this.#life.adopt({ ...document, state });
+    this.#setNext();
   }
 
-  /** The state as it is now, and the history of moods up to it. */
-  async #store(isLast: boolean): Promise<void> {
-    await this.#put(this.#document(isLast));
+  /** After the document the history of moods up to it is stored. */
+  async #saved(): Promise<void> {
     await this.#history.flush();
+    this.#seat?.tell({ say: "saved" });
   }
 
-  /** What was stored last, with a new sign of life: no snapshot is built. */
-  async #beat(): Promise<void> {
-    if (this.#written === undefined) return this.#store(false);
-    await this.#put(this.#document(false, this.#written));
-  }
-
-  async #put(value: JsonObject): Promise<void> {
-    await this.#documents.write(documentKey, value);
-    this.#written = value;
+  #newLife(from: ConstructorParameters<typeof CompanionLife>[2]): CompanionLife {
+    const ports = {
+      ...{ clock: this.#clock, newId: this.#ports.newId, logger: this.#ports.logger },
+      onFelt: (felt: Felt) => this.#felt(felt),
+      onAct: (act: CompanionAct) => {
+        this.#actedAt = this.#clock.monotonic();
+        this.#seat?.tell({ say: "act", act: toldAct(act) });
+      },
+      onSaid: (chatId: string, message: ConversationMessage) => {
+        if (!this.#isKept || this.#forgotten.has(chatId)) return;
+        this.#conversation.add(chatId, message);
+      },
+      changed: (isUrgent: boolean) => this.#changed(isUrgent),
+    };
+    return new CompanionLife(ports, this.#options, from);
   }
 
   #document(isLast: boolean, last?: JsonObject): JsonObject {
-    const { document, run } = this.#boot;
-    const heartbeat = readClock(this.#clock);
-    const common = {
-      ...{ run, heartbeat, uptimeMs: this.uptimeMs, shutdownClean: isLast },
-      ...{ sleepState: this.#sleepState, person: this.#person, unknown: document?.unknown ?? {} },
-      conversation: this.#conversation.messages,
-    };
-    const own = {
-      ...foreignFields(document),
+    if (isLast) {
+      this.emotions.suspend();
+      const at = isoTime(this.#clock.now());
+      this.#history.note({ at, state: this.emotions.state }, "down");
+    }
+    const { document: left, run } = this.#boot;
+    const parts: SnapshotParts = {
+      ...{ left, run, clock: this.#clock, uptimeMs: this.uptimeMs, shutdownClean: isLast },
+      ...{ sleepState: this.sleepState, person: this.person },
+      ...{ conversation: this.#conversation, injections: this.#injections },
       deliveries: this.receptions.toJson(),
-      injections: this.#injections,
-      conversation_chats: this.#conversation.chats,
     };
-    if (last !== undefined) {
-      const { emotions, throughline } = last;
-      const kept = throughline as JsonObject;
-      const saved = { emotions: kept["emotions"] ?? null, saved: kept["saved"] ?? null };
-      return companionDocument({
-        ...{ ...common, emotions: emotions as JsonObject },
-        throughline: { ...own, ...saved },
-      });
-    }
-    const { emotions, own: state } = this.emotions.stored();
-    const saved = storedReading(heartbeat);
-    return companionDocument({
-      ...common,
-      emotions,
-      throughline: { ...own, emotions: state, saved },
-    });
-  }
-
-  #tell(change: CompanionChange): void {
-    for (const listener of this.#listeners) {
-      try {
-        listener(change);
-      } catch (error) {
-        // The loop, the turn, whoever changed something: none of them is to end with a watcher.
-        this.#ports.logger.error(
-          { change: change.type, error: errorName(error) },
-          "a watcher failed",
-        );
-      }
-    }
-  }
-
-  /** For `Receptions`: a chat was told. */
-  welcomed(chatId: string): void {
-    this.#changed();
-    this.#tell({ type: "welcomed", chatId });
+    return snapshot(parts, last === undefined ? this.emotions.stored() : { last });
   }
 }

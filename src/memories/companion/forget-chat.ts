@@ -1,3 +1,4 @@
+import type { NewId } from "../../ids.ts";
 import { isJsonObject, type JsonObject } from "../../json.ts";
 import type { DocumentStore } from "../../storage/document-store.ts";
 import type { Storage } from "../../storage/storage.ts";
@@ -5,6 +6,7 @@ import { documentKey, repairedPrefix } from "./boot.ts";
 import { companionLimits, type ReadDocument, readCompanionDocument } from "./companion-document.ts";
 import { ConversationCopy } from "./conversation-copy.ts";
 import { ownField } from "./own-fields.ts";
+import { companionLease } from "./seat.ts";
 
 /**
  * Drops what the companion document holds of a chat while no run of the companion is up, and what
@@ -28,6 +30,46 @@ export async function forgetInDocument(storage: Storage, chatId: string): Promis
   }
   await forgetRepaired(documents, chatId);
   return count;
+}
+
+/**
+ * The same where other processes may have the companion: whoever keeps it drops it there, or, where
+ * nobody does, nobody begins to while the document is changed.
+ */
+export async function forgetLeft(
+  ports: { readonly storage: Storage; readonly newId: NewId },
+  chatId: string,
+): Promise<number> {
+  const { storage, newId } = ports;
+  const { fleet } = storage;
+  if (fleet === undefined) return forgetInDocument(storage, chatId);
+  const id = newId();
+  const request = { do: "forget", chat: chatId };
+  const ask = () => fleet.tell({ about: "companion", say: "ask", id, request });
+  const { promise: answered, resolve } = Promise.withResolvers<number>();
+  const endTold = fleet.onTold((told) => {
+    if (told["about"] !== "companion") return;
+    const isAnswer = told["say"] === "answer" && told["id"] === id && told["code"] === undefined;
+    if (isAnswer) resolve(Number(told["count"]));
+    else if (told["say"] === "up" && told["keeps"] === true) ask();
+  });
+  const endGap = fleet.onGap(ask);
+  const waiting = new AbortController();
+  const alone = fleet.acquire(companionLease, { signal: waiting.signal }).then(async (lease) => {
+    try {
+      return await forgetInDocument(storage, chatId);
+    } finally {
+      await lease.release();
+    }
+  });
+  try {
+    ask();
+    return await Promise.race([answered, alone]);
+  } finally {
+    waiting.abort();
+    endTold();
+    endGap();
+  }
 }
 
 function without(

@@ -28,6 +28,14 @@ export interface Felt {
   readonly event?: { readonly name: string; readonly intensity: number; readonly wound?: string };
 }
 
+/** Something that was done to make it feel. */
+export type EmotionAct =
+  | { readonly act: "event"; readonly name: string; readonly intensity: number }
+  | { readonly act: "words"; readonly text: string }
+  | { readonly act: "person" }
+  | { readonly act: "mood"; readonly mood: string; readonly seconds: number }
+  | { readonly act: "reset" };
+
 /**
  * How the companion feels, while it lives: the pure state of `emotion/`, moved along by a monotonic
  * clock. Reading it writes nothing; every act calls back.
@@ -36,6 +44,7 @@ export class LiveEmotions {
   readonly #clock: Clock;
   readonly #newId: NewId;
   readonly #onFelt: (felt: Felt) => void;
+  readonly #onAct: (act: EmotionAct) => void;
   #config: EmotionConfiguration;
   #state: EmotionState;
   #monotonic: number;
@@ -45,6 +54,8 @@ export class LiveEmotions {
       readonly clock: Clock;
       readonly newId: NewId;
       readonly onFelt: (felt: Felt) => void;
+      /** What was done to make it felt, for others who have the same companion. */
+      readonly onAct?: (act: EmotionAct) => void;
     },
     config: EmotionConfiguration,
     state: EmotionState,
@@ -52,6 +63,7 @@ export class LiveEmotions {
     this.#clock = ports.clock;
     this.#newId = ports.newId;
     this.#onFelt = ports.onFelt;
+    this.#onAct = ports.onAct ?? (() => undefined);
     this.#config = config;
     this.#state = state;
     this.#monotonic = ports.clock.monotonic();
@@ -110,12 +122,13 @@ export class LiveEmotions {
       id: this.#newId(),
     });
     this.#felt(state, { name, intensity, ...(wound === undefined ? {} : { wound }) });
+    this.#onAct({ act: "event", name, intensity });
     return wound;
   }
 
   /** The same for an event that the configuration may not have. */
-  eventIfKnown(name: string): void {
-    if (Object.hasOwn(this.#config.events, name)) this.event(name);
+  eventIfKnown(name: string, intensity = 1): void {
+    if (Object.hasOwn(this.#config.events, name)) this.event(name, intensity);
   }
 
   /** A person said this. @returns what their words caused. */
@@ -126,12 +139,14 @@ export class LiveEmotions {
     for (const { event, wound } of heard) {
       this.#felt(state, { name: event, intensity: 1, ...(wound === undefined ? {} : { wound }) });
     }
+    this.#onAct({ act: "words", text });
     return heard;
   }
 
   /** A person was there without a word: seen, or a touch. */
   personActed(): void {
     this.#felt(personActs(this.#config, this.#now()));
+    this.#onAct({ act: "person" });
   }
 
   /** What the voice does. It changes the mood, and is no stimulus. */
@@ -140,8 +155,9 @@ export class LiveEmotions {
   }
 
   /** Shows a mood for some seconds, whatever is felt. @throws as `overrideMood` does. */
-  override(mood: string, seconds?: number): void {
+  override(mood: string, seconds = 10): void {
     this.#felt(overrideMood(this.#config, this.#now(), mood, seconds));
+    this.#onAct({ act: "mood", mood, seconds });
   }
 
   /** Goes on under another configuration. What is felt stays. */
@@ -154,6 +170,13 @@ export class LiveEmotions {
   /** Levels back to their baselines; wounds, boredom and an override stay. */
   reset(): void {
     this.#felt(resetLevels(this.#config, this.#now()));
+    this.#onAct({ act: "reset" });
+  }
+
+  /** Goes on from what another process keeps, as it is now; what the voice does here stays. */
+  adopt(state: EmotionState): void {
+    const { voiceState } = this.#now().anchor;
+    this.#state = setVoice(this.#config, state, voiceState);
   }
 
   /** The run goes down: nothing more is felt but that boredom falls. */

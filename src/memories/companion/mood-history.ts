@@ -81,6 +81,12 @@ export class MoodHistory {
     this.#waiting = all.length > maxWaiting ? withoutOldest(all) : all;
   }
 
+  /** Begins anew: what was noted and is not stored was another process's to note. */
+  drop(): void {
+    this.#waiting = [];
+    this.#given = [];
+  }
+
   /**
    * Stores what was noted. Resolves once it is stored; what could not be waits for the next call.
    *

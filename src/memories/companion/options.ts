@@ -1,6 +1,7 @@
 import type { NewId } from "../../ids.ts";
 import type { Logger } from "../../logger.ts";
 import type { Storage } from "../../storage/storage.ts";
+import type { Timers } from "../../timers.ts";
 import type { Chats } from "../chat/chats.ts";
 import type { BootClock } from "./boot-clock.ts";
 import type { EmotionConfiguration } from "./emotion/configuration.ts";
@@ -41,6 +42,8 @@ export interface CompanionPorts {
   readonly clock: BootClock;
   readonly newId: NewId;
   readonly logger: Logger;
+  /** Asked only where several processes have the companion. @default systemTimers */
+  readonly timers?: Timers;
 }
 
 const companionDefaults = {

@@ -45,7 +45,7 @@ export interface Host {
   readonly person: PersonSeen | undefined;
   /** Of this run. */
   readonly uptimeMs: number;
-  welcomed(chatId: string): void;
+  welcomed(chatId: string, reception: Reception): void;
 }
 
 /** Delivered texts that are kept to be looked at, in this process only. */
@@ -130,13 +130,24 @@ export class Receptions {
     else this.#deliveries.acknowledge(chatId);
     if (text === "") return;
     const at = isoTime(this.#ports.clock.now());
-    this.#shown.delete(chatId);
-    this.#shown.set(chatId, { chatId, kind, status: "delivered", text, parts, at });
+    const reception: Reception = { chatId, kind, status: "delivered", text, parts, at };
+    this.show(reception);
+    this.#host.welcomed(chatId, reception);
+  }
+
+  /** Keeps a delivered text to be looked at; another process may have delivered it. */
+  show(reception: Reception): void {
+    this.#shown.delete(reception.chatId);
+    this.#shown.set(reception.chatId, reception);
     for (const oldest of this.#shown.keys()) {
       if (this.#shown.size <= maxShown) break;
       this.#shown.delete(oldest);
     }
-    this.#host.welcomed(chatId);
+  }
+
+  /** Drops every text that is kept to be looked at: something may have been forgotten unheard. */
+  forgetTexts(): void {
+    this.#shown.clear();
   }
 
   /** No answer came of it: the chat is still to be told. */

@@ -28,6 +28,12 @@ export interface RunsPorts {
   readonly newId: NewId;
 }
 
+interface BeginOptions {
+  readonly atLeast?: number;
+  readonly pid?: number;
+  readonly isHandover?: boolean;
+}
+
 /** A run that has begun: its record is stored. */
 export interface BegunRun {
   /** 8 lower-case hexadecimal digits. */
@@ -80,9 +86,10 @@ export class RunsLog {
    *
    * @param options.atLeast runs that another place knows of, such as an imported document.
    * @param options.pid for people who look into the log.
+   * @param options.isHandover the companion was up all the time, in another process.
    * @throws ThroughlineError the codes of `LogStore.append`: this run must not go on.
    */
-  begin(options: { readonly atLeast?: number; readonly pid?: number } = {}): Promise<BegunRun> {
+  begin(options: BeginOptions = {}): Promise<BegunRun> {
     this.#begun ??= this.#begin(options).catch((error) => {
       this.#begun = undefined;
       throw error;
@@ -107,7 +114,7 @@ export class RunsLog {
     return this.#ended;
   }
 
-  async #begin(options: { readonly atLeast?: number; readonly pid?: number }): Promise<BegunRun> {
+  async #begin(options: BeginOptions): Promise<BegunRun> {
     const startedAt = readClock(this.#ports.clock);
     const runId = crc32(this.#id).toString(16).padStart(8, "0");
     for (let attempt = 1; ; attempt++) {
@@ -118,7 +125,11 @@ export class RunsLog {
       const totalSessions = Math.max(await this.#countIn(tail), countOr(options.atLeast, 0)) + 1;
       const count = { run_id: runId, total_sessions: totalSessions };
       const start = { id: this.#id, kind: "run_start", ...count, ...storedReading(startedAt) };
-      const record: LogRecord = options.pid === undefined ? start : { ...start, pid: options.pid };
+      const record: LogRecord = {
+        ...start,
+        ...(options.isHandover === true && { handover: true }),
+        ...(options.pid === undefined ? {} : { pid: options.pid }),
+      };
       this.#tried = { runId, startedAt, totalSessions, previous };
       try {
         await this.#append(record, { head: count, expectedSeq: tail?.seq ?? 0 });

@@ -1,0 +1,43 @@
+import type { ChatHead } from "./chat-head.ts";
+import { alreadyThere, type ChatLog } from "./chat-log.ts";
+import type { MessageInput } from "./message-input.ts";
+
+/** Fork, import: at most so many records in one append, so that one append stays small. */
+const copyBatch = 256;
+/** And at most about so many UTF-16 units of JSON, and the message that passes it: below 8 MiB. */
+const copyBytes = 1024 * 1024;
+
+/**
+ * Writes a new chat from messages that exist already, in appends of bounded size. Until the last one
+ * is stored the chat is marked unfinished. @returns how many messages that were.
+ */
+export async function writeMessages(
+  log: ChatLog,
+  chatId: string,
+  from: { readonly messages: AsyncIterable<MessageInput>; readonly head: Partial<ChatHead> },
+): Promise<number> {
+  if ((await log.state(chatId)).head !== undefined) throw alreadyThere(chatId);
+  let count = 0;
+  let batch: MessageInput[] = [];
+  const store = async (isLast: boolean) => {
+    await log.change(chatId, (draft) => {
+      if (count === 0 && !draft.isNewChat) throw alreadyThere(chatId);
+      for (const message of batch) draft.message(message);
+      if (draft.records.length === 0) draft.control("metadata", { metadata: {} });
+      draft.set(isLast ? { ...from.head, unfinished: undefined } : { unfinished: true });
+    });
+    count += batch.length;
+    batch = [];
+  };
+  let bytes = 0;
+  for await (const message of from.messages) {
+    if (batch.length === copyBatch || bytes > copyBytes) {
+      await store(false);
+      bytes = 0;
+    }
+    batch.push(message);
+    bytes += JSON.stringify(message).length;
+  }
+  await store(true);
+  return count;
+}

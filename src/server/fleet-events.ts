@@ -1,0 +1,65 @@
+import { errorName } from "../errors.ts";
+import type { JsonObject } from "../json.ts";
+import { isJsonObject } from "../json.ts";
+import type { Logger } from "../logger.ts";
+import type { Chats } from "../memories/chat/chats.ts";
+import type { Fleet } from "../storage/fleet.ts";
+import type { Events, Watchers } from "./events.ts";
+
+/** Longer messages, in UTF-16 units of JSON, are told by their ids alone. */
+const longestTold = 4_000;
+
+/** What happens to the chats. How the companion feels each server knows by itself. */
+const relayed: readonly (keyof Events)[] = ["message", "turn", "session", "repair", "feedback"];
+
+/**
+ * Tells the watchers of this server what those of every other one are told, and the other way round, in
+ * order. Where something may have been missed the streams end: whoever watches comes back and reads.
+ *
+ * @returns what ends it.
+ */
+export function relayEvents(
+  fleet: Fleet,
+  ports: { readonly watchers: Watchers; readonly chats: Chats; readonly logger: Logger },
+): () => void {
+  const { watchers, chats, logger } = ports;
+  const endHere = watchers.onTell((name, event) => {
+    if (relayed.includes(name)) fleet.tell(messageOf(name, event));
+  });
+  let told: Promise<void> = Promise.resolve();
+  const endTold = fleet.onTold((message) => {
+    if (message["about"] !== "event") return;
+    told = told
+      .then(() => tellHere(message, watchers, chats))
+      .catch((error) => {
+        logger.warn({ error: errorName(error) }, "an event of another server was not told");
+      });
+  });
+  const endGap = fleet.onGap(() => watchers.endListening());
+  return () => {
+    endHere();
+    endTold();
+    endGap();
+  };
+}
+
+function messageOf(name: keyof Events, event: Events[keyof Events]): JsonObject {
+  const isLong = "message" in event && JSON.stringify(event).length > longestTold;
+  const short = isLong ? { ...event, message: { id: event.message.id } } : event;
+  // As it goes over the wire: what is undefined is not there.
+  return { about: "event", name, event: JSON.parse(JSON.stringify(short)) as JsonObject };
+}
+
+async function tellHere(told: JsonObject, watchers: Watchers, chats: Chats): Promise<void> {
+  const name = relayed.find((each) => each === told["name"]);
+  const { event } = told;
+  if (name === undefined || !isJsonObject(event) || !watchers.isHeard) return;
+  const { message, chat_id: chatId } = event;
+  if (!isJsonObject(message) || message["content"] !== undefined) {
+    watchers.tellHere(name, event as unknown as Events[typeof name]);
+    return;
+  }
+  const stored = await chats.find(String(chatId), String(message["id"]));
+  if (stored === undefined) return; // forgotten meanwhile
+  watchers.tellHere("message", { change: "stored", chat_id: String(chatId), message: stored });
+}

@@ -1,0 +1,354 @@
+// What several processes of one companion do together, whatever the storage they share.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { answerId } from "../src/runtime/turn-records.ts";
+import { seededRandom } from "../src/testing/random.ts";
+import { type ScriptedStep, scriptedResponder } from "../src/testing/scripted-responder.ts";
+import {
+  type FleetPlace,
+  memoryPlace,
+  type Process,
+  process,
+  until,
+  watchedModel,
+} from "./fleet-world.ts";
+import { eventsOf, jsonOf, problemOf } from "./server-fixture.ts";
+
+/** The drivers that several processes may write. */
+const places: readonly (readonly [name: string, open: () => Promise<FleetPlace>])[] = [
+  ["memory", memoryPlace],
+];
+
+const chat = "chat-1";
+const path = `/api/chats/${chat}`;
+
+const contents = async ({ chats }: Process, id = chat) =>
+  (await chats.messages(id, { limit: 1_000 })).messages.map(({ content }) => content);
+
+/** A model that waits until it is let go on. */
+function held(...words: string[]) {
+  const gate = Promise.withResolvers<void>();
+  const step: ScriptedStep = { type: "wait", until: gate.promise };
+  const [first = "", ...rest] = words;
+  return { model: scriptedResponder([[first, step, ...rest]]), open: () => gate.resolve() };
+}
+
+for (const [name, openPlace] of places) {
+  /** Runs the work with so many processes, and ends them all. */
+  const together = (says: string, count: number, work: (place: FleetPlace) => Promise<void>) =>
+    test(`${name}, ${count} processes: ${says}`, async () => {
+      const place = await openPlace();
+      const alive = setInterval(() => undefined, 1_000); // timers of a storage keep no process alive
+      try {
+        await work(place);
+      } finally {
+        clearInterval(alive);
+        await place.end();
+      }
+    });
+
+  for (const [count, seed] of [
+    [2, 1],
+    [2, 2],
+    [4, 3],
+    [4, 4],
+  ] as const) {
+    together(
+      `no two turns of a chat overlap, and each is answered once, seed ${seed}`,
+      count,
+      async (place) => {
+        const random = seededRandom(seed);
+        const { model, overlaps, said } = watchedModel(random);
+        const processes: Process[] = [];
+        for (let i = 0; i < count; i++)
+          processes.push(await process(await place.open(), { model }));
+        const turns = Array.from({ length: 40 }, (_, i) => {
+          const at = processes[random(count)] as Process;
+          const chatId = `chat-${random(4)}`;
+          return {
+            at,
+            turn: at.turns.submit(chatId, { id: `m${i}`, content: `${chatId} says ${i}` }),
+          };
+        });
+        const answers = await Promise.all(turns.map(({ turn }) => turn.done));
+        assert.deepEqual(overlaps, []);
+        assert.equal(new Set(said).size, 40);
+        assert.equal(said.length, 40);
+        for (const { assistant, user } of answers) {
+          assert.equal(assistant?.content, `heard ${user.content}`);
+        }
+        // A turn is together in its chat, and the ones of one process are in the order of the calls.
+        for (let n = 0; n < 4; n++) {
+          const { messages } = await processes[0]!.chats.messages(`chat-${n}`, { limit: 200 });
+          messages.forEach(({ role, turn }, i) => {
+            if (role === "assistant") assert.equal(messages[i - 1]?.id, turn);
+          });
+          for (const each of processes) {
+            const own = turns.flatMap(({ at, turn }) =>
+              at === each && turn.chatId === `chat-${n}` ? [turn.id] : [],
+            );
+            assert.deepEqual(
+              messages.flatMap(({ id }) => (own.includes(id) ? [id] : [])),
+              own,
+            );
+          }
+        }
+        for (const each of processes) await end(each);
+      },
+    );
+  }
+
+  together("the same message sent to both is one turn, answered alike", 2, async (place) => {
+    const { model, open } = held("Hi ", "there");
+    const [a, b] = [
+      await process(await place.open(), { model }),
+      await process(await place.open()),
+    ];
+    const first = a.turns.submit(chat, { id: "m1", content: "Hello" });
+    await until(() => model.requests.length === 1);
+    const second = b.turns.submit(chat, { id: "m1", content: "Hello" });
+    open();
+    const [here, there] = [await first.done, await second.done];
+    assert.equal(there.assistant?.id, here.assistant?.id);
+    assert.equal(there.assistant?.content, "Hi there");
+    assert.deepEqual(await contents(b), ["Hello", "Hi there"]);
+    const other = b.turns.submit(chat, { id: "m1", content: "Something else" });
+    await assert.rejects(other.done, { code: "THROUGHLINE_ID_CONFLICT" });
+    for (const each of [a, b]) await end(each);
+  });
+
+  together("the same Idempotency-Key at both is one message", 2, async (place) => {
+    const { model, open } = held("Hi ", "there");
+    const [a, b] = [
+      await process(await place.open(), { model }),
+      await process(await place.open()),
+    ];
+    const key = { "idempotency-key": "once" };
+    const first = a.post(`${path}/messages`, { content: "Hello" }, key);
+    await until(() => model.requests.length === 1);
+    const second = b.post(`${path}/messages`, { content: "Hello" }, key);
+    open();
+    const [here, there] = [await jsonOf(await first, 200), await jsonOf(await second, 200)];
+    assert.equal(there.assistant.id, here.assistant.id);
+    assert.deepEqual(await contents(a), ["Hello", "Hi there"]);
+    for (const each of [a, b]) await end(each);
+  });
+
+  together(
+    "a message that waits for another process is kept, and shown as waiting",
+    2,
+    async (place) => {
+      const { model, open } = held("one");
+      const b = await process(await place.open(), { model: scriptedResponder([["two"]]) });
+      const a = await process(await place.open(), { model });
+      const first = a.turns.submit(chat, { id: "m1", content: "1" });
+      await until(() => model.requests.length === 1);
+      const second = b.turns.submit(chat, { id: "m2", content: "2" });
+      await until(async () => (await a.chats.log.existing(chat)).head.pending !== undefined);
+      const shown = await jsonOf(await b.ask(path), 200);
+      assert.deepEqual([shown.unanswered_ids, shown.running], [["m1", "m2"], true]);
+      // Nothing there is left over: neither process can dismiss what the other will answer.
+      assert.deepEqual(await jsonOf(await b.post(`${path}/dismiss`), 200), { dismissed: 0 });
+      open();
+      await Promise.all([first.done, second.done]);
+      assert.deepEqual(await contents(a), ["1", "one", "2", "two"]);
+      assert.equal((await jsonOf(await a.ask(path), 200)).running, false);
+      for (const each of [a, b]) await end(each);
+    },
+  );
+
+  together(
+    "an answer is stopped from the other process, and what came is kept",
+    2,
+    async (place) => {
+      const model = scriptedResponder([["Once ", { type: "hang" }]]);
+      const [a, b] = [
+        await process(await place.open(), { model }),
+        await process(await place.open()),
+      ];
+      const turn = a.turns.submit(chat, { content: "Tell me" });
+      for await (const { type } of turn.progress()) if (type === "text") break;
+      assert.deepEqual(await jsonOf(await b.post(`${path}/stop`), 200), { stopped: true });
+      assert.equal((await turn.done).outcome, "interrupted");
+      assert.deepEqual(await contents(b), ["Tell me", "Once "]);
+      await until(async () => !(await b.turns.stopAnywhere(chat)));
+      assert.deepEqual(await jsonOf(await b.post(`${path}/stop`), 200), { stopped: false });
+      for (const each of [a, b]) await end(each);
+    },
+  );
+
+  together("an answer made anew at both is made once", 2, async (place) => {
+    const first = scriptedResponder([
+      ["one"],
+      [{ type: "wait", until: Promise.resolve() }, "better"],
+    ]);
+    const [a, b] = [
+      await process(await place.open(), { model: first }),
+      await process(await place.open()),
+    ];
+    await a.turns.submit(chat, { id: "m1", content: "Hello" }).done;
+    const here = await a.turns.retry(chat, { id: "r1" });
+    const there = await b.turns.retry(chat, { id: "r1" });
+    const answers = [await here.done, await there.done];
+    assert.deepEqual(
+      answers.map(({ assistant }) => assistant?.id),
+      [answerId("m1", "r1"), answerId("m1", "r1")],
+    );
+    assert.equal(answers[1]?.assistant?.content, "better");
+    for (const each of [a, b]) await end(each);
+  });
+
+  together("a chat is read as it is stored, whoever changed it", 2, async (place) => {
+    const model = scriptedResponder([["Hi"], ["Again"]]);
+    const [a, b] = [
+      await process(await place.open(), { model }),
+      await process(await place.open(), { model }),
+    ];
+    await a.turns.submit(chat, { content: "Hello" }).done;
+    assert.equal((await a.chats.row(chat)).title, "Hello");
+    await b.chats.rename(chat, "Named elsewhere");
+    assert.equal((await a.chats.row(chat)).title, "Named elsewhere");
+    await b.chats.forget(chat);
+    await assert.rejects(a.chats.row(chat), { code: "THROUGHLINE_NOT_FOUND" });
+    await problemOf(await a.ask(path), 404, "THROUGHLINE_NOT_FOUND");
+    // Born again under the same id: nothing of the old one is in its head.
+    await b.turns.submit(chat, { content: "Anew" }).done;
+    assert.equal((await a.chats.row(chat)).title, "Anew");
+    for (const each of [a, b]) await end(each);
+  });
+
+  together(
+    "what was forgotten or reset in one process is in no working memory",
+    2,
+    async (place) => {
+      const model = scriptedResponder([["Hi"], ["Hi"], ["Hi"]]);
+      const [a, b] = [
+        await process(await place.open(), { model }),
+        await process(await place.open()),
+      ];
+      for (const id of ["forgotten", "reset", "kept"]) {
+        await a.turns.submit(id, { content: "a secret" }).done;
+      }
+      await b.chats.forget("forgotten");
+      await b.sessions.reset("reset");
+      const left = () => a.workingMemory.stats().map(({ chat_id }) => chat_id);
+      await until(() => left().length === 1);
+      assert.deepEqual(left(), ["kept"]);
+      for (const each of [a, b]) await end(each);
+    },
+  );
+
+  together("forgetting a chat ends the turns of every process there first", 2, async (place) => {
+    const model = scriptedResponder([["A secret ", { type: "hang" }]]);
+    const [a, b] = [
+      await process(await place.open(), { model }),
+      await process(await place.open()),
+    ];
+    const turn = a.turns.submit(chat, { content: "a secret" });
+    for await (const { type } of turn.progress()) if (type === "text") break;
+    const waits = a.turns.submit(chat, { content: "another secret" });
+    await jsonOf(await b.ask(path, { method: "DELETE" }), 200);
+    await Promise.allSettled([turn.done, waits.done]);
+    await until(() => a.turns.size === 0);
+    await until(() => a.workingMemory.stats().length === 0);
+    assert.deepEqual((await a.chats.list()).chats, []);
+    for (const each of [a, b]) await end(each);
+  });
+
+  together(
+    "forgetting a chat also ends what waits in the same process for another's turn",
+    2,
+    async (place) => {
+      const model = scriptedResponder([["A secret ", { type: "hang" }]]);
+      const [a, b] = [
+        await process(await place.open(), { model }),
+        await process(await place.open()),
+      ];
+      const turn = a.turns.submit(chat, { content: "a secret" });
+      for await (const { type } of turn.progress()) if (type === "text") break;
+      const waits = b.turns.submit(chat, { content: "another secret" });
+      await until(async () => (await a.chats.log.existing(chat)).head.pending !== undefined);
+      await jsonOf(await b.ask(path, { method: "DELETE" }), 200);
+      await Promise.allSettled([turn.done, waits.done]);
+      assert.deepEqual((await a.chats.list()).chats, []);
+      for (const each of [a, b]) await end(each);
+    },
+  );
+
+  together("watchers of every server hear of a turn once, in order", 4, async (place) => {
+    const long = "x".repeat(20_000);
+    const model = scriptedResponder([["Hi"], [long]]);
+    const processes = [await process(await place.open(), { model })];
+    for (let i = 0; i < 3; i++) processes.push(await process(await place.open()));
+    const streams = await Promise.all(
+      processes.map(async (each) => (await each.ask("/api/events")).body),
+    );
+    const [a] = processes;
+    await a!.turns.submit(chat, { id: "m1", content: "Hello" }).done;
+    await a!.turns.submit(chat, { id: "m2", content: "And more?" }).done;
+    await processes[1]!.post(`${path}/rename`, { title: "Done" });
+    for (const body of streams) {
+      const heard: string[] = [];
+      for await (const { name, data } of eventsOf(body)) {
+        if (name === ":") continue;
+        heard.push(`${name} ${data.state ?? data.message?.content ?? data.change}`);
+        if (data.change === "renamed") break;
+      }
+      assert.deepEqual(heard, [
+        ...["turn running", "message Hello", "message Hi", "turn answered"],
+        ...["turn running", "message And more?", `message ${long}`, "turn answered"],
+        "session renamed",
+      ]);
+    }
+    for (const each of processes) await end(each);
+  });
+
+  together("a process that starts leaves alone what another one is writing", 2, async (place) => {
+    const a = await process(await place.open());
+    const gate = Promise.withResolvers<void>();
+    async function* messages() {
+      for (let i = 0; i < 300; i++) yield { role: "user" as const, content: `m${i}` };
+      await gate.promise;
+      yield { role: "user" as const, content: "the last" };
+    }
+    const writing = a.chats.write(chat, messages(), {});
+    await until(async () => (await a.chats.log.state(chat)).head?.unfinished === true);
+    const b = await process(await place.open());
+    gate.resolve();
+    assert.equal(await writing, 301);
+    assert.equal((await b.chats.row(chat)).message_count, 301);
+    for (const each of [a, b]) await end(each);
+  });
+
+  together(
+    "when the process that keeps the companion ends the other goes on, as one run",
+    2,
+    async (place) => {
+      const watching = await process(await place.open());
+      const a = await process(await place.open(), { awake: {} });
+      const b = await process(await place.open(), { awake: {} });
+      const [first, second] = [a.run!, b.run!];
+      assert.equal(second.runId, first.runId);
+      second.personSeen("Ada");
+      await until(() => first.person?.name === "Ada");
+      await end(a);
+      await until(() => second.runId !== first.runId);
+      await second.save();
+      const { value } = (await watching.storage.documents("session").read("session"))!;
+      assert.deepEqual([value["session_id"], value["last_person_seen"]], [second.runId, "Ada"]);
+      assert.equal(second.report.kind, "fresh_start");
+      await b.turns.submit(chat, { content: "a secret" }).done;
+      await second.save();
+      await watching.chats.forget(chat);
+      const left = await watching.storage.documents("session").read("session");
+      assert.doesNotMatch(JSON.stringify(left), /a secret/);
+      for (const each of [watching, b]) await end(each);
+    },
+  );
+}
+
+async function end(each: Process): Promise<void> {
+  await each.turns.close(0);
+  await each.server.close();
+  await each.throughline.close();
+}

@@ -1,0 +1,308 @@
+// One companion in several processes: one run, felt alike, kept by one of them at a time.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Companion } from "../src/memories/companion/companion.ts";
+import { runsProjection } from "../src/memories/companion/runs.ts";
+import type { HeldTimers } from "../src/testing/held-timers.ts";
+import { scriptedResponder } from "../src/testing/scripted-responder.ts";
+import { type FleetStorage, heldPlace, mortal, pass, process, soon, until } from "./fleet-world.ts";
+
+type Awake = Awaited<ReturnType<typeof process>> & {
+  readonly companion: Companion;
+  readonly storage: ReturnType<typeof mortal>;
+  readonly timers: HeldTimers;
+};
+
+function world() {
+  const place = heldPlace();
+  const { clock } = place;
+  const start = async (script: readonly (readonly string[])[] = []): Promise<Awake> => {
+    const { storage, timers } = place.open();
+    const own = mortal(storage);
+    const model = scriptedResponder(script);
+    const begun = await process(own, { clock, model, awake: {}, timers: soon });
+    return { ...begun, companion: begun.run!, storage: own, timers };
+  };
+  const store = () => place.open().storage;
+  return { ...place, start, store };
+}
+
+const runsOf = async (storage: FleetStorage) =>
+  ((await storage.logs("", runsProjection).tail("runs", 100))?.records ?? []).map(
+    ({ kind, handover }) => (handover === true ? `${kind} handover` : kind),
+  );
+
+const documentOf = async (storage: FleetStorage) =>
+  (await storage.documents("session").read("session"))!;
+
+/** Waits until this process took the companion over: it is on record, and its state is written. */
+async function keeps(storage: FleetStorage, { companion }: Awake): Promise<void> {
+  await until(async () => {
+    const { value } = (await storage.documents("session").read("session")) ?? { value: {} };
+    const tail = await storage.logs("", runsProjection).tail("runs", 1);
+    const newest = tail?.records[0];
+    const isTaken = newest?.["handover"] === true && newest["run_id"] === companion.runId;
+    return isTaken && "session_id" in value && value["session_id"] === companion.runId;
+  });
+}
+
+async function saved(storage: FleetStorage, { companion }: Awake): Promise<void> {
+  const { revision = 0 } = (await storage.documents("session").read("session")) ?? {};
+  await companion.save();
+  assert.ok((await documentOf(storage)).revision > revision);
+}
+
+test("a second process joins the run of the first: the same run and report, and nothing of it is written", async () => {
+  const w = world();
+  const a = await w.start();
+  await a.companion.save();
+  const store = w.store();
+  const before = await documentOf(store);
+  const b = await w.start();
+  assert.equal(b.companion.runId, a.companion.runId);
+  assert.deepEqual(b.companion.report, JSON.parse(JSON.stringify(a.companion.report)));
+  assert.equal(b.companion.startedAt, a.companion.startedAt);
+  b.companion.tick();
+  assert.deepEqual(await documentOf(store), before);
+  assert.deepEqual(await runsOf(store), ["run_start"]);
+});
+
+test("what happens to the companion in one process is felt in all, and stored by the one that keeps it", async () => {
+  const w = world();
+  const [a, b, c] = [await w.start(), await w.start(), await w.start()];
+  b.companion.personSaid("chat-1", "I hate you, you are stupid");
+  await until(() => c.companion.emotions.feeling().levels.sadness > 0.1);
+  c.companion.personSeen("Ada");
+  c.companion.emotions.override("proud", 600);
+  await until(() => b.companion.emotions.feeling().mood === "proud");
+  b.companion.sleep("asleep");
+  const felt = ({ companion }: Awake) => {
+    const { levels, mood } = companion.emotions.feeling();
+    return { levels, mood, person: companion.person?.name, sleep: companion.sleepState };
+  };
+  await until(() => a.companion.sleepState === "asleep" && c.companion.sleepState === "asleep");
+  assert.equal(felt(a).person, "Ada");
+  assert.deepEqual(felt(a), felt(b));
+  assert.deepEqual(felt(a), felt(c));
+  const store = w.store();
+  await saved(store, b); // asked of the one that keeps it
+  const { value } = await documentOf(store);
+  assert.equal(value["last_person_seen"], "Ada");
+  assert.equal(value["sleep_state"], "asleep");
+  assert.match(JSON.stringify(value["conversation"]), /I hate you/);
+});
+
+test("what happened in two processes at once, each feels in its own order, until the next save", async () => {
+  const w = world();
+  const [a, b, c] = [await w.start(), await w.start(), await w.start()];
+  b.companion.personSaid("chat-1", "I hate you, you are stupid");
+  c.companion.personSeen("Ada");
+  const levels = ({ companion }: Awake) => companion.emotions.feeling().levels;
+  await until(() => b.companion.person?.name === "Ada");
+  assert.notDeepEqual(levels(b), levels(c));
+  w.clock.pass(6_000); // what is done here is by then in what the keeper stores
+  await a.companion.save();
+  await until(() => JSON.stringify(levels(c)) === JSON.stringify(levels(a)));
+  assert.deepEqual(levels(b), levels(a));
+});
+
+test("when the process that keeps it ends, another goes on: a run on record, and no restart", async () => {
+  const w = world();
+  const [a, b] = [await w.start(), await w.start()];
+  a.companion.personSaid("chat-1", "I hate you");
+  const store = w.store();
+  await a.throughline.close();
+  await keeps(store, b);
+  assert.deepEqual(await runsOf(store), ["run_start", "run_end", "run_start handover"]);
+  assert.equal(b.companion.report.kind, "fresh_start");
+  assert.equal((await documentOf(store)).value["shutdown_clean"], false);
+  assert.deepEqual((await documentOf(store)).value["conversation"], [
+    { role: "USER", text: "I hate you", timestamp: w.clock.now() / 1_000 },
+  ]);
+  await b.throughline.close();
+  assert.deepEqual((await runsOf(store)).slice(-2), ["run_start handover", "run_end"]);
+  assert.equal((await documentOf(store)).value["shutdown_clean"], true);
+});
+
+test("when the process that keeps it is killed, another goes on once the lease lapsed, as it felt", async () => {
+  const w = world();
+  const [a, b, c] = [await w.start(), await w.start(), await w.start()];
+  b.companion.emotions.override("proud", 600);
+  await until(() => a.companion.emotions.feeling().mood === "proud");
+  a.storage.kill();
+  await pass(w.clock, 10_500, b.timers, c.timers);
+  const store = w.store();
+  await until(async () => (await runsOf(store)).length === 2);
+  await until(() => [b, c].every(({ companion }) => companion.runId === b.companion.runId));
+  assert.deepEqual(await runsOf(store), ["run_start", "run_start handover"]);
+  assert.equal(b.companion.emotions.feeling().mood, "proud");
+  assert.equal(c.companion.emotions.feeling().mood, "proud");
+  // And so on: what is said at either is kept.
+  c.companion.personSeen("Ada");
+  await saved(store, c);
+  assert.equal((await documentOf(store)).value["last_person_seen"], "Ada");
+});
+
+test("a process that starts between one keeper and the next begins no run of its own", async () => {
+  const w = world();
+  const [a, b] = [await w.start(), await w.start()];
+  a.storage.kill();
+  const c = await w.start(); // the lease of the dead one is not over
+  assert.equal(c.companion.runId, b.companion.runId);
+  await pass(w.clock, 10_500, c.timers); // b sleeps: the newcomer is the one to go on
+  const store = w.store();
+  await keeps(store, c);
+  assert.deepEqual(await runsOf(store), ["run_start", "run_start handover"]);
+  assert.equal(c.companion.report.kind, "fresh_start");
+});
+
+for (const [kind, how] of [
+  ["short_break", "ended in order"],
+  ["crash_recovery", "were killed"],
+] as const) {
+  test(`when all processes ${how} the next start is a restart: ${kind}`, async () => {
+    const w = world();
+    const [a, b] = [await w.start([["Hi"]]), await w.start()];
+    await a.turns.submit("chat-1", { content: "Hello" }).done;
+    await a.companion.save();
+    if (kind === "short_break") {
+      await a.throughline.close();
+      await keeps(w.store(), b);
+      await b.throughline.close();
+    } else for (const each of [a, b]) each.storage.kill();
+    w.clock.pass(15_000);
+    const c = await w.start();
+    assert.equal(c.companion.report.kind, kind);
+    assert.equal(c.companion.report.gapMs, 15_000);
+  });
+}
+
+test("a start that finds the lease of a dead process waits until it lapsed, and is a restart", async () => {
+  const w = world();
+  const a = await w.start();
+  await a.companion.save();
+  a.storage.kill();
+  const { storage, timers } = w.open();
+  let isUp = false;
+  const starting = process(storage, { clock: w.clock, awake: {}, timers: soon });
+  void starting.then(() => {
+    isUp = true;
+  });
+  await pass(w.clock, 9_000, timers);
+  assert.equal(isUp, false);
+  await pass(w.clock, 1_500, timers);
+  const { run } = await starting;
+  assert.equal(run?.report.kind, "crash_recovery");
+});
+
+test("each chat is told of a restart once, in whichever process it is talked in", async () => {
+  const w = world();
+  const first = await w.start([["Hi"], ["Hi"]]);
+  for (const chat of ["chat-1", "chat-2"]) {
+    await first.turns.submit(chat, { content: "Remember the blue door" }).done;
+  }
+  await first.throughline.close();
+  w.clock.pass(2 * 60 * 60 * 1_000);
+  const [a, b] = [await w.start([["A"], ["A"]]), await w.start([["B"], ["B"], ["B"]])];
+  const welcomed: string[] = [];
+  a.companion.onChange((change) => {
+    if (change.type === "welcomed") welcomed.push(change.chatId);
+  });
+  const isTold = async (at: Awake, chat: string) => {
+    await at.turns.submit(chat, { content: "I am back" }).done;
+    const requests = (at.model as ReturnType<typeof scriptedResponder>).requests;
+    return /blue door/.test(requests.at(-1)?.context ?? "");
+  };
+  assert.equal(await isTold(b, "chat-1"), true);
+  await until(() => welcomed.length === 1);
+  assert.deepEqual(welcomed, ["chat-1"]);
+  assert.equal(await isTold(a, "chat-1"), false);
+  // Looked at anywhere: what was told elsewhere is shown too.
+  const shown = await a.companion.receptions.look(["chat-1", "chat-2"]);
+  assert.deepEqual(
+    shown.map(({ chatId, status }) => `${chatId} ${status}`),
+    ["chat-1 delivered", "chat-2 pending"],
+  );
+  // A handover is no restart: who was told is not told again, and who was not still is.
+  await a.throughline.close();
+  await keeps(w.store(), b);
+  assert.equal(await isTold(b, "chat-1"), false);
+  assert.equal(await isTold(b, "chat-2"), true);
+});
+
+test("a process that slept while another took the companion over writes nothing of it, and follows", async () => {
+  const w = world();
+  const [a, b] = [await w.start(), await w.start()];
+  await a.companion.save();
+  const store = w.store();
+  await pass(w.clock, 10_500, b.timers); // the first one sleeps
+  await keeps(store, b);
+  b.companion.personSeen("Ada");
+  await b.companion.save();
+  // It wakes with a pass of its loop, before any of its timers.
+  a.companion.personSeen("Nobody");
+  a.companion.tick();
+  await until(() => b.companion.person?.name === "Nobody"); // told, as by any process
+  const { value } = await documentOf(store);
+  assert.equal(value["last_person_seen"], "Ada");
+  await a.timers.pass(0);
+  await until(() => a.companion.runId === b.companion.runId);
+  await saved(store, a);
+  assert.equal((await documentOf(store)).value["session_id"], b.companion.runId);
+  assert.equal((await documentOf(store)).value["last_person_seen"], "Nobody");
+  assert.deepEqual(await runsOf(store), ["run_start", "run_start handover"]);
+});
+
+test("what a process did not hear it reads, once it knows of the gap", async () => {
+  const w = world();
+  const [a, b] = [await w.start(), await w.start()];
+  b.storage.deafen(true);
+  a.companion.personSeen("Ada");
+  a.companion.emotions.event("pat_level2");
+  await until(() => a.companion.person?.name === "Ada");
+  assert.equal(b.companion.person, undefined);
+  b.storage.deafen(false);
+  b.storage.gap();
+  await until(() => {
+    a.companion.tick();
+    return b.companion.person?.name === "Ada";
+  });
+  assert.deepEqual(b.companion.emotions.feeling().levels, a.companion.emotions.feeling().levels);
+});
+
+for (const who of ["the process that keeps it", "another process", "one without the companion"]) {
+  test(`a chat that is forgotten by ${who} is in no document and no process`, async () => {
+    const w = world();
+    const [a, b] = [await w.start([["Noted"]]), await w.start([["Noted"]])];
+    await b.turns.submit("chat-1", { content: "the secret is 4711" }).done;
+    await a.turns.submit("chat-2", { content: "no secret" }).done;
+    const store = w.store();
+    await saved(store, a);
+    assert.match(JSON.stringify(await documentOf(store)), /4711/);
+    const other = await process(w.store(), { clock: w.clock });
+    const forgetter = { "the process that keeps it": a, "another process": b }[who] ?? other;
+    const receipt = await forgetter.chats.forget("chat-1");
+    assert.deepEqual(
+      receipt.removed.filter(({ place }) => place === "companion"),
+      [{ place: "companion", count: 2 }],
+    );
+    assert.doesNotMatch(JSON.stringify(await documentOf(store)), /4711/);
+    await saved(store, b);
+    const { value } = await documentOf(store);
+    assert.doesNotMatch(JSON.stringify(value), /4711/);
+    assert.match(JSON.stringify(value), /no secret/);
+  });
+}
+
+test("a chat is forgotten by whoever takes over from a keeper that died before it did", async () => {
+  const w = world();
+  const [a, b] = [await w.start(), await w.start([["Noted"]])];
+  await b.turns.submit("chat-1", { content: "the secret is 4711" }).done;
+  const store = w.store();
+  await saved(store, b);
+  a.storage.kill();
+  const forgetting = b.chats.forget("chat-1");
+  await pass(w.clock, 10_500, b.timers);
+  await forgetting;
+  assert.doesNotMatch(JSON.stringify(await documentOf(store)), /4711/);
+});

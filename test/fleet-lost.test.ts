@@ -1,0 +1,234 @@
+// Processes of one companion that die or sleep in a turn, by a clock that the test holds.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setImmediate } from "node:timers/promises";
+import type { Responder } from "../src/runtime/responder.ts";
+import { seededRandom } from "../src/testing/random.ts";
+import { type ScriptedStep, scriptedResponder } from "../src/testing/scripted-responder.ts";
+import { heldPlace, mortal, pass, process, until } from "./fleet-world.ts";
+import { eventsOf } from "./server-fixture.ts";
+
+const chat = "chat-1";
+const usage = { inputTokens: 1, outputTokens: 1, costUsd: 0 };
+const hang: ScriptedStep = { type: "hang" };
+
+async function transcript({ chats }: Awaited<ReturnType<typeof process>>) {
+  const { messages } = await chats.messages(chat);
+  return messages.map(({ role, content }) => `${role}: ${content}`);
+}
+
+/** Two processes; the first is in a turn of which a word came. */
+async function cutOff() {
+  const place = heldPlace();
+  const { clock } = place;
+  const [first, second] = [place.open(), place.open()];
+  const dying = mortal(first.storage);
+  const a = await process(dying, { clock, model: scriptedResponder([["Once ", hang]]) });
+  const b = await process(second.storage, {
+    clock,
+    model: scriptedResponder([["Twice"], ["Again"]]),
+  });
+  const turn = a.turns.submit(chat, { id: "m1", content: "Tell me" });
+  for await (const { type } of turn.progress()) if (type === "text") break;
+  return { ...place, a, b, turn, timers: { a: first.timers, b: second.timers }, kill: dying.kill };
+}
+
+test("a turn whose process died is open, is no longer running when its lease lapsed, and is taken up by answer", async () => {
+  const w = await cutOff();
+  w.kill();
+  assert.equal(await w.b.turns.isRunning(chat), true);
+  await pass(w.clock, 10_500, w.timers.b);
+  assert.equal(await w.b.turns.isRunning(chat), false);
+  const turn = await w.b.turns.answer(chat);
+  assert.equal((await turn.done).assistant?.content, "Twice");
+  assert.deepEqual(await transcript(w.b), ["user: Tell me", "assistant: Twice"]);
+  assert.equal((await w.b.chats.log.existing(chat)).head.open_turn, undefined);
+});
+
+test("the next message of a chat waits for a dead process no longer than its lease lasts", async () => {
+  const w = await cutOff();
+  w.kill();
+  const next = w.b.turns.submit(chat, { id: "m2", content: "And then?" });
+  await pass(w.clock, 9_500, w.timers.b);
+  assert.deepEqual(await transcript(w.b), ["user: Tell me"]);
+  await pass(w.clock, 1_500, w.timers.b);
+  assert.equal((await next.done).assistant?.content, "Twice");
+});
+
+test("a message sent again under its id is taken up from a process that died in its turn", async () => {
+  const w = await cutOff();
+  w.kill();
+  const again = w.b.turns.submit(chat, { id: "m1", content: "Tell me" });
+  await pass(w.clock, 10_500, w.timers.b);
+  assert.equal((await again.done).assistant?.content, "Twice");
+  assert.deepEqual(await transcript(w.b), ["user: Tell me", "assistant: Twice"]);
+});
+
+test("a process that knows that it lost its lease stops its model and stores nothing more", async () => {
+  const w = await cutOff();
+  // The other one takes the chat while this one sleeps; then it wakes.
+  await pass(w.clock, 10_500, w.timers.b);
+  const other = w.b.turns.submit(chat, { id: "m1", content: "Tell me" });
+  assert.equal((await other.done).assistant?.content, "Twice");
+  await w.timers.a.pass(0);
+  await assert.rejects(w.turn.done, { code: "THROUGHLINE_FENCED" });
+  assert.deepEqual(await transcript(w.b), ["user: Tell me", "assistant: Twice"]);
+  // It can go on here as everywhere: what was answered meanwhile is told.
+  const again = w.a.turns.submit(chat, { id: "m1", content: "Tell me" });
+  await until(async () => {
+    await w.timers.a.pass(0);
+    return w.a.turns.size === 0;
+  });
+  assert.equal((await again.done).assistant?.content, "Twice");
+});
+
+test("C6: a process that wakes with its model's answer, before any timer of it, is refused and stores nothing", async () => {
+  const place = heldPlace();
+  const { clock } = place;
+  const [first, second] = [place.open(), place.open()];
+  const gate = Promise.withResolvers<void>();
+  const late = scriptedResponder([["Too late", { type: "wait", until: gate.promise }]]);
+  const a = await process(first.storage, { clock, model: late });
+  const b = await process(second.storage, { clock, model: scriptedResponder([["In time"]]) });
+  const turn = a.turns.submit(chat, { id: "m1", content: "Tell me" });
+  await until(() => late.requests.length === 1);
+  await pass(clock, 10_500, second.timers);
+  const other = b.turns.submit(chat, { id: "m1", content: "Tell me" });
+  assert.equal((await other.done).assistant?.content, "In time");
+  gate.resolve(); // no timer of the first process has run since
+  await assert.rejects(turn.done, { code: "THROUGHLINE_FENCED" });
+  const { records } = (await b.chats.log.ports.logs.tail(chat, 1_000))!;
+  assert.equal(records.filter(({ id }) => id === "m1:answer").length, 1);
+  assert.deepEqual(await transcript(b), ["user: Tell me", "assistant: In time"]);
+});
+
+test("a lease that is lost before anybody has it: the turn is cut off, open, and stores nothing more", async () => {
+  const w = await cutOff();
+  w.clock.pass(9_500); // it slept, nobody came, and by its own clock it may not trust the lease
+  await w.timers.a.pass(0);
+  await assert.rejects(w.turn.done, { code: "THROUGHLINE_FENCED" });
+  assert.deepEqual(await transcript(w.b), ["user: Tell me"]);
+  assert.equal((await w.b.chats.log.existing(chat)).head.open_turn?.id, "m1");
+});
+
+test("a turn goes on for as long as its process keeps the lease, and nobody else begins there", async () => {
+  const w = await cutOff();
+  const next = w.b.turns.submit(chat, { id: "m2", content: "And then?" });
+  await pass(w.clock, 60_000, w.timers.a, w.timers.b);
+  assert.equal(w.turn.signal.aborted, false);
+  assert.equal(w.b.turns.size, 1);
+  w.a.turns.stop(chat);
+  assert.equal((await w.turn.done).assistant?.content, "Once ");
+  assert.equal((await next.done).assistant?.content, "Twice");
+});
+
+test("a process that ends waits for nobody's turn: what waits there stays stored, and is answered elsewhere", async () => {
+  const w = await cutOff();
+  const next = w.b.turns.submit(chat, { id: "m2", content: "And then?" });
+  await until(async () => (await w.a.chats.log.existing(chat)).head.pending !== undefined);
+  await w.b.turns.close(0);
+  await assert.rejects(next.done, { code: "THROUGHLINE_CLOSED" });
+  w.a.turns.stop(chat);
+  await w.turn.done;
+  await setImmediate();
+  assert.deepEqual((await w.a.chats.log.existing(chat)).head.pending, ["m2"]);
+});
+
+test("what waits for a chat that is forgotten meanwhile is not begun", async () => {
+  const w = await cutOff();
+  const next = w.b.turns.submit(chat, { id: "m2", content: "And then?" });
+  await until(async () => (await w.a.chats.log.existing(chat)).head.pending !== undefined);
+  // By the library, whose caller ends no turns: it joins the lease of the turn that runs there.
+  await w.a.chats.forget(chat);
+  w.turn.stop();
+  await w.turn.done;
+  const outcome = await next.done.catch((error) => error);
+  assert.equal(outcome.code, "THROUGHLINE_NOT_FOUND");
+});
+
+test("a chat whose process died can be dismissed once its lease lapsed, and not before", async () => {
+  const w = await cutOff();
+  w.kill();
+  assert.equal(await w.b.turns.dismiss(chat), 0);
+  await pass(w.clock, 10_500, w.timers.b);
+  assert.equal(await w.b.turns.dismiss(chat), 1);
+});
+
+test("who may have missed something: its watchers are to read again, and it remembers no chat", async () => {
+  const { clock, open } = heldPlace();
+  const storage = mortal(open().storage);
+  const a = await process(storage, { clock, model: scriptedResponder([["Hi"]]) });
+  const { body } = await a.ask("/api/events");
+  const heard = Array.fromAsync(eventsOf(body));
+  await a.turns.submit(chat, { content: "Hello" }).done;
+  assert.equal(a.workingMemory.stats().length, 1);
+  await setImmediate();
+  storage.gap();
+  const names = (await heard).map(({ name }) => name).filter((name) => name !== ":");
+  assert.deepEqual(names, ["turn", "message", "message", "turn"]);
+  assert.deepEqual(a.workingMemory.stats(), []);
+  assert.equal((await a.chats.messages(chat)).messages.length, 2);
+});
+
+for (const seed of [1, 2, 3, 4]) {
+  test(`4 processes of which some are killed in turns: every message is there once, answered once, seed ${seed}`, async () => {
+    const place = heldPlace();
+    const { clock } = place;
+    const random = seededRandom(seed);
+    const speaking = new Map<string, object>();
+    const dead = new Set<object>();
+    const overlaps: string[] = [];
+    const begin = async () => {
+      const { storage, timers } = place.open();
+      const own = mortal(storage);
+      const model: Responder = {
+        ...{ provider: "watched", model: "watched-1", window: undefined },
+        async *respond(request) {
+          const words = String(request.messages.at(-1)?.content);
+          const chatId = words.split(" ")[0] ?? "";
+          const before = speaking.get(chatId);
+          if (before !== undefined && !dead.has(before)) overlaps.push(words);
+          speaking.set(chatId, own);
+          for (let steps = random(6); steps > 0; steps--) await setImmediate();
+          yield { type: "text", text: `heard ${words}` };
+          if (speaking.get(chatId) === own) speaking.delete(chatId);
+          yield { type: "end", finish: "stop", usage };
+        },
+      };
+      return { ...(await process(own, { clock, model })), own, timers };
+    };
+    const live = [await begin(), await begin(), await begin(), await begin()];
+    const messages = Array.from({ length: 24 }, (_, i) => {
+      const chatId = `chat-${random(3)}`;
+      return { chatId, input: { id: `m${i}`, content: `${chatId} says ${i}` } };
+    });
+    for (const { chatId, input } of messages) {
+      live[random(live.length)]!.turns.submit(chatId, input);
+      for (let steps = random(8); steps > 0; steps--) await setImmediate();
+      if (random(6) > 0) continue;
+      const [victim] = live.splice(random(live.length), 1);
+      dead.add(victim!.own);
+      victim!.own.kill();
+      live.push(await begin());
+    }
+    // Whoever got no answer asks again, elsewhere: the same id is the same message.
+    const again = messages.map(({ chatId, input }) => live[0]!.turns.submit(chatId, input));
+    const done = Promise.all(again.map((turn) => turn.done));
+    const timers = live.map((each) => each.timers);
+    let isDone = false;
+    void done.then(() => {
+      isDone = true;
+    });
+    while (!isDone) await pass(clock, 500, ...timers);
+    await done;
+    assert.deepEqual(overlaps, []);
+    for (const chatId of new Set(messages.map((each) => each.chatId))) {
+      const own = messages.flatMap((each) => (each.chatId === chatId ? [each.input.id] : []));
+      const stored = (await live[0]!.chats.messages(chatId, { limit: 200 })).messages;
+      const turnsOf = (role: string) =>
+        stored.flatMap((message) => (message.role === role ? [message.turn] : [])).sort();
+      assert.deepEqual(turnsOf("user"), own.toSorted());
+      assert.deepEqual(turnsOf("assistant"), own.toSorted());
+    }
+  });
+}
