@@ -11,7 +11,13 @@ import type { StoredRecord } from "../src/storage/log-store.ts";
 import type { Clause, Contract } from "../src/testing/contract.ts";
 import { HeldClock } from "../src/testing/held-clock.ts";
 import { type ScriptedStep, scriptedResponder } from "../src/testing/scripted-responder.ts";
-import { documentStoreContract, logStoreContract } from "../src/testing/testing.ts";
+import {
+  documentStoreContract,
+  logStoreContract,
+  type SharedClause,
+  type SharedContract,
+  sharedStorageContract,
+} from "../src/testing/testing.ts";
 import { openThroughline, type Throughline } from "../src/throughline.ts";
 import { companionSamples, emotionParts } from "./docs-companion.ts";
 import { fenced, table } from "./docs-text.ts";
@@ -44,6 +50,7 @@ export async function generateParts(): Promise<ReadonlyMap<string, string>> {
     ["door-errors", codeTable(doorCodes)],
     ["log-contract", contractTables(logStoreContract)],
     ["document-contract", contractTables(documentStoreContract)],
+    ["shared-contract", contractTables(sharedStorageContract)],
     ...Object.entries(emotionParts()),
     ...Object.entries(await sampleRun()),
     ...Object.entries(await companionSamples()),
@@ -59,16 +66,21 @@ function codeTable(codes: Readonly<Record<string, { status: number; says: string
   return table(["code", "HTTP", "what it says"], rows);
 }
 
+/** `reopens`: the next process looks; `interrupts`: what a storage hears is cut for a while. */
+type ListedClause = Pick<Clause, "id" | "says" | "reopens"> & Pick<SharedClause, "interrupts">;
+
 /** One table for each group of clauses: `log.retry.batch` is of the group `log.retry`. */
-function contractTables(contract: Contract): string {
-  const groups = new Map<string, Clause[]>();
-  for (const clause of contract.clauses) {
+function contractTables(contract: Contract | SharedContract): string {
+  const groups = new Map<string, ListedClause[]>();
+  const listed: readonly ListedClause[] = contract.clauses;
+  for (const clause of listed) {
     const name = clause.id.split(".").slice(0, 2).join(".");
     groups.set(name, [...(groups.get(name) ?? []), clause]);
   }
+  const needs = listed.some(({ interrupts }) => interrupts) ? "interrupts" : "reopens";
   const tables = [...groups].map(([group, clauses]) => {
-    const rows = clauses.map(({ id, says, reopens }) => [`\`${id}\``, says, reopens ? "yes" : ""]);
-    return `### ${group}\n\n${table(["id", "promise", "reopens"], rows)}`;
+    const rows = clauses.map((each) => [`\`${each.id}\``, each.says, each[needs] ? "yes" : ""]);
+    return `### ${group}\n\n${table(["id", "promise", needs], rows)}`;
   });
   const count = `${contract.clauses.length} promises.\n`;
   return [count, ...tables].join("\n");

@@ -392,27 +392,59 @@ const companion: readonly SeededBug[] = [
   {
     id: "companion: words are heard after the model was asked",
     file: "src/runtime/turns.ts",
-    find: "if (begun.isNew) this.#ports.companion?.personSaid(turn.chatId, turn.content);",
+    find: "this.#ports.companion?.personSaid(turn.chatId, turn.content);",
     replace: "",
     ...companionParts,
   },
   {
     id: "companion: a wound waits for the next save",
     file: "src/memories/companion/companion.ts",
-    find: `if (felt.event?.wound === "added") this.#saveSoon();`,
-    replace: "",
+    find: `this.#changed(felt.event?.wound === "added");`,
+    replace: "this.#changed(false);",
     test: "src/memories/companion/companion.test.ts",
   },
   {
     id: "companion: older copies of the document outlive forgetting",
-    file: "src/memories/companion/companion.ts",
-    find: "await this.#documents.forgetCopies(documentKey);",
+    file: "src/memories/companion/document-keeper.ts",
+    find: "await this.#ports.documents.forgetCopies(documentKey);",
     replace: "",
     test: "src/memories/companion/forget-chat.test.ts",
   },
 ];
 
+const fleetLost = { test: "test/fleet-lost.test.ts" };
+const fleet: readonly SeededBug[] = [
+  {
+    id: "fleet: a turn that lost its chat is stored all the same",
+    file: "src/runtime/turns.ts",
+    find: "const ended = await ask(asked);\n      turn.assertUnfenced();",
+    replace: "const ended = await ask(asked);",
+    ...{ ...fleetLost, named: "a lease that is lost before anybody has it" },
+  },
+  {
+    id: "fleet: what waited is begun though its chat was forgotten",
+    file: "src/runtime/turns.ts",
+    find: "if (waited) await this.#assertWanted(turn);",
+    replace: "",
+    ...{ ...fleetLost, named: "forgotten meanwhile is not begun" },
+  },
+  {
+    id: "fleet: a remembered chat is answered",
+    file: "src/memories/chat/chat-log.ts",
+    find: "this.ports.fleet === undefined ? this.#states.get(chatId) : undefined;",
+    replace: "this.#states.get(chatId);",
+    test: "src/memories/chat/chat-log-fleet.test.ts",
+  },
+  {
+    id: "fleet: who kept the companion before writes its document on",
+    file: "src/memories/companion/document-keeper.ts",
+    find: "onConflict === undefined ? {} : { expectedRevision: this.#revision };",
+    replace: "{};",
+    ...{ test: "test/fleet-companion.test.ts", named: "a process that slept" },
+  },
+];
+
 export const seededBugs: readonly SeededBug[] = [
   ...[...log, ...documents, ...lock, ...contracts],
-  ...[...sessions, ...turn, ...security, ...companion],
+  ...[...sessions, ...turn, ...security, ...companion, ...fleet],
 ];

@@ -40,7 +40,7 @@ export async function serve(flags: ServeFlags, { io, env, version }: Context): P
       ...(token === undefined ? {} : { token }),
     });
     const { url } = await listen(server, flags, settings, env);
-    await tellState(io, throughline);
+    await tellState(io, companion);
     await write(io.output, `Throughline is listening on ${url} (${about(settings, companion)})\n`);
     const stopCodes = await offerCodes(io, server, token, url);
     await stopped;
@@ -143,12 +143,16 @@ const listenErrors = [
 ] as const;
 
 /** What a person should know of the last run: what was repaired, and what waits for an answer. */
-async function tellState(io: Io, { storage, chats }: Throughline): Promise<void> {
+async function tellState(io: Io, { throughline, turns }: Companion): Promise<void> {
+  const { storage, chats } = throughline;
   for (const { key, kind, bytes, quarantined } of storage.repairs()) {
     const kept = quarantined === undefined ? "" : `, kept in ${quarantined}`;
     await tell(io, `Found at the start: ${printableLine(key)}: ${kind}, ${bytes} bytes${kept}`);
   }
-  const { chats: waiting, cursor } = await chats.list({ unanswered: true, limit: 100 });
+  const { chats: unanswered, cursor } = await chats.list({ unanswered: true, limit: 100 });
+  // What another server answers is in good hands.
+  const inHand = await Promise.all(unanswered.map(({ chat_id }) => turns.isRunning(chat_id)));
+  const waiting = unanswered.filter((_, index) => inHand[index] !== true);
   if (waiting.length === 0) return;
   const count = cursor === undefined ? counted(waiting.length, "chat") : "More than 100 chats";
   const verb = waiting.length === 1 ? "has" : "have";
