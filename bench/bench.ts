@@ -5,10 +5,11 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { arch, cpus, release, totalmem, type } from "node:os";
 import type { Figure } from "./figure.ts";
 import { figures } from "./figures.ts";
+import { momentFigures } from "./moments.ts";
 
 const only = process.argv.slice(2);
 const results: Figure[] = [];
-for (const [name, measure] of Object.entries(figures)) {
+for (const [name, measure] of Object.entries({ ...figures, ...momentFigures })) {
   if (only.length > 0 && !only.includes(name)) continue;
   for (const figure of await measure()) {
     results.push(figure);

@@ -113,10 +113,11 @@ const recorder = new MomentRecorder({
   onEvent: ({ type, receipt }) => say(`${type} ${receipt.name}`),
 });
 process.on("exit", () => recorder.spillSync());
-process.on("SIGTERM", async () => {
+const end = async () => {
   await recorder.close();
   await close();
-});
+};
+process.on("SIGTERM", () => void end());
 
 recorder.message({ role: "user", text: "Tell me a joke", id: "m1", turnId: "t1" });
 recorder.message({ role: "assistant", text: "Knock, knock", id: "m2", turnId: "t1" });
@@ -151,6 +152,5 @@ switch (plan.end) {
     break;
   default:
     // The step that is chosen ends it; without one it is done when all is saved.
-    await recorder.close();
-    await close();
+    await end();
 }

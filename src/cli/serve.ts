@@ -1,7 +1,6 @@
 import { isThroughlineError, ThroughlineError } from "../errors.ts";
 import { printableLine } from "../memories/chat/printable.ts";
 import { createServer, defaultAddress, type ThroughlineServer } from "../server/server.ts";
-import type { Throughline } from "../throughline.ts";
 import type { Context } from "./command.ts";
 import { type Companion, openCompanion } from "./companion.ts";
 import type { Environment } from "./env.ts";

@@ -71,6 +71,13 @@ const prepareSession = `select pg_is_in_recovery() as standby, pg_backend_pid() 
   set_config('idle_in_transaction_session_timeout', $2, false),
   set_config('default_transaction_isolation', 'read committed', false)`;
 
+/**
+ * A write of its own, whose commit ends what is in doubt. What an attempt committed can be read before
+ * the synchronous standby has it, once that attempt's server process was ended; a later commit is
+ * acknowledged when the standby has everything before it.
+ */
+const confirm = "select pg_logical_emit_message(true, 'throughline', '')";
+
 const endBackend = `select pg_terminate_backend(pid, $3::bigint) from pg_stat_activity
   where pid = $1 and backend_start = $2::timestamptz`;
 
@@ -108,9 +115,9 @@ export class Database {
 
   /**
    * Runs work until it ends, its deadline is over, or trying again makes no sense. Once an attempt is
-   * in doubt it has as long again, on new connections, to be settled by being repeated; the server
-   * process that may still be at work on it is ended first. With `statementMs` each statement has so
-   * long, whatever the deadline of the call.
+   * in doubt it has as long again, on new connections, to be settled by being repeated. The server
+   * process that may still be at work on an attempt that was given up is ended first. With `statementMs`
+   * each statement has so long, whatever the deadline of the call.
    *
    * @throws ThroughlineError whatever the work throws itself: it is the outcome.
    * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: nothing was stored.
@@ -126,7 +133,9 @@ export class Database {
         const extend = () => {
           call.until = this.#deadline();
         };
-        return await work(connection, { isInDoubt: call.isInDoubt, extend });
+        const value = await work(connection, { isInDoubt: call.isInDoubt, extend });
+        if (call.isInDoubt) await connection.store({ text: confirm });
+        return value;
       } catch (error) {
         await this.#afterFailure(call, error, { count, connection });
       } finally {
@@ -269,7 +278,10 @@ export class Database {
     if (connection?.isInDoubt) {
       if (!call.isInDoubt) call.until = this.#deadline();
       call.isInDoubt = true;
-      if (connection.backend !== undefined) call.backends.push(connection.backend);
+    }
+    // Also one that only reads or locks: it may hold rows for as long as it believes that we are there.
+    if (connection?.isBroken && connection.backend !== undefined) {
+      call.backends.push(connection.backend);
     }
     const kind = errorClass(error);
     const pauseMs = this.#pauseMs(kind, count);
