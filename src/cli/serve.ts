@@ -65,7 +65,8 @@ async function shutDown(companion: Companion, server: ThroughlineServer | undefi
     await companion.turns.close(graceMs);
   } finally {
     try {
-      await server?.close();
+      // Whoever reacted waits for an answer, which waits for the save, and the server for both.
+      await Promise.all([companion.moments?.recorder.close(), server?.close()]);
     } finally {
       await companion.close(0);
     }

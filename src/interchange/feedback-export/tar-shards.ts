@@ -4,7 +4,7 @@ import type { OutFolder } from "./out-folder.ts";
 
 export interface TarMember {
   readonly name: string;
-  readonly bytes: Uint8Array;
+  readonly bytes: Uint8Array | readonly Uint8Array[];
 }
 
 type TarStream = typeof import("tar-stream");
@@ -60,7 +60,7 @@ export class TarShards {
 
 /** A header, and the content up to a whole block of 512. */
 function tarBytes({ bytes }: TarMember): number {
-  return 512 + Math.ceil(bytes.length / 512) * 512;
+  return 512 + Math.ceil(sizeOf(bytes) / 512) * 512;
 }
 
 /** One tar file: its members pass through in pieces, as fast as the disk takes them. */
@@ -102,21 +102,36 @@ class Shard {
   }
 }
 
+function sizeOf(bytes: TarMember["bytes"]): number {
+  if (bytes instanceof Uint8Array) return bytes.length;
+  return bytes.reduce((sum, piece) => sum + piece.length, 0);
+}
+
 async function addMember(pack: Pack, member: TarMember, failed: Promise<unknown>): Promise<void> {
   const { name, bytes } = member;
+  const pieces = bytes instanceof Uint8Array ? [bytes] : bytes;
   const added = new Promise<undefined>((resolve, reject) => {
-    const header = { name, mtime: new Date(0), mode: 0o644, uid: 0, gid: 0 };
-    pack.entry(header, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), (error) =>
-      error ? reject(error) : resolve(undefined),
-    );
+    const header = { name, mtime: new Date(0), mode: 0o644, uid: 0, gid: 0, size: sizeOf(bytes) };
+    const entry = pack.entry(header, (error) => (error ? reject(error) : resolve(undefined)));
+    void feed(entry, pieces);
   });
   // The disk's own error says more than that of the stream it broke.
   const error = await Promise.race([added.catch(() => failed), failed]);
   if (error !== undefined) throw error;
 }
 
-/** A whole tar in memory: of the frames of one package. */
-export async function tarOf(members: readonly TarMember[]): Promise<Buffer> {
+/** As fast as the disk takes them; a stream that breaks is told of by its entry. */
+async function feed(entry: NodeJS.WritableStream, pieces: readonly Uint8Array[]): Promise<void> {
+  for (const piece of pieces) {
+    if (piece.length === 0) continue;
+    const bytes = Buffer.from(piece.buffer, piece.byteOffset, piece.length);
+    if (!entry.write(bytes)) await new Promise((resolve) => entry.once("drain", resolve));
+  }
+  entry.end();
+}
+
+/** A whole tar, in pieces: of the frames of one package. No picture is copied. */
+export async function tarOf(members: readonly TarMember[]): Promise<readonly Uint8Array[]> {
   const { default: tar }: { default: TarStream } = await import("tar-stream");
   const pack = tar.pack();
   const chunks: Buffer[] = [];
@@ -130,5 +145,5 @@ export async function tarOf(members: readonly TarMember[]): Promise<Buffer> {
   for (const member of members) await addMember(pack, member, failed);
   pack.finalize();
   await read;
-  return Buffer.concat(chunks);
+  return chunks;
 }

@@ -1,3 +1,4 @@
+import { rememberDigest } from "../../targets/package/digests.ts";
 import type { Received } from "./capture-clock.ts";
 import { jpegFacts } from "./jpeg.ts";
 import type { BufferLimits } from "./limits.ts";
@@ -129,6 +130,7 @@ export class FrameBuffer {
     isOwn: boolean,
   ): void {
     const kept = isOwn ? jpeg.subarray(0, bytes) : Uint8Array.from(jpeg.subarray(0, bytes));
+    rememberDigest(kept);
     const { ageMs, monoMs: receivedMs } = received;
     this.loss.count("accepted", ageMs);
     const size = { bytes, width, height };

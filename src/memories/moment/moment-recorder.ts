@@ -247,6 +247,7 @@ export class MomentRecorder {
     const isFirst = !this.#isClosed;
     this.#isClosed = true;
     this.#endCaptures();
+    this.#buffers.raw.clear();
     if (isFirst) await this.#queue.drain(drainMs);
     this.#queue.spillSync();
   }
@@ -255,6 +256,7 @@ export class MomentRecorder {
   spillSync(): void {
     this.#isClosed = true;
     this.#endCaptures();
+    this.#buffers.raw.clear();
     this.#queue.spillSync();
   }
 

@@ -1,9 +1,9 @@
 // Checksums by the block, taken before a part is written: a later start can tell how much of it
 // reached the disk, which its size alone does not say after a power cut.
 import { crc32 } from "node:zlib";
+import { blockBytes } from "../package/digests.ts";
 
-/** 2 s of sound; the larger half of the pictures are one block. */
-export const blockBytes = 65_536;
+export { blockBytes };
 
 /** The CRC-32 of each block of bytes that come in pieces; the last block may be shorter. */
 export function blockCrcs(pieces: Iterable<Uint8Array>): number[] {

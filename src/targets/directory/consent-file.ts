@@ -5,20 +5,24 @@ import type { Disk } from "../../storage/files/disk.ts";
 import { replaceFile, writeAll } from "../../storage/files/file-ports.ts";
 import type { Consent } from "../package/record.ts";
 import { readWhole } from "./read-package.ts";
+import { isThere } from "./remove-tree.ts";
 
-const fileName = "consent.json";
-const switches = ["messages", "frames", "audio", "upload", "export"] as const;
+export const consentPath = (home: string): string => join(home, "consent.json");
+/** Of the words that were shown, and of who agreed. */
+const maxTextLength = 2_000;
 
 /** `undefined`: nobody said anything yet. `"unreadable"`: nobody knows what; then nothing is. */
 export async function readConsent(
   disk: Disk,
   home: string,
 ): Promise<Consent | "unreadable" | undefined> {
-  const bytes = await readWhole(disk, join(home, fileName));
-  if (bytes === undefined) return undefined;
+  const path = consentPath(home);
+  const bytes = await readWhole(disk, path);
+  // Larger than anything of ours is not absent.
+  if (bytes === undefined) return (await isThere(disk, path)) ? "unreadable" : undefined;
   try {
     const value: unknown = JSON.parse(bytes.toString("utf8"));
-    return isConsent(value) ? value : "unreadable";
+    return consentOf(value) ?? "unreadable";
   } catch {
     return "unreadable"; // torn, or somebody wrote it by hand
   }
@@ -31,15 +35,23 @@ export async function writeConsent(
   consent: Consent,
 ): Promise<void> {
   const bytes = Buffer.from(`${JSON.stringify(consent, undefined, 2)}\n`);
-  await replaceFile(ports, join(home, fileName), (file) => writeAll(file, bytes, 0));
+  await replaceFile(ports, consentPath(home), (file) => writeAll(file, bytes, 0));
 }
 
-function isConsent(value: unknown): value is Consent & typeof value {
-  if (!isJsonObject(value)) return false;
-  if (!switches.every((name) => typeof value[name] === "boolean")) return false;
-  const { wording, by, timestamp } = value;
-  const areTexts = [wording, by].every((text) => text === null || typeof text === "string");
-  const needsWording = value["frames"] === true || value["audio"] === true;
-  if (!areTexts || (needsWording && wording === null)) return false;
-  return timestamp === null || typeof timestamp === "number";
+/** Its own members alone: each package holds a copy. @returns `undefined`: it is none. */
+function consentOf(value: unknown): Consent | undefined {
+  if (!isJsonObject(value)) return undefined;
+  const { messages, frames, audio, upload, export: mayExport, wording, by, timestamp } = value;
+  if (!isSwitch(messages) || !isSwitch(frames) || !isSwitch(audio)) return undefined;
+  if (!isSwitch(upload) || !isSwitch(mayExport)) return undefined;
+  if (!isTextOrNull(wording) || !isTextOrNull(by)) return undefined;
+  if ((frames || audio) && wording === null) return undefined;
+  if (timestamp !== null && typeof timestamp !== "number") return undefined;
+  return { messages, frames, audio, upload, export: mayExport, wording, timestamp, by };
 }
+
+function isTextOrNull(value: unknown): value is string | null {
+  return value === null || (typeof value === "string" && value.length <= maxTextLength);
+}
+
+const isSwitch = (value: unknown): value is boolean => typeof value === "boolean";

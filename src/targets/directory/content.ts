@@ -1,4 +1,6 @@
 // A package on its way to the disk: its record, and its files as bytes in pieces.
+
+import { type Digest, digestOf } from "../package/digests.ts";
 import {
   frameFile,
   messagesBytes,
@@ -27,6 +29,8 @@ export function mediaTypeOf(path: string): string {
 export interface PackagePart {
   readonly path: string;
   readonly bytes: number;
+  /** Where it is known before the bytes are read. */
+  readonly digest?: Digest | undefined;
   /** From the start, each time it is called. */
   pieces(): Pieces;
 }
@@ -48,7 +52,9 @@ export interface PackageContent {
 
 export function memoryPart(path: string, pieces: readonly Uint8Array[]): MemoryPart {
   const bytes = pieces.reduce((sum, piece) => sum + piece.length, 0);
-  return { path, bytes, pieces: () => pieces };
+  const [only] = pieces;
+  const digest = pieces.length === 1 && only !== undefined ? digestOf(only) : undefined;
+  return { path, bytes, digest, pieces: () => pieces };
 }
 
 /** The files of a moment. No picture and no sound is copied. */

@@ -25,8 +25,10 @@ export async function intentBytes(
   const intended: IntendedPart[] = [];
   let bytes = 0;
   for (const part of parts) {
-    intended.push({ path: part.path, bytes: part.bytes, blocks: blockCrcs(part.pieces()) });
-    bytes += part.bytes;
+    const { path, digest } = part;
+    const blocks = digest?.blocks ?? blockCrcs(part.pieces());
+    intended.push({ path, bytes: part.bytes, blocks });
+    if (digest === undefined) bytes += part.bytes;
     if (bytes < bytesAtOnce) continue;
     bytes = 0;
     await setImmediate();

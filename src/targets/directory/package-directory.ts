@@ -56,6 +56,8 @@ export class PackageDirectory implements PackageSink {
   readonly #saving = new Map<string, PackageRecord>();
   /** The names of the packages that are here, by their ids. */
   readonly #names = new Map<string, string>();
+  /** What the package lists of which a part was read last; until anything is changed here. */
+  #listed: { readonly name: string; readonly paths: Promise<ReadonlySet<string>> } | undefined;
   readonly #spilled = new Set<string>();
   readonly #notSpilled = new Set<string>();
   #closing: Promise<void> | undefined;
@@ -199,11 +201,24 @@ export class PackageDirectory implements PackageSink {
    */
   async part(name: string, path: string): Promise<Buffer> {
     return this.#reaching(name, async () => {
-      const { files } = await manifestOf(this.#ports, name);
       // An unlisted path is that of no package, whatever may be there.
-      const isListed = files.some((file) => file.path === path);
+      const isListed = (await this.#pathsOf(name)).has(path);
       return bytesOf(this.#ports, name, isListed ? path : undefined);
     });
+  }
+
+  /** Whoever reads a package asks for one file after the other: its manifest is read once. */
+  #pathsOf(name: string): Promise<ReadonlySet<string>> {
+    if (this.#listed?.name === name) return this.#listed.paths;
+    const paths = manifestOf(this.#ports, name).then(
+      ({ files }) => new Set(files.map((file) => file.path)),
+    );
+    const listed = { name, paths };
+    this.#listed = listed;
+    paths.catch(() => {
+      if (this.#listed === listed) this.#listed = undefined;
+    });
+    return paths;
   }
 
   /** Compares every byte of a package with its manifest. @throws `THROUGHLINE_NOT_FOUND` */
@@ -360,7 +375,9 @@ export class PackageDirectory implements PackageSink {
 
   /** One at a time for each name, in call order. */
   readonly #inLane: InLane = (name, work) => {
-    const result = (this.#lanes.get(name) ?? Promise.resolve()).then(work);
+    const result = (this.#lanes.get(name) ?? Promise.resolve()).then(work).finally(() => {
+      this.#listed = undefined;
+    });
     const settled = result.then(
       () => undefined,
       () => undefined,

@@ -3,8 +3,12 @@ import type { Disk } from "../../storage/files/disk.ts";
 import type { FileEntry, Manifest } from "../package/package-format.ts";
 import { manifestFile } from "./content.ts";
 import { isGone } from "./disk-errors.ts";
+import { inLanes } from "./lanes.ts";
 import { hashFile, readFolder } from "./read-package.ts";
 import { entriesOf, sizeIfThere } from "./remove-tree.ts";
+
+/** One after the other, a disk's answers take longer than what is done with them. */
+const readsAtOnce = 8;
 
 /** One way in which a folder is not what its manifest says. */
 export interface Difference {
@@ -39,11 +43,11 @@ export async function verifyFolder(
     const detail = problem?.detail ?? "feedback.json cannot be read";
     return damaged(name, [{ path: manifestFile, kind: "manifest", detail }]);
   }
-  const differences: Difference[] = [];
-  for (const file of manifest.files) {
-    const difference = await differenceOf(disk, folder, file);
-    if (difference !== undefined) differences.push(difference);
-  }
+  const found: (Difference | undefined)[] = [];
+  await inLanes(manifest.files, readsAtOnce, async (file, index) => {
+    found[index] = await differenceOf(disk, folder, file);
+  });
+  const differences = found.filter((difference) => difference !== undefined);
   differences.push(...(await unlisted(disk, folder, manifest)));
   if (differences.length > 0) return { ...damaged(name, differences), manifest };
   return { name, state: "whole", differences, manifest };

@@ -42,7 +42,12 @@ export async function writePackage(
   const files = new Map<string, FileEntry>();
   const write = async (part: PackagePart) => {
     options.signal?.throwIfAborted();
-    const written = await writeFile(disk, join(folder, part.path), part.pieces());
+    const written = await writeFile(
+      disk,
+      join(folder, part.path),
+      part.pieces(),
+      part.digest?.sha256,
+    );
     files.set(part.path, { path: part.path, ...written, media_type: mediaTypeOf(part.path) });
   };
 

@@ -1,6 +1,5 @@
-import { ThroughlineError } from "../../errors.ts";
 import type { OwedPackages } from "../target.ts";
-import type { Outbox } from "./outbox.ts";
+import { idOf, type Outbox } from "./outbox.ts";
 import { OwedList } from "./owed-list.ts";
 import { type NotesPorts, OwedNotes } from "./owed-notes.ts";
 
@@ -22,10 +21,12 @@ export async function unattendedNotes(
     stop: async () => undefined,
   });
   return {
-    saving: async () => {
-      throw new ThroughlineError("nothing is recorded here", { code: "THROUGHLINE_CLOSED" });
+    // Nothing is recorded here, but what a dead process left half done is finished. Where it was to be
+    // sent to is known by its entry, if there is one, and by whoever uploads.
+    saving: async (coming) => {
+      if (list.get(idOf("package", coming.name)) === undefined) await notes.saving(coming);
     },
-    saved: async () => undefined,
+    saved: (name) => notes.saved(name),
     dropped: (name) => notes.dropped(name),
     forgotten: (gone, copies) => notes.forgotten(gone, copies),
     owes: (name) => notes.owes(name),

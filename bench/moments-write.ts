@@ -1,0 +1,180 @@
+// A full package on its way to the disk: what it costs above the bytes themselves, and what a loop
+// of 50 Hz feels of it. The raw floor writes the same bytes into as many files with the same syncs.
+import fs from "node:fs";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { realBlockingDisk } from "../src/storage/files/disk.ts";
+import { partsOf } from "../src/targets/directory/content.ts";
+import { intentBytes } from "../src/targets/directory/intent.ts";
+import { openPackageDirectory } from "../src/targets/directory/open-package-directory.ts";
+import { spillSync } from "../src/targets/directory/spill.ts";
+import { makeUuidV7, renameMoment } from "../src/targets/package/package-format.ts";
+import type { SealedMoment } from "../src/targets/package/package-sink.ts";
+import { type Figure, ms } from "./figure.ts";
+import { interleaved, median, percentile, scratch } from "./measure.ts";
+import { fullRecorder, praise } from "./moments-world.ts";
+
+const periodMs = 20;
+
+/** A loop of 50 Hz: how late each pass was, those that were missed altogether included. */
+class Loop {
+  readonly lateMs: number[] = [];
+  #plannedAt = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  start(): void {
+    this.#plannedAt = performance.now() + periodMs;
+    this.#timer = setTimeout(() => this.#tick(), periodMs);
+  }
+  stop(): void {
+    this.#tick();
+    clearTimeout(this.#timer);
+  }
+  #tick(): void {
+    const now = performance.now();
+    for (; this.#plannedAt <= now; this.#plannedAt += periodMs) {
+      this.lateMs.push(now - this.#plannedAt);
+    }
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#tick(), this.#plannedAt - now);
+  }
+}
+
+interface RawPackage {
+  readonly intent: Buffer;
+  readonly words: Buffer;
+  readonly media: readonly (readonly [path: string, bytes: Buffer])[];
+  readonly manifest: Buffer;
+}
+
+/** The bytes of a package that was written. */
+async function bytesOf(folder: string, moment: SealedMoment): Promise<RawPackage> {
+  const parts = partsOf(moment);
+  const paths = parts.map(({ path }) => path).filter((path) => path !== "messages.json");
+  return {
+    intent: await intentBytes(moment.record, parts),
+    words: fs.readFileSync(join(folder, "messages.json")),
+    media: paths.map((path) => [path, fs.readFileSync(join(folder, path))] as const),
+    manifest: fs.readFileSync(join(folder, "feedback.json")),
+  };
+}
+
+const call = (work: (done: (error: Error | null) => void) => void) =>
+  new Promise<void>((resolve, reject) => work((error) => (error ? reject(error) : resolve())));
+
+async function rawFile(path: string, bytes: Buffer): Promise<void> {
+  const file = await new Promise<number>((resolve, reject) =>
+    fs.open(path, "wx", (error, opened) => (error ? reject(error) : resolve(opened))),
+  );
+  await call((done) => fs.write(file, bytes, done));
+  await call((done) => fs.fdatasync(file, done));
+  await call((done) => fs.close(file, done));
+}
+
+async function syncNames(path: string): Promise<void> {
+  const directory = await fs.promises.open(path);
+  await directory.sync();
+  await directory.close();
+}
+
+/** The same files, four at a time, and the same syncs in the same order: nothing is computed. */
+async function writeRaw(parent: string, name: string, raw: RawPackage): Promise<void> {
+  const partial = join(parent, `${name}.partial`);
+  await fs.promises.mkdir(partial);
+  await rawFile(join(partial, "intent.json"), raw.intent);
+  await rawFile(join(partial, "messages.json"), raw.words);
+  await syncNames(partial);
+  await syncNames(parent);
+  await fs.promises.mkdir(join(partial, "frames"));
+  const left = [...raw.media];
+  const lane = async () => {
+    for (let next = left.shift(); next !== undefined; next = left.shift()) {
+      await rawFile(join(partial, next[0]), next[1]);
+    }
+  };
+  await Promise.all([lane(), lane(), lane(), lane()]);
+  await rawFile(join(partial, "feedback.json"), raw.manifest);
+  await syncNames(join(partial, "frames"));
+  await syncNames(partial);
+  await fs.promises.unlink(join(partial, "intent.json"));
+  await syncNames(partial);
+  await fs.promises.rename(partial, join(parent, name));
+  await syncNames(parent);
+}
+
+/** Four full moments, as many as can wait, kept before the call returns: milliseconds. */
+function spillFour(path: string, moment: SealedMoment): number {
+  const directory = join(path, "spills");
+  fs.mkdirSync(directory);
+  const started = performance.now();
+  for (let i = 0; i < 4; i++) {
+    const uuid = makeUuidV7(i, (into) => into.fill(i));
+    spillSync(realBlockingDisk, directory, renameMoment(moment, uuid));
+  }
+  return performance.now() - started;
+}
+
+const rounds = 40;
+
+/** From `record()` to durable with 240 pictures of 50 KB and 120 s of sound. */
+export async function writePackage(): Promise<Figure[]> {
+  const dir = scratch();
+  const { packages, close } = await openPackageDirectory({ path: join(dir.path, "feedback") });
+  const floor = join(dir.path, "floor");
+  fs.mkdirSync(floor);
+  let last: SealedMoment | undefined;
+  const { recorder, feed } = fullRecorder({
+    save(moment) {
+      last = moment;
+      return packages.save(moment);
+    },
+    spillSync: (moments) => packages.spillSync(moments),
+  });
+  const reactAndSave = async () => {
+    const receipt = recorder.record(praise);
+    await receipt.whenDurable();
+    return receipt.name;
+  };
+  const name = await reactAndSave();
+  if (last === undefined) throw new Error("nothing was saved");
+  const raw = await bytesOf(join(dir.path, "feedback", name), last);
+  const spillMs = spillFour(dir.path, last);
+  const loops = { ours: new Loop(), floor: new Loop(), idle: new Loop() };
+  const during = async (loop: Loop, work: () => Promise<unknown>) => {
+    loop.start();
+    await work();
+    loop.stop();
+  };
+  let count = 0;
+  const times = await interleaved(rounds, {
+    ours: () => during(loops.ours, reactAndSave),
+    floor: () => during(loops.floor, () => writeRaw(floor, `raw${count++}`, raw)),
+    idle: () => during(loops.idle, () => pause(300)),
+    // A minute passes: the next package has pictures and sound of its own.
+    minute: () => {
+      for (let i = 0; i < 3_000; i++) feed("int16");
+    },
+  });
+  await close();
+  dir.remove();
+  const bytes = raw.media.reduce((sum, [, part]) => sum + part.length, 0);
+  const late = (loop: Loop) => ms(percentile(loop.lateMs, 0.99));
+  const p99 = percentile(loops.ours.lateMs, 0.99);
+  return [
+    {
+      says: `a package of ${raw.media.length} files and ${(bytes / 1e6).toFixed(1)} MB durable (${ms(times.ours)}) against the same files and syncs (${ms(times.floor)})`,
+      ratio: times.ours / times.floor,
+      target: 1.3,
+    },
+    {
+      says: `p99 of a 50 Hz loop's delay meanwhile: ${ms(p99)} of ${loops.ours.lateMs.length} passes (median ${ms(median(loops.ours.lateMs))}; with the raw floor ${late(loops.floor)}, idle ${late(loops.idle)}); against 20 ms`,
+      ratio: p99 / 20,
+      target: 1,
+    },
+    {
+      says: `four full moments are spilled in ${ms(spillMs)} when the process has to go; against 1 s`,
+      ratio: spillMs / 1_000,
+      target: 1,
+    },
+  ];
+}
