@@ -6,10 +6,15 @@ import { arch, cpus, release, totalmem, type } from "node:os";
 import type { Figure } from "./figure.ts";
 import { figures } from "./figures.ts";
 import { momentFigures } from "./moments.ts";
+import { postgresFigures } from "./postgres.ts";
 
 const only = process.argv.slice(2);
 const results: Figure[] = [];
-for (const [name, measure] of Object.entries({ ...figures, ...momentFigures })) {
+for (const [name, measure] of Object.entries({
+  ...figures,
+  ...momentFigures,
+  ...postgresFigures,
+})) {
   if (only.length > 0 && !only.includes(name)) continue;
   for (const figure of await measure()) {
     results.push(figure);

@@ -1,5 +1,9 @@
 // npm test: everything that needs Node and packages only. npm run verify adds the rest.
 import { spawnSync } from "node:child_process";
+import { globSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 
 const major = Number(process.versions.node.split(".", 1)[0]);
 if (major < 24) {
@@ -9,20 +13,55 @@ if (major < 24) {
   );
   process.exit(1);
 }
-// Some 200 test files are as many processes that load the same modules: compiled, they are kept.
-const files = process.argv.slice(2);
-const { status } = spawnSync(
-  process.execPath,
-  [
-    "--test",
-    "--test-concurrency=3",
-    ...(files.length > 0
-      ? files
-      : ["src/**/*.test.ts", "dashboard/src/**/*.test.ts", "test/*.test.ts"]),
-  ],
-  {
+
+const everything = ["src/**/*.test.ts", "dashboard/src/**/*.test.ts", "test/*.test.ts"];
+
+/**
+ * Test files that want nothing of the process but its modules: a few processes run them all, where one
+ * for each would load the same modules a hundred times. `npm run verify` gives each its own.
+ */
+const light = [
+  "src/*.test.ts",
+  "src/{cli,interchange,runtime,server}/*.test.ts",
+  "src/memories/**/*.test.ts",
+  "src/storage/*.test.ts",
+  "src/targets/{package,s3}/*.test.ts",
+  "dashboard/src/**/*.test.ts",
+];
+const processes = 4;
+
+/** Likewise for those that want a database. */
+const withDatabase = "src/storage/postgres/{database,fleet-rows,lost-replies,migrate}.test.ts";
+
+/** The files to run: the light ones by way of a few, in this folder, that import them. */
+function grouped(folder: string): readonly string[] {
+  const together = globSync(light).sort();
+  const database = globSync(withDatabase).sort();
+  const alone = globSync(everything).filter(
+    (path) => !together.includes(path) && !database.includes(path),
+  );
+  const parts = Array.from({ length: processes }, (_, part) =>
+    together.filter((_file, index) => index % processes === part),
+  );
+  const groups = [database, ...parts].map((own, group) => {
+    const imports = own.map((file) => `import ${JSON.stringify(pathToFileURL(file).href)};\n`);
+    const path = join(folder, `group-${group + 1}.test.mjs`);
+    writeFileSync(path, imports.join(""));
+    return path;
+  });
+  return [...groups, ...alone.sort()];
+}
+
+const named = process.argv.slice(2);
+const folder = mkdtempSync(join(tmpdir(), "throughline-test-"));
+let status: number | null;
+try {
+  const files = named.length > 0 ? named : grouped(folder);
+  ({ status } = spawnSync(process.execPath, ["--test", "--test-concurrency=3", ...files], {
     stdio: "inherit",
     env: { ...process.env, NO_COLOR: "1", NODE_COMPILE_CACHE: "node_modules/.cache/throughline" },
-  },
-);
+  }));
+} finally {
+  rmSync(folder, { recursive: true });
+}
 process.exit(status ?? 1);

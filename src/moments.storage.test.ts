@@ -1,6 +1,14 @@
 // Where packages go, what is remembered of earlier runs, and what forgetting reaches.
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -196,6 +204,21 @@ for (const [what, text] of [
   });
 }
 
+test("what somebody agreed to goes before what the next run is configured with, also when it cannot be read", async (t) => {
+  const home = newHome(t);
+  const first = await openThroughline({ home });
+  await (await started(first)).agree({ messages: true });
+  await first.close();
+  const second = await openThroughline({ home });
+  const { consent } = (await started(second)).recorder;
+  assert.deepEqual([consent.frames, consent.audio, consent.upload], [false, false, false]);
+  await second.close();
+  writeFileSync(join(home, "consent.json"), "{");
+  await using third = await openThroughline({ home });
+  const { frames, audio, upload } = (await started(third)).recorder.consent;
+  assert.deepEqual([frames, audio, upload], [false, false, false]);
+});
+
 test("the same key after a restart gets the first receipt, and nothing is recorded twice", async (t) => {
   const home = newHome(t);
   const first = await openThroughline({ home });
@@ -257,6 +280,51 @@ test("forgetting a chat while no moments are kept takes back what waits to be se
   await later.upload();
   assert.deepEqual([keys(), files(join(home, "outbox"))], [[], []]);
 });
+
+test("forgetting a chat while no moments are kept reaches what a dead process had spilled, and owes the others", async (t) => {
+  const { server, s3, keys } = await bucket(t);
+  const home = newHome(t);
+  const first = await openThroughline({ home });
+  const moments = await started(first, { s3 });
+  feed(moments);
+  server.fail({ operation: "PutObject", times: 1_000, does: { kind: "reset" } });
+  moments.recorder.record(praise);
+  const other = moments.recorder.record({ ...praise, chatId: "b" });
+  moments.spillSync();
+  await first.chats.append("a", [{ role: "user", content: "Tell me a joke" }]);
+  await first.close();
+
+  const second = await openThroughline({ home });
+  const { removed } = await second.chats.forget("a");
+  assert.deepEqual(removed.find(({ place }) => place === "packages")?.count, 1);
+  await second.close();
+  const left = files(join(home, "feedback")).filter((name) => !name.includes(".status"));
+  assert.deepEqual(left, [other.name]);
+  server.faults.heal();
+  await using third = await openThroughline({ home });
+  await (await started(third, { s3 })).upload();
+  const prefix = `feedback/a1b2c3d4/${other.name}/`;
+  assert.ok(keys().includes(`${prefix}feedback.json`), String(keys()));
+  assert.ok(
+    keys().every((key) => key.startsWith(prefix)),
+    String(keys()),
+  );
+});
+
+for (const isKept of [true, false]) {
+  test(`forgetting a chat says how many packages nobody can tell the owner of, while moments are ${isKept ? "" : "not "}kept`, async (t) => {
+    const home = newHome(t);
+    const name = "2026-02-19T15-30-00_positive_fb_a1b2c3d4e5f6";
+    mkdirSync(join(home, "feedback", name), { recursive: true });
+    writeFileSync(join(home, "feedback", name, "feedback.json"), "{");
+    await using throughline = await openThroughline({ home });
+    if (isKept) await started(throughline);
+    await throughline.chats.append("a", [{ role: "user", content: "Tell me a joke" }]);
+    const { removed } = await throughline.chats.forget("a");
+    const counts = Object.fromEntries(removed.map(({ place, count }) => [place, count]));
+    assert.deepEqual([counts["packages"], counts["packages, unreadable"]], [0, 1]);
+  });
+}
 
 test("in mode s3 a chat that is forgotten loses the copies that are in the bucket alone, and no others", async (t) => {
   const { server, s3, keys } = await bucket(t);

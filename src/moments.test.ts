@@ -153,6 +153,57 @@ test("a reaction that is taken back is marked beside its copy in the bucket", as
   assert.match(String(server.objects("moments").get(key)?.body), /a slip/);
 });
 
+test("a reaction that is taken back before it went up is marked in the bucket once it is there", async (t) => {
+  const server = await S3Server.start({ buckets: ["moments"] });
+  t.after(() => server.close());
+  await using throughline = await openThroughline({ home: newHome(t) });
+  const { credentials, endpoint } = server;
+  const moments = await started(throughline, { s3: { bucket: "moments", endpoint, credentials } });
+  await feed(moments);
+  server.fail({ operation: "PutObject", times: 1_000, does: { kind: "reset" } });
+  const receipt = moments.recorder.record(praise);
+  await receipt.whenDurable();
+  await moments.retract(receipt.name, { by: "ann", reason: "a slip" });
+  server.faults.heal();
+  while (!receipt.uploaded) await moments.upload();
+  await moments.upload();
+  const prefix = `feedback/${sessionId}/${receipt.name}/`;
+  const objects = server.objects("moments");
+  assert.ok(objects.has(`${prefix}feedback.json`));
+  assert.match(String(objects.get(`${prefix}retracted.json`)?.body), /a slip/);
+});
+
+test("a reaction that is taken back is marked beside each of its copies, whatever bucket is in use now", async (t) => {
+  const server = await S3Server.start({ buckets: ["moments", "later"] });
+  t.after(() => server.close());
+  const home = newHome(t);
+  const { credentials, endpoint } = server;
+  const into = (bucket: string) => ({ s3: { bucket, endpoint, credentials } });
+  const first = await openThroughline({ home });
+  const before = await started(first, into("moments"));
+  await feed(before);
+  const receipt = before.recorder.record(praise);
+  await receipt.whenUploaded();
+  const { name } = receipt;
+  await first.close();
+  await using second = await openThroughline({ home });
+  const moments = await started(second, into("later"));
+  await moments.packages.uploaded(name, {
+    bucket: "later",
+    prefix: `feedback/x/${name}/`,
+    timestamp: 1,
+  });
+  await moments.retract(name, { by: "ann", reason: "a slip" });
+  await moments.upload();
+  const marks = ["moments", "later"].map((bucket) => {
+    return [...server.objects(bucket).keys()].filter((key) => key.endsWith("retracted.json"));
+  });
+  assert.deepEqual(marks, [
+    [`feedback/${sessionId}/${name}/retracted.json`],
+    [`feedback/x/${name}/retracted.json`],
+  ]);
+});
+
 test("clearing, redacting and erasing in a chat leave its packages; only forgetting takes them", async (t) => {
   await using throughline = await openThroughline({ home: newHome(t) });
   const moments = await started(throughline);

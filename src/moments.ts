@@ -2,11 +2,10 @@
 // the directory of packages, and the uploads that are owed.
 import { join } from "node:path";
 import { type Clock, isoTime, systemClock } from "./clock.ts";
-import { ThroughlineError } from "./errors.ts";
 import { type NewId, randomId } from "./ids.ts";
 import type { Logger } from "./logger.ts";
 import { type AutoEvent, AutoRecord } from "./memories/moment/auto-record.ts";
-import type { ConsentInput } from "./memories/moment/consent.ts";
+import { type ConsentInput, initialConsent } from "./memories/moment/consent.ts";
 import {
   type MomentFacts,
   MomentRecorder,
@@ -16,12 +15,12 @@ import type { MomentEvent, MomentRecorderOptions } from "./memories/moment/optio
 import type { Receipt, ReceiptState } from "./memories/moment/receipt.ts";
 import { realDisk } from "./storage/files/disk.ts";
 import type { NewReport } from "./storage/files/file-ports.ts";
-import { readConsent, writeConsent } from "./targets/directory/consent-file.ts";
 import {
   type DeleteReceipt,
   isMeant,
   type Selection,
 } from "./targets/directory/delete-packages.ts";
+import { KeptConsent } from "./targets/directory/kept-consent.ts";
 import { openPackageDirectory } from "./targets/directory/open-package-directory.ts";
 import { PackageBytes } from "./targets/directory/package-bytes.ts";
 import type { Mark, PackageDirectory } from "./targets/directory/package-directory.ts";
@@ -36,13 +35,10 @@ import {
   type StorageSettings,
 } from "./targets/outbox/effective-mode.ts";
 import { Outbox } from "./targets/outbox/outbox.ts";
+import { tellRefusal } from "./targets/outbox/tell-refusal.ts";
 import { unattendedNotes } from "./targets/outbox/unattended.ts";
 import { Uploader } from "./targets/outbox/uploader.ts";
-import type {
-  LocalPackages,
-  OutboxStatistics,
-  UploadEvent,
-} from "./targets/outbox/uploader-ports.ts";
+import type { LocalPackages, OutboxStatistics } from "./targets/outbox/uploader-ports.ts";
 import type { Consent } from "./targets/package/record.ts";
 import { resolveS3Options, type S3TargetOptions } from "./targets/s3/options.ts";
 import { SdkS3Port } from "./targets/s3/sdk-port.ts";
@@ -142,7 +138,8 @@ export interface Moments extends AsyncDisposable {
   readonly packages: PackageDirectory;
   statistics(): MomentsStatistics;
   /**
-   * From now on this is agreed to, and nothing else, in later runs too. What is withdrawn ends at once.
+   * From now on this is agreed to, and nothing else, in later runs too. What is withdrawn ends at once;
+   * what was recorded before stays as it was agreed to then, until it is forgotten.
    *
    * @throws ThroughlineError `THROUGHLINE_INVALID`: nothing has changed. `THROUGHLINE_UNAVAILABLE`: it
    * holds in this run, and could not be kept for the next.
@@ -157,7 +154,10 @@ export interface Moments extends AsyncDisposable {
    * copies in buckets are owed as deletions. Of a chat, also what the buffers hold.
    */
   forget(selection: Selection): Promise<ForgetReceipt>;
-  /** Takes a reaction back: it stays, no export has it, and its copies in buckets are marked too. */
+  /**
+   * Takes a reaction back: it stays, no export has it, and its copies in buckets are marked too, those
+   * that are still to come as well.
+   */
   retract(name: string, mark: Mark): Promise<void>;
   /** Tries again now what is owed and waits, or was refused. */
   upload(): Promise<void>;
@@ -202,10 +202,11 @@ export async function openMoments(ports: MomentsPorts, options: MomentsOptions):
     uploader === undefined || s3 === undefined
       ? packages
       : new BucketSink({ ...{ uploader, disk: packages, first, bucket: s3.bucket }, now });
+  const consent = new KeptConsent({ disk: realDisk, newId, guard, unsyncedNames: new Set() }, home);
   const size = new PackageBytes(packages, () => clock.monotonic());
   const recorder = new MomentRecorder({
     ...{ ...recording, sink, clock, timers, logger },
-    ...(await agreedBefore(ports)),
+    ...(await agreedBefore(consent, logger)),
     known: (id) => receiptOf(id, packages.nameOf(id)),
     onEvent: (event) => {
       for (const listener of listeners) listener(event);
@@ -233,9 +234,9 @@ export async function openMoments(ports: MomentsPorts, options: MomentsOptions):
     }),
     agree: async (input) => {
       recorder.agree(input);
-      guard();
-      await keepConsent(ports, recorder.consent);
-      return recorder.consent;
+      const agreed = recorder.consent;
+      await consent.keep(agreed);
+      return agreed;
     },
     happened: (event, chatId) => {
       const answer = auto === undefined ? undefined : recorder.lastAnswer(chatId);
@@ -282,34 +283,23 @@ async function retract(
   name: string,
   mark: Mark,
 ): Promise<void> {
+  // Asked first: what is not coming any more by then is in the status.
+  const coming = (await uploader?.coming(name)) ?? [];
   const { retracted, uploaded } = await packages.retract(name, mark);
   if (retracted === null) return;
   const { timestamp: at, by, reason, superseded_by } = retracted;
-  for (const { prefix } of uploaded) {
-    await uploader?.retract(name, prefix, { at, by, reason, superseded_by });
-  }
+  await uploader?.retract(name, [...uploaded, ...coming], { at, by, reason, superseded_by });
 }
 
 /** What earlier runs were told. A file that cannot be read agrees to nothing but words. */
-async function agreedBefore({ home, logger }: MomentsPorts): Promise<{ agreed?: Consent }> {
-  const consent = await readConsent(realDisk, home);
-  if (consent === "unreadable") {
-    logger.warn({ file: "consent.json" }, "it is not known what was agreed to: ask again");
-    return {};
-  }
-  return consent === undefined ? {} : { agreed: consent };
-}
-
-async function keepConsent({ home, newId }: MomentsPorts, consent: Consent): Promise<void> {
-  const ports = { disk: realDisk, newId, unsyncedNames: new Set<string>() };
-  try {
-    await writeConsent(ports, home, consent);
-  } catch (cause) {
-    throw new ThroughlineError("what was agreed to could not be kept for the next run", {
-      code: "THROUGHLINE_UNAVAILABLE",
-      cause,
-    });
-  }
+async function agreedBefore(
+  consent: KeptConsent,
+  logger: Logger,
+): Promise<{ readonly agreed?: Consent }> {
+  const agreed = await consent.read();
+  if (agreed !== "unreadable") return agreed === undefined ? {} : { agreed };
+  logger.warn({ file: "consent.json" }, "it is not known what was agreed to: ask again");
+  return { agreed: initialConsent };
 }
 
 /** Of a package that an earlier run made. Whether it was uploaded is with its status. */
@@ -332,21 +322,6 @@ function storageNow(settings: StorageSettings, uploader: Uploader | undefined) {
 /** Whether a moment that is not saved yet is meant, too. */
 function isOf(selection: Selection, { name, chatId, people }: MomentFacts): boolean {
   return isMeant(selection, name, [{ chat_id: chatId, people }]);
-}
-
-function tellRefusal(logger: Logger, event: UploadEvent): void {
-  if (event.type !== "target_parked") return;
-  if (event.error.class === "no_client") {
-    logger.warn(
-      { reason: "no_client" },
-      "packages stay on this machine until: npm install @aws-sdk/client-s3",
-    );
-  } else if (event.error.class === "no_credentials") {
-    logger.warn(
-      { reason: "no_credentials" },
-      "packages stay on this machine until there are credentials for the bucket",
-    );
-  }
 }
 
 /**

@@ -212,12 +212,16 @@ async function keepMoments(
 /** Places that held nothing are left out, but for the first. */
 function removedOf(deleted: ForgetReceipt | undefined) {
   const { packages = 0, owed = 0, remote = [], isBucketSearched = true } = deleted ?? {};
+  const { failed = [], unreadable = [] } = deleted ?? {};
   return [
     { place: "packages", count: packages },
     ...(owed > 0 ? [{ place: "pending uploads", count: owed }] : []),
     // Owed as deletions: done as soon as their bucket is to be had.
     ...(remote.length > 0 ? [{ place: "remote copies", count: remote.length }] : []),
     ...(isBucketSearched ? [] : [{ place: "bucket, not searched", count: 0 }]),
+    // Left where they are: the disk refused, or nobody can tell whose they are.
+    ...(failed.length > 0 ? [{ place: "packages, not deleted", count: failed.length }] : []),
+    ...(unreadable.length > 0 ? [{ place: "packages, unreadable", count: unreadable.length }] : []),
   ];
 }
 

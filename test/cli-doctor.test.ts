@@ -46,6 +46,14 @@ test("doctor on a home that is not there says so, and makes none", async (t) => 
   assert.equal(fs.existsSync(home), false);
 });
 
+test("doctor says that the mode of storage that somebody wrote is none", async (t) => {
+  const home = await homeWithChat(t);
+  const variables = { FEEDBACK_STORAGE: "cloud" };
+  const { code, out } = await runCli(["doctor"], { home, variables });
+  assert.equal(code, 0, out);
+  assert.match(out, /\nnote +FEEDBACK_STORAGE is none of local, local\+s3, s3: /);
+});
+
 test("doctor reports a byte that was flipped in the middle of a log as damage: exit 1", async (t) => {
   const home = await homeWithChat(t);
   const log = logOf(home);

@@ -13,11 +13,9 @@ import { randomId } from "../src/ids.ts";
 import { silentLogger } from "../src/logger.ts";
 import { consentWording } from "../src/memories/moment/consent.ts";
 import { reactionsPrompt } from "../src/memories/moment/skills.ts";
-import { feedTurns } from "../src/runtime/moment-feed.ts";
-import { offerSkills } from "../src/runtime/moment-skills.ts";
 import { parseModelName } from "../src/runtime/responders/model-name.ts";
 import { createResponder } from "../src/runtime/responders/models.ts";
-import { Turns } from "../src/runtime/turns.ts";
+import { feedTurns, offerSkills, type Turn, Turns } from "../src/runtime/runtime.ts";
 import { openThroughline } from "../src/throughline.ts";
 import { systemTimers } from "../src/timers.ts";
 
@@ -146,4 +144,30 @@ test("arguments that are wrong are told to the model, and nothing is recorded", 
   const { messages } = await at.chats.messages("local:me");
   assert.match(messages.find(({ role }) => role === "tool")?.content ?? "", /^Not recorded: what/);
   assert.deepEqual(at.packages(), []);
+});
+
+test("calls of one turn to which the service gave the same id are each recorded, and the same call once", async (t) => {
+  mock.onMessage(/joke/, { content: joke });
+  const at = await home(t, "openai/gpt-5");
+  await at.say("Tell me a joke");
+  const { tools } = offerSkills(at.moments.recorder, systemTimers)(
+    { id: "t2", chatId: "local:me", retryId: undefined, synthetic: undefined } as unknown as Turn,
+    { provider: "openai", model: "gpt-5" },
+  );
+  const run = (index: number, what: string) => {
+    const { name, run: told } = tools[index]!;
+    const args = { what };
+    const written = { name, arguments: JSON.stringify(args) };
+    return told(args, { id: "call_0", type: "function", function: written });
+  };
+  for (const [index, what] of [
+    [0, "the joke"],
+    [1, "the joke"],
+    [1, "the voice"],
+    [1, "the voice"],
+  ] as const) {
+    assert.equal(await run(index, what), "Remembered.");
+  }
+  const sentiments = at.packages().map((name) => name.split("_")[1]);
+  assert.deepEqual(sentiments.sort(), ["negative", "negative", "positive"]);
 });

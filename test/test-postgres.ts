@@ -83,7 +83,7 @@ export async function startAgain(
     let said = "";
     server.stderr.setEncoding("utf8").on("data", (text: string) => {
       said += text;
-      if (said.includes("ready to accept connections")) resolve();
+      if (/ready to accept (?:read-only )?connections/.test(said)) resolve();
     });
     void ended.then(() => reject(new Error(`PostgreSQL did not start: ${said}`)));
   });
@@ -105,13 +105,22 @@ export async function startAgain(
   };
 }
 
+/** The databases that this process made. */
+let made = 0;
+/** Test files of this process that still use the server. */
+let users = 0;
+/** The one server of this process. */
+let own: Promise<TestServer> | undefined;
+
 /**
- * The server of a test file: started when the file begins, gone when it ends. Not for tests that kill
- * it: it does not wait for the disk.
+ * The server of this process: started when a test file first asks for it, gone when the tests end. Not
+ * for tests that kill it: it does not wait for the disk.
  */
 export async function withPostgres(): Promise<TestPostgres> {
   const given = process.env["DATABASE_URL"];
-  const server = given === undefined ? await startPostgres(quick) : undefined;
+  users++;
+  if (given === undefined) own ??= startPostgres(quick);
+  const server = await own;
   const url = given ?? server?.url ?? "";
   const pools: pg.Pool[] = [];
   const databases: string[] = [];
@@ -122,17 +131,18 @@ export async function withPostgres(): Promise<TestPostgres> {
       for (const name of databases) await admin.query(`drop database ${name} with (force)`);
     }
     await admin.end();
-    await server?.stop();
-    if (server !== undefined) rmSync(server.directory, { recursive: true, force: true });
+    if (--users > 0 || server === undefined) return;
+    await server.stop();
+    rmSync(server.directory, { recursive: true, force: true });
   });
   return {
     async newDatabase() {
-      const name = `throughline_test_${process.pid}_${databases.length + 1}`;
+      const name = `throughline_test_${process.pid}_${++made}`;
       await admin.query(`create database ${name} template template0 encoding 'UTF8'`);
       databases.push(name);
-      const own = new URL(url);
-      own.pathname = name;
-      return own.href;
+      const address = new URL(url);
+      address.pathname = name;
+      return address.href;
     },
     pool(connectionString, options) {
       const pool = new pg.Pool({ connectionString, allowExitOnIdle: true, ...options });

@@ -5,6 +5,7 @@ import { proveDriver } from "./doctor/driver.ts";
 import { checkHome, checkNode, checkSpace } from "./doctor/home.ts";
 import { checkLogs } from "./doctor/logs.ts";
 import { checkModel } from "./doctor/model.ts";
+import { checkMoments } from "./doctor/moments.ts";
 import { type KeptPiece, readQuarantine } from "./doctor/quarantine.ts";
 import { Exit, exitCodes } from "./failure.ts";
 import { json } from "./format.ts";
@@ -61,6 +62,7 @@ async function examine(flags: DoctorFlags, { env, version }: Context): Promise<F
     checks.push(...logs.checks);
     repairs = logs.repairs;
   }
+  checks.push(checkMoments(settings.feedback));
   const quarantine = await readQuarantine(home);
   checks.push(quarantine.check, await checkModel(settings));
   return {

@@ -2,6 +2,7 @@ import { errorName } from "../errors.ts";
 import type { NewId } from "../ids.ts";
 import type { JsonObject } from "../json.ts";
 import type { Logger } from "../logger.ts";
+import type { ChatHead } from "../memories/chat/chat-head.ts";
 import type { Chats } from "../memories/chat/chats.ts";
 import { readHistory } from "../memories/chat/history-collector.ts";
 import type { HistoryView } from "../memories/chat/history-view.ts";
@@ -17,7 +18,7 @@ import {
 } from "./responder.ts";
 import type { Turn } from "./turn.ts";
 import { turnContext } from "./turn-context.ts";
-import type { Begun, Ended, ToolMessage } from "./turn-records.ts";
+import { type Begun, type Ended, newestWords, type ToolMessage } from "./turn-records.ts";
 
 export interface AskPorts {
   readonly chats: Chats;
@@ -98,7 +99,22 @@ async function historyFor(ports: AskPorts): Promise<{ view: HistoryView; isSmall
       : { reportedTokens: { upToSeq: reported.up_to_seq, tokens: reported.tokens } }),
     ...(isSmall ? { lastMessages: 1 } : {}),
   });
-  return { view, isSmall };
+  const messages = begun.isNew ? view.messages : await endingWith(turn, view, chats, head);
+  return { view: { ...view, messages }, isSmall };
+}
+
+/** What is to be answered stands last: it is said again if others were said since. */
+async function endingWith(
+  { chatId, id, content }: Turn,
+  { messages }: HistoryView,
+  chats: Chats,
+  head: ChatHead,
+): Promise<HistoryView["messages"]> {
+  const newest = await newestWords(chats, { chatId, head });
+  if (newest === undefined || newest.id === id) return messages;
+  const last = messages.at(-1);
+  if (last?.role !== "user") return [...messages, { role: "user", content }];
+  return [...messages.slice(0, -1), { role: "user", content: `${last.content}\n\n${content}` }];
 }
 
 /** One answer as it comes in, over at most two runs. */

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { ToolCall } from "../memories/chat/message.ts";
 import type { MomentRecorder } from "../memories/moment/moment-recorder.ts";
 import {
@@ -41,11 +42,11 @@ function toolOf(
   const { name, description, parameters } = skill;
   const ids = { chatId: turn.chatId, turnId: turn.id };
   const run = async (args: unknown, call: ToolCall) => {
-    const id = `${turn.id}:${turn.retryId ?? ""}:${call.id}`;
+    const id = `${turn.id}:${turn.retryId ?? ""}:${digestOf(call)}`;
     const toolCalls = [{ ...call, function: { ...call.function } }];
     recorder.message({ role: "assistant", text: "", id: `${id}:call`, toolCalls, ...ids });
     const told = await skill.handle(args, {
-      ...{ ...ids, provider, model, idempotencyKey: shortened(`skill:${turn.chatId}:${id}`) },
+      ...{ ...ids, provider, model, idempotencyKey: `skill:${id}` },
       channel: turn.synthetic === patHintKind ? "touch" : "text",
     });
     const result = { role: "tool", text: told, id: `${id}:result` } as const;
@@ -55,7 +56,10 @@ function toolOf(
   return { name, description, parameters, run };
 }
 
-/** A key has at most 255 characters, and its end is what differs. */
-function shortened(key: string): string {
-  return key.slice(-255);
+/** Of all that a call says: not every service gives each its own id, and none is held to a length. */
+function digestOf({ id, function: { name, arguments: args } }: ToolCall): string {
+  return createHash("sha256")
+    .update(JSON.stringify([id, name, args]))
+    .digest("hex")
+    .slice(0, 32);
 }

@@ -20,12 +20,17 @@ export type { InjectionStream } from "./injection-stream.ts";
 export { Injector } from "./injector.ts";
 export { type Intent, parseIntent } from "./intent.ts";
 export type { MemoryProvider } from "./memory-provider.ts";
+export { type FeedOptions, feedCompanion, feedTurns } from "./moment-feed.ts";
+export { offerSkills } from "./moment-skills.ts";
+export { transcriptUpTo } from "./moment-transcript.ts";
 export { type PendingInjections, readPendingItems } from "./pending-injections.ts";
 export {
+  type OfferedTools,
   type Responder,
   ResponderError,
   type ResponderEvent,
   type ResponderRequest,
+  type ResponderTool,
   type Usage,
 } from "./responder.ts";
 export { isStopRequest } from "./stop-words.ts";

@@ -56,6 +56,9 @@ export const stats = z
   .object({
     ...{ messages: count, frames: count, audio_samples: count, audio_seconds: z.number() },
     ...{ bytes: count, waiting: count, pinned_bytes: count },
+    limits: z
+      .object({ messages: count, frames: count, audio_seconds: z.number(), bytes: count })
+      .openapi({ description: "What the buffers hold at most." }),
     storage_mode: z.enum(["local", "local+s3", "s3"]),
     storage_reason: z.string().nullable().openapi({ description: "Why it is not as configured." }),
     package_bytes: count
@@ -119,7 +122,20 @@ export const whose = z.strictObject({
   chat_id: z.string().min(1).max(1_024).optional(),
   person: z.string().min(1).max(256).optional(),
 });
-export const deletion = z.looseObject({ packages: count }).openapi("DeletedPackages");
+export const deletion = z
+  .looseObject({
+    packages: count,
+    failed: z.array(z.looseObject({ name: z.string() })).openapi({
+      description: "Not finished: done at the next start, or when it is asked for again.",
+    }),
+    unreadable: z
+      .array(z.string())
+      .openapi({ description: "Nobody knows whose they are: delete them by name." }),
+    isBucketSearched: z.boolean().openapi({
+      description: "`false`: copies that are in the bucket alone may be left; ask again later.",
+    }),
+  })
+  .openapi("DeletedPackages");
 export const retraction = z.strictObject({ reason: z.string().max(500).optional() });
 export const pushed = z
   .object({ result: z.string() })

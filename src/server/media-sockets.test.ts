@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -280,6 +280,28 @@ test("a WebSocket's handshake stands behind the guard of every route", async (t)
   }
   const own = [`Host: 127.0.0.1:${c.port}`, `Origin: http://127.0.0.1:${c.port}`];
   assert.equal(await shake(c.port, ...own), "HTTP/1.1 101 Switching Protocols");
+});
+
+test("who is refused a WebSocket and holds on to the connection loses it all the same", async (t) => {
+  const c = await listening(t, { limits: { connections: 4 } });
+  const held: Socket[] = [];
+  t.after(() => {
+    for (const socket of held) socket.destroy();
+  });
+  const lines = [
+    "GET /api/media HTTP/1.1",
+    ...["Connection: Upgrade", "Upgrade: websocket", "Host: evil.example", "", ""],
+  ];
+  for (let count = 0; count < 8; count++) {
+    const socket = connect({ port: c.port, host: "127.0.0.1", allowHalfOpen: true });
+    socket.on("error", () => undefined);
+    held.push(socket);
+    socket.write(lines.join("\r\n"));
+    const [answer] = (await once(socket, "data")) as [Buffer];
+    assert.match(String(answer), /^HTTP\/1\.1 403 /);
+    socket.resume();
+    await once(socket, "end");
+  }
 });
 
 test("with a token a WebSocket needs it, and a wrong one is 401", async (t) => {

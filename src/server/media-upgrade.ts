@@ -53,7 +53,7 @@ async function upgrade(
 ): Promise<void> {
   const request = isMediaUpgrade(incoming) ? requestOf(incoming) : undefined;
   if (request === undefined) {
-    socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+    endWith(socket, "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
     return;
   }
   const offer: Upgrade = {};
@@ -61,7 +61,12 @@ async function upgrade(
   if (socket.destroyed) return;
   const { accept } = offer;
   if (response.ok && accept !== undefined) sockets.handleUpgrade(incoming, socket, head, accept);
-  else socket.end(await rawResponse(response));
+  else endWith(socket, await rawResponse(response));
+}
+
+/** No server looks after this connection any more: it does not wait for the other side to end it. */
+function endWith(socket: Duplex, answer: string | Buffer): void {
+  socket.end(answer, () => socket.destroy());
 }
 
 /**

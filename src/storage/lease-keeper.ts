@@ -49,6 +49,12 @@ export interface KeptLease extends HeldName {
 /** Renewals of one lease within its time: the first may fail. */
 const renewalsPerLease = 3;
 
+/**
+ * And so many of those whose renewal did not come about: a row that its holder writes all the time is
+ * passed over again and again.
+ */
+const repeatsPerLease = 30;
+
 /** The part of its time after which a holder takes its lease for lost, before anybody can take it. */
 const trustedPart = 0.9;
 
@@ -64,6 +70,8 @@ export class LeaseKeeper {
   #cancelRenewal: (() => void) | undefined;
   #cancelExpiry: (() => void) | undefined;
   #renewing = false;
+  /** Whether the last renewal renewed all. */
+  #isRenewed = true;
 
   constructor(place: LeasePlace, times: LeaseTimes) {
     this.#place = place;
@@ -97,7 +105,7 @@ export class LeaseKeeper {
     const { timers, leaseMs } = this.#times;
     if (this.#until.size === 0) return;
     if (this.#cancelRenewal === undefined && !this.#renewing) {
-      const delayMs = leaseMs / renewalsPerLease;
+      const delayMs = leaseMs / (this.#isRenewed ? renewalsPerLease : repeatsPerLease);
       this.#cancelRenewal = timers.after(delayMs, () => void this.#renew());
     }
     this.#cancelExpiry ??= timers.after(this.#msToFirstExpiry(), () => this.#expire());
@@ -131,6 +139,7 @@ export class LeaseKeeper {
     this.#renewing = true;
     const askedAt = this.#times.clock.monotonic();
     const asked = [...this.#until.keys()];
+    this.#isRenewed = false;
     try {
       const { renewed, gone } = await this.#place.renew(asked);
       const [renewedOnes, goneOnes] = [new Set(renewed), new Set(gone)];
@@ -139,6 +148,7 @@ export class LeaseKeeper {
         const isRenewed = renewedOnes.has(lease) && this.#until.has(lease);
         if (isRenewed) this.#until.set(lease, this.#trustedUntil(askedAt));
       }
+      this.#isRenewed = asked.every((lease) => renewedOnes.has(lease) || !this.#until.has(lease));
     } catch (error) {
       this.#times.logger.warn({ error: errorName(error) }, "leases could not be renewed");
     }

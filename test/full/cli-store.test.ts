@@ -4,8 +4,8 @@ import fs from "node:fs";
 import { join } from "node:path";
 import { after, type TestContext, test } from "node:test";
 import pg from "pg";
-import { fakeIo, runCli, temporaryDirectory } from "./command-line.ts";
-import { noPostgres, startPostgres, type TestServer } from "./test-postgres.ts";
+import { fakeIo, runCli, temporaryDirectory } from "../command-line.ts";
+import { noPostgres, startPostgres, type TestServer } from "../test-postgres.ts";
 
 const skip = noPostgres() ?? false;
 const password = "s3cr3t";
@@ -185,7 +185,7 @@ test("doctor says so when the database does not answer, and repeats no password"
 
 /** The statements of docs/postgres.md, block by block. */
 function documentedStatements(): readonly (readonly string[])[] {
-  const page = fs.readFileSync(join(import.meta.dirname, "../docs/postgres.md"), "utf8");
+  const page = fs.readFileSync(join(import.meta.dirname, "../../docs/postgres.md"), "utf8");
   const blocks = [...page.matchAll(/^```sql\n([\s\S]*?)^```$/gm)];
   return blocks.map(([, sql = ""]) => sql.split(";\n").filter((each) => each.trim() !== ""));
 }

@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { test } from "node:test";
-import { openPostgresStorage } from "../src/storage/postgres/postgres.ts";
-import { contractProjection, everything } from "../src/testing/log-store-contract-fixtures.ts";
-import { noPostgres, withPostgres } from "./test-postgres.ts";
+import { openPostgresStorage } from "../../src/storage/postgres/postgres.ts";
+import { contractProjection, everything } from "../../src/testing/log-store-contract-fixtures.ts";
+import { noPostgres, withPostgres } from "../test-postgres.ts";
 
 const reason = noPostgres();
 const server = reason === undefined ? await withPostgres() : undefined;

@@ -23,6 +23,13 @@ export interface MomentStats {
   readonly audio_seconds: number;
   /** Of all buffers. */
   readonly bytes: number;
+  /** What the buffers hold at most. */
+  readonly limits: {
+    readonly messages: number;
+    readonly frames: number;
+    readonly audio_seconds: number;
+    readonly bytes: number;
+  };
   /** Moments that are not saved yet. */
   readonly waiting: number;
   readonly consent: Consent;
@@ -151,4 +158,11 @@ export interface MomentContent {
 export interface Verification {
   readonly verified: boolean;
   readonly differences: readonly unknown[];
+}
+
+/** DELETE /api/feedback/{name} */
+export interface DeletedMoment {
+  readonly failed: readonly unknown[];
+  /** Whether copies that are in the bucket alone were looked for. */
+  readonly isBucketSearched: boolean;
 }

@@ -1,25 +1,22 @@
 import type { MomentStats } from "../api/moment-types.ts";
 import { megabytesInWords, minutesInWords } from "./words.ts";
 
-/** What the buffers hold at most, as the server has it when nobody says otherwise. */
-const most = { messages: 50, frames: 240, seconds: 120, bytes: 20_000_000 } as const;
-
 /** What is in the memory now, of what may be. */
 export function BufferBars({ stats }: { readonly stats: MomentStats }) {
-  const { messages, frames, audio_seconds: seconds, bytes } = stats;
+  const { messages, frames, audio_seconds: seconds, bytes, limits } = stats;
   return (
     <dl className="buffers">
-      <Bar name="Words" value={messages} max={most.messages}>
-        {messages} of {most.messages} messages
+      <Bar name="Words" value={messages} max={limits.messages}>
+        {messages} of {limits.messages} messages
       </Bar>
-      <Bar name="Pictures" value={frames} max={most.frames}>
-        {frames} of {most.frames}
+      <Bar name="Pictures" value={frames} max={limits.frames}>
+        {frames} of {limits.frames}
       </Bar>
-      <Bar name="Sound" value={seconds} max={most.seconds}>
-        {minutesInWords(seconds)} of {minutesInWords(most.seconds)}
+      <Bar name="Sound" value={seconds} max={limits.audio_seconds}>
+        {minutesInWords(seconds)} of {minutesInWords(limits.audio_seconds)}
       </Bar>
-      <Bar name="Memory" value={bytes} max={most.bytes}>
-        {megabytesInWords(bytes)} of {megabytesInWords(most.bytes)}
+      <Bar name="Memory" value={bytes} max={limits.bytes}>
+        {megabytesInWords(bytes)} of {megabytesInWords(limits.bytes)}
       </Bar>
     </dl>
   );

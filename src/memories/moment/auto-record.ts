@@ -41,15 +41,21 @@ export class AutoRecord {
     const nowMs = this.#clock.monotonic();
     const what = [...lastAnswer.trim()].slice(0, maxWhat).join("");
     if (what === "" || nowMs - this.#lastMs < cooldownMs) return undefined;
-    this.#lastMs = nowMs;
+    const receipt = this.#record(this.#inputOf(event, what, chatId));
+    // What was refused, since too much waits, is no reason to miss the next one.
+    if (receipt.accepted) this.#lastMs = nowMs;
+    return receipt;
+  }
+
+  #inputOf(event: AutoEvent, what: string, chatId: string | undefined): MomentInput {
     const chat = chatId === undefined ? {} : { chatId };
     if (event.kind === "pat") {
       const pat = { sentiment: "positive", trigger: "pat_level2", channel: "touch" } as const;
-      return this.#record({ ...pat, ...chat, what, source: "auto" });
+      return { ...pat, ...chat, what, source: "auto" };
     }
     const { matched, messageId, channel = "speech" } = event;
     const words = { sentiment: "negative", trigger: "words", channel } as const;
     const message = messageId === undefined ? {} : { messageId };
-    return this.#record({ ...words, ...chat, ...message, what, matched, source: "auto" });
+    return { ...words, ...chat, ...message, what, matched, source: "auto" };
   }
 }

@@ -52,3 +52,23 @@ export function resolveLimits(limits: Partial<BufferLimits> = {}): BufferLimits 
   }
   return resolved;
 }
+
+/** What the buffers hold at most, as people are told of it. */
+export interface BufferBounds {
+  readonly messages: number;
+  readonly frames: number;
+  readonly audio_seconds: number;
+  /** Of all buffers together. */
+  readonly bytes: number;
+}
+
+export function boundsOf(limits: BufferLimits): BufferBounds {
+  const { messages, frames, audioSamples, mediaAgeMs } = limits;
+  const { messageBytes, frameBytes, audioBytes, latchedBytes } = limits;
+  return {
+    messages,
+    frames,
+    audio_seconds: Math.min(audioSamples / 16_000, mediaAgeMs / 1_000),
+    bytes: messageBytes + frameBytes + audioBytes + latchedBytes,
+  };
+}

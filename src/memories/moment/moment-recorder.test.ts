@@ -27,6 +27,7 @@ class MemorySink implements PackageSink {
   attempts = 0;
   running = 0;
   fails: SaveFailure | undefined;
+  uploads = false;
   failsSpill: (moment: SealedMoment) => boolean = () => false;
   gate: Promise<void> | undefined;
   async save(moment: SealedMoment): Promise<Saved> {
@@ -37,7 +38,7 @@ class MemorySink implements PackageSink {
     this.running--;
     if (this.fails !== undefined) throw new SaveError(this.fails);
     this.saved.push(moment);
-    return { name: moment.record.name };
+    return { name: moment.record.name, uploaded: this.uploads };
   }
   spillSync(moments: readonly SealedMoment[]): void {
     for (const moment of moments) {
@@ -253,6 +254,21 @@ test("when the disk refuses, the oldest of 4 gives way to a fifth, after one att
   );
   await at.timers.pass(5_000);
   for (const receipt of [four[2]!, four[3]!, fifth, sixth]) assert.equal(receipt.durable, true);
+});
+
+test("the label of a displaced moment that went to the bucket says that it is uploaded", async () => {
+  const at = recorder();
+  fill(at);
+  at.sink.fails = "disk_full";
+  const four = [1, 2, 3, 4].map(() => at.recorder.record(liked));
+  await at.timers.pass(0);
+  at.sink.fails = undefined;
+  at.sink.uploads = true;
+  at.recorder.record(liked);
+  await four[0]?.whenUploaded();
+  assert.deepEqual([four[0]?.uploaded, four[0]?.reduced], [true, "disk_full"]);
+  const types = at.events.filter(({ receipt }) => receipt.id === four[0]?.id);
+  assert.equal(types.at(-1)?.type, "feedback.uploaded");
 });
 
 const repeats: readonly [

@@ -13,6 +13,7 @@ import { type ConsentInput, checkConsent } from "./consent.ts";
 import type { PushResult } from "./frame-buffer.ts";
 import { judgedMessages } from "./judged-messages.ts";
 import { checkLabel, type MomentInput } from "./label.ts";
+import { type BufferBounds, boundsOf } from "./limits.ts";
 import type { BufferedMessage, NewMessage } from "./message-buffer.ts";
 import { type MomentRecorderOptions, type Resolved, resolveOptions } from "./options.ts";
 import type { AudioChunk } from "./pcm.ts";
@@ -35,6 +36,8 @@ export interface MomentStats {
   readonly audio_seconds: number;
   /** What the buffers hold. */
   readonly bytes: number;
+  /** What they hold at most. */
+  readonly limits: BufferBounds;
   /** Moments that are captured or wait to be saved, and what they hold. */
   readonly waiting: number;
   readonly pinned_bytes: number;
@@ -232,6 +235,7 @@ export class MomentRecorder {
       audio_samples: audio.samples,
       audio_seconds: Math.round(audio.samples / 1_600) / 10,
       bytes,
+      limits: boundsOf(this.#options.limits),
       waiting: this.#captures.size + this.#queue.waiting.length,
       pinned_bytes: this.#pinnedBytes(),
       consent: this.#consent,

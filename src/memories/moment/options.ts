@@ -25,9 +25,12 @@ export interface MomentRecorderOptions {
   /** What writes the packages: stored in each. */
   readonly software: { readonly name: string; readonly version: string };
   readonly limits?: Partial<BufferLimits>;
-  /** @default messages alone; nothing leaves the machine */
+  /**
+   * What is agreed to as long as nobody said anything.
+   * @default messages alone; nothing leaves the machine
+   */
   readonly consent?: ConsentInput;
-  /** What was agreed to in an earlier run, as it was kept. `consent` goes before it. */
+  /** What was agreed to in an earlier run, as it was kept. It goes before `consent`. */
   readonly agreed?: Consent;
   /**
    * How many moments an hour keep pictures and sound, 0 to 10,000. One more keeps its label and its
@@ -99,13 +102,14 @@ export function resolveOptions(options: MomentRecorderOptions): Resolved {
   if (!/^[0-9a-f]{8}$/.test(options.sessionId)) {
     throw new TypeError("sessionId must have 8 hexadecimal digits");
   }
-  const { clock = systemClock, consent, agreed = initialConsent } = options;
+  const { clock = systemClock, consent, agreed } = options;
+  const configured = consent === undefined ? initialConsent : checkConsent(consent, clock.now());
   return {
     sink: options.sink,
     sessionId: options.sessionId,
     software: options.software,
     limits: resolveLimits(options.limits),
-    consent: consent === undefined ? agreed : checkConsent(consent, clock.now()),
+    consent: agreed ?? configured,
     maxMediaPerHour,
     maxWaiting,
     maxPinnedBytes,

@@ -207,10 +207,12 @@ export class SaveQueue {
     try {
       const whole = await moment.sealed();
       if (!this.#displaced.includes(moment)) return; // spilled or forgotten
-      const { name } = await this.#ports.sink.save(whole);
+      const { name, uploaded = false } = await this.#ports.sink.save(whole);
       if (!this.#displaced.includes(moment)) return;
-      receipt.update({ name, durable: true, reduced: "disk_full" });
+      const reached = { durable: true, ...(uploaded ? { uploaded } : {}) };
+      receipt.update({ name, ...reached, reduced: "disk_full" });
       this.#ports.told("durable", receipt);
+      if (uploaded) this.#ports.told("uploaded", receipt);
     } catch (error) {
       if (!this.#displaced.includes(moment)) return;
       const isRedaction = reasonOf(error) === "redaction_failed";

@@ -100,3 +100,13 @@ test("recorded by rule: a pat is positive, words are negative, one of either in 
   );
   assert.equal(inputs[1]?.what.length, 2_000);
 });
+
+test("recorded by rule: what was refused takes nothing of the 30 s", () => {
+  const clock = new HeldClock();
+  let isBusy = true;
+  const auto = new AutoRecord(() => new Receipt({ ...state, accepted: !isBusy }), clock);
+  assert.equal(auto.react({ kind: "pat" }, "a joke")?.accepted, false);
+  isBusy = false;
+  assert.equal(auto.react({ kind: "pat" }, "a joke")?.accepted, true);
+  assert.equal(auto.react({ kind: "pat" }, "a joke"), undefined);
+});

@@ -291,7 +291,8 @@ export class Database {
     }
     const code = sqlState(error) ?? errorName(error);
     this.#ports.logger.debug({ code, attempt: count, kind }, "trying the database again");
-    if (kind === "primary") this.#generation++;
+    // One that was in use: a new one that found no primary says nothing of those before it.
+    if (kind === "primary" && connection !== undefined) this.#generation++;
     if (pauseMs === 0) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#ports.timers.after(pauseMs, resolve);

@@ -139,7 +139,10 @@ export class Outbox {
   }
 }
 
-/** `<name>` of a package, `<name>.retraction`, `<name>.delete` and, for further buckets, `.delete-2`. */
+/**
+ * `<name>` of a package, `<name>.retraction`, `<name>.delete` and, for further buckets, `.retraction-2`
+ * and `.delete-2`.
+ */
 export function idOf(kind: OwedEntry["kind"], name: string, copy = 1): string {
   if (kind === "package") return name;
   return `${name}.${kind}${copy === 1 ? "" : `-${copy}`}`;
@@ -158,6 +161,6 @@ function idBelongsTo(id: string, entry: OwedEntry): boolean {
   const plain = idOf(entry.kind, entry.name);
   return (
     id === plain ||
-    (entry.kind === "delete" && /^-\d+$/.test(id.slice(plain.length)) && id.startsWith(plain))
+    (entry.kind !== "package" && /^-\d+$/.test(id.slice(plain.length)) && id.startsWith(plain))
   );
 }

@@ -125,10 +125,24 @@ export class OwedNotes implements OwedPackages {
   }
 
   /** Owes the object that says that a package is not to be used any more, beside each copy of it. */
-  async retracted(name: string, prefix: string, retraction: Retraction): Promise<void> {
-    const entry = this.#newEntry("retraction", name, prefix, "pending");
-    await this.#write(idOf("retraction", name), { ...entry, retraction });
+  async retracted(
+    name: string,
+    copies: readonly RemoteCopy[],
+    retraction: Retraction,
+  ): Promise<void> {
+    for (const [index, { bucket, prefix }] of distinct(copies).entries()) {
+      const entry = this.#newEntry("retraction", name, prefix, "pending");
+      const target = { ...entry.target, bucket };
+      const id = idOf("retraction", name, index + 1);
+      await this.#write(id, { ...entry, target, retraction });
+    }
     this.#ports.kick();
+  }
+
+  /** Where a package is to go that is still owed; none if it is not. */
+  async coming(name: string): Promise<readonly RemoteCopy[]> {
+    const entry = await this.#ports.outbox.read(idOf("package", name));
+    return entry === undefined ? [] : [{ bucket: this.#target().bucket, prefix: entry.prefix }];
   }
 
   async #pathsOf(name: string): Promise<readonly string[]> {
@@ -164,6 +178,10 @@ export class OwedNotes implements OwedPackages {
     await outbox.write(id, entry);
     note(list.get(id) ?? list.add(id), entry, clock.monotonic());
   }
+}
+
+function distinct(copies: readonly RemoteCopy[]): readonly RemoteCopy[] {
+  return [...new Map(copies.map((copy) => [`${copy.bucket}/${copy.prefix}`, copy])).values()];
 }
 
 /** What is kept in memory of an entry. */

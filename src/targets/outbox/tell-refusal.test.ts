@@ -11,7 +11,7 @@ import { openThroughline } from "../../throughline.ts";
 
 /** As if nobody had installed it. */
 function withoutClient(): () => void {
-  const { deregister } = registerHooks({
+  const hooks = registerHooks({
     resolve: (specifier, context, next) => {
       if (specifier !== "@aws-sdk/client-s3") return next(specifier, context);
       throw Object.defineProperty(new Error("not installed"), "code", {
@@ -19,7 +19,7 @@ function withoutClient(): () => void {
       });
     },
   });
-  return deregister;
+  return () => hooks.deregister();
 }
 
 const missing = () => Promise.reject(new Error("none"));
@@ -42,7 +42,6 @@ for (const [reason, prepare] of [
     };
     const logger: Logger = { debug: quiet, info: quiet, warn, error: quiet };
     const mend = prepare();
-    t.after(mend);
     let isMended = false;
     const credentials = async () => {
       return reason === "no_client" || isMended ? server.credentials : await missing();

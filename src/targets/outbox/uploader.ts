@@ -156,9 +156,14 @@ export class Uploader {
     return { uploaded: false, error: outcome === "stopped" ? closedError : errorOf(outcome) };
   }
 
-  /** Owes the object that retracts a package, beside the copy of it that the bucket has. */
-  retract(name: string, prefix: string, retraction: Retraction): Promise<void> {
-    return this.#notes.retracted(name, prefix, retraction);
+  /** Owes the object that retracts a package, beside each copy of it: once that is there. */
+  retract(name: string, copies: readonly RemoteCopy[], retraction: Retraction): Promise<void> {
+    return this.#notes.retracted(name, copies, retraction);
+  }
+
+  /** Where a package is to go that is still owed; none if it is not. */
+  coming(name: string): Promise<readonly RemoteCopy[]> {
+    return this.#notes.coming(name);
   }
 
   /**

@@ -114,6 +114,9 @@ function DeleteDialog({ name, onClose, onGone }: DialogProps & Pick<Props, "onGo
         Its words, pictures and sound are deleted here, and wherever they were uploaded to. The chat
         itself stays. This cannot be undone.
       </p>
+      <p className="hint" role="status">
+        {deleting.data ?? ""}
+      </p>
       {deleting.isError ? <ErrorNote error={deleting.error} /> : null}
     </Dialog>
   );

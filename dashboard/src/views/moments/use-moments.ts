@@ -2,11 +2,13 @@ import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tansta
 import { isMissing, request } from "../../api/client.ts";
 import { useServerEvent } from "../../api/events.ts";
 import type {
+  DeletedMoment,
   MomentContent,
   MomentPage,
   MomentStats,
   Verification,
 } from "../../api/moment-types.ts";
+import { leftInWords } from "./words.ts";
 
 const momentsKey = ["moments"] as const;
 const pageSize = 20;
@@ -91,12 +93,20 @@ export function useRetract(name: string, done: () => void) {
   });
 }
 
-/** Deletes a package, wherever it is. `done` is called before anything is asked for again. */
+/**
+ * Deletes a package, wherever it is. `done` is called before anything is asked for again, and not as
+ * long as some of it may be left: `data` then says so.
+ */
 export function useDelete(name: string, done: () => void) {
   const client = useQueryClient();
   return useMutation({
-    mutationFn: () => request<unknown>(momentPath(name), { method: "DELETE" }),
-    onSuccess: () => {
+    mutationFn: async () => {
+      return (
+        leftInWords(await request<DeletedMoment>(momentPath(name), { method: "DELETE" })) ?? ""
+      );
+    },
+    onSuccess: (left) => {
+      if (left !== "") return;
       done();
       client.removeQueries({ queryKey: [...momentsKey, "one", name] });
       void client.invalidateQueries({ queryKey: [...momentsKey, "list"] });

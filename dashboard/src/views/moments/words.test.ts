@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { channelInWords, uploadInWords } from "./words.ts";
+import { channelInWords, leftInWords, uploadInWords } from "./words.ts";
 
 const uploaded = { uploaded: [{ bucket: "b", timestamp: 0 }], retracted: null };
 const waiting = { uploaded: [], retracted: null };
@@ -28,5 +28,16 @@ for (const [channel, trigger, words] of [
 ] as const) {
   test(`a reaction by ${channel} with the trigger “${trigger}” is ${words}`, () => {
     assert.equal(channelInWords({ channel, trigger }), words);
+  });
+}
+
+for (const [failed, isBucketSearched, words] of [
+  [[], true, undefined],
+  [[{}], true, "The disk did not let all of it go. Ask again."],
+  [[{}], false, "The disk did not let all of it go. Ask again."],
+  [[], false, "It is not on this machine, and the bucket could not be searched. Ask again later."],
+] as const) {
+  test(`a deletion of which ${failed.length} failed, the bucket searched: ${isBucketSearched}, says ${words}`, () => {
+    assert.equal(leftInWords({ failed, isBucketSearched }), words);
   });
 }

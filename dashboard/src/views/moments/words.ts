@@ -1,5 +1,11 @@
 // Packages in a person's words.
-import type { Feedback, MomentEntry, MomentStats, MomentStatus } from "../../api/moment-types.ts";
+import type {
+  DeletedMoment,
+  Feedback,
+  MomentEntry,
+  MomentStats,
+  MomentStatus,
+} from "../../api/moment-types.ts";
 
 const modes = {
   local: "On this machine alone",
@@ -58,6 +64,13 @@ export function uploadInWords(
   if (buckets.length > 0) return `Here, and in the bucket ${buckets.join(", ")}`;
   const isOwed = consent?.upload === true && mode !== undefined && mode !== "local";
   return isOwed ? "Here; waits for upload" : "On this machine alone";
+}
+
+/** Why a moment that was to be deleted may not be gone; `undefined`: it is, or will be. */
+export function leftInWords({ failed, isBucketSearched }: DeletedMoment): string | undefined {
+  if (failed.length > 0) return "The disk did not let all of it go. Ask again.";
+  if (isBucketSearched) return undefined;
+  return "It is not on this machine, and the bucket could not be searched. Ask again later.";
 }
 
 /** How somebody reacted, where that says more than the words. */
