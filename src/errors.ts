@@ -5,7 +5,10 @@ export const errorCodes = {
   THROUGHLINE_CONFIGURATION: { status: 500, says: "A setting has a value that cannot be used." },
   THROUGHLINE_CONFLICT: { status: 409, says: "The log or document changed since it was read." },
   THROUGHLINE_CORRUPT: { status: 500, says: "Stored bytes are damaged beyond a torn tail." },
-  THROUGHLINE_FENCED: { status: 503, says: "Another process took this over. Nothing was stored." },
+  THROUGHLINE_FENCED: {
+    status: 503,
+    says: "Another process took this over. Repeat it with the same ids.",
+  },
   THROUGHLINE_FORBIDDEN: { status: 403, says: "This origin, host or token may not do that." },
   THROUGHLINE_ID_CONFLICT: { status: 409, says: "This id was used before, with other content." },
   THROUGHLINE_INVALID: { status: 400, says: "The input is not what this call accepts." },

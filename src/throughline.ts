@@ -1,10 +1,11 @@
 import { type Clock, systemClock } from "./clock.ts";
-import { ThroughlineError } from "./errors.ts";
+import { errorName, ThroughlineError } from "./errors.ts";
 import { type NewId, randomId } from "./ids.ts";
 import { type Logger, silentLogger } from "./logger.ts";
 import { chatProjection } from "./memories/chat/chat-head.ts";
 import { ChatLog, chatsCollection } from "./memories/chat/chat-log.ts";
 import { Chats } from "./memories/chat/chats.ts";
+import type { Dropped } from "./memories/chat/forget-receipt.ts";
 import type { Companion } from "./memories/companion/companion.ts";
 import type { CompanionOptions, CompanionPorts } from "./memories/companion/options.ts";
 import { dropWithOthers } from "./memories/fleet-memories.ts";
@@ -114,7 +115,6 @@ export async function openThroughline(options: ThroughlineOptions): Promise<Thro
       workingMemory.drop(chatId);
       return [{ place: "working memory", count }];
     });
-    const dropNoMore = fleet && dropWithOthers(fleet, { chats, sessions, workingMemory });
     let companion: Promise<Companion> | undefined;
     const timing = options.timers === undefined ? {} : { timers: options.timers };
     chats.onForget(async (chatId) => {
@@ -129,8 +129,17 @@ export async function openThroughline(options: ThroughlineOptions): Promise<Thro
       if (loss !== "forget") return [];
       const kept = await moments?.catch(() => undefined);
       const deleted = await (kept?.forget({ chatId }) ?? deleteMoments(storage, chatId));
-      return removedOf(deleted);
+      return droppedOf(deleted);
     });
+    const forgetMoments = (chatId: string) => {
+      const forgetting = moments?.then((kept) => kept.forget({ chatId }));
+      forgetting?.catch((error) => {
+        const fields = { error: errorName(error) };
+        logger.error(fields, "the moments of a chat that another process forgot are still here");
+      });
+    };
+    const dropNoMore =
+      fleet && dropWithOthers(fleet, { chats, sessions, workingMemory, forgetMoments });
     await chats.recover();
     const startCompanion = (own?: CompanionOptions) => {
       if (companion !== undefined) return Promise.reject(runsAlready());
@@ -199,9 +208,12 @@ async function keepMoments(
 ): Promise<Moments> {
   const place = homeOf(storage);
   if (place === undefined) {
-    throw new ThroughlineError("moments are kept in a home, and there is none", {
-      code: "THROUGHLINE_CONFIGURATION",
-    });
+    throw new ThroughlineError(
+      "moments are kept in a home, and this process has none: none is named, or another has it",
+      {
+        code: "THROUGHLINE_CONFIGURATION",
+      },
+    );
   }
   const { openMoments } = await import("./moments.ts");
   const guard = () => place.assertWriter();
@@ -210,7 +222,7 @@ async function keepMoments(
 }
 
 /** Places that held nothing are left out, but for the first. */
-function removedOf(deleted: ForgetReceipt | undefined) {
+function droppedOf(deleted: ForgetReceipt | undefined): readonly Dropped[] {
   const { packages = 0, owed = 0, remote = [], isBucketSearched = true } = deleted ?? {};
   const { failed = [], unreadable = [] } = deleted ?? {};
   return [
@@ -218,10 +230,10 @@ function removedOf(deleted: ForgetReceipt | undefined) {
     ...(owed > 0 ? [{ place: "pending uploads", count: owed }] : []),
     // Owed as deletions: done as soon as their bucket is to be had.
     ...(remote.length > 0 ? [{ place: "remote copies", count: remote.length }] : []),
-    ...(isBucketSearched ? [] : [{ place: "bucket, not searched", count: 0 }]),
+    ...(isBucketSearched ? [] : [{ unreachable: "the bucket, for packages that only it has" }]),
     // Left where they are: the disk refused, or nobody can tell whose they are.
-    ...(failed.length > 0 ? [{ place: "packages, not deleted", count: failed.length }] : []),
-    ...(unreadable.length > 0 ? [{ place: "packages, unreadable", count: unreadable.length }] : []),
+    ...failed.map(({ name }) => ({ unreachable: `the package ${name}, not deleted` })),
+    ...unreadable.map((name) => ({ unreachable: `the package ${name}, which cannot be read` })),
   ];
 }
 

@@ -1,6 +1,7 @@
 import type { JsonObject } from "../json.ts";
 import type { Fleet } from "../storage/fleet.ts";
 import type { Chats } from "./chat/chats.ts";
+import type { Loss } from "./chat/forget-receipt.ts";
 import type { WorkingMemories } from "./interaction/working-memories.ts";
 import type { ProviderSessions } from "./provider-session/provider-sessions.ts";
 
@@ -16,12 +17,14 @@ export function dropWithOthers(
     readonly chats: Chats;
     readonly sessions: ProviderSessions;
     readonly workingMemory: WorkingMemories;
+    /** Forgets the moments of a chat that was forgotten in another process. Never rejects. */
+    readonly forgetMoments: (chatId: string) => void;
   },
 ): () => void {
-  const { chats, sessions, workingMemory } = memories;
+  const { chats, sessions, workingMemory, forgetMoments } = memories;
   sessions.onEnd((chatId) => fleet.tell(dropMessage(chatId)));
-  chats.onForget((chatId) => {
-    fleet.tell(dropMessage(chatId));
+  chats.onForget((chatId, loss) => {
+    fleet.tell(dropMessage(chatId, loss));
     return [];
   });
   const endTold = fleet.onTold((message) => {
@@ -29,6 +32,7 @@ export function dropWithOthers(
     if (about !== "drop" || typeof chatId !== "string") return;
     workingMemory.drop(chatId);
     chats.log.forgetState(chatId);
+    if (message["loss"] === "forget") forgetMoments(chatId);
   });
   const endGap = fleet.onGap(() => workingMemory.clear());
   return () => {
@@ -37,4 +41,7 @@ export function dropWithOthers(
   };
 }
 
-const dropMessage = (chatId: string): JsonObject => ({ about: "drop", chat: chatId });
+const dropMessage = (chatId: string, loss?: Loss): JsonObject => ({
+  ...{ about: "drop", chat: chatId },
+  ...(loss === undefined ? {} : { loss }),
+});

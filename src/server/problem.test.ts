@@ -58,6 +58,7 @@ test("an error that is not ours is a defect: the log has its place, the client i
 
 for (const [code, name, value] of [
   ["THROUGHLINE_BUSY", "retry-after", "5"],
+  ["THROUGHLINE_FENCED", "retry-after", "1"],
   ["THROUGHLINE_UNAVAILABLE", "retry-after", "1"],
   ["THROUGHLINE_OUTCOME_UNKNOWN", "retry-after", "1"],
   ["THROUGHLINE_INVALID", "retry-after", null],

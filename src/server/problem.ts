@@ -67,6 +67,7 @@ export function problem(code: ProblemCode, detail?: string, turnId?: string): Pr
 const retryAfter: Partial<Record<ProblemCode, string>> = {
   THROUGHLINE_BUSY: "5",
   THROUGHLINE_CLOSED: "5",
+  THROUGHLINE_FENCED: "1",
   THROUGHLINE_LOCKED: "5",
   THROUGHLINE_OUTCOME_UNKNOWN: "1",
   THROUGHLINE_UNAVAILABLE: "1",

@@ -365,6 +365,24 @@ function nested(depth: number): unknown {
   return depth === 0 ? 1 : [nested(depth - 1)];
 }
 
+test("what nobody said, such as the note of a pat, does not become a chat's title", async () => {
+  const { chats } = await companion();
+  await chats.append(chat, [user("[A pat]", { synthetic: "pat_hint" }), user("Hello")]);
+  assert.equal((await chats.row(chat)).title, "Hello");
+  await assert.rejects(chats.append(chat, [user("Hi", { synthetic: 1 })]), {
+    code: "THROUGHLINE_INVALID",
+  });
+});
+
+test("places that still hold something of a forgotten chat are named", async () => {
+  const { chats } = await companion();
+  chats.onForget(() => [{ place: "notes", count: 2 }, { unreachable: "the attic" }]);
+  await chats.append(chat, [user("Hello")]);
+  const { removed, unreachable } = await chats.forget(chat);
+  assert.deepEqual(removed.at(-1), { place: "notes", count: 2 });
+  assert.deepEqual(unreachable, ["the attic"]);
+});
+
 test("a chat takes a title of a person's choice, and gives it back", async () => {
   const { chats } = await companion();
   await chats.append("a", [

@@ -9,7 +9,7 @@ import { type ChatLog, checkChatId, notFound } from "./chat-log.ts";
 import { type ChatRow, chatRow } from "./chat-row.ts";
 import type { Draft } from "./draft.ts";
 import { withoutMessage } from "./erasure.ts";
-import type { DropElsewhere, ForgetReceipt, Loss } from "./forget-receipt.ts";
+import type { DropElsewhere, Dropped, ForgetReceipt, Loss } from "./forget-receipt.ts";
 import { isMessage, type StoredMessage } from "./message.ts";
 import type { MessageInput } from "./message-input.ts";
 import { firstWords, redactionId, shownMessages } from "./shown-messages.ts";
@@ -336,13 +336,20 @@ export class Chats {
 
   async #forget(chatId: string): Promise<ForgetReceipt> {
     const state = await this.log.state(chatId);
-    const removed = [...(await this.#dropElsewhere(chatId, "forget"))];
+    const dropped = await this.#dropElsewhere(chatId, "forget");
     const at = isoTime(this.log.ports.clock.now());
     const mark = state.head && (await this.#tombstones.begin(chatId, at, this.log.ports.newId()));
     const existed = await this.#remove(chatId);
     if (mark !== undefined) await this.#tombstones.end(mark);
-    removed.unshift({ place: "transcript", count: existed ? (state.head?.message_count ?? 1) : 0 });
-    return { chat_id: chatId, at, removed, unreachable: [] };
+    const count = existed ? (state.head?.message_count ?? 1) : 0;
+    const removed = dropped.filter((each) => "place" in each);
+    const unreachable = dropped.flatMap((each) => ("place" in each ? [] : each.unreachable));
+    return {
+      chat_id: chatId,
+      at,
+      removed: [{ place: "transcript", count }, ...removed],
+      unreachable,
+    };
   }
 
   /**
@@ -407,7 +414,7 @@ export class Chats {
     });
   }
 
-  async #dropElsewhere(chatId: string, loss: Loss): Promise<ForgetReceipt["removed"]> {
+  async #dropElsewhere(chatId: string, loss: Loss): Promise<readonly Dropped[]> {
     const dropped = await Promise.all(this.#onForget.map(async (drop) => drop(chatId, loss)));
     return dropped.flat();
   }

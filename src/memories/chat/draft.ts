@@ -71,7 +71,8 @@ export class Draft {
     const record = messageRecord(input, this.#newId, this.at);
     this.records.push(record);
     const { head } = this;
-    const isTitle = head.title === "" && record.role === "user" && record["hidden"] !== true;
+    const isSaid = record["hidden"] !== true && record["synthetic"] === undefined;
+    const isTitle = head.title === "" && record.role === "user" && isSaid;
     const title = isTitle ? titleFrom(record.content) : "";
     this.set({
       message_count: head.message_count + 1,

@@ -10,8 +10,13 @@ export interface ForgetReceipt {
 /** What is done to a chat. A clear and a redaction leave its bytes; forgetting leaves nothing. */
 export type Loss = "clear" | "redact" | "erase" | "forget";
 
+/** What a memory dropped: how much and from where; or a place that still holds something. */
+export type Dropped =
+  | { readonly place: string; readonly count: number }
+  | { readonly unreachable: string };
+
 /** Drops what another memory holds of a chat. @returns what that was, once it is gone. */
 export type DropElsewhere = (
   chatId: string,
   loss: Loss,
-) => ForgetReceipt["removed"] | Promise<ForgetReceipt["removed"]>;
+) => readonly Dropped[] | Promise<readonly Dropped[]>;

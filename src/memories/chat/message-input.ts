@@ -22,6 +22,7 @@ const fieldChecks: Readonly<Record<string, (value: unknown) => boolean>> = {
   partial: (value) => value === true,
   partial_reason: (value) => ["stopped", "error", "crash"].includes(String(value)),
   hidden: (value) => value === true,
+  synthetic: isText,
   tool_calls: isToolCalls,
   tool_call_id: isText,
   name: isText,

@@ -255,8 +255,10 @@ export class Receptions {
     const { chats } = this.#ports;
     if ((await chats.log.state(chatId)).head === undefined) return [];
     const { messages } = await chats.messages(chatId, { limit: recordsRead, before });
-    const isSaid = ({ role, hidden, redacted, content }: StoredMessage) =>
-      (role === "user" || role === "assistant") && !hidden && !redacted && content !== "";
+    const isSaid = ({ role, content, ...marks }: StoredMessage) => {
+      const isShown = !marks.hidden && !marks.redacted && marks.synthetic === undefined;
+      return (role === "user" || role === "assistant") && isShown && content !== "";
+    };
     return messages.filter(isSaid).slice(-messagesTold);
   }
 
