@@ -3,6 +3,7 @@
 import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { OutputChunk } from "rolldown";
+import { withoutImportsOfNode } from "./builtins.ts";
 import { chunkPlan } from "./chunks.ts";
 import { builtFrom, root, sourcesIn, stampName, stampOf } from "./stamp.ts";
 import { thirdPartyNotice } from "./third-party.ts";
@@ -26,14 +27,15 @@ interface Manifest {
 
 /** Builds the code, unless nothing changed since it was built. @returns whether it was built. */
 export async function buildCode(): Promise<boolean> {
-  const own = ["package.json", "package-lock.json", "scripts/build-code.ts", "scripts/chunks.ts"];
+  const scripts = ["build-code.ts", "builtins.ts", "chunks.ts"].map((name) => `scripts/${name}`);
+  const own = ["package.json", "package-lock.json", ...scripts];
   const stamp = stampOf([...own, ...sourcesIn("src")]);
   if (builtFrom(join(dist, chunkFolder)) === stamp) return false;
   const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Manifest;
   const output = await bundle(manifest);
   // What others import comes first, and what says that all is there comes last.
   const inOrder = output.toSorted((a, b) => Number(a.isEntry) - Number(b.isEntry));
-  for (const { fileName, code } of inOrder) putInPlace(fileName, code);
+  for (const { fileName, code } of inOrder) putInPlace(fileName, withoutImportsOfNode(code));
   const modules = output.flatMap((chunk) => chunk.moduleIds);
   putInPlace(`${chunkFolder}/THIRD-PARTY.txt`, thirdPartyNotice(modules));
   for (const path of Object.values(manifest.bin)) chmodSync(join(root, path), 0o755);

@@ -204,6 +204,31 @@ test("a reaction that is taken back is marked beside each of its copies, whateve
   ]);
 });
 
+test("a reaction that a newer one takes the place of is marked beside its copy in the bucket", async (t) => {
+  const server = await S3Server.start({ buckets: ["moments"] });
+  t.after(() => server.close());
+  await using throughline = await openThroughline({ home: newHome(t) });
+  const { credentials, endpoint } = server;
+  const moments = await started(throughline, { s3: { bucket: "moments", endpoint, credentials } });
+  await feed(moments);
+  const first = moments.recorder.record(praise);
+  await first.whenUploaded();
+  const newer = moments.recorder.record({ ...praise, supersedes: first.id });
+  await newer.whenUploaded();
+  await moments.upload();
+  const key = `feedback/${sessionId}/${first.name}/retracted.json`;
+  const mark = JSON.parse(String(server.objects("moments").get(key)?.body));
+  assert.deepEqual([mark.reason, mark.superseded_by], ["superseded", newer.id]);
+});
+
+test("a name that is no package's is taken back nowhere", async (t) => {
+  await using throughline = await openThroughline({ home: newHome(t) });
+  const s3 = { bucket: "moments", endpoint: "http://127.0.0.1:9" };
+  const moments = await started(throughline, { s3 });
+  const mark = { by: null, reason: null };
+  await assert.rejects(moments.retract("../../consent", mark), { code: "THROUGHLINE_INVALID" });
+});
+
 test("clearing, redacting and erasing in a chat leave its packages; only forgetting takes them", async (t) => {
   await using throughline = await openThroughline({ home: newHome(t) });
   const moments = await started(throughline);

@@ -196,13 +196,12 @@ export async function openMoments(ports: MomentsPorts, options: MomentsOptions):
   });
   const { packages } = opened;
   directory = packages;
-  await uploader?.start();
   const first = mode === "s3" ? "bucket" : "disk";
   const sink =
     uploader === undefined || s3 === undefined
       ? packages
       : new BucketSink({ ...{ uploader, disk: packages, first, bucket: s3.bucket }, now });
-  const consent = new KeptConsent({ disk: realDisk, newId, guard, unsyncedNames: new Set() }, home);
+  const consent = new KeptConsent({ ...ports, disk: realDisk, unsyncedNames: new Set() }, home);
   const size = new PackageBytes(packages, () => clock.monotonic());
   const recorder = new MomentRecorder({
     ...{ ...recording, sink, clock, timers, logger },
@@ -217,6 +216,7 @@ export async function openMoments(ports: MomentsPorts, options: MomentsOptions):
     if (event.type === "uploaded") recorder.uploaded(event.name);
     tellRefusal(logger, event);
   });
+  await uploader?.start();
   const auto = autoRecord ? new AutoRecord((input) => recorder.record(input), clock) : undefined;
   void size.count();
   const close = async () => {
@@ -234,9 +234,7 @@ export async function openMoments(ports: MomentsPorts, options: MomentsOptions):
     }),
     agree: async (input) => {
       recorder.agree(input);
-      const agreed = recorder.consent;
-      await consent.keep(agreed);
-      return agreed;
+      return await consent.keep(recorder.consent);
     },
     happened: (event, chatId) => {
       const answer = auto === undefined ? undefined : recorder.lastAnswer(chatId);
@@ -252,7 +250,7 @@ export async function openMoments(ports: MomentsPorts, options: MomentsOptions):
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    retract: (name, mark) => retract(packages, uploader, name, mark),
+    retract: async (name, mark) => void (await packages.retract(name, mark)),
     upload: async () => {
       await uploader?.probe();
       await uploader?.idle();
@@ -275,20 +273,6 @@ async function forgetPackages(
     holds: (manifest) => isMeant(selection, manifest.name, [manifest]),
   });
   return { ...receipt, remote: [...receipt.remote, ...copies], isBucketSearched: isWhole };
-}
-
-async function retract(
-  packages: PackageDirectory,
-  uploader: Uploader | undefined,
-  name: string,
-  mark: Mark,
-): Promise<void> {
-  // Asked first: what is not coming any more by then is in the status.
-  const coming = (await uploader?.coming(name)) ?? [];
-  const { retracted, uploaded } = await packages.retract(name, mark);
-  if (retracted === null) return;
-  const { timestamp: at, by, reason, superseded_by } = retracted;
-  await uploader?.retract(name, [...uploaded, ...coming], { at, by, reason, superseded_by });
 }
 
 /** What earlier runs were told. A file that cannot be read agrees to nothing but words. */

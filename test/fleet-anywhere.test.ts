@@ -1,7 +1,9 @@
 // What several processes of one companion do together, whatever the storage they share.
 import assert from "node:assert/strict";
+import { env } from "node:process";
 import { test } from "node:test";
 import { answerId } from "../src/runtime/turn-records.ts";
+import { openPostgresStorage } from "../src/storage/postgres/postgres.ts";
 import { seededRandom } from "../src/testing/random.ts";
 import { type ScriptedStep, scriptedResponder } from "../src/testing/scripted-responder.ts";
 import {
@@ -13,11 +15,30 @@ import {
   watchedModel,
 } from "./fleet-world.ts";
 import { eventsOf, jsonOf, problemOf } from "./server-fixture.ts";
+import { noPostgres, withPostgres } from "./test-postgres.ts";
+
+const isFull = env["THROUGHLINE_FULL"] === "1";
+const reason = isFull ? noPostgres() : "npm run verify runs it";
+if (reason !== undefined) test("several processes on PostgreSQL", { skip: reason });
 
 /** The drivers that several processes may write. */
 const places: readonly (readonly [name: string, open: () => Promise<FleetPlace>])[] = [
   ["memory", memoryPlace],
+  ...(reason === undefined ? ([["PostgreSQL", await databasePlaces()]] as const) : []),
 ];
+
+/** Each place is a companion of its own in one database. */
+async function databasePlaces(): Promise<() => Promise<FleetPlace>> {
+  const server = await withPostgres();
+  const url = await server.newDatabase();
+  let count = 0;
+  return async () => {
+    const companion = `companion-${++count}`;
+    const open = () =>
+      openPostgresStorage({ pool: server.pool(url), companion, durability: "process" });
+    return { open, end: async () => undefined };
+  };
+}
 
 const chat = "chat-1";
 const path = `/api/chats/${chat}`;
@@ -286,7 +307,8 @@ for (const [name, openPlace] of places) {
     const [a] = processes;
     await a!.turns.submit(chat, { id: "m1", content: "Hello" }).done;
     await a!.turns.submit(chat, { id: "m2", content: "And more?" }).done;
-    await processes[1]!.post(`${path}/rename`, { title: "Done" });
+    // What two servers tell has no order between them.
+    await a!.post(`${path}/rename`, { title: "Done" });
     for (const body of streams) {
       const heard: string[] = [];
       for await (const { name, data } of eventsOf(body)) {

@@ -1,4 +1,5 @@
 import type { Readable, Writable } from "node:stream";
+import { isatty } from "node:tty";
 
 export const endSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 export type EndSignal = (typeof endSignals)[number];
@@ -32,16 +33,16 @@ export function tell(io: Io, line: string): Promise<void> {
 
 /** The process itself. Made once. */
 export function processIo(): Io {
-  const { stdin, stdout, stderr } = process;
+  const { stdout, stderr } = process;
   // A reader that leaves (`| head`) is heard of by whoever writes: see `write`.
   for (const stream of [stdout, stderr]) stream.on("error", () => undefined);
   return {
     get input() {
-      return stdin; // looking at it opens it
+      return process.stdin; // looking at it opens it, which takes some 5 ms
     },
     output: stdout,
     errors: stderr,
-    isInteractive: stdin.isTTY === true && stdout.isTTY === true,
+    isInteractive: isatty(0) && isatty(1),
     onSignal(listener) {
       for (const signal of endSignals) process.on(signal, listener);
       return () => {

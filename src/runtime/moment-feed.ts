@@ -8,9 +8,6 @@ import type { Turn } from "./turn.ts";
 import { answerId } from "./turn-records.ts";
 import type { Turns } from "./turns.ts";
 
-/** So many words that fired a rule are recorded with it. */
-const maxMatched = 100;
-
 export interface FeedOptions {
   /** Whether models are offered the skills: then the prompt that they get says so. @default false */
   readonly withSkills?: boolean;
@@ -85,8 +82,7 @@ function tellWords(
   const { configuration, state } = companion.emotions;
   const fresh = { ...state, anchor: { ...state.anchor, heardAt: {} } };
   const { heard } = hear(configuration, fresh, text, randomId);
-  const words = heard.map((one) => one.words.slice(0, 500)).filter((each) => each !== "");
-  if (words.length === 0) return;
-  const matched = words.slice(0, maxMatched);
+  const matched = heard.map(({ words }) => words.slice(0, 500)).filter((words) => words !== "");
+  if (matched.length === 0) return;
   happened({ kind: "words", matched, messageId, channel: "text" }, chatId);
 }

@@ -35,4 +35,21 @@ export interface OwedPackages {
   forgotten(gone: PackageToSend, copies: readonly RemoteCopy[]): Promise<number>;
   /** Whether something is still to be sent: then no retention may remove it. */
   owes(name: string): Promise<boolean>;
+  /** Where a package is to go that is still owed; none if it is not. */
+  coming?(name: string): Promise<readonly RemoteCopy[]>;
+  /** Owes the object that says that a package is not to be used any more, beside each copy of it. */
+  retracted?(
+    name: string,
+    copies: readonly RemoteCopy[],
+    retraction: RemoteRetraction,
+  ): Promise<void>;
+}
+
+/** What a retraction tells whoever reads the bucket. */
+export interface RemoteRetraction {
+  /** Seconds since 1970. */
+  readonly at: number;
+  readonly by: string | null;
+  readonly reason: string | null;
+  readonly superseded_by: string | null;
 }

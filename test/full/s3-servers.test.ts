@@ -114,7 +114,11 @@ async function proveUploads(endpoint: string, credentials: S3Credentials): Promi
     assert.equal((await port.get(key, signal))?.toString(), "theirs");
 
     const retraction = { at: 1.5, by: null, reason: "a mistake", superseded_by: null };
-    await machine.uploader.retract(second.name, [{ bucket: "moments", prefix }], retraction);
+    await machine.uploader.owed.retracted?.(
+      second.name,
+      [{ bucket: "moments", prefix }],
+      retraction,
+    );
     await machine.uploader.idle();
     const retracted = await port.get(`${prefix}retracted.json`, signal);
     assert.deepEqual(JSON.parse(retracted?.toString() ?? ""), retraction);

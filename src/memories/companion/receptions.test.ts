@@ -146,6 +146,7 @@ test("what is redacted, hidden, replaced, cleared, or no one's words is not told
     draft.control("replacement", { target: "four" }, replacementId("four"));
     draft.message({ role: "assistant", content: "seven", hidden: true });
     draft.message({ role: "system", content: "eight" });
+    draft.message({ role: "user", content: "[a pat]", synthetic: "pat_hint" });
     draft.message({ role: "tool", content: "nine", tool_call_id: "x", name: "look" });
   });
   machine.clock.pass(5_000);

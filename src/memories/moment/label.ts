@@ -8,7 +8,7 @@ import type {
   Sentiment,
   Source,
 } from "../../targets/package/record.ts";
-import type { NewMessage } from "./message-buffer.ts";
+import { maxNameLength, type NewMessage } from "./message-buffer.ts";
 
 /** A reaction, as a door gives it. */
 export interface MomentInput {
@@ -132,7 +132,7 @@ function checkNames(input: MomentInput): void {
   const { chatId, provider, model, turnId, messageId, targetMessageId } = input;
   const names = { chatId, provider, model, turnId, messageId, targetMessageId };
   for (const [name, value] of Object.entries(names)) {
-    if (value !== undefined) checkText(name, value, 1, 1_000);
+    if (value !== undefined) checkText(name, value, 1, maxNameLength);
   }
   const { uuid, idempotencyKey, supersedes, trace, matched = [] } = input;
   if (uuid !== undefined && !isUuidV7(uuid)) throw invalid("uuid must be a UUIDv7 in lower case");

@@ -51,6 +51,8 @@ export interface BufferedMessage {
 
 const roles: readonly unknown[] = ["USER", "ASSISTANT", "SYSTEM", "TOOL"];
 const maxToolCallBytes = 65_536;
+/** Of an id, of a chat's too: no chat has a longer one. */
+export const maxNameLength = 1_024;
 /** What a message takes beside its texts, roughly. */
 const overheadBytes = 200;
 
@@ -166,8 +168,8 @@ export function bufferedMessage(message: NewMessage, place: Place): BufferedMess
 function checkNames(message: NewMessage): void {
   const { id, chatId, turnId, synthetic, toolCallId } = message;
   for (const [name, value] of Object.entries({ id, chatId, turnId, synthetic, toolCallId })) {
-    const isRight = typeof value === "string" && value.length >= 1 && value.length <= 1_000;
-    if (value !== undefined && !isRight) throw invalid(`${name} must have 1 to 1,000 characters`);
+    const isRight = typeof value === "string" && value.length >= 1 && value.length <= maxNameLength;
+    if (value !== undefined && !isRight) throw invalid(`${name} must have 1 to 1,024 characters`);
   }
 }
 

@@ -256,6 +256,19 @@ test("when the disk refuses, the oldest of 4 gives way to a fifth, after one att
   for (const receipt of [four[2]!, four[3]!, fifth, sixth]) assert.equal(receipt.durable, true);
 });
 
+test("a chat with an id of 1,024 characters has its moments like any other", async () => {
+  const at = recorder();
+  const chatId = "c".repeat(1_024);
+  at.recorder.message({ role: "assistant", text: "why did the cat", turnId: "t1", chatId });
+  const receipt = at.recorder.record({ ...liked, chatId });
+  await receipt.whenDurable();
+  assert.equal(at.sink.saved[0]?.record.chat_id, chatId);
+  const chatIdTooLong = `${chatId}c`;
+  assert.throws(() => at.recorder.record({ ...liked, chatId: chatIdTooLong }), {
+    code: "THROUGHLINE_TOO_LARGE",
+  });
+});
+
 test("the label of a displaced moment that went to the bucket says that it is uploaded", async () => {
   const at = recorder();
   fill(at);

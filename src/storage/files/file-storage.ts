@@ -7,7 +7,7 @@ import type { DocumentStore } from "../document-store.ts";
 import type { LogProjection, LogStore } from "../log-store.ts";
 import type { Durability, RepairReport, Storage } from "../storage.ts";
 import type { Damage } from "./batch-reader.ts";
-import type { Disk } from "./disk.ts";
+import type { Disk, DiskEntry } from "./disk.ts";
 import { FileDocumentStore } from "./file-document-store.ts";
 import { FileLogStore } from "./file-log-store.ts";
 import {
@@ -49,6 +49,8 @@ export class FileStorage implements Storage {
   readonly #quarantine: Quarantine;
   readonly #logs = new Map<string, FileLogStore>();
   readonly #documents = new Map<string, FileDocumentStore>();
+  /** The logs that each directory held when the home was opened: they need not be listed again. */
+  readonly #listings = new Map<string, readonly DiskEntry[]>();
   readonly #repairs: RepairReport[] = [];
   readonly #reported = new Set<string>();
   readonly #listeners = new Set<(report: RepairReport) => void>();
@@ -103,6 +105,11 @@ export class FileStorage implements Storage {
           throw error;
         });
         return made;
+      },
+      takeListing: () => {
+        const listing = this.#listings.get(directory);
+        this.#listings.delete(directory);
+        return listing;
       },
       report: (report) => this.#report(collection, report),
       damage: (key, damage) => {
@@ -205,10 +212,16 @@ export class FileStorage implements Storage {
   /** Removes the temporary files of dead processes, and makes the other names durable. */
   async #sweep(directory: string): Promise<void> {
     const { disk } = this.#ports;
-    for (const { name, kind } of await disk.list(directory)) {
+    const listing = await disk.list(directory);
+    for (const { name, kind } of listing) {
       if (kind === "file" && isTemporaryName(name)) await disk.unlink(join(directory, name));
     }
     await syncNames(this.#shared, directory);
+    if (!this.#ports.indexIsClean) return;
+    this.#listings.set(
+      directory,
+      listing.filter(({ name }) => name.endsWith(".jsonl")),
+    );
   }
 
   #report(collection: string, report: NewReport): void {

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { ThroughlineError } from "../../errors.ts";
 import { checkKey } from "../key.ts";
 import { logLimits } from "../log-store.ts";
+import type { DiskEntry } from "./disk.ts";
 import { fileNameOf } from "./file-name.ts";
 import { type FilePorts, isCode, rethrow, unavailable } from "./file-ports.ts";
 import { LogFile } from "./log-file.ts";
@@ -25,6 +26,11 @@ export interface FileLogStorePorts extends FilePorts {
   readonly verifyAll: boolean;
   /** The last process closed the index itself, so that it cannot be behind. */
   readonly indexIsClean: boolean;
+  /**
+   * The logs that were in the directory when the home was opened, once: nobody writes there before the
+   * collection is opened. `undefined`: nobody looked, or they were taken already.
+   */
+  takeListing(): readonly DiskEntry[] | undefined;
 }
 
 /** One log in use: what changes it is done in its lane, one thing after the other. */

@@ -61,10 +61,13 @@ export async function reconcile(
   open: (key: string) => Promise<LogFile | undefined>,
 ): Promise<void> {
   const { disk, directory, index } = ports;
-  await ports.makeDirectory();
+  // Taken together with the keys, before anybody can append: a log that is made from now on is in
+  // neither. A list of now comes after the keys, for the same reason: it has all that they have.
+  const early = ports.indexIsClean && !ports.verifyAll ? ports.takeListing() : undefined;
+  if (early === undefined) await ports.makeDirectory();
   const unseen = new Map<string, string>();
   for (const key of index.keys()) unseen.set(fileNameOf(key), key);
-  for (const entry of await disk.list(directory)) {
+  for (const entry of early ?? (await disk.list(directory))) {
     if (entry.kind !== "file" || !entry.name.endsWith(".jsonl")) continue;
     const name = entry.name.slice(0, -".jsonl".length);
     const known = unseen.get(name);

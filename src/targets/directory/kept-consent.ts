@@ -31,15 +31,16 @@ export class KeptConsent {
   }
 
   /**
-   * Keeps it, after those before it. What is withdrawn and cannot be kept takes the whole file with it:
+   * Keeps it, after those before it, and gives it back. What is withdrawn and cannot be kept takes the whole file with it:
    * the next run then asks again.
    *
    * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: the disk refused.
    */
-  keep(consent: Consent): Promise<void> {
+  async keep(consent: Consent): Promise<Consent> {
     const kept = this.#last.then(() => this.#write(consent));
     this.#last = kept.catch(() => undefined); // its caller is told
-    return kept;
+    await kept;
+    return consent;
   }
 
   async #write(consent: Consent): Promise<void> {

@@ -246,18 +246,28 @@ export class PackageDirectory implements PackageSink {
   }
 
   /**
-   * Notes that a judgement no longer holds; the package itself stays as it is. Retracting again
-   * changes nothing.
+   * Notes that a judgement no longer holds; the package itself stays as it is, and its copies in
+   * buckets, those that are still to come too, are owed the same note. Retracting again changes nothing.
    */
   async retract(
     name: string,
     mark: Mark,
     supersededBy: string | null = null,
   ): Promise<PackageStatus> {
-    return this.#mark(name, (status, timestamp) => ({
-      ...status,
-      retracted: status.retracted ?? { timestamp, ...mark, superseded_by: supersededBy },
+    checkName(name);
+    const { owed } = this.#ports;
+    // Asked first: what is not coming any more by then is in the status.
+    const coming = (await owed?.coming?.(name)) ?? [];
+    const status = await this.#mark(name, (before, timestamp) => ({
+      ...before,
+      retracted: before.retracted ?? { timestamp, ...mark, superseded_by: supersededBy },
     }));
+    const { retracted, uploaded } = status;
+    if (retracted === null) return status;
+    const { timestamp: at, by, reason, superseded_by } = retracted;
+    const said = { at, by, reason, superseded_by };
+    await owed?.retracted?.(name, [...uploaded, ...coming], said);
+    return status;
   }
 
   /** Keeps a package from every retention; `null` lets it go again. */

@@ -1,21 +1,13 @@
 import { isJsonObject, type JsonObject } from "../../json.ts";
 import { isPackageName, type OutboxEntry } from "../package/package-format.ts";
-
-/** What a retraction tells whoever reads the bucket. */
-export interface Retraction {
-  /** Seconds since 1970. */
-  readonly at: number;
-  readonly by: string | null;
-  readonly reason: string | null;
-  readonly superseded_by: string | null;
-}
+import type { RemoteRetraction } from "../target.ts";
 
 /** An entry as it lies in the outbox: what every entry has, and what its kind needs. */
 export interface OwedEntry extends OutboxEntry {
   /** Of the package's files together; 0 when not known. */
   readonly bytes?: number;
   /** Only a retraction's: the bytes of the object that says so. */
-  readonly retraction?: Retraction;
+  readonly retraction?: RemoteRetraction;
   /** Only a deletion's: the package's files, for a bucket that cannot be listed. */
   readonly paths?: readonly string[];
 }

@@ -1,10 +1,10 @@
 import type { Clock } from "../../clock.ts";
 import { readManifest } from "../package/package-format.ts";
 import { keyPrefix } from "../s3/object-key.ts";
-import type { OwedPackages, PackageToSend, RemoteCopy } from "../target.ts";
+import type { OwedPackages, PackageToSend, RemoteCopy, RemoteRetraction } from "../target.ts";
 import { idOf, type Outbox } from "./outbox.ts";
 import type { OwedError } from "./outcome.ts";
-import type { OwedEntry, Retraction } from "./owed-entry.ts";
+import type { OwedEntry } from "./owed-entry.ts";
 import type { OwedItem, OwedList } from "./owed-list.ts";
 import type { LocalPackages, UploaderOptions } from "./uploader-ports.ts";
 
@@ -124,11 +124,10 @@ export class OwedNotes implements OwedPackages {
     }
   }
 
-  /** Owes the object that says that a package is not to be used any more, beside each copy of it. */
   async retracted(
     name: string,
     copies: readonly RemoteCopy[],
-    retraction: Retraction,
+    retraction: RemoteRetraction,
   ): Promise<void> {
     for (const [index, { bucket, prefix }] of distinct(copies).entries()) {
       const entry = this.#newEntry("retraction", name, prefix, "pending");
@@ -139,9 +138,10 @@ export class OwedNotes implements OwedPackages {
     this.#ports.kick();
   }
 
-  /** Where a package is to go that is still owed; none if it is not. */
   async coming(name: string): Promise<readonly RemoteCopy[]> {
-    const entry = await this.#ports.outbox.read(idOf("package", name));
+    const { list, outbox } = this.#ports;
+    const id = idOf("package", name);
+    const entry = list.get(id) === undefined ? undefined : await outbox.read(id);
     return entry === undefined ? [] : [{ bucket: this.#target().bucket, prefix: entry.prefix }];
   }
 

@@ -29,7 +29,11 @@ test("a retraction is owed until its package is there, then lies beside the mani
   world.server.fail({ times: 3, does: { kind: "reset" } });
   await world.save(sample);
   const retraction = { at: 1.5, by: "ori", reason: "a mistake", superseded_by: null };
-  await world.uploader.retract(name, [{ bucket: "moments", prefix: prefixOf(sample) }], retraction);
+  await world.uploader.owed.retracted?.(
+    name,
+    [{ bucket: "moments", prefix: prefixOf(sample) }],
+    retraction,
+  );
   assert.ok(await world.untilNothingPends());
   assertWhole(world, sample);
   const object = world.server.objects().get(`${prefixOf(sample)}retracted.json`);

@@ -9,7 +9,7 @@ import { countOwed } from "./count-owed.ts";
 import { loadOwed } from "./load-owed.ts";
 import { idOf } from "./outbox.ts";
 import { closedError, errorOf, type Outcome, type OwedError, outcomeOf } from "./outcome.ts";
-import type { OwedEntry, Retraction } from "./owed-entry.ts";
+import type { OwedEntry } from "./owed-entry.ts";
 import { type OwedItem, OwedList } from "./owed-list.ts";
 import { OwedNotes } from "./owed-notes.ts";
 import { type Progress, workOff } from "./owed-work.ts";
@@ -154,16 +154,6 @@ export class Uploader {
     });
     if (outcome === "done") return { uploaded: true, bucket, prefix };
     return { uploaded: false, error: outcome === "stopped" ? closedError : errorOf(outcome) };
-  }
-
-  /** Owes the object that retracts a package, beside each copy of it: once that is there. */
-  retract(name: string, copies: readonly RemoteCopy[], retraction: Retraction): Promise<void> {
-    return this.#notes.retracted(name, copies, retraction);
-  }
-
-  /** Where a package is to go that is still owed; none if it is not. */
-  coming(name: string): Promise<readonly RemoteCopy[]> {
-    return this.#notes.coming(name);
   }
 
   /**
