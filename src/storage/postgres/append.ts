@@ -6,7 +6,7 @@ import { isDuplicate } from "./error-class.ts";
 import type { IndexedBatch, IndexedRecord } from "./indexed-batch.ts";
 import { fenced, isFenced, type LockedLog, type LogTarget, lockLog } from "./locked-log.ts";
 import { appendStatementOf, recordValues, logStatements as statements } from "./log-statements.ts";
-import type { PostgresStatement } from "./pool.ts";
+import type { PostgresStatement, Row } from "./pool.ts";
 
 /**
  * Appends a batch: by one statement, if nothing stands against it. If something does, or if nobody
@@ -35,12 +35,17 @@ async function appendPlainly(
   batch: IndexedBatch,
 ): Promise<number | undefined> {
   try {
-    const [row] = await connection.store(appendStatement(target, batch, batch.records));
-    return row === undefined ? undefined : Number(row["seq"]);
+    return lastSeq(await connection.store(appendStatement(target, batch, batch.records)));
   } catch (error) {
     if (isDuplicate(error)) return undefined;
     throw error;
   }
+}
+
+/** The rows are in no order. */
+function lastSeq(rows: readonly Row[]): number | undefined {
+  if (rows.length === 0) return undefined;
+  return rows.reduce((last, row) => Math.max(last, Number(row["seq"])), 0);
 }
 
 function appendStatement(
@@ -128,9 +133,9 @@ async function store(
   target: LogTarget,
   batch: IndexedBatch,
 ): Promise<number> {
-  const [row] = await connection.run(appendStatement(target, batch, batch.records));
-  if (row === undefined) throw fenced();
-  const before = Number(row["seq"]) - batch.records.length;
+  const last = lastSeq(await connection.run(appendStatement(target, batch, batch.records)));
+  if (last === undefined) throw fenced();
+  const before = last - batch.records.length;
   const targets = batch.records.flatMap(({ hides }) => hides ?? []);
   if (targets.length > 0) {
     await connection.run({ ...statements.hide, values: [...target.place, targets, before] });

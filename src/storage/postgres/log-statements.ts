@@ -23,7 +23,8 @@ function recordRows(count: number): string {
 /**
  * Appends in one statement. Parameters 4 to 8: count, head, sorted_at, labels, whether they replace; 9:
  * expected seq; 10: epoch; then the records. A log that must be there is updated, and a row that is
- * only a lease makes a log of no records; otherwise a log is made.
+ * only a lease makes a log of no records; otherwise a log is made. Answers the seq of each record, or
+ * nothing when it stored nothing. Lexemes hold nothing that the text of a `tsvector` treats as special.
  */
 function appendText(count: number, mayCreate: boolean): string {
   const create = `insert into throughline.logs as old
@@ -42,12 +43,10 @@ function appendText(count: number, mayCreate: boolean): string {
   return `with log as (
   ${mayCreate ? create : update}
   returning seq
-), stored as (
-  insert into throughline.records (companion, collection, key, seq, id, body, hides, words)
-  select $1, $2, $3, log.seq - $4 + each.n, each.id, each.body, each.hides,
-    array_to_tsvector(string_to_array(each.words, ' '))
+) insert into throughline.records (companion, collection, key, seq, id, body, hides, words)
+  select $1, $2, $3, log.seq - $4 + each.n, each.id, each.body, each.hides, each.words::tsvector
   from log, ${recordRows(count)}
-) select seq from log`;
+  returning seq`;
 }
 
 const appendStatements = new Map<string, PostgresStatement>();
@@ -106,7 +105,7 @@ export const logStatements = {
   },
   setWords: {
     text: `update throughline.records
-  set words = array_to_tsvector(string_to_array($5, ' ')) ${where} and seq = $4`,
+  set words = $5::text::tsvector ${where} and seq = $4`,
   },
   setHead: {
     text: `update throughline.logs set head = $4, sorted_at = $5, labels = $6 ${where}`,

@@ -25,9 +25,9 @@ export function placesOf(scope: string, key: string): string {
 
 /** The lexemes of a text, with spaces between them; `null` if there is nothing to find. */
 export function lexemesOf(text: string, places: string): string | null {
-  const tokens = new Set(searchTokens(text).map(lexemeOf));
+  const tokens = new Set(searchTokens(text));
   if (tokens.size === 0) return null;
-  const all = [...tokens].join(" ");
+  const all = Array.from(tokens, lexemeOf).join(" ");
   return `${places} ${all.length > mostCharacters ? anyToken : all}`;
 }
 

@@ -1,0 +1,55 @@
+// One server process of the figure of several: takes turns in chats of its own for a while, and prints how
+// many it took and for how long. Waits for a line before it begins, so that all begin at once.
+import { once } from "node:events";
+import pg from "pg";
+import { systemClock } from "../src/clock.ts";
+import { randomId } from "../src/ids.ts";
+import { silentLogger } from "../src/logger.ts";
+import type { Responder } from "../src/runtime/responder.ts";
+import { Turns } from "../src/runtime/turns.ts";
+import { openPostgresStorage } from "../src/storage/postgres/postgres.ts";
+import { openThroughline } from "../src/throughline.ts";
+
+const [, , connectionString = "", seconds = "", connections = ""] = process.argv;
+const model: Responder = {
+  ...{ provider: "bench", model: "bench-1", window: undefined },
+  async *respond() {
+    yield { type: "text", text: "the grey whale swims to the warm bays each winter ".repeat(10) };
+    yield { type: "end", finish: "stop", usage: { inputTokens: 1, outputTokens: 1, costUsd: 0 } };
+  },
+};
+const pool = new pg.Pool({ connectionString, max: Number(connections) + 1 });
+const storage = await openPostgresStorage({ pool, durability: "process" });
+const target = { provider: model.provider, model: model.model };
+const throughline = await openThroughline({ storage, ...target });
+const { chats, sessions, workingMemory: memories, rules } = throughline;
+const turns = new Turns({
+  ...{ chats, sessions, memories, rules, clock: systemClock, newId: randomId, maxQueued: 32 },
+  ...{ persona: "You are kind.", logger: silentLogger },
+  responders: { standard: target, get: async () => model },
+});
+
+const names = Array.from({ length: Number(connections) }, (_, i) => `${process.pid}-${i}`);
+const takeTurn = async (chat: string) => {
+  const { done } = turns.submit(chat, { content: "where do the whales go in winter?" });
+  await done;
+};
+await Promise.all(names.map(takeTurn));
+process.stdout.write("ready\n");
+await once(process.stdin, "data");
+let count = 0;
+const began = performance.now();
+const until = began + 1_000 * Number(seconds);
+await Promise.all(
+  names.map(async (chat) => {
+    while (performance.now() < until) {
+      await takeTurn(chat);
+      count++;
+    }
+  }),
+);
+const tookMs = performance.now() - began;
+process.stdout.write(`${JSON.stringify({ count, tookMs })}\n`);
+await throughline.close();
+await pool.end();
+process.exit(0);

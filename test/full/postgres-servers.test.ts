@@ -1,0 +1,76 @@
+// `throughline serve --store` as a fleet, on a PostgreSQL that waits for its disk.
+import assert from "node:assert/strict";
+import { randomInt } from "node:crypto";
+import { test } from "node:test";
+import { inKeptDirectory } from "../kill-harness.ts";
+import { fleetDatabase } from "../server-fleet-database.ts";
+import { killFleetUnderLoad } from "../server-fleet-load.ts";
+import {
+  loseTheKeeper,
+  manyCompanions,
+  stopAndWake,
+  watchElsewhere,
+} from "../server-fleet-scenes.ts";
+
+const { skip, make } = await fleetDatabase();
+const serverKills = Number(process.env["THROUGHLINE_SERVER_KILLS"] ?? 20);
+const clientKills = Math.ceil(serverKills / 2);
+const seed = Number(process.env["THROUGHLINE_SEED"] ?? randomInt(1_000_000));
+
+/** A lease of a process that died is over by then, and what waited for it had its turn. */
+const handoverMs = 10_000 + 5_000;
+
+test(`what 4 servers of 200 chats acknowledged is there once and in order after ${serverKills} kills of one and ${clientKills} of clients, and of all amid 40 turns; no two turns of a chat overlap, none is stuck`, {
+  skip,
+}, async (t) => {
+  const { store } = await make();
+  await inKeptDirectory(`seed ${seed}`, async (directory) => {
+    const counts = await killFleetUnderLoad({
+      ...{ directory, store, servers: 4, clients: 4, lanes: 12, chats: 200, hotChats: 12 },
+      ...{ thinkMs: 300, serverKills, clientKills, answersBetween: 60, cutAtEnd: 40, seed },
+    });
+    t.diagnostic(`seed ${seed}: ${JSON.stringify(counts)}`);
+    assert.ok(counts.turnsKilled >= 40 + serverKills, "kills met turns that ran");
+    assert.ok(counts.answered >= 50 * serverKills, "the clients were heard");
+    assert.ok(counts.readBack >= 2 * counts.answered);
+    assert.ok(counts.slowestHandoverMs < handoverMs + counts.slowestStartMs);
+  });
+});
+
+test("C6: a server that was stopped in two turns, of which another took over one, writes nothing when it wakes, and goes on serving", {
+  skip,
+}, async (t) => {
+  const { store, pool } = await make();
+  await inKeptDirectory("stopped", async (directory) => {
+    const waitedMs = await stopAndWake({ directory, store }, pool);
+    t.diagnostic(`taken over after ${Math.round(waitedMs)} ms`);
+    assert.ok(waitedMs < handoverMs);
+  });
+});
+
+test("who watches at one server is told of the turns of another, in order", { skip }, async (t) => {
+  const { store } = await make();
+  await inKeptDirectory("watched", async (directory) => {
+    const slowestMs = await watchElsewhere({ directory, store });
+    t.diagnostic(`the last event came ${Math.round(slowestMs)} ms after the answer`);
+    assert.ok(slowestMs < 2_000);
+  });
+});
+
+test("5 companions in one database see nothing of each other, and forgetting a chat of one leaves those of the others", {
+  skip,
+}, async () => {
+  const { store } = await make();
+  await inKeptDirectory("companions", (directory) => manyCompanions(5, { directory, store }));
+});
+
+test("when the server that keeps the companion is killed another does: the mood stays and nobody is told; when all were gone it is a restart", {
+  skip,
+}, async (t) => {
+  const { store, pool } = await make();
+  await inKeptDirectory("keeper", async (directory) => {
+    const keeperlessMs = await loseTheKeeper({ directory, store }, pool);
+    t.diagnostic(`another kept the companion after ${Math.round(keeperlessMs)} ms`);
+    assert.ok(keeperlessMs < handoverMs);
+  });
+});

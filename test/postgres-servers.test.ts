@@ -1,0 +1,36 @@
+// Servers on one database that are killed, stopped and woken in the middle of turns: with leases of a
+// second. test/full/postgres-servers.test.ts does it at full size, with those of the command line.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { inKeptDirectory } from "./kill-harness.ts";
+import { fleetDatabase } from "./server-fleet-database.ts";
+import { killFleetUnderLoad } from "./server-fleet-load.ts";
+import { stopAndWake } from "./server-fleet-scenes.ts";
+
+const { skip, make } = await fleetDatabase();
+const leaseMs = 1_000;
+
+test("what 2 servers of 6 chats acknowledged is there once and in order after 1 kill of one and 1 of a client, and of both amid 3 turns", {
+  skip,
+}, async (t) => {
+  const { store } = await make();
+  await inKeptDirectory("seed 1", async (directory) => {
+    const counts = await killFleetUnderLoad({
+      ...{ directory, store, leaseMs, servers: 2, clients: 1, lanes: 4, chats: 6, hotChats: 2 },
+      ...{ thinkMs: 40, serverKills: 1, clientKills: 1, answersBetween: 12, cutAtEnd: 3, seed: 1 },
+    });
+    t.diagnostic(JSON.stringify(counts));
+    assert.ok(counts.turnsKilled >= 3);
+    assert.ok(counts.readBack >= 2 * counts.answered);
+  });
+});
+
+test("C6: a server that was stopped in two turns, of which another took over one, writes nothing when it wakes, and goes on serving", {
+  skip,
+}, async (t) => {
+  const { store, pool } = await make();
+  await inKeptDirectory("stopped", async (directory) => {
+    const waitedMs = await stopAndWake({ directory, store, leaseMs }, pool);
+    t.diagnostic(`taken over after ${Math.round(waitedMs)} ms`);
+  });
+});
