@@ -57,7 +57,7 @@ function held(...words: string[]) {
 for (const [name, openPlace] of places) {
   /** Runs the work with so many processes, and ends them all. */
   const together = (says: string, count: number, work: (place: FleetPlace) => Promise<void>) =>
-    test(`${name}, ${count} processes: ${says}`, async () => {
+    void test(`${name}, ${count} processes: ${says}`, async () => {
       const place = await openPlace();
       const alive = setInterval(() => undefined, 1_000); // timers of a storage keep no process alive
       try {
