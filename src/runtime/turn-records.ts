@@ -1,6 +1,6 @@
 // What a turn writes, and when: the user's message before a model is asked, everything else after,
 // each in one append.
-import { ThroughlineError } from "../errors.ts";
+import { isThroughlineError, ThroughlineError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import { type Chats, pendingId } from "../memories/chat/chats.ts";
 import type { Draft } from "../memories/chat/draft.ts";
@@ -86,9 +86,9 @@ export async function keepPending(
   target: Target,
 ): Promise<void> {
   const { chats, sessions } = memories;
-  await chats.log.change(turn.chatId, async (draft) => {
-    const { logs } = chats.log.ports;
-    const id = pendingId(turn.id);
+  const { logs } = chats.log.ports;
+  const id = pendingId(turn.id);
+  const keep = chats.log.change(turn.chatId, async (draft) => {
     if ((await logs.find(draft.chatId, turn.id)) !== undefined) return;
     if ((await logs.find(draft.chatId, id)) !== undefined) return;
     const synthetic = turn.synthetic === undefined ? {} : { synthetic: turn.synthetic };
@@ -97,6 +97,13 @@ export async function keepPending(
     draft.set({ pending: [...(draft.head.pending ?? []), turn.id] });
     sessions.humanActedIn(draft);
   });
+  try {
+    await keep;
+  } catch (error) {
+    // The same message was sent to another process, which kept it first, with its own time.
+    const isKept = isThroughlineError(error, "THROUGHLINE_ID_CONFLICT");
+    if (!isKept || (await logs.find(turn.chatId, id)) === undefined) throw error;
+  }
 }
 
 /** Whether a message that waited was dismissed, or its chat forgotten, before its turn came. */

@@ -299,6 +299,7 @@ export class Turns {
     // Decided before anything is awaited: what comes later waits behind this.
     const mustWait = this.#lanes.isBusy(turn.chatId);
     const kept = Promise.withResolvers<void>();
+    kept.promise.catch(() => undefined); // heard when its turn comes, maybe long after
     const ran = this.#lanes.run(turn.chatId, async () => {
       await kept.promise;
       this.#assertOpen();

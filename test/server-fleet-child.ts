@@ -1,0 +1,44 @@
+// `throughline serve --store` in a process of its own, but for leases that lapse sooner: what waits for
+// them would take the tests 10 s each time. Ends at SIGTERM.
+import { flushCompileCache } from "node:module";
+import { parseArgs } from "node:util";
+import { withTurns } from "../src/cli/companion.ts";
+import { readEnvironment } from "../src/cli/env.ts";
+import { openLog } from "../src/cli/log.ts";
+import { beginRun } from "../src/cli/run.ts";
+import { resolveSettings } from "../src/cli/settings.ts";
+import { parsePostgresUrl } from "../src/cli/store/location.ts";
+import { openPool } from "../src/cli/store/open-pool.ts";
+import { ResponderRegistry } from "../src/runtime/responders/registry.ts";
+import { createServer } from "../src/server/server.ts";
+import { openPostgresStorage } from "../src/storage/postgres/postgres.ts";
+import { openThroughline } from "../src/throughline.ts";
+
+const flag = { type: "string" } as const;
+const { values } = parseArgs({ options: { home: flag, port: flag, store: flag } });
+const { home = "", port, store = "" } = values;
+const settings = resolveSettings({ home, store }, readEnvironment());
+const logger = openLog(settings.logLevel, "info");
+const location = parsePostgresUrl(store, "--store");
+const pool = await openPool(location);
+const { companion } = location;
+const leaseMs = Number(process.env["TEST_LEASE_MS"]);
+const storage = await openPostgresStorage({ pool, companion, leaseMs, logger });
+const { model: standard, models } = settings;
+const responders = await ResponderRegistry.open({
+  settings: models,
+  ...(standard === undefined ? {} : { standard }),
+});
+const throughline = await openThroughline({ storage, logger, ...responders.standard });
+const run = await beginRun(throughline, settings, logger);
+const { persona } = settings;
+const served = withTurns(throughline, { responders, persona, logger, run });
+const server = createServer({ throughline, turns: served.turns, run, logger, version: "0.0.0" });
+const { url } = await server.listen({ host: "127.0.0.1", port: Number(port) });
+process.stdout.write(`A server is listening on ${url}\n`);
+flushCompileCache(); // it may be killed
+process.once("SIGTERM", async () => {
+  await server.close();
+  await served.close(0);
+  await pool.end();
+});

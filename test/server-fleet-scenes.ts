@@ -1,0 +1,278 @@
+// What a fleet of servers goes through, however long its leases last.
+import assert from "node:assert/strict";
+import { setTimeout as wait } from "node:timers/promises";
+import type pg from "pg";
+import { getJson, type Message, readChat } from "./kill-harness.ts";
+import { answerTo, type NotingModel, notingModel, wordsOf } from "./noting-model.ts";
+import { type FleetOptions, FleetServer, startFleet } from "./server-fleet.ts";
+
+type Options = Omit<FleetOptions, "model">;
+
+/** Says something, and gives back the status and what was answered. */
+export async function post(url: string, path: string, body: object, key?: string) {
+  const response = await fetch(url + path, {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      ...(key === undefined ? {} : { "idempotency-key": key }),
+    },
+    body: JSON.stringify(body),
+  });
+  // biome-ignore lint/suspicious/noExplicitAny: the answers of many routes.
+  return { status: response.status, body: (await response.json()) as any };
+}
+
+const tell = (url: string, chat: string, key: string) =>
+  post(url, `/api/chats/${chat}/messages`, { content: wordsOf(chat, key) }, key);
+
+/** Says it again, as clients do, while the server refuses for the moment. @returns the answer. */
+async function told(url: string, chat: string, key: string) {
+  for (;;) {
+    const { status, body } = await tell(url, chat, key);
+    if (status === 503) continue;
+    assert.equal(status, 200, JSON.stringify(body));
+    return body;
+  }
+}
+
+/** Asks again and again, until it is so. */
+export async function until<T>(ask: () => Promise<T | undefined | false>): Promise<T> {
+  for (;;) {
+    const found = await ask();
+    if (found !== undefined && found !== false) return found;
+    await wait(20);
+  }
+}
+
+const textsOf = (messages: readonly Message[]) =>
+  messages.map(({ role, content }) => `${role}: ${content}`);
+
+const exchange = (chat: string, key: string) => [
+  `user: ${wordsOf(chat, key)}`,
+  `assistant: ${answerTo(wordsOf(chat, key))}`,
+];
+
+/** Everything that the database has of a chat. */
+async function recordsOf(pool: pg.Pool, chat: string): Promise<readonly object[]> {
+  const { rows } = await pool.query(
+    "select seq, id, body from throughline.records where collection = 'chats' and key = $1 order by seq",
+    [chat],
+  );
+  return rows;
+}
+
+/**
+ * A server is stopped in the middle of turns; another one takes a chat over, then it goes on.
+ *
+ * @returns how long the other one waited for the chat, in milliseconds.
+ */
+export async function stopAndWake(options: Options, pool: pg.Pool): Promise<number> {
+  await using model = await notingModel(() => 1);
+  await using fleet = await startFleet(2, { ...options, model: model.name });
+  const [a, b] = fleet.servers as [FleetServer, FleetServer];
+  await told(b.url, "taken", "m0");
+  const held = model.holdBack();
+  const late = tell(a.url, "taken", "m1");
+  const alone = tell(a.url, "left", "m1");
+  await model.until((all) => all.length === 3);
+  a.signal("SIGSTOP");
+  held.pass();
+  const stoppedAt = performance.now();
+  const taken = await told(b.url, "taken", "m1");
+  const waitedMs = performance.now() - stoppedAt;
+  await told(b.url, "taken", "m2");
+  const before = await recordsOf(pool, "taken");
+  const leftBefore = await recordsOf(pool, "left");
+  held.free(); // its model's answers are there when it wakes
+  a.signal("SIGCONT");
+  for (const fenced of await Promise.all([late, alone])) {
+    assert.deepEqual([fenced.status, fenced.body.code], [503, "THROUGHLINE_FENCED"]);
+  }
+  assert.deepEqual(await recordsOf(pool, "taken"), before);
+  assert.deepEqual(await recordsOf(pool, "left"), leftBefore);
+  // It goes on serving: what was answered elsewhere, what was cut off, and what is new.
+  assert.deepEqual((await told(a.url, "taken", "m1")).assistant, taken.assistant);
+  await told(a.url, "left", "m1");
+  await told(a.url, "taken", "m3");
+  const transcript = ["m0", "m1", "m2", "m3"].flatMap((key) => exchange("taken", key));
+  for (const { url } of [a, b]) {
+    assert.deepEqual(textsOf(await readChat(url, "taken", 50)), transcript);
+    assert.deepEqual(textsOf(await readChat(url, "left", 50)), exchange("left", "m1"));
+  }
+  return waitedMs;
+}
+
+/** The names of the events that a server tells of a chat, as they come. */
+async function* watch(url: string, chat: string): AsyncGenerator<string> {
+  const response = await fetch(`${url}/api/events`);
+  let text = "";
+  for await (const chunk of response.body ?? []) {
+    text += Buffer.from(chunk).toString();
+    const events = text.split("\n\n");
+    text = events.pop() ?? "";
+    for (const event of events) {
+      if (event === ": connected") yield "connected";
+      const [, name, data = "{}"] = /^event: (.*)\ndata: (.*)$/m.exec(event) ?? [];
+      const { chat_id, state, message } = JSON.parse(data);
+      if (chat_id === chat) yield `${name} ${state ?? message?.content ?? ""}`;
+    }
+  }
+}
+
+/**
+ * Who watches at one server sees the turns of another, from the first to the last event.
+ *
+ * @returns how long after the answer the last event came, in milliseconds.
+ */
+export async function watchElsewhere(options: Options): Promise<number> {
+  await using model = await notingModel(() => 1);
+  await using fleet = await startFleet(2, { ...options, model: model.name });
+  const [a, b] = fleet.servers as [FleetServer, FleetServer];
+  let slowestMs = 0;
+  for (const [from, to] of [
+    [a, b],
+    [b, a],
+  ] as const) {
+    const chat = from === a ? "from-a" : "from-b";
+    const events = watch(to.url, chat);
+    assert.equal((await events.next()).value, "connected");
+    await told(from.url, chat, "m1");
+    const answeredAt = performance.now();
+    const [user, assistant] = exchange(chat, "m1").map((line) => line.replace(/^\w+: /, ""));
+    const expected = ["turn running", `message ${user}`, `message ${assistant}`, "turn answered"];
+    for (const each of expected) assert.equal((await events.next()).value, each);
+    slowestMs = Math.max(slowestMs, performance.now() - answeredAt);
+    await events.return(undefined);
+  }
+  return slowestMs;
+}
+
+/** Companions in one database: each server has its own, and says the same in the same chats. */
+export async function manyCompanions(count: number, options: Options): Promise<void> {
+  await using model = await notingModel(() => 1);
+  const names = Array.from({ length: count }, (_, index) => `companion ${index}/'é`);
+  const places = await Promise.all(
+    names.map((name, index) => {
+      const store = new URL(options.store);
+      store.searchParams.set("companion", name);
+      return FleetServer.at(`own-${index}`, { ...options, store: store.href, model: model.name });
+    }),
+  );
+  try {
+    await Promise.all(places.map((server) => server.start()));
+    await Promise.all(places.map(({ url }, index) => talkAlone(url, index)));
+    await Promise.all(places.map(({ url }, index) => seesNothingElse(url, index)));
+    const [first, ...others] = places;
+    const response = await fetch(`${first?.url}/api/chats/shared`, {
+      method: "DELETE",
+      headers: { "content-type": "application/json" },
+    });
+    assert.equal(response.status, 200);
+    await Promise.all(others.map(({ url }, index) => seesNothingElse(url, index + 1)));
+  } finally {
+    await Promise.all(places.map((server) => server.kill()));
+  }
+}
+
+async function talkAlone(url: string, index: number): Promise<void> {
+  await told(url, "shared", `m${index}`);
+  await told(url, `own-${index}`, "m");
+  assert.equal((await post(url, "/api/person", { name: `Person ${index}` })).status, 200);
+}
+
+async function seesNothingElse(url: string, index: number): Promise<void> {
+  const { chats } = await getJson(url, "/api/chats?limit=100");
+  const ids = chats.map((row: { readonly chat_id: string }) => row.chat_id);
+  assert.deepEqual(ids.sort(), [`own-${index}`, "shared"]);
+  assert.deepEqual(textsOf(await readChat(url, "shared", 50)), exchange("shared", `m${index}`));
+  const found = await getJson(url, "/api/search?query=heard");
+  assert.equal(found.hits.length, 2);
+  const session = await getJson(url, "/api/session");
+  assert.deepEqual(
+    [session.last_person_seen, session.restart_type, session.total_sessions],
+    [`Person ${index}`, "fresh_start", 1],
+  );
+}
+
+/** How each boot of the companion is on record. */
+async function runsIn(pool: pg.Pool): Promise<readonly string[]> {
+  const { rows } = await pool.query(
+    "select body from throughline.records where collection = '' and key = 'runs' order by seq",
+  );
+  return rows.map(({ body }) => {
+    const { kind, handover } = JSON.parse(body);
+    return handover === true ? `${kind} handover` : kind;
+  });
+}
+
+/** Whether a model was told of a restart, with what was said last. */
+const isWelcomed = (model: NotingModel) =>
+  /Do not mention the interruption|acknowledge you're back|Welcome them/.test(
+    model.spoken.at(-1)?.heard ?? "",
+  );
+
+/**
+ * One of two servers keeps the companion and is killed; then both are.
+ *
+ * @returns how long the companion had no keeper, in milliseconds.
+ */
+export async function loseTheKeeper(options: Options, pool: pg.Pool): Promise<number> {
+  await using model = await notingModel(() => 1);
+  const of = { ...options, model: model.name };
+  const [a, b] = [await FleetServer.at("a", of), await FleetServer.at("b", of)];
+  try {
+    await a.start();
+    await b.start();
+    for (const chat of ["one", "two"]) await told(b.url, chat, "m1");
+    assert.equal((await post(b.url, "/api/mood", { mood: "proud", duration: 3_600 })).status, 200);
+    await until(async () => (await getJson(a.url, "/api/emotions")).mood === "proud");
+    const { session_id: runId } = await getJson(b.url, "/api/session");
+    assert.deepEqual(await runsIn(pool), ["run_start"]);
+
+    await a.kill();
+    const killedAt = performance.now();
+    await until(async () => (await runsIn(pool)).length === 2);
+    const handoverMs = performance.now() - killedAt;
+    assert.deepEqual(await runsIn(pool), ["run_start", "run_start handover"]);
+    assert.equal((await getJson(b.url, "/api/emotions")).mood, "proud");
+    const after = await getJson(b.url, "/api/session");
+    assert.equal(after.restart_type, "fresh_start");
+    assert.notEqual(after.session_id, runId);
+    await told(b.url, "one", "m2");
+    assert.equal(isWelcomed(model), false);
+
+    // It comes back, and joins; a chat that goes on there is told nothing either.
+    await a.start();
+    const joined = await getJson(a.url, "/api/session");
+    assert.deepEqual([joined.session_id, joined.restart_type], [after.session_id, "fresh_start"]);
+    assert.equal((await getJson(a.url, "/api/emotions")).mood, "proud");
+    await told(a.url, "two", "m2");
+    assert.equal(isWelcomed(model), false);
+    assert.equal((await runsIn(pool)).length, 2);
+    await restarts(a, b, model);
+    return handoverMs;
+  } finally {
+    await Promise.all([a.kill(), b.kill()]);
+  }
+}
+
+/** All servers are gone for a moment: the kinds of restart are those of a companion on files. */
+async function restarts(a: FleetServer, b: FleetServer, model: NotingModel): Promise<void> {
+  await Promise.all([a.kill(), b.kill()]);
+  await b.start();
+  const crash = await getJson(b.url, "/api/session");
+  assert.deepEqual([crash.restart_type, crash.clean], ["crash_recovery", false]);
+  assert.ok(crash.elapsed < 30);
+  assert.equal((await getJson(b.url, "/api/emotions")).mood, "proud");
+  await told(b.url, "one", "m3");
+  assert.equal(isWelcomed(model), true);
+  await a.start();
+  await told(a.url, "one", "m4");
+  assert.equal(isWelcomed(model), false);
+  await Promise.all([a.end(), b.end()]);
+  await a.start();
+  const short = await getJson(a.url, "/api/session");
+  assert.deepEqual([short.restart_type, short.clean], ["short_break", true]);
+  await told(a.url, "two", "m3");
+  assert.equal(isWelcomed(model), true);
+}

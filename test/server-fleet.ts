@@ -1,0 +1,131 @@
+// Several real servers on one database, each a process with a home of its own, at addresses that stay.
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import fs from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { Collected } from "./command-line.ts";
+
+export interface FleetOptions {
+  /** Where homes and what the compiler keeps lie. */
+  readonly directory: string;
+  readonly store: string;
+  readonly model: string;
+  /**
+   * How long a lease outlives its holder. Without it the servers are those of the command line, whose
+   * leases last 10 s.
+   */
+  readonly leaseMs?: number;
+}
+
+const here = import.meta.dirname;
+/** Servers that are killed leave nothing in it: it is that of all tests, so that starts take half the time. */
+const compiled =
+  process.env["NODE_COMPILE_CACHE"] ?? join(here, "../node_modules/.cache/throughline");
+const program = {
+  commandLine: [join(here, "../src/cli/main.ts"), "serve"],
+  quick: [join(here, "server-fleet-child.ts")],
+};
+
+/** One place of the fleet: its processes come and go, its address and its home stay. */
+export class FleetServer {
+  readonly url: string;
+  readonly #port: number;
+  readonly #home: string;
+  readonly #options: FleetOptions;
+  #child: ChildProcess | undefined;
+  #ended: Promise<unknown> = Promise.resolve();
+  #err = new Collected();
+
+  private constructor(name: string, port: number, options: FleetOptions) {
+    this.url = `http://127.0.0.1:${port}`;
+    this.#port = port;
+    this.#home = join(options.directory, name);
+    this.#options = options;
+    fs.mkdirSync(this.#home, { recursive: true, mode: 0o700 });
+  }
+
+  /** A place where nothing runs yet. */
+  static async at(name: string, options: FleetOptions): Promise<FleetServer> {
+    return new FleetServer(name, await freePort(), options);
+  }
+
+  get errors(): string {
+    return this.#err.text;
+  }
+
+  /** Whether its process is there, and what that wrote to its standard error. */
+  get state(): string {
+    const { pid, exitCode, signalCode } = this.#child ?? {};
+    return `process ${pid}, exit ${exitCode ?? signalCode ?? "none"}: ${this.errors}`;
+  }
+
+  /** Resolves when it listens. @returns how long that took, in milliseconds. */
+  async start(): Promise<number> {
+    const { store, model, leaseMs, directory } = this.#options;
+    const begunAt = performance.now();
+    const [file, ...command] = leaseMs === undefined ? program.commandLine : program.quick;
+    const where = ["--home", this.#home, "--port", String(this.#port), "--store", store];
+    const child = spawn(process.execPath, [file ?? "", ...command, ...where], {
+      stdio: ["ignore", "pipe", "pipe"],
+      env: {
+        ...{ HOME: directory, PATH: "", LOG_LEVEL: "warn", THROUGHLINE_MODEL: model },
+        ...{ TEST_LEASE_MS: String(leaseMs ?? ""), NODE_COMPILE_CACHE: compiled },
+      },
+    });
+    const [out, err] = [new Collected(), new Collected()];
+    child.stdout.pipe(out);
+    child.stderr.pipe(err);
+    this.#child = child;
+    this.#err = err;
+    this.#ended = once(child, "close");
+    const failed = this.#ended.then(() => assert.fail(`a server ended: ${err.text}`));
+    await Promise.race([out.has("listening on"), failed]);
+    failed.catch(() => undefined); // it may end as it likes from now on
+    return performance.now() - begunAt;
+  }
+
+  /** SIGKILL: resolves when the process is gone. */
+  async kill(): Promise<void> {
+    this.#child?.kill("SIGKILL");
+    await this.#ended;
+  }
+
+  /** Tells it to end, and waits until it has. */
+  async end(): Promise<void> {
+    this.#child?.kill("SIGTERM");
+    const [code] = (await this.#ended) as [number | null];
+    assert.equal(code, 0, this.errors);
+  }
+
+  /** SIGSTOP or SIGCONT. */
+  signal(name: "SIGSTOP" | "SIGCONT"): void {
+    this.#child?.kill(name);
+  }
+}
+
+/** So many servers that run; they are gone after `using`. */
+export async function startFleet(count: number, options: FleetOptions) {
+  const names = Array.from({ length: count }, (_, index) => `server-${index + 1}`);
+  const servers = await Promise.all(names.map((name) => FleetServer.at(name, options)));
+  const end = async () => {
+    await Promise.all(servers.map((server) => server.kill()));
+  };
+  try {
+    await Promise.all(servers.map((server) => server.start()));
+  } catch (error) {
+    await end();
+    throw error;
+  }
+  return { servers, [Symbol.asyncDispose]: end };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === "string") throw new Error("no port is free");
+  return address.port;
+}
