@@ -37,8 +37,9 @@ const server = createServer({ throughline, turns: served.turns, run, logger, ver
 const { url } = await server.listen({ host: "127.0.0.1", port: Number(port) });
 process.stdout.write(`A server is listening on ${url}\n`);
 flushCompileCache(); // it may be killed
-process.once("SIGTERM", async () => {
+const end = async () => {
   await server.close();
   await served.close(0);
   await pool.end();
-});
+};
+process.once("SIGTERM", () => void end());
