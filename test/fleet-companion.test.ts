@@ -270,6 +270,25 @@ test("what a process did not hear it reads, once it knows of the gap", async () 
   assert.deepEqual(b.companion.emotions.feeling().levels, a.companion.emotions.feeling().levels);
 });
 
+test("what the one that keeps the companion was asked and did not hear is asked again, once it knows of the gap", async () => {
+  const w = world();
+  const [a, b] = [await w.start(), await w.start()];
+  const store = w.store();
+  await saved(store, a);
+  const asked = Promise.withResolvers<void>(); // heard by whoever joined last
+  store.fleet.onTold(({ say }) => (say === "ask" ? asked.resolve() : undefined));
+  a.storage.deafen(true);
+  let isSaved = false;
+  void b.companion.save().then(() => {
+    isSaved = true;
+  });
+  await asked.promise;
+  a.storage.deafen(false);
+  assert.equal(isSaved, false);
+  a.storage.gap();
+  await until(() => isSaved);
+});
+
 for (const who of ["the process that keeps it", "another process", "one without the companion"]) {
   test(`a chat that is forgotten by ${who} is in no document and no process`, async () => {
     const w = world();

@@ -141,9 +141,10 @@ test("what waits for a chat that is forgotten meanwhile is not begun", async () 
   // By the library, whose caller ends no turns: it joins the lease of the turn that runs there.
   await w.a.chats.forget(chat);
   w.turn.stop();
-  await w.turn.done;
-  const outcome = await next.done.catch((error) => error);
-  assert.equal(outcome.code, "THROUGHLINE_NOT_FOUND");
+  for (const turn of [w.turn, next]) {
+    await assert.rejects(turn.done, { code: "THROUGHLINE_NOT_FOUND" });
+  }
+  assert.deepEqual((await w.a.chats.list()).chats, [], "no answer brings the chat back");
 });
 
 test("a chat whose process died can be dismissed once its lease lapsed, and not before", async () => {

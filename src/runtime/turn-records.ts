@@ -196,7 +196,7 @@ export function endTurn(
 ): Promise<{ assistant: StoredMessage | undefined; session: SessionState }> {
   const { chats, sessions } = memories;
   const { generation } = begun.session;
-  return chats.log.change(turn.chatId, async (draft) => {
+  return chats.log.changeExisting(turn.chatId, async (draft) => {
     // The session may have ended meanwhile: then this belongs to the old one, out of every view.
     const isLate = draft.head.session?.generation !== generation;
     const common = {

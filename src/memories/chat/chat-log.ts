@@ -89,11 +89,31 @@ export class ChatLog {
   }
 
   /**
+   * The same for a chat that is there: nothing brings back one that was forgotten meanwhile.
+   *
+   * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`.
+   */
+  changeExisting<T>(chatId: string, decide: (draft: Draft) => T | Promise<T>): Promise<T> {
+    return this.change(chatId, (draft) => {
+      if (draft.isNewChat) throw notFound(chatId);
+      return decide(draft);
+    });
+  }
+
+  /**
    * Runs something while no change of this chat runs, and no other process has the chat; it must not
    * call `change` on that chat.
    */
   exclusively<T>(chatId: string, work: () => Promise<T>): Promise<T> {
     return this.alone(chatId, () => this.#inLane(chatId, work));
+  }
+
+  /**
+   * Runs something while no change of this chat runs, within `alone`: waits for no lease, so also when
+   * that one was lost meanwhile. What another process came before is then refused.
+   */
+  between<T>(chatId: string, work: () => Promise<T>): Promise<T> {
+    return this.#inLane(chatId, work);
   }
 
   /**

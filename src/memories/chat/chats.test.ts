@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { HeldClock } from "../../testing/held-clock.ts";
 import { openThroughline } from "../../throughline.ts";
+import type { Chats } from "./chats.ts";
 import type { MessageInput } from "./message-input.ts";
 
 const chat = "telegram:42";
@@ -373,6 +374,26 @@ test("what nobody said, such as the note of a pat, does not become a chat's titl
     code: "THROUGHLINE_INVALID",
   });
 });
+
+for (const [name, act] of [
+  ["renamed", (chats) => chats.rename(chat, "Again")],
+  ["cleared", (chats) => chats.clear(chat)],
+  ["given metadata", (chats) => chats.setMetadata(chat, { a: 1 })],
+  ["redacted", (chats) => chats.redact(chat, "m1")],
+  ["consolidated", (chats) => chats.setConsolidated(chat, 0)],
+] satisfies [string, (chats: Chats) => Promise<void>][]) {
+  test(`a chat that is ${name} while it is forgotten stays forgotten`, async () => {
+    const { chats } = await companion();
+    await chats.append(chat, [user("Hello", { id: "m1" })]);
+    const forgetting = chats.log.exclusively(chat, async () => {
+      await chats.log.ports.logs.delete(chat);
+      chats.log.forgetState(chat);
+    });
+    await assert.rejects(act(chats), { code: "THROUGHLINE_NOT_FOUND" });
+    await forgetting;
+    assert.deepEqual((await chats.list()).chats, []);
+  });
+}
 
 test("places that still hold something of a forgotten chat are named", async () => {
   const { chats } = await companion();

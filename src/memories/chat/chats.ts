@@ -121,7 +121,7 @@ export class Chats {
    */
   async clear(chatId: string): Promise<void> {
     await this.log.existing(chatId);
-    await this.log.change(chatId, (draft) => {
+    await this.log.changeExisting(chatId, (draft) => {
       const { head } = draft;
       const clearSeq = draft.control("clear", {});
       const { session } = head;
@@ -155,7 +155,7 @@ export class Chats {
       chosen === ""
         ? await firstWords(this.log.ports.logs, chatId, head.clear_seq ?? 0)
         : undefined;
-    await this.log.change(chatId, (draft) => {
+    await this.log.changeExisting(chatId, (draft) => {
       draft.control("metadata", { title: chosen });
       draft.set({
         title: first === undefined ? chosen : titleFrom(first.content),
@@ -167,7 +167,7 @@ export class Chats {
   /** Replaces the user's metadata. */
   async setMetadata(chatId: string, metadata: JsonObject): Promise<void> {
     await this.log.existing(chatId);
-    await this.log.change(chatId, (draft) => {
+    await this.log.changeExisting(chatId, (draft) => {
       draft.control("metadata", { metadata });
       draft.set({ metadata });
     });
@@ -180,7 +180,7 @@ export class Chats {
    */
   async setConsolidated(chatId: string, count: number): Promise<void> {
     await this.log.existing(chatId);
-    await this.log.change(chatId, (draft) => {
+    await this.log.changeExisting(chatId, (draft) => {
       const cleared = draft.head.cleared_count ?? 0;
       checkCount(count, "last_consolidated", 0, draft.head.message_count - cleared);
       draft.control("metadata", { last_consolidated: cleared + count });
@@ -195,7 +195,7 @@ export class Chats {
   async redact(chatId: string, messageId: string): Promise<void> {
     const message = await this.find(chatId, messageId);
     if (message === undefined) throw notFound(chatId, "message");
-    await this.log.change(chatId, async (draft) => {
+    await this.log.changeExisting(chatId, async (draft) => {
       const id = redactionId(messageId);
       if ((await this.log.ports.logs.find(chatId, id)) !== undefined) return;
       draft.control("redaction", { target: messageId }, id);
@@ -240,7 +240,7 @@ export class Chats {
     if (typeof summary !== "string" || summary.trim() === "") {
       throw invalid("summary must be a string with something in it");
     }
-    await this.log.change(chatId, (draft) => {
+    await this.log.changeExisting(chatId, (draft) => {
       checkCount(upToSeq, "up_to_seq", (draft.head.clear_seq ?? 0) + 1, draft.seq);
       const after = Math.max(draft.head.clear_seq ?? 0, draft.head.session?.start_seq ?? 0);
       // The caller saw the chat as it is now: without what was redacted before.
@@ -408,7 +408,7 @@ export class Chats {
   }
 
   #remove(chatId: string): Promise<boolean> {
-    return this.log.exclusively(chatId, () => {
+    return this.log.between(chatId, () => {
       this.log.forgetState(chatId);
       return this.log.ports.logs.delete(chatId);
     });

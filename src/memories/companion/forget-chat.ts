@@ -1,3 +1,4 @@
+import { isThroughlineError } from "../../errors.ts";
 import type { NewId } from "../../ids.ts";
 import { isJsonObject, type JsonObject } from "../../json.ts";
 import type { DocumentStore } from "../../storage/document-store.ts";
@@ -8,6 +9,8 @@ import { ConversationCopy } from "./conversation-copy.ts";
 import { ownField } from "./own-fields.ts";
 import { companionLease } from "./seat.ts";
 
+const attempts = 5;
+
 /**
  * Drops what the companion document holds of a chat while no run of the companion is up, and what
  * copies of it hold.
@@ -16,6 +19,18 @@ import { companionLease } from "./seat.ts";
  * @throws ThroughlineError `THROUGHLINE_NEWER_FORMAT`: a later version wrote the document.
  */
 export async function forgetInDocument(storage: Storage, chatId: string): Promise<number> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await forgetOnce(storage, chatId);
+    } catch (error) {
+      // Somebody wrote a newer one meanwhile: that is the one to change.
+      const isBehind = isThroughlineError(error, "THROUGHLINE_CONFLICT");
+      if (attempt >= attempts || !isBehind) throw error;
+    }
+  }
+}
+
+async function forgetOnce(storage: Storage, chatId: string): Promise<number> {
   const documents = storage.documents("session");
   const stored = await documents.read(documentKey);
   const read = stored && readCompanionDocument(stored.value);
@@ -25,7 +40,8 @@ export async function forgetInDocument(storage: Storage, chatId: string): Promis
     count = copy.forget(chatId);
     const value = { ...stored.value, ...without(chatId, read, copy, count > 0) };
     // What no JSON holds becomes null here, as it would be read.
-    await documents.write(documentKey, JSON.parse(JSON.stringify(value)) as JsonObject);
+    const plain = JSON.parse(JSON.stringify(value)) as JsonObject;
+    await documents.write(documentKey, plain, { expectedRevision: stored.revision });
     await documents.forgetCopies(documentKey);
   }
   await forgetRepaired(documents, chatId);

@@ -270,9 +270,12 @@ export class Seat {
   #missed(): void {
     const { signal } = this.#closing;
     if (signal.aborted) return;
-    this.#companion?.missed();
-    if (this.isKeeper) this.#companion?.saveSoon();
-    else {
+    const companion = this.#companion;
+    companion?.missed();
+    if (this.isKeeper && companion !== undefined) {
+      this.#tellUp(companion); // whoever asked something asks again
+      companion.saveSoon();
+    } else {
       this.tell({ say: "who" });
       for (const [id, { request }] of this.#asked) this.tell({ say: "ask", id, request });
     }

@@ -176,7 +176,7 @@ export class ProviderSessions {
    * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: no session. `THROUGHLINE_INVALID`.
    */
   async update(chatId: string, delta: UsageDelta & { readonly id?: string }): Promise<boolean> {
-    return this.#log.change(chatId, async (draft) => {
+    return this.#log.changeExisting(chatId, async (draft) => {
       const id = delta.id === undefined ? draft.newId() : `usage:${delta.id}`;
       const { logs } = this.#log.ports;
       if (delta.id !== undefined && (await logs.find(chatId, id)) !== undefined) return true;
