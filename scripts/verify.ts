@@ -1,6 +1,12 @@
-// npm run verify: what CI proves beside `npm test`. The same suites at full size, and those that need
-// a build, a browser or minutes. Ends with the test runner's own summary.
+// npm run verify: what CI proves beside `npm test`. The suites that have a full size, at that size, and
+// those that need a build, a browser or minutes. Ends with the test runner's own summary.
 import { spawnSync } from "node:child_process";
+import { globSync, readFileSync } from "node:fs";
+
+/** Test files that do more when `THROUGHLINE_FULL` is set. All others have been run by `npm test`. */
+const withFullSize = globSync(["src/**/*.test.ts", "test/*.test.ts"]).filter((path) =>
+  readFileSync(path, "utf8").includes("THROUGHLINE_FULL"),
+);
 
 const steps: readonly (readonly [name: string, command: readonly string[]])[] = [
   ["check", ["npm", "run", "--silent", "check"]],
@@ -11,9 +17,7 @@ const steps: readonly (readonly [name: string, command: readonly string[]])[] = 
       process.execPath,
       "--test",
       "--test-concurrency=2",
-      "src/**/*.test.ts",
-      "dashboard/src/**/*.test.ts",
-      "test/*.test.ts",
+      ...withFullSize.sort(),
       "test/full/*.test.ts",
     ],
   ],
