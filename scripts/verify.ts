@@ -8,19 +8,19 @@ const withFullSize = globSync(["src/**/*.test.ts", "test/*.test.ts"]).filter((pa
   readFileSync(path, "utf8").includes("THROUGHLINE_FULL"),
 );
 
+/** What measures time, in a browser: alone on the machine. */
+const alone = globSync("test/full/page-{capture,capture-long,transcript,voice}.test.ts");
+const others = globSync("test/full/*.test.ts").filter((path) => !alone.includes(path));
+
+const test = (concurrency: number, files: readonly string[]) => [
+  ...[process.execPath, "--test", `--test-concurrency=${concurrency}`],
+  ...files.toSorted(),
+];
 const steps: readonly (readonly [name: string, command: readonly string[]])[] = [
   ["check", ["npm", "run", "--silent", "check"]],
   ["build", [process.execPath, "scripts/build.ts"]],
-  [
-    "tests at full size",
-    [
-      process.execPath,
-      "--test",
-      "--test-concurrency=2",
-      ...withFullSize.sort(),
-      "test/full/*.test.ts",
-    ],
-  ],
+  ["pages that measure time", test(1, alone)],
+  ["tests at full size", test(3, [...withFullSize, ...others])],
 ];
 
 for (const [name, [command = "", ...args]] of steps) {

@@ -291,9 +291,11 @@ for (const isKept of [true, false]) {
     }
   });
 
-  test(`a log with one bit flipped, every ${stride}th of them, is reported, and costs one batch at most: ${index}`, async () => {
-    const first = isKept || isFull ? 0 : stride;
-    for (let bit = first; bit < logBytes.length * 8; bit += stride * apart) {
+  // Where the index is lost everything is read: there each bit is tried.
+  const step = isFull ? (isKept ? 4 : 1) : stride;
+  test(`a log with one bit flipped, every ${step}th of them, is reported, and costs one batch at most: ${index}`, async () => {
+    const first = isKept || isFull ? 0 : step;
+    for (let bit = first; bit < logBytes.length * 8; bit += step * apart) {
       const bytes = flipped(logBytes, bit);
       const outcome = await check({
         ...{ path: logPath, bytes, isKept },
@@ -378,5 +380,5 @@ test("a flipped version digit in the middle of a log costs its batch, and no oth
 test("the cases were many enough", (t) => {
   t.diagnostic(JSON.stringify(tally));
   const all = tally.reported + tally["exactly as before"];
-  assert.ok(all >= (isFull ? 2 * 8 * logBytes.length : 1_200), `${all} cases`);
+  assert.ok(all >= (isFull ? 1.25 * 8 * logBytes.length : 1_200), `${all} cases`);
 });

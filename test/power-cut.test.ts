@@ -64,7 +64,7 @@ function crashRun(steps: readonly Step[]) {
 // Thousands of failed calls are part of the method: their stacks are what costs.
 Error.stackTraceLimit = 2;
 
-const workloads = isFull ? 420 : 7;
+const workloads = isFull ? 300 : 7;
 test(`nothing stored is lost, none half, none invented: power cut at every disk operation of ${workloads} workloads`, async (t) => {
   let points = 0;
   let images = 0;
