@@ -8,9 +8,9 @@ const withFullSize = globSync(["src/**/*.test.ts", "test/*.test.ts"]).filter((pa
   readFileSync(path, "utf8").includes("THROUGHLINE_FULL"),
 );
 
-/** What measures time, in a browser: alone on the machine. */
-const alone = globSync("test/full/page-{capture,capture-long,transcript,voice}.test.ts");
-const others = globSync("test/full/*.test.ts").filter((path) => !alone.includes(path));
+/** Pages in a browser, which tell the time that a machine takes: one after the other, and nothing beside. */
+const pages = globSync("test/full/{browser,page-*}.test.ts");
+const others = globSync("test/full/*.test.ts").filter((path) => !pages.includes(path));
 
 const test = (concurrency: number, files: readonly string[]) => [
   ...[process.execPath, "--test", `--test-concurrency=${concurrency}`],
@@ -19,7 +19,7 @@ const test = (concurrency: number, files: readonly string[]) => [
 const steps: readonly (readonly [name: string, command: readonly string[]])[] = [
   ["check", ["npm", "run", "--silent", "check"]],
   ["build", [process.execPath, "scripts/build.ts"]],
-  ["pages that measure time", test(1, alone)],
+  ["pages", test(1, pages)],
   ["tests at full size", test(3, [...withFullSize, ...others])],
 ];
 

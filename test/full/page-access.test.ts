@@ -52,7 +52,7 @@ for (const colorScheme of ["light", "dark"] as const) {
         for (const [view, path, words] of views) {
           await page.goto(`${url}${path}`);
           await page.locator("#content").getByText(words).first().waitFor();
-          await page.waitForFunction("document.querySelector('.loading') === null");
+          await page.locator(".loading").first().waitFor({ state: "detached" });
           assert.deepEqual(await violations(page), [], view);
           const wider = await page.evaluate(
             "document.documentElement.scrollWidth - document.documentElement.clientWidth",

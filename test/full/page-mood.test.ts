@@ -89,7 +89,7 @@ for (const colorScheme of ["light", "dark"] as const) {
       ] as const) {
         await page.goto(`${url}${path}`);
         await page.locator("#content").getByText(words).first().waitFor();
-        await page.waitForFunction("document.querySelector('.loading') === null");
+        await page.locator(".loading").first().waitFor({ state: "detached" });
         const { violations } = await new AxeBuilder({ page }).analyze();
         assert.deepEqual(
           violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`),
