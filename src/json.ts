@@ -35,10 +35,22 @@ function checkValue(value: unknown, name: string, depth: number, left: { keys: n
   if (depth >= jsonLimits.depth) {
     throw tooLarge(`${name} is nested deeper than ${jsonLimits.depth} levels`);
   }
-  const items = Array.isArray(value) ? value : plainValues(value, name);
-  left.keys -= items.length;
+  if (Array.isArray(value)) {
+    for (const item of value) checkItem(item, name, depth + 1, left);
+    return;
+  }
+  checkPlain(value, name);
+  for (const key in value) {
+    // A property that is undefined is not written, as JSON.stringify has it.
+    const item = (value as Record<string, unknown>)[key];
+    if (item !== undefined) checkItem(item, name, depth + 1, left);
+  }
+}
+
+function checkItem(item: unknown, name: string, depth: number, left: { keys: number }): void {
+  left.keys--;
   if (left.keys < 0) throw tooLarge(`${name} has more than ${jsonLimits.keys} keys and items`);
-  for (const item of items) checkValue(item, name, depth + 1, left);
+  checkValue(item, name, depth, left);
 }
 
 function checkNumber(value: number, name: string): void {
@@ -49,13 +61,11 @@ function checkNumber(value: number, name: string): void {
   }
 }
 
-function plainValues(value: object, name: string): readonly unknown[] {
+function checkPlain(value: object, name: string): void {
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) {
     throw invalid(`${name} holds an object that is not plain JSON`);
   }
-  // A property that is undefined is not written, as JSON.stringify has it.
-  return Object.values(value).filter((item) => item !== undefined);
 }
 
 export function tooLarge(message: string): ThroughlineError {

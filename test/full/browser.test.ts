@@ -4,7 +4,17 @@ import { test } from "node:test";
 import type { StoredMessage } from "../../src/memories/chat/message.ts";
 import { ResponderError } from "../../src/runtime/responder.ts";
 import { companion, me } from "../server-fixture.ts";
-import { field, gate, message, messages, onPage, say, skip, useBrowser } from "./page-fixture.ts";
+import {
+  field,
+  gate,
+  hasCount,
+  message,
+  messages,
+  onPage,
+  say,
+  skip,
+  useBrowser,
+} from "./page-fixture.ts";
 
 useBrowser();
 
@@ -16,14 +26,14 @@ test("a person talks, sees the answer as it comes, and finds it again after a re
   await onPage({ script }, async ({ page }) => {
     await say(page, "Hi, it is me");
     await message(page, "Hello").waitFor();
-    assert.equal(await message(page, "Hello you").count(), 0);
+    await hasCount(message(page, "Hello you"), 0);
     rest.open();
     await message(page, "Hello you").waitFor();
     await message(page, "scripted · script-1").waitFor();
     await page.reload();
     await message(page, "Hi, it is me").waitFor();
     await message(page, "Hello you").waitFor();
-    assert.equal(await messages(page).count(), 2);
+    await hasCount(messages(page), 2);
   });
 });
 
@@ -39,7 +49,7 @@ test("a page that is opened while an answer comes shows it from its begin", { sk
     rest.open();
     await message(other, "Once upon a time").waitFor();
     await message(page, "Once upon a time").waitFor();
-    assert.equal(await messages(other).count(), 2);
+    await hasCount(messages(other), 2);
   });
 });
 
@@ -76,11 +86,11 @@ test("a message sent while an answer comes is shown as waiting, and answered nex
     await page.waitForTimeout(1_800);
     rest.open();
     await message(page, "Three").waitFor();
-    assert.equal(await page.getByText("Waiting its turn").count(), 0);
+    await hasCount(page.getByText("Waiting its turn"), 0);
     const stored = await c.throughline.chats.messages("local:me");
     const said = stored.messages.map(({ content }) => content);
     assert.deepEqual(said, ["first", "One", "second", "Two", "third", "Three"]);
-    assert.equal(await messages(page).count(), 6);
+    await hasCount(messages(page), 6);
   });
 });
 
@@ -125,7 +135,7 @@ test("a message that did not reach the server is sent again as the same message"
       assert.equal(keys.length, 2);
       assert.equal(keys[0], keys[1]);
       assert.equal((await c.throughline.chats.messages("local:me")).messages.length, 2);
-      assert.equal(await messages(page).count(), 2);
+      await hasCount(messages(page), 2);
     },
   );
 });
@@ -174,7 +184,7 @@ test("an edited message goes on in a new chat, and the old one stays as it is", 
     await page.getByRole("button", { name: "Send in a new chat" }).click();
     await page.waitForURL(/\/chats\//);
     await message(page, /^\s*CompanionC/).waitFor();
-    assert.equal(await messages(page).count(), 4);
+    await hasCount(messages(page), 4);
     const said = async (id: string) =>
       (await c.throughline.chats.messages(id)).messages.map(({ content }) => content);
     const forked = decodeURIComponent(new URL(page.url()).pathname.slice("/chats/".length));
@@ -194,14 +204,14 @@ test("an answer is given again: the new one takes the place of the old, here and
     await message(page, "First try").hover();
     await page.getByRole("button", { name: "Answer again" }).click();
     await message(page, "Second").waitFor();
-    assert.equal(await message(page, "First try").count(), 0);
+    await hasCount(message(page, "First try"), 0);
     rest.open();
     await message(page, "Second try").waitFor();
     await message(page, "scripted · script-1").waitFor();
-    assert.equal(await messages(page).count(), 2);
+    await hasCount(messages(page), 2);
     await page.reload();
     await message(page, "Second try").waitFor();
-    assert.equal(await messages(page).count(), 2);
+    await hasCount(messages(page), 2);
     const { messages: stored } = await c.throughline.chats.messages("local:me");
     assert.ok(stored.some(({ content, hidden }) => content === "First try" && hidden === true));
   });
@@ -215,7 +225,7 @@ test("a message is hidden from its menu, and its place shows that", { skip }, as
     await message(page, "my secret").getByRole("button", { name: "Hide or erase" }).click();
     await page.getByRole("button", { name: "Hide", exact: true }).click();
     await page.getByText("What you said here was hidden.").waitFor();
-    assert.equal(await page.getByText("my secret").count(), 0);
+    await hasCount(page.getByText("my secret"), 0);
     const [first] = (await c.throughline.chats.messages("local:me")).messages;
     assert.equal(first?.["redacted"], true);
   });

@@ -4,7 +4,16 @@ import { test } from "node:test";
 import type { Page } from "playwright-core";
 import { ResponderError } from "../../src/runtime/responder.ts";
 import type { Companion } from "../server-fixture.ts";
-import { field, message, messages, onPage, say, skip, useBrowser } from "./page-fixture.ts";
+import {
+  field,
+  hasCount,
+  message,
+  messages,
+  onPage,
+  say,
+  skip,
+  useBrowser,
+} from "./page-fixture.ts";
 
 useBrowser();
 
@@ -39,7 +48,7 @@ test("chats are found by what was said in them, whatever the case and accents", 
     await items(page).nth(2).waitFor();
     await page.getByLabel("Search all chats").fill("CAFE river");
     await items(page).nth(1).waitFor({ state: "detached" });
-    assert.equal(await items(page).count(), 1);
+    await hasCount(items(page), 1);
     assert.deepEqual(await items(page).locator("mark").allTextContents(), ["café", "river"]);
     await page.getByLabel("Search all chats").fill("zebra");
     await page.getByText("Nothing was found").waitFor();
@@ -142,7 +151,7 @@ test("a chat is copied whole into a new one, which opens", { skip }, async () =>
     await choose(page, "Is the kettle on?", "Copy into a new chat…");
     await page.getByRole("button", { name: "Copy", exact: true }).click();
     await message(page, "Is the kettle on?").waitFor();
-    assert.equal(await messages(page).count(), 2);
+    await hasCount(messages(page), 2);
     assert.equal((await c.throughline.chats.list()).chats.length, 4);
   });
 });
@@ -154,7 +163,7 @@ test("a chat is cleared while it is open: nothing of it is shown any more", { sk
     await page.getByRole("button", { name: "Clear…" }).click();
     await page.getByRole("button", { name: "Clear", exact: true }).click();
     await page.getByText("Nothing was said here yet").waitFor();
-    assert.equal(await messages(page).count(), 0);
+    await hasCount(messages(page), 0);
   });
 });
 
@@ -184,11 +193,11 @@ test("a long list comes in pages, and every chat can be reached", { skip }, asyn
   };
   await onPage({ path: "/chats", prepare }, async ({ page }) => {
     await items(page).nth(49).waitFor();
-    assert.equal(await items(page).count(), 50);
+    await hasCount(items(page), 50);
     await page.getByRole("button", { name: "Show more" }).click();
     await items(page).nth(99).waitFor();
     await page.getByRole("button", { name: "Show more" }).click();
     await items(page).nth(119).waitFor();
-    assert.equal(await page.getByRole("button", { name: "Show more" }).count(), 0);
+    await hasCount(page.getByRole("button", { name: "Show more" }), 0);
   });
 });

@@ -131,3 +131,12 @@ export async function holds(page: Page, expression: string): Promise<void> {
   }
   assert.fail(`this never held: ${expression}`);
 }
+
+/** So many of these are on the page: at once, or soon, because not all of a page changes in one go. */
+export async function hasCount(locator: Locator, count: number): Promise<void> {
+  const until = performance.now() + 5_000;
+  while ((await locator.count()) !== count && performance.now() < until) {
+    await locator.page().waitForTimeout(20);
+  }
+  assert.equal(await locator.count(), count);
+}

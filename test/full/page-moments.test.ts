@@ -11,7 +11,7 @@ import { consentWording } from "../../src/memories/moment/consent.ts";
 import { feedTurns } from "../../src/runtime/moment-feed.ts";
 import { openThroughline } from "../../src/throughline.ts";
 import type { Companion } from "../server-fixture.ts";
-import { message, onPage, say, skip, useBrowser, type Visit } from "./page-fixture.ts";
+import { hasCount, message, onPage, say, skip, useBrowser, type Visit } from "./page-fixture.ts";
 
 useBrowser();
 
@@ -129,8 +129,8 @@ test("without moments there are no reactions, and no way to them", { skip }, asy
   await onPage({ script: [["Knock, knock"]] }, async ({ page, url }) => {
     await say(page, "Tell me a joke");
     await message(page, "Knock, knock").hover();
-    assert.equal(await page.getByRole("button", { name: "I liked this" }).count(), 0);
-    assert.equal(await page.getByRole("link", { name: "Moments" }).count(), 0);
+    await hasCount(page.getByRole("button", { name: "I liked this" }), 0);
+    await hasCount(page.getByRole("link", { name: "Moments" }), 0);
     await page.goto(`${url}/moments`);
     await page.getByText("No moments are kept here").waitFor();
   });

@@ -54,14 +54,15 @@ export function encodeBatch(batch: NewBatch): { readonly bytes: Buffer; readonly
     ? `{"_type":"metadata","kind":"log","format":${formatVersion},"key":${key}${head}}\n`
     : "";
   const records = `${header}${batch.lines.join("\n")}\n`;
+  const length = Buffer.byteLength(records);
   const commit =
     `${commitStart}${formatVersion},"seq":${batch.seq},"count":${batch.lines.length}` +
-    `,"bytes":${Buffer.byteLength(records)},"key":${key}${head}` +
+    `,"bytes":${length},"key":${key}${head}` +
     `${batch.damaged ? `,"damaged":true` : ""},"prev":"${batch.prev}"`;
-  const text = records + commit;
-  const sealed = Buffer.byteLength(text);
+  const sealed = length + Buffer.byteLength(commit);
   const bytes = Buffer.allocUnsafe(sealed + sealBytes);
-  bytes.write(text);
+  bytes.write(records);
+  bytes.write(commit, length);
   const crc = hex(crc32(bytes.subarray(0, sealed)));
   bytes.write(`${crcStart}${crc}"}\n`, sealed);
   return { bytes, crc };

@@ -94,6 +94,7 @@ export function takeLease(home: string, options: LeaseOptions = {}): Lease {
 
 class HeldLease implements Lease {
   readonly #home: string;
+  readonly #lockPath: string;
   readonly #database: DatabaseSync;
   readonly #taken: { readonly home: Identity; readonly lock: Identity };
   #released = false;
@@ -105,6 +106,7 @@ class HeldLease implements Lease {
     taken: { readonly home: Identity; readonly lock: Identity },
   ) {
     this.#home = home;
+    this.#lockPath = join(home, "lock.db");
     this.#database = database;
     this.#taken = taken;
   }
@@ -129,17 +131,16 @@ class HeldLease implements Lease {
   #findLoss(): ThroughlineError | undefined {
     const home = this.#home;
     try {
+      // Before every write: where our lock file is, there is our home.
+      if (isSame(this.#taken.lock, identityAt(this.#lockPath))) return undefined;
       if (!isSame(this.#taken.home, identityAt(home))) {
         return failure("THROUGHLINE_UNAVAILABLE", `the home ${home} was moved away or replaced`);
       }
-      if (!isSame(this.#taken.lock, identityAt(join(home, "lock.db")))) {
-        const message = `${home}/lock.db was removed or replaced: this process stops writing`;
-        return failure("THROUGHLINE_LOCKED", message);
-      }
+      const message = `${home}/lock.db was removed or replaced: this process stops writing`;
+      return failure("THROUGHLINE_LOCKED", message);
     } catch (cause) {
       return failure("THROUGHLINE_UNAVAILABLE", `the home ${home} cannot be looked at`, cause);
     }
-    return undefined;
   }
 }
 

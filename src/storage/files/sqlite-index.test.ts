@@ -96,6 +96,30 @@ test("looking for an id reads no record of another log", (t) => {
   assert.equal(other.reads, 0);
 });
 
+test("ids are looked up in the log that has the name now: not in one that was dropped, nor in a lost file", (t) => {
+  const home = temporaryHome(t);
+  const opened = open(t, home);
+  const { index } = opened;
+  const fill = (key: string, start: number) => {
+    index.add(batch(key, 1, { start, end: start + 100 }));
+    index.flush();
+    assert.deepEqual(index.find(key, "m1"), { seq: 1, start });
+  };
+  fill("a", 0);
+  fill("b", 100);
+  index.drop("a", "owe");
+  assert.equal(index.find("a", "m1"), undefined);
+  fill("a", 200);
+  assert.deepEqual(index.find("b", "m1"), { seq: 1, start: 100 });
+  index.drop("b");
+  assert.deepEqual(index.find("a", "m1"), { seq: 1, start: 200 });
+  fs.writeFileSync(join(home, "index.db"), Buffer.alloc(100_000, 1));
+  assert.throws(() => index.find("a", "m1"), unavailable);
+  assert.equal(opened.losses, 1);
+  for (const key of ["c", "d", "e"]) fill(key, 300);
+  assert.equal(index.find("a", "m1"), undefined);
+});
+
 for (const [count, bytes] of [
   [2_048, 100],
   [8, 1024 * 1024],

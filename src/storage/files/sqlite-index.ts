@@ -60,12 +60,17 @@ export function openSqliteIndex(path: string, options: SqliteIndexOptions = {}):
 /** How many logs are searched one by one first. Each costs some 20 µs. */
 const newestLogs = 16;
 
+/** How many logs' rows are remembered. */
+const knownRows = 1_024;
+
 /** The part of one collection. */
 class SqliteLogIndex implements LogIndex {
   readonly #file: IndexDatabase;
   readonly #collection: string;
   readonly #projection: LogProjection;
   readonly #queue = new WriteQueue();
+  /** Rows of logs in which ids were looked up: two look-ups in each append cost what is saved. */
+  readonly #rowIds = new Map<string, number>();
 
   constructor(file: IndexDatabase, collection: string, projection: LogProjection) {
     this.#file = file;
@@ -105,9 +110,12 @@ class SqliteLogIndex implements LogIndex {
   find(key: string, id: string): { readonly seq: number; readonly start: number } | undefined {
     const queued = this.#queue.find(key, id);
     if (queued !== undefined) return queued;
-    const row = this.#file.run(() => this.#file.sql.find.get(this.#collection, key, id));
-    if (row === undefined) return undefined;
-    return { seq: Number(row["seq"]), start: Number(row["start"]) };
+    return this.#file.run(() => {
+      const log = this.#rowId(key);
+      const row = log === undefined ? undefined : this.#file.sql.find.get(log, id);
+      if (row === undefined) return undefined;
+      return { seq: Number(row["seq"]), start: Number(row["start"]) };
+    });
   }
 
   seek(key: string, seq: number): number {
@@ -160,6 +168,7 @@ class SqliteLogIndex implements LogIndex {
 
   drop(key: string, bytes: "wipe" | "owe" = "wipe"): void {
     this.#queue.drop(key);
+    this.#rowIds.delete(key);
     this.#file.runQuietly(() => {
       const row = this.#file.sql.logOf.get(this.#collection, key);
       if (row === undefined) return;
@@ -191,17 +200,28 @@ class SqliteLogIndex implements LogIndex {
   /** The file was lost: batches in the middle of logs that it no longer knows are of no use. */
   forgetQueue(): void {
     this.#queue.clear();
+    this.#rowIds.clear();
   }
 
   close(): void {
     this.flush();
   }
 
+  /** The row of a log, as long as the log is not dropped and the file not lost. */
+  #rowId(key: string): number | undefined {
+    const known = this.#rowIds.get(key);
+    if (known !== undefined) return known;
+    const id = this.#file.sql.logOf.get(this.#collection, key)?.["id"];
+    if (typeof id !== "number") return undefined;
+    if (this.#rowIds.size >= knownRows) this.#rowIds.clear();
+    this.#rowIds.set(key, id);
+    return id;
+  }
+
   #searchLog(match: string, key: string, limit: number): readonly IndexHit[] {
-    const { sql } = this.#file;
-    const log = sql.logOf.get(this.#collection, key)?.["id"];
-    if (typeof log !== "number") return [];
-    return wordsOf(sql, key)
+    const log = this.#rowId(key);
+    if (log === undefined) return [];
+    return wordsOf(this.#file.sql, key)
       .search.all(match, log, log, limit)
       .map((row) => ({ key, seq: Number(row["seq"]) }));
   }

@@ -109,10 +109,7 @@ export function prepareStatements(database: DatabaseSync) {
     `),
     addId: sql("insert or replace into ids values (?, ?, ?, ?)"),
     seqOf: sql("select seq from ids where log = ? and id = ?"),
-    find: sql(`
-      select ids.seq as seq, ids.start as start from logs cross join ids on ids.log = logs.id
-      where logs.collection = ? and logs.key = ? and ids.id = ?
-    `),
+    find: sql("select seq, start from ids where log = ? and id = ?"),
     addPlace: sql("insert or replace into places values (?, ?, ?)"),
     seek: sql(`
       select places.start as start from logs cross join places on places.log = logs.id
