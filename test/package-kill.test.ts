@@ -43,6 +43,7 @@ async function saveAndDie(first: number, lines: number, turns: number): Promise<
 test(`whatever was durable is whole after each of ${rounds} kills at random, and the rest is finished or set aside`, async (t) => {
   const random = seededRandom(7);
   const durable: string[] = [];
+  const verified = new Set<string>();
   let reported = 0;
   for (let round = 0; round < rounds; round++) {
     durable.push(...(await saveAndDie(round * 1_000, random(6), random(30_000))));
@@ -56,7 +57,12 @@ test(`whatever was durable is whole after each of ${rounds} kills at random, and
     assert.deepEqual(foreign, []);
     const names = new Set(listed.map(({ name }) => name));
     for (const name of durable) assert.ok(names.has(name), `round ${round}: ${name}`);
-    for (const { name } of listed) assert.equal((await packages.verify(name)).state, "whole");
+    // Each when it is new; and all of them once more in the end, after every recovery.
+    for (const name of names) {
+      if (verified.has(name) && round < rounds - 1) continue;
+      assert.equal((await packages.verify(name)).state, "whole", name);
+      verified.add(name);
+    }
     const half = fs
       .readdirSync(path)
       .filter((name) => /partial|salvaging|deleting|tmp-/.test(name));

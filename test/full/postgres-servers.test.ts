@@ -13,7 +13,7 @@ import {
 } from "../server-fleet-scenes.ts";
 
 const { skip, make } = await fleetDatabase();
-const serverKills = Number(process.env["THROUGHLINE_SERVER_KILLS"] ?? 20);
+const serverKills = Number(process.env["THROUGHLINE_SERVER_KILLS"] ?? 10);
 const clientKills = Math.ceil(serverKills / 2);
 const seed = Number(process.env["THROUGHLINE_SEED"] ?? randomInt(1_000_000));
 
