@@ -13,6 +13,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { chatProjection, newHead } from "../src/memories/chat/chat-head.ts";
 import { openFileStorage } from "../src/storage/files/open-file-storage.ts";
 import type { Durability } from "../src/storage/storage.ts";
+import { type Random, seededRandom } from "../src/testing/random.ts";
 
 /** The middle of the samples: a noisy neighbour moves it least. */
 export function median(samples: readonly number[]): number {
@@ -25,7 +26,7 @@ export function percentile(samples: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
 
-/** Runs the contenders in turn, `rounds` times, and gives each one's median in milliseconds. */
+/** Runs the contenders `rounds` times, and gives each one's median in milliseconds. */
 export async function interleaved<K extends string>(
   rounds: number,
   contenders: Readonly<Record<K, () => Promise<void> | void>>,
@@ -35,10 +36,10 @@ export async function interleaved<K extends string>(
     K,
     number[]
   >;
+  const random = seededRandom(1);
   for (let round = 0; round < rounds; round++) {
-    for (let i = 0; i < names.length; i++) {
-      // Each round begins with another one, so that none always runs in the other's wake.
-      const name = names[(i + round) % names.length] as K;
+    // Each round in an order of its own, so that none always runs in the wake of the same other.
+    for (const name of shuffled(names, random)) {
       const started = performance.now();
       await contenders[name]();
       samples[name].push(performance.now() - started);
@@ -48,6 +49,11 @@ export async function interleaved<K extends string>(
     K,
     number
   >;
+}
+
+function shuffled<T>(items: readonly T[], random: Random): readonly T[] {
+  const left = [...items];
+  return items.map(() => left.splice(random(left.length), 1)[0] as T);
 }
 
 /** A directory on the disk that the project lies on: /tmp is often memory. */
