@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import { type Clock, isoTime, systemClock } from "./clock.ts";
 import { type NewId, randomId } from "./ids.ts";
-import type { Logger } from "./logger.ts";
+import { type Logger, silentLogger } from "./logger.ts";
 import { type AutoEvent, AutoRecord } from "./memories/moment/auto-record.ts";
 import { type ConsentInput, initialConsent } from "./memories/moment/consent.ts";
 import {
@@ -34,6 +34,13 @@ import {
   type StorageMode,
   type StorageSettings,
 } from "./targets/outbox/effective-mode.ts";
+import {
+  type ForgetReceipt,
+  forgetPackages,
+  retractPackage,
+  searchBy,
+  searchLater,
+} from "./targets/outbox/forget-packages.ts";
 import { Outbox } from "./targets/outbox/outbox.ts";
 import { tellRefusal } from "./targets/outbox/tell-refusal.ts";
 import { unattendedNotes } from "./targets/outbox/unattended.ts";
@@ -71,6 +78,7 @@ export {
   type SkillCall,
 } from "./memories/moment/skills.ts";
 export type { PackageDirectory } from "./targets/directory/package-directory.ts";
+export type { ForgetReceipt } from "./targets/outbox/forget-packages.ts";
 export type { S3TargetOptions } from "./targets/s3/options.ts";
 
 export interface MomentsOptions
@@ -127,8 +135,10 @@ export interface MomentsStatistics extends MomentStats {
   readonly outbox: OutboxStatistics | null;
 }
 
-export interface ForgetReceipt extends DeleteReceipt {
-  /** False: copies that are in the bucket alone may be left, since it was away: ask again later. */
+export interface SweepReceipt {
+  /** Owed as deletions. */
+  readonly remote: DeleteReceipt["remote"];
+  /** False: the bucket was away, or larger than what a minute is enough for. */
   readonly isBucketSearched: boolean;
 }
 
@@ -157,8 +167,17 @@ export interface Moments extends AsyncDisposable {
   /**
    * Takes a reaction back: it stays, no export has it, and its copies in buckets are marked too, those
    * that are still to come as well.
+   *
+   * @returns `bucket`: it is not here; the mark is owed to the bucket, which has it, or which was away
+   * and is searched for it once it is back.
+   * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`
    */
-  retract(name: string, mark: Mark): Promise<void>;
+  retract(name: string, mark: Mark): Promise<"here" | "bucket">;
+  /**
+   * Owes the deletion of what uploads left in the bucket that ended before their manifest: of any
+   * device, if nothing was added for a day.
+   */
+  sweep(): Promise<SweepReceipt>;
   /** Tries again now what is owed and waits, or was refused. */
   upload(): Promise<void>;
   /**
@@ -185,16 +204,16 @@ export async function openMoments(ports: MomentsPorts, options: MomentsOptions):
   const { mode, reason, owes } = effectiveMode(settings);
   if (reason === "unknown_mode") logger.warn({ reason }, "packages stay on this machine");
   let directory: PackageDirectory | undefined;
-  const packagesOf = () => {
-    if (directory === undefined) throw new TypeError("the packages are not open yet");
-    return directory;
-  };
+  const packagesOf = () => opened(directory);
   const uploader = owes && s3 ? uploads(ports, s3, packagesOf, mode !== "s3") : undefined;
-  const opened = await openPackageDirectory({
+  const later = { clock, packages: lazily(packagesOf) };
+  const unattended = await unattendedNotes(outboxOf(ports), later);
+  const place = await openPackageDirectory({
     ...{ path: join(home, "feedback"), clock, newId, logger, guard },
-    ...(uploader === undefined ? {} : { owed: uploader.owed }),
+    // What is recorded while no bucket is named stays here; what was sent before can be undone.
+    owed: uploader?.owed ?? { ...unattended, saving: async () => undefined },
   });
-  const { packages } = opened;
+  const { packages } = place;
   directory = packages;
   const first = mode === "s3" ? "bucket" : "disk";
   const sink =
@@ -206,7 +225,7 @@ export async function openMoments(ports: MomentsPorts, options: MomentsOptions):
   const recorder = new MomentRecorder({
     ...{ ...recording, sink, clock, timers, logger },
     ...(await agreedBefore(consent, logger)),
-    known: (id) => receiptOf(id, packages.nameOf(id)),
+    known: (id) => receiptOf(id, packages),
     onEvent: (event) => {
       for (const listener of listeners) listener(event);
       onEvent?.(event);
@@ -224,7 +243,7 @@ export async function openMoments(ports: MomentsPorts, options: MomentsOptions):
     stopUploads?.();
     await uploader?.close();
     await size.close();
-    await opened.close();
+    await place.close();
   };
   return {
     ...{ recorder, packages, close, [Symbol.asyncDispose]: close },
@@ -242,15 +261,16 @@ export async function openMoments(ports: MomentsPorts, options: MomentsOptions):
       return answer === undefined ? undefined : auto?.react(event, answer.text, chat);
     },
     forget: async (selection) => {
-      await recorder.forget((facts) => isOf(selection, facts));
-      if ("chatId" in selection) await recorder.forgetChat(selection.chatId);
-      return forgetPackages(packages, uploader, selection);
+      for (const name of await forgetWaiting(recorder, selection)) await uploader?.abandoned(name);
+      const search = searchBy(uploader) ?? searchLater(unattended);
+      return await forgetPackages(packages, search, selection);
     },
     onEvent: (listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    retract: async (name, mark) => void (await packages.retract(name, mark)),
+    retract: (name, mark) => retractPackage(packages, uploader, name, mark),
+    sweep: () => sweepBucket(uploader),
     upload: async () => {
       await uploader?.probe();
       await uploader?.idle();
@@ -259,20 +279,19 @@ export async function openMoments(ports: MomentsPorts, options: MomentsOptions):
   };
 }
 
-/** Those here, with the copies that their statuses know of; then those that the bucket alone has. */
-async function forgetPackages(
-  packages: PackageDirectory,
-  uploader: Uploader | undefined,
+/** Drops what is not saved yet. @returns its names: some of it may be in the bucket. */
+async function forgetWaiting(
+  recorder: MomentRecorder,
   selection: Selection,
-): Promise<ForgetReceipt> {
-  const receipt = await packages.delete(selection);
-  const isFound = "name" in selection && receipt.packages > 0;
-  if (uploader === undefined || isFound) return { ...receipt, isBucketSearched: true };
-  const { copies, isWhole } = await uploader.forgetRemote({
-    isWanted: async (name) => !(await packages.has(name)),
-    holds: (manifest) => isMeant(selection, manifest.name, [manifest]),
+): Promise<readonly string[]> {
+  const dropped: string[] = [];
+  await recorder.forget((facts) => {
+    const isMeantToo = isOf(selection, facts);
+    if (isMeantToo) dropped.push(facts.name);
+    return isMeantToo;
   });
-  return { ...receipt, remote: [...receipt.remote, ...copies], isBucketSearched: isWhole };
+  if ("chatId" in selection) await recorder.forgetChat(selection.chatId);
+  return dropped;
 }
 
 /** What earlier runs were told. A file that cannot be read agrees to nothing but words. */
@@ -286,10 +305,11 @@ async function agreedBefore(
   return { agreed: initialConsent };
 }
 
-/** Of a package that an earlier run made. Whether it was uploaded is with its status. */
-function receiptOf(id: string, name: string | undefined): ReceiptState | undefined {
+/** Of a package that an earlier run made. Whether it was uploaded too is with its status. */
+function receiptOf(id: string, packages: PackageDirectory): ReceiptState | undefined {
+  const name = packages.nameOf(id);
   if (name === undefined) return undefined;
-  return { id, name, accepted: true, durable: true, uploaded: false };
+  return { id, name, accepted: true, durable: true, uploaded: packages.isRemote(id) };
 }
 
 /** The mode that holds, by what the last attempt to upload lacked. */
@@ -301,6 +321,12 @@ function storageNow(settings: StorageSettings, uploader: Uploader | undefined) {
     ...(lacks === "no_client" ? { client: "missing" } : {}),
   });
   return { storage_mode: mode, storage_reason: reason };
+}
+
+async function sweepBucket(uploader: Uploader | undefined): Promise<SweepReceipt> {
+  if (uploader === undefined) return { remote: [], isBucketSearched: true };
+  const { copies, isWhole } = await uploader.remote.sweep();
+  return { remote: copies, isBucketSearched: isWhole };
 }
 
 /** Whether a moment that is not saved yet is meant, too. */
@@ -320,48 +346,61 @@ export async function deletePackagesOf(
   const path = join(home, "feedback");
   if (!(await isThere(realDisk, path))) return undefined;
   let directory: PackageDirectory | undefined;
-  const unsyncedNames = new Set<string>();
-  const ports = { disk: realDisk, newId: randomId, unsyncedNames, report: () => undefined };
-  const owed = await unattendedNotes(new Outbox(ports, home), {
+  const packagesOf = () => opened(directory);
+  const outbox = outboxOf({ home, newId: randomId, clock: systemClock, logger: silentLogger });
+  const notes = await unattendedNotes(outbox, {
     clock: systemClock,
-    packages: {
-      manifest: async (name) => {
-        if (directory === undefined) throw new TypeError("the packages are not open yet");
-        return directory.manifest(name);
-      },
-    },
+    packages: lazily(packagesOf),
   });
-  const { packages, close } = await openPackageDirectory({ path, guard, owed });
+  const { packages, close } = await openPackageDirectory({ path, guard, owed: notes });
   directory = packages;
   try {
-    return { ...(await packages.delete(selection)), isBucketSearched: true };
+    return await forgetPackages(packages, searchLater(notes), selection);
   } finally {
     await close();
   }
 }
 
-function uploads(
-  { home, clock, timers, newId, logger }: MomentsPorts,
-  s3: S3TargetOptions,
-  packages: () => PackageDirectory,
-  keepLocal: boolean,
-): Uploader {
-  const resolved = resolveS3Options(s3);
-  const local: LocalPackages = {
+function opened(directory: PackageDirectory | undefined): PackageDirectory {
+  if (directory === undefined) throw new TypeError("the packages are not open yet");
+  return directory;
+}
+
+/** The packages of a directory that is opened later: opening it asks what is owed. */
+function lazily(packages: () => PackageDirectory): LocalPackages {
+  return {
     manifest: (name) => packages().manifest(name),
     part: (name, path) => packages().part(name, path),
     has: (name) => packages().has(name),
     uploaded: (name, copy) => packages().uploaded(name, copy),
     release: (name) => packages().release(name),
+    remote: (name, copy) => packages().remote(name, copy),
+    dropRemote: (name) => packages().dropRemote(name),
+    status: (name) => packages().status(name),
+    nameOf: (id) => packages().nameOf(id),
   };
+}
+
+function outboxOf({ home, newId, clock, logger }: Omit<MomentsPorts, "guard" | "timers">): Outbox {
   const report = (found: NewReport) =>
     logger.warn({ repair: { at: isoTime(clock.now()), ...found } }, "the outbox was repaired");
-  const outbox = new Outbox({ disk: realDisk, newId, unsyncedNames: new Set(), report }, home);
+  return new Outbox({ disk: realDisk, newId, unsyncedNames: new Set(), report }, home);
+}
+
+function uploads(
+  ports: MomentsPorts,
+  s3: S3TargetOptions,
+  packages: () => PackageDirectory,
+  keepLocal: boolean,
+): Uploader {
+  const { clock, timers, logger } = ports;
+  const resolved = resolveS3Options(s3);
   const { bucket, region, endpoint, createBucket, encryption } = resolved;
   return new Uploader(
     { bucket, region, endpoint, createBucket, encryption, keepLocal },
     {
-      ...{ outbox, packages: local, clock, timers, logger, jitter: systemJitter },
+      ...{ outbox: outboxOf(ports), packages: lazily(packages), clock, timers, logger },
+      jitter: systemJitter,
       connect: (name) => new SdkS3Port({ ...resolved, bucket: name }, { timers }),
     },
   );

@@ -4,6 +4,9 @@ import fs from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { consentWording } from "../src/memories/moment/consent.ts";
+import { keyPrefix } from "../src/targets/s3/object-key.ts";
+import { S3Server } from "../src/testing/s3/s3-server.ts";
+import { samplePackage } from "../src/testing/s3/sample-package.ts";
 import { openThroughline } from "../src/throughline.ts";
 import { runCli, temporaryDirectory } from "./command-line.ts";
 
@@ -171,4 +174,39 @@ test("import seals copies of the original's packages, once, and does not change 
   assert.equal(fs.readFileSync(join(seed, "feedback.json"), "utf8"), before);
   assert.match(await at.ok("verify"), /: whole\n$/);
   assert.equal((await at.run("import", join(at.path, "nowhere"))).code, 2);
+});
+
+test("what the bucket alone has is retracted, and what was cut off there a day ago swept: both are owed, and done by upload", async (t) => {
+  const at = await home(t);
+  const server = await S3Server.start({ buckets: ["moments"] });
+  t.after(() => server.close());
+  process.env["AWS_ACCESS_KEY_ID"] = server.credentials.accessKeyId;
+  process.env["AWS_SECRET_ACCESS_KEY"] = server.credentials.secretAccessKey;
+  const variables = { FEEDBACK_S3_BUCKET: "moments", AWS_ENDPOINT_URL_S3: server.endpoint };
+  const run = (...args: string[]) => runCli(["feedback", ...args], { home: at.path, variables });
+  const sample = samplePackage();
+  const prefix = keyPrefix(sample.sessionId, sample.name);
+  for (const [path, bytes] of sample.files) server.place(prefix + path, bytes);
+  const lost = prefix.replace(sample.name, sample.name.replace("positive", "negative"));
+  const longAgo = Date.now() - 48 * 3_600_000;
+  server.place(`${lost}messages.json`, Buffer.from("[]"), "moments", longAgo);
+
+  const retracted = await run("retract", sample.name, "--reason", "a slip");
+  assert.equal(retracted.code, 0, retracted.err);
+  assert.match(retracted.err, /It is not here: the mark is owed to the bucket/);
+  const swept = await run("purge", "--cut-off");
+  assert.deepEqual([swept.code, swept.out], [0, "1 upload cut off, owed as deletions\n"]);
+  assert.equal((await run("purge", "--cut-off", "--max-megabytes", "1")).code, 2);
+  assert.equal((await run("upload")).code, 0);
+  const mark = server.objects("moments").get(`${prefix}retracted.json`);
+  assert.equal(JSON.parse(mark?.body.toString() ?? "{}").reason, "a slip");
+  assert.ok(![...server.objects("moments").keys()].some((key) => key.startsWith(lost)));
+
+  server.fail({ times: 100, does: { kind: "reset" } });
+  const away = await run("delete", "--all", "--yes");
+  assert.equal(away.code, 1);
+  assert.match(away.err, /what it alone has is looked for, and deleted, once it is to be had/);
+  server.faults.heal();
+  assert.equal((await run("upload")).code, 0);
+  assert.equal(server.objects("moments").size, 0);
 });

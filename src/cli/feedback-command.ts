@@ -161,6 +161,7 @@ function addRemoval(feedback: Command, context: Context): void {
     .description("Remove the oldest packages past a limit; none that is preserved or still owed.")
     .option("--max-age-days <days>", "older ones go", wholeNumber(1, 36_500))
     .option("--max-megabytes <count>", "of all together", wholeNumber(0, 1_000_000_000))
+    .option("--cut-off", "in the bucket: what uploads left that ended a day ago, unfinished")
     .addOption(homeOption())
     .addOption(jsonOption())
     .action(async (flags) => (await import("./feedback-packages.ts")).purge(flags, context));

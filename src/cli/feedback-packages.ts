@@ -25,9 +25,13 @@ export function preserve(name: string, flags: MarkFlags, context: Context): Prom
 
 /** `feedback retract`. */
 export function retract(name: string, flags: MarkFlags, context: Context): Promise<void> {
+  const { io } = context;
   return withMoments(flags, context, async (moments) => {
-    await moments.retract(name, { by: null, reason: flags.reason ?? null });
-    if (flags.json) await write(context.io.output, json(await moments.packages.status(name)));
+    const where = await moments.retract(name, { by: null, reason: flags.reason ?? null });
+    if (flags.json) await write(io.output, json(await moments.packages.status(name)));
+    else if (where === "bucket") {
+      await tell(io, "It is not here: the mark is owed to the bucket, as an upload is.");
+    }
   });
 }
 
@@ -71,15 +75,43 @@ export function repair(name: string, flags: JsonFlag, context: Context): Promise
 export interface PurgeFlags extends JsonFlag {
   readonly maxAgeDays?: number;
   readonly maxMegabytes?: number;
+  readonly cutOff?: boolean;
 }
 
-/** `feedback purge`: the oldest that are past a limit; none that is preserved or still owed. */
+/**
+ * `feedback purge`: the oldest that are past a limit; none that is preserved or still owed. And what
+ * uploads left in the bucket that ended before their manifest.
+ *
+ * @throws Exit with 1: not all of the bucket could be looked at.
+ */
 export function purge(flags: PurgeFlags, context: Context): Promise<void> {
+  const { maxAgeDays, maxMegabytes, cutOff = false } = flags;
+  const hasLimit = maxAgeDays !== undefined || maxMegabytes !== undefined;
+  if (hasLimit === cutOff) {
+    const limits = "--max-age-days, --max-megabytes, or both";
+    throw wrongUsage(`say what is too much: ${limits}; or --cut-off alone`);
+  }
+  return cutOff ? purgeBucket(flags, context) : purgeHere(flags, context);
+}
+
+function purgeBucket(flags: PurgeFlags, context: Context): Promise<void> {
+  const { io } = context;
+  return withMoments(flags, context, async (moments) => {
+    const swept = await moments.sweep();
+    if (flags.json) await write(io.output, json(swept));
+    else {
+      const found = counted(swept.remote.length, "upload");
+      await write(io.output, `${found} cut off, owed as deletions\n`);
+    }
+    if (swept.isBucketSearched) return;
+    await tell(io, "The bucket is away, or not to be listed: not all of it was looked at.");
+    throw new Exit(exitCodes.failed);
+  });
+}
+
+function purgeHere(flags: PurgeFlags, context: Context): Promise<void> {
   const { io } = context;
   const { maxAgeDays, maxMegabytes } = flags;
-  if (maxAgeDays === undefined && maxMegabytes === undefined) {
-    throw wrongUsage("say what is too much: --max-age-days, --max-megabytes, or both");
-  }
   return withMoments(flags, context, async ({ packages }) => {
     const report = await packages.purge({
       ...(maxAgeDays === undefined ? {} : { maxAgeMs: maxAgeDays * 86_400_000 }),
@@ -142,7 +174,7 @@ export async function remove(
     if (!receipt.isBucketSearched) {
       await tell(
         io,
-        "The bucket is away: what is there alone was not looked for. Ask again later.",
+        "The bucket is away: what it alone has is looked for, and deleted, once it is to be had.",
       );
     }
     if (receipt.failed.length > 0 || !receipt.isBucketSearched) throw new Exit(exitCodes.failed);

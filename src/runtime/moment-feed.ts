@@ -1,3 +1,4 @@
+import { isThroughlineError } from "../errors.ts";
 import { randomId } from "../ids.ts";
 import type { Companion } from "../memories/companion/companion.ts";
 import { hear } from "../memories/companion/emotion/triggers.ts";
@@ -29,7 +30,12 @@ export function feedTurns(
   recorder.latch("persona", persona);
   const prompt = options.withSkills === true ? [persona, reactionsPrompt] : [persona];
   recorder.latch("system_prompt", prompt.filter((part) => part !== "").join("\n\n"));
-  return turns.onTurn((turn) => void feed(turn, recorder, options).catch(() => undefined)); // its owner hears
+  return turns.onTurn((turn) => {
+    feed(turn, recorder, options).catch((error) => {
+      // Its owner hears. A chat that was forgotten meanwhile leaves no words that came after that.
+      if (isThroughlineError(error, "THROUGHLINE_NOT_FOUND")) void recorder.forgetChat(turn.chatId);
+    });
+  });
 }
 
 /** Feeds what the companion feels, and whom it sees. @returns what ends it. */

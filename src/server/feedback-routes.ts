@@ -1,24 +1,15 @@
-import { z } from "@hono/zod-openapi";
+import { z } from "zod";
 import { invalid, isThroughlineError, ThroughlineError } from "../errors.ts";
 import type { MomentInput, Moments, Receipt } from "../moments.ts";
 import { transcriptUpTo } from "../runtime/moment-transcript.ts";
 import { type Door, isHead, json } from "./door.ts";
 import {
-  consent,
   consentBody,
-  deletion,
   filePath,
   name,
-  onePackage,
-  packageList,
-  packageStatus,
   preservation,
   reaction,
-  receipt,
-  repaired,
   retraction,
-  stats,
-  verification,
   whose,
 } from "./feedback-schemas.ts";
 import { known } from "./input.ts";
@@ -37,7 +28,7 @@ function addConsent(door: Door): void {
     {
       ...{ method: "get", path: "/api/feedback/stats", id: "getFeedbackStats" },
       summary: "What the rolling buffers hold, where packages go, and what is owed",
-      answers: { 200: { says: "The numbers.", schema: stats } },
+      answers: { 200: { says: "The numbers.", schema: "stats" } },
     },
     () => {
       momentsOf(door);
@@ -51,7 +42,7 @@ function addConsent(door: Door): void {
       description:
         "What is withdrawn leaves the buffers at once. Pictures and sound are off at first. It holds for " +
         "later runs too.",
-      answers: { 200: { says: "What is agreed to.", schema: consent } },
+      answers: { 200: { says: "What is agreed to.", schema: "consent" } },
     },
     async ({ body }) => {
       const moments = momentsOf(door);
@@ -71,15 +62,15 @@ function addReactions(door: Door): void {
   door.add(
     {
       ...{ method: "post", path: "/api/feedback", id: "recordFeedback", body: reaction },
-      headers: z.object({ "Idempotency-Key": z.string().optional() }),
+      headers: () => z.object({ "Idempotency-Key": z.string().optional() }),
       summary: "Somebody reacted: keeps what led to it",
       description:
         "Answers when it is durable (201), or not yet (202). 200: it repeats an earlier one. The same " +
         "`Idempotency-Key` gets the first receipt, as long as its package is there.",
       answers: {
-        200: { says: "It repeats an earlier one.", schema: receipt },
-        201: { says: "It is durable.", schema: receipt },
-        202: { says: "It is held in memory, and not durable yet.", schema: receipt },
+        200: { says: "It repeats an earlier one.", schema: "receipt" },
+        201: { says: "It is durable.", schema: "receipt" },
+        202: { says: "It is held in memory, and not durable yet.", schema: "receipt" },
       },
     },
     async ({ body }, context) => {
@@ -139,9 +130,9 @@ function addPackages(door: Door): void {
   door.add(
     {
       ...{ method: "get", path: "/api/feedback", id: "listFeedback" },
-      query: z.strictObject({ limit, cursor: z.string().optional() }),
+      query: () => z.strictObject({ limit: limit(), cursor: z.string().optional() }),
       summary: "The packages, newest first",
-      answers: { 200: { says: "A page.", schema: packageList } },
+      answers: { 200: { says: "A page.", schema: "packageList" } },
     },
     async ({ query }) => {
       const { limit = 50, cursor } = query;
@@ -159,7 +150,7 @@ function addPackages(door: Door): void {
     {
       ...{ method: "get", path: "/api/feedback/{name}", id: "getFeedback", params: name },
       summary: "One package: its record, its words, its state",
-      answers: { 200: { says: "The package.", schema: onePackage } },
+      answers: { 200: { says: "The package.", schema: "onePackage" } },
     },
     async ({ params }) => {
       const { manifest, messages, status, incomplete } = await momentsOf(door).packages.read(
@@ -219,7 +210,7 @@ function addPackageChanges(door: Door): void {
         params: name,
       },
       summary: "Compares every byte of a package with its seal",
-      answers: { 200: { says: "What differs; nothing, as a rule.", schema: verification } },
+      answers: { 200: { says: "What differs; nothing, as a rule.", schema: "verification" } },
     },
     async ({ params }) => {
       const { differences } = await momentsOf(door).packages.verify(params.name);
@@ -231,11 +222,15 @@ function addPackageChanges(door: Door): void {
       ...{ method: "post", path: "/api/feedback/{name}/retract", id: "retractFeedback" },
       ...{ params: name, body: retraction },
       summary: "Takes a reaction back: it stays, and no export has it",
-      answers: { 200: { says: "The package.", schema: onePackage } },
+      answers: {
+        200: { says: "The package.", schema: "onePackage" },
+        202: { says: "It is not here: the mark is owed to the bucket.", schema: "retractedThere" },
+      },
     },
     async ({ params, body }) => {
       const { packages, retract } = momentsOf(door);
-      await retract(params.name, { by: null, reason: body.reason ?? null });
+      const where = await retract(params.name, { by: null, reason: body.reason ?? null });
+      if (where === "bucket") return json({ name: params.name, owed: true }, 202);
       const { manifest, messages, status, incomplete } = await packages.read(params.name);
       return json({ feedback: manifest, messages, status: status ?? null, incomplete });
     },
@@ -245,7 +240,7 @@ function addPackageChanges(door: Door): void {
     {
       ...{ method: "delete", path: "/api/feedback/{name}", id: "deleteFeedback", params: name },
       summary: "Deletes a package, wherever it is",
-      answers: { 200: { says: "What was deleted, and what is owed.", schema: deletion } },
+      answers: { 200: { says: "What was deleted, and what is owed.", schema: "deletion" } },
     },
     async ({ params }) => json(await momentsOf(door).forget({ name: params.name })),
   );
@@ -254,7 +249,7 @@ function addPackageChanges(door: Door): void {
       ...{ method: "delete", path: "/api/feedback", id: "deleteFeedbackOf", query: whose },
       summary: "Deletes the packages of a chat, or those in which a person was seen",
       description: "Say which of the two.",
-      answers: { 200: { says: "What was deleted, and what is owed.", schema: deletion } },
+      answers: { 200: { says: "What was deleted, and what is owed.", schema: "deletion" } },
     },
     async ({ query }) => {
       const { chat_id: chatId, person } = query;
@@ -273,7 +268,7 @@ function addKeeping(door: Door): void {
       ...{ method: "post", path: "/api/feedback/{name}/preserve", id: "preserveFeedback" },
       ...{ params: name, body: preservation },
       summary: "Keeps a package from every purge, or lets it go again",
-      answers: { 200: { says: "Its state.", schema: packageStatus } },
+      answers: { 200: { says: "Its state.", schema: "packageStatus" } },
     },
     async ({ params, body }) => {
       const { preserved = true, reason = null } = body;
@@ -286,7 +281,7 @@ function addKeeping(door: Door): void {
       ...{ method: "post", path: "/api/feedback/{name}/repair", id: "repairFeedback" },
       params: name,
       summary: "Makes a new package of what is right in a damaged one, which is kept aside",
-      answers: { 200: { says: "What came of it.", schema: repaired } },
+      answers: { 200: { says: "What came of it.", schema: "repaired" } },
     },
     async ({ params }) => json(await momentsOf(door).packages.repair(params.name)),
   );

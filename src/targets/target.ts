@@ -12,7 +12,7 @@ export interface PackageToSend {
 /** A copy of a package in a bucket, as its status has it. */
 export interface RemoteCopy {
   readonly bucket: string;
-  /** Of each of its keys, with the last slash. */
+  /** Of each of its keys, with the last slash. `""`: not known, it is looked for by the name. */
   readonly prefix: string;
 }
 

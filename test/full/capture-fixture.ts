@@ -153,7 +153,8 @@ const blockPx = 20;
 export const clockDevices = () => {
   // biome-ignore lint/suspicious/noExplicitAny: a page's globals, which tests have no types of.
   const all = globalThis as any;
-  const { AudioContext, AudioBufferSourceNode, MediaStream, document, requestAnimationFrame } = all;
+  const { AudioContext, AudioBufferSourceNode, MediaStream, MediaStreamTrackGenerator } = all;
+  const { VideoFrame, document } = all;
   all.navigator.mediaDevices.getUserMedia = async (wanted: { video: unknown; audio: unknown }) => {
     const context = new AudioContext();
     await context.resume();
@@ -167,32 +168,41 @@ export const clockDevices = () => {
     steady.connect(sound);
     steady.start();
     const begunMs = performance.now() + 500;
-    // Each click is set anew: on a busy machine the audio thread falls behind the clock.
+    // Each click is set anew: on a busy machine the audio thread falls behind the clock. What it says
+    // of its time is old by some milliseconds, never early: the greatest distance of a second is true.
     let next = 0;
+    let leads: number[] = [];
     setInterval(() => {
-      const inMs = begunMs + next * 1_000 - performance.now();
+      const nowMs = performance.now();
+      leads = [...leads.slice(-20), context.currentTime * 1_000 - nowMs];
+      const inMs = begunMs + next * 1_000 - nowMs;
       if (inMs > 300) return;
       next++;
       if (inMs < 20) return;
       const source = new AudioBufferSourceNode(context, { buffer: click });
       source.connect(sound);
-      source.start(context.currentTime + inMs / 1_000);
+      source.start((nowMs + inMs + Math.max(...leads)) / 1_000);
     }, 50);
     const canvas = document.createElement("canvas");
     [canvas.width, canvas.height] = [320, 64];
     const drawing = canvas.getContext("2d");
-    const draw = () => {
-      const units = Math.max(Math.floor((performance.now() - begunMs) / 10), 0);
+    // As a camera does it, each picture tells when it was taken, however late it is handed on.
+    const camera = new MediaStreamTrackGenerator({ kind: "video" });
+    const pictures = camera.writable.getWriter();
+    const draw = async () => {
+      const nowMs = performance.now();
+      const units = Math.max(Math.floor((nowMs - begunMs) / 10), 0);
       for (let bit = 0; bit < 16; bit++) {
         if (drawing === null) return;
         drawing.fillStyle = (units >> bit) % 2 === 1 ? "white" : "black";
         drawing.fillRect(bit * 20, 0, 20, 64);
       }
-      requestAnimationFrame(draw);
+      await pictures.write(new VideoFrame(canvas, { timestamp: nowMs * 1_000 }));
+      setTimeout(() => void draw(), 33);
     };
-    draw();
+    if (wanted.video) void draw();
     const tracks = [
-      ...(wanted.video ? canvas.captureStream(30).getVideoTracks() : []),
+      ...(wanted.video ? [camera] : []),
       ...(wanted.audio ? sound.stream.getAudioTracks() : []),
     ];
     return new MediaStream(tracks);
@@ -212,18 +222,26 @@ export async function shownTime(jpeg: string): Promise<number> {
   return units * 10;
 }
 
-/** By how much each picture is away from the sound that was at its time, by the manifest alone. */
+/**
+ * By how much each picture is away from the sound around it, by the manifest alone. One click alone
+ * may have been late where it was made, so the middle one of those within 3 s tells.
+ */
 export async function misalignment(media: KeptMedia): Promise<number[]> {
   const clicks = onsets(media.pcm).map((sample) => timeOf(media, sample));
   assert.ok(clicks.length >= 2, `${clicks.length} clicks`);
   const away: number[] = [];
   for (const { file, t_ms } of media.frames) {
     const shownMs = await shownTime(join(media.folder, file));
-    const last = clicks.findLast((click) => click <= t_ms + 50);
-    if (last === undefined || shownMs === 0 || t_ms - last > 1_050) continue;
-    // The picture says how long ago the last full second was, and so does the sound.
-    const apart = t_ms - last - (shownMs % 1_000);
-    away.push(((apart + 1_500) % 1_000) - 500);
+    const near = clicks.filter((click) => Math.abs(click - t_ms) <= 3_000);
+    if (near.length < 3 || shownMs === 0) continue;
+    // The picture says how long ago a full second was, and so does the sound.
+    const apart = near.map((click) => centered(t_ms - click - shownMs)).sort((a, b) => a - b);
+    away.push(apart[Math.floor(apart.length / 2)] ?? 0);
   }
   return away;
+}
+
+/** Within a second, from -500 to 500 ms. */
+function centered(ms: number): number {
+  return ((((ms + 500) % 1_000) + 1_000) % 1_000) - 500;
 }

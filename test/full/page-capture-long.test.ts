@@ -108,7 +108,7 @@ interface Stats {
   readonly bytes: number;
 }
 
-test("after over two minutes a model's remember_positively makes a whole package, 19 of 20 pictures within 50 ms of their sound", {
+test("after over two minutes a model's remember_positively makes a whole package, every picture within 50 ms of its sound", {
   skip,
   timeout: 240_000,
 }, async (t) => {
@@ -130,7 +130,9 @@ test("after over two minutes a model's remember_positively makes a whole package
       [feedback.what, feedback.trigger, feedback.source, feedback.num_frames],
       ["told a joke about a cat", "laughter", "skill", kept.frames.length],
     );
-    assert.ok(feedback.num_messages >= 3 && kept.audio.samples >= 119 * 16_000);
+    const { samples, gaps } = kept.audio;
+    assert.ok(feedback.num_messages >= 3, `${feedback.num_messages} messages`);
+    assert.ok(samples >= 119 * 16_000, `${samples} samples, ${JSON.stringify(gaps)}`);
     assert.ok(kept.frames.length >= 150, `${kept.frames.length} pictures`);
     assert.ok(kept.frames.every(({ t_ms }) => t_ms >= -121_000 && t_ms <= 0));
     assert.match(feedback.consent.wording, /the last two minutes of picture and sound/);
@@ -139,7 +141,6 @@ test("after over two minutes a model's remember_positively makes a whole package
   const farthest = away.map(Math.abs).sort((a, b) => b - a);
   const told = farthest.slice(0, 8).map((ms) => ms.toFixed(0));
   t.diagnostic(`${away.length} pictures, at most ${told.join(", ")} ms from their sound`);
-  // Two pages that draw without a graphics card keep two cores busy: a few pictures are late there.
-  const [worst = 0, later = 0] = [farthest[0], farthest[Math.floor(away.length / 20)]];
-  assert.ok(away.length >= 120 && later <= 50 && worst <= 250, `${away.length}, ${worst} ms`);
+  const worst = farthest[0] ?? Number.POSITIVE_INFINITY;
+  assert.ok(away.length >= 120 && worst <= 50, `${away.length}, ${worst} ms`);
 });

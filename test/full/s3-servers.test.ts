@@ -129,6 +129,26 @@ async function proveUploads(endpoint: string, credentials: S3Credentials): Promi
     await machine.uploader.idle();
     assert.deepEqual((await port.list(prefix, undefined, signal)).objects, []);
     await assertWhole(port, first);
+
+    // What nobody here knows the place of is found by its name, and an unfinished upload told from a package.
+    const { remote } = machine.uploader;
+    assert.equal(await remote.retract(second.name, { by: null, reason: null }), false);
+    assert.equal(await remote.retract(first.name, { by: null, reason: "a mistake" }), true);
+    await machine.uploader.idle();
+    const there = keyPrefix(first.sessionId, first.name);
+    const mark = await port.get(`${there}retracted.json`, signal);
+    assert.equal(JSON.parse(mark?.toString() ?? "").reason, "a mistake");
+    const cut = keyPrefix("another-run", samplePackage({ number: 4 }).name);
+    const words = { body: Buffer.from("[]"), contentType: "application/json", ...digest };
+    await port.put({ ...words, key: `${cut}messages.json` }, signal);
+    const { objects } = await port.list(cut, undefined, signal);
+    const ageMs = Date.now() - (objects[0]?.modifiedMs ?? 0);
+    assert.ok(Math.abs(ageMs) < 600_000, `stored ${ageMs} ms ago`);
+    assert.deepEqual(await remote.sweep(), { copies: [], isWhole: true });
+    const { copies, isWhole } = await remote.forget({ name: first.name });
+    assert.deepEqual([copies.length, isWhole], [1, true]);
+    await machine.uploader.idle();
+    assert.deepEqual((await port.list(there, undefined, signal)).objects, []);
   } finally {
     await machine.uploader.close();
     port.close();

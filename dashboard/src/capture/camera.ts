@@ -1,28 +1,26 @@
 // Pictures of a camera as JPEG, each with the time when it was taken, on the page's clock.
+import { JpegCanvas } from "./jpeg-canvas.ts";
+import { aheadMs, everyMs, type PictureSink } from "./picture-sink.ts";
+import { hasTrackProcessor, TrackCamera } from "./track-camera.ts";
 
-/** The server keeps one in 500 ms; one that comes a little early would be lost. */
-const everyMs = 510;
-/** So long before it is due a picture is looked for: the camera has one every 70 ms or so. */
-const aheadMs = 90;
-const maxWidth = 640;
-const quality = 0.85;
 /** How long the next picture is waited for: a slow camera has one in this time. */
 const shownMs = 1_000;
 /** From the camera to the screen; a browser that says more is wrong. */
 const maxDelayMs = 1_000;
 
-export interface PictureSink {
-  picture(jpeg: Uint8Array, capturedMs: number): void;
-  /** No picture can be made here. */
-  failed(error: unknown): void;
+/** Opens the camera of a stream, by what the browser has; the stream is the caller's. */
+export function openCamera(stream: MediaStream, sink: PictureSink): { close(): void } {
+  const [track] = stream.getVideoTracks();
+  if (track !== undefined && hasTrackProcessor()) return new TrackCamera(track, sink);
+  return new VideoCamera(stream, sink);
 }
 
-/** Reads a stream until it is closed; the stream is the caller's. */
-export class Camera {
+/** By a video element, which shows a page out of sight about one picture a second. */
+class VideoCamera {
   readonly #video = document.createElement("video");
   readonly #track: MediaStreamTrack | undefined;
   readonly #sink: PictureSink;
-  readonly #canvas = new OffscreenCanvas(1, 1);
+  readonly #canvas = new JpegCanvas();
   #sentMs = Number.NEGATIVE_INFINITY;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isOver = false;
@@ -62,23 +60,17 @@ export class Camera {
 
   /** @returns `undefined`: the camera shows nothing now. */
   async #take(): Promise<{ jpeg: Uint8Array; capturedMs: number } | undefined> {
-    const { videoWidth, videoHeight, readyState } = this.#video;
+    const { videoWidth, readyState } = this.#video;
     const isDark = videoWidth === 0 || readyState < HTMLMediaElement.HAVE_CURRENT_DATA;
     if (this.#isOver || isDark || this.#track?.muted === true) return undefined;
-    const scale = Math.min(maxWidth / videoWidth, 1);
-    this.#canvas.width = Math.round(videoWidth * scale);
-    this.#canvas.height = Math.round(videoHeight * scale);
     const capturedMs = await this.#draw();
-    const blob = await this.#canvas.convertToBlob({ type: "image/jpeg", quality });
-    return { jpeg: new Uint8Array(await blob.arrayBuffer()), capturedMs };
+    return { jpeg: await this.#canvas.jpeg(), capturedMs };
   }
 
   /** Draws the next picture. @returns when the camera took it, or, where that is not told, now. */
   #draw(): Promise<number> {
     const video = this.#video;
-    const context = this.#canvas.getContext("2d");
-    if (context === null) return Promise.reject(new Error("this browser has no canvas"));
-    const draw = () => context.drawImage(video, 0, 0, this.#canvas.width, this.#canvas.height);
+    const draw = () => this.#canvas.draw(video, video.videoWidth, video.videoHeight);
     return new Promise((resolve) => {
       let callback: number | undefined;
       // A page out of sight shows no pictures, and so tells of none.

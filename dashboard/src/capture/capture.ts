@@ -5,7 +5,7 @@ import { request } from "../api/client.ts";
 import type { Consent, MomentStats } from "../api/moment-types.ts";
 import { queryClient } from "../api/query-client.ts";
 import { isSignedOut, onSignInChange } from "../api/sign-in.ts";
-import { Camera } from "./camera.ts";
+import { openCamera } from "./camera.ts";
 import { MediaLink } from "./media-link.ts";
 import { pictureKind, soundKind } from "./media-message.ts";
 import { Microphone } from "./microphone.ts";
@@ -142,7 +142,7 @@ async function begin(wish: CaptureWish, stream: MediaStream, open: (() => void)[
     track.addEventListener("ended", () => end("The camera or the microphone is gone."));
   }
   if (wish.camera) {
-    const camera = new Camera(stream, {
+    const camera = openCamera(stream, {
       picture: (bytes, capturedMs) => missed(link.send({ kind: pictureKind, capturedMs, bytes })),
       failed: (error) => end(deviceTrouble(error)),
     });

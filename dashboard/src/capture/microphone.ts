@@ -1,7 +1,7 @@
 // Sound of a microphone as 16 bits at 16 kHz, each chunk with the time of its first sample, on the
 // page's clock.
 import workletAddress from "./capture-worklet.ts?worker&url";
-import { SoundClock } from "./sound-clock.ts";
+import { MediaClock } from "./media-clock.ts";
 
 const rateHz = 16_000;
 /** More than any real one: a browser that says so is wrong. */
@@ -34,7 +34,7 @@ export class Microphone {
         ...{ numberOfInputs: 1, numberOfOutputs: 0 },
         ...{ channelCount: 1, channelCountMode: "explicit" },
       });
-      const clock = new SoundClock();
+      const clock = new MediaClock();
       const latencyMs = latencyOf(stream);
       node.port.onmessage = ({ data }: MessageEvent<Chunk>) => {
         const { pcm, firstFrame, wallMs } = data;

@@ -113,6 +113,11 @@ export class MessageBuffer {
     return this.#ring.remove((message) => message.chatId === chatId);
   }
 
+  /** Forgets what was said in any chat. */
+  forgetChats(): number {
+    return this.#ring.remove((message) => message.chatId !== null);
+  }
+
   clear(): void {
     this.#ring.clear();
   }

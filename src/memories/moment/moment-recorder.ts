@@ -208,6 +208,19 @@ export class MomentRecorder {
     await this.forget((facts) => facts.chatId === chatId);
   }
 
+  /** The chats of what is said in the buffers, and of moments that are not saved yet. */
+  get chatIds(): ReadonlySet<string> {
+    const said = this.#buffers.messages.snapshot().map(({ chatId }) => chatId);
+    const captured = [...this.#captures.keys()].map(({ trigger }) => trigger.chatId);
+    const found = [...said, ...captured, ...this.#queue.chatIds];
+    return new Set(found.filter((chatId) => chatId !== null));
+  }
+
+  /** Forgets what was said in any chat, but for moments that are recorded. */
+  forgetWords(): void {
+    this.#buffers.messages.forgetChats();
+  }
+
   /** Drops moments that are not saved yet; resolves as `forgetChat` does. */
   async forget(holds: (facts: MomentFacts) => boolean): Promise<void> {
     this.#endCaptures();
@@ -343,7 +356,8 @@ export class MomentRecorder {
     );
     this.#order++;
     const { redact } = this.#options;
-    const options = { order: this.#order, redact, release: () => capture.release() };
+    const isKeyed = keysOf(capture.trigger.input).length > 0;
+    const options = { order: this.#order, redact, release: () => capture.release(), isKeyed };
     this.#queue.add(new WaitingMoment(capture.receipt, captured, options));
   }
 

@@ -44,6 +44,11 @@ export class SaveQueue {
     return this.#waiting;
   }
 
+  /** Of moments that wait, whole or as labels. */
+  get chatIds(): readonly (string | null)[] {
+    return [...this.#waiting, ...this.#displaced].map(({ draft }) => draft.fixed.chat_id);
+  }
+
   /** The last attempt failed, so that waiting alone makes no room. */
   get isRefusing(): boolean {
     return this.#isRefusing;

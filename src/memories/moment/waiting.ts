@@ -21,13 +21,14 @@ export class WaitingMoment {
   #media: readonly ArrayBufferView[];
   readonly #redact: Redact | undefined;
   readonly #release: () => void;
+  readonly #isKeyed: boolean;
   #moment: SealedMoment | undefined;
   #isReleased = false;
 
   /**
    * @param captured what it holds of pictures and sound, and how it is written down: that is done
    * when it is needed, because whoever reacts does not wait for it.
-   * @param options `release` gives back what it holds of the rings.
+   * @param options `release` gives back what it holds of the rings; `isKeyed`: see `SealedMoment`.
    */
   constructor(
     receipt: Receipt,
@@ -36,6 +37,7 @@ export class WaitingMoment {
       readonly order: number;
       readonly redact: Redact | undefined;
       readonly release: () => void;
+      readonly isKeyed: boolean;
     },
   ) {
     this.receipt = receipt;
@@ -44,6 +46,7 @@ export class WaitingMoment {
     this.order = options.order;
     this.#redact = options.redact;
     this.#release = options.release;
+    this.#isKeyed = options.isKeyed;
   }
 
   get draft(): MomentDraft {
@@ -111,7 +114,8 @@ export class WaitingMoment {
 
   #keep(content: MomentContent): SealedMoment {
     try {
-      this.#moment ??= sealed({ ...this.draft, content });
+      const whole = sealed({ ...this.draft, content });
+      this.#moment ??= this.#isKeyed ? { ...whole, isKeyed: true } : whole;
     } catch (cause) {
       throw new SaveError("redaction_failed", { cause }); // it gave back something else
     }

@@ -110,7 +110,9 @@ async function candidates(
   const names = new Set<string>();
   for (const { name } of (await entriesOf(disk, path)) ?? []) {
     const place = placeOf(name);
-    if (place !== undefined) names.add(place.name);
+    // Where there is a status alone, whose package it is is known to the bucket that has it.
+    const isTold = place?.as !== "status" || "all" in selection;
+    if (place !== undefined && isTold) names.add(place.name);
   }
   for (const { name } of aside) if (isPackageName(name)) names.add(name);
   return [...names].sort();
@@ -125,12 +127,12 @@ export function isMeant(
   if ("all" in selection) return true;
   if ("name" in selection) return selection.name === name;
   if ("chatId" in selection) return whose.some(({ chat_id }) => chat_id === selection.chatId);
-  const person = folded(selection.person);
-  return whose.some(({ people }) => people.some((one) => folded(one) === person));
+  const person = foldedName(selection.person);
+  return whose.some(({ people }) => people.some((one) => foldedName(one) === person));
 }
 
 /** Names of people are compared without case, as they are spoken. */
-function folded(name: string): string {
+export function foldedName(name: string): string {
   return name.normalize("NFC").trim().toLowerCase();
 }
 

@@ -16,10 +16,18 @@ import { manifestFile, messagesFile } from "./content.ts";
 import { type DeleteReceipt, deletePackages, isMeant, type Selection } from "./delete-packages.ts";
 import { codeOf, diskCause, errnoOf, unreachable } from "./disk-errors.ts";
 import { type ImportedSeed, readSeed, type SeedImportOptions } from "./import-seed.ts";
+import { KnownNames } from "./known-names.ts";
 import type { InLane } from "./lanes.ts";
-import { type ListOptions, listPackages, type PackagePage, packageNames } from "./list-packages.ts";
-import { type ChangeStatus, markPackage } from "./mark-package.ts";
-import { checkName, idOf } from "./names.ts";
+import { type ListOptions, listPackages, type PackagePage } from "./list-packages.ts";
+import {
+  type ChangeStatus,
+  dropRemote,
+  markKnown,
+  markPackage,
+  noteRemote,
+  withCopy,
+} from "./mark-package.ts";
+import { checkName } from "./names.ts";
 import { type ByteRange, type OpenedPart, openPart } from "./open-part.ts";
 import { type PackageDirectoryOptions, resolveOptions } from "./options.ts";
 import { assertThere, bytesOf, manifestOf, type ReadPackage, readPackage } from "./read-sealed.ts";
@@ -54,8 +62,7 @@ export class PackageDirectory implements PackageSink {
   readonly #lanes = new Map<string, Promise<unknown>>();
   /** Being saved at this moment, by name. */
   readonly #saving = new Map<string, PackageRecord>();
-  /** The names of the packages that are here, by their ids. */
-  readonly #names = new Map<string, string>();
+  readonly #names = new KnownNames();
   /** What the package lists of which a part was read last; until anything is changed here. */
   #listed: { readonly name: string; readonly paths: Promise<ReadonlySet<string>> } | undefined;
   readonly #spilled = new Set<string>();
@@ -94,7 +101,7 @@ export class PackageDirectory implements PackageSink {
     const directory = new PackageDirectory(options);
     try {
       await recover(directory.#ports);
-      await directory.#readNames();
+      await directory.#names.read(directory.#ports);
     } catch (error) {
       throw errnoOf(diskCause(error)) === undefined ? error : unreachable("the packages", error);
     }
@@ -110,7 +117,7 @@ export class PackageDirectory implements PackageSink {
     const saved = await this.#inLane(record.name, async () =>
       savePackage(this.#ports, await this.#redacted(moment), signal),
     ).finally(() => this.#saving.delete(record.name));
-    this.#names.set(idOf(saved.name), saved.name);
+    this.#names.here(saved.name);
     await this.#noteSuperseded(record);
     return saved;
   }
@@ -247,7 +254,8 @@ export class PackageDirectory implements PackageSink {
 
   /**
    * Notes that a judgement no longer holds; the package itself stays as it is, and its copies in
-   * buckets, those that are still to come too, are owed the same note. Retracting again changes nothing.
+   * buckets, those that are still to come too, are owed the same note. So are those of a package that is
+   * noted to be in a bucket alone. Retracting again changes nothing.
    */
   async retract(
     name: string,
@@ -255,18 +263,17 @@ export class PackageDirectory implements PackageSink {
     supersededBy: string | null = null,
   ): Promise<PackageStatus> {
     checkName(name);
-    const { owed } = this.#ports;
     // Asked first: what is not coming any more by then is in the status.
-    const coming = (await owed?.coming?.(name)) ?? [];
-    const status = await this.#mark(name, (before, timestamp) => ({
-      ...before,
-      retracted: before.retracted ?? { timestamp, ...mark, superseded_by: supersededBy },
-    }));
+    const coming = (await this.#ports.owed?.coming?.(name)) ?? [];
+    const change: ChangeStatus = (before, timestamp) => {
+      const retracted = { timestamp, ...mark, superseded_by: supersededBy };
+      return { ...before, retracted: before.retracted ?? retracted };
+    };
+    const status = await this.#changing(name, () => markKnown(this.#ports, name, change));
     const { retracted, uploaded } = status;
     if (retracted === null) return status;
-    const { timestamp: at, by, reason, superseded_by } = retracted;
-    const said = { at, by, reason, superseded_by };
-    await owed?.retracted?.(name, [...uploaded, ...coming], said);
+    const { timestamp: at, ...said } = retracted;
+    await this.#ports.owed?.retracted?.(name, [...uploaded, ...coming], { at, ...said });
     return status;
   }
 
@@ -280,22 +287,33 @@ export class PackageDirectory implements PackageSink {
 
   /** Notes a copy in a bucket that was read back. The same copy again changes nothing. */
   async uploaded(name: string, copy: PackageStatus["uploaded"][number]): Promise<void> {
-    const { bucket, prefix, timestamp } = copy;
-    await this.#mark(name, (status) => {
-      const isKnown = status.uploaded.some((one) => one.bucket === bucket && one.prefix === prefix);
-      if (isKnown) return status;
-      return { ...status, uploaded: [...status.uploaded, { bucket, prefix, timestamp }] };
-    });
+    await this.#mark(name, (status) => withCopy(status, copy));
   }
 
   /**
-   * Removes the copy on this disk because a bucket has one. One that is preserved stays; one that is
-   * gone is fine.
+   * Notes a copy of a package that a bucket alone has, so that its id is known to later runs. Durable
+   * when it resolves; the same copy again changes nothing.
+   */
+  async remote(name: string, copy: PackageStatus["uploaded"][number]): Promise<void> {
+    await this.#changing(name, () => noteRemote(this.#ports, name, copy));
+    this.#names.remote(name);
+  }
+
+  /** Takes that note away; none is fine. */
+  async dropRemote(name: string): Promise<void> {
+    await this.#changing(name, () => dropRemote(this.#ports, name));
+    if (!(await this.has(name))) this.#names.forget(name);
+  }
+
+  /**
+   * Removes the copy on this disk because a bucket has one; its status stays. One that is preserved
+   * stays; one that is gone is fine.
    *
    * @throws ThroughlineError `THROUGHLINE_INVALID`: no copy in a bucket is noted.
    */
   async release(name: string): Promise<void> {
-    return this.#changing(name, () => releasePackage(this.#ports, name));
+    await this.#changing(name, () => releasePackage(this.#ports, name));
+    if (!(await this.has(name))) this.#names.released(name);
   }
 
   /** Deletes for good what the selection meets, in every place of this directory. */
@@ -308,7 +326,7 @@ export class PackageDirectory implements PackageSink {
     const receipt = await this.#reaching("the packages", () =>
       deletePackages(this.#ports, selection, waiting, this.#inLane),
     );
-    for (const name of receipt.deleted) this.#names.delete(idOf(name));
+    for (const name of receipt.deleted) this.#names.forget(name);
     return receipt;
   }
 
@@ -317,7 +335,7 @@ export class PackageDirectory implements PackageSink {
     this.#assertOpen();
     return this.#reaching("the packages", async () => {
       const report = await purge(this.#ports, limits, this.#inLane);
-      await this.#readNames();
+      await this.#names.read(this.#ports);
       return report;
     });
   }
@@ -329,7 +347,7 @@ export class PackageDirectory implements PackageSink {
       const { content, leftOut } = await readSeed(this.#ports.disk, folder, options);
       const { name } = content.record;
       const isNew = await this.#inLane(name, () => saveCopy(this.#ports, content));
-      this.#names.set(idOf(name), name);
+      this.#names.here(name);
       return { name, isNew, leftOut };
     });
   }
@@ -361,16 +379,16 @@ export class PackageDirectory implements PackageSink {
   }
 
   /**
-   * The name of the package with this id, without looking at the disk: one that went up and is kept in
-   * the bucket alone is known still.
+   * The name of the package with this id, without looking at the disk: one that is noted to be in a
+   * bucket alone, too.
    */
   nameOf(id: string): string | undefined {
-    return this.#names.get(id);
+    return this.#names.nameOf(id);
   }
 
-  async #readNames(): Promise<void> {
-    this.#names.clear();
-    for (const name of await packageNames(this.#ports)) this.#names.set(idOf(name), name);
+  /** Whether the package with this id is noted to be in a bucket alone. */
+  isRemote(id: string): boolean {
+    return this.#names.isRemote(id);
   }
 
   #changing<T>(name: string, work: () => Promise<T>): Promise<T> {

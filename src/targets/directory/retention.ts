@@ -9,7 +9,7 @@ import type { PackagePorts } from "./ports.ts";
 import { readFolder } from "./read-package.ts";
 import { removeBeside } from "./recover.ts";
 import { isThere, removeTree } from "./remove-tree.ts";
-import { readStatus } from "./status.ts";
+import { readStatus, writeStatus } from "./status.ts";
 
 export interface RetentionLimits {
   /** Packages whose trigger is longer ago are removed, in milliseconds. Default: none is. */
@@ -106,7 +106,10 @@ export async function releasePackage(ports: PackagePorts, name: string): Promise
   if (status === undefined || status.uploaded.length === 0) {
     throw invalid(`${name} is in no bucket, as far as its status tells: it stays here`);
   }
-  if (status.preserved === null) await remove(ports, name);
+  if (status.preserved !== null) return;
+  await remove(ports, name);
+  // A crash before this loses no package, but who asks for its id finds out by the bucket then.
+  await writeStatus(ports, name, status);
 }
 
 async function readable(ports: PackagePorts): Promise<readonly Known[]> {

@@ -14,7 +14,7 @@ import type { PackageSource } from "../s3/package-source.ts";
 import type { Uploader } from "./uploader.ts";
 
 export interface BucketSinkPorts {
-  readonly uploader: Pick<Uploader, "sendNow" | "owed">;
+  readonly uploader: Pick<Uploader, "fromMemory" | "owed">;
   /** That the uploader sends to. */
   readonly bucket: string;
   /** What it saves is owed by itself. */
@@ -41,9 +41,11 @@ export class BucketSink implements PackageSink {
   }
 
   async save(moment: SealedMoment, signal?: AbortSignal): Promise<Saved> {
-    const { disk, now } = this.#ports;
+    const { disk, now, uploader } = this.#ports;
     const { name, consent } = moment.record;
     if (!consent.upload) return await disk.save(moment, signal);
+    const before = moment.isKeyed === true ? await uploader.fromMemory.sentBefore(name) : undefined;
+    if (before !== undefined) return { name: before, uploaded: true };
     // One manifest, however often it is tried: when the answer to the last request was lost, what goes
     // to the disk is the very package that the bucket may have.
     const sealedTimestamp = this.#sealed.get(name) ?? Math.round(now()) / 1_000;
@@ -72,7 +74,10 @@ export class BucketSink implements PackageSink {
   async #send(moment: Sealed, signal: AbortSignal | undefined): Promise<Saved | undefined> {
     const { uploader, bucket } = this.#ports;
     const { name, session_id, consent } = moment.record;
-    const sent = await uploader.sendNow(name, session_id, sourceOf(moment), signal);
+    const sent = await uploader.fromMemory.send(name, session_id, sourceOf(moment), {
+      ...(signal === undefined ? {} : { stop: signal }),
+      isKeyed: moment.isKeyed === true,
+    });
     if (sent.uploaded) return { name, uploaded: true };
     if (signal?.aborted !== true) return undefined;
     this.#sealed.delete(name);

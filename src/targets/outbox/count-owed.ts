@@ -11,7 +11,8 @@ export function countOwed(
   const counts = { pending: 0, parked: 0, bytes: 0 };
   let oldest = Number.POSITIVE_INFINITY;
   let errorOfParked: OwedError | null = null;
-  for (const { state, bytes, firstAt, error } of items) {
+  for (const { kind, state, bytes, firstAt, error } of items) {
+    if (kind === "sending" && state === "saving") continue; // it goes up just now, and is not owed
     if (state === "parked") errorOfParked = error;
     counts[state === "parked" ? "parked" : "pending"]++;
     counts.bytes += bytes;

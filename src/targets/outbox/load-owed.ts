@@ -1,4 +1,5 @@
 import { idOf } from "./outbox.ts";
+import type { OwedEntry } from "./owed-entry.ts";
 import type { OwedItem, OwedList } from "./owed-list.ts";
 import { note } from "./owed-notes.ts";
 import type { UploaderPorts } from "./uploader-ports.ts";
@@ -9,8 +10,8 @@ const atOnce = 64;
 const furthestMs = 3_600_000;
 
 interface LoadPorts extends Pick<UploaderPorts, "outbox" | "packages" | "clock" | "logger"> {
-  /** Owes a package again of which there is no entry that can be read. */
-  again?(name: string): Promise<void>;
+  /** Owes again what an entry owed that cannot be read. */
+  again(item: OwedItem): Promise<void>;
 }
 
 /** Reads the next 64 entries of which only the name is known, oldest first. */
@@ -31,24 +32,34 @@ export async function loadOwed(list: OwedList, ports: LoadPorts): Promise<void> 
 }
 
 async function load(list: OwedList, item: OwedItem, ports: LoadPorts): Promise<void> {
-  const { outbox, packages, clock } = ports;
+  const { outbox, clock } = ports;
   const entry = await outbox.read(item.id);
   if (entry === undefined) {
-    list.delete(item.id);
-    const isLost = item.kind === "package" && outbox.wasSetAside(item.id);
-    if (isLost && (await packages.has(item.name))) await ports.again?.(item.name);
+    if (outbox.wasSetAside(item.id)) await ports.again(item);
+    else list.delete(item.id);
     return;
   }
-  const isGone = entry.kind === "package" && list.get(idOf("delete", entry.name)) !== undefined;
-  const isUnborn = entry.state === "saving" && !(await packages.has(entry.name));
-  if (isGone || isUnborn) {
+  if (await isMoot(list, entry, ports)) {
     list.delete(item.id);
     return await outbox.remove(item.id);
   }
   const waitMs = Math.min(Math.max(entry.next_at * 1_000 - clock.now(), 0), furthestMs);
   if (entry.state !== "saving") return note(item, entry, clock.monotonic() + waitMs);
-  // The package came to be, and the process died before it could say so.
+  // It came to be, or was on its way to the bucket, and the process died before it could say so.
   const owed = { ...entry, state: "pending" } as const;
   await outbox.write(item.id, owed);
   note(item, owed, clock.monotonic());
+}
+
+/** Whether there is nothing left to be done: a deletion goes first, and an upload needs its package. */
+async function isMoot(
+  list: OwedList,
+  { kind, name, state }: OwedEntry,
+  { packages }: LoadPorts,
+): Promise<boolean> {
+  if (kind !== "package" && kind !== "sending") return false;
+  if (list.get(idOf("delete", name)) !== undefined) return true;
+  if (state !== "saving") return false;
+  // What was on its way from memory, and is here now, goes up from here.
+  return (await packages.has(name)) === (kind === "sending");
 }

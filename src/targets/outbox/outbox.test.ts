@@ -4,8 +4,9 @@ import type { Disk } from "../../storage/files/disk.ts";
 import { type NewReport, writeAll } from "../../storage/files/file-ports.ts";
 import { forEveryCrashPoint } from "../../testing/crash-points.ts";
 import { SimulatedDisk } from "../../testing/simulated-disk.ts";
-import { idOf, Outbox } from "./outbox.ts";
+import { idOf, kindOfId, nameOfId, Outbox } from "./outbox.ts";
 import { encodeEntry, type OwedEntry, readEntry } from "./owed-entry.ts";
+import { searchId } from "./owed-search.ts";
 
 const name = "2026-02-19T15-30-00_positive_fb_a1b2c3d4e5f6";
 const entry: OwedEntry = {
@@ -79,6 +80,8 @@ const bad: readonly (readonly [says: string, bytes: Buffer])[] = [
   ["the entry of another package", encodeEntry({ ...entry, name: name.replace("a1b2", "ffff") })],
   ["a prefix elsewhere", encodeEntry({ ...entry, prefix: "feedback/x/" })],
   ["a prefix with a way up", encodeEntry({ ...entry, prefix: `feedback/../../${name}/` })],
+  ["a package without a prefix", encodeEntry({ ...entry, prefix: "" })],
+  ["a search of nobody", encodeEntry({ ...entry, kind: "search", prefix: "" })],
   ["an unknown state", encodeEntry({ ...entry, state: "done" as "pending" })],
   ["an unknown kind", encodeEntry({ ...entry, kind: "copy" as "package" })],
   ["a time that is none", encodeEntry({ ...entry, next_at: -1 })],
@@ -89,20 +92,23 @@ const bad: readonly (readonly [says: string, bytes: Buffer])[] = [
   ["a retraction without its words", encodeEntry({ ...entry, kind: "retraction" })],
 ];
 for (const [says, bytes] of bad) {
-  test(`an entry of ${says} is set aside with a report, and the others are served`, async () => {
+  test(`of an entry of ${says} a copy is set aside, with one report, it stays until it is written anew, and the others are served`, async () => {
     const disk = await newDisk();
     const { outbox, reports } = open(disk);
     const other = name.replace("positive", "negative");
     await outbox.write(other, { ...entry, name: other, prefix: `feedback/s/${other}/` });
     await put(disk, `/home/outbox/${name}.json`, bytes);
-    assert.equal(await outbox.read(name), undefined);
-    assert.deepEqual(await outbox.list(), [other]);
+    for (let reads = 0; reads < 2; reads++) assert.equal(await outbox.read(name), undefined);
+    assert.ok(outbox.wasSetAside(name));
+    assert.deepEqual(await outbox.list(), [other, name]);
     assert.ok(await outbox.read(other));
     assert.equal(reports.length, 1);
     const [report] = reports;
     assert.equal(report?.key, `outbox/${name}`);
     const path = `/home/${report?.quarantined}`;
     assert.equal(await disk.size(path), bytes.length);
+    await outbox.write(name, entry);
+    assert.deepEqual([outbox.wasSetAside(name), await outbox.read(name)], [false, entry]);
   });
 }
 
@@ -119,15 +125,22 @@ test("an entry of a later version is left where it is, and not an entry for us",
 test("each kind has an id of its own, and every entry reads back under it", async () => {
   const { outbox } = open(await newDisk());
   const retraction = { at: 1.5, by: null, reason: "a mistake", superseded_by: null };
+  const search = searchId({ by: "chat", sha256: "a".repeat(64), at: 1_772_615_700 });
   const kinds = [
     [idOf("package", name), entry],
+    [idOf("sending", name), { ...entry, kind: "sending", state: "saving" }],
+    [idOf("search", search), { ...entry, kind: "search", name: search, prefix: "" }],
+    [idOf("delete", name, 3), { ...entry, kind: "delete", prefix: "" }],
     [idOf("retraction", name), { ...entry, kind: "retraction", retraction }],
     [idOf("delete", name), { ...entry, kind: "delete", paths: ["messages.json"] }],
     [idOf("delete", name, 2), { ...entry, kind: "delete", paths: [] }],
   ] as const;
   for (const [id, owed] of kinds) await outbox.write(id, owed);
-  assert.equal((await outbox.list()).length, 4);
-  for (const [id, owed] of kinds) assert.deepEqual(await outbox.read(id), owed);
+  assert.equal((await outbox.list()).length, kinds.length);
+  for (const [id, owed] of kinds) {
+    assert.deepEqual(await outbox.read(id), owed);
+    assert.deepEqual([kindOfId(id), nameOfId(id)], [owed.kind, owed.name]);
+  }
 });
 
 test("a power cut or kill at any disk call of a replaced entry leaves the old one or the new one", async () => {

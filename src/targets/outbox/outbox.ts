@@ -12,6 +12,7 @@ import {
 } from "../../storage/files/file-ports.ts";
 import { Quarantine } from "../../storage/files/quarantine.ts";
 import { encodeEntry, type OwedEntry, readEntry } from "./owed-entry.ts";
+import { searchOfId } from "./owed-search.ts";
 
 export interface OutboxPorts {
   readonly disk: Disk;
@@ -26,8 +27,8 @@ const ending = ".json";
 const maxEntryBytes = 1024 * 1024;
 
 /**
- * What is owed, one file each in `<home>/outbox/`, replaced whole. There is no ledger over them: an
- * entry that cannot be read is set aside, and the others know nothing of it.
+ * What is owed, one file each in `<home>/outbox/`, replaced whole. There is no ledger over them: of an
+ * entry that cannot be read a copy is set aside, and the others know nothing of it.
  */
 export class Outbox {
   readonly #ports: OutboxPorts;
@@ -59,7 +60,18 @@ export class Outbox {
     return ids.sort();
   }
 
-  /** `undefined`: there is none, it is of a later version, or it was set aside just now. */
+  /** Whether there is a place for entries: whether anything was ever owed here, or could be. */
+  async isMade(): Promise<boolean> {
+    try {
+      await this.#ports.disk.list(this.#directory);
+      return true;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return false;
+      throw error;
+    }
+  }
+
+  /** `undefined`: there is none, it is of a later version, or it cannot be read: `wasSetAside`. */
   async read(id: string): Promise<OwedEntry | undefined> {
     const path = this.#pathOf(id);
     const bytes = await this.#bytesOf(path);
@@ -70,7 +82,10 @@ export class Outbox {
     return undefined;
   }
 
-  /** Whether an entry of this id was set aside by this outbox, so that what it owed is not known. */
+  /**
+   * Whether the entry of this id cannot be read. It stays, with a copy in quarantine, until it is
+   * written anew or removed: what it owes is told by its name.
+   */
   wasSetAside(id: string): boolean {
     return this.#aside.has(id);
   }
@@ -83,6 +98,7 @@ export class Outbox {
     }
     const bytes = encodeEntry(entry);
     await replaceFile(this.#ports, this.#pathOf(id), (file) => writeAll(file, bytes, 0));
+    this.#aside.delete(id);
   }
 
   /** Removes an entry for good; one that is not there is fine. */
@@ -90,6 +106,7 @@ export class Outbox {
     if (await unlinkIfThere(this.#ports.disk, this.#pathOf(id))) {
       await syncNames(this.#ports, this.#directory);
     }
+    this.#aside.delete(id);
   }
 
   #pathOf(id: string): string {
@@ -121,6 +138,7 @@ export class Outbox {
   }
 
   async #setAside(id: string, path: string): Promise<void> {
+    if (this.#aside.has(id)) return;
     const file = await this.#ports.disk.open(path, "read");
     let bytes: number;
     let quarantined: string;
@@ -130,21 +148,20 @@ export class Outbox {
     } finally {
       await file.close();
     }
-    await this.remove(id);
     this.#aside.add(id);
     this.#ports.report({
       ...{ key: `outbox/${id}`, kind: "unreadable_document", bytes, after_seq: 0, quarantined },
-      reason: "an entry of the outbox is not readable: what it owed is looked for by its package",
+      reason: "an entry of the outbox is not readable: what it owes is told by its name",
     });
   }
 }
 
 /**
- * `<name>` of a package, `<name>.retraction`, `<name>.delete` and, for further buckets, `.retraction-2`
- * and `.delete-2`.
+ * `<name>` of a package, `<name>.sending`, `<name>.retraction`, `<name>.delete` and, for further
+ * buckets, `.retraction-2` and `.delete-2`. Of a search its own name.
  */
 export function idOf(kind: OwedEntry["kind"], name: string, copy = 1): string {
-  if (kind === "package") return name;
+  if (kind === "package" || kind === "search") return name;
   return `${name}.${kind}${copy === 1 ? "" : `-${copy}`}`;
 }
 
@@ -153,14 +170,13 @@ export function nameOfId(id: string): string {
 }
 
 export function kindOfId(id: string): OwedEntry["kind"] {
-  const kind = /\.(retraction|delete)(?:-\d+)?$/.exec(id)?.[1];
-  return kind === "retraction" || kind === "delete" ? kind : "package";
+  if (searchOfId(id) !== undefined) return "search";
+  const kind = /\.(sending|retraction|delete)(?:-\d+)?$/.exec(id)?.[1];
+  return kind === undefined ? "package" : (kind as OwedEntry["kind"]);
 }
 
 function idBelongsTo(id: string, entry: OwedEntry): boolean {
   const plain = idOf(entry.kind, entry.name);
-  return (
-    id === plain ||
-    (entry.kind !== "package" && /^-\d+$/.test(id.slice(plain.length)) && id.startsWith(plain))
-  );
+  const copy = id.slice(plain.length);
+  return id.startsWith(plain) && (copy === "" || (plain.includes(".") && /^-\d+$/.test(copy)));
 }

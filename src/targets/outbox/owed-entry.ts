@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject } from "../../json.ts";
 import { isPackageName, type OutboxEntry } from "../package/package-format.ts";
 import type { RemoteRetraction } from "../target.ts";
+import { searchOfId } from "./owed-search.ts";
 
 /** An entry as it lies in the outbox: what every entry has, and what its kind needs. */
 export interface OwedEntry extends OutboxEntry {
@@ -36,12 +37,11 @@ export function readEntry(bytes: Buffer): EntryReading {
 
 function isEntry(value: JsonObject): boolean {
   const { v, kind, name, target, prefix, state, last_error: lastError } = value;
-  if (v !== 1 || !isPackageName(name)) return false;
-  if (kind !== "package" && kind !== "retraction" && kind !== "delete") return false;
+  if (v !== 1 || typeof name !== "string") return false;
+  if (!kinds.some((one) => one === kind)) return false;
+  if (kind === "search" ? searchOfId(name) === undefined : !isPackageName(name)) return false;
   if (state !== "saving" && state !== "pending" && state !== "parked") return false;
-  // A prefix is where things are written and removed: nothing else than a package's own.
-  if (typeof prefix !== "string" || !prefix.endsWith(`/${name}/`)) return false;
-  if (!/^feedback\/[A-Za-z0-9._-]{1,100}\/[^/]+\/$/.test(prefix)) return false;
+  if (!isPrefix(prefix, name) && (prefix !== "" || kind === "package")) return false;
   if (!isTarget(target) || typeof value["keep_local"] !== "boolean") return false;
   const numbers = ["attempts", "first_at", "next_at", "sent_through"];
   if (!numbers.every((member) => isCount(value[member]))) return false;
@@ -49,6 +49,16 @@ function isEntry(value: JsonObject): boolean {
   if (kind === "retraction" && !isRetraction(value["retraction"])) return false;
   if (!arePaths(value["paths"])) return false;
   return lastError === null || isJsonObject(lastError);
+}
+
+const kinds: readonly OwedEntry["kind"][] = [
+  ...(["package", "sending", "retraction", "delete", "search"] as const),
+];
+
+/** A prefix is where things are written and removed: nothing else than a package's own. */
+function isPrefix(prefix: unknown, name: string): boolean {
+  if (typeof prefix !== "string" || !prefix.endsWith(`/${name}/`)) return false;
+  return /^feedback\/[A-Za-z0-9._-]{1,100}\/[^/]+\/$/.test(prefix);
 }
 
 function isTarget(target: unknown): boolean {

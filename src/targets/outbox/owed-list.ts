@@ -84,7 +84,8 @@ export class OwedList {
   /** A retraction waits for its package: until that is there, there is nothing to retract. */
   #isReady(item: OwedItem): boolean {
     if (item.state !== "pending" || item.isHeld) return false;
-    return item.kind !== "retraction" || !this.#items.has(item.name);
+    const isAfterPackage = item.kind === "retraction" || item.kind === "sending";
+    return !isAfterPackage || !this.#items.has(item.name);
   }
 }
 

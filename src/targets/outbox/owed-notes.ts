@@ -1,11 +1,12 @@
 import type { Clock } from "../../clock.ts";
-import { readManifest } from "../package/package-format.ts";
+import { isPackageName, readManifest } from "../package/package-format.ts";
 import { keyPrefix } from "../s3/object-key.ts";
 import type { OwedPackages, PackageToSend, RemoteCopy, RemoteRetraction } from "../target.ts";
 import { idOf, type Outbox } from "./outbox.ts";
 import type { OwedError } from "./outcome.ts";
 import type { OwedEntry } from "./owed-entry.ts";
 import type { OwedItem, OwedList } from "./owed-list.ts";
+import { type OwedSearch, searchId } from "./owed-search.ts";
 import type { LocalPackages, UploaderOptions } from "./uploader-ports.ts";
 
 type NotesOptions = Pick<UploaderOptions, "bucket" | "region" | "endpoint" | "keepLocal">;
@@ -13,7 +14,7 @@ type NotesOptions = Pick<UploaderOptions, "bucket" | "region" | "endpoint" | "ke
 export interface NotesPorts {
   readonly outbox: Outbox;
   readonly list: OwedList;
-  readonly packages: Pick<LocalPackages, "manifest">;
+  readonly packages: Pick<LocalPackages, "manifest" | "has" | "status">;
   readonly clock: Clock;
   /** `region: null`: it is not known where; whatever service is configured when it is done. */
   readonly options: Omit<NotesOptions, "region"> & { readonly region: string | null };
@@ -49,12 +50,80 @@ export class OwedNotes implements OwedPackages {
     this.#ports.kick();
   }
 
-  /** Owes a package once more whose entry could not be read. It may be there: then that is found. */
-  async again(name: string): Promise<void> {
-    const { manifest } = readManifest(await this.#ports.packages.manifest(name));
-    if (manifest === undefined) return;
-    await this.saving(manifest);
-    await this.saved(name);
+  /**
+   * Owes once more what an entry owed that cannot be read, by its id alone. A package may be there
+   * already: then that is found.
+   */
+  async again({ id, kind, name }: Pick<OwedItem, "id" | "kind" | "name">): Promise<void> {
+    const isNothing = kind !== "search" && !isPackageName(name);
+    if (isNothing || (kind === "package" && !(await this.#ports.packages.has(name)))) {
+      await this.#ports.outbox.remove(id);
+      this.#ports.list.delete(id);
+    } else if (kind === "package") {
+      const { manifest } = readManifest(await this.#ports.packages.manifest(name));
+      if (manifest?.consent.upload !== true) return await this.dropped(name);
+      await this.saving(manifest);
+      await this.saved(name);
+    } else if (kind === "retraction") {
+      await this.#retractedAgain(id, name);
+    } else {
+      await this.#write(id, this.#newEntry(kind, name, "", "pending"));
+    }
+  }
+
+  /** In the words of its status; where there is none, that it is retracted is all that is known. */
+  async #retractedAgain(id: string, name: string): Promise<void> {
+    const { retracted = null, uploaded = [] } = (await this.#ports.packages.status(name)) ?? {};
+    const unknown = { by: null, reason: null, superseded_by: null };
+    const {
+      timestamp: at,
+      by,
+      reason,
+      superseded_by,
+    } = {
+      ...{ timestamp: this.#now(), ...unknown },
+      ...retracted,
+    };
+    const copies = [...uploaded, ...(await this.coming(name))];
+    const { bucket } = this.#target();
+    const places = copies.length === 0 ? [{ bucket, prefix: "" }] : copies;
+    await this.retracted(name, places, { at, by, reason, superseded_by });
+    if (!this.#ports.outbox.wasSetAside(id)) return;
+    await this.#ports.outbox.remove(id); // that of a second copy, which is noted no more
+    this.#ports.list.delete(id);
+  }
+
+  /**
+   * A package is about to go from memory to the bucket: if this process dies, the next one finds out
+   * whether it arrived, and removes what there is of it if it did not.
+   */
+  async sending(name: string, sessionId: string): Promise<void> {
+    const entry = this.#newEntry("sending", name, keyPrefix(sessionId, name), "saving");
+    await this.#write(idOf("sending", name), entry);
+  }
+
+  /** That is settled. */
+  async sent(name: string): Promise<void> {
+    const id = idOf("sending", name);
+    if (this.#ports.list.get(id) === undefined) return;
+    await this.#ports.outbox.remove(id);
+    this.#ports.list.delete(id);
+  }
+
+  /** It will not be sent again in this run: what there is of it goes, unless it arrived. */
+  async abandoned(name: string): Promise<void> {
+    const id = idOf("sending", name);
+    const entry = this.#ports.list.get(id) && (await this.#ports.outbox.read(id));
+    if (entry === undefined) return;
+    await this.#write(id, { ...entry, state: "pending" });
+    this.#ports.kick();
+  }
+
+  /** Owes a search of the bucket, and the deletion of what it finds. */
+  async search(wanted: OwedSearch): Promise<void> {
+    const id = searchId(wanted);
+    await this.#write(id, this.#newEntry("search", id, "", "pending"));
+    this.#ports.kick();
   }
 
   async dropped(name: string): Promise<void> {
@@ -75,6 +144,7 @@ export class OwedNotes implements OwedPackages {
     const { outbox, list } = this.#ports;
     const { name } = gone;
     const owed = list.of(name).filter(({ kind }) => kind !== "delete");
+    const isToSend = ({ kind }: OwedItem) => kind !== "sending";
     for (const item of owed) item.isHeld = true;
     try {
       await this.#ports.stop(name);
@@ -89,7 +159,7 @@ export class OwedNotes implements OwedPackages {
       list.delete(id);
     }
     this.#ports.kick();
-    return owed.length;
+    return owed.filter(isToSend).length;
   }
 
   /** A deletion for every place where something of it is, or may be. */
@@ -107,9 +177,10 @@ export class OwedNotes implements OwedPackages {
         return [`${bucket}/${prefix}`, { prefix, target: { ...here, bucket } }];
       }),
     );
-    if (owed.some(({ kind }) => kind === "package")) {
+    for (const { kind, id } of owed) {
+      if (kind === "retraction") continue;
       // Part of it may be there already.
-      const entry = await outbox.read(idOf("package", name));
+      const entry = await outbox.read(id);
       const { prefix, target } = entry ?? {
         prefix: keyPrefix(gone.session_id, name),
         target: here,
@@ -142,7 +213,8 @@ export class OwedNotes implements OwedPackages {
     const { list, outbox } = this.#ports;
     const id = idOf("package", name);
     const entry = list.get(id) === undefined ? undefined : await outbox.read(id);
-    return entry === undefined ? [] : [{ bucket: this.#target().bucket, prefix: entry.prefix }];
+    if (entry === undefined) return [];
+    return [{ bucket: this.#target().bucket || entry.target.bucket, prefix: entry.prefix }];
   }
 
   async #pathsOf(name: string): Promise<readonly string[]> {
@@ -161,11 +233,16 @@ export class OwedNotes implements OwedPackages {
     state: OwedEntry["state"],
   ): OwedEntry {
     const { keepLocal } = this.#ports.options;
-    const now = Math.round(this.#ports.clock.now()) / 1_000;
+    const now = this.#now();
     return {
       ...{ v: 1, kind, name, target: this.#target(), prefix, state, attempts: 0 },
       ...{ first_at: now, next_at: now, sent_through: 0, keep_local: keepLocal, last_error: null },
     };
+  }
+
+  /** Seconds since 1970. */
+  #now(): number {
+    return Math.round(this.#ports.clock.now()) / 1_000;
   }
 
   #target(): OwedEntry["target"] {

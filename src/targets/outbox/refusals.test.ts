@@ -195,7 +195,7 @@ test("two machines that send one package under one prefix: both succeed, the man
   const { name, sessionId, files } = sample;
   const part = async (_name: string, path: string) => files.get(path) ?? Buffer.alloc(0);
   const source = { manifest: () => part(name, "feedback.json"), part };
-  const sent = await world.whileTimePasses(world.uploader.sendNow(name, sessionId, source));
+  const sent = await world.whileTimePasses(world.uploader.fromMemory.send(name, sessionId, source));
   assert.ok(sent.uploaded);
   assert.ok(await world.untilNothingPends());
   assertWhole(world, sample);

@@ -1,6 +1,7 @@
 import type { Clock } from "../../clock.ts";
 import type { Logger } from "../../logger.ts";
 import type { Timers } from "../../timers.ts";
+import type { PackageStatus } from "../package/package-format.ts";
 import type { PackageSource } from "../s3/package-source.ts";
 import type { S3Port } from "../s3/s3-port.ts";
 import type { Jitter } from "./backoff.ts";
@@ -16,8 +17,16 @@ export interface LocalPackages extends PackageSource {
    * may come again for the same copy.
    */
   uploaded(name: string, copy: UploadedCopy): Promise<void>;
-  /** Removes the local copy, which the bucket has now. One that is gone is fine. */
+  /** Removes the local copy, which the bucket has now; a note of that stays. One that is gone is fine. */
   release(name: string): Promise<void>;
+  /** Notes that the bucket alone has a package. Durable when it resolves; it may come again. */
+  remote(name: string, copy: UploadedCopy): Promise<void>;
+  /** Takes that note away; none is fine. */
+  dropRemote(name: string): Promise<void>;
+  /** What is noted of a package, here or in the bucket alone. `undefined`: it cannot be read. */
+  status(name: string): Promise<PackageStatus | undefined>;
+  /** The name of the package with this id, here or noted to be in the bucket alone. */
+  nameOf(id: string): string | undefined;
 }
 
 export interface UploadedCopy {

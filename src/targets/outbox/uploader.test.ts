@@ -184,14 +184,35 @@ test("an entry that cannot be read and has no package, or one not to be uploaded
 });
 
 // Mode s3.
-test("in mode s3 nothing touches the disk while uploads succeed", async () => {
+test("in mode s3 the disk gets an entry before the first object, which is gone when the upload is done", async () => {
   await using world = await started({ keepLocal: false });
-  const operations = () => world.disk as unknown as { operations: readonly { changes: boolean }[] };
-  const before = operations().operations.filter(({ changes }) => changes).length;
+  const sample = samplePackage();
+  let atFirst: readonly string[] = [];
+  world.server.fail({ operation: "PutObject", times: 1, does: { kind: "hang" } });
+  const sending = world.send(sample);
+  await world.time.until(() => world.server.held > 0);
+  atFirst = (await world.disk.list("/home/outbox")).map(({ name }) => name);
+  assert.deepEqual(atFirst, [`${sample.name}.sending.json`]);
+  assert.equal(world.uploader.statistics().pending, 0, "it is not owed");
+  world.server.faults.heal();
+  assert.equal(await sending, "disk");
+  assert.ok(await world.untilNothingPends());
+  assertWhole(world, sample);
+  const other = samplePackage({ number: 1 });
+  assert.equal(await world.send(other), "memory");
+  assertWhole(world, other);
+  assert.deepEqual(await world.disk.list("/home/outbox"), []);
+  assert.deepEqual([...world.packages.copies.keys()], [sample.name], "no note of it either");
+});
+
+test("in mode s3 a disk that takes nothing keeps no moment from the bucket", async () => {
+  await using world = await started({ keepLocal: false });
+  world.disk.open = async () => {
+    throw Object.defineProperty(new Error("full"), "code", { value: "ENOSPC" });
+  };
   const sample = samplePackage();
   assert.equal(await world.send(sample), "memory");
   assertWhole(world, sample);
-  assert.equal(operations().operations.filter(({ changes }) => changes).length, before);
 });
 
 test("in mode s3 a target that is parked or away is not asked by each moment: they go to the disk", async () => {

@@ -1,18 +1,15 @@
-import { findWanted, type Wanted } from "../s3/find-packages.ts";
-import { keyPrefix } from "../s3/object-key.ts";
-import type { PackageSource } from "../s3/package-source.ts";
 import { S3Bucket } from "../s3/s3-bucket.ts";
-import { uploadPackage } from "../s3/upload-package.ts";
-import type { OwedPackages, RemoteCopy } from "../target.ts";
+import type { OwedPackages } from "../target.ts";
 import { backoff, backoffMs } from "./backoff.ts";
 import { countOwed } from "./count-owed.ts";
 import { loadOwed } from "./load-owed.ts";
-import { idOf } from "./outbox.ts";
+import { MemoryUploads } from "./memory-uploads.ts";
 import { closedError, errorOf, type Outcome, type OwedError, outcomeOf } from "./outcome.ts";
 import type { OwedEntry } from "./owed-entry.ts";
 import { type OwedItem, OwedList } from "./owed-list.ts";
 import { OwedNotes } from "./owed-notes.ts";
-import { type Progress, workOff } from "./owed-work.ts";
+import { type Progress, type WorkPorts, workOff } from "./owed-work.ts";
+import { RemotePackages } from "./remote-packages.ts";
 import { TargetState, type TargetView } from "./target-state.ts";
 import type {
   OutboxStatistics,
@@ -20,13 +17,6 @@ import type {
   UploaderOptions,
   UploaderPorts,
 } from "./uploader-ports.ts";
-
-/** The answer to a moment that was sent from memory. */
-export type SentNow =
-  | { readonly uploaded: true; readonly bucket: string; readonly prefix: string }
-  | { readonly uploaded: false; readonly error: OwedError };
-
-type NamedCopy = RemoteCopy & { readonly name: string };
 
 interface Running {
   readonly controller: AbortController;
@@ -45,6 +35,9 @@ class Stopped extends Error {
  */
 export class Uploader {
   readonly owed: OwedPackages;
+  /** What the bucket alone has. */
+  readonly remote: RemotePackages;
+  readonly fromMemory: MemoryUploads;
   readonly #notes: OwedNotes;
   readonly #ports: UploaderPorts;
   readonly #options: UploaderOptions;
@@ -69,6 +62,24 @@ export class Uploader {
       stop: (name) => this.#stop(name),
     });
     this.owed = this.#notes;
+    const { timers, logger } = ports;
+    const shared = {
+      packages,
+      clock,
+      notes: this.#notes,
+      list: this.#list,
+      bucket: options.bucket,
+    };
+    this.remote = new RemotePackages({
+      ...{ ...shared, timers, isBusy: (name) => this.#running.has(name) },
+      attempt: async (work) =>
+        this.#refusal() === undefined && (await this.#once("", work)) === "done",
+    });
+    this.fromMemory = new MemoryUploads({
+      ...{ ...shared, logger, refusal: () => this.#refusal() },
+      attempt: (name, work, stop) => this.#once(name, work, stop),
+      workOff: (item) => this.#alone(item.name, (signal) => this.#send(item, signal)),
+    });
   }
 
   /**
@@ -123,66 +134,9 @@ export class Uploader {
     while (this.#loop !== undefined) await this.#loop;
   }
 
-  /**
-   * Sends a moment that is on no disk. One attempt: whoever calls keeps the moment on the disk when
-   * it was not uploaded, and what was sent by then is not sent again.
-   *
-   * @param stop ends it: some of it may be there by then.
-   */
-  async sendNow(
-    name: string,
-    sessionId: string,
-    source: PackageSource,
-    stop?: AbortSignal,
-  ): Promise<SentNow> {
-    if (!this.#target.isDue || this.#isClosed) {
-      const error = this.#target.view.error ?? closedError;
-      return { uploaded: false, error };
-    }
-    const { bucket } = this.#options;
-    const prefix = keyPrefix(sessionId, name);
-    const job = {
-      ...{ name, prefix, source, sentThrough: 0 },
-      onProgress: () => undefined,
-      keepProgress: async () => undefined,
-    };
-    const outcome = await this.#alone(name, (own) => {
-      const signal = stop === undefined ? own : AbortSignal.any([own, stop]);
-      return this.#attempt(signal, async () => {
-        await uploadPackage(await this.#open(bucket, signal), job, this.#ports, signal);
-      });
-    });
-    if (outcome === "done") return { uploaded: true, bucket, prefix };
-    return { uploaded: false, error: outcome === "stopped" ? closedError : errorOf(outcome) };
-  }
-
-  /**
-   * Owes the deletion of every package in the bucket that is wanted: for those that are nowhere else.
-   *
-   * @returns which, and whether all of the bucket was seen: not when it is away, or takes longer
-   * than a minute.
-   */
-  async forgetRemote(
-    wanted: Wanted,
-  ): Promise<{ readonly copies: readonly NamedCopy[]; readonly isWhole: boolean }> {
-    const copies: NamedCopy[] = [];
-    if (!this.#target.isDue || this.#isClosed) return { copies, isWhole: false };
-    const { bucket } = this.#options;
-    const outcome = await this.#alone("", (signal) =>
-      this.#attempt(signal, async () => {
-        const opened = await this.#open(bucket, signal);
-        const isWanted = (name: string) =>
-          this.#list.get(idOf("delete", name)) === undefined && wanted.isWanted(name);
-        const all = { ...wanted, isWanted };
-        for await (const found of findWanted(opened, all, this.#ports.timers, signal)) {
-          const { manifest, prefix } = found;
-          const { name } = manifest;
-          await this.#notes.forgotten(manifest, [{ bucket, prefix }]);
-          copies.push({ name, bucket, prefix });
-        }
-      }),
-    );
-    return { copies, isWhole: outcome === "done" };
+  /** A moment is given up that may have been on its way: what there is of it in the bucket goes. */
+  abandoned(name: string): Promise<void> {
+    return this.#notes.abandoned(name);
   }
 
   /** Stops what is being sent, its progress kept, and lets go of everything. */
@@ -212,7 +166,7 @@ export class Uploader {
     while (!this.#isClosed) {
       await loadOwed(this.#list, {
         ...this.#ports,
-        again: (name) => this.#notes.again(name),
+        again: (item) => this.#notes.again(item),
       });
       const item = this.#target.isDue ? this.#list.next(this.#ports.clock.monotonic()) : undefined;
       if (item !== undefined) await this.#alone(item.name, (signal) => this.#send(item, signal));
@@ -236,7 +190,7 @@ export class Uploader {
     } catch (error) {
       return this.#again(item, 1, outcomeOf(error));
     }
-    if (entry === undefined) return this.#list.delete(item.id);
+    if (entry === undefined) return await this.#lost(item);
     const owed = this.#retarget(entry);
     if (owed === undefined) {
       return await this.#park(item, entry, { class: "other_target", code: null, status: null });
@@ -248,7 +202,8 @@ export class Uploader {
     let event: UploadEvent | undefined;
     const outcome = await this.#attempt(signal, async () => {
       const bucket = await this.#open(owed.target.bucket, signal);
-      event = await workOff(bucket, owed, progress, this.#ports, signal);
+      event = await workOff(bucket, owed, progress, this.#work, signal);
+      if (owed.kind === "package") await this.#notes.sent(owed.name);
       await this.#ports.outbox.remove(item.id);
     });
     if (outcome === "done") {
@@ -261,6 +216,22 @@ export class Uploader {
     await this.#settle(item, left, outcome);
   }
 
+  get #work(): WorkPorts {
+    const search: WorkPorts["search"] = (bucket, entry, signal) =>
+      this.remote.search(bucket, entry, signal);
+    return { ...this.#ports, search };
+  }
+
+  /** There is no entry, or one that cannot be read: what that owed is owed again. */
+  async #lost(item: OwedItem): Promise<void> {
+    if (!this.#ports.outbox.wasSetAside(item.id)) return this.#list.delete(item.id);
+    try {
+      await this.#notes.again(item);
+    } catch (error) {
+      this.#again(item, 1, outcomeOf(error));
+    }
+  }
+
   /** A package goes to where packages go now; what undoes something goes to where that was done. */
   #retarget(entry: OwedEntry): OwedEntry | undefined {
     const { bucket, region, endpoint = null } = this.#options;
@@ -268,8 +239,10 @@ export class Uploader {
     const isSame = target.bucket === bucket && target.endpoint === endpoint;
     // Without a region nobody knew where the copy is: where copies go now, as far as that is known.
     const isThere = target.endpoint === endpoint || target.region === null;
+    const here = { bucket, region, endpoint };
+    if (entry.kind !== "package" && target.bucket === "") return { ...entry, target: here };
     if (entry.kind !== "package") return isThere ? entry : undefined;
-    return isSame ? entry : { ...entry, target: { bucket, region, endpoint }, sent_through: 0 };
+    return isSame ? entry : { ...entry, target: here, sent_through: 0 };
   }
 
   async #settle(item: OwedItem, entry: OwedEntry, outcome: Outcome): Promise<void> {
@@ -337,6 +310,26 @@ export class Uploader {
     } finally {
       if (this.#running.get(name) === running) this.#running.delete(name);
     }
+  }
+
+  /** Why the target may not be asked now. */
+  #refusal(): OwedError | undefined {
+    const isAsked = this.#target.isDue && !this.#isClosed;
+    return isAsked ? undefined : (this.#target.view.error ?? closedError);
+  }
+
+  /** One attempt at something with the bucket, which `#stop` can end by its name. */
+  #once(
+    name: string,
+    work: (bucket: S3Bucket, signal: AbortSignal) => Promise<void>,
+    stop?: AbortSignal,
+  ): Promise<Outcome | "done" | "stopped"> {
+    return this.#alone(name, (own) => {
+      const signal = stop === undefined ? own : AbortSignal.any([own, stop]);
+      return this.#attempt(signal, async () => {
+        await work(await this.#open(this.#options.bucket, signal), signal);
+      });
+    });
   }
 
   /** One attempt at anything, and what it tells of the target. */

@@ -261,14 +261,22 @@ export interface PackageMark {
 /** `<home>/outbox/<name>.json`: something owed to a target, replaced whole. Times: seconds. */
 export interface OutboxEntry {
   readonly v: 1;
-  readonly kind: "package" | "retraction" | "delete";
+  /**
+   * `sending`: a package goes from memory to the bucket, or did when its process died. `search`: what
+   * the bucket alone has of somebody who is to be forgotten.
+   */
+  readonly kind: "package" | "sending" | "retraction" | "delete" | "search";
+  /** Of the package; of a search its id. */
   readonly name: string;
   readonly target: {
     readonly bucket: string;
     readonly region: string | null;
     readonly endpoint: string | null;
   };
-  /** Of each key, with its last slash: `feedback/<session_id>/<name>/`. */
+  /**
+   * Of each key, with its last slash: `feedback/<session_id>/<name>/`. `""`: not known, it is looked
+   * for by the name.
+   */
   readonly prefix: string;
   readonly state: "saving" | "pending" | "parked";
   readonly attempts: number;

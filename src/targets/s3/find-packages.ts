@@ -1,65 +1,90 @@
-import type { Timers } from "../../timers.ts";
 import { isPackageName, type Manifest, readManifest } from "../package/package-format.ts";
-import { DeadlinePassed } from "./deadline.ts";
 import { manifestFile } from "./object-key.ts";
 import type { S3Bucket } from "./s3-bucket.ts";
+import { type ListedObject, S3Error } from "./s3-port.ts";
+import { UploadStop } from "./upload-stop.ts";
 
-interface RemotePackage {
+/** What lies in a bucket under the prefix of one package. */
+export interface RemoteFolder {
+  readonly name: string;
   /** Of each of its keys, with the last slash. */
   readonly prefix: string;
-  readonly manifest: Manifest;
+  /** Whether its manifest is there. */
+  readonly isSealed: boolean;
+  /** When its newest object was stored; `undefined`: the service does not say. */
+  readonly newestMs: number | undefined;
 }
 
 const everything = "feedback/";
-/** A bucket is searched for no longer, in milliseconds: somebody waits. */
-const searchMs = 60_000;
+/** Longer than an upload rests between two of its objects while its bucket answers. */
+const abandonedAfterMs = 24 * 3_600_000;
 
-export interface Wanted {
-  /** Whether a package of this name is to be looked at: it costs a request. */
-  isWanted(name: string): boolean | Promise<boolean>;
-  holds(manifest: Manifest): boolean;
+/**
+ * Whether what lies there is of an upload that ended before its manifest: nothing was added for a
+ * day. One that goes on later all the same looks at what is there, and sends it again.
+ */
+export function isAbandoned({ isSealed, newestMs }: RemoteFolder, nowMs: number): boolean {
+  return !isSealed && newestMs !== undefined && nowMs - newestMs > abandonedAfterMs;
 }
 
 /**
- * The packages of a bucket that are wanted, of those that are sealed and can be read: a page of keys
- * and then one manifest at a time. For those that are nowhere else.
+ * Every package of a bucket, and what there is of those that are not whole: a page of keys at a time,
+ * no object read.
  *
- * @throws DeadlinePassed after a minute.
+ * @throws UploadStop `unlistable`: there is no right to list.
  */
-export async function* findWanted(
+export async function* foldersIn(
   bucket: S3Bucket,
-  wanted: Wanted,
-  timers: Timers,
-  outer: AbortSignal,
-): AsyncGenerator<RemotePackage, void> {
-  const late = new AbortController();
-  const tooLong = new DeadlinePassed(`the bucket was searched for ${searchMs} ms`);
-  const cancel = timers.after(searchMs, () => late.abort(tooLong));
-  try {
-    yield* allWanted(bucket, wanted, AbortSignal.any([outer, late.signal]));
-  } finally {
-    cancel();
+  signal: AbortSignal,
+): AsyncGenerator<RemoteFolder, void> {
+  let folder: RemoteFolder | undefined;
+  // By key, so that those of one package follow each other.
+  for await (const object of objectsIn(bucket, signal)) {
+    const place = placeOf(object.key);
+    if (place?.prefix !== folder?.prefix) {
+      if (folder !== undefined) yield folder;
+      folder = place && { ...place, isSealed: false, newestMs: object.modifiedMs };
+    }
+    if (folder === undefined) continue;
+    const isSealed = folder.isSealed || object.key === folder.prefix + manifestFile;
+    folder = { ...folder, isSealed, newestMs: later(folder.newestMs, object.modifiedMs) };
   }
+  if (folder !== undefined) yield folder;
 }
 
-async function* allWanted(
+/** `undefined`: there is none, it cannot be read, or somebody else put it there. */
+export async function readRemote(
   bucket: S3Bucket,
-  { isWanted, holds }: Wanted,
+  { name, prefix }: Pick<RemoteFolder, "name" | "prefix">,
   signal: AbortSignal,
-): AsyncGenerator<RemotePackage, void> {
+): Promise<Manifest | undefined> {
+  const bytes = await bucket.get(prefix + manifestFile, signal);
+  const { manifest } = bytes === undefined ? {} : readManifest(bytes);
+  return manifest?.name === name ? manifest : undefined;
+}
+
+async function* objectsIn(
+  bucket: S3Bucket,
+  signal: AbortSignal,
+): AsyncGenerator<ListedObject, void> {
   let after: string | undefined;
   do {
-    const page = await bucket.page(everything, after, signal);
-    for (const { key } of page.objects) {
-      if (!key.endsWith(`/${manifestFile}`)) continue;
-      const prefix = key.slice(0, -manifestFile.length);
-      const name = prefix.split("/").at(-2) ?? "";
-      if (!isPackageName(name) || !(await isWanted(name))) continue;
-      const bytes = await bucket.get(key, signal);
-      const { manifest } = bytes === undefined ? {} : readManifest(bytes);
-      // Only under its own name: what somebody else put there is nobody's to remove.
-      if (manifest?.name === name && holds(manifest)) yield { prefix, manifest };
-    }
+    const page = await bucket.page(everything, after, signal).catch((cause: unknown) => {
+      const isRefused = cause instanceof S3Error && cause.code === "AccessDenied";
+      throw isRefused ? new UploadStop("unlistable", { cause }) : cause;
+    });
+    yield* page.objects;
     after = page.next;
   } while (after !== undefined);
+}
+
+/** `feedback/<session>/<name>/…` */
+function placeOf(key: string): Pick<RemoteFolder, "name" | "prefix"> | undefined {
+  const [first = "", session = "", name = "", ...path] = key.split("/");
+  if (path.length === 0 || !isPackageName(name)) return undefined;
+  return { name, prefix: `${first}/${session}/${name}/` };
+}
+
+function later(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? undefined : Math.max(one, other);
 }

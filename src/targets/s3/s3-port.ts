@@ -32,6 +32,8 @@ export interface ListedObject {
   readonly key: string;
   readonly bytes: number;
   readonly etag: string;
+  /** When it was stored, in milliseconds since 1970; `undefined`: the service did not say. */
+  readonly modifiedMs: number | undefined;
 }
 
 export interface ObjectPage {

@@ -122,9 +122,9 @@ export class SdkS3Port implements S3Port {
     if (answer.Name !== this.#options.bucket) throw hollow("NoName", answer);
     const isCut = answer.IsTruncated === true;
     if (isCut && answer.NextContinuationToken === undefined) throw hollow("NoToken", answer);
-    const objects = (answer.Contents ?? []).map(({ Key: key, Size: bytes, ETag: etag = "" }) => {
+    const objects = (answer.Contents ?? []).map(({ Key: key, Size: bytes, ...more }) => {
       if (key === undefined || bytes === undefined) throw hollow("NoKey", answer);
-      return { key, bytes, etag };
+      return { key, bytes, etag: more.ETag ?? "", modifiedMs: more.LastModified?.getTime() };
     });
     return { objects, next: isCut ? answer.NextContinuationToken : undefined };
   }

@@ -12,6 +12,8 @@ export type StopClass =
   | "encryption_refused"
   /** Something that was sent is not there: it is sent again. */
   | "incomplete"
+  /** Something has to be looked for in the bucket, and there is no right to list it. */
+  | "unlistable"
   /** It took its ten minutes: others go first, and what was sent stays sent. */
   | "yield";
 

@@ -1,4 +1,5 @@
 import type { LocalPackages, UploadedCopy } from "../../targets/outbox/uploader-ports.ts";
+import type { PackageStatus } from "../../targets/package/package-format.ts";
 import type { SamplePackage } from "./sample-package.ts";
 
 /** Packages of this machine, in memory; what is done to them is counted. */
@@ -6,6 +7,7 @@ export class MemoryPackages implements LocalPackages {
   readonly packages = new Map<string, Map<string, Buffer>>();
   /** The status of each package. */
   readonly copies = new Map<string, UploadedCopy[]>();
+  readonly retracted = new Map<string, NonNullable<PackageStatus["retracted"]>>();
   readonly released: string[] = [];
   reads = 0;
   /** The next note in a status fails so often. */
@@ -40,5 +42,18 @@ export class MemoryPackages implements LocalPackages {
   async release(name: string): Promise<void> {
     this.packages.delete(name);
     this.released.push(name);
+  }
+  async remote(name: string, copy: UploadedCopy): Promise<void> {
+    await this.uploaded(name, copy);
+  }
+  async dropRemote(name: string): Promise<void> {
+    if (!this.packages.has(name)) this.copies.delete(name);
+  }
+  async status(name: string): Promise<PackageStatus> {
+    const retracted = this.retracted.get(name) ?? null;
+    return { uploaded: this.copies.get(name) ?? [], preserved: null, retracted };
+  }
+  nameOf(id: string): string | undefined {
+    return [...this.packages.keys(), ...this.copies.keys()].find((name) => name.endsWith(id));
   }
 }

@@ -1,4 +1,5 @@
 // The answers of S3 as bytes: status, headers, XML.
+import { isoTime } from "../../clock.ts";
 import type { S3Refusal } from "./sigv4.ts";
 
 export interface S3Answer {
@@ -41,6 +42,7 @@ export interface ListPage {
     readonly key: string;
     readonly size: number;
     readonly etag: string;
+    readonly modifiedMs: number;
   }[];
   readonly maxKeys: number;
   /** Where the next page begins; absent on the last. */
@@ -50,8 +52,8 @@ export interface ListPage {
 export function listing(page: ListPage): S3Answer {
   const contents = page.objects
     .map(
-      ({ key, size, etag }) =>
-        `<Contents><Key>${escapeXml(key)}</Key><LastModified>2026-03-01T12:00:00.000Z</LastModified>` +
+      ({ key, size, etag, modifiedMs }) =>
+        `<Contents><Key>${escapeXml(key)}</Key><LastModified>${isoTime(modifiedMs)}</LastModified>` +
         `<ETag>${escapeXml(etag)}</ETag><Size>${size}</Size></Contents>`,
     )
     .join("");

@@ -40,6 +40,8 @@ export interface StoredObject {
   /** `x-amz-meta-…` without that prefix. */
   readonly metadata: Readonly<Record<string, string>>;
   readonly encryption: string | undefined;
+  /** When it was stored, on the server's wall clock. */
+  readonly modifiedMs: number;
 }
 
 const manifestName = "feedback.json";

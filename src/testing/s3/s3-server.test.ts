@@ -180,7 +180,14 @@ for (const [says, order, broken] of journalRows) {
       const body = step.startsWith("!")
         ? Buffer.from("other")
         : (files.get(path) ?? Buffer.alloc(0));
-      const stored = { body, etag: "", contentType: "", metadata: {}, encryption: undefined };
+      const stored = {
+        body,
+        etag: "",
+        contentType: "",
+        metadata: {},
+        encryption: undefined,
+        modifiedMs: 0,
+      };
       if (step.startsWith("-")) objects.delete(prefix + path);
       else objects.set(prefix + path, stored);
       const operation = step.startsWith("-") ? "DeleteObject" : "PutObject";

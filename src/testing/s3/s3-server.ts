@@ -83,6 +83,11 @@ export class S3Server {
     return this.#busy;
   }
 
+  /** On its wall clock. */
+  #now(): number {
+    return (this.#options.clock ?? systemClock).now() + this.#service.rules.skewMs;
+  }
+
   /** From now on these rules hold. */
   change(rules: Partial<S3ServerRules>): void {
     this.#service.rules = { ...this.#service.rules, ...rules };
@@ -107,9 +112,10 @@ export class S3Server {
   }
 
   /** Stores an object as somebody else would. */
-  place(key: string, body: Buffer, bucket = "moments"): void {
+  place(key: string, body: Buffer, bucket = "moments", modifiedMs = this.#now()): void {
     const etag = '"00000000000000000000000000000000-1"';
-    const object = { body, etag, contentType: "text/plain", metadata: {}, encryption: undefined };
+    const about = { contentType: "text/plain", metadata: {}, encryption: undefined, modifiedMs };
+    const object = { body, etag, ...about };
     this.#service.buckets.get(bucket)?.objects.set(key, object);
   }
 
@@ -141,7 +147,7 @@ export class S3Server {
 
   #act(asked: Asked, request: ReceivedRequest, fault: S3FaultKind | undefined, to: ServerResponse) {
     const instead = fault === undefined ? undefined : insteadOf(fault);
-    const now = (this.#options.clock ?? systemClock).now() + this.#service.rules.skewMs;
+    const now = this.#now();
     const isUndone = instead !== undefined || fault?.kind === "hang";
     const answer = isUndone ? (instead ?? ok()) : this.#service.answer(asked, request, now);
     const { status, changed = false } = answer;

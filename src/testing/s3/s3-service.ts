@@ -98,7 +98,7 @@ export class S3Service {
     if (owner !== undefined && owner !== this.rules.owner) return error(403, "AccessDenied");
     switch (asked.operation) {
       case "PutObject":
-        return this.#put(bucket, asked.key, request);
+        return this.#put(bucket, asked.key, request, now);
       case "GetObject":
       case "HeadObject":
         return this.#get(bucket, asked.key);
@@ -128,7 +128,12 @@ export class S3Service {
     return ok({ location: `/${name}` });
   }
 
-  #put(bucket: Bucket, key: string, { headers, body }: ReceivedRequest): S3Answer {
+  #put(
+    bucket: Bucket,
+    key: string,
+    { headers, body }: ReceivedRequest,
+    modifiedMs: number,
+  ): S3Answer {
     const { rules } = this;
     if (rules.write === "forbidden") return error(403, "AccessDenied");
     const condition = headers["if-none-match"];
@@ -146,7 +151,8 @@ export class S3Service {
     }
     const etag = `"${createHash("md5").update(body).digest("hex")}"`;
     const contentType = headers["content-type"] ?? "application/octet-stream";
-    bucket.objects.set(key, { body, etag, contentType, metadata: metadataOf(headers), encryption });
+    const metadata = metadataOf(headers);
+    bucket.objects.set(key, { body, etag, contentType, metadata, encryption, modifiedMs });
     const said = encryption === undefined ? {} : { "x-amz-server-side-encryption": encryption };
     return { ...ok({ etag, ...said }), changed: true };
   }
@@ -176,9 +182,11 @@ export class S3Service {
     const keys = Array.from(bucket.objects.keys())
       .filter((key) => key.startsWith(prefix) && key > after)
       .sort();
-    const objects = keys.slice(0, maxKeys).map((key) => {
-      const { body, etag } = bucket.objects.get(key) ?? { body: Buffer.alloc(0), etag: "" };
-      return { key, size: body.length, etag };
+    const objects = keys.slice(0, maxKeys).flatMap((key) => {
+      const object = bucket.objects.get(key);
+      if (object === undefined) return [];
+      const { body, etag, modifiedMs } = object;
+      return [{ key, size: body.length, etag, modifiedMs }];
     });
     const next = keys.length > maxKeys ? objects.at(-1)?.key : undefined;
     return listing({ bucket: name, prefix, objects, maxKeys, next });

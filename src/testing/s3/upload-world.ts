@@ -96,7 +96,7 @@ export class UploadWorld {
       manifest: () => bytes("feedback.json"),
       part: (_name: string, path: string) => bytes(path),
     };
-    const sent = await this.whileTimePasses(this.uploader.sendNow(name, sessionId, source));
+    const sent = await this.whileTimePasses(this.uploader.fromMemory.send(name, sessionId, source));
     if (sent.uploaded) return "memory";
     await this.save(sample);
     return "disk";

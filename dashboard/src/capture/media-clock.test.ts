@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { SoundClock } from "./sound-clock.ts";
+import { MediaClock } from "./media-clock.ts";
 
 test("chunks that come late by 1 to 60 ms are placed to within 5 ms", () => {
-  const clock = new SoundClock();
+  const clock = new MediaClock();
   let worst = 0;
   for (let chunk = 1; chunk <= 600; chunk++) {
     const endMs = chunk * 100;
@@ -15,7 +15,7 @@ test("chunks that come late by 1 to 60 ms are placed to within 5 ms", () => {
 });
 
 test("an audio thread that runs 0.1 % slow is followed, to within 3 ms", () => {
-  const clock = new SoundClock();
+  const clock = new MediaClock();
   for (let chunk = 1; chunk <= 6_000; chunk++) {
     const nowMs = chunk * 100.1;
     const offset = clock.offset(chunk * 100, nowMs);
@@ -24,7 +24,7 @@ test("an audio thread that runs 0.1 % slow is followed, to within 3 ms", () => {
 });
 
 test("after an audio thread stood still for 250 ms its sound is placed right again within 2 s", () => {
-  const clock = new SoundClock();
+  const clock = new MediaClock();
   for (let chunk = 1; chunk <= 100; chunk++) {
     const stoodMs = chunk > 50 ? 250 : 0;
     const offset = clock.offset(chunk * 100, chunk * 100 + stoodMs + (chunk % 3));

@@ -1,0 +1,84 @@
+// Pictures of a camera from its track, each with the time when it was taken. They come in a page out of
+// sight as well, where timers and video elements rest; not every browser hands them out.
+import { JpegCanvas } from "./jpeg-canvas.ts";
+import { MediaClock } from "./media-clock.ts";
+import { aheadMs, everyMs, type PictureSink } from "./picture-sink.ts";
+
+interface TrackProcessor {
+  readonly readable: ReadableStream<VideoFrame>;
+}
+declare const MediaStreamTrackProcessor: new (options: {
+  readonly track: MediaStreamTrack;
+}) => TrackProcessor;
+
+export const hasTrackProcessor = (): boolean => "MediaStreamTrackProcessor" in globalThis;
+
+/** Reads a track until it is closed; the track is the caller's. */
+export class TrackCamera {
+  readonly #sink: PictureSink;
+  readonly #reader: ReadableStreamDefaultReader<VideoFrame>;
+  readonly #canvas = new JpegCanvas();
+  readonly #clock = new MediaClock();
+  #sentMs = Number.NEGATIVE_INFINITY;
+  /** A picture is being made, or waits for its time. */
+  #next: { readonly capturedMs: number; jpeg: Uint8Array | undefined } | undefined;
+  #isOver = false;
+
+  constructor(track: MediaStreamTrack, sink: PictureSink) {
+    this.#sink = sink;
+    this.#reader = new MediaStreamTrackProcessor({ track }).readable.getReader();
+    void this.#run().catch((error: unknown) => this.#failed(error));
+  }
+
+  close(): void {
+    this.#isOver = true;
+    void this.#reader.cancel().catch(() => undefined); // it ended with its track
+  }
+
+  /** Every picture that comes is what time is told by. */
+  async #run(): Promise<void> {
+    for (;;) {
+      const { done, value: frame } = await this.#reader.read();
+      if (done || this.#isOver) {
+        frame?.close();
+        return;
+      }
+      try {
+        this.#see(frame);
+      } finally {
+        frame.close();
+      }
+    }
+  }
+
+  #see(frame: VideoFrame): void {
+    const nowMs = performance.now();
+    const takenMs = frame.timestamp / 1_000;
+    const capturedMs = takenMs + this.#clock.offset(takenMs, nowMs);
+    this.#send();
+    if (this.#next !== undefined || nowMs < this.#sentMs + everyMs - aheadMs) return;
+    this.#canvas.draw(frame, frame.displayWidth, frame.displayHeight);
+    const next = { capturedMs, jpeg: undefined as Uint8Array | undefined };
+    this.#next = next;
+    this.#canvas.jpeg().then(
+      (jpeg) => {
+        next.jpeg = jpeg;
+        this.#send();
+      },
+      (error: unknown) => this.#failed(error),
+    );
+  }
+
+  #send(): void {
+    const nowMs = performance.now();
+    if (this.#next?.jpeg === undefined || nowMs < this.#sentMs + everyMs || this.#isOver) return;
+    const { jpeg, capturedMs } = this.#next;
+    this.#next = undefined;
+    this.#sentMs = nowMs;
+    this.#sink.picture(jpeg, capturedMs);
+  }
+
+  #failed(error: unknown): void {
+    if (!this.#isOver) this.#sink.failed(error);
+  }
+}
