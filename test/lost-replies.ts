@@ -1,8 +1,10 @@
 // A call with one statement lost, at every statement in turn: what it answered, and what is there then.
 import assert from "node:assert/strict";
 import type pg from "pg";
+import { systemClock } from "../src/clock.ts";
 import { errorName } from "../src/errors.ts";
 import { randomId } from "../src/ids.ts";
+import { silentLogger } from "../src/logger.ts";
 import type { DocumentStore } from "../src/storage/document-store.ts";
 import { LeaseRegistry } from "../src/storage/lease-registry.ts";
 import type { LogStore } from "../src/storage/log-store.ts";
@@ -16,6 +18,7 @@ import {
   message,
   redaction,
 } from "../src/testing/log-store-contract-fixtures.ts";
+import { systemTimers } from "../src/timers.ts";
 import { type Loss, LossyPool } from "./lossy-pool.ts";
 import { databaseOf } from "./test-database.ts";
 
@@ -38,7 +41,8 @@ export const storeCalls: Readonly<Record<string, StoreCall>> = {
     log.append("a", [message("m2"), message("m3")]),
   "an append at a wrong seq": ({ log }) => log.append("a", [message("m3")], { expectedSeq: 1 }),
   "an append under a used id": ({ log }) => log.append("a", [message("m2", "other words")]),
-  "an erasure": ({ log }) => log.erase("a", ["m1", "m2"], { head }),
+  "an erasure": ({ log }) => log.erase("a", ["m1", "m2"], { expectedSeq: 2, head }),
+  "an erasure at a wrong seq": ({ log }) => log.erase("a", ["m1"], { expectedSeq: 1, head }),
   "a deletion": ({ log }) => log.delete("a"),
   "a tail": ({ log }) => log.tail("a", 10),
   "a page": ({ log }) => log.page("a", { after: 1, limit: 10 }),
@@ -65,7 +69,9 @@ async function history(
   const database = databaseOf(lossy);
   const calls = new Calls();
   const companion = `companion-${randomId()}`;
-  const ports = { database, calls, companion, newId: randomId, leases: new LeaseRegistry() };
+  const around = { clock: systemClock, timers: systemTimers, logger: silentLogger };
+  const own = { database, calls, companion, newId: randomId, leases: new LeaseRegistry() };
+  const ports = { ...own, ...around };
   const log = new PostgresLogStore(ports, "chats", contractProjection);
   const documents = new PostgresDocumentStore(ports, "session");
   await log.append("a", [message("m1"), message("m2")]);

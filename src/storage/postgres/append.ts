@@ -1,12 +1,13 @@
 import { type ErrorCode, ThroughlineError } from "../../errors.ts";
 import { isErased, sameRecord, storedRecord } from "../batch.ts";
+import { appendStatement } from "./append-statement.ts";
 import type { Connection } from "./connection.ts";
 import { type Database, inTransaction } from "./database.ts";
 import { isDuplicate } from "./error-class.ts";
-import type { IndexedBatch, IndexedRecord } from "./indexed-batch.ts";
+import type { IndexedBatch } from "./indexed-batch.ts";
 import { fenced, isFenced, type LockedLog, type LogTarget, lockLog } from "./locked-log.ts";
-import { appendStatementOf, recordValues, logStatements as statements } from "./log-statements.ts";
-import type { PostgresStatement, Row } from "./pool.ts";
+import { logStatements as statements } from "./log-statements.ts";
+import type { Row } from "./pool.ts";
 
 /**
  * Appends a batch: by one statement, if nothing stands against it. If something does, or if nobody
@@ -29,43 +30,19 @@ export function append(
 }
 
 /** @returns `undefined` when it stored nothing: somebody has to look why. */
-async function appendPlainly(
+function appendPlainly(
   connection: Connection,
   target: LogTarget,
   batch: IndexedBatch,
 ): Promise<number | undefined> {
-  try {
-    return lastSeq(await connection.store(appendStatement(target, batch, batch.records)));
-  } catch (error) {
+  return connection.store(appendStatement(target, batch)).then(lastSeq, (error: unknown) => {
     if (isDuplicate(error)) return undefined;
     throw error;
-  }
+  });
 }
 
-/** The rows are in no order. */
-function lastSeq(rows: readonly Row[]): number | undefined {
-  if (rows.length === 0) return undefined;
-  return rows.reduce((last, row) => Math.max(last, Number(row["seq"])), 0);
-}
-
-function appendStatement(
-  { place, epoch }: LogTarget,
-  { expectedSeq, head, replacesHead }: IndexedBatch,
-  records: readonly IndexedRecord[],
-): PostgresStatement {
-  const values: unknown[] = [
-    ...place,
-    records.length,
-    head.json,
-    head.sortedAt,
-    head.labels,
-    replacesHead,
-    expectedSeq ?? null,
-    epoch ?? null,
-    ...recordValues(records),
-  ];
-  const mayCreate = epoch === undefined && (expectedSeq ?? 0) === 0;
-  return { ...appendStatementOf(records.length, mayCreate), values };
+function lastSeq([row]: readonly Row[]): number | undefined {
+  return row === undefined ? undefined : Number(row["seq"]);
 }
 
 /** Holds the log's row, and finds out what of the batch is missing. In a transaction. */
@@ -133,7 +110,7 @@ async function store(
   target: LogTarget,
   batch: IndexedBatch,
 ): Promise<number> {
-  const last = lastSeq(await connection.run(appendStatement(target, batch, batch.records)));
+  const last = lastSeq(await connection.run(appendStatement(target, batch)));
   if (last === undefined) throw fenced();
   const before = last - batch.records.length;
   const targets = batch.records.flatMap(({ hides }) => hides ?? []);

@@ -17,10 +17,23 @@ export class DeadlineError extends Error {
 export function within<T>(promise: Promise<T>, timers: Timers, ms: number): Promise<T> {
   const { promise: answer, resolve, reject } = Promise.withResolvers<T>();
   const cancel = timers.after(ms, () => {
-    reject(new DeadlineError(`no answer within ${Math.round(ms)} ms`));
+    reject(late(ms));
   });
-  promise.then(resolve, reject).finally(cancel);
+  promise.then(
+    (value) => {
+      cancel();
+      resolve(value);
+    },
+    (error) => {
+      cancel();
+      reject(error);
+    },
+  );
   return answer;
+}
+
+export function late(ms: number): DeadlineError {
+  return new DeadlineError(`no answer within ${Math.round(ms)} ms`);
 }
 
 /** One connection for as long as a piece of work needs it. Knows whether it may be used again. */
@@ -65,28 +78,49 @@ export class Connection {
   }
 
   /** Runs a statement that stores nothing by itself: a read, or one inside a transaction. */
-  async run(statement: PostgresStatement): Promise<readonly Row[]> {
-    try {
-      const limitMs = this.#limitMs();
-      if (limitMs <= 0) throw new DeadlineError("no time is left");
-      return (await within(this.#client.query(statement), this.#timers, limitMs)).rows;
-    } catch (error) {
-      if (!isAnswer(error)) this.#lose();
-      throw error;
-    }
+  run(statement: PostgresStatement): Promise<readonly Row[]> {
+    return this.#send(statement, () => undefined);
   }
 
   /** Runs a statement that commits: without an answer nobody knows whether it did. */
-  async store(statement: PostgresStatement): Promise<readonly Row[]> {
+  store(statement: PostgresStatement): Promise<readonly Row[]> {
     this.#isInDoubt = true;
-    try {
-      const rows = await this.run(statement);
+    return this.#send(statement, () => {
       this.#isInDoubt = false;
-      return rows;
-    } catch (error) {
-      if (isAnswer(error)) this.#isInDoubt = false;
-      throw error;
+    });
+  }
+
+  /** Few promises: this is what an append waits for. An answer that comes too late is ignored. */
+  #send(statement: PostgresStatement, answered: () => void): Promise<readonly Row[]> {
+    const { promise, resolve, reject } = Promise.withResolvers<readonly Row[]>();
+    let isOver = false;
+    const fail = (error: unknown) => {
+      if (isOver) return;
+      isOver = true;
+      if (isAnswer(error)) answered();
+      else this.#lose();
+      reject(error);
+    };
+    const limitMs = this.#limitMs();
+    if (limitMs <= 0) {
+      fail(new DeadlineError("no time is left"));
+      return promise;
     }
+    const cancel = this.#timers.after(limitMs, () => fail(late(limitMs)));
+    this.#client.query(statement).then(
+      ({ rows }) => {
+        if (isOver) return;
+        isOver = true;
+        cancel();
+        answered();
+        resolve(rows);
+      },
+      (error) => {
+        cancel();
+        fail(error);
+      },
+    );
+    return promise;
   }
 
   onNotification(listener: (message: PostgresNotification) => void): void {

@@ -6,6 +6,7 @@ import {
   type Backend,
   Connection,
   type LossListener,
+  late,
   lossListenerOf,
   within,
 } from "./connection.ts";
@@ -129,7 +130,7 @@ export class Database {
       let connection: Connection | undefined;
       try {
         connection = await this.#checkOut(call);
-        await this.#endBackends(call, connection);
+        if (call.backends.length > 0) await this.#endBackends(call, connection);
         const extend = () => {
           call.until = this.#deadline();
         };
@@ -212,21 +213,26 @@ export class Database {
   }
 
   /** Waits for a client no longer than that. One that comes later goes straight back. */
-  async #client(until: number): Promise<PostgresClient> {
+  #client(until: number): Promise<PostgresClient> {
+    const { promise, resolve, reject } = Promise.withResolvers<PostgresClient>();
     let isLate = false;
-    const coming = this.#ports.pool.connect();
-    coming.then(
-      (client) => {
-        if (isLate) client.release();
-      },
-      () => undefined, // whoever waits hears of it
-    );
-    try {
-      return await within(coming, this.#ports.timers, Math.max(0, this.#left(until)));
-    } catch (error) {
+    const leftMs = Math.max(0, this.#left(until));
+    const cancel = this.#ports.timers.after(leftMs, () => {
       isLate = true;
-      throw error;
-    }
+      reject(late(leftMs));
+    });
+    this.#ports.pool.connect().then(
+      (client) => {
+        cancel();
+        if (isLate) client.release();
+        else resolve(client);
+      },
+      (error) => {
+        cancel();
+        reject(error);
+      },
+    );
+    return promise;
   }
 
   async #prepare(client: PostgresClient, until: number): Promise<KnownClient> {

@@ -1,3 +1,4 @@
+import { ThroughlineError } from "../../errors.ts";
 import { erasedJson, isErased, storedRecord } from "../batch.ts";
 import type { Connection } from "./connection.ts";
 import type { Attempt } from "./database.ts";
@@ -14,6 +15,7 @@ const recordsAtOnce = 10_000;
  * Replaces the content of these records, in a transaction.
  *
  * @returns how many were erased.
+ * @throws ThroughlineError `THROUGHLINE_CONFLICT`: the log does not end where it is expected to.
  */
 export async function eraseRecords(
   connection: Connection,
@@ -21,15 +23,25 @@ export async function eraseRecords(
   what: {
     readonly ids: readonly string[];
     readonly head: IndexedHead | undefined;
+    readonly expectedSeq?: number;
     readonly indexing: Indexing;
+    /** By an attempt of this call of which nobody knows whether it was stored. */
+    readonly erasedBefore: number;
   },
 ): Promise<number> {
   const { place } = target;
   const log = await lockLog(connection, place);
   if (isFenced(target, log)) throw fenced();
-  if (log === undefined || log.seq === 0) return 0;
+  const seq = log?.seq ?? 0;
+  const isElsewhere = what.expectedSeq !== undefined && what.expectedSeq !== seq;
+  if (seq === 0 && !isElsewhere) return 0;
   const known = await connection.run({ ...statements.known, values: [...place, what.ids] });
   const rows = known.filter((row) => !isErased(recordOf(row)));
+  if (isElsewhere) {
+    // That attempt was stored after all, and others went on from there, from its head.
+    if (what.erasedBefore > 0 && known.length > 0 && rows.length === 0) return 0;
+    throw new ThroughlineError(`the log ends at seq ${seq}`, { code: "THROUGHLINE_CONFLICT" });
+  }
   if (rows.length > 0) {
     const seqs = rows.map((row) => row["seq"]);
     const bodies = rows.map((row) => erasedJson(String(row["id"])));

@@ -8,14 +8,12 @@ import {
   logLimits,
   type StoredRecord,
 } from "../log-store.ts";
-import { lexemesOf, placesOf } from "./words.ts";
+import { lexemesOf } from "./words.ts";
 
 /** A record as it is stored, with what the indexes keep of it. */
 export interface IndexedRecord {
   readonly id: string;
   readonly json: string;
-  /** Its lexemes; `null`: search does not find it. */
-  readonly words: string | null;
   /** The id of an earlier record that it hides. */
   readonly hides: string | null;
 }
@@ -32,6 +30,8 @@ export interface IndexedBatch extends Omit<PreparedBatch, "records" | "headJson"
   /** That of a new log, too, when none was given. */
   readonly head: IndexedHead;
   readonly replacesHead: boolean;
+  /** Whether search may find any of it. */
+  readonly isSearchable: boolean;
 }
 
 /** An index entry of the database has at most 2,704 bytes, and other columns stand beside this one. */
@@ -53,34 +53,36 @@ export function indexBatch(
   options: AppendOptions | undefined,
 ): IndexedBatch {
   const { headJson, ...batch } = prepareBatch(key, records, options);
-  const hidden = new Set<string>();
-  const places = placesOf(indexing.scope, key);
+  const { projection } = indexing;
   const indexed: IndexedRecord[] = [];
-  // From the newest on: one that a later record of this batch hides is not found from the start.
-  for (let i = batch.records.length - 1; i >= 0; i--) {
-    const prepared = batch.records[i];
+  let isSearchable = false;
+  for (const [i, prepared] of batch.records.entries()) {
     const given = records[i];
-    if (prepared === undefined || given === undefined) continue;
+    if (given === undefined) continue;
     const record: StoredRecord = { ...given, seq: (batch.expectedSeq ?? 0) + i + 1 };
-    const hides = idOrNull(indexing.projection.hides(record));
-    const words = hidden.has(prepared.id) ? null : wordsOf(indexing.projection, places, record);
-    if (hides !== null) hidden.add(hides);
-    indexed.push({ ...prepared, words, hides });
+    indexed.push({ ...prepared, hides: idOrNull(projection.hides(record)) });
+    isSearchable ||= projection.text(record) !== undefined;
   }
   return {
     ...batch,
-    records: indexed.reverse(),
-    head: indexHead(indexing.projection, headJson ?? "{}"),
+    records: indexed,
+    head: indexHead(projection, headJson ?? "{}", options?.head ?? {}),
     replacesHead: headJson !== undefined,
+    isSearchable,
   };
 }
 
-export function indexHead(projection: LogProjection, json: string): IndexedHead {
-  const head: unknown = JSON.parse(json);
-  const value: LogHead = isJsonObject(head) ? head : {};
+/** What a log's row keeps of this text of a head; `head` is what it was written from. */
+export function indexHead(projection: LogProjection, json: string, head?: LogHead): IndexedHead {
+  const value = head ?? parsedHead(json);
   const sortedAt = projection.sortedAt(value).replaceAll("\0", "").toWellFormed();
   const labels = [...new Set(projection.labels(value).map(labelText))].sort();
   return { json, sortedAt: sortedAt.slice(0, longestSortedAt).toWellFormed(), labels };
+}
+
+function parsedHead(json: string): LogHead {
+  const head: unknown = JSON.parse(json);
+  return isJsonObject(head) ? head : {};
 }
 
 /** The form in which a label is stored and asked for: the database takes neither NUL nor half a pair. */

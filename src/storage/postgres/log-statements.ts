@@ -1,78 +1,5 @@
 // The statements of the log store. Parameters 1 to 3 are the companion, the collection and the key.
-import type { IndexedRecord } from "./indexed-batch.ts";
-import type { PostgresStatement } from "./pool.ts";
-
 const where = "where companion = $1 and collection = $2 and key = $3";
-
-/** Batches of up to so many records have a statement of their own, whose plan is made once. */
-const mostPlain = 8;
-
-/** One list of rows for up to `mostPlain` records, four arrays for more. From parameter 11. */
-function recordRows(count: number): string {
-  if (count > mostPlain) {
-    return `unnest($11::text[], $12::text[], $13::text[], $14::text[])
-    with ordinality as each (id, body, hides, words, n)`;
-  }
-  const rows = Array.from({ length: count }, (_, i) => {
-    const [id, body, hides, words] = [0, 1, 2, 3].map((column) => `$${11 + 4 * i + column}::text`);
-    return `(${id}, ${body}, ${hides}, ${words}, ${i + 1})`;
-  });
-  return `(values ${rows.join(", ")}) as each (id, body, hides, words, n)`;
-}
-
-/**
- * Appends in one statement. Parameters 4 to 8: count, head, sorted_at, labels, whether they replace; 9:
- * expected seq; 10: epoch; then the records. A log that must be there is updated, and a row that is
- * only a lease makes a log of no records; otherwise a log is made. Answers the seq of each record, or
- * nothing when it stored nothing. Lexemes hold nothing that the text of a `tsvector` treats as special.
- */
-function appendText(count: number, mayCreate: boolean): string {
-  const create = `insert into throughline.logs as old
-    (companion, collection, key, seq, head, sorted_at, labels)
-  values ($1, $2, $3, $4::bigint, $5, $6, $7)
-  on conflict (companion, collection, key) do update set seq = old.seq + excluded.seq,
-    head = case when $8 or old.seq = 0 then excluded.head else old.head end,
-    sorted_at = case when $8 or old.seq = 0 then excluded.sorted_at else old.sorted_at end,
-    labels = case when $8 or old.seq = 0 then excluded.labels else old.labels end
-  where ($9::bigint is null or old.seq = $9) and ($10::bigint is null or old.epoch = $10)`;
-  const update = `update throughline.logs set seq = seq + $4::bigint,
-    head = case when $8 or seq = 0 then $5 else head end,
-    sorted_at = case when $8 or seq = 0 then $6 else sorted_at end,
-    labels = case when $8 or seq = 0 then $7 else labels end
-  ${where} and ($9::bigint is null or seq = $9) and ($10::bigint is null or epoch = $10)`;
-  return `with log as (
-  ${mayCreate ? create : update}
-  returning seq
-) insert into throughline.records (companion, collection, key, seq, id, body, hides, words)
-  select $1, $2, $3, log.seq - $4 + each.n, each.id, each.body, each.hides, each.words::tsvector
-  from log, ${recordRows(count)}
-  returning seq`;
-}
-
-const appendStatements = new Map<string, PostgresStatement>();
-
-/** The statement for so many records, made once. */
-export function appendStatementOf(count: number, mayCreate: boolean): PostgresStatement {
-  const name = `throughline_append_${mayCreate ? "new_" : ""}${count > mostPlain ? "many" : count}`;
-  const known = appendStatements.get(name);
-  if (known !== undefined) return known;
-  const made = { name, text: appendText(count, mayCreate) };
-  appendStatements.set(name, made);
-  return made;
-}
-
-/** The parameters of records, as that statement takes them. */
-export function recordValues(records: readonly IndexedRecord[]): unknown[] {
-  if (records.length > mostPlain) {
-    return [
-      records.map(({ id }) => id),
-      records.map(({ json }) => json),
-      records.map(({ hides }) => hides),
-      records.map(({ words }) => words),
-    ];
-  }
-  return records.flatMap(({ id, json, hides, words }) => [id, json, hides, words]);
-}
 
 export const logStatements = {
   lock: {
@@ -90,7 +17,7 @@ export const logStatements = {
   /** Records up to parameter 5 are not found any more. */
   hide: {
     text: `update throughline.records set words = null ${where} and id = any($4::text[])
-  and seq <= $5`,
+  and seq <= $5 and words is not null`,
   },
   erase: {
     text: `update throughline.records set body = each.body, hides = null, words = null

@@ -7,7 +7,7 @@ import {
   checkTail,
   listCursor,
   parseCursor,
-  prepareHead,
+  prepareErasure,
   storedRecord,
 } from "../batch.ts";
 import { checkKey } from "../key.ts";
@@ -30,20 +30,20 @@ import {
   type StoredRecord,
 } from "../log-store.ts";
 import { append } from "./append.ts";
-import type { Calls } from "./calls.ts";
 import type { Database } from "./database.ts";
 import { deleteLog, eraseRecords } from "./forget.ts";
-import { type Indexing, indexBatch, indexHead, labelText } from "./indexed-batch.ts";
+import { indexBatch, indexHead, labelText } from "./indexed-batch.ts";
+import { Indexer, type IndexerPorts } from "./indexer.ts";
 import { listStatement } from "./list-statements.ts";
 import type { LogTarget } from "./locked-log.ts";
 import { logStatements as statements } from "./log-statements.ts";
 import type { Row } from "./pool.ts";
 import { search } from "./search.ts";
+import type { IndexedPlace } from "./unindexed.ts";
 import { scopeOf } from "./words.ts";
 
-export interface LogStorePorts {
+export interface LogStorePorts extends IndexerPorts {
   readonly database: Database;
-  readonly calls: Calls;
   /** The leases that this process writes under. */
   readonly leases: LeaseRegistry;
   readonly companion: string;
@@ -56,12 +56,19 @@ const chunkBytes = 1024 * 1024;
 export class PostgresLogStore implements LogStore {
   readonly #ports: LogStorePorts;
   readonly #collection: string;
-  readonly #indexing: Indexing;
+  readonly #indexing: IndexedPlace;
+  readonly #indexer: Indexer;
+  /** What the lanes of this collection begin with, and no other's. */
+  readonly #lanes: string;
 
   constructor(ports: LogStorePorts, collection: string, projection: LogProjection) {
     this.#ports = ports;
     this.#collection = collection;
-    this.#indexing = { projection, scope: scopeOf(ports.companion, collection) };
+    this.#lanes = JSON.stringify(["logs", collection]);
+    const { database, companion } = ports;
+    const scope = scopeOf(companion, collection);
+    this.#indexing = { database, companion, collection, projection, scope };
+    this.#indexer = new Indexer(ports, this.#indexing);
   }
 
   async append(
@@ -72,7 +79,9 @@ export class PostgresLogStore implements LogStore {
     this.#ports.calls.checkOpen();
     const batch = indexBatch(this.#indexing, key, records, options);
     const target = this.#target(key);
-    return this.#inLane(key, () => append(this.#ports.database, target, batch));
+    const seq = await this.#inLane(key, () => append(this.#ports.database, target, batch));
+    if (batch.isSearchable) this.#indexer.missing();
+    return seq;
   }
 
   async tail(key: string, limit: number): Promise<LogTail | undefined> {
@@ -117,20 +126,17 @@ export class PostgresLogStore implements LogStore {
     return row === undefined ? undefined : recordOf(row);
   }
 
-  async erase(key: string, ids: readonly string[], options: EraseOptions = {}): Promise<number> {
+  async erase(key: string, ids: readonly string[], options?: EraseOptions): Promise<number> {
     this.#ports.calls.checkOpen();
-    checkIds(key, ids);
+    const { headJson, ...erasure } = prepareErasure(key, ids, options);
     const indexing = this.#indexing;
-    const head =
-      options.head === undefined
-        ? undefined
-        : indexHead(indexing.projection, prepareHead(options.head));
-    const what = { ids: [...new Set(ids)], head, indexing };
+    const head = headJson === undefined ? undefined : indexHead(indexing.projection, headJson);
     const target = this.#target(key);
     let erased = 0;
     return this.#inLane(key, () =>
       this.#ports.database.transaction(async (connection) => {
         // An earlier attempt may have erased them, its answer lost: then nothing is left to erase.
+        const what = { ...erasure, head, indexing, erasedBefore: erased };
         erased = Math.max(erased, await eraseRecords(connection, target, what));
         return erased;
       }),
@@ -172,9 +178,10 @@ export class PostgresLogStore implements LogStore {
   async search(query: string, options: SearchOptions): Promise<readonly SearchHit[]> {
     this.#ports.calls.checkOpen();
     checkSearch(query, options);
-    const { database, companion, calls } = this.#ports;
-    const searched = { database, companion, collection: this.#collection, ...this.#indexing };
-    return calls.run(() => search(searched, query, options));
+    return this.#ports.calls.run(async () => {
+      await this.#indexer.catchUp();
+      return search(this.#indexing, query, options);
+    });
   }
 
   async #query(
@@ -187,7 +194,7 @@ export class PostgresLogStore implements LogStore {
   }
 
   #inLane<T>(key: string, call: () => Promise<T>): Promise<T> {
-    return this.#ports.calls.inLane(JSON.stringify(["logs", this.#collection, key]), call);
+    return this.#ports.calls.inLane(this.#lanes + key, call);
   }
 
   #target(key: string): LogTarget {

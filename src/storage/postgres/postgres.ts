@@ -99,9 +99,9 @@ export async function openPostgresStorage(
     await checkSettings(database, durability);
     await migrate(database, resolved.migrate);
     const leases = new LeaseRegistry();
-    const ports = { database, calls: new Calls(), newId, leases, companion };
-    const fleet = await openPostgresFleet({ ...ports, clock, timers, logger, leaseMs });
-    return new PostgresStorage(ports, fleet);
+    const shared = { database, newId, leases, companion, clock, timers, logger };
+    const fleet = await openPostgresFleet({ ...shared, leaseMs });
+    return new PostgresStorage({ ...shared, calls: new Calls() }, fleet);
   } catch (error) {
     database.close();
     throw error;

@@ -19,7 +19,8 @@ create table throughline.logs (
   epoch bigint default 0 not null,
   owner text,
   lease_until timestamp with time zone,
-  wanted boolean default false not null
+  wanted boolean default false not null,
+  unindexed_after bigint
 ) with (fillfactor=70);
 
 create table throughline.messages (
@@ -52,9 +53,10 @@ CREATE INDEX logs_labelled ON throughline.logs USING btree (companion, collectio
 CREATE INDEX logs_leased ON throughline.logs USING btree (companion, owner) WHERE (owner IS NOT NULL);
 CREATE INDEX logs_newest ON throughline.logs USING btree (companion, collection, sorted_at DESC, key);
 CREATE UNIQUE INDEX logs_pkey ON throughline.logs USING btree (companion, collection, key);
+CREATE INDEX logs_unindexed ON throughline.logs USING btree (companion, collection) WHERE (unindexed_after IS NOT NULL);
 CREATE UNIQUE INDEX messages_pkey ON throughline.messages USING btree (companion, id);
 CREATE UNIQUE INDEX migrations_pkey ON throughline.migrations USING btree (number);
 CREATE INDEX records_hiding ON throughline.records USING btree (companion, collection, key, hides) WHERE (hides IS NOT NULL);
 CREATE UNIQUE INDEX records_ids ON throughline.records USING btree (companion, collection, key, id);
 CREATE UNIQUE INDEX records_pkey ON throughline.records USING btree (companion, collection, key, seq);
-CREATE INDEX records_words ON throughline.records USING gin (words);
+CREATE INDEX records_worded ON throughline.records USING gin (words) WHERE (words IS NOT NULL);

@@ -1,28 +1,20 @@
 import { storedRecord } from "../batch.ts";
-import type { LogProjection, SearchHit, SearchOptions } from "../log-store.ts";
+import type { SearchHit, SearchOptions } from "../log-store.ts";
 import { holdsEvery, queryPhrases, searchTokens } from "../search-words.ts";
-import type { Database } from "./database.ts";
 import { searchLog, searchNewest, searchStatement } from "./list-statements.ts";
 import type { PostgresStatement, Row } from "./pool.ts";
+import type { IndexedPlace } from "./unindexed.ts";
 import { anywhereQueryOf, queryOf } from "./words.ts";
 
 /** Candidates of one page; more than most callers ask for, because some do not hold the phrase. */
 const fewestCandidates = 50;
 
-export interface Searched {
-  readonly database: Database;
-  readonly companion: string;
-  readonly collection: string;
-  readonly scope: string;
-  readonly projection: LogProjection;
-}
-
 /**
- * Finds candidates through the full-text index and decides by their text. Looks through the newest
- * logs first, whose order is known; then through all.
+ * Finds candidates through the full-text index, and among the records that have no words there yet, and
+ * decides by their text. Looks through the newest logs first, whose order is known; then through all.
  */
 export async function search(
-  searched: Searched,
+  searched: IndexedPlace,
   query: string,
   { limit, key }: SearchOptions,
 ): Promise<readonly SearchHit[]> {
