@@ -3,8 +3,10 @@
 import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { OutputChunk } from "rolldown";
+import { inAscii } from "./ascii.ts";
 import { withoutImportsOfNode } from "./builtins.ts";
 import { chunkPlan } from "./chunks.ts";
+import { withoutDetours } from "./detours.ts";
 import { builtFrom, root, sourcesIn, stampName, stampOf } from "./stamp.ts";
 import { thirdPartyNotice } from "./third-party.ts";
 
@@ -27,7 +29,8 @@ interface Manifest {
 
 /** Builds the code, unless nothing changed since it was built. @returns whether it was built. */
 export async function buildCode(): Promise<boolean> {
-  const scripts = ["build-code.ts", "builtins.ts", "chunks.ts"].map((name) => `scripts/${name}`);
+  const names = ["ascii", "build-code", "builtins", "chunks", "detours"];
+  const scripts = names.map((name) => `scripts/${name}.ts`);
   const own = ["package.json", "package-lock.json", ...scripts];
   const stamp = stampOf([...own, ...sourcesIn("src")]);
   if (builtFrom(join(dist, chunkFolder)) === stamp) return false;
@@ -35,7 +38,8 @@ export async function buildCode(): Promise<boolean> {
   const output = await bundle(manifest);
   // What others import comes first, and what says that all is there comes last.
   const inOrder = output.toSorted((a, b) => Number(a.isEntry) - Number(b.isEntry));
-  for (const { fileName, code } of inOrder) putInPlace(fileName, withoutImportsOfNode(code));
+  for (const { fileName, code } of inOrder)
+    putInPlace(fileName, inAscii(withoutImportsOfNode(code)));
   const modules = output.flatMap((chunk) => chunk.moduleIds);
   putInPlace(`${chunkFolder}/THIRD-PARTY.txt`, thirdPartyNotice(modules));
   for (const path of Object.values(manifest.bin)) chmodSync(join(root, path), 0o755);
@@ -69,7 +73,7 @@ async function bundle(manifest: Manifest): Promise<readonly OutputChunk[]> {
     codeSplitting: { groups },
   });
   await build.close();
-  return output.filter((file) => file.type === "chunk");
+  return withoutDetours(output.filter((file) => file.type === "chunk"));
 }
 
 /** The doors and the command, by the path in dist without `.js`: each has its source at the same. */

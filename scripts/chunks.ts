@@ -17,7 +17,7 @@ const chunks: readonly (readonly [name: string, modules: readonly string[]])[] =
   ["moments", ["moments", "timers"]],
   ["server", ["server/server"]],
   ["command", ["cli/start"]],
-  ["serve", ["cli/serve", "cli/moments"]],
+  ["serve", ["cli/serve", "cli/moments", "cli/store/open-store"]],
 ];
 /** Packages have a chunk of their own: the licences are theirs. */
 const vendor = "vendor";
@@ -30,6 +30,9 @@ interface Group {
 
 /** A module that lists what zod says of a mistake in 50 languages. What is said here is ours, or English. */
 const languages = /[\\/]zod[\\/]v4[\\/]locales[\\/]index\.js$/;
+
+/** zod as one object with all that it has. Only what describes the API uses it, so it lies there. */
+const wholes = /[\\/]zod[\\/](?:v4[\\/](?:classic|core)[\\/])?(?:index|external)\.js$/;
 
 /** The groups of modules, and what finds them out while the build reads the modules. */
 export function chunkPlan(): {
@@ -46,7 +49,7 @@ export function chunkPlan(): {
         const seen = new Set(left);
         for (let id = left.pop(); id !== undefined; id = left.pop()) {
           const chunk = /[\\/]node_modules[\\/]/.test(id) ? `${name}-${vendor}` : name;
-          if (!chunkOf.has(id)) chunkOf.set(id, chunk);
+          if (!chunkOf.has(id) && !wholes.test(id)) chunkOf.set(id, chunk);
           for (const next of this.getModuleInfo(id)?.importedIds ?? []) {
             if (!seen.has(next)) left.push(next);
             seen.add(next);

@@ -172,6 +172,7 @@ async function everyRecord(run: Run): Promise<string> {
   await chats.setConsolidated(chat, 2);
   await chats.redact(chat, "t3");
   await chats.log.change(chat, (draft) => {
+    draft.control("erasure", { target: "t4" }, "erasure:t4"); // as where several processes write
     draft.control("compaction", { up_to_seq: 6, summary: "They asked for the time in Lund." });
   });
   await sessions.syncTarget(chat, { model: "qwen3:8b" });
@@ -207,7 +208,7 @@ function samples(lines: readonly string[]): string {
 }
 
 const kinds = ["message", "session", "usage", "turn", "pending_input", "metadata"];
-const hiding = ["redaction", "replacement"];
+const hiding = ["redaction", "replacement", "erasure"];
 const order = (name: string) => {
   const at = [...kinds, ...hiding].indexOf(name.split(",", 1)[0] ?? "");
   return at < 0 ? kinds.length + hiding.length : at;

@@ -1,3 +1,5 @@
+import { randomBytes } from "node:crypto";
+
 /** Makes an id that nothing else has. Passed in, so that a seed can replay a run. */
 export type NewId = () => string;
 
@@ -5,8 +7,7 @@ const alphabet = "0123456789abcdefghijklmnopqrstuvwxyz";
 
 /** 18 characters of 36 letters: 93 random bits, readable, safe in a path, a URL and a shell. */
 export const randomId: NewId = () => {
-  const bytes = new Uint8Array(36);
-  globalThis.crypto.getRandomValues(bytes);
+  const bytes = randomBytes(36);
   let id = "";
   for (const byte of bytes) {
     // 252 = 7 * 36: bytes past it would make the first letters likelier.

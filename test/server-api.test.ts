@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { Validator } from "@seriousme/openapi-schema-validator";
-import * as schemas from "../src/server/schemas.ts";
+import * as schemas from "../src/server/answer-schemas.ts";
 import { companion, jsonOf, me, problemOf, words } from "./server-fixture.ts";
 
 const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { version: string };
@@ -67,7 +67,7 @@ test("every answer is what its description says", async () => {
   schemas.session.strict().parse(await sent(`${me}/reset`));
   schemas.session.strict().parse(await sent(`${me}/reset`, { provider: "scripted" }));
   schemas.chat.strict().parse(await sent(`${me}/clear`));
-  schemas.receipt.strict().parse(await removed(me));
+  schemas.forgetReceipt.strict().parse(await removed(me));
   schemas.problem.strict().parse(await (await c.ask(me)).json());
 });
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ResponderError } from "../src/runtime/responder.ts";
-import * as schemas from "../src/server/schemas.ts";
+import * as schemas from "../src/server/answer-schemas.ts";
 import type { ScriptedStep } from "../src/testing/scripted-responder.ts";
 import { Machine } from "./kept-companion.ts";
 import {
@@ -347,7 +347,7 @@ test("a server that was closed tells nothing more of its companion", async () =>
 test("forgetting a chat says what the companion held of it", async () => {
   const c = await awake([["Hi"]]);
   await c.say("Hello");
-  const { removed } = schemas.receipt
+  const { removed } = schemas.forgetReceipt
     .strict()
     .parse(await jsonOf(await c.ask(me, { method: "DELETE" }), 200));
   assert.deepEqual(

@@ -6,14 +6,19 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import sharp from "sharp";
 import { consentWording } from "../src/memories/moment/consent.ts";
+import type { MomentsOptions } from "../src/moments.ts";
 import { feedTurns } from "../src/runtime/moment-feed.ts";
-import * as schemas from "../src/server/feedback-schemas.ts";
+import * as schemas from "../src/server/feedback-answer-schemas.ts";
+import { keyPrefix } from "../src/targets/s3/object-key.ts";
+import { S3Server } from "../src/testing/s3/s3-server.ts";
+import { samplePackage } from "../src/testing/s3/sample-package.ts";
 import { openThroughline } from "../src/throughline.ts";
 import { companion, jsonOf, me, problemOf } from "./server-fixture.ts";
 
 async function withMoments(
   t: TestContext,
   script: Parameters<typeof companion>[0] = [["Knock, knock"]],
+  options: Partial<MomentsOptions> = {},
 ) {
   const home = mkdtempSync(join(tmpdir(), "throughline-feedback-"));
   const target = { provider: "scripted", model: "scripted" };
@@ -21,6 +26,7 @@ async function withMoments(
   const moments = await throughline.startMoments({
     sessionId: "a1b2c3d4",
     software: { name: "throughline", version: "0.0.0" },
+    ...options,
   });
   const c = await companion(script, { throughline, moments });
   feedTurns(c.turns, moments.recorder, "You are kind.");
@@ -110,6 +116,23 @@ test("the same key is the same reaction, and a package can be taken back and del
   const deleted = await jsonOf(await c.ask(path, { method: "DELETE" }), 200);
   assert.equal(deleted.packages, 1);
   await problemOf(await c.ask(path), 404, "THROUGHLINE_NOT_FOUND");
+});
+
+test("retracting a package that the bucket alone has is answered as owed; one that is nowhere is not found", async (t) => {
+  const bucket = await S3Server.start({ buckets: ["moments"] });
+  t.after(() => bucket.close());
+  const { endpoint, credentials } = bucket;
+  const c = await withMoments(t, [], { s3: { bucket: "moments", endpoint, credentials } });
+  const [there, nowhere] = [samplePackage(), samplePackage({ number: 1 })];
+  const prefix = keyPrefix(there.sessionId, there.name);
+  for (const [path, bytes] of there.files) bucket.place(prefix + path, bytes);
+  const answer = await jsonOf(await c.post(`/api/feedback/${there.name}/retract`, {}), 202);
+  const owed = schemas.retractedThere.strict().parse(answer);
+  assert.deepEqual(owed, { name: there.name, owed: true });
+  await c.moments.upload();
+  assert.ok(bucket.objects("moments").has(`${prefix}retracted.json`));
+  const refused = await c.post(`/api/feedback/${nowhere.name}/retract`, {});
+  await problemOf(refused, 404, "THROUGHLINE_NOT_FOUND");
 });
 
 test("a reaction to an answer that the buffers never held has the words of the chat up to it", async (t) => {

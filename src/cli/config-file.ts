@@ -9,35 +9,38 @@ import { readOwnFile } from "./own-file.ts";
 const usd = z.number().min(0).max(1e6);
 const count = (max: number) => z.int().min(0).max(max);
 
-const schema = z.strictObject({
-  model: z.string().min(1).optional(),
-  persona: z.string().min(1).optional(),
-  companion_name: z.string().min(1).max(200).optional(),
-  host: z.string().min(1).optional(),
-  port: count(65_535).optional(),
-  hosts: z.array(z.string().min(1)).max(100).optional(),
-  token_file: z.string().min(1).optional(),
-  store: z.string().min(1).optional(),
-  auto_record: z.boolean().optional(),
-  prices: z
-    .record(
-      z.string(),
-      z.strictObject({
-        input_per_million_usd: usd,
-        output_per_million_usd: usd,
-        cached_input_per_million_usd: usd.optional(),
-      }),
-    )
-    .optional(),
-  // As the original named them. Their bounds are the rules' own: see `rulesFromConfig`.
-  idle_timeout_minutes: z.number().optional(),
-  daily_reset_enabled: z.boolean().optional(),
-  daily_reset_hour: z.number().optional(),
-  daily_reset_quiet_minutes: z.number().optional(),
-  max_session_messages: z.number().nullable().optional(),
-  user_timezone: z.string().optional(),
-  session_age_warning_hours: z.number().optional(),
-});
+const schema = () =>
+  z.strictObject({
+    model: z.string().min(1).optional(),
+    persona: z.string().min(1).optional(),
+    companion_name: z.string().min(1).max(200).optional(),
+    host: z.string().min(1).optional(),
+    port: count(65_535).optional(),
+    hosts: z.array(z.string().min(1)).max(100).optional(),
+    token_file: z.string().min(1).optional(),
+    store: z.string().min(1).optional(),
+    auto_record: z.boolean().optional(),
+    prices: z
+      .record(
+        z.string(),
+        z.strictObject({
+          input_per_million_usd: usd,
+          output_per_million_usd: usd,
+          cached_input_per_million_usd: usd.optional(),
+        }),
+      )
+      .optional(),
+    // As the original named them. Their bounds are the rules' own: see `rulesFromConfig`.
+    idle_timeout_minutes: z.number().optional(),
+    daily_reset_enabled: z.boolean().optional(),
+    daily_reset_hour: z.number().optional(),
+    daily_reset_quiet_minutes: z.number().optional(),
+    max_session_messages: z.number().nullable().optional(),
+    user_timezone: z.string().optional(),
+    session_age_warning_hours: z.number().optional(),
+  });
+
+type ConfigFile = z.infer<ReturnType<typeof schema>>;
 
 /** `throughline.config.json` of a home, with its names translated. */
 export interface Config {
@@ -68,8 +71,9 @@ export const configName = "throughline.config.json";
 export function readConfig(home: string): Config {
   const path = join(home, configName);
   const text = readOwnFile(path);
+  if (text === undefined) return configOf({});
   try {
-    return toConfig(text === undefined ? {} : parseJson(text, path), path);
+    return toConfig(parseJson(text, path), path);
   } catch (cause) {
     if (!isThroughlineError(cause)) throw cause;
     const message = cause.message.startsWith(path) ? cause.message : `${path}: ${cause.message}`;
@@ -78,7 +82,7 @@ export function readConfig(home: string): Config {
 }
 
 function toConfig(json: unknown, path: string): Config {
-  const parsed = schema.safeParse(json);
+  const parsed = schema().safeParse(json);
   if (!parsed.success) {
     const issues = parsed.error.issues.map((issue) => {
       const place = issue.path.length === 0 ? "" : `${issue.path.join(".")}: `;
@@ -86,8 +90,11 @@ function toConfig(json: unknown, path: string): Config {
     });
     throw wrong(`${path}: ${issues.join("; ")}`);
   }
-  const file = parsed.data;
   rulesFromConfig(json);
+  return configOf(parsed.data);
+}
+
+function configOf(file: ConfigFile): Config {
   return {
     model: file.model,
     persona: file.persona,
@@ -111,7 +118,7 @@ function toConfig(json: unknown, path: string): Config {
   };
 }
 
-function toPrices(prices: NonNullable<z.infer<typeof schema>["prices"]>): Prices {
+function toPrices(prices: NonNullable<ConfigFile["prices"]>): Prices {
   const entries = Object.entries(prices).map(([name, price]) => {
     const cached = price.cached_input_per_million_usd;
     const translated = {

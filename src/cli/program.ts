@@ -1,6 +1,6 @@
 import { Command } from "commander";
-import type { Context } from "./command.ts";
-import { commands } from "./commands.ts";
+import type { AddCommand, Context } from "./command.ts";
+import { commandsFor } from "./commands.ts";
 import { type Environment, isDebugging, readEnvironment, variableHelp } from "./env.ts";
 import { describeFailure } from "./failure.ts";
 import { type Io, write } from "./io.ts";
@@ -29,7 +29,8 @@ export async function run(
 ): Promise<number> {
   let help = "throughline --help";
   try {
-    const program = createProgram({ io, env: environment(), version: ownPackage().version });
+    const context = { io, env: environment(), version: ownPackage().version };
+    const program = createProgram(context, commandsFor(args));
     help = `throughline ${[...pathOf(program, args), "--help"].join(" ")}`;
     await program.parseAsync([...args], { from: "user" });
     return 0;
@@ -40,7 +41,7 @@ export async function run(
   }
 }
 
-function createProgram(context: Context): Command {
+function createProgram(context: Context, commands: Iterable<AddCommand>): Command {
   const { io } = context;
   const program = new Command("throughline")
     .description(

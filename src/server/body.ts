@@ -4,14 +4,22 @@ import { type Json, parseJson, tooLarge } from "../json.ts";
 /** One type, and one that no form of another site can send. */
 const jsonType = /^application\/json(\s*;\s*charset\s*=\s*"?utf-8"?)?\s*$/i;
 
+/** The bytes of a body, as they come. */
+type Body = AsyncIterable<Uint8Array> | null;
+
 /**
  * The JSON of a request's body; `{}` when it has none.
  *
+ * @param body where the bytes are read, if not from the request.
  * @throws ThroughlineError `THROUGHLINE_MEDIA_TYPE`: the content type is not JSON.
  * @throws ThroughlineError `THROUGHLINE_TOO_LARGE`: more bytes than `maxBytes`, too deep.
  * @throws ThroughlineError `THROUGHLINE_INVALID`: not UTF-8, not JSON, cut off.
  */
-export async function readJson(request: Request, maxBytes: number): Promise<Json> {
+export async function readJson(
+  request: Request,
+  maxBytes: number,
+  body: Body = request.body,
+): Promise<Json> {
   if (!jsonType.test(request.headers.get("content-type") ?? "")) {
     throw new ThroughlineError("this route takes application/json", {
       code: "THROUGHLINE_MEDIA_TYPE",
@@ -19,7 +27,7 @@ export async function readJson(request: Request, maxBytes: number): Promise<Json
   }
   const length = Number(request.headers.get("content-length") ?? 0);
   if (length > maxBytes) throw bodyTooLarge(maxBytes);
-  const text = decode(await readBytes(request, maxBytes));
+  const text = decode(await readBytes(body, maxBytes));
   return text === "" ? {} : parseJson(text, "the body");
 }
 
@@ -34,15 +42,15 @@ export async function readMedia(request: Request, type: string, maxBytes: number
   if (given?.toLowerCase() !== type) {
     throw new ThroughlineError(`this route takes ${type}`, { code: "THROUGHLINE_MEDIA_TYPE" });
   }
-  return readBytes(request, maxBytes);
+  return readBytes(request.body, maxBytes);
 }
 
 /** Counts as it reads: a chunked body does not say how long it is. */
-async function readBytes(request: Request, maxBytes: number): Promise<Buffer> {
+async function readBytes(body: Body, maxBytes: number): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   try {
-    for await (const chunk of request.body ?? []) {
+    for await (const chunk of body ?? []) {
       bytes += chunk.byteLength;
       if (bytes > maxBytes) throw bodyTooLarge(maxBytes);
       chunks.push(chunk);

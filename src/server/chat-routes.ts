@@ -1,22 +1,10 @@
-import { z } from "@hono/zod-openapi";
+import { z } from "zod";
 import { invalid } from "../errors.ts";
 import type { Turns } from "../runtime/turns.ts";
 import type { Throughline } from "../throughline.ts";
 import { type Door, json } from "./door.ts";
 import { known } from "./input.ts";
-import {
-  chat,
-  chatList,
-  chatParams,
-  chatRow,
-  forkBody,
-  limit,
-  query,
-  receipt,
-  renameBody,
-  resetBody,
-  session,
-} from "./schemas.ts";
+import { chatParams, forkBody, limit, query, renameBody, resetBody } from "./schemas.ts";
 import { chatsWith } from "./search.ts";
 
 /** Chats and their sessions: list, look at, start afresh, copy, forget. */
@@ -27,7 +15,7 @@ export function addChatRoutes(door: Door): void {
   addFork(door);
 }
 
-const flag = z.enum(["true", "false"], "must be true or false").optional();
+const flag = () => z.enum(["true", "false"], "must be true or false").optional();
 
 function addReading(door: Door): void {
   const { throughline, turns } = door.ports;
@@ -38,13 +26,14 @@ function addReading(door: Door): void {
       description:
         "With `query`, the chats that hold a matching message, each with its newest `match`; such " +
         "a list has one page.",
-      query: z.strictObject({
-        ...{ limit, query: query.optional() },
-        cursor: z.string().min(1, "must not be empty").optional(),
-        unanswered: flag.openapi({ description: "Only chats in which a message has no answer." }),
-        damaged: flag.openapi({ description: "Only chats found damaged; one page." }),
-      }),
-      answers: { 200: { says: "A page of chats.", schema: chatList } },
+      query: () =>
+        z.strictObject({
+          ...{ limit: limit(), query: query().optional() },
+          cursor: z.string().min(1, "must not be empty").optional(),
+          unanswered: flag().meta({ description: "Only chats in which a message has no answer." }),
+          damaged: flag().meta({ description: "Only chats found damaged; one page." }),
+        }),
+      answers: { 200: { says: "A page of chats.", schema: "chatList" } },
     },
     async ({ query }) => {
       const { unanswered, damaged, ...page } = query;
@@ -60,7 +49,7 @@ function addReading(door: Door): void {
     {
       ...{ method: "get", path: "/api/chats/{id}", id: "getChat", params: chatParams },
       summary: "One chat: its session and what waits in it",
-      answers: { 200: { says: "The session as it is, not judged.", schema: chat } },
+      answers: { 200: { says: "The session as it is, not judged.", schema: "chat" } },
     },
     async ({ params }) => json(await chatView(throughline, turns, params.id)),
   );
@@ -74,7 +63,7 @@ function addChanges(door: Door): void {
       ...{ method: "delete", path: "/api/chats/{id}", id: "forgetChat", params: chatParams },
       summary: "Forgets a chat wherever it is",
       description: "A turn that runs is stopped first. Forgetting twice is forgetting once.",
-      answers: { 200: { says: "What was removed, and from where.", schema: receipt } },
+      answers: { 200: { says: "What was removed, and from where.", schema: "forgetReceipt" } },
     },
     async ({ params }) => {
       await turns.end(params.id);
@@ -89,7 +78,7 @@ function addChanges(door: Door): void {
       ...{ params: chatParams, body: resetBody },
       summary: "Begins a new session, or drops one provider's part of it",
       description: "The session before it stays readable. Opens one where there is none.",
-      answers: { 200: { says: "The session that begins.", schema: session } },
+      answers: { 200: { says: "The session that begins.", schema: "session" } },
     },
     async ({ params, body }) => {
       const { provider } = body;
@@ -107,7 +96,7 @@ function addChanges(door: Door): void {
       ...{ method: "post", path: "/api/chats/{id}/clear", id: "clearChat", params: chatParams },
       summary: "Starts afresh: what was said is neither shown nor sent to a model any more",
       description: "It stays in the log, until the chat is forgotten. Its metadata stays too.",
-      answers: { 200: { says: "The chat as it is now.", schema: chat } },
+      answers: { 200: { says: "The chat as it is now.", schema: "chat" } },
     },
     async ({ params }) => {
       await chats.clear(params.id);
@@ -124,7 +113,7 @@ function addRename(door: Door): void {
       ...{ method: "post", path: "/api/chats/{id}/rename", id: "renameChat" },
       ...{ params: chatParams, body: renameBody },
       summary: "Gives a chat a title",
-      answers: { 200: { says: "The chat as it is now.", schema: chat } },
+      answers: { 200: { says: "The chat as it is now.", schema: "chat" } },
     },
     async ({ params, body }) => {
       await throughline.chats.rename(params.id, body.title);
@@ -144,7 +133,7 @@ function addFork(door: Door): void {
       description:
         "What was redacted or cleared is not copied, and no provider session is. Repeated, it " +
         "answers 409: the new chat exists.",
-      answers: { 201: { says: "The new chat.", schema: chatRow } },
+      answers: { 201: { says: "The new chat.", schema: "chatRow" } },
     },
     async ({ params, body }) => {
       const row = await throughline.chats.fork(params.id, body.message_id, body.chat_id);

@@ -8,22 +8,7 @@ import {
 } from "./companion-view.ts";
 import { type Door, json } from "./door.ts";
 import type { CompanionRun } from "./options.ts";
-import {
-  appliedEvent,
-  companionSession,
-  emotionEvent,
-  emotionState,
-  emotionsReset,
-  moodBody,
-  moodHistory,
-  moodSet,
-  moodSpan,
-  personBody,
-  personSeen,
-  restart,
-  sleepBody,
-  sleeping,
-} from "./schemas.ts";
+import { emotionEvent, moodBody, moodSpan, personBody, sleepBody } from "./schemas.ts";
 
 /** Who answers: how it woke, how it feels, whom it saw. */
 export function addCompanionRoutes(door: Door): void {
@@ -42,7 +27,7 @@ function addRestart(door: Door): void {
     {
       ...{ method: "get", path: "/api/session", id: "getSession" },
       summary: "The run that goes on, and how it came about",
-      answers: { 200: { says: "The run.", schema: companionSession } },
+      answers: { 200: { says: "The run.", schema: "companionSession" } },
     },
     () => json(sessionView(runOf(door).companion)),
   );
@@ -53,7 +38,7 @@ function addRestart(door: Door): void {
       description:
         "The report of the restart, and the text that each chat was told in this run. Of the chats " +
         "in which a person acted last that were not told yet, what they would be told now.",
-      answers: { 200: { says: "The report, and the texts.", schema: restart } },
+      answers: { 200: { says: "The report, and the texts.", schema: "restart" } },
     },
     async () => {
       const { companion } = runOf(door);
@@ -76,7 +61,7 @@ function addEmotions(door: Door): void {
     {
       ...{ method: "get", path: "/api/emotions", id: "getEmotions" },
       summary: "How the companion feels now",
-      answers: { 200: { says: "The feelings, and what can move them.", schema: emotionState } },
+      answers: { 200: { says: "The feelings, and what can move them.", schema: "emotionState" } },
     },
     () => json(emotionsView(runOf(door))),
   );
@@ -84,7 +69,7 @@ function addEmotions(door: Door): void {
     {
       ...{ method: "get", path: "/api/emotions/history", id: "getMoodHistory", query: moodSpan },
       summary: "How it felt over a span of time",
-      answers: { 200: { says: "The course of the feelings.", schema: moodHistory } },
+      answers: { 200: { says: "The course of the feelings.", schema: "moodHistory" } },
     },
     async ({ query }) => {
       const { companion } = runOf(door);
@@ -105,7 +90,7 @@ function addEmotionChanges(door: Door): void {
       ...{ method: "post", path: "/api/emotions/event", id: "applyEmotionEvent" },
       body: emotionEvent,
       summary: "Something happened to the companion",
-      answers: { 200: { says: "How it feels now.", schema: appliedEvent } },
+      answers: { 200: { says: "How it feels now.", schema: "appliedEvent" } },
     },
     ({ body }) => {
       const run = runOf(door);
@@ -120,7 +105,7 @@ function addEmotionChanges(door: Door): void {
       summary: "Reads the configuration again, and brings the levels to rest",
       description:
         "Wounds, boredom and a mood that was set stay. 400: the configuration is refused.",
-      answers: { 200: { says: "How it feels now.", schema: emotionsReset } },
+      answers: { 200: { says: "How it feels now.", schema: "emotionsReset" } },
     },
     () => {
       const run = runOf(door);
@@ -134,7 +119,7 @@ function addEmotionChanges(door: Door): void {
     {
       ...{ method: "post", path: "/api/mood", id: "setMood", body: moodBody },
       summary: "Shows a mood for some seconds, whatever is felt",
-      answers: { 200: { says: "How it feels now.", schema: moodSet } },
+      answers: { 200: { says: "How it feels now.", schema: "moodSet" } },
     },
     ({ body }) => {
       const run = runOf(door);
@@ -149,7 +134,7 @@ function addPerson(door: Door): void {
     {
       ...{ method: "post", path: "/api/person", id: "seePerson", body: personBody },
       summary: "Somebody was seen",
-      answers: { 200: { says: "Who was seen last.", schema: personSeen } },
+      answers: { 200: { says: "Who was seen last.", schema: "personSeen" } },
     },
     ({ body }) => json(personView(runOf(door).companion.personSeen(body.name))),
   );
@@ -158,7 +143,7 @@ function addPerson(door: Door): void {
       ...{ method: "post", path: "/api/sleep", id: "setSleep", body: sleepBody },
       summary: "Puts the companion to sleep, or wakes it",
       description: "It falls asleep by itself when it is bored, and wakes when a person acts.",
-      answers: { 200: { says: "Whether it sleeps.", schema: sleeping } },
+      answers: { 200: { says: "Whether it sleeps.", schema: "sleeping" } },
     },
     ({ body }) => {
       const { companion } = runOf(door);

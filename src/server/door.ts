@@ -1,6 +1,7 @@
 import type { HttpBindings } from "@hono/node-server";
-import { createRoute, OpenAPIHono, type RouteConfig, z } from "@hono/zod-openapi";
-import type { Context } from "hono";
+import { type Context, Hono } from "hono";
+import { TrieRouter } from "hono/router/trie-router";
+import type { z } from "zod";
 import type { Access } from "./access.ts";
 import { readJson } from "./body.ts";
 import type { Watchers } from "./events.ts";
@@ -9,9 +10,9 @@ import { parseInput, queryOf } from "./input.ts";
 import type { MediaSockets } from "./media-sockets.ts";
 import type { Upgrade } from "./media-upgrade.ts";
 import type { Metrics } from "./metrics.ts";
+import { type AnyOperation, type Nothing, type Operation, takenBy } from "./operation.ts";
 import type { Settings } from "./options.ts";
 import { problem, problemResponse } from "./problem.ts";
-import { problem as problemSchema } from "./schemas.ts";
 
 /** What the Node server hands on; nothing of it is there in a test without a port. */
 export interface Env {
@@ -41,67 +42,32 @@ export interface State {
   readonly port: () => number;
 }
 
-/** One operation of the API: what it takes, what it answers, and its place in the description. */
-export interface Operation<
-  Params extends z.ZodObject,
-  Query extends z.ZodObject,
-  Body extends z.ZodType,
-> {
-  readonly method: "get" | "post" | "delete";
-  /** With parameters as `{id}`. */
-  readonly path: string;
-  /** Never changed: clients are generated from it. */
-  readonly id: string;
-  readonly summary: string;
-  readonly description?: string;
-  readonly params?: Params;
-  readonly query?: Query;
-  /** JSON. What sends none sends `{}`. */
-  readonly body?: Body;
-  /** Takes bytes of this type instead: the work reads them from the request. */
-  readonly bytes?: string;
-  readonly headers?: z.ZodObject;
-  /** By status; every other answer is a problem. */
-  readonly answers: Readonly<Record<number, Answer>>;
-}
-
-/** Neither `schema` nor `types`: no body. */
-export interface Answer {
-  readonly says: string;
-  /** Of the JSON. */
-  readonly schema?: z.ZodType;
-  /** What it may come as instead. */
-  readonly types?: readonly string[];
-}
-
 export interface Input<Params, Query, Body> {
   readonly params: Params;
   readonly query: Query;
   readonly body: Body;
 }
 
-const nothing = z.strictObject({});
-
 /** The routes, and their description: neither has an operation that the other lacks. */
 export class Door {
-  readonly app: OpenAPIHono<Env>;
+  readonly app: Hono<Env>;
   readonly ports: Ports;
   readonly #methods = new Map<string, string[]>();
-  /** What the description does not hold yet: most runs are never asked for it. */
-  readonly #undescribed: Parameters<typeof described>[0][] = [];
+  readonly #operations: AnyOperation[] = [];
 
   constructor(ports: Ports) {
     this.ports = ports;
     // Matched as it came, and decoded once, by `param`: an encoded slash is part of an id.
     const getPath = (request: Request) => new URL(request.url).pathname;
-    this.app = new OpenAPIHono<Env>({ getPath });
+    // The usual one makes a pattern of all routes first, which is most of what the first request waits for.
+    this.app = new Hono<Env>({ getPath, router: new TrieRouter() });
   }
 
   /** Adds an operation. What a client sends is checked before `work` sees it. */
   add<
-    Params extends z.ZodObject = typeof nothing,
-    Query extends z.ZodObject = typeof nothing,
-    Body extends z.ZodType = typeof nothing,
+    Params extends z.ZodObject = Nothing,
+    Query extends z.ZodObject = Nothing,
+    Body extends z.ZodType = Nothing,
   >(
     operation: Operation<Params, Query, Body>,
     work: (
@@ -109,18 +75,21 @@ export class Door {
       context: Context<Env>,
     ) => Response | Promise<Response>,
   ): void {
-    const { method, params, query, body } = operation;
-    this.#undescribed.push(operation);
-    this.serve(method, operation.path, async (context) => {
+    const { method, path, bytes } = operation;
+    this.#operations.push(operation);
+    let taken: ReturnType<typeof takenBy<Params, Query, Body>> | undefined;
+    this.serve(method, path, async (context) => {
       const { req } = context;
+      taken ??= takenBy(operation);
+      const { params, query, body } = taken;
       const input = {
-        params: parseInput(params ?? nothing, params ? req.param() : {}, "the path"),
-        query: parseInput(query ?? nothing, queryOf(new URL(req.url)), "the query"),
+        params: parseInput(params, operation.params ? req.param() : {}, "the path"),
+        query: parseInput(query, queryOf(new URL(req.url)), "the query"),
         body:
-          method === "post" && operation.bytes === undefined
+          method === "post" && bytes === undefined
             ? parseInput(
-                body ?? nothing,
-                await readJson(req.raw, this.ports.limits.bodyBytes),
+                body,
+                await readJson(req.raw, this.ports.limits.bodyBytes, incomingOf(context)),
                 "the body",
               )
             : {},
@@ -129,11 +98,9 @@ export class Door {
     });
   }
 
-  /** Has every operation in the description of `app`. */
-  describe(): void {
-    for (const operation of this.#undescribed.splice(0)) {
-      this.app.openAPIRegistry.registerPath(described(operation));
-    }
+  /** What the description tells of: every operation that was added. */
+  get operations(): readonly AnyOperation[] {
+    return this.#operations;
   }
 
   /** Adds a route that is no part of the API, such as the page. */
@@ -165,6 +132,14 @@ export class Door {
   }
 }
 
+/**
+ * The body as Node reads it, where there is a connection: the request would make a stream of the web's
+ * of it, which is most of what the first one costs. What is left of it is the server's.
+ */
+function incomingOf({ env }: Context<Env>): AsyncIterable<Uint8Array> | undefined {
+  return env.incoming?.iterator({ destroyOnReturn: false });
+}
+
 export function json(value: object, status = 200): Response {
   return new Response(JSON.stringify(value), {
     status,
@@ -184,39 +159,4 @@ export function isHead(context: Context<Env>): boolean {
 
 function pattern(path: string): string {
   return path.replaceAll(/\{(\w+)\}/g, ":$1");
-}
-
-function described(
-  operation: Operation<z.ZodObject, z.ZodObject, z.ZodType>,
-): Omit<RouteConfig, "middleware" | "hide"> {
-  const { method, path, id, summary, description, params, query, headers, body, bytes } = operation;
-  const responses: RouteConfig["responses"] = {};
-  for (const [status, { says, schema, types = [] }] of Object.entries(operation.answers)) {
-    const json = schema === undefined ? [] : [["application/json", { schema }] as const];
-    const content = [...json, ...types.map((type) => [type, { schema: z.string() }] as const)];
-    responses[status] = {
-      description: says,
-      ...(content.length === 0 ? {} : { content: Object.fromEntries(content) }),
-    };
-  }
-  responses["default"] = {
-    description: "What went wrong.",
-    content: { "application/problem+json": { schema: problemSchema } },
-  };
-  const content =
-    bytes === undefined
-      ? { "application/json": { schema: body ?? nothing } }
-      : { [bytes]: { schema: z.string() } };
-  return createRoute({
-    ...{ method, path, operationId: id, summary, responses },
-    ...(description === undefined ? {} : { description }),
-    request: {
-      ...(params === undefined ? {} : { params }),
-      ...(query === undefined ? {} : { query }),
-      ...(headers === undefined ? {} : { headers }),
-      ...(method === "post"
-        ? { body: { content, required: body !== undefined || bytes !== undefined } }
-        : {}),
-    },
-  });
 }

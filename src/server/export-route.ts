@@ -1,4 +1,4 @@
-import { z } from "@hono/zod-openapi";
+import { z } from "zod";
 import { type ChatFormat, renderChat } from "../memories/chat/render-chat.ts";
 import { type Door, isHead, letGo } from "./door.ts";
 import { chatParams } from "./schemas.ts";
@@ -10,7 +10,8 @@ const formats = {
   html: { type: "text/html; charset=utf-8", ending: "html" },
 } as const satisfies Record<ChatFormat, object>;
 
-const format = z.enum(["jsonl", "markdown", "html"], "must be jsonl, markdown or html").optional();
+const format = () =>
+  z.enum(["jsonl", "markdown", "html"], "must be jsonl, markdown or html").optional();
 
 /** A whole chat as a file, in bounded memory. */
 export function addExportRoute(door: Door): void {
@@ -19,7 +20,7 @@ export function addExportRoute(door: Door): void {
   door.add(
     {
       ...{ method: "get", path: "/api/chats/{id}/export", id: "exportChat" },
-      ...{ params: chatParams, query: z.strictObject({ format }) },
+      ...{ params: chatParams, query: () => z.strictObject({ format: format() }) },
       summary: "The whole chat as a file: JSON lines, Markdown or one page of HTML",
       description: "Redacted messages come without their text. What broke off has no proper end.",
       answers: {

@@ -1,4 +1,4 @@
-import type { z } from "@hono/zod-openapi";
+import type { z } from "zod";
 import { invalid } from "../errors.ts";
 import { isDecodable } from "./guard.ts";
 

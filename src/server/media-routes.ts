@@ -1,10 +1,10 @@
 // Pictures and sound on their way in, over HTTP and by WebSocket, and whole packages on their way out.
-import { z } from "@hono/zod-openapi";
+import { z } from "zod";
 import { invalid, ThroughlineError } from "../errors.ts";
 import type { AudioPush, MomentRecorder, Moments } from "../moments.ts";
 import { readMedia } from "./body.ts";
 import { type Door, isHead, json, letGo } from "./door.ts";
-import { name, pushed } from "./feedback-schemas.ts";
+import { name } from "./feedback-schemas.ts";
 import { known } from "./input.ts";
 import { mediaTar, tarBytesOf } from "./media-tar.ts";
 import { mediaPath } from "./media-upgrade.ts";
@@ -40,12 +40,12 @@ function addSocket(door: Door): void {
   );
 }
 
-const clockFields = {
+const clockFields = () => ({
   captured_ms: z
     .string()
     .regex(/^\d{1,15}(\.\d{1,6})?$/, "must be a number of milliseconds")
     .optional()
-    .openapi({
+    .meta({
       description:
         "When it was taken, on the sender's monotonic clock: the first sample, of sound.",
     }),
@@ -53,21 +53,22 @@ const clockFields = {
     .string()
     .regex(/^[\w.-]{1,64}$/, "must be 1 to 64 letters, digits and ._-")
     .optional()
-    .openapi({
+    .meta({
       description: "Whose clock that is: one name for the camera and the microphone of a device.",
     }),
-};
+});
 const maxFrameBytes = 2 * 1024 * 1024;
 const maxAudioBytes = 4 * 1024 * 1024;
 
 function addFrames(door: Door): void {
-  const camera = z.string().regex(/^[\w .-]{1,64}$/, "must be 1 to 64 letters, digits and ._-");
+  const camera = () =>
+    z.string().regex(/^[\w .-]{1,64}$/, "must be 1 to 64 letters, digits and ._-");
   door.add(
     {
       ...{ method: "post", path: "/api/frames", id: "feedFrame", bytes: "image/jpeg" },
-      query: z.strictObject({ ...clockFields, camera: camera.optional() }),
+      query: () => z.strictObject({ ...clockFields(), camera: camera().optional() }),
       summary: "Feeds a picture; one in half a second is kept, for two minutes",
-      answers: { 200: { says: "Whether it was taken.", schema: pushed } },
+      answers: { 200: { says: "Whether it was taken.", schema: "pushed" } },
     },
     async ({ query }, context) => {
       const recorder = recorderOf(door);
@@ -88,14 +89,15 @@ function addAudio(door: Door): void {
   door.add(
     {
       ...{ method: "post", path: "/api/audio", id: "feedAudio", bytes: "application/octet-stream" },
-      query: z.strictObject({
-        format: z.enum(["s16le", "f32le"]).optional(),
-        ...{ rate: whole(768_000), channels: whole(32), ...clockFields },
-      }),
+      query: () =>
+        z.strictObject({
+          format: z.enum(["s16le", "f32le"]).optional(),
+          ...{ rate: whole(768_000), channels: whole(32), ...clockFields() },
+        }),
       summary: "Feeds raw samples, 16 kHz mono; the last two minutes are kept",
       description:
         "`application/octet-stream` or `audio/pcm`, little endian. Another rate or more channels are 415.",
-      answers: { 200: { says: "Whether they were taken.", schema: pushed } },
+      answers: { 200: { says: "Whether they were taken.", schema: "pushed" } },
     },
     async ({ query }, context) => {
       const recorder = recorderOf(door);

@@ -2,7 +2,7 @@
 // guard: only a route that says so gets a socket, everything else is answered as it is over HTTP.
 import type { IncomingMessage, Server } from "node:http";
 import type { Duplex } from "node:stream";
-import { type WebSocket, WebSocketServer } from "ws";
+import type { WebSocket, WebSocketServer } from "ws";
 import type { Logger } from "../logger.ts";
 import { mediaHeaderBytes } from "./media-message.ts";
 
@@ -26,17 +26,27 @@ export function isMediaUpgrade({ url = "", headers }: IncomingMessage): boolean 
 
 /** Answers the handshakes of a server through `fetch`. */
 export function acceptUpgrades(server: Server, fetch: Fetch, logger: Logger): void {
-  const sockets = new WebSocketServer({
-    ...{ noServer: true, maxPayload: maxMessageBytes },
-    ...{ perMessageDeflate: false, clientTracking: false },
-  });
+  let sockets: Promise<WebSocketServer> | undefined;
+  const opened = () => {
+    sockets ??= openSockets();
+    return sockets;
+  };
   server.on("upgrade", (incoming, socket, head) => {
     socket.on("error", () => undefined); // it closes; there is nobody to tell
-    const upgraded = upgrade({ incoming, socket, head }, fetch, sockets);
+    const upgraded = upgrade({ incoming, socket, head }, fetch, opened);
     upgraded.catch((error: unknown) => {
       logger.error({ error: error instanceof Error ? error.name : "" }, "a defect");
       socket.destroy();
     });
+  });
+}
+
+/** Loaded with the first handshake: most runs have none. */
+async function openSockets(): Promise<WebSocketServer> {
+  const { WebSocketServer } = await import("ws");
+  return new WebSocketServer({
+    ...{ noServer: true, maxPayload: maxMessageBytes },
+    ...{ perMessageDeflate: false, clientTracking: false },
   });
 }
 
@@ -49,13 +59,14 @@ interface Handshake {
 async function upgrade(
   { incoming, socket, head }: Handshake,
   fetch: Fetch,
-  sockets: WebSocketServer,
+  opened: () => Promise<WebSocketServer>,
 ): Promise<void> {
   const request = isMediaUpgrade(incoming) ? requestOf(incoming) : undefined;
   if (request === undefined) {
     endWith(socket, "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
     return;
   }
+  const sockets = await opened(); // before the answer: what is accepted becomes a socket at once
   const offer: Upgrade = {};
   const response = (await fetch(request, { incoming, upgrade: offer } as never)) as Response;
   if (socket.destroyed) return;

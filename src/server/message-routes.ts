@@ -1,16 +1,7 @@
-import { z } from "@hono/zod-openapi";
+import { z } from "zod";
 import { notFound } from "../memories/chat/chat-log.ts";
 import { type Door, json } from "./door.ts";
-import {
-  before,
-  chatParams,
-  hits,
-  limit,
-  messagePage,
-  messageParams,
-  query,
-  removed,
-} from "./schemas.ts";
+import { before, chatParams, limit, messageParams, query } from "./schemas.ts";
 import { visibleHits } from "./search.ts";
 
 /** What was said: read, searched, hidden, erased. */
@@ -19,9 +10,9 @@ export function addMessageRoutes(door: Door): void {
   door.add(
     {
       ...{ method: "get", path: "/api/chats/{id}/messages", id: "listMessages" },
-      ...{ params: chatParams, query: z.strictObject({ limit, before }) },
+      ...{ params: chatParams, query: () => z.strictObject({ limit: limit(), before: before() }) },
       summary: "A page of messages, oldest first; the newest page without `before`",
-      answers: { 200: { says: "A page.", schema: messagePage } },
+      answers: { 200: { says: "A page.", schema: "messagePage" } },
     },
     async ({ params, query }) => {
       const { limit = 50, before } = query;
@@ -32,9 +23,10 @@ export function addMessageRoutes(door: Door): void {
   door.add(
     {
       ...{ method: "get", path: "/api/search", id: "searchMessages" },
-      query: z.strictObject({ query, limit, chat_id: z.string().optional() }),
+      query: () =>
+        z.strictObject({ query: query(), limit: limit(), chat_id: z.string().optional() }),
       summary: "Messages that hold every word, newest first",
-      answers: { 200: { says: "The messages, each with its chat.", schema: hits } },
+      answers: { 200: { says: "The messages, each with its chat.", schema: "hits" } },
     },
     async ({ query }) => {
       const { limit = 50, chat_id: chatId } = query;
@@ -45,7 +37,7 @@ export function addMessageRoutes(door: Door): void {
   addRemoval(door);
 }
 
-const erase = z.enum(["true", "false"], "must be true or false").optional();
+const erase = () => z.enum(["true", "false"], "must be true or false").optional();
 
 function addRemoval(door: Door): void {
   const { throughline, watchers } = door.ports;
@@ -53,12 +45,12 @@ function addRemoval(door: Door): void {
   door.add(
     {
       ...{ method: "delete", path: "/api/chats/{id}/messages/{message_id}", id: "removeMessage" },
-      ...{ params: messageParams, query: z.strictObject({ erase }) },
+      ...{ params: messageParams, query: () => z.strictObject({ erase: erase() }) },
       summary: "Hides a message, or erases it",
       description:
         "Hidden: no page, search, export or model shows its text any more, and its bytes stay. " +
         "`erase=true` really removes the bytes. Both can be repeated.",
-      answers: { 200: { says: "What was done.", schema: removed } },
+      answers: { 200: { says: "What was done.", schema: "removed" } },
     },
     async ({ params, query }) => {
       const { id: chat_id, message_id } = params;

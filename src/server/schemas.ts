@@ -1,5 +1,6 @@
-// What goes over the wire. The names are the seeds': snake_case.
-import { z } from "@hono/zod-openapi";
+// What comes over the wire, made when a route is first asked: all of it takes a while. The names are the
+// seeds': snake_case.
+import { z } from "zod";
 
 /** A whole number as it stands in a query: nothing that merely begins or converts to one. */
 function whole(min: number, max: number) {
@@ -9,384 +10,109 @@ function whole(min: number, max: number) {
     .regex(/^(0|[1-9]\d{0,15})$/, wanted)
     .transform(Number)
     .refine((value) => value >= min && value <= max, wanted)
-    .openapi({ type: "integer", minimum: min, maximum: max });
+    .meta({ type: "integer", minimum: min, maximum: max });
 }
 
-export const limit = whole(1, 1_000).optional().openapi({ description: "50 when absent." });
-export const before = whole(0, Number.MAX_SAFE_INTEGER)
-  .optional()
-  .openapi({ description: "The `before` of the page that came after this one." });
+export const limit = () => whole(1, 1_000).optional().meta({ description: "50 when absent." });
+export const before = () =>
+  whole(0, Number.MAX_SAFE_INTEGER)
+    .optional()
+    .meta({ description: "The `before` of the page that came after this one." });
 
 const text = (max: number) =>
   z.string().min(1, "must not be empty").max(max, `must be at most ${max} characters`);
 
-export const query = text(1_000).openapi({
-  description: "Words that a message must all hold, whatever their case and accents.",
-});
+export const query = () =>
+  text(1_000).meta({
+    description: "Words that a message must all hold, whatever their case and accents.",
+  });
 
 /** A provider's or model's name. Never an address: what is said goes only where the operator chose. */
-const name = text(200).refine(
-  (value) => !/^https?:/i.test(value) && !/[\s\p{Cc}]/u.test(value),
-  "must be a name without spaces, and no address",
-);
+const name = () =>
+  text(200).refine(
+    (value) => !/^https?:/i.test(value) && !/[\s\p{Cc}]/u.test(value),
+    "must be a name without spaces, and no address",
+  );
 
-const id = z.string().openapi({ description: "Percent-encoded, as every part of a path." });
-export const chatParams = z.object({
-  id: id.openapi({
-    description:
-      "The chat's id, percent-encoded: 1 to 1,024 bytes of text. `.` and `..` cannot be told " +
-      "from steps in a path: those two are out of reach here.",
-  }),
-});
-export const messageParams = chatParams.extend({ message_id: id });
-
-export const newMessage = z
-  .strictObject({
-    content: z.string().openapi({ description: "What the person says. Kept word for word." }),
-    provider: name.optional().openapi({ description: "The session's when absent." }),
-    model: name.optional().openapi({ description: "The session's when absent." }),
-  })
-  .openapi("NewMessage");
-export const renameBody = z
-  .strictObject({
-    title: z
-      .string()
-      .max(1_000)
-      .openapi({ description: "Cut at 120 characters. Empty: the first thing that was said." }),
-  })
-  .openapi("Rename");
-export const retryBody = z
-  .strictObject({
-    message_id: text(256).optional().openapi({ description: "The newest one's, to be sure." }),
-    provider: name.optional(),
-    model: name.optional(),
-  })
-  .openapi("Retry");
-export const resetBody = z
-  .strictObject({
-    provider: name.optional().openapi({ description: "Only this one's part of the session." }),
-  })
-  .openapi("Reset");
-export const forkBody = z
-  .strictObject({
-    message_id: text(256).openapi({ description: "The last message to copy." }),
-    chat_id: text(1_024).openapi({ description: "The new chat: its id must not be in use." }),
-  })
-  .openapi("Fork");
-export const signInBody = z.strictObject({ code: text(64) }).openapi("SignIn");
-
-const stamp = z.string().openapi({ description: "ISO 8601, UTC; empty if it is not known." });
-const count = z.int().min(0);
-const role = z.enum(["user", "assistant", "tool", "system"]);
-
-export const message = z
-  .looseObject({
-    id: z.string(),
-    seq: z.int().min(1).openapi({ description: "Its place in the chat's log, from 1." }),
-    role,
-    content: z.string(),
-    timestamp: stamp,
-    turn: z.string().optional(),
-    provider: z.string().optional(),
-    model: z.string().optional(),
-    partial: z.literal(true).optional().openapi({ description: "The text was cut short." }),
-    partial_reason: z.enum(["stopped", "error", "crash"]).optional(),
-    hidden: z.literal(true).optional().openapi({ description: "Shown on request only." }),
-    synthetic: z
-      .string()
-      .optional()
-      .openapi({ description: "Nobody said it; what the model was told, such as `pat_hint`." }),
-    replaced: z.literal(true).optional().openapi({ description: "Another answer took its place." }),
-    redacted: z.literal(true).optional().openapi({ description: "Its text is not shown." }),
-  })
-  .openapi("Message");
-
-export const messagePage = z
-  .object({ messages: z.array(message), before: z.int().optional() })
-  .openapi("MessagePage", { description: "Oldest first. `before` asks for the page before it." });
-
-const row = {
-  chat_id: z.string(),
-  provider: z.string(),
-  model: z.string(),
-  created_at: stamp,
-  last_active: stamp.openapi({ description: "When a person last acted." }),
-  message_count: count,
-  generation: count.openapi({ description: "Counts the sessions of the chat; 0: none yet." }),
-  title: z.string(),
-  unanswered: z.boolean().openapi({ description: "A message waits for its answer." }),
-  damaged: z.boolean().openapi({ description: "Stored bytes of it were found damaged." }),
-};
-export const chatRow = z.object(row).openapi("ChatRow");
-export const chatList = z
-  .object({
-    chats: z.array(z.object({ ...row, match: message.optional() }).openapi("ChatListRow")),
-    cursor: z.string().optional(),
-  })
-  .openapi("ChatList", { description: "The chat in which a person acted last comes first." });
-
-const bucket = z
-  .looseObject({
-    session_id: z.string(),
-    message_count: count,
-    total_cost_usd: z.number(),
-    total_tokens: z.int(),
-  })
-  .openapi("ProviderSession");
-const sessionFields = {
-  chat_id: z.string(),
-  provider: z.string(),
-  model: z.string(),
-  created_at: stamp,
-  last_active: stamp,
-  generation: count,
-  provider_sessions: z.record(z.string(), bucket),
-  session_id: z.string().openapi({ description: "The provider's own; empty: none yet." }),
-  message_count: count.openapi({ description: "With this provider in this session." }),
-  total_cost_usd: z.number(),
-  total_tokens: z.int(),
-};
-export const session = z.object(sessionFields).openapi("Session");
-export const chat = z
-  .object({
-    ...sessionFields,
-    title: z.string(),
-    damaged: z.boolean(),
-    running: z.boolean().openapi({ description: "A turn runs: it can be taken up or stopped." }),
-    unanswered_ids: z
-      .array(z.string())
-      .openapi({ description: "Messages without an answer, oldest first, the running one too." }),
-  })
-  .openapi("Chat");
-
-export const answer = z
-  .object({
-    turn_id: z.string(),
-    user: message,
-    assistant: message
-      .nullable()
-      .openapi({ description: "`null`: it was stopped before a word came." }),
-    session,
-    usage: z.object({
-      input_tokens: z.int().nullable(),
-      output_tokens: z.int().nullable(),
-      cached_input_tokens: z.int().optional(),
-      cost_usd: z.number(),
+const id = () => z.string().meta({ description: "Percent-encoded, as every part of a path." });
+export const chatParams = () =>
+  z.object({
+    id: id().meta({
+      description:
+        "The chat's id, percent-encoded: 1 to 1,024 bytes of text. `.` and `..` cannot be told " +
+        "from steps in a path: those two are out of reach here.",
     }),
-    outcome: z.enum(["answered", "interrupted", "failed"]),
-    reason: z.string().optional().openapi({ description: "Why it is not whole." }),
-    notices: z.array(z.string()).openapi({ description: "For the person, beside the reply." }),
-  })
-  .openapi("Answer");
-
-export const stopped = z.object({ stopped: z.boolean() }).openapi("Stopped");
-export const dismissed = z.object({ dismissed: count }).openapi("Dismissed");
-export const removed = z
-  .object({
-    chat_id: z.string(),
-    message_id: z.string(),
-    redacted: z.boolean(),
-    erased: z.boolean(),
-  })
-  .openapi("MessageReceipt", { description: "`redacted`: hidden. `erased`: its bytes are gone." });
-export const receipt = z
-  .object({
-    chat_id: z.string(),
-    at: stamp,
-    removed: z.array(z.object({ place: z.string(), count })),
-    unreachable: z.array(z.string()),
-  })
-  .openapi("ForgetReceipt");
-
-export const hits = z
-  .object({ hits: z.array(z.object({ chat_id: z.string(), message })) })
-  .openapi("Hits");
-
-export const memory = z
-  .object({
-    chats: z.array(
-      z.object({
-        chat_id: z.string(),
-        capacity: count,
-        count,
-        full: z.boolean(),
-        empty: z.boolean(),
-        session_age_seconds: z.number(),
-        bytes: count,
-        last_turn: count,
-        summary: z.string(),
-      }),
-    ),
-  })
-  .openapi("WorkingMemory", { description: "What was just said, in this process only." });
-
-const level = z.number().min(0).max(1);
-const levels = z.object({
-  ...{ joy: level, sadness: level, anger: level, fear: level, disgust: level },
-});
-const seconds = z.number().min(0);
-const kind = z.enum(["fresh_start", "crash_recovery", "short_break", "long_absence"]);
-const certainty = z.enum(["certain", "clock", "uncertain"]).openapi({
-  description: "By the machine's uptime; by its clock; the clock went backwards or tells nothing.",
-});
-const sleepState = z.enum(["awake", "asleep"]);
-const person = {
-  last_person_seen: z.string().nullable(),
-  last_person_seen_time: z.number().nullable().openapi({ description: "Seconds since 1970." }),
-};
-const elapsed = seconds.nullable().openapi({
-  description: "Seconds since the last sign of life of the run before; `null`: not known.",
-});
-
-export const companionSession = z
-  .object({
-    session_id: z.string().openapi({ description: "Of the run: 8 hexadecimal digits." }),
-    restart_type: kind,
-    elapsed,
-    uptime: seconds,
-    total_sessions: count,
-    session_start: z.number().openapi({ description: "Seconds since 1970." }),
-    clean: z.boolean().openapi({ description: "The run before ended in order." }),
-    interrupted_turns: z
-      .array(z.object({ chat_id: z.string(), message_id: z.string() }))
-      .openapi({ description: "Messages that the run before left without an answer." }),
-    certainty,
-    previous_session_id: z.string().nullable(),
-    quarantined: count.openapi({ description: "Things set aside because nobody can read them." }),
-    sleep_state: sleepState,
-    ...person,
-  })
-  .openapi("CompanionSession");
-
-export const restart = z
-  .object({
-    report: z.object({
-      ...{ kind, clean: z.boolean(), elapsed, certainty },
-      ...{ previous_session_id: z.string().nullable(), total_sessions: count, quarantined: count },
-      interrupted_turns: z.array(z.object({ chat_id: z.string(), message_id: z.string() })),
-    }),
-    deliveries: z.array(
-      z.object({
-        ...{ chat_id: z.string(), kind, status: z.enum(["pending", "delivered"]) },
-        text: z.string().openapi({ description: "What the model was told, or would be now." }),
-        parts: z.array(z.enum(["session", "memory"])),
-        at: stamp.nullable(),
-      }),
-    ),
-  })
-  .openapi("Restart");
-
-export const emotionState = z
-  .object({
-    levels,
-    baselines: levels,
-    boredom: level,
-    wounds: z.array(
-      z.object({
-        ...{ id: z.string(), event: z.string(), duration: seconds, age: seconds },
-        floors: z.record(z.string(), level).openapi({ description: "As they are now." }),
-        healing: z.boolean(),
-        heals_in: seconds.nullable().openapi({ description: "Seconds; `null`: never by itself." }),
-      }),
-    ),
-    mood: z.string(),
-    mood_override: z.object({ mood: z.string(), until: stamp }).nullable(),
-    voice_state: z.enum(["idle", "listening", "thinking", "speaking"]),
-    events: z.array(z.string()),
-    event_severity: z.record(z.string(), z.enum(["healing", "mild", "moderate", "severe"])),
-    moods: z.array(z.string()),
-    triggers: z.array(z.string()).openapi({ description: "Events that words can cause." }),
-    warnings: z.array(z.string()).openapi({ description: "What is wrong with `emotions.yaml`." }),
-  })
-  .openapi("Emotions");
-
-const course = z.array(level.nullable());
-export const moodHistory = z
-  .object({
-    ...{ from: z.int(), to: z.int() },
-    at: z.array(z.int()).openapi({ description: "Milliseconds since 1970, a step apart." }),
-    levels: z.object({
-      ...{ joy: course, sadness: course, anger: course, fear: course, disgust: course },
-    }),
-    boredom: course,
-    mood: z.array(z.string().nullable()),
-    events: z.array(
-      z.object({
-        ...{ at: z.int(), event: z.string(), intensity: z.number() },
-        wound: z.enum(["added", "limit"]).nullable(),
-      }),
-    ),
-    wounds: z.array(
-      z.object({
-        ...{ id: z.string(), event: z.string(), from: z.int(), to: z.int().nullable() },
-      }),
-    ),
-    runs: z.array(z.object({ from: z.int(), to: z.int().nullable() })),
-  })
-  .openapi("MoodHistory", { description: "`null` where no run was up, or nothing is known." });
-
-const instant = whole(0, 8_640_000_000_000_000);
-export const moodSpan = z.strictObject({
-  from: instant
-    .optional()
-    .openapi({ description: "Milliseconds since 1970. A day ago if absent." }),
-  to: instant.optional().openapi({ description: "Now if absent, and at most." }),
-  points: whole(10, 2_000).optional().openapi({ description: "300 when absent." }),
-});
-export const emotionEvent = z
-  .strictObject({
-    event: text(64),
-    intensity: z.number().min(0).max(10).optional().openapi({ description: "1 when absent." }),
-  })
-  .openapi("EmotionEvent");
-export const appliedEvent = z
-  .object({
-    status: z.literal("applied"),
-    event: z.string(),
-    wound: z.enum(["added", "limit"]).nullable(),
-    state: emotionState,
-  })
-  .openapi("AppliedEvent", {
-    description: "`limit`: it would have left a wound; there are enough.",
   });
-export const emotionsReset = z
-  .object({ status: z.literal("reset"), state: emotionState })
-  .openapi("EmotionsReset");
-export const moodBody = z
-  .strictObject({
-    mood: text(64),
-    duration: z
-      .number()
-      .gt(0)
-      .max(3_600)
+export const messageParams = () => chatParams().extend({ message_id: id() });
+
+export const newMessage = () =>
+  z
+    .strictObject({
+      content: z.string().meta({ description: "What the person says. Kept word for word." }),
+      provider: name().optional().meta({ description: "The session's when absent." }),
+      model: name().optional().meta({ description: "The session's when absent." }),
+    })
+    .meta({ id: "NewMessage" });
+export const renameBody = () =>
+  z
+    .strictObject({
+      title: z
+        .string()
+        .max(1_000)
+        .meta({ description: "Cut at 120 characters. Empty: the first thing that was said." }),
+    })
+    .meta({ id: "Rename" });
+export const retryBody = () =>
+  z
+    .strictObject({
+      message_id: text(256).optional().meta({ description: "The newest one's, to be sure." }),
+      provider: name().optional(),
+      model: name().optional(),
+    })
+    .meta({ id: "Retry" });
+export const resetBody = () =>
+  z
+    .strictObject({
+      provider: name().optional().meta({ description: "Only this one's part of the session." }),
+    })
+    .meta({ id: "Reset" });
+export const forkBody = () =>
+  z
+    .strictObject({
+      message_id: text(256).meta({ description: "The last message to copy." }),
+      chat_id: text(1_024).meta({ description: "The new chat: its id must not be in use." }),
+    })
+    .meta({ id: "Fork" });
+export const signInBody = () => z.strictObject({ code: text(64) }).meta({ id: "SignIn" });
+
+const instant = () => whole(0, 8_640_000_000_000_000);
+export const moodSpan = () =>
+  z.strictObject({
+    from: instant()
       .optional()
-      .openapi({ description: "Seconds; 10 when absent." }),
-  })
-  .openapi("MoodOverride");
-export const moodSet = z
-  .object({ status: z.literal("set"), mood: z.string(), state: emotionState })
-  .openapi("MoodSet");
-export const personBody = z.strictObject({ name: text(256) }).openapi("Person");
-export const personSeen = z.object(person).openapi("PersonSeen");
-export const sleepBody = z.strictObject({ state: sleepState }).openapi("Sleep");
-export const sleeping = z.object({ sleep_state: sleepState }).openapi("Sleeping");
-
-export const health = z
-  .object({
-    status: z.enum(["ok", "degraded"]),
-    version: z.string(),
-    uptime_seconds: z.number(),
-    repairs: count.openapi({ description: "Stored bytes that were not as they were left." }),
-  })
-  .openapi("Health");
-
-export const problem = z
-  .object({
-    type: z.string(),
-    title: z.string(),
-    status: z.int(),
-    detail: z.string(),
-    code: z.string().openapi({ description: "What to branch on." }),
-    turn_id: z.string().optional(),
-  })
-  .openapi("Problem");
+      .meta({ description: "Milliseconds since 1970. A day ago if absent." }),
+    to: instant().optional().meta({ description: "Now if absent, and at most." }),
+    points: whole(10, 2_000).optional().meta({ description: "300 when absent." }),
+  });
+export const emotionEvent = () =>
+  z
+    .strictObject({
+      event: text(64),
+      intensity: z.number().min(0).max(10).optional().meta({ description: "1 when absent." }),
+    })
+    .meta({ id: "EmotionEvent" });
+export const moodBody = () =>
+  z
+    .strictObject({
+      mood: text(64),
+      duration: z
+        .number()
+        .gt(0)
+        .max(3_600)
+        .optional()
+        .meta({ description: "Seconds; 10 when absent." }),
+    })
+    .meta({ id: "MoodOverride" });
+export const personBody = () => z.strictObject({ name: text(256) }).meta({ id: "Person" });
+export const sleepBody = () =>
+  z.strictObject({ state: z.enum(["awake", "asleep"]) }).meta({ id: "Sleep" });

@@ -1,6 +1,6 @@
 import { ThroughlineError } from "../errors.ts";
 import { type Door, json, type State } from "./door.ts";
-import { health, signInBody } from "./schemas.ts";
+import { signInBody } from "./schemas.ts";
 
 /** What the server says of itself, and how a browser signs in. */
 export function addServiceRoutes(door: Door, state: State): void {
@@ -16,7 +16,7 @@ function addHealth(door: Door): void {
     {
       ...{ method: "get", path: "/healthz", id: "getHealth" },
       summary: "Whether the server lives; needs no token",
-      answers: { 200: { says: "It lives. `degraded`: there were repairs.", schema: health } },
+      answers: { 200: { says: "It lives. `degraded`: there were repairs.", schema: "health" } },
     },
     () => {
       const repairs = throughline.storage.repairs().length;
@@ -60,24 +60,8 @@ function addSignIn(door: Door, { access, port }: State): void {
 }
 
 function addDescription(door: Door): void {
-  const { app, ports } = door;
-  const { openAPIRegistry } = app;
-  openAPIRegistry.registerComponent("securitySchemes", "token", { type: "http", scheme: "bearer" });
-  door.serve("get", "/api/openapi.json", () => {
-    door.describe();
-    const document = app.getOpenAPI31Document({
-      openapi: "3.1.0",
-      info: {
-        ...{ title: "Throughline", version: ports.version },
-        description:
-          "The session layer for conversational agents and companions. Every POST is " +
-          "`application/json`, also one that sends nothing. Every error is a problem (RFC 9457) " +
-          "with a stable `code`. Fields may be added to answers; none is renamed.",
-        license: { name: "MIT" },
-      },
-      // Where the server has no token, none is asked for.
-      security: [{ token: [] }, {}],
-    });
-    return json(document);
+  door.serve("get", "/api/openapi.json", async () => {
+    const { describe } = await import("./description.ts");
+    return json(describe(door.operations, door.ports.version));
   });
 }

@@ -1,41 +1,24 @@
-import { z } from "@hono/zod-openapi";
+import { z } from "zod";
 import { isThroughlineError, ThroughlineError } from "../errors.ts";
 import { patHintKind, patText } from "../memories/moment/skills.ts";
 import type { Turn } from "../runtime/turn.ts";
 import { emotionsView } from "./companion-view.ts";
 import { type Door, json } from "./door.ts";
-import { emotionState } from "./schemas.ts";
 
-const touch = z
-  .strictObject({
-    level: z
-      .union([z.literal(1), z.literal(2)])
-      .openapi({ description: "1: a light pat; 2: a long one, a scratch of the head." }),
-    chat_id: z
-      .string()
-      .min(1)
-      .max(1_024)
-      .optional()
-      .openapi({ description: "If absent, the chat in which a person acted last." }),
-  })
-  .openapi("Touch");
-const touched = z
-  .object({
-    event: z.enum(["pat_level1", "pat_level2"]),
-    state: emotionState,
-    hint: z.enum(["told", "pending", "none"]).openapi({
-      description:
-        "Whether the model hears of it: in a turn of its own; in one that is to come already; not, " +
-        "because it was a light one, or there is no chat, no model, or no room.",
-    }),
-    chat_id: z.string().nullable(),
-    turn_id: z.string().nullable(),
-    recorded: z
-      .string()
-      .nullable()
-      .openapi({ description: "The package that a rule makes of it, where rules are on." }),
-  })
-  .openapi("Touched");
+const touch = () =>
+  z
+    .strictObject({
+      level: z
+        .union([z.literal(1), z.literal(2)])
+        .meta({ description: "1: a light pat; 2: a long one, a scratch of the head." }),
+      chat_id: z
+        .string()
+        .min(1)
+        .max(1_024)
+        .optional()
+        .meta({ description: "If absent, the chat in which a person acted last." }),
+    })
+    .meta({ id: "Touch" });
 
 /** Somebody touched the companion: it feels that, and its model may think about what it was for. */
 export function addTouchRoute(door: Door): void {
@@ -48,7 +31,7 @@ export function addTouchRoute(door: Door): void {
       description:
         "It is felt as `pat_level1` or `pat_level2`. Of a long one the model is told, in a turn of its " +
         "own: it may say something, and remember what was liked.",
-      answers: { 200: { says: "How it feels now, and who was told.", schema: touched } },
+      answers: { 200: { says: "How it feels now, and who was told.", schema: "touched" } },
     },
     async ({ body }) => {
       const { run, moments } = door.ports;

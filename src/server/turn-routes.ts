@@ -1,10 +1,11 @@
-import { z } from "@hono/zod-openapi";
 import type { Context } from "hono";
+import { z } from "zod";
 import { checkChatId } from "../memories/chat/chat-log.ts";
 import type { Turn } from "../runtime/turn.ts";
-import { type Answer, type Door, type Env, isHead, json, letGo, type Ports } from "./door.ts";
+import { type Door, type Env, isHead, json, letGo, type Ports } from "./door.ts";
 import { checkRepeatable, messageIdFor, retryIdFor } from "./idempotency.ts";
-import { answer, chatParams, dismissed, newMessage, retryBody, stopped } from "./schemas.ts";
+import type { Answer } from "./operation.ts";
+import { chatParams, newMessage, retryBody } from "./schemas.ts";
 import { EventStream, eventHeaders, eventResponse } from "./sse.ts";
 import { tellError } from "./tell.ts";
 import { answerJson, resumed, sendTurn, spoken } from "./turn-answer.ts";
@@ -12,7 +13,7 @@ import { answerJson, resumed, sendTurn, spoken } from "./turn-answer.ts";
 const answers: Record<number, Answer> = {
   200: {
     says: "Both messages are stored. The answer may be partial.",
-    ...{ schema: answer, types: ["text/event-stream"] },
+    ...{ schema: "answer", types: ["text/event-stream"] },
   },
 };
 const streams =
@@ -35,7 +36,7 @@ function addMessage(door: Door): void {
     {
       ...{ method: "post", path: "/api/chats/{id}/messages", id: "sendMessage" },
       ...{ params: chatParams, body: newMessage, answers },
-      headers: z.object({ "Idempotency-Key": z.string().optional() }),
+      headers: () => z.object({ "Idempotency-Key": z.string().optional() }),
       summary: "Says something, and answers what comes of it",
       description:
         `${streams}\n\nThe message is stored before a model is asked. While a turn runs, the next ` +
@@ -68,7 +69,7 @@ function addRetry(door: Door): void {
     {
       ...{ method: "post", path: "/api/chats/{id}/retry", id: "retryMessage" },
       ...{ params: chatParams, body: retryBody, answers },
-      headers: z.object({ "Idempotency-Key": z.string().optional() }),
+      headers: () => z.object({ "Idempotency-Key": z.string().optional() }),
       summary: "Answers the newest message anew",
       description:
         `${streams} The answer before stays in the log, hidden, once the new one is stored. 409: an ` +
@@ -110,7 +111,7 @@ function addRecovery(door: Door): void {
       params: chatParams,
       summary: "Leaves what has no answer without one, for good",
       description: "Not what runs or waits for its turn now. Can be repeated.",
-      answers: { 200: { says: "How many messages that were.", schema: dismissed } },
+      answers: { 200: { says: "How many messages that were.", schema: "dismissed" } },
     },
     async ({ params }) => json({ dismissed: await turns.dismiss(params.id) }),
   );
@@ -122,7 +123,7 @@ function addStop(door: Door): void {
       ...{ method: "post", path: "/api/chats/{id}/stop", id: "stopTurn", params: chatParams },
       summary: "Cuts the answer that runs short, and keeps what came of it",
       description: "Messages that wait for their turn go on waiting. Can be repeated.",
-      answers: { 200: { says: "Whether one ran.", schema: stopped } },
+      answers: { 200: { says: "Whether one ran.", schema: "stopped" } },
     },
     async ({ params }) => {
       checkChatId(params.id);

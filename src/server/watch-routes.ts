@@ -1,5 +1,4 @@
 import { type Door, isHead, json, letGo } from "./door.ts";
-import { memory } from "./schemas.ts";
 import { eventHeaders, eventResponse } from "./sse.ts";
 
 /** What goes on now: everything as events, and the working memories. */
@@ -29,7 +28,7 @@ export function addWatchRoutes(door: Door): void {
     {
       ...{ method: "get", path: "/api/memory", id: "getWorkingMemory" },
       summary: "What was just said, chat by chat, the one talked in last first",
-      answers: { 200: { says: "Counts, and one line of summary each.", schema: memory } },
+      answers: { 200: { says: "Counts, and one line of summary each.", schema: "memory" } },
     },
     () => {
       const { workingMemory } = throughline;

@@ -34,10 +34,16 @@ export interface FileDocumentStorePorts extends FilePorts {
   forgetQuarantine(path: string): Promise<number>;
 }
 
+/** Which document a file holds; what it says is read when somebody asks for it. */
+type Sealed = Omit<DecodedDocument, "value">;
+
 /** The file driver's documents: one JSON file each, and the one before it as `.bak`. */
 export class FileDocumentStore implements DocumentStore {
   readonly #ports: FileDocumentStorePorts;
   readonly #lanes = new Map<string, Promise<unknown>>();
+  /** By path, whole files as they were written or found: the same bytes need not be judged again. */
+  readonly #known = new Map<string, { readonly bytes: Buffer; readonly sealed: Sealed }>();
+  #made: Promise<void> | undefined;
   #closed = false;
 
   constructor(ports: FileDocumentStorePorts) {
@@ -46,7 +52,7 @@ export class FileDocumentStore implements DocumentStore {
 
   read(key: string): Promise<StoredDocument | undefined> {
     return this.#inLane(key, async () => {
-      const found = await this.#newest(key);
+      const found = await this.#newest(key, (path) => this.#load(path));
       return found === undefined ? undefined : { value: found.value, revision: found.revision };
     });
   }
@@ -65,6 +71,7 @@ export class FileDocumentStore implements DocumentStore {
     return this.#inLane(key, async () => {
       this.#ports.guard();
       const path = this.#path(key);
+      this.#forgetKnown(path);
       let existed = (await this.#ports.forgetQuarantine(path)) > 0;
       // The older copy goes first and for good: were the current one gone and it not, it would speak.
       try {
@@ -85,10 +92,12 @@ export class FileDocumentStore implements DocumentStore {
       this.#ports.guard();
       const path = this.#path(key);
       const current = await this.#load(path);
-      const isCurrent = (await this.#newest(key))?.revision === revisionOf(current);
+      const newest = await this.#newest(key, (each) => this.#load(each));
+      const isCurrent = newest?.revision === revisionOf(current);
       if (current === "unreadable" || !isCurrent) {
         throw unavailable(`the copies of ${key} are all that there is of it: write it first`);
       }
+      this.#forgetKnown(path);
       try {
         if (await unlinkIfThere(this.#ports.disk, `${path}.bak`)) {
           await syncNames(this.#ports, this.#ports.directory);
@@ -120,7 +129,7 @@ export class FileDocumentStore implements DocumentStore {
 
   async #write(document: PreparedDocument): Promise<number> {
     const { key, expectedRevision } = document;
-    const before = await this.#newest(key);
+    const before = await this.#newest(key, (path) => this.#seal(path));
     const revision = before?.revision ?? 0;
     if (expectedRevision !== undefined && expectedRevision !== revision) {
       throw new ThroughlineError(`${key} has revision ${revision}, not ${expectedRevision}`, {
@@ -128,18 +137,17 @@ export class FileDocumentStore implements DocumentStore {
       });
     }
     this.#ports.guard();
+    const path = this.#path(key);
     const bytes = encodeDocument(key, document.json, revision + 1);
+    const fill = (file: DiskFile) => writeAll(file, bytes, 0);
     try {
-      await makeDirectory(this.#ports.disk, this.#ports.directory);
-      await replaceFile(
-        this.#ports,
-        this.#path(key),
-        (file) => writeAll(file, bytes, 0),
-        () => this.#backUp(key, revision),
-      );
+      await this.#makeDirectory();
+      await replaceFile(this.#ports, path, fill, () => this.#backUp(key, revision));
     } catch (error) {
+      this.#made = undefined; // the directory may be gone
       rethrow(key, error);
     }
+    this.#known.set(path, { bytes, sealed: { key, revision: revision + 1 } });
     return revision + 1;
   }
 
@@ -150,7 +158,7 @@ export class FileDocumentStore implements DocumentStore {
   async #backUp(key: string, revision: number): Promise<void> {
     const { disk } = this.#ports;
     const path = this.#path(key);
-    const current = await this.#load(path);
+    const current = await this.#seal(path);
     if (current === undefined || current === "unreadable") return;
     if (current.revision > revision) throw unavailable(`${key} changed while it was replaced`);
     const temporary = temporaryName(`${path}.bak`, this.#ports.newId);
@@ -173,14 +181,19 @@ export class FileDocumentStore implements DocumentStore {
       }
     }
     await disk.rename(temporary, `${path}.bak`);
+    const known = this.#known.get(path);
+    if (known !== undefined) this.#known.set(`${path}.bak`, known);
   }
 
   /** The newest whole copy. What cannot be read is set aside first, and reported. */
-  async #newest(key: string): Promise<DecodedDocument | undefined> {
+  async #newest<T extends Sealed>(
+    key: string,
+    load: (path: string) => Promise<T | "unreadable" | undefined>,
+  ): Promise<T | undefined> {
     const path = this.#path(key);
-    let newest: DecodedDocument | undefined;
+    let newest: T | undefined;
     for (const each of [path, `${path}.bak`]) {
-      const found = await this.#load(each);
+      const found = await load(each);
       if (found === "unreadable") await this.#setAside(key, each);
       else if (found?.key !== undefined && found.key !== key) {
         throw new ThroughlineError(`the file of ${key} holds another document`, {
@@ -197,12 +210,41 @@ export class FileDocumentStore implements DocumentStore {
   }
 
   async #load(path: string): Promise<DecodedDocument | "unreadable" | undefined> {
+    const bytes = await this.#bytes(path);
+    if (bytes === undefined || bytes === "unreadable") return bytes;
+    return decodeDocument(bytes) ?? "unreadable";
+  }
+
+  /** The same without what the document says. */
+  async #seal(path: string): Promise<Sealed | "unreadable" | undefined> {
+    const bytes = await this.#bytes(path);
+    if (bytes === undefined || bytes === "unreadable") return bytes;
+    const known = this.#known.get(path);
+    if (known?.bytes.equals(bytes)) return known.sealed;
+    const found = decodeDocument(bytes);
+    if (found === undefined) return "unreadable";
+    const { value: _, ...sealed } = found;
+    this.#known.set(path, { bytes, sealed });
+    return sealed;
+  }
+
+  async #bytes(path: string): Promise<Buffer | "unreadable" | undefined> {
     return this.#withFile(path, async (file) => {
       const size = await file.size();
       // Twice the limit: indented, a value takes more room than it was allowed to.
-      if (size > 4 * documentLimits.valueBytes) return "unreadable";
-      return decodeDocument(await readExactly(file, 0, size)) ?? "unreadable";
+      return size > 4 * documentLimits.valueBytes ? "unreadable" : readExactly(file, 0, size);
     });
+  }
+
+  /** What was dropped is not kept here either. */
+  #forgetKnown(path: string): void {
+    for (const each of [path, `${path}.bak`]) this.#known.delete(each);
+  }
+
+  /** Once is enough: what is there was made durable then. */
+  #makeDirectory(): Promise<void> {
+    this.#made ??= makeDirectory(this.#ports.disk, this.#ports.directory);
+    return this.#made;
   }
 
   async #setAside(key: string, path: string): Promise<void> {

@@ -11,7 +11,7 @@ import {
   type PreparedBatch,
   type PreparedRecord,
   prepareBatch,
-  prepareHead,
+  prepareErasure,
   sameRecord,
   storedLine,
 } from "../batch.ts";
@@ -131,20 +131,21 @@ export class FileLogStore implements LogStore {
     });
   }
 
-  async erase(key: string, ids: readonly string[], options: EraseOptions = {}): Promise<number> {
-    checkIds(key, ids);
+  async erase(key: string, ids: readonly string[], options?: EraseOptions): Promise<number> {
+    const erasure = prepareErasure(key, ids, options);
     return this.#logs.inLane(key, async (slot) => {
       const log = await this.#logs.opened(slot);
+      checkEnd(key, log, erasure.expectedSeq);
       if (log === undefined) return 0;
-      const head = options.head === undefined ? undefined : prepareHead(options.head);
-      const wanted = await this.#unerased(log, ids);
-      if (wanted.size === 0 && head === undefined) return 0;
+      const { headJson } = erasure;
+      const wanted = await this.#unerased(log, erasure.ids);
+      if (wanted.size === 0 && headJson === undefined) return 0;
       this.#ports.guard();
       // What is derived or set aside goes first: as long as any of it is left, so is the record.
       await this.#ports.forgetQuarantine(log.path);
       await this.#dropFromIndex(key);
       try {
-        await rewriteLog(this.#ports, log, wanted, head ?? log.headJson);
+        await rewriteLog(this.#ports, log, wanted, headJson ?? log.headJson);
       } finally {
         slot.log = undefined;
         await log.close().catch(() => undefined); // nothing was written through it
@@ -266,13 +267,8 @@ export class FileLogStore implements LogStore {
       last = isStored ? known.seq : 0;
     }
     if (fresh.length === 0) return last;
+    checkEnd(batch.key, log, batch.expectedSeq);
     const seq = log?.seq ?? 0;
-    if (batch.expectedSeq !== undefined && batch.expectedSeq !== seq) {
-      throw new ThroughlineError(
-        `${batch.key} ends at record ${seq}, not at ${batch.expectedSeq}`,
-        { code: "THROUGHLINE_CONFLICT" },
-      );
-    }
     const lines = fresh.map((record, i) => storedLine(record.json, seq + 1 + i));
     const headJson = batch.headJson ?? log?.headJson ?? "{}";
     this.#ports.guard();
@@ -361,6 +357,15 @@ export class FileLogStore implements LogStore {
       code: "THROUGHLINE_ID_CONFLICT",
     });
   }
+}
+
+/** @throws ThroughlineError `THROUGHLINE_CONFLICT`: the log does not end where it is expected to. */
+function checkEnd(key: string, log: LogFile | undefined, expectedSeq: number | undefined): void {
+  const seq = log?.seq ?? 0;
+  if (expectedSeq === undefined || expectedSeq === seq) return;
+  throw new ThroughlineError(`${key} ends at record ${seq}, not at ${expectedSeq}`, {
+    code: "THROUGHLINE_CONFLICT",
+  });
 }
 
 /** Reads records by their places, and a batch once, however many of its records are asked for. */

@@ -12,6 +12,9 @@ const longestName = maxBytes - longestSuffix;
 /** Names that Windows keeps for devices, whatever extension follows. */
 const reserved = /^(?:con|prn|aux|nul|com[0-9]|lpt[0-9])$/;
 
+/** Most keys: a channel and a name in it. At a start there may be ten thousand of them. */
+const usual = /^[a-z0-9_-]{1,32}:[a-z0-9_-]{1,32}$/;
+
 /**
  * The name of a key's file, without extension. Takes a key that `checkKey` let pass.
  *
@@ -22,6 +25,7 @@ const reserved = /^(?:con|prn|aux|nul|com[0-9]|lpt[0-9])$/;
  * in a dot or a space, or passes 100 bytes with all that follows it.
  */
 export function fileNameOf(key: string): string {
+  if (usual.test(key)) return key.replace(":", "%3a");
   let name = key.replace(/[^a-z0-9_-]+/g, spelledOut);
   if (reserved.test(name)) name = hex(name.charCodeAt(0)) + name.slice(1);
   if (name.length <= longestName) return name;

@@ -193,10 +193,12 @@ export class FileStorage implements Storage {
     const { home, disk } = this.#ports;
     try {
       await makeDirectory(disk, home);
-      await this.#sweep(home);
-      for (const { name, kind } of await disk.list(home)) {
-        if (kind === "directory") await this.#sweep(join(home, name));
-      }
+      const inHome = await this.#sweep(home);
+      const folders = inHome.filter(({ kind }) => kind === "directory");
+      // All of them have ended before one that failed is told of: then the home is let go of.
+      const sweeps = folders.map(({ name }) => this.#sweep(join(home, name)));
+      await Promise.allSettled(sweeps);
+      await Promise.all(sweeps);
     } catch (cause) {
       const code = isCode(cause, "ENOTDIR", "EACCES", "EPERM", "EROFS", "ELOOP", "ENAMETOOLONG")
         ? "THROUGHLINE_CONFIGURATION"
@@ -209,19 +211,23 @@ export class FileStorage implements Storage {
     }
   }
 
-  /** Removes the temporary files of dead processes, and makes the other names durable. */
-  async #sweep(directory: string): Promise<void> {
+  /**
+   * Removes the temporary files of dead processes, and makes the other names durable.
+   *
+   * @returns what it found in the directory.
+   */
+  async #sweep(directory: string): Promise<readonly DiskEntry[]> {
     const { disk } = this.#ports;
     const listing = await disk.list(directory);
     for (const { name, kind } of listing) {
       if (kind === "file" && isTemporaryName(name)) await disk.unlink(join(directory, name));
     }
     await syncNames(this.#shared, directory);
-    if (!this.#ports.indexIsClean) return;
-    this.#listings.set(
-      directory,
-      listing.filter(({ name }) => name.endsWith(".jsonl")),
-    );
+    if (this.#ports.indexIsClean) {
+      const logs = listing.filter(({ name }) => name.endsWith(".jsonl"));
+      this.#listings.set(directory, logs);
+    }
+    return listing;
   }
 
   #report(collection: string, report: NewReport): void {

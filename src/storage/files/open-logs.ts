@@ -75,7 +75,6 @@ export class OpenLogs {
   #enter<T>(key: string, work: (slot: Slot) => Promise<T>): Promise<T> {
     let slot: Slot;
     try {
-      checkKey(key, "key", logLimits.keyBytes);
       slot = this.#slots.get(key) ?? this.#newSlot(key);
     } catch (error) {
       return Promise.reject(error);
@@ -194,6 +193,7 @@ export class OpenLogs {
   }
 
   #newSlot(key: string): Slot {
+    checkKey(key, "key", logLimits.keyBytes);
     const lane = Promise.resolve();
     return { key, log: undefined, lane, waiting: 0, indexAge: this.#indexAge };
   }

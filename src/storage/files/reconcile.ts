@@ -65,31 +65,43 @@ export async function reconcile(
   // neither. A list of now comes after the keys, for the same reason: it has all that they have.
   const early = ports.indexIsClean && !ports.verifyAll ? ports.takeListing() : undefined;
   if (early === undefined) await ports.makeDirectory();
-  const unseen = new Map<string, string>();
-  for (const key of index.keys()) unseen.set(fileNameOf(key), key);
-  for (const entry of early ?? (await disk.list(directory))) {
-    if (entry.kind !== "file" || !entry.name.endsWith(".jsonl")) continue;
-    const name = entry.name.slice(0, -".jsonl".length);
-    const known = unseen.get(name);
-    unseen.delete(name);
+  const keys = [...index.keys()];
+  const files = new Set<string>();
+  for (const { name, kind } of early ?? (await disk.list(directory))) {
+    if (kind === "file" && name.endsWith(".jsonl")) files.add(name);
+  }
+  const isKnownWhole = ports.indexIsClean && !ports.verifyAll;
+  const gone: string[] = [];
+  for (const key of keys) {
+    const file = `${fileNameOf(key)}.jsonl`;
+    if (!files.delete(file)) gone.push(key);
     // Not awaited where there is nothing to wait for: there may be ten thousand of them.
-    const isKnown = known !== undefined && ports.indexIsClean && !ports.verifyAll;
-    if (isKnown || (known !== undefined && !(await isBehind(ports, known, entry.name)))) continue;
-    const key = known ?? (await keyOfLog(ports, name));
-    if (key === undefined) continue;
-    const log = await open(key).catch((error) => {
-      // One file that is not ours to read keeps nobody from the others; whoever opens it hears why.
-      if (isThroughlineError(error, "THROUGHLINE_CORRUPT")) return undefined;
-      if (isThroughlineError(error, "THROUGHLINE_NEWER_FORMAT")) return undefined;
-      throw error;
-    });
-    if (ports.verifyAll && log !== undefined) {
-      for await (const _ of log.batches(0)); // reading is checking
-    }
+    else if (!isKnownWhole && (await isBehind(ports, key, file))) await follow(ports, key, open);
+  }
+  for (const file of files) {
+    const key = await keyOfLog(ports, file.slice(0, -".jsonl".length));
+    if (key !== undefined) await follow(ports, key, open);
   }
   // Rows whose log is gone: forgotten in an earlier run that was cut short, or taken away by hand.
-  for (const key of unseen.values()) index.drop(key, "owe");
+  for (const key of gone) index.drop(key, "owe");
   while (index.wipe()) await setImmediate();
+}
+
+/** Opens a log, which compares the index with it. */
+async function follow(
+  ports: FileLogStorePorts,
+  key: string,
+  open: (key: string) => Promise<LogFile | undefined>,
+): Promise<void> {
+  const log = await open(key).catch((error) => {
+    // One file that is not ours to read keeps nobody from the others; whoever opens it hears why.
+    if (isThroughlineError(error, "THROUGHLINE_CORRUPT")) return undefined;
+    if (isThroughlineError(error, "THROUGHLINE_NEWER_FORMAT")) return undefined;
+    throw error;
+  });
+  if (ports.verifyAll && log !== undefined) {
+    for await (const _ of log.batches(0)); // reading is checking
+  }
 }
 
 async function isBehind(ports: FileLogStorePorts, key: string, file: string): Promise<boolean> {

@@ -1,0 +1,310 @@
+// What goes out over the wire, for the description of the API alone: it is loaded when that is asked
+// for. The names are the seeds': snake_case.
+import { z } from "@hono/zod-openapi";
+
+const stamp = z.string().openapi({ description: "ISO 8601, UTC; empty if it is not known." });
+const count = z.int().min(0);
+const role = z.enum(["user", "assistant", "tool", "system"]);
+
+export const message = z
+  .looseObject({
+    id: z.string(),
+    seq: z.int().min(1).openapi({ description: "Its place in the chat's log, from 1." }),
+    role,
+    content: z.string(),
+    timestamp: stamp,
+    turn: z.string().optional(),
+    provider: z.string().optional(),
+    model: z.string().optional(),
+    partial: z.literal(true).optional().openapi({ description: "The text was cut short." }),
+    partial_reason: z.enum(["stopped", "error", "crash"]).optional(),
+    hidden: z.literal(true).optional().openapi({ description: "Shown on request only." }),
+    synthetic: z
+      .string()
+      .optional()
+      .openapi({ description: "Nobody said it; what the model was told, such as `pat_hint`." }),
+    replaced: z.literal(true).optional().openapi({ description: "Another answer took its place." }),
+    redacted: z.literal(true).optional().openapi({ description: "Its text is not shown." }),
+  })
+  .openapi("Message");
+
+export const messagePage = z
+  .object({ messages: z.array(message), before: z.int().optional() })
+  .openapi("MessagePage", { description: "Oldest first. `before` asks for the page before it." });
+
+const row = {
+  chat_id: z.string(),
+  provider: z.string(),
+  model: z.string(),
+  created_at: stamp,
+  last_active: stamp.openapi({ description: "When a person last acted." }),
+  message_count: count,
+  generation: count.openapi({ description: "Counts the sessions of the chat; 0: none yet." }),
+  title: z.string(),
+  unanswered: z.boolean().openapi({ description: "A message waits for its answer." }),
+  damaged: z.boolean().openapi({ description: "Stored bytes of it were found damaged." }),
+};
+export const chatRow = z.object(row).openapi("ChatRow");
+export const chatList = z
+  .object({
+    chats: z.array(z.object({ ...row, match: message.optional() }).openapi("ChatListRow")),
+    cursor: z.string().optional(),
+  })
+  .openapi("ChatList", { description: "The chat in which a person acted last comes first." });
+
+const bucket = z
+  .looseObject({
+    session_id: z.string(),
+    message_count: count,
+    total_cost_usd: z.number(),
+    total_tokens: z.int(),
+  })
+  .openapi("ProviderSession");
+const sessionFields = {
+  chat_id: z.string(),
+  provider: z.string(),
+  model: z.string(),
+  created_at: stamp,
+  last_active: stamp,
+  generation: count,
+  provider_sessions: z.record(z.string(), bucket),
+  session_id: z.string().openapi({ description: "The provider's own; empty: none yet." }),
+  message_count: count.openapi({ description: "With this provider in this session." }),
+  total_cost_usd: z.number(),
+  total_tokens: z.int(),
+};
+export const session = z.object(sessionFields).openapi("Session");
+export const chat = z
+  .object({
+    ...sessionFields,
+    title: z.string(),
+    damaged: z.boolean(),
+    running: z.boolean().openapi({ description: "A turn runs: it can be taken up or stopped." }),
+    unanswered_ids: z
+      .array(z.string())
+      .openapi({ description: "Messages without an answer, oldest first, the running one too." }),
+  })
+  .openapi("Chat");
+
+export const answer = z
+  .object({
+    turn_id: z.string(),
+    user: message,
+    assistant: message
+      .nullable()
+      .openapi({ description: "`null`: it was stopped before a word came." }),
+    session,
+    usage: z.object({
+      input_tokens: z.int().nullable(),
+      output_tokens: z.int().nullable(),
+      cached_input_tokens: z.int().optional(),
+      cost_usd: z.number(),
+    }),
+    outcome: z.enum(["answered", "interrupted", "failed"]),
+    reason: z.string().optional().openapi({ description: "Why it is not whole." }),
+    notices: z.array(z.string()).openapi({ description: "For the person, beside the reply." }),
+  })
+  .openapi("Answer");
+
+export const stopped = z.object({ stopped: z.boolean() }).openapi("Stopped");
+export const dismissed = z.object({ dismissed: count }).openapi("Dismissed");
+export const removed = z
+  .object({
+    chat_id: z.string(),
+    message_id: z.string(),
+    redacted: z.boolean(),
+    erased: z.boolean(),
+  })
+  .openapi("MessageReceipt", { description: "`redacted`: hidden. `erased`: its bytes are gone." });
+export const forgetReceipt = z
+  .object({
+    chat_id: z.string(),
+    at: stamp,
+    removed: z.array(z.object({ place: z.string(), count })),
+    unreachable: z.array(z.string()),
+  })
+  .openapi("ForgetReceipt");
+
+export const hits = z
+  .object({ hits: z.array(z.object({ chat_id: z.string(), message })) })
+  .openapi("Hits");
+
+export const memory = z
+  .object({
+    chats: z.array(
+      z.object({
+        chat_id: z.string(),
+        capacity: count,
+        count,
+        full: z.boolean(),
+        empty: z.boolean(),
+        session_age_seconds: z.number(),
+        bytes: count,
+        last_turn: count,
+        summary: z.string(),
+      }),
+    ),
+  })
+  .openapi("WorkingMemory", { description: "What was just said, in this process only." });
+
+const level = z.number().min(0).max(1);
+const levels = z.object({
+  ...{ joy: level, sadness: level, anger: level, fear: level, disgust: level },
+});
+const seconds = z.number().min(0);
+const kind = z.enum(["fresh_start", "crash_recovery", "short_break", "long_absence"]);
+const certainty = z.enum(["certain", "clock", "uncertain"]).openapi({
+  description: "By the machine's uptime; by its clock; the clock went backwards or tells nothing.",
+});
+const sleepState = z.enum(["awake", "asleep"]);
+const person = {
+  last_person_seen: z.string().nullable(),
+  last_person_seen_time: z.number().nullable().openapi({ description: "Seconds since 1970." }),
+};
+const elapsed = seconds.nullable().openapi({
+  description: "Seconds since the last sign of life of the run before; `null`: not known.",
+});
+
+export const companionSession = z
+  .object({
+    session_id: z.string().openapi({ description: "Of the run: 8 hexadecimal digits." }),
+    restart_type: kind,
+    elapsed,
+    uptime: seconds,
+    total_sessions: count,
+    session_start: z.number().openapi({ description: "Seconds since 1970." }),
+    clean: z.boolean().openapi({ description: "The run before ended in order." }),
+    interrupted_turns: z
+      .array(z.object({ chat_id: z.string(), message_id: z.string() }))
+      .openapi({ description: "Messages that the run before left without an answer." }),
+    certainty,
+    previous_session_id: z.string().nullable(),
+    quarantined: count.openapi({ description: "Things set aside because nobody can read them." }),
+    sleep_state: sleepState,
+    ...person,
+  })
+  .openapi("CompanionSession");
+
+export const restart = z
+  .object({
+    report: z.object({
+      ...{ kind, clean: z.boolean(), elapsed, certainty },
+      ...{ previous_session_id: z.string().nullable(), total_sessions: count, quarantined: count },
+      interrupted_turns: z.array(z.object({ chat_id: z.string(), message_id: z.string() })),
+    }),
+    deliveries: z.array(
+      z.object({
+        ...{ chat_id: z.string(), kind, status: z.enum(["pending", "delivered"]) },
+        text: z.string().openapi({ description: "What the model was told, or would be now." }),
+        parts: z.array(z.enum(["session", "memory"])),
+        at: stamp.nullable(),
+      }),
+    ),
+  })
+  .openapi("Restart");
+
+export const emotionState = z
+  .object({
+    levels,
+    baselines: levels,
+    boredom: level,
+    wounds: z.array(
+      z.object({
+        ...{ id: z.string(), event: z.string(), duration: seconds, age: seconds },
+        floors: z.record(z.string(), level).openapi({ description: "As they are now." }),
+        healing: z.boolean(),
+        heals_in: seconds.nullable().openapi({ description: "Seconds; `null`: never by itself." }),
+      }),
+    ),
+    mood: z.string(),
+    mood_override: z.object({ mood: z.string(), until: stamp }).nullable(),
+    voice_state: z.enum(["idle", "listening", "thinking", "speaking"]),
+    events: z.array(z.string()),
+    event_severity: z.record(z.string(), z.enum(["healing", "mild", "moderate", "severe"])),
+    moods: z.array(z.string()),
+    triggers: z.array(z.string()).openapi({ description: "Events that words can cause." }),
+    warnings: z.array(z.string()).openapi({ description: "What is wrong with `emotions.yaml`." }),
+  })
+  .openapi("Emotions");
+
+export const touched = z
+  .object({
+    event: z.enum(["pat_level1", "pat_level2"]),
+    state: emotionState,
+    hint: z.enum(["told", "pending", "none"]).openapi({
+      description:
+        "Whether the model hears of it: in a turn of its own; in one that is to come already; not, " +
+        "because it was a light one, or there is no chat, no model, or no room.",
+    }),
+    chat_id: z.string().nullable(),
+    turn_id: z.string().nullable(),
+    recorded: z
+      .string()
+      .nullable()
+      .openapi({ description: "The package that a rule makes of it, where rules are on." }),
+  })
+  .openapi("Touched");
+
+const course = z.array(level.nullable());
+export const moodHistory = z
+  .object({
+    ...{ from: z.int(), to: z.int() },
+    at: z.array(z.int()).openapi({ description: "Milliseconds since 1970, a step apart." }),
+    levels: z.object({
+      ...{ joy: course, sadness: course, anger: course, fear: course, disgust: course },
+    }),
+    boredom: course,
+    mood: z.array(z.string().nullable()),
+    events: z.array(
+      z.object({
+        ...{ at: z.int(), event: z.string(), intensity: z.number() },
+        wound: z.enum(["added", "limit"]).nullable(),
+      }),
+    ),
+    wounds: z.array(
+      z.object({
+        ...{ id: z.string(), event: z.string(), from: z.int(), to: z.int().nullable() },
+      }),
+    ),
+    runs: z.array(z.object({ from: z.int(), to: z.int().nullable() })),
+  })
+  .openapi("MoodHistory", { description: "`null` where no run was up, or nothing is known." });
+
+export const appliedEvent = z
+  .object({
+    status: z.literal("applied"),
+    event: z.string(),
+    wound: z.enum(["added", "limit"]).nullable(),
+    state: emotionState,
+  })
+  .openapi("AppliedEvent", {
+    description: "`limit`: it would have left a wound; there are enough.",
+  });
+export const emotionsReset = z
+  .object({ status: z.literal("reset"), state: emotionState })
+  .openapi("EmotionsReset");
+export const moodSet = z
+  .object({ status: z.literal("set"), mood: z.string(), state: emotionState })
+  .openapi("MoodSet");
+export const personSeen = z.object(person).openapi("PersonSeen");
+export const sleeping = z.object({ sleep_state: sleepState }).openapi("Sleeping");
+
+export const health = z
+  .object({
+    status: z.enum(["ok", "degraded"]),
+    version: z.string(),
+    uptime_seconds: z.number(),
+    repairs: count.openapi({ description: "Stored bytes that were not as they were left." }),
+  })
+  .openapi("Health");
+
+export const problem = z
+  .object({
+    type: z.string(),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string(),
+    code: z.string().openapi({ description: "What to branch on." }),
+    turn_id: z.string().optional(),
+  })
+  .openapi("Problem");

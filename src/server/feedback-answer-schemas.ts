@@ -1,0 +1,104 @@
+// What people react to, as it goes out over the wire, for the description of the API alone.
+import { z } from "@hono/zod-openapi";
+
+const count = z.int().min(0);
+const consentFields = {
+  ...{ messages: z.boolean(), frames: z.boolean(), audio: z.boolean() },
+  ...{ upload: z.boolean(), export: z.boolean() },
+};
+export const consent = z
+  .object({
+    ...consentFields,
+    wording: z.string().nullable(),
+    timestamp: z.number().nullable(),
+    by: z.string().nullable(),
+  })
+  .openapi("Consent");
+
+export const receipt = z
+  .object({
+    ...{ id: z.string(), name: z.string(), accepted: z.boolean(), durable: z.boolean() },
+    ...{ uploaded: z.boolean(), reason: z.string().optional(), reduced: z.string().optional() },
+    duplicate_of: z.string().optional(),
+  })
+  .openapi("Receipt", { description: "`durable`: neither a kill nor a power cut loses it." });
+
+export const stats = z
+  .object({
+    ...{ messages: count, frames: count, audio_samples: count, audio_seconds: z.number() },
+    ...{ bytes: count, waiting: count, pinned_bytes: count },
+    limits: z
+      .object({ messages: count, frames: count, audio_seconds: z.number(), bytes: count })
+      .openapi({ description: "What the buffers hold at most." }),
+    storage_mode: z.enum(["local", "local+s3", "s3"]),
+    storage_reason: z.string().nullable().openapi({ description: "Why it is not as configured." }),
+    package_bytes: count
+      .nullable()
+      .openapi({ description: "Of all packages here, as counted last; `null`: not counted yet." }),
+    s3_bucket: z.string().nullable(),
+    outbox: z.looseObject({ pending: count, parked: count }).nullable(),
+    consent,
+    capturing: z
+      .object({ frames: z.boolean(), audio: z.boolean() })
+      .openapi({ description: "Whether pictures and sound come in now, by whatever door." }),
+  })
+  .openapi("FeedbackStats");
+
+const status = z.looseObject({
+  retracted: z.looseObject({}).nullable(),
+  preserved: z.looseObject({}).nullable(),
+});
+export const packageStatus = status.openapi("PackageStatus");
+const entry = {
+  name: z.string(),
+  state: z.enum(["sealed", "damaged", "newer", "seed"]),
+  detail: z.string().nullable(),
+  bytes: count,
+  feedback: z.looseObject({}).nullable().openapi({ description: "Its `feedback.json`." }),
+  status: status.nullable(),
+};
+export const packageList = z
+  .object({
+    packages: z.array(z.object(entry).openapi("Package")),
+    cursor: z.string().nullable(),
+  })
+  .openapi("PackageList", { description: "Newest first." });
+export const onePackage = z
+  .object({
+    feedback: z.looseObject({}),
+    messages: z.array(z.looseObject({})),
+    status: status.nullable(),
+    incomplete: z.array(z.looseObject({})),
+  })
+  .openapi("PackageContent");
+export const retractedThere = z
+  .object({ name: z.string(), owed: z.literal(true) })
+  .openapi("RetractedInBucket");
+export const verification = z
+  .object({ verified: z.boolean(), differences: z.array(z.looseObject({})) })
+  .openapi("Verification");
+export const repaired = z
+  .looseObject({
+    outcome: z.enum(["whole", "repaired", "not_repaired"]),
+    differences: z.array(z.looseObject({})),
+  })
+  .openapi("RepairedPackage", { description: "`not_repaired`: nothing was touched." });
+export const deletion = z
+  .looseObject({
+    packages: count,
+    failed: z.array(z.looseObject({ name: z.string() })).openapi({
+      description: "Not finished: done at the next start, or when it is asked for again.",
+    }),
+    unreadable: z
+      .array(z.string())
+      .openapi({ description: "Nobody knows whose they are: delete them by name." }),
+    isBucketSearched: z.boolean().openapi({
+      description:
+        "`false`: copies that are in the bucket alone may be left. They are looked for, and deleted, " +
+        "once it is to be had.",
+    }),
+  })
+  .openapi("DeletedPackages");
+export const pushed = z
+  .object({ result: z.string() })
+  .openapi("Pushed", { description: "`accepted`, or why it was not: `throttled`, `off`, …" });

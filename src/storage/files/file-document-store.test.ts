@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { openFileStorage } from "./open-file-storage.ts";
+
+async function opened() {
+  const home = fs.mkdtempSync(join(tmpdir(), "documents-"));
+  const storage = await openFileStorage({ home, durability: "process" });
+  const documents = storage.documents("session");
+  const path = join(home, "session/session.json");
+  return {
+    ...{ documents, storage, path },
+    async [Symbol.asyncDispose]() {
+      await storage.close();
+      fs.rmSync(home, { recursive: true });
+    },
+  };
+}
+
+test("a document that was damaged between two writes of one process is set aside by the second, and the copy before it stays", async () => {
+  await using world = await opened();
+  const { documents, storage, path } = world;
+  for (const count of [1, 2, 3]) await documents.write("session", { count });
+  const whole = fs.readFileSync(path);
+  const bytes = Buffer.from(whole);
+  bytes[bytes.indexOf("3")] = "8".charCodeAt(0); // of the same length: only the seal tells
+  fs.writeFileSync(path, bytes);
+  assert.equal(await documents.write("session", { count: 4 }), 3);
+  assert.deepEqual(
+    storage.repairs().map(({ kind }) => kind),
+    ["unreadable_document"],
+  );
+  assert.match(fs.readFileSync(`${path}.bak`, "utf8"), /"count": 2/);
+  assert.deepEqual(await documents.read("session"), { value: { count: 4 }, revision: 3 });
+});
+
+test("a document that somebody put in the place of another between two writes counts as the one before", async () => {
+  await using world = await opened();
+  const { documents, path } = world;
+  await documents.write("session", { count: 1 });
+  const first = fs.readFileSync(path);
+  for (const count of [2, 3]) await documents.write("session", { count });
+  fs.rmSync(`${path}.bak`);
+  fs.writeFileSync(path, first);
+  assert.equal(await documents.write("session", { count: 4 }), 2);
+  assert.deepEqual(fs.readFileSync(`${path}.bak`), first);
+});
+
+test("a directory of documents that was taken away is there again after at most one write that failed", async () => {
+  await using world = await opened();
+  const { documents, path } = world;
+  await documents.write("session", { count: 1 });
+  fs.rmSync(join(path, ".."), { recursive: true });
+  await documents.write("session", { count: 2 }).catch((error) => {
+    assert.equal(error.code, "THROUGHLINE_UNAVAILABLE");
+  });
+  await documents.write("session", { count: 3 });
+  assert.deepEqual((await documents.read("session"))?.value, { count: 3 });
+});
