@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from "./clock.ts";
-import { errorName, ThroughlineError } from "./errors.ts";
+import { ThroughlineError } from "./errors.ts";
 import { type NewId, randomId } from "./ids.ts";
 import { type Logger, silentLogger } from "./logger.ts";
 import { chatProjection } from "./memories/chat/chat-head.ts";
@@ -10,15 +10,16 @@ import type { Companion } from "./memories/companion/companion.ts";
 import type { CompanionOptions, CompanionPorts } from "./memories/companion/options.ts";
 import { dropWithOthers } from "./memories/fleet-memories.ts";
 import { WorkingMemories } from "./memories/interaction/working-memories.ts";
+import { assertMoveEnded } from "./memories/move-under-way.ts";
 import {
   type FreshnessOptions,
   type FreshnessRules,
   resolveFreshness,
 } from "./memories/provider-session/options.ts";
 import { ProviderSessions } from "./memories/provider-session/provider-sessions.ts";
+import { unlisted } from "./memories/unlisted.ts";
 import type { ForgetReceipt, Moments, MomentsOptions } from "./moments.ts";
 import type { FileStorage } from "./storage/files/file-storage.ts";
-import type { LogProjection } from "./storage/log-store.ts";
 import type { Durability, Storage } from "./storage/storage.ts";
 import type { Timers } from "./timers.ts";
 
@@ -96,6 +97,8 @@ export interface Throughline extends AsyncDisposable {
  * @throws TypeError neither `home` nor `storage`, or both.
  * @throws ThroughlineError `THROUGHLINE_LOCKED`: another process writes this home.
  * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: a setting or the home cannot be used.
+ * @throws ThroughlineError `THROUGHLINE_CONFLICT`: a move into this storage has not ended: it holds a
+ *   part of a companion, and what was added to that could not be copied over any more. Move again.
  */
 export async function openThroughline(options: ThroughlineOptions): Promise<Throughline> {
   const { clock = systemClock, newId = randomId, logger = silentLogger } = options;
@@ -104,10 +107,11 @@ export async function openThroughline(options: ThroughlineOptions): Promise<Thro
   const workingMemory = new WorkingMemories({ capacity: workingMemoryCapacity, clock });
   const storage = await openStorage(options, { clock, newId, logger });
   try {
+    await assertMoveEnded(storage);
     const { fleet } = storage;
     const logs = storage.logs(chatsCollection, chatProjection);
     const log = new ChatLog({ logs, clock, newId, logger, fleet });
-    const chats = new Chats(log, storage.logs("forgotten", tombstoneProjection));
+    const chats = new Chats(log, storage.logs("forgotten", unlisted));
     const sessions = new ProviderSessions(log, { rules, provider, model });
     sessions.onEnd((chatId) => workingMemory.drop(chatId));
     chats.onForget((chatId) => {
@@ -131,15 +135,8 @@ export async function openThroughline(options: ThroughlineOptions): Promise<Thro
       const deleted = await (kept?.forget({ chatId }) ?? deleteMoments(storage, chatId));
       return droppedOf(deleted);
     });
-    const forgetMoments = (chatId: string) => {
-      const forgetting = moments?.then((kept) => kept.forget({ chatId }));
-      forgetting?.catch((error) => {
-        const fields = { error: errorName(error) };
-        logger.error(fields, "the moments of a chat that another process forgot are still here");
-      });
-    };
-    const dropNoMore =
-      fleet && dropWithOthers(fleet, { chats, sessions, workingMemory, forgetMoments });
+    const own = { chats, sessions, workingMemory, moments: () => moments, logger };
+    const dropNoMore = fleet && dropWithOthers(fleet, own);
     await chats.recover();
     const startCompanion = (own?: CompanionOptions) => {
       if (companion !== undefined) return Promise.reject(runsAlready());
@@ -221,6 +218,9 @@ async function keepMoments(
   return openMoments({ ...ports, home: place.home, guard, timers: systemTimers }, options);
 }
 
+const bucketOwed =
+  "the bucket, for packages that only it has: owed, and looked for once it is to be had";
+
 /** Places that held nothing are left out, but for the first. */
 function droppedOf(deleted: ForgetReceipt | undefined): readonly Dropped[] {
   const { packages = 0, owed = 0, remote = [], isBucketSearched = true } = deleted ?? {};
@@ -230,7 +230,7 @@ function droppedOf(deleted: ForgetReceipt | undefined): readonly Dropped[] {
     ...(owed > 0 ? [{ place: "pending uploads", count: owed }] : []),
     // Owed as deletions: done as soon as their bucket is to be had.
     ...(remote.length > 0 ? [{ place: "remote copies", count: remote.length }] : []),
-    ...(isBucketSearched ? [] : [{ unreachable: "the bucket, for packages that only it has" }]),
+    ...(isBucketSearched ? [] : [{ unreachable: bucketOwed }]),
     // Left where they are: the disk refused, or nobody can tell whose they are.
     ...failed.map(({ name }) => ({ unreachable: `the package ${name}, not deleted` })),
     ...unreadable.map((name) => ({ unreachable: `the package ${name}, which cannot be read` })),
@@ -287,11 +287,3 @@ async function openStorage(
   }
   return storage as Storage;
 }
-
-/** The marks of forgotten chats: read from end to end, neither listed nor searched. */
-const tombstoneProjection: LogProjection = {
-  sortedAt: () => "",
-  labels: () => [],
-  text: () => undefined,
-  hides: () => undefined,
-};

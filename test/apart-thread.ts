@@ -18,12 +18,14 @@ const functions: Record<string, (...args: readonly unknown[]) => unknown> = awai
   workerData
 );
 
-port.on("message", async ({ id, name, args }: Asked) => {
-  let answer: Answer;
+async function answer({ id, name, args }: Asked): Promise<Answer> {
   try {
-    answer = { id, value: await functions[name]?.(...args) };
+    return { id, value: await functions[name]?.(...args) };
   } catch (error) {
-    answer = { id, failure: inspect(error) };
+    return { id, failure: inspect(error) };
   }
-  port.postMessage(answer);
+}
+
+port.on("message", (asked: Asked) => {
+  void answer(asked).then((answered) => port.postMessage(answered));
 });

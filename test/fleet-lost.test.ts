@@ -45,6 +45,21 @@ test("a turn whose process died is open, is no longer running when its lease lap
   assert.equal((await w.b.chats.log.existing(chat)).head.open_turn, undefined);
 });
 
+test("a chat in which nobody runs a turn is elsewhere for nobody, however many ask at once", async () => {
+  const w = await cutOff();
+  const c = await process(w.open().storage, { clock: w.clock });
+  w.kill();
+  await pass(w.clock, 10_500, w.timers.b);
+  const asked = Array.from({ length: 8 }, (_, n) => [w.b, c][n % 2]!.turns.isRunning(chat));
+  assert.deepEqual(new Set(await Promise.all(asked)), new Set([false]));
+  // Nor while this process has it, for something that is no turn.
+  await w.b.chats.log.alone(chat, async () => {
+    assert.equal(await w.b.turns.isRunning(chat), false);
+    assert.equal(await c.turns.isRunning(chat), true);
+  });
+  assert.equal(await c.turns.isRunning(chat), false);
+});
+
 test("the next message of a chat waits for a dead process no longer than its lease lasts", async () => {
   const w = await cutOff();
   w.kill();

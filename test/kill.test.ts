@@ -27,7 +27,7 @@ test("everything answered over HTTP is there after 2 kills under load of 3 clien
     const options = { kills: 2, clients: 3, chats: 4, readEvery: 8, seed: 1 };
     const counts = await killUnderLoad(join(directory, "home"), options);
     t.diagnostic(JSON.stringify(counts));
-    assert.ok(counts.answered >= 10, "the clients were heard");
+    assert.ok(counts.answered >= 5, "the clients were heard");
     assert.ok(counts.readBack >= counts.answered);
   });
 });

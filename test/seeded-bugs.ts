@@ -181,8 +181,8 @@ const lock: readonly SeededBug[] = [
   {
     id: "lock: the file's inode is not looked at again",
     file: `${files}/lease.ts`,
-    find: `if (!isSame(this.#taken.lock, identityAt(join(home, "lock.db")))) {`,
-    replace: "if (Number.isNaN(0)) {",
+    find: "if (isSame(this.#taken.lock, identityAt(this.#lockPath))) return undefined;",
+    replace: "if (isSame(this.#taken.home, identityAt(home))) return undefined;",
     ...{ test: `${files}/lease.test.ts`, named: "the holder notices" },
   },
   {
@@ -212,8 +212,8 @@ const contracts: readonly SeededBug[] = [
   {
     id: "contract: expectedSeq is ignored",
     file: `${files}/file-log-store.ts`,
-    find: "batch.expectedSeq !== undefined && batch.expectedSeq !== seq",
-    replace: "batch.expectedSeq !== undefined && batch.expectedSeq < 0",
+    find: "if (expectedSeq === undefined || expectedSeq === seq) return;",
+    replace: "if (expectedSeq === undefined || expectedSeq >= 0) return;",
     ...{ ...contract, named: "expects a (smaller|greater) seq than the last" },
   },
   {
@@ -441,6 +441,34 @@ const fleet: readonly SeededBug[] = [
     find: "onConflict === undefined ? {} : { expectedRevision: this.#revision };",
     replace: "{};",
     ...{ test: "test/fleet-companion.test.ts", named: "a process that slept" },
+  },
+  {
+    id: "fleet: what was decided before an erasure is stored over it",
+    file: "src/memories/chat/erasure.ts",
+    find: "if (fleet !== undefined && (isTitle || !isCounted)) {",
+    replace: "if (isCounted && isTitle) {",
+    ...{ test: "src/memories/chat/chats-fleet.test.ts", named: "decided before an erasure" },
+  },
+  {
+    id: "fleet: an erasure overwrites a head that it did not see",
+    file: "src/memories/chat/chat-log.ts",
+    find: "logs.erase(chatId, ids, { expectedSeq, head })",
+    replace: "logs.erase(chatId, ids, { head })",
+    ...{ test: "src/memories/chat/chats-fleet.test.ts", named: "before the erase of an erasure" },
+  },
+  {
+    id: "fleet: who takes over after a gap goes on from what it felt",
+    file: "src/memories/companion/handover.ts",
+    find: "return { boot, news: boot.document };",
+    replace: "return { boot, news: undefined };",
+    ...{ test: "src/memories/companion/handover.test.ts", named: "after a gap goes on" },
+  },
+  {
+    id: "fleet: moments of a chat that was forgotten during a gap stay",
+    file: "src/memories/moment/forget-forgotten.ts",
+    find: "if (has(chatId)) await kept.forget({ chatId });",
+    replace: "",
+    ...{ test: "src/memories/fleet-memories.test.ts", named: "a package alone" },
   },
 ];
 

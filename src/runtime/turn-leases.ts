@@ -11,6 +11,9 @@ export interface StopAsked {
   readonly all: boolean;
 }
 
+/** A chat that another process has for a moment, only to ask the same, is asked for so often. */
+const mostAsked = 3;
+
 /**
  * One turn at a time per chat among all processes that write the chats. A turn holds its chat's lease
  * from before it reads anything until all that it stores is stored. Where one process alone writes,
@@ -21,6 +24,8 @@ export class TurnLeases {
   readonly #closing = new AbortController();
   /** Chats that are let go of now: the next turn of this process asks when that is done. */
   readonly #releasing = new Map<string, Promise<void>>();
+  /** Chats of which it is found out now whether another process has them. */
+  readonly #asking = new Map<string, Promise<boolean>>();
   readonly #endTold: () => void;
 
   /** @param stop cuts short what runs in this process. */
@@ -61,12 +66,25 @@ export class TurnLeases {
   }
 
   /** Whether another process has this chat, such as for a turn. */
-  async isElsewhere(chatId: string): Promise<boolean> {
+  isElsewhere(chatId: string): Promise<boolean> {
+    // Two that ask at once would each take the other for somebody who has it.
+    const known = this.#asking.get(chatId);
+    if (known !== undefined) return known;
+    const asking = this.#ask(chatId).finally(() => this.#asking.delete(chatId));
+    this.#asking.set(chatId, asking);
+    return asking;
+  }
+
+  async #ask(chatId: string): Promise<boolean> {
     if (this.#log.ports.fleet === undefined) return false;
-    await this.#releasing.get(chatId);
-    const lease = await this.#log.tryLease(chatId);
-    await lease?.release();
-    return lease === undefined;
+    for (let attempt = 1; attempt <= mostAsked; attempt++) {
+      await this.#releasing.get(chatId);
+      if (this.#log.isHeld(chatId)) return false;
+      const lease = await this.#log.tryLease(chatId);
+      await lease?.release();
+      if (lease !== undefined) return false;
+    }
+    return true;
   }
 
   /** Cuts short what another process runs in a chat. @returns whether one has it. */

@@ -1,9 +1,10 @@
 import { invalid } from "../errors.ts";
 import { checkJson, isJsonObject, type JsonObject, tooLarge } from "../json.ts";
 import { documentLimits, reservedDocumentNames, type WriteOptions } from "./document-store.ts";
-import { checkCount, checkKey } from "./key.ts";
+import { checkCount, checkKey, isLongerThan } from "./key.ts";
 import {
   type AppendOptions,
+  type EraseOptions,
   erasedKind,
   type ListOptions,
   type LogHead,
@@ -30,6 +31,14 @@ export interface PreparedBatch {
   readonly key: string;
   /** At least one, ids all different. */
   readonly records: readonly PreparedRecord[];
+  readonly headJson?: string;
+  readonly expectedSeq?: number;
+}
+
+/** An erasure that may be done as it is. */
+export interface PreparedErasure {
+  /** Each once. */
+  readonly ids: readonly string[];
   readonly headJson?: string;
   readonly expectedSeq?: number;
 }
@@ -133,8 +142,7 @@ function prepareValue(value: unknown, name: string, maxBytes: number): string {
   if (!isJsonObject(value)) throw invalid(`${name} must be an object`);
   checkJson(value, name);
   const json = JSON.stringify(value);
-  // A UTF-16 unit is one to three bytes: short texts need no counting.
-  if (json.length * 3 > maxBytes && Buffer.byteLength(json) > maxBytes) {
+  if (isLongerThan(json, maxBytes)) {
     throw tooLarge(`${name} is longer than ${maxBytes} bytes`);
   }
   return json;
@@ -146,7 +154,7 @@ function prepareValue(value: unknown, name: string, maxBytes: number): string {
  * @throws ThroughlineError `THROUGHLINE_INVALID`, also for an id that is too long.
  */
 export function checkId(id: unknown, name: string): asserts id is string {
-  if (typeof id === "string" && Buffer.byteLength(id) > logLimits.idBytes) {
+  if (typeof id === "string" && isLongerThan(id, logLimits.idBytes)) {
     throw invalid(`${name} is longer than ${logLimits.idBytes} bytes`);
   }
   checkKey(id, name, logLimits.idBytes);
@@ -181,11 +189,31 @@ export function checkRead(key: string, after: number): void {
   checkPosition(after, "after");
 }
 
-/** Checks the arguments of `find` and `erase`. */
+/** Checks the ids that `find` and `erase` are given. */
 export function checkIds(key: string, ids: readonly string[]): void {
   checkKey(key, "key", logLimits.keyBytes);
   if (!Array.isArray(ids)) throw invalid("ids must be an array");
   for (const [index, id] of ids.entries()) checkId(id, `ids[${index}]`);
+}
+
+/**
+ * Checks everything that `erase` promises to refuse.
+ *
+ * @throws ThroughlineError `THROUGHLINE_INVALID`: ids that are none, a bad key, head or `expectedSeq`.
+ * @throws ThroughlineError `THROUGHLINE_TOO_LARGE`: the head.
+ */
+export function prepareErasure(
+  key: string,
+  ids: readonly string[],
+  { expectedSeq, head }: EraseOptions = {},
+): PreparedErasure {
+  checkIds(key, ids);
+  if (expectedSeq !== undefined) checkPosition(expectedSeq, "expectedSeq");
+  return {
+    ids: [...new Set(ids)],
+    ...(head === undefined ? {} : { headJson: prepareHead(head) }),
+    ...(expectedSeq === undefined ? {} : { expectedSeq }),
+  };
 }
 
 /** Checks the options of `list`, but for the cursor: that is `parseCursor`'s. */

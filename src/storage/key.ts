@@ -12,7 +12,13 @@ export function checkKey(key: unknown, name: string, maxBytes: number): asserts 
   if (key === "") throw invalid(`${name} must not be empty`);
   if (key.includes("\0")) throw invalid(`${name} must not hold NUL`);
   if (!key.isWellFormed()) throw invalid(`${name} must not hold lone surrogates`);
-  if (Buffer.byteLength(key) > maxBytes) throw tooLarge(`${name} is longer than ${maxBytes} bytes`);
+  if (isLongerThan(key, maxBytes)) throw tooLarge(`${name} is longer than ${maxBytes} bytes`);
+}
+
+/** Whether a text has more bytes than that in UTF-8. Short texts are not counted. */
+export function isLongerThan(text: string, maxBytes: number): boolean {
+  // A UTF-16 unit is one to three bytes.
+  return text.length * 3 > maxBytes && Buffer.byteLength(text) > maxBytes;
 }
 
 /** Checks a count such as a page's limit: a whole number from `min` to `max`. */

@@ -47,6 +47,8 @@ export interface AppendOptions {
 }
 
 export interface EraseOptions {
+  /** Erase only if the log ends at this `seq`; 0 means that there is none. */
+  readonly expectedSeq?: number;
   /** Replaces the head, for when it repeats words of an erased record. Also if nothing is erased. */
   readonly head?: LogHead;
 }
@@ -167,6 +169,9 @@ export interface LogStore {
    * go with them; bytes of this log in quarantine, which may hold the same text, are removed too.
    *
    * @returns how many records were erased by this call.
+   * @throws ThroughlineError `THROUGHLINE_CONFLICT`: the log does not end at `expectedSeq`; nothing
+   *   has changed. An erasure adds no record: an append that expects the same end, decided before it,
+   *   is stored after it, and so is the head that it brings.
    */
   erase(key: string, ids: readonly string[], options?: EraseOptions): Promise<number>;
 

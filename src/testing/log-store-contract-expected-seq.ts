@@ -5,7 +5,9 @@ import type { Clause } from "./contract.ts";
 import { refusedPositions } from "./corpus.ts";
 import {
   chat,
+  erased,
   everything,
+  found,
   idsIn,
   isAbsent,
   message,
@@ -239,5 +241,99 @@ const races: readonly Clause[] = [
   },
 ];
 
-/** Appends that name the seq at which the log must end. */
-export const expectedSeqClauses: readonly Clause[] = [...conditions, ...retries, ...races];
+const erasures: readonly Clause[] = [
+  {
+    id: "log.expected-seq.erase",
+    says: "an erasure that expects the seq at which the log ends is done, and the log ends there still",
+    proof: withLogs(async (log) => {
+      await log.append(chat, messages(1, 3), { head: { title: "m2" } });
+      assert.equal(await log.erase(chat, ["m2"], { expectedSeq: 3, head: { title: "" } }), 1);
+      assert.deepEqual(await log.find(chat, "m2"), erased("m2", 2));
+      assert.deepEqual(await log.tail(chat, 0), { ...bare, seq: 3, head: { title: "" } });
+      assert.equal(await log.append(chat, messages(4, 4), { expectedSeq: 3 }), 4);
+    }),
+  },
+  ...[
+    { name: "behind", phrase: "a smaller seq than the last", expectedSeq: 2 },
+    { name: "ahead", phrase: "a greater seq than the last", expectedSeq: 4 },
+    { name: "not-new", phrase: "0 of a log that is there", expectedSeq: 0 },
+  ].map(
+    ({ name, phrase, expectedSeq }): Clause => ({
+      id: `log.expected-seq.erase-${name}`,
+      says: `an erasure that expects ${phrase} is a conflict, erases nothing and keeps the head`,
+      proof: withLogs(async (log) => {
+        await log.append(chat, messages(1, 3), { head: { title: "kept" } });
+        const options = { expectedSeq, head: { title: "lost" } };
+        for (const ids of [["m2"], ["unknown"], []]) {
+          await refuses("THROUGHLINE_CONFLICT", log.erase(chat, ids, options));
+        }
+        assert.deepEqual(await everything(log), numbered(messages(1, 3)));
+        assert.deepEqual(await found(log, "m2"), ["m2"]);
+        assert.deepEqual((await log.tail(chat, 0))?.head, { title: "kept" });
+        assert.equal(await log.erase(chat, ["m2"], { expectedSeq: 3 }), 1);
+      }),
+    }),
+  ),
+  {
+    id: "log.expected-seq.erase-missing",
+    says: "a log that is not there ends at 0: an erasure that expects more is a conflict, and none begins it",
+    proof: withLogs(async (log) => {
+      const head = { title: "x" };
+      await refuses("THROUGHLINE_CONFLICT", log.erase(chat, ["m1"], { expectedSeq: 1, head }));
+      assert.equal(await log.erase(chat, ["m1"], { expectedSeq: 0, head }), 0);
+      await isAbsent(log);
+      await log.append(chat, messages(1, 3));
+      await log.delete(chat);
+      await refuses("THROUGHLINE_CONFLICT", log.erase(chat, ["m1"], { expectedSeq: 3, head }));
+      await isAbsent(log);
+    }),
+  },
+  {
+    id: "log.expected-seq.erase-again",
+    says: "an erasure moves no end: repeated as it was it erases nothing, and is no conflict",
+    proof: withLogs(async (log) => {
+      await log.append(chat, messages(1, 3));
+      assert.equal(await log.erase(chat, ["m1", "m3"], { expectedSeq: 3 }), 2);
+      assert.equal(await log.erase(chat, ["m1", "m3"], { expectedSeq: 3 }), 0);
+      assert.equal(await log.erase(chat, ["m2"], { expectedSeq: 3 }), 1);
+    }),
+  },
+  {
+    id: "log.expected-seq.erase-in-order",
+    says: "an erasure that is called while an append is under way expects where that one ends",
+    proof: withLogs(async (log) => {
+      await log.append(chat, messages(1, 3));
+      const append = log.append(chat, messages(4, 4));
+      const late = log.erase(chat, ["m1"], { expectedSeq: 3 });
+      const erase = log.erase(chat, ["m2"], { expectedSeq: 4 });
+      await refuses("THROUGHLINE_CONFLICT", late);
+      assert.deepEqual([await append, await erase], [4, 1]);
+      assert.deepEqual(await everything(log), [
+        ...[...numbered(messages(1, 1)), erased("m2", 2)],
+        ...numbered(messages(3, 4), 3),
+      ]);
+    }),
+  },
+  ...refusedPositions.map(
+    ({ name, phrase, value: expectedSeq }): Clause => ({
+      id: `log.expected-seq.erase-refused.${name}`,
+      says: `an erasure that expects a seq of ${phrase} is refused, and nothing is erased`,
+      proof: withLogs(async (log) => {
+        await log.append(chat, messages(1, 1));
+        const options = untyped<{ expectedSeq: number }>({ expectedSeq });
+        await refuses("THROUGHLINE_INVALID", log.erase(chat, ["m1"], options));
+        assert.deepEqual(await everything(log), numbered(messages(1, 1)));
+      }),
+    }),
+  ),
+];
+
+const bare = { records: [], damaged: false };
+
+/** Appends and erasures that name the seq at which the log must end. */
+export const expectedSeqClauses: readonly Clause[] = [
+  ...conditions,
+  ...retries,
+  ...races,
+  ...erasures,
+];

@@ -39,6 +39,28 @@ const bugs: readonly Bug[] = [
     }),
   },
   {
+    bug: "ignores the expected seq of an erasure",
+    caughtBy: [
+      "log.expected-seq.erase-not-new",
+      "log.expected-seq.erase-behind",
+      "log.expected-seq.erase-missing",
+    ],
+    breaks: (log) => ({
+      erase: (key, ids, { expectedSeq: _, ...options } = {}) => log.erase(key, ids, options),
+    }),
+  },
+  {
+    bug: "erases first and looks where the log ends then",
+    caughtBy: ["log.expected-seq.erase-ahead", "log.expected-seq.erase-behind"],
+    breaks: (log) => ({
+      async erase(key, ids, { expectedSeq, ...options } = {}) {
+        const erased = await log.erase(key, ids, options);
+        if (expectedSeq !== undefined) await log.erase(key, [], { expectedSeq });
+        return erased;
+      },
+    }),
+  },
+  {
     bug: "judges a repeated append by the expected seq",
     caughtBy: ["log.expected-seq.retry", "log.expected-seq.retry-late"],
     breaks: (log) => ({

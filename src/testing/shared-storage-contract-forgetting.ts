@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { isThroughlineError } from "../errors.ts";
+import type { LogHead } from "../storage/log-store.ts";
 import {
   chat,
   erased,
@@ -15,11 +17,30 @@ import {
   inOrderOf,
   outcomesOf,
   upTo,
+  type Writer,
   wholeIds,
   withFour,
   withTwo,
 } from "./shared-storage-contract-fixtures.ts";
 import type { SharedClause } from "./shared-storage-contract-place.ts";
+
+/** Adds a name to the head where the log ends, and again when somebody else was first. */
+async function addToHead(
+  { log }: Writer,
+  name: string,
+  write: (expectedSeq: number, head: LogHead) => Promise<unknown>,
+): Promise<void> {
+  for (let attempt = 0; attempt < 200; attempt++) {
+    const tail = await log.tail(chat, 0);
+    try {
+      await write(tail?.seq ?? 0, { ...tail?.head, [name]: true });
+      return;
+    } catch (error) {
+      if (!isThroughlineError(error, "THROUGHLINE_CONFLICT")) throw error;
+    }
+  }
+  assert.fail("one write was a conflict 200 times");
+}
 
 const erasures: readonly SharedClause[] = [
   {
@@ -94,6 +115,66 @@ const erasures: readonly SharedClause[] = [
       await b.log.erase(chat, ["m1"], { head: { title: "erased" } });
       assert.deepEqual((await a.log.tail(chat, 0))?.head, { title: "erased" });
       assert.deepEqual((await a.log.list({ limit: 9 })).rows[0]?.head, { title: "erased" });
+    }),
+  },
+  {
+    id: "shared.erase.expected-seq",
+    says: "an erasure that expects the seq before another process's append is a conflict, and changes nothing",
+    proof: withTwo(async (a, b) => {
+      const seq = await a.log.append(chat, messages(1, 2), { head: { title: "first" } });
+      await b.log.append(chat, messages(3, 3), { head: { title: "second" } });
+      const late = a.log.erase(chat, ["m1"], { expectedSeq: seq, head: { title: "" } });
+      await refuses("THROUGHLINE_CONFLICT", late);
+      assert.deepEqual(await everything(b.log), numbered(messages(1, 3)));
+      assert.deepEqual((await a.log.tail(chat, 0))?.head, { title: "second" });
+    }),
+  },
+  {
+    id: "shared.erase.expected-seq-race",
+    says: "an erasure that expects the end, and an append by another process at once: the append's head stays",
+    proof: withTwo(async (a, b) => {
+      for (const round of upTo(10)) {
+        const key = `chat:${round}`;
+        await a.log.append(key, messages(1, 1));
+        const erase = a.log.erase(key, ["m1"], { expectedSeq: 1, head: { title: "erased" } });
+        const append = b.log.append(key, messages(2, 2), { head: { title: "appended" } });
+        const { answers, codes } = await outcomesOf([erase]);
+        assert.deepEqual([...answers, ...codes], codes.length > 0 ? ["THROUGHLINE_CONFLICT"] : [1]);
+        assert.equal(await append, 2);
+        assert.deepEqual((await a.log.tail(key, 0))?.head, { title: "appended" });
+      }
+    }),
+  },
+  {
+    id: "shared.erase.expected-seq-writers",
+    says: "what three processes set in the head by conditional appends is kept beside a fourth's conditional erasures",
+    proof: withFour(async (writers) => {
+      const [eraser = assert.fail(), ...others] = writers;
+      await eraser.log.append(chat, messages(1, 5));
+      const names = others.flatMap((_, index) => upTo(5).map((n) => `a${index}.${n}`));
+      const appends = others.map(async (writer, index) => {
+        for (const n of upTo(5)) {
+          const name = `a${index}.${n}`;
+          await addToHead(writer, name, (expectedSeq, head) =>
+            writer.log.append(chat, [message(name)], { expectedSeq, head }),
+          );
+        }
+      });
+      for (const n of upTo(5)) {
+        await addToHead(eraser, `erased${n}`, (expectedSeq, head) =>
+          eraser.log.erase(chat, [`m${n}`], { expectedSeq, head }),
+        );
+      }
+      await Promise.all(appends);
+      const { head = {}, seq } = (await others[0]?.log.tail(chat, 0)) ?? {};
+      assert.equal(seq, 20);
+      const set = Object.keys(head).filter((name) => name.startsWith("a"));
+      assert.deepEqual(set.sort(), names.sort());
+      const records = await everything(eraser.log);
+      assert.deepEqual(
+        records.slice(0, 5),
+        upTo(5).map((n) => erased(`m${n}`, n)),
+      );
     }),
   },
 ];

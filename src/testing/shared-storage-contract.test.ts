@@ -44,6 +44,24 @@ const bugs: readonly Bug[] = [
     }),
   },
   {
+    bug: "looks where the log ends before it erases, not while it does",
+    caughtBy: ["shared.erase.expected-seq-race"],
+    logs: (log) => ({
+      async erase(key, ids, { expectedSeq, ...options } = {}) {
+        const seq = (await log.tail(key, 0))?.seq ?? 0;
+        if (expectedSeq === undefined || expectedSeq === seq) return log.erase(key, ids, options);
+        return log.erase(key, ids, { expectedSeq, ...options });
+      },
+    }),
+  },
+  {
+    bug: "ignores the expected seq of an erasure",
+    caughtBy: ["shared.erase.expected-seq", "shared.erase.expected-seq-writers"],
+    logs: (log) => ({
+      erase: (key, ids, { expectedSeq: _, ...options } = {}) => log.erase(key, ids, options),
+    }),
+  },
+  {
     bug: "stores a batch record by record",
     caughtBy: ["shared.append.batches", "shared.append.large-batches"],
     logs: (log) => ({

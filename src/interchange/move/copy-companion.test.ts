@@ -173,7 +173,7 @@ test("what was erased at the source after it was copied is erased in the copy", 
   assert.deepEqual(await chatLogs(target).tail("a", 9), await chatLogs(source).tail("a", 9));
 });
 
-test("until it ends the target says that a move is under way, and a start drops the chat that is not whole", async (t) => {
+test("until it ends the target says that a move is under way, and nobody begins on a part", async (t) => {
   const { storage: source } = await storageWith(t, {
     a: Array.from({ length: 900 }, (_, index) => `${index}`),
   });
@@ -184,10 +184,15 @@ test("until it ends the target says that a move is under way, and a start drops 
   await assert.rejects(copyCompanion(source, stopped), { name: "Stopped" });
   assert.match((await moveUnderWay(target)) ?? "", /^\d{4}-/);
   assert.equal((await chatLogs(target).tail("a", 0))?.seq, 256);
-  await openThroughline({ storage: kept(target) });
-  assert.equal(await chatLogs(target).tail("a", 0), undefined);
-  assert.equal((await copyCompanion(source, target)).records, 900);
+  const begunAt = new RegExp(`began at ${await moveUnderWay(target)} .* Run the same move again`);
+  const refused = { ...conflict, message: begunAt };
+  await assert.rejects(openThroughline({ storage: kept(target) }), refused);
+  assert.equal((await chatLogs(target).tail("a", 0))?.seq, 256, "nothing was touched");
+  const report = await copyCompanion(source, target);
+  assert.deepEqual([report.copied, report.records], [644, 900]);
   assert.equal(await moveUnderWay(target), undefined);
+  const { chats } = await openThroughline({ storage: kept(target) });
+  assert.equal((await chats.row("a")).message_count, 900);
 });
 
 test("an abort ends it between two appends, and the next call goes on from there", async (t) => {
@@ -195,12 +200,7 @@ test("an abort ends it between two appends, and the next call goes on from there
     a: Array.from({ length: 900 }, (_, index) => `${index}`),
   });
   const { storage: target } = await storageWith(t, {});
-  const { signal, abort } = Object.assign(new AbortController(), {}) as AbortController & {
-    abort: () => void;
-  };
-  void abort;
   const stop = new AbortController();
-  void signal;
   const onProgress = ({ records }: CopyProgress) => records >= 512 && stop.abort(new Error("stop"));
   const options = {
     signal: stop.signal,
@@ -210,6 +210,32 @@ test("an abort ends it between two appends, and the next call goes on from there
   assert.equal((await chatLogs(target).tail("a", 0))?.seq, 512);
   const report = await copyCompanion(source, target);
   assert.deepEqual([report.copied, report.records], [388, 900]);
+});
+
+test("an abort while documents are copied ends it before the next one, and the next call goes on", async (t) => {
+  const { storage: source } = await storageWith(t, {});
+  const { storage: target } = await storageWith(t, {});
+  for (const key of ["session", "repaired-1", "repaired-2"]) {
+    await source.documents("session").write(key, { key });
+  }
+  const stop = new AbortController();
+  const stopping: Storage = {
+    ...kept(target),
+    documents: (collection) => {
+      const inner = target.documents(collection);
+      return new Proxy(inner, {
+        get: (_, name) => {
+          if (name === "write") stop.abort(new Error("stop"));
+          const value: unknown = Reflect.get(inner, name);
+          return typeof value === "function" ? value.bind(inner) : value;
+        },
+      });
+    },
+  };
+  const aborted = copyCompanion(source, stopping, { signal: stop.signal });
+  await assert.rejects(aborted, { message: "stop" });
+  assert.equal((await target.documents("session").keys()).length, 1);
+  assert.equal((await copyCompanion(source, target)).documents, 3);
 });
 
 test("progress counts logs and records in each of three phases", async (t) => {

@@ -115,7 +115,7 @@ async function copy(from: Storage, to: Storage, options: CopyOptions): Promise<C
   for await (const _ of inOrder(everyLog(from, logPlaces), logsAtOnce, copyOne)) {
     // Each was counted when it was begun.
   }
-  await copyDocuments(from, to, notes);
+  await copyDocuments(from, to, notes, signal);
   progress.begin("verify");
   const verified = await verify(both, { marks, damaged, signal, onLog });
   await notes.end({ ...verified });

@@ -13,12 +13,17 @@ interface DocumentPair {
 }
 
 /** Every document that either storage has, one at a time. */
-async function* everyDocument(from: Storage, to: Storage): AsyncGenerator<DocumentPair> {
+async function* everyDocument(
+  from: Storage,
+  to: Storage,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<DocumentPair> {
   for (const collection of documentPlaces) {
     const source = from.documents(collection);
     const target = to.documents(collection);
     const keys = new Set([...(await source.keys()), ...(await target.keys())]);
     for (const key of keys) {
+      signal?.throwIfAborted();
       const given = (await source.read(key))?.value;
       yield { collection, key, given, own: await target.read(key) };
     }
@@ -30,9 +35,10 @@ export async function foreignDocuments(
   from: Storage,
   to: Storage,
   notes: MoveNotes,
+  signal?: AbortSignal,
 ): Promise<readonly string[]> {
   const foreign: string[] = [];
-  for await (const { collection, key, given, own } of everyDocument(from, to)) {
+  for await (const { collection, key, given, own } of everyDocument(from, to, signal)) {
     if (own === undefined || isSame(given, own.value)) continue;
     if (!notes.wrote(sha256(own.value))) foreign.push(`${collection}/${key}`);
   }
@@ -40,8 +46,13 @@ export async function foreignDocuments(
 }
 
 /** Gives the target the documents that the source has, and takes from it earlier copies of others. */
-export async function copyDocuments(from: Storage, to: Storage, notes: MoveNotes): Promise<void> {
-  for await (const { collection, key, given, own } of everyDocument(from, to)) {
+export async function copyDocuments(
+  from: Storage,
+  to: Storage,
+  notes: MoveNotes,
+  signal?: AbortSignal,
+): Promise<void> {
+  for await (const { collection, key, given, own } of everyDocument(from, to, signal)) {
     const target = to.documents(collection);
     if (given === undefined) {
       await target.delete(key);
@@ -60,11 +71,12 @@ export async function copyDocuments(from: Storage, to: Storage, notes: MoveNotes
 export async function compareDocuments(
   from: Storage,
   to: Storage,
+  signal?: AbortSignal,
 ): Promise<{ readonly same: number; readonly other: readonly string[]; readonly sha256: string }> {
   const hash = createHash("sha256");
   const other: string[] = [];
   let same = 0;
-  for await (const { collection, key, given, own } of everyDocument(from, to)) {
+  for await (const { collection, key, given, own } of everyDocument(from, to, signal)) {
     if (given !== undefined && isSame(given, own?.value)) same++;
     else other.push(`${collection}/${key}`);
     hash.update(`${JSON.stringify([collection, key, sha256(given ?? {})])}\n`);

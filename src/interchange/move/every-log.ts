@@ -1,6 +1,7 @@
+import { movesKey } from "../../memories/move-under-way.ts";
 import type { LogRow, LogStore } from "../../storage/log-store.ts";
 import type { Storage } from "../../storage/storage.ts";
-import { type LogPlace, movesKey, runsPlace } from "./places.ts";
+import { type LogPlace, runsPlace } from "./places.ts";
 
 const pageSize = 500;
 

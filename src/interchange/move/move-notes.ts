@@ -1,21 +1,12 @@
 import { type Clock, isoTime } from "../../clock.ts";
 import type { NewId } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
+import { movesKey, movesOf } from "../../memories/move-under-way.ts";
 import type { LogHead } from "../../storage/log-store.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { append } from "./copy-log.ts";
-import { movesKey, runsPlace } from "./places.ts";
 
-/**
- * When the move into a storage began that has not ended; `undefined`: there is none. Until it ends,
- * the storage holds a part of a companion, and nobody should go on with that.
- */
-export async function moveUnderWay(storage: Storage): Promise<string | undefined> {
-  const tail = await movesOf(storage).tail(movesKey, 0);
-  return tail?.head["state"] === "begun" ? String(tail.head["at"]) : undefined;
-}
-
-const movesOf = (storage: Storage) => storage.logs(runsPlace.collection, runsPlace.projection);
+export { moveUnderWay } from "../../memories/move-under-way.ts";
 
 /**
  * What the target itself keeps of the moves into it: a log of its own that no move copies. Thereby a

@@ -6,7 +6,7 @@ import type { LogHead, LogProjection } from "../../storage/log-store.ts";
 export interface LogPlace {
   readonly collection: string;
   readonly projection: LogProjection;
-  /** The head of a log that is not whole yet. A start in between removes such a log. */
+  /** The head of a log that is not whole yet: whoever began on that would remove it. */
   readonly draft?: LogHead;
 }
 
@@ -23,9 +23,6 @@ export const logPlaces: readonly LogPlace[] = [chatsPlace, runsPlace];
 
 /** Collections of documents, copied after all logs. */
 export const documentPlaces: readonly string[] = ["session"];
-
-/** The key of the log of moves, in `runsPlace`. */
-export const movesKey = "moves";
 
 /** What of a home is no part of its storage, and stays where it is. */
 export const staysInHome = [

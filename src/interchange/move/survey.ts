@@ -62,7 +62,7 @@ export async function survey(
       forgotten.push(name);
     } else foreign.push(placeName(name));
   }
-  foreign.push(...(await foreignDocuments(from, to, notes)));
+  foreign.push(...(await foreignDocuments(from, to, notes, signal)));
   if (foreign.length > 0) throw isForeign(foreign);
   const documents = await Promise.all(documentPlaces.map((each) => to.documents(each).keys()));
   return { isEmpty: logCount + documents.flat().length === 0, withErasures, forgotten };

@@ -56,7 +56,7 @@ export async function verify(
     logs++;
   }
   for await (const _ of missingMarks(from, to)) throw isOther("the log of forgotten chats");
-  const documents = await compareDocuments(from, to);
+  const documents = await compareDocuments(from, to, signal);
   const [other] = documents.other;
   if (other !== undefined) throw isOther(other);
   all.update(documents.sha256);

@@ -101,6 +101,35 @@ export class ChatLog {
   }
 
   /**
+   * Really removes records of a chat, while no turn and no change of it runs. `decide` says which, and
+   * takes what the head repeats of them out of the draft; it may run again, as that of `change` may.
+   * What it adds to the draft is stored first.
+   *
+   * @returns how many were removed.
+   * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`.
+   * @throws ThroughlineError `THROUGHLINE_CONFLICT`: another process wrote to the chat each of 20 times;
+   *   nothing was removed.
+   */
+  erase(chatId: string, decide: (draft: Draft) => Promise<readonly string[]>): Promise<number> {
+    return this.exclusively(chatId, async () => {
+      for (let attempt = 1; ; attempt++) {
+        const { draft, ids } = await this.#change(chatId, async (made) => {
+          if (made.isNewChat) throw notFound(chatId);
+          return { draft: made, ids: await decide(made) };
+        });
+        const { head, seq: expectedSeq } = draft;
+        this.#states.delete(chatId);
+        try {
+          return await this.ports.logs.erase(chatId, ids, { expectedSeq, head });
+        } catch (error) {
+          const isBehind = isThroughlineError(error, "THROUGHLINE_CONFLICT");
+          if (attempt >= maxTries || !isBehind) throw error;
+        }
+      }
+    });
+  }
+
+  /**
    * Runs something while no change of this chat runs, and no other process has the chat; it must not
    * call `change` on that chat.
    */
@@ -155,6 +184,11 @@ export class ChatLog {
     return lease && this.#hold(chatId, lease);
   }
 
+  /** Whether this process has the chat: then no other one has. */
+  isHeld(chatId: string): boolean {
+    return this.#held.get(chatId)?.lease.lost.aborted === false;
+  }
+
   #leaseName(chatId: string) {
     checkChatId(chatId);
     return { collection: chatsCollection, key: chatId };
@@ -176,7 +210,7 @@ export class ChatLog {
 
   #joined(chatId: string): Lease | undefined {
     const held = this.#held.get(chatId);
-    return held === undefined || held.lease.lost.aborted ? undefined : this.#share(chatId, held);
+    return held === undefined || !this.isHeld(chatId) ? undefined : this.#share(chatId, held);
   }
 
   #share(chatId: string, held: HeldChat): Lease {
@@ -251,15 +285,21 @@ export class ChatLog {
         return result;
       } catch (error) {
         this.#states.delete(chatId);
-        if (attempt >= maxTries || !isThroughlineError(error, "THROUGHLINE_CONFLICT")) throw error;
+        if (attempt >= maxTries || !(await this.#isBehind(chatId, state, error))) throw error;
       }
     }
   }
 
+  /** Whether others wrote to the chat since it was read; perhaps the very thing, such as a redaction. */
+  async #isBehind(chatId: string, { seq }: ChatState, error: unknown): Promise<boolean> {
+    if (isThroughlineError(error, "THROUGHLINE_CONFLICT")) return true;
+    if (!isThroughlineError(error, "THROUGHLINE_ID_CONFLICT")) return false;
+    return (await this.ports.logs.tail(chatId, 0))?.seq !== seq;
+  }
+
   /** What this process stored last, if others may have stored something since, but no less. */
   #guess(chatId: string): ChatState | undefined {
-    const held = this.#held.get(chatId);
-    return held === undefined || held.lease.lost.aborted ? undefined : this.#states.get(chatId);
+    return this.isHeld(chatId) ? this.#states.get(chatId) : undefined;
   }
 
   #remember(chatId: string, state: ChatState): void {

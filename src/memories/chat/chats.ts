@@ -8,12 +8,12 @@ import { type ChatHead, readHead, titleFrom } from "./chat-head.ts";
 import { type ChatLog, checkChatId, notFound } from "./chat-log.ts";
 import { type ChatRow, chatRow } from "./chat-row.ts";
 import type { Draft } from "./draft.ts";
-import { withoutMessage } from "./erasure.ts";
+import { eraseFrom } from "./erasure.ts";
 import type { DropElsewhere, Dropped, ForgetReceipt, Loss } from "./forget-receipt.ts";
 import { isMessage, type StoredMessage } from "./message.ts";
 import type { MessageInput } from "./message-input.ts";
 import { firstWords, redactionId, shownMessages } from "./shown-messages.ts";
-import { hashOf, Tombstones } from "./tombstones.ts";
+import { hashOf, type Mark, Tombstones } from "./tombstones.ts";
 import { writeMessages } from "./write-messages.ts";
 
 export interface MessagePage {
@@ -29,13 +29,15 @@ export interface MessagePage {
  */
 export class Chats {
   readonly log: ChatLog;
-  readonly #tombstones: Tombstones;
+  /** The marks of forgotten chats. */
+  readonly tombstones: Tombstones;
   readonly #onForget: DropElsewhere[] = [];
+  readonly #onForgotten: ((chatId: string, mark: Mark | undefined) => void)[] = [];
 
   /** @param tombstones a collection of its own: hashes of forgotten ids, never ids. */
   constructor(log: ChatLog, tombstones: LogStore) {
     this.log = log;
-    this.#tombstones = new Tombstones(tombstones);
+    this.tombstones = new Tombstones(tombstones);
   }
 
   /**
@@ -149,19 +151,24 @@ export class Chats {
    */
   async rename(chatId: string, title: string): Promise<void> {
     if (typeof title !== "string") throw invalid("title must be a string");
-    const { head } = await this.log.existing(chatId);
+    await this.log.existing(chatId);
     const chosen = titleFrom(title);
-    const first =
-      chosen === ""
-        ? await firstWords(this.log.ports.logs, chatId, head.clear_seq ?? 0)
-        : undefined;
-    await this.log.changeExisting(chatId, (draft) => {
-      draft.control("metadata", { title: chosen });
-      draft.set({
-        title: first === undefined ? chosen : titleFrom(first.content),
-        title_of: first?.id,
+    for (;;) {
+      const from = await this.log.changeExisting(chatId, async (draft) => {
+        const after = draft.head.clear_seq ?? 0;
+        const first =
+          chosen === "" ? await firstWords(this.log.ports.logs, chatId, after) : undefined;
+        draft.control("metadata", { title: chosen });
+        draft.set({
+          title: first === undefined ? chosen : titleFrom(first.content),
+          title_of: first?.id,
+        });
+        return first?.id;
       });
-    });
+      // What another process erased while it was read here must not stay as the title. Each time one
+      // message fewer is left to be read.
+      if (from === undefined || (await this.find(chatId, from)) !== undefined) return;
+    }
   }
 
   /** Replaces the user's metadata. */
@@ -209,22 +216,16 @@ export class Chats {
    * written anew: this is the one operation that does.
    *
    * @returns whether there was something left to remove.
+   * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: there is no such chat.
+   * @throws ThroughlineError `THROUGHLINE_CONFLICT`: others wrote to the chat all the time; try again.
    */
   async erase(chatId: string, messageId: string): Promise<boolean> {
     await this.log.existing(chatId);
-    const erased = await this.log.exclusively(chatId, async () => {
-      const { head, seq } = await this.log.existing(chatId);
+    const erased = await this.log.erase(chatId, async (draft) => {
       const message = await this.find(chatId, messageId);
-      const ids = [messageId, pendingId(messageId)];
-      const left = message && (await withoutMessage(this.records(chatId), head, message));
-      // Another process may have set something meanwhile, without waiting for the chat.
-      if ((await this.log.existing(chatId)).seq !== seq) return undefined;
-      this.log.forgetState(chatId);
-      return this.log.ports.logs.erase(chatId, [...ids, ...(left?.summaries ?? [])], {
-        head: left?.head ?? head,
-      });
+      const summaries = message && (await eraseFrom(draft, message, this.log.ports));
+      return [messageId, pendingId(messageId), ...(summaries ?? [])];
     });
-    if (erased === undefined) return this.erase(chatId, messageId);
     await this.#dropElsewhere(chatId, "erase");
     return erased > 0;
   }
@@ -338,9 +339,10 @@ export class Chats {
     const state = await this.log.state(chatId);
     const dropped = await this.#dropElsewhere(chatId, "forget");
     const at = isoTime(this.log.ports.clock.now());
-    const mark = state.head && (await this.#tombstones.begin(chatId, at, this.log.ports.newId()));
+    const mark = state.head && (await this.tombstones.begin(chatId, at, this.log.ports.newId()));
     const existed = await this.#remove(chatId);
-    if (mark !== undefined) await this.#tombstones.end(mark);
+    if (mark !== undefined) await this.tombstones.finish(mark);
+    for (const tell of this.#onForgotten) tell(chatId, mark);
     const count = existed ? (state.head?.message_count ?? 1) : 0;
     const removed = dropped.filter((each) => "place" in each);
     const unreachable = dropped.flatMap((each) => ("place" in each ? [] : each.unreachable));
@@ -360,15 +362,20 @@ export class Chats {
     this.#onForget.push(drop);
   }
 
+  /** Calls back once a chat is forgotten: nothing of it is left in its log. No mark: there was none. */
+  onForgotten(listener: (chatId: string, mark: Mark | undefined) => void): void {
+    this.#onForgotten.push(listener);
+  }
+
   /** When this chat was last forgotten, ISO 8601. What is older must not come back by an import. */
   forgottenAt(chatId: string): Promise<string | undefined> {
-    return this.#tombstones.forgottenAt(chatId);
+    return this.tombstones.forgottenAt(chatId);
   }
 
   /** Finishes what a dead process began: forgetting, and copies that are not whole. */
   async recover(): Promise<void> {
     const { logs } = this.log.ports;
-    const begun = await this.#tombstones.begun();
+    const begun = await this.tombstones.begun();
     let cursor: string | undefined;
     do {
       const label = begun.size > 0 ? {} : { label: "unfinished" };
@@ -391,7 +398,7 @@ export class Chats {
   /** Where several processes write, another one may have finished it since it was listed. */
   async #isLeftOver(chatId: string, wasBegun: boolean): Promise<boolean> {
     if (this.log.ports.fleet === undefined) return true;
-    if (wasBegun) return (await this.#tombstones.begun()).has(hashOf(chatId));
+    if (wasBegun) return (await this.tombstones.begun()).has(hashOf(chatId));
     return (await this.log.state(chatId)).head?.unfinished === true;
   }
 

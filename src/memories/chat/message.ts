@@ -70,6 +70,7 @@ export type ControlKind =
   | "clear"
   | "metadata"
   | "redaction"
+  | "erasure"
   | "replacement"
   | "compaction"
   | "pending_input"

@@ -10,6 +10,9 @@ export interface Mark {
 
 const key = "chats";
 
+/** What the id of a mark ends in when the forgetting has ended. */
+const doneSuffix = /-done$/;
+
 /**
  * Which chats were forgotten, and when: hashes of their ids, never the ids. Written before anything is
  * removed, so that a crash midway is finished at the next start; kept, so that an import does not
@@ -28,7 +31,7 @@ export class Tombstones {
     return mark;
   }
 
-  async end(mark: Mark): Promise<void> {
+  async finish(mark: Mark): Promise<void> {
     await this.#logs.append(key, [{ ...mark, id: `${mark.id}-done`, state: "done" }]);
   }
 
@@ -40,6 +43,30 @@ export class Tombstones {
       else begun.delete(String(mark["hash"]));
     }
     return begun;
+  }
+
+  /**
+   * Which chats were forgotten after a place in the log, those that are being forgotten among them, and
+   * the place where it ends.
+   *
+   * @param known ids of marks that do not count.
+   */
+  async after(
+    place: number,
+    known: ReadonlySet<string>,
+  ): Promise<{ readonly has: (chatId: string) => boolean; readonly end: number }> {
+    const hashes = new Set<string>();
+    let end = place;
+    for await (const mark of this.#logs.read(key, { after: place })) {
+      if (!known.has(mark.id.replace(doneSuffix, ""))) hashes.add(String(mark["hash"]));
+      end = mark.seq;
+    }
+    return { has: (chatId) => hashes.has(hashOf(chatId)), end };
+  }
+
+  /** Where the marks end. */
+  async end(): Promise<number> {
+    return (await this.#logs.tail(key, 0))?.seq ?? 0;
   }
 
   /** When this chat was last forgotten, ISO 8601. */

@@ -8,6 +8,7 @@ import type { EmotionConfiguration } from "./emotion/configuration.ts";
 import type { EmotionState } from "./emotion/emotion.ts";
 import type { Feeling } from "./emotion/feel.ts";
 import { type EmotionAct, type Felt, hasMoved, LiveEmotions } from "./live-emotions.ts";
+import { cleanName } from "./quoted-lines.ts";
 
 /** Something about the companion changed. */
 export type CompanionChange =
@@ -94,6 +95,22 @@ export class CompanionLife {
   act(act: CompanionAct): void {
     this.perform(act);
     this.#acted(act);
+  }
+
+  /** Somebody was seen. @throws ThroughlineError `THROUGHLINE_INVALID`: that is no name. */
+  see(name: string, at: number): PersonSeen {
+    const clean = typeof name === "string" && name.length <= 256 ? cleanName(name) : undefined;
+    if (clean === undefined) throw invalid("a person's name is text of 1 to 256 characters");
+    this.act({ act: "seen", name: clean, at });
+    return this.#person ?? { name: clean, seenAt: at };
+  }
+
+  /** @throws ThroughlineError `THROUGHLINE_INVALID`: that is no state. */
+  sleep(state: SleepState): void {
+    if (state !== "awake" && state !== "asleep") {
+      throw invalid("the sleep states are: awake, asleep");
+    }
+    this.act({ act: "sleep", state });
   }
 
   /** Does what was told of elsewhere. */
@@ -196,9 +213,4 @@ export class CompanionLife {
       }
     }
   }
-}
-
-/** @throws ThroughlineError `THROUGHLINE_INVALID`. */
-export function checkSleepState(state: unknown): asserts state is SleepState {
-  if (state !== "awake" && state !== "asleep") throw invalid("the sleep states are: awake, asleep");
 }

@@ -1,17 +1,19 @@
 import { isoTime } from "../../clock.ts";
-import { invalid, isThroughlineError, ThroughlineError } from "../../errors.ts";
-import type { Json, JsonObject } from "../../json.ts";
+import { isThroughlineError, ThroughlineError } from "../../errors.ts";
+import type { JsonObject } from "../../json.ts";
 import type { DocumentStore } from "../../storage/document-store.ts";
 import { type Boot, boot, emotionsAtBoot, missedRestart } from "./boot.ts";
 import type { BootClock } from "./boot-clock.ts";
 import { type CompanionAct, readAct, type SleepState, toldAct } from "./companion-act.ts";
-import type { ConversationMessage, PersonSeen } from "./companion-document.ts";
-import { type CompanionChange, CompanionLife, checkSleepState } from "./companion-life.ts";
+import type { CompanionDocument, ConversationMessage, PersonSeen } from "./companion-document.ts";
+import { type CompanionChange, CompanionLife } from "./companion-life.ts";
 import { ConversationCopy } from "./conversation-copy.ts";
 import { DocumentKeeper } from "./document-keeper.ts";
 import { builtInEmotions } from "./emotion/built-in-emotions.ts";
 import { forgetLeft, forgetRepaired } from "./forget-chat.ts";
 import { ForgottenChats } from "./forgotten-chats.ts";
+import { Handover } from "./handover.ts";
+import { injectionsOf, KeptInjections } from "./kept-injections.ts";
 import type { Felt, LiveEmotions } from "./live-emotions.ts";
 import { type MoodCourse, moodCourse } from "./mood-course.ts";
 import { MoodHistory } from "./mood-history.ts";
@@ -22,12 +24,11 @@ import {
   resolveOptions,
 } from "./options.ts";
 import { ownField } from "./own-fields.ts";
-import { cleanName } from "./quoted-lines.ts";
 import { type Reception, Receptions } from "./receptions.ts";
 import type { RestartReport } from "./restart.ts";
 import { runsProjection } from "./runs.ts";
 import { Seat, type Seated } from "./seat.ts";
-import { joinRun, readLeft, sharedRun, takeOverRun } from "./shared-run.ts";
+import { joinRun, sharedRun } from "./shared-run.ts";
 import { type SnapshotParts, snapshot } from "./snapshot.ts";
 
 export type { SleepState } from "./companion-act.ts";
@@ -49,6 +50,8 @@ export class Companion implements AsyncDisposable {
   readonly startedAt: number;
   /** What each chat is told when it is first talked in after a restart. */
   readonly receptions: Receptions;
+  readonly injections: Pick<KeptInjections, "load" | "save">;
+  readonly #injections: KeptInjections;
   #boot: Boot;
   readonly #ports: CompanionPorts;
   readonly #clock: BootClock;
@@ -59,10 +62,10 @@ export class Companion implements AsyncDisposable {
   readonly #life: CompanionLife;
   readonly #forgotten: ForgottenChats;
   readonly #history: MoodHistory;
+  readonly #handover: Handover;
   #conversation: ConversationCopy;
   readonly #startedMonotonic: number;
   #nextAt: number;
-  #injections: Json;
   #actedAt = Number.NEGATIVE_INFINITY;
   #closing: Promise<void> | undefined;
 
@@ -107,7 +110,9 @@ export class Companion implements AsyncDisposable {
     // Whoever keeps the companion has the copy: one is easier to forget in.
     this.#conversation = new ConversationCopy(begun.isJoined ? undefined : document);
     this.#forgotten = new ForgottenChats(clock);
-    this.#injections = (ownField(document, "injections") ?? []) as Json;
+    this.#injections = new KeptInjections(document, (request) => this.#store(request));
+    this.injections = this.#injections;
+    this.#handover = new Handover(ports, options.pid, begun.isJoined ? document : undefined);
     const config = this.#options.emotions ?? builtInEmotions;
     const { state, repaired } = emotionsAtBoot(config, begun, clock.now());
     if (repaired.length > 0) logger.warn({ repaired }, "stored emotions were repaired");
@@ -187,10 +192,7 @@ export class Companion implements AsyncDisposable {
    * @throws ThroughlineError `THROUGHLINE_INVALID`: not a name, of at most 256 characters.
    */
   personSeen(name: string): PersonSeen {
-    const clean = typeof name === "string" && name.length <= 256 ? cleanName(name) : undefined;
-    if (clean === undefined) throw invalid("a person's name is text of 1 to 256 characters");
-    this.#life.act({ act: "seen", name: clean, at: this.#clock.now() });
-    return this.#life.person as PersonSeen;
+    return this.#life.see(name, this.#clock.now());
   }
 
   /** A person said this in a chat: it moves the emotions, and wakes. */
@@ -208,8 +210,7 @@ export class Companion implements AsyncDisposable {
   }
 
   sleep(state: SleepState): void {
-    checkSleepState(state);
-    this.#life.act({ act: "sleep", state });
+    this.#life.sleep(state);
   }
 
   /** For `Receptions`: a chat was told. */
@@ -227,16 +228,6 @@ export class Companion implements AsyncDisposable {
     const records = await this.#history.between(configuration, span);
     return moodCourse(configuration, records, span);
   }
-
-  /** Texts that an injector must still deliver; see `PendingInjections`. */
-  readonly injections = {
-    load: async (): Promise<unknown> => this.#injections,
-    /** Resolves once they are stored. */
-    save: async (items: readonly JsonObject[]): Promise<void> => {
-      this.#injections = items;
-      await this.#store({ do: "injections", items });
-    },
-  };
 
   /**
    * Writes the state now. Resolves once it is stored.
@@ -348,7 +339,9 @@ export class Companion implements AsyncDisposable {
       serve: (request) => this.#serve(request),
       reread: () => this.#reread(),
       missed: () => {
-        this.#conversation = new ConversationCopy(undefined);
+        this.#handover.missed();
+        // Whoever keeps it is asked again for what it did not hear of forgetting.
+        if (!this.#isKept) this.#conversation = new ConversationCopy(undefined);
         this.receptions.forgetTexts();
       },
       dropTexts: (chatId) => {
@@ -360,35 +353,42 @@ export class Companion implements AsyncDisposable {
   }
 
   async #takeOver(): Promise<void> {
-    const boot = await takeOverRun(this.#ports, this.#boot, this.#options.pid);
+    const { boot, news } = await this.#handover.take(this.#boot, this.#keeper.written);
     if (this.#closing !== undefined) return boot.runs.end();
     this.#boot = boot;
+    if (news !== undefined) this.#adopt(news);
     this.#conversation = new ConversationCopy(boot.document);
-    this.#injections = (ownField(boot.document, "injections") ?? []) as Json;
+    this.#injections.items = injectionsOf(boot.document);
     this.#history.drop();
     this.#history.note({ at: isoTime(this.#clock.now()), state: this.emotions.state }, "up");
     this.#keeper.takeOver(boot.revision);
     await this.#keeper.save(); // so that whoever kept it before, and wakes, writes it no more
+    this.#handover.done();
     this.#nextAt = this.#clock.monotonic();
+    if (this.#closing !== undefined) await this.#end("closed"); // meanwhile
   }
 
   async #serve({ do: what, chat, items }: JsonObject): Promise<number> {
     if (what === "forget") return this.#forget(String(chat));
-    if (what === "injections" && Array.isArray(items)) this.#injections = items;
+    if (what === "injections" && Array.isArray(items)) this.#injections.items = items;
     await this.#keeper.save();
     return 0;
   }
 
   /** Goes on from what whoever keeps the companion stored, unless something of here is not in it yet. */
-  async #reread(): Promise<void> {
-    const isSettled = () => this.#clock.monotonic() - this.#actedAt >= settledMs;
-    if (!isSettled()) return;
-    const { document } = await readLeft(this.#ports.storage);
-    const isOver = this.#isKept || this.#closing !== undefined;
-    if (document === undefined || isOver || !isSettled()) return;
+  #reread(): Promise<void> {
+    return this.#handover.follow((document) => {
+      const isSettled = this.#clock.monotonic() - this.#actedAt >= settledMs;
+      if (!isSettled || this.#isKept || this.#closing !== undefined) return false;
+      this.#adopt(document);
+      return true;
+    });
+  }
+
+  /** Goes on from what another process stored. */
+  #adopt(document: CompanionDocument): void {
     const read = { ...this.#boot, document, isJoined: true } as const;
-    const { configuration } = this.emotions;
-    const { state } = emotionsAtBoot(configuration, read, this.#clock.now());
+    const { state } = emotionsAtBoot(this.emotions.configuration, read, this.#clock.now());
     this.#life.adopt({ ...document, state });
     this.#setNext();
   }
@@ -426,7 +426,7 @@ export class Companion implements AsyncDisposable {
     const parts: SnapshotParts = {
       ...{ left, run, clock: this.#clock, uptimeMs: this.uptimeMs, shutdownClean: isLast },
       ...{ sleepState: this.sleepState, person: this.person },
-      ...{ conversation: this.#conversation, injections: this.#injections },
+      ...{ conversation: this.#conversation, injections: this.#injections.items },
       deliveries: this.receptions.toJson(),
     };
     return snapshot(parts, last === undefined ? this.emotions.stored() : { last });

@@ -62,6 +62,11 @@ export class DocumentKeeper {
     if (due !== undefined) void this.#write(due, now).then(then);
   }
 
+  /** What this process wrote last, since it keeps the document. */
+  get written(): JsonObject | undefined {
+    return this.#written;
+  }
+
   saveSoon(): void {
     this.#schedule = saveSoon(this.#schedule, this.#ports.clock.monotonic());
   }

@@ -3,22 +3,17 @@ import { invalid, isThroughlineError } from "../../errors.ts";
 import type { NewId } from "../../ids.ts";
 import type {
   AppendOptions,
-  LogProjection,
   LogRecord,
   LogStore,
   LogTail,
   StoredRecord,
 } from "../../storage/log-store.ts";
+import { unlisted } from "../unlisted.ts";
 import { type BootClock, type ClockReading, readClock, storedReading } from "./boot-clock.ts";
 import { countOr, isRunId, lastRunOf, type PreviousRun, totalOf } from "./run-records.ts";
 
 /** The log of runs is neither listed nor searched. */
-export const runsProjection: LogProjection = {
-  sortedAt: () => "",
-  labels: () => [],
-  text: () => undefined,
-  hides: () => undefined,
-};
+export const runsProjection = unlisted;
 
 export interface RunsPorts {
   readonly logs: LogStore;
@@ -75,6 +70,12 @@ export class RunsLog {
     return this.#lastIn(await this.#tail());
   }
 
+  /** Whether this run began, and none after it. */
+  async isNewest(): Promise<boolean> {
+    const tail = await this.#ports.logs.tail(this.#key, 0);
+    return tail?.head["run_id"] === this.#runId;
+  }
+
   /** How many runs there were, from the head of the log; without one, from its records. */
   async count(): Promise<number> {
     return this.#countIn(await this.#tail());
@@ -114,9 +115,13 @@ export class RunsLog {
     return this.#ended;
   }
 
+  get #runId(): string {
+    return crc32(this.#id).toString(16).padStart(8, "0");
+  }
+
   async #begin(options: BeginOptions): Promise<BegunRun> {
     const startedAt = readClock(this.#ports.clock);
-    const runId = crc32(this.#id).toString(16).padStart(8, "0");
+    const runId = this.#runId;
     for (let attempt = 1; ; attempt++) {
       const tail = await this.#tail();
       // An attempt whose outcome was unknown is there after all.

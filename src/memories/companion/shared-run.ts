@@ -32,10 +32,24 @@ export async function readLeft(storage: Storage): Promise<Pick<Boot, "document" 
 
 /** Joins a run that goes on in another process: nothing is written, and nothing happened to anybody. */
 export async function joinRun(ports: CompanionPorts, { run, report }: SharedRun): Promise<Boot> {
-  const { storage, clock, newId } = ports;
-  const left = await readLeft(storage);
-  const runs = new RunsLog({ logs: storage.logs("", runsProjection), clock, newId });
+  const left = await readLeft(ports.storage);
+  const runs = newRuns(ports);
   return { ...left, runs, report, run: { ...run, previous: undefined }, isJoined: true };
+}
+
+function newRuns({ storage, clock, newId }: CompanionPorts): RunsLog {
+  return new RunsLog({ logs: storage.logs("", runsProjection), clock, newId });
+}
+
+/**
+ * The run that a takeover begins: that of an attempt that failed after its boot was on record, unless
+ * somebody else began one since, so that it is counted once.
+ */
+export async function runsToTakeOver(
+  ports: CompanionPorts,
+  tried: RunsLog | undefined,
+): Promise<RunsLog> {
+  return tried !== undefined && (await tried.isNewest()) ? tried : newRuns(ports);
 }
 
 /**
@@ -47,9 +61,9 @@ export async function joinRun(ports: CompanionPorts, { run, report }: SharedRun)
 export async function takeOverRun(
   ports: CompanionPorts,
   joined: Boot,
-  pid: number | undefined,
+  { runs, pid }: { readonly runs: RunsLog; readonly pid: number | undefined },
 ): Promise<Boot> {
-  const { document, revision, runs } = await joinRun(ports, joined);
+  const { document, revision } = await readLeft(ports.storage);
   const run = await runs.begin({
     isHandover: true,
     atLeast: Math.max(joined.run.totalSessions, document?.totalSessions ?? 0),

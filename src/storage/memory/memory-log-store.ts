@@ -14,7 +14,7 @@ import {
   type PreparedRecord,
   parseCursor,
   prepareBatch,
-  prepareHead,
+  prepareErasure,
   sameRecord,
   storedRecord,
 } from "../batch.ts";
@@ -130,21 +130,21 @@ export class MemoryLogStore implements LogStore {
     return log === undefined || seq === undefined ? undefined : between(log, seq - 1, seq)[0];
   }
 
-  async erase(key: string, ids: readonly string[], options: EraseOptions = {}): Promise<number> {
+  async erase(key: string, ids: readonly string[], options?: EraseOptions): Promise<number> {
     this.#checkOpen();
-    checkIds(key, ids);
-    const headJson = options.head === undefined ? undefined : prepareHead(options.head);
+    const erasure = prepareErasure(key, ids, options);
     this.#checkFence(key);
     const log = this.#logs.get(key);
+    checkEnd(log, erasure);
     if (log === undefined) return 0;
     let erased = 0;
-    for (const id of ids) {
+    for (const id of erasure.ids) {
       const seq = log.seqById.get(id);
       if (seq === undefined || isErasedAt(log, seq)) continue;
       log.records[seq - 1] = { id, json: erasedJson(id) };
       erased++;
     }
-    log.headJson = headJson ?? log.headJson;
+    log.headJson = erasure.headJson ?? log.headJson;
     return erased;
   }
 
@@ -227,10 +227,13 @@ function isKnown(log: MemoryLog, { id, json }: PreparedRecord): boolean {
   throw refusal("THROUGHLINE_ID_CONFLICT", `record ${seq} has this id and other content`);
 }
 
-function checkEnd(log: MemoryLog, { expectedSeq }: PreparedBatch): void {
-  if (expectedSeq !== undefined && expectedSeq !== log.records.length) {
-    throw refusal("THROUGHLINE_CONFLICT", `the log ends at seq ${log.records.length}`);
-  }
+function checkEnd(
+  log: MemoryLog | undefined,
+  { expectedSeq }: Pick<PreparedBatch, "expectedSeq">,
+): void {
+  const seq = log?.records.length ?? 0;
+  if (expectedSeq === undefined || expectedSeq === seq) return;
+  throw refusal("THROUGHLINE_CONFLICT", `the log ends at seq ${seq}`);
 }
 
 function refusal(code: ErrorCode, message: string): ThroughlineError {

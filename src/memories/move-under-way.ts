@@ -1,0 +1,29 @@
+import { ThroughlineError } from "../errors.ts";
+import type { LogStore } from "../storage/log-store.ts";
+import type { Storage } from "../storage/storage.ts";
+import { unlisted } from "./unlisted.ts";
+
+/** The key of the log of moves: what was copied into a storage from another one. */
+export const movesKey = "moves";
+
+/** Where that log lies. */
+export const movesOf = (storage: Storage): LogStore => storage.logs("", unlisted);
+
+/**
+ * When the move into a storage began that has not ended; `undefined`: there is none. Until it ends,
+ * the storage holds a part of a companion, and nobody should go on with that.
+ */
+export async function moveUnderWay(storage: Storage): Promise<string | undefined> {
+  const tail = await movesOf(storage).tail(movesKey, 0);
+  return tail?.head["state"] === "begun" ? String(tail.head["at"]) : undefined;
+}
+
+/** @throws ThroughlineError `THROUGHLINE_CONFLICT`: a move into the storage has not ended. */
+export async function assertMoveEnded(storage: Storage): Promise<void> {
+  const begunAt = await moveUnderWay(storage);
+  if (begunAt === undefined) return;
+  const says = `the move into this storage that began at ${begunAt} has not ended: it holds a part of a companion`;
+  throw new ThroughlineError(`${says}. Run the same move again: it goes on where it stopped`, {
+    code: "THROUGHLINE_CONFLICT",
+  });
+}
