@@ -33,12 +33,7 @@ function place(world: UploadWorld, sample: SamplePackage, isSealed = true, ageMs
 
 /** Begins to send a moment from memory; resolves once the server holds a request that it never answers. */
 async function sendUntilHeld(world: UploadWorld, sample: SamplePackage, isKeyed = false) {
-  const source = {
-    manifest: async () => sample.files.get("feedback.json")!,
-    part: async (_name: string, path: string) => sample.files.get(path)!,
-  };
-  const { name, sessionId } = sample;
-  const sending = world.uploader.fromMemory.send(name, sessionId, source, { isKeyed });
+  const sending = world.sendFromMemory(sample, isKeyed);
   sending.catch(() => undefined);
   await world.time.until(() => world.server.held > 0);
   assert.equal(world.server.held, 1);

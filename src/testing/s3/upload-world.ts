@@ -90,16 +90,20 @@ export class UploadWorld {
 
   /** A package as mode `s3` handles it: from memory; on the disk and owed when that fails. */
   async send(sample: SamplePackage): Promise<"memory" | "disk"> {
-    const { name, sessionId, files } = sample;
+    const sent = await this.whileTimePasses(this.sendFromMemory(sample));
+    if (sent.uploaded) return "memory";
+    await this.save(sample);
+    return "disk";
+  }
+
+  /** Begins to send a package from memory. No time passes by that. */
+  sendFromMemory({ name, sessionId, files }: SamplePackage, isKeyed = false) {
     const bytes = async (path: string) => files.get(path) ?? Buffer.alloc(0);
     const source = {
       manifest: () => bytes("feedback.json"),
       part: (_name: string, path: string) => bytes(path),
     };
-    const sent = await this.whileTimePasses(this.uploader.fromMemory.send(name, sessionId, source));
-    if (sent.uploaded) return "memory";
-    await this.save(sample);
-    return "disk";
+    return this.uploader.fromMemory.send(name, sessionId, source, { isKeyed });
   }
 
   async whileTimePasses<T>(work: Promise<T>): Promise<T> {
