@@ -102,7 +102,7 @@ export interface KeptMedia {
     readonly samples: number;
     readonly start_t_ms: number;
     readonly anchors: readonly { readonly sample: number; readonly t_ms: number }[];
-    readonly gaps: readonly object[];
+    readonly gaps: readonly { readonly missing_ms: number }[];
   };
   readonly pcm: Int16Array;
   readonly folder: string;

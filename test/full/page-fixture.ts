@@ -1,8 +1,8 @@
 // The page in a real browser, against the real server: Debian's Chromium, found or named by
 // CHROMIUM_PATH. Locally a missing browser skips, with the reason; in CI it fails.
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
-import { after, before } from "node:test";
+import { existsSync, readFileSync } from "node:fs";
+import { after, before, type TestContext } from "node:test";
 import {
   type Browser,
   type BrowserContext,
@@ -139,4 +139,34 @@ export async function hasCount(locator: Locator, count: number): Promise<void> {
     await locator.page().waitForTimeout(20);
   }
   assert.equal(await locator.count(), count);
+}
+
+/** Above this share a machine is not one on which a page can be timed. */
+const mostTaken = 0.1;
+
+/**
+ * What a page takes in time can be told only on a machine that is there: if the test fails, and the
+ * host gave more than a tenth of the machine's time to others meanwhile, it is skipped and says so.
+ */
+export function unlessStarved(test: (t: TestContext) => Promise<void>) {
+  return async (t: TestContext): Promise<void> => {
+    const before = machineTime();
+    try {
+      await test(t);
+    } catch (error) {
+      const now = machineTime();
+      const taken = (now.taken - before.taken) / (now.all - before.all);
+      if (!(taken > mostTaken)) throw error;
+      t.diagnostic(String(error));
+      t.skip(`the host took ${Math.round(taken * 100)} % of this machine's time`);
+    }
+  };
+}
+
+/** As Linux counts it; where nothing counts, nothing was taken. */
+function machineTime(): { readonly all: number; readonly taken: number } {
+  if (!existsSync("/proc/stat")) return { all: 1, taken: 0 };
+  const [line = ""] = readFileSync("/proc/stat", "utf8").split("\n");
+  const times = line.split(/\s+/).slice(1, 9).map(Number);
+  return { all: times.reduce((sum, time) => sum + time, 0), taken: times[7] ?? 0 };
 }
