@@ -30,15 +30,19 @@ export function apart<M>(
   after(() => worker.terminate());
   const calls = new Map<number, PromiseWithResolvers<unknown>>();
   let count = 0;
+  /** What ended the thread: nothing that is asked of it later is answered. */
+  let broken: unknown;
   worker.on("message", ({ id, value, failure }: Answer) => {
     if (failure === undefined) calls.get(id)?.resolve(value);
     else calls.get(id)?.reject(new Error(failure));
     calls.delete(id);
   });
   worker.on("error", (error) => {
+    broken = error;
     for (const call of calls.values()) call.reject(error);
   });
   return (name, ...args) => {
+    if (broken !== undefined) return Promise.reject(broken);
     const call = Promise.withResolvers<unknown>();
     const id = ++count;
     calls.set(id, call);

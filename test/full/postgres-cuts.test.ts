@@ -17,7 +17,7 @@ const server = skip === undefined ? await withPostgres() : undefined;
 const url = (await server?.newDatabase()) ?? "";
 
 /** Half of it is how long a connection that says nothing is waited for. */
-const timeoutMs = 2_400;
+const timeoutMs = 4_800;
 
 const faults = {
   "cut before": "is cut before any message",
@@ -29,7 +29,7 @@ const faults = {
 let points = 0;
 let unknown = 0;
 
-describe("a failing connection", { concurrency: 8, skip }, () => {
+describe("a failing connection", { concurrency: 12, skip }, () => {
   for (const [name, call] of Object.entries(cutCalls)) {
     for (const fault of ["cut before", "cut after", "freeze", "delay"] as const) {
       for (const direction of directions) {
