@@ -244,7 +244,7 @@ test("the turn gets the memory as a view that it can only read", async () => {
 });
 
 test("the log tells how each turn ended and what the memory counts, never what was said", async () => {
-  const memory = new WorkingMemory();
+  const memory = new WorkingMemory({ clock: { now: () => 0, monotonic: () => 0 } });
   const { run, log } = setUp(["my secret"], { converse: remembering(memory, echo) });
   await run({ memory: memory.view() });
   assert.deepEqual(log, [{ message: "a turn ended", outcome: "answered", memory: memory.stats() }]);

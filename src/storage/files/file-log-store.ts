@@ -205,6 +205,7 @@ export class FileLogStore implements LogStore {
    * @returns how many records are readable; damage is reported as it is met.
    */
   async verify(key: string): Promise<number> {
+    checkKey(key, "key", logLimits.keyBytes);
     return this.#logs.read(key, async (log) => {
       let count = 0;
       if (log !== undefined) {

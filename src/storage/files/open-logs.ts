@@ -1,7 +1,5 @@
 import { join } from "node:path";
 import { ThroughlineError } from "../../errors.ts";
-import { checkKey } from "../key.ts";
-import { logLimits } from "../log-store.ts";
 import type { DiskEntry } from "./disk.ts";
 import { fileNameOf } from "./file-name.ts";
 import { type FilePorts, isCode, rethrow, unavailable } from "./file-ports.ts";
@@ -57,7 +55,7 @@ export class OpenLogs {
     this.#ports = ports;
   }
 
-  /** Does something to a log, after everything that was asked of it before. */
+  /** Does something to a log, after everything that was asked of it before. The key was checked. */
   inLane<T>(key: string, work: (slot: Slot) => Promise<T>): Promise<T> {
     try {
       this.assertOpen();
@@ -73,12 +71,7 @@ export class OpenLogs {
   }
 
   #enter<T>(key: string, work: (slot: Slot) => Promise<T>): Promise<T> {
-    let slot: Slot;
-    try {
-      slot = this.#slots.get(key) ?? this.#newSlot(key);
-    } catch (error) {
-      return Promise.reject(error);
-    }
+    const slot = this.#slots.get(key) ?? this.#newSlot(key);
     this.#touch(slot);
     slot.waiting++;
     const result = slot.lane.then(() => work(slot)).catch((error) => rethrow(key, error));
@@ -193,7 +186,6 @@ export class OpenLogs {
   }
 
   #newSlot(key: string): Slot {
-    checkKey(key, "key", logLimits.keyBytes);
     const lane = Promise.resolve();
     return { key, log: undefined, lane, waiting: 0, indexAge: this.#indexAge };
   }
