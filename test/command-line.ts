@@ -9,6 +9,7 @@ import type { TestContext } from "node:test";
 import { readEnvironment } from "../src/cli/env.ts";
 import type { EndSignal, Io } from "../src/cli/io.ts";
 import { run } from "../src/cli/program.ts";
+import { compileCache, program } from "./program.ts";
 
 /** A directory that is gone after the test. */
 export function temporaryDirectory(t: TestContext): string {
@@ -98,8 +99,6 @@ export async function runCli(
   return { code, out: io.output.text, err: io.errors.text };
 }
 
-const main = join(import.meta.dirname, "../src/cli/main.ts");
-
 /** A command line in a process of its own; killed after the test if it is still there. */
 export class Process {
   readonly child: ChildProcessWithoutNullStreams;
@@ -118,9 +117,12 @@ export class Process {
     },
   ) {
     const { home, node = [], uid } = options;
-    this.child = spawn(process.execPath, [...node, main, ...args], {
+    this.child = spawn(process.execPath, [...node, program, ...args], {
       // A home of the user's own that is nobody's: what goes astray is seen.
-      env: { HOME: join(home, ".."), PATH: "", ...variablesFor(home, options.variables) },
+      env: {
+        ...{ HOME: join(home, ".."), PATH: "", NODE_COMPILE_CACHE: compileCache },
+        ...variablesFor(home, options.variables),
+      },
       ...(uid === undefined ? {} : { uid, gid: uid }),
     });
     this.child.stdin.on("error", () => undefined); // it may end before it reads

@@ -245,7 +245,7 @@ function due<T>(values: readonly T[], index: number, among: number): readonly T[
   return found.length > 0 ? found : values.slice(index % values.length).slice(0, 1);
 }
 /** In memory, in a real file, and in a log: one value of so many. */
-const among = isFull ? { memory: 1, file: 5, log: 1 } : { memory: 11, file: 11, log: 16 };
+const among = isFull ? { memory: 1, file: 11, log: 4 } : { memory: 11, file: 11, log: 16 };
 
 // Point 3 of what the companion must show; R9, R14.
 for (const [index, path] of placesIn(whole).entries()) {

@@ -10,8 +10,7 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { type Random, seededRandom } from "../src/testing/random.ts";
 import { Collected } from "./command-line.ts";
-
-const main = join(import.meta.dirname, "../src/cli/main.ts");
+import { compileCache, program } from "./program.ts";
 
 /** `throughline serve` in a process of its own. */
 export class ServerProcess {
@@ -22,13 +21,12 @@ export class ServerProcess {
   readonly #err = new Collected();
 
   constructor(home: string) {
-    const args = [main, "serve", "--home", home, "--port", "0", "--model", "offline"];
+    const args = [program, "serve", "--home", home, "--port", "0", "--model", "offline"];
     const child = spawn(process.execPath, args, {
       stdio: ["ignore", "pipe", "pipe"],
       env: {
         ...{ HOME: join(home, ".."), PATH: "", LOG_LEVEL: "silent" },
-        // Written by servers that end in order: starts take half the time, and kills are for the rest.
-        NODE_COMPILE_CACHE: join(home, "../compile-cache"),
+        NODE_COMPILE_CACHE: compileCache,
       },
     });
     child.stdout.pipe(this.#out);

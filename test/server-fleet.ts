@@ -6,6 +6,7 @@ import fs from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { Collected } from "./command-line.ts";
+import { compileCache, program } from "./program.ts";
 
 export interface FleetOptions {
   /** Where homes and what the compiler keeps lie. */
@@ -20,11 +21,8 @@ export interface FleetOptions {
 }
 
 const here = import.meta.dirname;
-/** Servers that are killed leave nothing in it: it is that of all tests, so that starts take half the time. */
-const compiled =
-  process.env["NODE_COMPILE_CACHE"] ?? join(here, "../node_modules/.cache/throughline");
-const program = {
-  commandLine: [join(here, "../src/cli/main.ts"), "serve"],
+const programs = {
+  commandLine: [program, "serve"],
   quick: [join(here, "server-fleet-child.ts")],
 };
 
@@ -65,13 +63,13 @@ export class FleetServer {
   async start(): Promise<number> {
     const { store, model, leaseMs, directory } = this.#options;
     const begunAt = performance.now();
-    const [file, ...command] = leaseMs === undefined ? program.commandLine : program.quick;
+    const [file, ...command] = leaseMs === undefined ? programs.commandLine : programs.quick;
     const where = ["--home", this.#home, "--port", String(this.#port), "--store", store];
     const child = spawn(process.execPath, [file ?? "", ...command, ...where], {
       stdio: ["ignore", "pipe", "pipe"],
       env: {
         ...{ HOME: directory, PATH: "", LOG_LEVEL: "warn", THROUGHLINE_MODEL: model },
-        ...{ TEST_LEASE_MS: String(leaseMs ?? ""), NODE_COMPILE_CACHE: compiled },
+        ...{ TEST_LEASE_MS: String(leaseMs ?? ""), NODE_COMPILE_CACHE: compileCache },
       },
     });
     const [out, err] = [new Collected(), new Collected()];

@@ -259,7 +259,7 @@ test(
       fc.asyncProperty(runs, async (steps) => {
         assert.deepEqual(await onSimulatedDisk(steps), await onRealDisk(steps));
       }),
-      { numRuns: 150, seed: 1 },
+      { numRuns: 60, seed: 1 },
     );
   },
 );

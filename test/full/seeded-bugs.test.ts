@@ -31,7 +31,13 @@ type Guard = Pick<SeededBug, "test" | "named" | "isFull">;
 /** Runs the tests that guard something. @returns what came of it, in the words of the runner. */
 async function runGuard(copy: string, { test: path, named, isFull }: Guard): Promise<string> {
   const pattern = named === undefined ? [] : [`--test-name-pattern=${named}`];
-  const { THROUGHLINE_FULL: _, NODE_TEST_CONTEXT: __, ...env } = process.env;
+  // With the bug in the source, the build has nothing to say.
+  const {
+    THROUGHLINE_FULL: _,
+    THROUGHLINE_BUILT: __,
+    NODE_TEST_CONTEXT: ___,
+    ...env
+  } = process.env;
   const args = ["--test", "--test-reporter=tap", ...pattern, path];
   const child = spawn(process.execPath, args, {
     cwd: copy,

@@ -52,7 +52,7 @@ test("the ring holds exactly the last samples, and counts the chunks that reach 
       assert.deepEqual(samplesOf(snapshot), [...counting(fed - from, from)]);
       assert.equal(chunksIn(snapshot), ends.filter((end) => end > from).length);
     }),
-    { numRuns: 40 },
+    { numRuns: 20 },
   );
 });
 
@@ -76,7 +76,7 @@ test("a snapshot stays as it was taken, whatever is fed after it and wherever it
       assert.equal(chunksIn(taken.snapshot), taken.chunks);
       audio.release(taken.snapshot);
     }),
-    { numRuns: 40 },
+    { numRuns: 20 },
   );
 });
 
@@ -93,7 +93,7 @@ test("a snapshot and the one that goes on from it are together what was fed, wit
       if (both.to > both.from)
         assert.equal(timeline(both.segments, range, 0).anchors[0]?.sample, 0);
     }),
-    { numRuns: 30 },
+    { numRuns: 15 },
   );
 });
 
@@ -235,7 +235,7 @@ test("the time that the anchors give for a sample is within 50 ms of when it was
         assert.ok(Math.abs(told - i * 100) <= 50, `${told} for ${i * 100}`);
       }
     }),
-    { numRuns: 30 },
+    { numRuns: 15 },
   );
 });
 

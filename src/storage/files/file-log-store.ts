@@ -32,8 +32,10 @@ import {
   type StoredRecord,
 } from "../log-store.ts";
 import { recordsOf } from "./batch-reader.ts";
+import { ReadBatches, recordsFrom } from "./batch-records.ts";
 import { deletedPerhaps, rethrow, syncNames, unlinkIfThere } from "./file-ports.ts";
 import { LogFile } from "./log-file.ts";
+import type { IndexHit } from "./log-index.ts";
 import { type FileLogStorePorts, OpenLogs, type Slot } from "./open-logs.ts";
 import { reconcile } from "./reconcile.ts";
 import { rewriteLog } from "./rewrite.ts";
@@ -192,11 +194,29 @@ export class FileLogStore implements LogStore {
     this.#logs.assertOpen();
     await this.#ready();
     const hits: SearchHit[] = [];
-    for (const { key, seq } of this.#ports.index.search(query, options)) {
-      const [record] = await this.page(key, { after: seq - 1, limit: 1 });
-      if (record?.seq === seq) hits.push({ key, record });
+    const found = this.#ports.index.search(query, options);
+    for (const [key, inLog] of Map.groupBy(found, (hit) => hit.key)) {
+      const records = await this.#logs.read(key, (log) => this.#records(log, inLog));
+      for (const record of records) hits.push({ key, record });
     }
     return hits;
+  }
+
+  /** Those of these records that the log holds, newest first. Reads what they share once. */
+  async #records(log: LogFile | undefined, hits: readonly IndexHit[]): Promise<StoredRecord[]> {
+    if (log === undefined) return [];
+    // As in `read`, held from the moment that the places in it are looked up.
+    const places = Map.groupBy(hits, ({ key, seq }) => this.#ports.index.seek(key, seq));
+    log.hold();
+    try {
+      const records: StoredRecord[] = [];
+      for (const [start, sharing] of places) {
+        records.push(...(await recordsFrom(log, start, new Set(sharing.map(({ seq }) => seq)))));
+      }
+      return records.sort((a, b) => b.seq - a.seq);
+    } finally {
+      await log.release();
+    }
   }
 
   /**
@@ -367,25 +387,4 @@ function checkEnd(key: string, log: LogFile | undefined, expectedSeq: number | u
   throw new ThroughlineError(`${key} ends at record ${seq}, not at ${expectedSeq}`, {
     code: "THROUGHLINE_CONFLICT",
   });
-}
-
-/** Reads records by their places, and a batch once, however many of its records are asked for. */
-class ReadBatches {
-  #start = -1;
-  #records = new Map<number, StoredRecord>();
-
-  async record(
-    log: LogFile,
-    place: { readonly seq: number; readonly start: number },
-  ): Promise<StoredRecord | undefined> {
-    if (place.start !== this.#start) {
-      this.#start = place.start;
-      this.#records = new Map();
-      for await (const batch of log.batches(place.start)) {
-        for (const record of recordsOf(batch)) this.#records.set(record.seq, record);
-        break;
-      }
-    }
-    return this.#records.get(place.seq);
-  }
 }

@@ -298,3 +298,23 @@ test("no more files are open than allowed, whatever the number of chats", async 
   await storage.close();
   assert.equal(open, 0);
 });
+
+test("a search reads what its hits share once, however many they are", async () => {
+  const home = new SimulatedDisk();
+  // The read that is one too many fails.
+  const disk = faultyDisk(home, { fault: "EIO", at: 9, call: "read", path: /\/chats\// });
+  const { storage, logs } = await openOn(disk);
+  const ids = Array.from({ length: 1_000 }, (_, i) => `m${i + 1}`);
+  const teas = ids.map((id) => ({ id, content: "tea" }));
+  for (const key of ["a", "b"]) {
+    await logs.append(key, teas.slice(0, 500));
+    await logs.append(key, teas.slice(500));
+  }
+  const hits = await logs.search("tea", { limit: 1_000, key: "a" });
+  assert.deepEqual(
+    hits.map(({ record }) => record.id),
+    ids.toReversed(),
+  );
+  assert.equal(disk.failures, 0);
+  await storage.close();
+});

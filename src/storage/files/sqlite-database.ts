@@ -9,10 +9,7 @@ import {
   replaceIndexFile,
   sweepCopies,
 } from "./sqlite-file.ts";
-import type { Statements } from "./sqlite-schema.ts";
-
-/** A row of the index cannot be what was written. */
-class IndexDamage extends Error {}
+import { IndexDamage, type Statements } from "./sqlite-schema.ts";
 
 /** Parses JSON that was written to the index. What is no JSON now is damage, as `run` takes it. */
 export function parseStored<T>(text: string): T {
@@ -199,7 +196,7 @@ export class IndexDatabase {
     this.#insist(() => {
       if (this.#partsToMerge !== 0) {
         const part = 31 - Math.clz32(this.#partsToMerge);
-        sql.words[part]?.merge.run();
+        sql.words[part]?.().merge.run();
         this.#partsToMerge &= ~(1 << part);
       } else {
         if (!this.#inMemory) this.#replaceByCopy();

@@ -26,11 +26,7 @@ export function openIndexFile(path: string): OpenDatabase | undefined {
   try {
     if (!isOwnFile(path)) return undefined;
     database = new DatabaseSync(path);
-    // Exclusive: no `-shm` file, and no other process in between. Normal: the file is synced before
-    // pages are moved into it and after, so that a power cut leaves an older state of the whole, and
-    // forgotten bytes do not come back. It costs two syncs for every 4 MB that the index grows.
-    database.exec("pragma locking_mode = exclusive; pragma journal_mode = wal");
-    database.exec("pragma synchronous = normal; pragma temp_store = memory");
+    configure(database);
     const version = database.prepare("pragma user_version").get()?.["user_version"];
     if (version === schemaVersion) return { database, sql: prepareStatements(database) };
   } catch {
@@ -40,22 +36,33 @@ export function openIndexFile(path: string): OpenDatabase | undefined {
   return undefined;
 }
 
+// Exclusive: no `-shm` file, and no other process in between. Normal: the file is synced before
+// pages are moved into it and after, so that a power cut leaves an older state of the whole, and
+// forgotten bytes do not come back. It costs two syncs for every 4 MB that the index grows.
+function configure(database: DatabaseSync): void {
+  database.exec("pragma locking_mode = exclusive; pragma journal_mode = wal");
+  database.exec("pragma synchronous = normal; pragma temp_store = memory");
+}
+
 /**
- * Removes what is there and begins an empty index, mode 0600.
+ * Removes what is there and begins an empty index, mode 0600. Nothing waits for it to be durable: what
+ * a power cut leaves of it has no version and is begun anew.
  *
  * @returns `undefined` when the disk does not take it.
  */
 export function replaceIndexFile(path: string): OpenDatabase | undefined {
+  let database: DatabaseSync | undefined;
   try {
     removeIndexFile(path);
     createFile(path);
-    const database = new DatabaseSync(path);
+    database = new DatabaseSync(path);
+    configure(database);
     createSchema(database);
-    database.close();
+    return { database, sql: prepareStatements(database) };
   } catch {
+    database?.close();
     return undefined; // full, read-only, a directory of that name: the caller does without a file
   }
-  return openIndexFile(path);
 }
 
 export function openInMemory(): OpenDatabase {

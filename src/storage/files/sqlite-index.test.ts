@@ -428,7 +428,7 @@ test("a flipped bit is harmless, or the index is begun anew: never another error
       opened.file.close();
       fs.rmSync(home, { recursive: true });
     }),
-    { numRuns: 60 },
+    { numRuns: 30 },
   );
 });
 

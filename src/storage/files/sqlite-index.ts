@@ -240,7 +240,8 @@ class SqliteLogIndex implements LogIndex {
   }
 
   #searchAll(match: string, limit: number): readonly IndexHit[] {
-    return this.#file.sql.search
+    return this.#file.sql
+      .search()
       .all(match, this.#collection, limit)
       .map((row) => ({ key: String(row["key"]), seq: Number(row["seq"]) }));
   }

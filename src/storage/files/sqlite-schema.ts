@@ -1,6 +1,6 @@
 // Tables and statements of `index.db`. The schema may change with every release: a file of another
 // version is thrown away and filled again from the logs.
-import type { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { crc32 } from "node:zlib";
 
 /**
@@ -68,6 +68,9 @@ const wordTables = parts.map(
   `,
 );
 
+/** What is in the file is not what was written there: all of it is thrown away and begun anew. */
+export class IndexDamage extends Error {}
+
 export function createSchema(database: DatabaseSync): void {
   database.exec(`begin; ${tables} ${wordTables.join("")} commit`);
 }
@@ -82,9 +85,18 @@ const lastRow = "((? << 31) | 2147483647)";
 const rowColumns = "logs.key, logs.sorted_at, logs.seq, logs.damaged, logs.head";
 const everyHit = parts.map((part) => `select rowid as hit from ${part} where ${part} match ?1`);
 
-/** @throws an error of SQLite when the tables are not those of `createSchema`. */
+/**
+ * Statements on the words are prepared when they are first used: the full-text index loads each part
+ * that a statement names, which no start should wait for.
+ *
+ * @throws an error of SQLite when the tables are not those of `createSchema`.
+ */
 export function prepareStatements(database: DatabaseSync) {
   const sql = (text: string) => database.prepare(text);
+  const tableNames = sql("select count(*) as count from sqlite_schema where name = ?");
+  for (const part of parts) {
+    if (tableNames.get(part)?.["count"] !== 1) throw new Error(`there is no table ${part}`);
+  }
   return {
     state: sql("select clean, owed from state"),
     setClean: sql("update state set clean = ?"),
@@ -117,23 +129,14 @@ export function prepareStatements(database: DatabaseSync) {
       order by places.seq desc limit 1
     `),
 
-    words: parts.map((part) => ({
-      add: sql(`insert or replace into ${part} (rowid, text) values (${row}, ?)`),
-      drop: sql(`delete from ${part} where rowid = ${row}`),
-      dropAll: sql(`delete from ${part} where rowid between ${firstRow} and ${lastRow}`),
-      /** Makes one segment of all, without what was deleted. */
-      merge: sql(`insert into ${part} (${part}) values ('optimize')`),
-      search: sql(`
-        select rowid & 2147483647 as seq from ${part}
-        where ${part} match ? and rowid between ${firstRow} and ${lastRow}
-        order by rowid desc limit ?
+    words: parts.map((part) => whenUsed(() => wordStatements(sql, part))),
+    search: whenUsed(() =>
+      sql(`
+        select logs.key as key, hit & 2147483647 as seq
+        from (${everyHit.join(" union all ")}) cross join logs on logs.id = hit >> 31
+        where logs.collection = ?2 order by logs.sorted_at desc, logs.key, seq desc limit ?3
       `),
-    })),
-    search: sql(`
-      select logs.key as key, hit & 2147483647 as seq
-      from (${everyHit.join(" union all ")}) cross join logs on logs.id = hit >> 31
-      where logs.collection = ?2 order by logs.sorted_at desc, logs.key, seq desc limit ?3
-    `),
+    ),
 
     dropLog: sql("delete from logs where id = ?"),
     dropIds: sql("delete from ids where log = ?"),
@@ -161,11 +164,38 @@ export function prepareStatements(database: DatabaseSync) {
   };
 }
 
-/** The part of the full-text index that has the words of a log. */
-export function wordsOf(sql: Statements, key: string): Statements["words"][number] {
+function wordStatements(sql: (text: string) => StatementSync, part: string) {
+  return {
+    add: sql(`insert or replace into ${part} (rowid, text) values (${row}, ?)`),
+    drop: sql(`delete from ${part} where rowid = ${row}`),
+    dropAll: sql(`delete from ${part} where rowid between ${firstRow} and ${lastRow}`),
+    /** Makes one segment of all, without what was deleted. */
+    merge: sql(`insert into ${part} (${part}) values ('optimize')`),
+    search: sql(`
+      select rowid & 2147483647 as seq from ${part}
+      where ${part} match ? and rowid between ${firstRow} and ${lastRow}
+      order by rowid desc limit ?
+    `),
+  };
+}
+
+function whenUsed<T>(prepare: () => T): () => T {
+  let prepared: T | undefined;
+  return () => {
+    try {
+      prepared ??= prepare();
+    } catch (cause) {
+      throw new IndexDamage("the full-text index cannot be loaded", { cause });
+    }
+    return prepared;
+  };
+}
+
+/** The part of the full-text index that has the words of a log. @throws IndexDamage */
+export function wordsOf(sql: Statements, key: string): ReturnType<typeof wordStatements> {
   const words = sql.words[partOf(key)];
   if (words === undefined) throw new RangeError("there is no such part");
-  return words;
+  return words();
 }
 
 export function partOf(key: string): number {

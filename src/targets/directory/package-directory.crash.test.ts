@@ -93,7 +93,7 @@ const saving = {
 test("a power cut at any disk call of two saves leaves each package whole or absent, and what was durable whole", async (t) => {
   const counts = await forEveryCrashPoint<Told>({
     ...saving,
-    images: { maxImages: isFull ? 200 : 4 },
+    images: { maxImages: isFull ? 100 : 4 },
   });
   t.diagnostic(`${counts.images} images from ${counts.points} points`);
   assert.ok(counts.points >= 60, `${counts.points} points`);
@@ -188,7 +188,7 @@ for (const [what, made, isKept] of halves) {
         assert.deepEqual(there, isKept ? [names.first] : []);
         if (!isKept) await assertNowhere(image, first.record.what);
       },
-      images: { maxImages: isFull ? 60 : 3 },
+      images: { maxImages: isFull ? 30 : 3 },
     });
     t.diagnostic(`${counts.images} images from ${counts.points} points`);
     assert.ok(counts.points >= 4 && counts.images >= 8, JSON.stringify(counts));
@@ -224,7 +224,7 @@ test("a power cut at any disk call of a deletion leaves the package whole, or no
       if (there.includes(names.first)) await assertIsWholly(opened, first);
       else await assertNowhere(image, first.record.what);
     },
-    images: { maxImages: isFull ? 200 : 4 },
+    images: { maxImages: isFull ? 100 : 4 },
   });
   t.diagnostic(`${counts.images} images from ${counts.points} points`);
   assert.ok(counts.images >= 30);
@@ -247,7 +247,7 @@ test("a power cut at any disk call of a retraction leaves the old status or the 
       if (promised.length > 0) assert.equal(status.retracted?.reason, "a slip");
       else assert.ok([undefined, "a slip"].includes(status.retracted?.reason ?? undefined));
     },
-    images: { maxImages: isFull ? 100 : 8 },
+    images: { maxImages: isFull ? 50 : 8 },
   });
 });
 
@@ -272,7 +272,7 @@ test("a power cut at any disk call of a repair leaves the damaged package, or wh
       const { manifest } = await packages.read(names.first);
       assert.equal(manifest.num_frames, state === "whole" ? 1 : 2);
     },
-    images: { maxImages: isFull ? 100 : 3 },
+    images: { maxImages: isFull ? 50 : 3 },
   });
   t.diagnostic(`${counts.images} images from ${counts.points} points`);
 });
