@@ -22,10 +22,9 @@ const everything = ["src/**/*.test.ts", "dashboard/src/**/*.test.ts", "test/*.te
  */
 const light = [
   "src/*.test.ts",
-  "src/{cli,interchange,runtime,server}/*.test.ts",
-  "src/memories/**/*.test.ts",
-  "src/storage/*.test.ts",
-  "src/targets/{package,s3}/*.test.ts",
+  "src/{cli,interchange,memories,runtime,targets}/**/*.test.ts",
+  "src/{server,storage,testing}/*.test.ts",
+  "src/storage/memory/*.test.ts",
   "dashboard/src/**/*.test.ts",
 ];
 const processes = 4;

@@ -81,12 +81,14 @@ export async function stopAndWake(options: Options, pool: pg.Pool): Promise<numb
   const taken = await told(b.url, "taken", "m1");
   const waitedMs = performance.now() - stoppedAt;
   await told(b.url, "taken", "m2");
+  // The lease of the other chat may have been renewed last: whoever wakes within it answers.
+  await wait(Math.max(0, stoppedAt + (options.leaseMs ?? 10_000) - performance.now()));
   const before = await recordsOf(pool, "taken");
   const leftBefore = await recordsOf(pool, "left");
   held.free(); // its model's answers are there when it wakes
   a.signal("SIGCONT");
-  for (const fenced of await Promise.all([late, alone])) {
-    assert.deepEqual([fenced.status, fenced.body.code], [503, "THROUGHLINE_FENCED"]);
+  for (const [chat, { status, body }] of Object.entries({ taken: await late, left: await alone })) {
+    assert.deepEqual([chat, status, body.code], [chat, 503, "THROUGHLINE_FENCED"]);
   }
   assert.deepEqual(await recordsOf(pool, "taken"), before);
   assert.deepEqual(await recordsOf(pool, "left"), leftBefore);
