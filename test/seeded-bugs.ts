@@ -88,6 +88,20 @@ const log: readonly SeededBug[] = [
     ...cutLog,
   },
   {
+    id: "index: any note of the names is believed",
+    file: `${files}/reconcile.ts`,
+    find: "index.notedNames === namesOf(early)",
+    replace: "index.notedNames !== undefined",
+    test: `${files}/reconcile.test.ts`,
+  },
+  {
+    id: "index: what was noted of the names outlives a kill",
+    file: `${files}/sqlite-database.ts`,
+    find: "sql.dropNames.run();",
+    replace: "if (clean) sql.dropNames.run();",
+    test: `${files}/sqlite-index.test.ts`,
+  },
+  {
     id: "log: no CRC of the batch",
     file: `${files}/commit.ts`,
     find: "return hex(crc32(batch.subarray(0, end))) === crc;",

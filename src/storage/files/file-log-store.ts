@@ -37,7 +37,7 @@ import { deletedPerhaps, rethrow, syncNames, unlinkIfThere } from "./file-ports.
 import { LogFile } from "./log-file.ts";
 import type { IndexHit } from "./log-index.ts";
 import { type FileLogStorePorts, OpenLogs, type Slot } from "./open-logs.ts";
-import { reconcile } from "./reconcile.ts";
+import { namesOf, reconcile } from "./reconcile.ts";
 import { rewriteLog } from "./rewrite.ts";
 
 /**
@@ -253,6 +253,18 @@ export class FileLogStore implements LogStore {
     await this.#logs.close(this.#reconciled);
     this.#isClosing = true;
     this.#ports.index.flush();
+    this.#ports.index.noteNames(await this.#names());
+  }
+
+  /** What stands for the names of the logs, if each of them was compared with the index. */
+  async #names(): Promise<string | undefined> {
+    try {
+      await this.#reconciled;
+      if (this.#reconciled === undefined) return undefined; // it failed
+      return namesOf(await this.#ports.disk.list(this.#ports.directory));
+    } catch {
+      return undefined; // the next start will compare them
+    }
   }
 
   /** Lets the index take up what waits, slice by slice, as long as nobody waits for an append. */

@@ -43,7 +43,8 @@ function noProgress(): Error {
 export function temporaryName(path: string, newId: NewId): string {
   return `${path}.tmp-${newId()}`;
 }
-export const isTemporaryName = (name: string): boolean => /\.tmp-[0-9a-z]+$/.test(name);
+export const isTemporaryName = (name: string): boolean =>
+  name.includes(".tmp-") && /\.tmp-[0-9a-z]+$/.test(name);
 
 /** Copies bytes of one open file to the start of another, in bounded memory. */
 export async function copyBytes(

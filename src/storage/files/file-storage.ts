@@ -223,10 +223,7 @@ export class FileStorage implements Storage {
       if (kind === "file" && isTemporaryName(name)) await disk.unlink(join(directory, name));
     }
     await syncNames(this.#shared, directory);
-    if (this.#ports.indexIsClean) {
-      const logs = listing.filter(({ name }) => name.endsWith(".jsonl"));
-      this.#listings.set(directory, logs);
-    }
+    if (this.#ports.indexIsClean) this.#listings.set(directory, listing);
     return listing;
   }
 

@@ -85,7 +85,18 @@ export interface LogIndex {
   drain(batches: number): boolean;
   /** Writes out what is buffered. */
   flush(): void;
-  close(): void;
+  /**
+   * What the process before this one noted at its end, if it closed the index itself: as long as the
+   * directory has these names, the index has all of its logs.
+   */
+  readonly notedNames: string | undefined;
+  /**
+   * Called last.
+   *
+   * @param names stands for the names of all logs as they are now, every one of them compared with
+   * the index; `undefined`: that is not so, and the next start compares them.
+   */
+  noteNames(names: string | undefined): void;
 }
 
 /** Opens the index of one collection. */

@@ -126,8 +126,10 @@ class MemoryLogIndex implements LogIndex {
     // Nothing is buffered.
   }
 
-  close(): void {
-    // Nothing is open.
+  readonly notedNames = undefined;
+
+  noteNames(): void {
+    // Nobody finds it.
   }
 
   #addRecord(log: IndexedLog, { start }: IndexedBatch, record: StoredRecord): void {

@@ -3,9 +3,15 @@ import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { systemClock } from "../../clock.ts";
+import { randomId } from "../../ids.ts";
+import { silentLogger } from "../../logger.ts";
 import type { LogProjection, LogStore } from "../log-store.ts";
+import { realDisk } from "./disk.ts";
 import { fileNameOf } from "./file-name.ts";
+import { FileStorage } from "./file-storage.ts";
 import { openFileStorage } from "./open-file-storage.ts";
+import { openSqliteIndex } from "./sqlite-index.ts";
 
 const projection: LogProjection = {
   sortedAt: () => "",
@@ -62,6 +68,37 @@ test("a log that was made in this run is listed after the index was lost in it",
   await say(logs, "b");
   storage.indexLost();
   assert.deepEqual(await listed(logs), ["a", "b"]);
+});
+
+test("after a clean exit, a home with the same names is listed without asking the index for its keys", async (t) => {
+  const home = await homeWith(t, "a", "b");
+  const wasAsked = async () => {
+    const index = openSqliteIndex(join(home, "index.db"));
+    let asked = false;
+    const storage = await FileStorage.open({
+      ...{ home, disk: realDisk, durability: "power-cut", verifyAll: false, maxOpen: 256 },
+      ...{ clock: systemClock, newId: randomId, logger: silentLogger },
+      indexIsClean: index.clean,
+      openIndex: (...collection) => {
+        const opened = index.open(...collection);
+        const keys = opened.keys.bind(opened);
+        opened.keys = () => {
+          asked = true;
+          return keys();
+        };
+        return opened;
+      },
+      guard: () => undefined,
+      release: () => index.close(),
+    });
+    await listed(storage.logs("chats", projection));
+    await storage.close();
+    return asked;
+  };
+  assert.equal(await wasAsked(), false);
+  rmSync(pathOf(home, "b"));
+  assert.equal(await wasAsked(), true);
+  assert.equal(await wasAsked(), false);
 });
 
 test("without its index a home lists every log", async (t) => {

@@ -1,8 +1,10 @@
 // The index is derived: here it is compared with the logs, which win.
+import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { isThroughlineError } from "../../errors.ts";
 import { recordsOf } from "./batch-reader.ts";
+import type { DiskEntry } from "./disk.ts";
 import { fileNameOf, keyOfFileName } from "./file-name.ts";
 import { isCode } from "./file-ports.ts";
 import type { LogFile } from "./log-file.ts";
@@ -53,6 +55,18 @@ function reportOlderCopy(ports: FileLogStorePorts, log: LogFile, known: number):
 }
 
 /**
+ * Stands for the names of all logs in a listing, in its order: a directory that nothing was done to is
+ * listed as it was.
+ */
+export function namesOf(listing: readonly DiskEntry[]): string {
+  let names = "";
+  for (const { name, kind } of listing) {
+    if (kind === "file" && name.endsWith(".jsonl")) names += `${name}/`;
+  }
+  return createHash("sha256").update(names).digest("base64");
+}
+
+/**
  * Makes lists and search know every log of the directory. After a clean exit only the names are
  * read; otherwise sizes are compared, and the logs that differ are opened.
  */
@@ -65,6 +79,7 @@ export async function reconcile(
   // neither. A list of now comes after the keys, for the same reason: it has all that they have.
   const early = ports.indexIsClean && !ports.verifyAll ? ports.takeListing() : undefined;
   if (early === undefined) await ports.makeDirectory();
+  else if (index.notedNames === namesOf(early)) return;
   const keys = [...index.keys()];
   const files = new Set<string>();
   for (const { name, kind } of early ?? (await disk.list(directory))) {

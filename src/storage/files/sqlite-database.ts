@@ -44,6 +44,11 @@ const useless: ReadonlySet<number> = new Set([
 export class IndexDatabase {
   /** Whether the last process closed the file itself, so that it cannot be behind the logs. */
   readonly clean: boolean;
+  /** What that process noted of each collection's names. */
+  get names(): ReadonlyMap<string, string> {
+    return this.#names;
+  }
+  #names: ReadonlyMap<string, string> = new Map();
   readonly #path: string;
   #open: OpenDatabase;
   /** A database in memory stands in for a file that the disk does not take. */
@@ -75,7 +80,8 @@ export class IndexDatabase {
     // A flag that cannot be taken back would say of the next start that nothing is behind.
     this.#insist(() => {
       const state = stateOf(this.#open.sql);
-      this.#markClean(false);
+      this.#names = namesIn(this.#open.sql);
+      this.#markClean(false, new Map());
       clean = state.clean;
       this.#partsToMerge = state.owed;
       this.#owesCopy = state.owed !== 0;
@@ -173,19 +179,21 @@ export class IndexDatabase {
    * Closing twice is closing once.
    *
    * @param isComplete nothing that was added is missing in the file.
-   * @param used the collections that were compared with their logs in this process.
+   * @param used the collections that were compared with their logs in this process, each with the
+   * names of its logs, if they are known.
    */
-  close(isComplete: boolean, used: ReadonlySet<string>): void {
+  close(isComplete: boolean, used: ReadonlyMap<string, string | undefined>): void {
     if (this.#closed) return;
     this.runQuietly(() => {
-      if (isComplete && !this.#lostInUse && this.#wasCompared(used)) this.#markClean(true);
+      if (!isComplete || this.#lostInUse || !this.#wasCompared(used)) return;
+      this.#markClean(true, new Map([...this.names, ...used]));
     });
     this.#closed = true;
     this.#open.database.close();
   }
 
   /** Of a collection that nobody looked at, it is known only that it was complete before. */
-  #wasCompared(used: ReadonlySet<string>): boolean {
+  #wasCompared(used: ReadonlyMap<string, unknown>): boolean {
     const collections = this.#open.sql.collections.all();
     return this.clean || collections.every((row) => used.has(String(row["collection"])));
   }
@@ -232,6 +240,7 @@ export class IndexDatabase {
     this.#owesCopy = false;
     this.#partsToMerge = 0;
     this.#losses++;
+    this.#names = new Map();
     this.#open = this.#replace();
     this.#lostInUse = this.#onLost !== undefined;
     this.#onLost?.();
@@ -264,10 +273,16 @@ export class IndexDatabase {
   }
 
   /** Durable before everything that follows, and only after everything that went before. */
-  #markClean(clean: boolean): void {
+  #markClean(clean: boolean, names: ReadonlyMap<string, string | undefined>): void {
     const { database, sql } = this.#open;
     database.exec("pragma synchronous = full");
-    sql.setClean.run(clean ? 1 : 0);
+    this.transaction(() => {
+      sql.setClean.run(clean ? 1 : 0);
+      sql.dropNames.run();
+      for (const [collection, noted] of names) {
+        if (noted !== undefined) sql.addNames.run(collection, noted);
+      }
+    });
     database.exec("pragma synchronous = normal");
   }
 }
@@ -275,6 +290,11 @@ export class IndexDatabase {
 function stateOf(sql: Statements): { readonly clean: boolean; readonly owed: number } {
   const row = sql.state.get();
   return { clean: row?.["clean"] === 1, owed: Number(row?.["owed"]) };
+}
+
+function namesIn(sql: Statements): ReadonlyMap<string, string> {
+  const rows = sql.names.all();
+  return new Map(rows.map((row) => [String(row["collection"]), String(row["names"])]));
 }
 
 function isFull(error: unknown): boolean {

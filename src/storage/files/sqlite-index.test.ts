@@ -208,6 +208,31 @@ test("after a kill the index is clean only when every collection in it was used 
   assert.equal(open(t, killed).file.clean, true);
 });
 
+test("what was noted of the names is there after a close, also of a collection not used since; not after a kill", (t) => {
+  const home = temporaryHome(t);
+  const first = open(t, home);
+  const runs = first.file.open("runs", projection);
+  assert.deepEqual([first.index.notedNames, runs.notedNames], [undefined, undefined]);
+  first.index.noteNames("some chats");
+  runs.noteNames("some runs");
+  first.file.close();
+  const second = open(t, home);
+  assert.equal(second.index.notedNames, "some chats");
+  second.index.noteNames("other chats");
+  const killed = killedCopy(t, home);
+  second.file.close();
+  const third = open(t, home);
+  assert.equal(third.index.notedNames, "other chats");
+  assert.equal(third.file.open("runs", projection).notedNames, "some runs");
+  third.index.noteNames(undefined); // not all of them were compared
+  third.file.close();
+  assert.equal(open(t, home).index.notedNames, undefined);
+  const crashed = open(t, killed);
+  assert.equal(crashed.index.notedNames, undefined);
+  crashed.file.close();
+  assert.equal(open(t, killed).index.notedNames, undefined, "nor after the run that follows");
+});
+
 test("after close every call says that the index is closed", (t) => {
   const { file, index } = open(t, temporaryHome(t));
   file.close();
@@ -383,6 +408,7 @@ test("whichever third page is garbage while wiping is owed: clean and whole, or 
   const source = filled(t);
   const { file, index: before } = open(t, source);
   before.drop("k4", "owe");
+  before.noteNames("39 chats");
   file.close();
   const pages = fs.statSync(join(source, "index.db")).size / 4096;
   const outcomes = new Set<boolean>();
@@ -394,6 +420,7 @@ test("whichever third page is garbage while wiping is owed: clean and whole, or 
     const opened = open(t, home);
     const count = [...opened.index.keys()].length;
     assert.equal(count, opened.file.clean ? 39 : 0, `page ${page}`);
+    assert.equal(opened.index.notedNames, opened.file.clean ? "39 chats" : undefined);
     outcomes.add(opened.file.clean);
   }
   assert.ok(outcomes.has(false));

@@ -52,7 +52,8 @@ export function openSqliteIndex(path: string, options: SqliteIndexOptions = {}):
       isClosed = true;
       let isComplete = true;
       for (const part of parts.values()) isComplete = part.flush() && isComplete;
-      database.close(isComplete, new Set(parts.keys()));
+      const names = Array.from(parts, ([collection, part]) => [collection, part.names] as const);
+      database.close(isComplete, new Map(names));
     },
   };
 }
@@ -71,6 +72,8 @@ class SqliteLogIndex implements LogIndex {
   readonly #queue = new WriteQueue();
   /** Rows of logs in which ids were looked up: two look-ups in each append cost what is saved. */
   readonly #rowIds = new Map<string, number>();
+  /** What is noted at the end, see `noteNames`. */
+  names: string | undefined;
 
   constructor(file: IndexDatabase, collection: string, projection: LogProjection) {
     this.#file = file;
@@ -203,8 +206,12 @@ class SqliteLogIndex implements LogIndex {
     this.#rowIds.clear();
   }
 
-  close(): void {
-    this.flush();
+  get notedNames(): string | undefined {
+    return this.#file.names.get(this.#collection);
+  }
+
+  noteNames(names: string | undefined): void {
+    this.names = names;
   }
 
   /** The row of a log, as long as the log is not dropped and the file not lost. */

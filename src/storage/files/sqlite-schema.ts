@@ -10,13 +10,14 @@ import { crc32 } from "node:zlib";
 export const wordParts = 16;
 
 /** Raise it whenever a table, a projection or the way that words are taken from a text changes. */
-export const schemaVersion = 2;
+export const schemaVersion = 3;
 
 // `logs.head` is last and may be long: what lists and searches sort by is read without it. `place`
 // is the newest row of `places`. `state.owed` has a bit for each part that holds forgotten words.
 const tables = `
   create table state (clean integer not null, owed integer not null);
   insert into state values (0, 0);
+  create table names (collection text primary key, names text not null) without rowid;
   create table logs (
     id integer primary key,
     collection text not null,
@@ -101,6 +102,9 @@ export function prepareStatements(database: DatabaseSync) {
     state: sql("select clean, owed from state"),
     setClean: sql("update state set clean = ?"),
     setOwed: sql("update state set owed = ?"),
+    names: sql("select collection, names from names"),
+    addNames: sql("insert into names values (?, ?)"),
+    dropNames: sql("delete from names"),
 
     logOf: sql(`
       select id, seq, end_offset, crc, sorted_at, place, labels, damaged from logs
