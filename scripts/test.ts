@@ -56,7 +56,8 @@ const folder = mkdtempSync(join(tmpdir(), "throughline-test-"));
 let status: number | null;
 try {
   const files = named.length > 0 ? named : grouped(folder);
-  ({ status } = spawnSync(process.execPath, ["--test", "--test-concurrency=3", ...files], {
+  const flags = ["--import", "./scripts/untracked-tests.ts", "--test", "--test-concurrency=3"];
+  ({ status } = spawnSync(process.execPath, [...flags, ...files], {
     stdio: "inherit",
     env: { ...process.env, NO_COLOR: "1", NODE_COMPILE_CACHE: "node_modules/.cache/throughline" },
   }));

@@ -3,7 +3,6 @@
 // not stored. Then go on writing, and see that damage met once takes nothing later.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { apart } from "./apart.ts";
 import {
   type Case,
   counts,
@@ -19,6 +18,7 @@ import {
   type Outcome,
   openHome,
   original,
+  outcomeOf,
   readLog,
   stored,
 } from "./bit-rot.ts";
@@ -32,11 +32,10 @@ const cutStride = isFull ? 1 : 7;
 /** Without the full size, half of the cases find the index kept, the others find it lost. */
 const ways = isFull ? 1 : 2;
 
-const run = apart<typeof import("./bit-rot.ts")>("bit-rot.ts");
 const tally = { "exactly as before": 0, reported: 0 };
 
 async function check(each: Case): Promise<Outcome> {
-  const outcome = await run("check", each);
+  const outcome = await outcomeOf(each);
   tally[outcome]++;
   return outcome;
 }

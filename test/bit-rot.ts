@@ -239,7 +239,7 @@ async function checkGoesOn(met: {
 }
 
 /** What is read after this damage is right, and so is what comes later. */
-export async function check(each: Case): Promise<Outcome> {
+export async function outcomeOf(each: Case): Promise<Outcome> {
   const bytes = Buffer.from(each.bytes); // what comes from another thread is a plain array of bytes
   return checkCase({ ...each, bytes }).catch((cause) => {
     throw new Error(`${each.what}, index ${each.isKept ? "kept" : "lost"}`, { cause });

@@ -3,10 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type DiskFault, diskErrors } from "../src/testing/faulty-disk.ts";
-import { apart } from "./apart.ts";
+import { checkFault, countFailures } from "./disk-faults.ts";
 
 const isFull = process.env["THROUGHLINE_FULL"] === "1";
-const run = apart<typeof import("./disk-faults.ts")>("disk-faults.ts");
 
 const shorts = [{ fault: "short" as const }];
 const faults: readonly Omit<DiskFault, "at">[] = [
@@ -29,7 +28,7 @@ for (const [nth, fault] of faults.entries()) {
         for (let at = 1 + (nth % stride); ; at += stride) {
           cases++;
           const plan = [{ ...fault, at, repeat, does }];
-          if (!(await run("checkFault", plan, `call ${at}: ${JSON.stringify(plan)}`))) break;
+          if (!(await checkFault(plan, `call ${at}: ${JSON.stringify(plan)}`))) break;
         }
       });
     }
@@ -43,7 +42,7 @@ test("nothing stored is lost when the disk fills up: a short write, then ENOSPC 
       { fault: "short", at, call: "write" },
       { fault: "ENOSPC", at: at + 1, call: "write", repeat: "forever" },
     ];
-    if (!(await run("checkFault", plan, `write ${at}`))) break;
+    if (!(await checkFault(plan, `write ${at}`))) break;
   }
 });
 
@@ -55,7 +54,7 @@ test("nothing stored is lost when a sync fails and the new file cannot be made e
       { fault: "EIO", at, call: "sync" },
       { fault: "EIO", at: 1, call: ["truncate", "open"], path: /jsonl\.tmp-/ },
     ];
-    if ((await run("countFailures", plan, `sync ${at}`)) === 2) reached++;
+    if ((await countFailures(plan, `sync ${at}`)) === 2) reached++;
   }
   assert.ok(reached >= 5, `${reached}`);
 });

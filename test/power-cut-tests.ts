@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { apart } from "./apart.ts";
-import type { Workloads } from "./power-cut.ts";
+import { cutEverywhere, cutTwice, killEverywhere, type Workloads } from "./power-cut.ts";
 
 /** How much is cut, and how much that must at least have come to. */
 interface PowerCuts {
@@ -15,22 +14,20 @@ const spanOf = ({ from, count }: Workloads) => `workloads ${from} to ${from + co
 
 /** The tests of power cuts and kills, each for its workloads. */
 export function testPowerCuts({ once, twice, kills, least }: PowerCuts): void {
-  const run = apart<typeof import("./power-cut.ts")>("power-cut.ts");
-
   test(`nothing stored is lost, none half, none invented: power cut at every disk operation of ${spanOf(once)}`, async (t) => {
-    const { points, images } = await run("cutEverywhere", once);
+    const { points, images } = await cutEverywhere(once);
     t.diagnostic(`${images} crash images from ${points} crash points`);
     assert.ok(points >= least.points, `${points} points`);
     assert.ok(images >= least.images, `${images} images`);
   });
 
   test(`nothing stored is lost when the recovery is cut too: two cuts in a row, of ${spanOf(twice)}`, async (t) => {
-    const { images } = await run("cutTwice", twice);
+    const { images } = await cutTwice(twice);
     t.diagnostic(`${images} crash images`);
   });
 
   test(`kill -9 at every disk operation of ${spanOf(kills)} leaves everything stored`, async (t) => {
-    const { points } = await run("killEverywhere", kills);
+    const { points } = await killEverywhere(kills);
     t.diagnostic(`${points} kill points`);
   });
 }

@@ -100,6 +100,7 @@ const log: readonly SeededBug[] = [
     find: "sql.dropNames.run();",
     replace: "if (clean) sql.dropNames.run();",
     test: `${files}/sqlite-index.test.ts`,
+    named: "what was noted of the names",
   },
   {
     id: "log: no CRC of the batch",

@@ -26,6 +26,8 @@ after(() => {
   for (const copy of copies) fs.rmSync(copy, { recursive: true, force: true });
 });
 
+const untracked = join(root, "scripts/untracked-tests.ts");
+
 type Guard = Pick<SeededBug, "test" | "named" | "isFull">;
 
 /** Runs the tests that guard something. @returns what came of it, in the words of the runner. */
@@ -38,7 +40,7 @@ async function runGuard(copy: string, { test: path, named, isFull }: Guard): Pro
     NODE_TEST_CONTEXT: ___,
     ...env
   } = process.env;
-  const args = ["--test", "--test-reporter=tap", ...pattern, path];
+  const args = ["--import", untracked, "--test", "--test-reporter=tap", ...pattern, path];
   const child = spawn(process.execPath, args, {
     cwd: copy,
     env: isFull ? { ...env, THROUGHLINE_FULL: "1" } : env,
