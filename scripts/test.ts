@@ -4,6 +4,7 @@ import { globSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { buildCode } from "./build-code.ts";
 
 const major = Number(process.versions.node.split(".", 1)[0]);
 if (major < 24) {
@@ -51,6 +52,9 @@ function grouped(folder: string): readonly string[] {
   return [...groups, ...alone.sort()];
 }
 
+// Processes that tests start are the program that users get, which starts in half the time.
+await buildCode();
+
 const named = process.argv.slice(2);
 const folder = mkdtempSync(join(tmpdir(), "throughline-test-"));
 let status: number | null;
@@ -59,7 +63,10 @@ try {
   const flags = ["--import", "./scripts/untracked-tests.ts", "--test", "--test-concurrency=3"];
   ({ status } = spawnSync(process.execPath, [...flags, ...files], {
     stdio: "inherit",
-    env: { ...process.env, NO_COLOR: "1", NODE_COMPILE_CACHE: "node_modules/.cache/throughline" },
+    env: {
+      ...{ ...process.env, NO_COLOR: "1", THROUGHLINE_BUILT: "1" },
+      NODE_COMPILE_CACHE: "node_modules/.cache/throughline",
+    },
   }));
 } finally {
   rmSync(folder, { recursive: true });

@@ -8,11 +8,8 @@ const withFullSize = globSync(["src/**/*.test.ts", "test/*.test.ts"]).filter((pa
   readFileSync(path, "utf8").includes("THROUGHLINE_FULL"),
 );
 
-/** Pages in a browser: two at a time, and nothing else beside. */
+/** Pages in a browser, which tell the time that a machine takes: one after the other, and nothing beside. */
 const pages = globSync("test/full/{browser,page-*}.test.ts");
-/** Those that tell the time that a machine takes: each by itself. */
-const timed = pages.filter((path) => /\bunlessStarved\(/.test(readFileSync(path, "utf8")));
-const untimed = pages.filter((path) => !timed.includes(path));
 const others = globSync("test/full/*.test.ts").filter((path) => !pages.includes(path));
 
 const test = (concurrency: number, files: readonly string[]) => [
@@ -31,8 +28,7 @@ interface Step {
 const steps: readonly Step[] = [
   { name: "check", command: ["npm", "run", "--silent", "check"], attempts: 1 },
   { name: "build", command: [process.execPath, "scripts/build.ts"], attempts: 1 },
-  { name: "pages", command: test(2, untimed), attempts: 2 },
-  ...timed.toSorted().map((page) => ({ name: page, command: test(1, [page]), attempts: 2 })),
+  ...pages.toSorted().map((page) => ({ name: page, command: test(1, [page]), attempts: 2 })),
   { name: "tests at full size", command: test(3, [...withFullSize, ...others]), attempts: 1 },
 ];
 

@@ -1,5 +1,5 @@
-// Servers on one database that are killed, stopped and woken in the middle of turns: with leases of a
-// second. test/full/postgres-servers.test.ts does it at full size, with those of the command line.
+// Servers on one database that are killed, stopped and woken in the middle of turns: with leases of two
+// seconds. test/full/postgres-servers.test.ts does it at full size, with those of the command line.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { inKeptDirectory } from "./kill-harness.ts";
@@ -8,7 +8,7 @@ import { killFleetUnderLoad } from "./server-fleet-load.ts";
 import { stopAndWake } from "./server-fleet-scenes.ts";
 
 const { skip, make } = await fleetDatabase();
-const leaseMs = 1_000;
+const leaseMs = 2_000;
 
 test("what 2 servers of 6 chats acknowledged is there once and in order after 1 kill of one and 1 of a client, and of both amid 3 turns", {
   skip,

@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 const root = join(import.meta.dirname, "..");
 
-/** The source; under `npm run verify`, which builds before it tests, the program that users get. */
+/** Under `npm test` and `npm run verify`, which build first, the program that users get; or the source. */
 export const program = join(
   root,
   process.env["THROUGHLINE_BUILT"] === "1" ? "dist/cli/main.js" : "src/cli/main.ts",

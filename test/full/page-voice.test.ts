@@ -76,7 +76,7 @@ const note = (page: Page) => page.locator(".voice-note");
 test("push to talk: what is said while the button is held is shown, then sent", {
   skip,
 }, async () => {
-  await onPage({ script: [["Good morning"]], inject: fakes }, async ({ page }, c) => {
+  await onPage({ script: [["And to you"]], inject: fakes }, async ({ page }, c) => {
     await page.getByRole("button", { name: "Hold to talk" }).hover();
     await page.mouse.down();
     await note(page).filter({ hasText: "Listening" }).waitFor();
@@ -85,7 +85,7 @@ test("push to talk: what is said while the button is held is shown, then sent", 
     await page.waitForTimeout(400);
     await hear(page, "good morning", true);
     await page.mouse.up();
-    await message(page, "Good morning").waitFor();
+    await message(page, "And to you").waitFor();
     const { messages } = await c.throughline.chats.messages("local:me");
     assert.equal(messages[0]?.content, "good morning");
     assert.equal(await field(page).inputValue(), "");

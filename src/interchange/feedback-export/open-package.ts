@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { webcrypto } from "node:crypto";
 import { isThroughlineError } from "../../errors.ts";
 import { type JpegFault, jpegFault } from "../../memories/moment/export/jpeg-check.ts";
 import type { SkipReason } from "../../memories/moment/export/selection.ts";
@@ -37,12 +37,15 @@ export interface Picture {
   readonly bytes: Buffer;
 }
 
+const { subtle } = webcrypto;
+
 /** One after the other, a disk's answers take longer than what is done with them. */
 const readsAtOnce = 8;
 
 /** A package that is being exported: every byte that it gives was compared with the manifest. */
 export class OpenPackage {
   readonly manifest: Manifest;
+  readonly #entries: ReadonlyMap<string, Manifest["files"][number]>;
   /** Called with each picture that is left out. */
   readonly #onCorrupt: (file: string) => void;
   readonly #source: ExportSource;
@@ -58,31 +61,41 @@ export class OpenPackage {
   ) {
     this.#source = source;
     this.manifest = manifest;
+    this.#entries = new Map(manifest.files.map((file) => [file.path, file]));
     this.#decodes = hooks.decodes;
     this.#onCorrupt = hooks.onCorrupt;
   }
 
   async messages(): Promise<readonly PackageMessage[]> {
     const path = "messages.json";
-    const bytes = this.#checked(path, await present(this.#source.messages(this.manifest.name)));
+    const read = await present(this.#source.messages(this.manifest.name));
+    const bytes = await this.#checked(path, read);
     const messages = readMessages(bytes);
     if (messages === undefined) throw new SkippedPackage("unverified");
     return messages;
   }
 
   async part(path: string): Promise<Buffer> {
-    return this.#checked(path, await present(this.#source.part(this.manifest.name, path)));
+    const bytes = await present(this.#source.part(this.manifest.name, path));
+    return await this.#checked(path, bytes);
   }
 
   /** The pictures of these that are whole, in their order. Each other one was reported. */
   async pictures(files: readonly string[]): Promise<readonly Picture[]> {
-    const whole: Picture[] = [];
-    for (let at = 0; at < files.length; at += readsAtOnce) {
-      const some = files.slice(at, at + readsAtOnce);
-      const read = await Promise.all(some.map((file) => this.#picture(file)));
-      whole.push(...read.filter((picture) => picture !== undefined));
+    const read: (Picture | undefined)[] = [];
+    const left = [...files.entries()].reverse();
+    const readOn = async () => {
+      for (let next = left.pop(); next !== undefined; next = left.pop()) {
+        const [index, file] = next;
+        read[index] = await this.#picture(file);
+      }
+    };
+    try {
+      await Promise.all(Array.from({ length: readsAtOnce }, readOn));
+    } finally {
+      left.length = 0; // after an error nobody reads on
     }
-    return whole;
+    return read.filter((picture) => picture !== undefined);
   }
 
   async #picture(file: string): Promise<Picture | undefined> {
@@ -95,11 +108,12 @@ export class OpenPackage {
   }
 
   /** It may have changed or gone since the listing was made. */
-  #checked(path: string, bytes: Buffer): Buffer {
-    const entry = this.manifest.files.find((file) => file.path === path);
-    const isSame =
-      entry?.bytes === bytes.length &&
-      entry.sha256 === createHash("sha256").update(bytes).digest("hex");
+  async #checked(path: string, bytes: Buffer): Promise<Buffer> {
+    const entry = this.#entries.get(path);
+    if (entry?.bytes !== bytes.length) throw new SkippedPackage("unverified");
+    // In another thread: half of an export is hashing.
+    const digest = await subtle.digest("SHA-256", bytes);
+    const isSame = entry.sha256 === Buffer.from(digest).toString("hex");
     if (!isSame) throw new SkippedPackage("unverified");
     return bytes;
   }
