@@ -77,7 +77,7 @@ test("20,000 pairs of different keys have names that differ without case and in 
   );
   fc.assert(
     fc.property(pair, ([a, b]) => a === b || fold(fileNameOf(a)) !== fold(fileNameOf(b))),
-    { numRuns: 4_000 },
+    { numRuns: 20_000 },
   );
 });
 
@@ -89,7 +89,7 @@ test("every name is plain ASCII and at most 100 bytes with the longest suffix in
       assert.ok(Buffer.byteLength(fileNameOf(key) + suffix) <= 100);
       assert.ok(keyMatchesFileName(key, fileNameOf(key)));
     }),
-    { numRuns: 4_000 },
+    { numRuns: 20_000 },
   );
 });
 
@@ -99,7 +99,7 @@ test("a name that spells its key out gives the key back, and a hashed one gives 
       const name = fileNameOf(key);
       assert.equal(keyOfFileName(name), name.includes("~") ? undefined : key);
     }),
-    { numRuns: 4_000 },
+    { numRuns: 20_000 },
   );
 });
 
