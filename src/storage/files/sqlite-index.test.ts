@@ -441,6 +441,27 @@ for (const [column, text] of [
   });
 }
 
+test("an index without one of its parts of words is begun anew when it is opened", (t) => {
+  const home = filled(t);
+  const database = new DatabaseSync(join(home, "index.db"));
+  database.exec("drop table words7");
+  database.close();
+  const { file, index } = open(t, home);
+  assert.deepEqual([file.clean, [...index.keys()]], [false, []]);
+});
+
+test("a part of words that cannot be loaded is damage", (t) => {
+  const home = filled(t);
+  const database = new DatabaseSync(join(home, "index.db"), { defensive: false });
+  for (let part = 0; part < 16; part++) {
+    database.exec(`update words${part}_config set v = 99 where k = 'version'`);
+  }
+  database.close();
+  const opened = open(t, home);
+  assert.throws(() => opened.index.search("word1", { limit: 1 }), unavailable);
+  assert.equal(opened.losses, 1);
+});
+
 test("a flipped bit is harmless, or the index is begun anew: never another error", (t) => {
   const source = filled(t);
   const bytes = fs.readFileSync(join(source, "index.db"));
