@@ -58,10 +58,16 @@ function copyPackage(feedback: string, moment: SealedMoment, manifest: Manifest,
   fs.writeFileSync(join(to, "feedback.json"), writeManifest(sealed));
 }
 
-/** Tells of the most memory that the process ever had. */
-const tellMemory = `data:text/javascript,${encodeURIComponent(
-  'process.on("exit", () => process.stderr.write("maxrss=" + process.resourceUsage().maxRSS));',
-)}`;
+/**
+ * Tells of the most memory that the process ever had, in kB. Not by `maxRSS`: that begins with what the
+ * process that started it had.
+ */
+const tellMemory = `data:text/javascript,${encodeURIComponent(`
+  import { readFileSync } from "node:fs";
+  process.on("exit", () => {
+    const [, most] = /VmHWM:\\s*(\\d+) kB/.exec(readFileSync("/proc/self/status", "utf8"));
+    process.stderr.write("most memory: " + most);
+  });`)}`;
 
 interface Run {
   readonly seconds: number;
@@ -73,12 +79,12 @@ function exportOnce(home: string, out: string, format: string): Run {
   const args = ["feedback", "export", "--home", home, "--format", format, "--out", out];
   const { status, stderr } = spawnSync(
     process.execPath,
-    ["--import", tellMemory, "src/cli/main.ts", ...args],
+    ["--import", tellMemory, "dist/cli/main.js", ...args],
     { encoding: "utf8" },
   );
   const seconds = (performance.now() - started) / 1_000;
   if (status !== 0) throw new Error(`the export failed: ${stderr}`);
-  const memoryMb = Number(/maxrss=(\d+)/.exec(stderr)?.[1]) / 1_000;
+  const memoryMb = (Number(/most memory: (\d+)/.exec(stderr)?.[1]) * 1_024) / 1e6;
   const { rows } = JSON.parse(fs.readFileSync(join(out, "export-report.json"), "utf8"));
   if (rows.total !== packages) throw new Error(`${rows.total} rows of ${packages} packages`);
   fs.rmSync(out, { recursive: true });

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { buildCode } from "./build-code.ts";
+import { inScratch } from "./scratch.ts";
 
 const major = Number(process.versions.node.split(".", 1)[0]);
 if (major < 24) {
@@ -26,6 +27,8 @@ const light = [
   "src/{cli,interchange,memories,runtime,targets}/**/*.test.ts",
   "src/{server,storage,testing}/*.test.ts",
   "src/storage/memory/*.test.ts",
+  "src/storage/files/{document,file-document,file-name,home,log,reconcile,sqlite}*.test.ts",
+  "test/server-{api,companion,feedback,input,page,touch,turns}.test.ts",
   "dashboard/src/**/*.test.ts",
 ];
 const processes = 4;
@@ -56,19 +59,18 @@ function grouped(folder: string): readonly string[] {
 await buildCode();
 
 const named = process.argv.slice(2);
-const folder = mkdtempSync(join(tmpdir(), "throughline-test-"));
-let status: number | null;
+const groups = mkdtempSync(join(tmpdir(), "throughline-groups-"));
 try {
-  const files = named.length > 0 ? named : grouped(folder);
-  const flags = ["--import", "./scripts/untracked-tests.ts", "--test", "--test-concurrency=3"];
-  ({ status } = spawnSync(process.execPath, [...flags, ...files], {
-    stdio: "inherit",
-    env: {
-      ...{ ...process.env, NO_COLOR: "1", THROUGHLINE_BUILT: "1" },
+  const files = named.length > 0 ? globSync(named) : grouped(groups);
+  if (files.length === 0) throw new Error(`no test file has such a name: ${named.join(" ")}`);
+  process.exitCode = inScratch((variables) => {
+    const env = {
+      ...{ ...process.env, ...variables, NO_COLOR: "1", THROUGHLINE_BUILT: "1" },
       NODE_COMPILE_CACHE: "node_modules/.cache/throughline",
-    },
-  }));
+    };
+    const args = ["scripts/tests-in-order.ts", ...files];
+    return spawnSync(process.execPath, args, { stdio: "inherit", env }).status;
+  });
 } finally {
-  rmSync(folder, { recursive: true });
+  rmSync(groups, { recursive: true });
 }
-process.exit(status ?? 1);

@@ -2,6 +2,7 @@
 // those that need a build, a browser or minutes. Ends with the test runner's own summary.
 import { spawnSync } from "node:child_process";
 import { globSync, readFileSync } from "node:fs";
+import { inScratch } from "./scratch.ts";
 
 /** Test files that do more when `THROUGHLINE_FULL` is set. All others have been run by `npm test`. */
 const withFullSize = globSync(["src/**/*.test.ts", "test/*.test.ts"]).filter((path) =>
@@ -12,24 +13,24 @@ const withFullSize = globSync(["src/**/*.test.ts", "test/*.test.ts"]).filter((pa
 const pages = globSync("test/full/{browser,page-*}.test.ts");
 const others = globSync("test/full/*.test.ts").filter((path) => !pages.includes(path));
 
-const test = (concurrency: number, files: readonly string[]) => [
-  ...[process.execPath, "--import", "./scripts/untracked-tests.ts"],
-  ...["--test", `--test-concurrency=${concurrency}`],
-  ...files.toSorted(),
+/** Begun first, so that none of them runs alone at the end. */
+const longest = [
+  ...["test/full/kill.test.ts", "test/full/power-cut-a.test.ts", "test/full/postgres-cuts.test.ts"],
+  ...["test/full/power-cut-b.test.ts", "test/full/postgres-servers.test.ts"],
+  ...["test/full/seeded-bugs.test.ts", "test/reset-day.test.ts", "test/bit-rot.test.ts"],
 ];
 
-interface Step {
-  readonly name: string;
-  readonly command: readonly string[];
-  /** How often it may be tried. A browser that is starved for seconds says nothing of the page. */
-  readonly attempts: number;
-}
+const test = (files: readonly string[]) => [
+  ...[process.execPath, "scripts/tests-in-order.ts"],
+  ...longest.filter((path) => files.includes(path)),
+  ...files.filter((path) => !longest.includes(path)).sort(),
+];
 
-const steps: readonly Step[] = [
-  { name: "check", command: ["npm", "run", "--silent", "check"], attempts: 1 },
-  { name: "build", command: [process.execPath, "scripts/build.ts"], attempts: 1 },
-  ...pages.toSorted().map((page) => ({ name: page, command: test(1, [page]), attempts: 2 })),
-  { name: "tests at full size", command: test(3, [...withFullSize, ...others]), attempts: 1 },
+const steps = [
+  { name: "check", command: ["npm", "run", "--silent", "check"] },
+  { name: "build", command: [process.execPath, "scripts/build.ts"] },
+  ...pages.toSorted().map((page) => ({ name: page, command: test([page]) })),
+  { name: "tests at full size", command: test([...withFullSize, ...others]) },
 ];
 
 const env = {
@@ -37,16 +38,15 @@ const env = {
   NODE_COMPILE_CACHE: "node_modules/.cache/throughline",
 };
 
-for (const { name, command, attempts } of steps) {
+for (const { name, command } of steps) {
   const [program = "", ...args] = command;
-  for (let attempt = 1; ; attempt++) {
-    console.log(`verify: ${name}${attempt > 1 ? ", once more" : ""}`);
-    const started = performance.now();
-    const { status } = spawnSync(program, args, { stdio: "inherit", env });
-    const seconds = Math.round((performance.now() - started) / 1000);
-    // On stderr, so that the last line on stdout is the test runner's.
-    console.error(`verify: ${name} took ${seconds} s${status === 0 ? "" : ", and failed"}`);
-    if (status === 0) break;
-    if (attempt === attempts) process.exit(status ?? 1);
-  }
+  console.log(`verify: ${name}`);
+  const started = performance.now();
+  const status = inScratch((variables) => {
+    return spawnSync(program, args, { stdio: "inherit", env: { ...env, ...variables } }).status;
+  });
+  const seconds = Math.round((performance.now() - started) / 1000);
+  // On stderr, so that the last line on stdout is the test runner's.
+  console.error(`verify: ${name} took ${seconds} s${status === 0 ? "" : ", and failed"}`);
+  if (status !== 0) process.exit(status);
 }

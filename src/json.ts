@@ -95,6 +95,34 @@ export function parseJson(text: string, name: string): Json {
   return value;
 }
 
+/**
+ * JSON text as Python writes it, with `null` for the numbers that JSON has no word for: `NaN`,
+ * `Infinity` and `-Infinity` outside strings. Every reader of a field takes that for a value of the
+ * wrong type. Other text stays as it is.
+ */
+export function withNullForNaN(text: string): string {
+  const words = /-?\b(?:NaN|Infinity)\b/g;
+  let read = "";
+  for (let at = 0; at < text.length; ) {
+    const quote = text.indexOf('"', at);
+    const stringAt = quote < 0 ? text.length : quote;
+    const end = endOfString(text, stringAt);
+    read += text.slice(at, stringAt).replace(words, "null") + text.slice(stringAt, end);
+    at = end;
+  }
+  return read;
+}
+
+/** Past the quote that closes a string; one that is not closed ends with the text. */
+function endOfString(text: string, start: number): number {
+  for (let i = start + 1; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code === 0x5c) i++;
+    else if (code === 0x22) return i + 1;
+  }
+  return text.length;
+}
+
 /** Counts brackets outside strings, so that hostile depth is refused before it is parsed. */
 function checkDepthOfText(text: string, name: string): void {
   let depth = 0;

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { type Clock, isoTime, systemClock } from "./clock.ts";
 import { type NewId, randomId } from "./ids.ts";
 import { type Logger, silentLogger } from "./logger.ts";
+import { Agreements } from "./memories/moment/agreements.ts";
 import { type AutoEvent, AutoRecord } from "./memories/moment/auto-record.ts";
 import { type ConsentInput, initialConsent } from "./memories/moment/consent.ts";
 import {
@@ -155,6 +156,14 @@ export interface Moments extends AsyncDisposable {
    * holds in this run, and could not be kept for the next.
    */
   agree(input: ConsentInput): Promise<Consent>;
+  /**
+   * Another process of this companion was told what is agreed to. The later of the two holds.
+   *
+   * @throws ThroughlineError as `agree`.
+   */
+  agreedElsewhere(consent: unknown): Promise<void>;
+  /** Calls back once something else is agreed to. @returns a function that ends it. */
+  onAgreed(listener: (consent: Consent, by: "here" | "elsewhere") => void): () => void;
   /** Something that a rule may take for a reaction. `undefined`: none did, or rules are off. */
   happened(event: AutoEvent, chatId?: string): Receipt | undefined;
   /** Calls back at every event of a receipt. @returns a function that ends it. */
@@ -238,6 +247,7 @@ export async function openMoments(ports: MomentsPorts, options: MomentsOptions):
   await uploader?.start();
   const auto = autoRecord ? new AutoRecord((input) => recorder.record(input), clock) : undefined;
   void size.count();
+  const { agree, agreedElsewhere, onAgreed } = new Agreements(recorder, consent);
   const close = async () => {
     await recorder.close();
     stopUploads?.();
@@ -251,10 +261,7 @@ export async function openMoments(ports: MomentsPorts, options: MomentsOptions):
       ...{ ...recorder.stats, ...storageNow(settings, uploader), package_bytes: size.bytes },
       ...{ s3_bucket: owes ? (s3?.bucket ?? null) : null, outbox: uploader?.statistics() ?? null },
     }),
-    agree: async (input) => {
-      recorder.agree(input);
-      return await consent.keep(recorder.consent);
-    },
+    ...{ agree, agreedElsewhere, onAgreed },
     happened: (event, chatId) => {
       const answer = auto === undefined ? undefined : recorder.lastAnswer(chatId);
       const chat = chatId ?? answer?.chatId ?? undefined;
@@ -263,7 +270,9 @@ export async function openMoments(ports: MomentsPorts, options: MomentsOptions):
     forget: async (selection) => {
       for (const name of await forgetWaiting(recorder, selection)) await uploader?.abandoned(name);
       const search = searchBy(uploader) ?? searchLater(unattended);
-      return await forgetPackages(packages, search, selection);
+      const forgotten = await forgetPackages(packages, search, selection);
+      recorder.deleted(forgotten.deleted);
+      return forgotten;
     },
     onEvent: (listener) => {
       listeners.add(listener);

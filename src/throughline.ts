@@ -10,6 +10,7 @@ import type { Companion } from "./memories/companion/companion.ts";
 import type { CompanionOptions, CompanionPorts } from "./memories/companion/options.ts";
 import { dropWithOthers } from "./memories/fleet-memories.ts";
 import { WorkingMemories } from "./memories/interaction/working-memories.ts";
+import { agreeWithOthers } from "./memories/moment/agree-with-others.ts";
 import { assertMoveEnded } from "./memories/move-under-way.ts";
 import {
   type FreshnessOptions,
@@ -76,7 +77,8 @@ export interface Throughline extends AsyncDisposable {
    * `Throughline`; closing it ends the run.
    *
    * @throws ThroughlineError `THROUGHLINE_NEWER_FORMAT`: a later version wrote its document, which was
-   *   left as it is. `THROUGHLINE_CONFLICT`: its run goes on already.
+   *   left as it is. `THROUGHLINE_CONFLICT`: its run goes on already. `THROUGHLINE_CONFIGURATION`: no
+   *   such time zone.
    */
   startCompanion(options?: CompanionOptions): Promise<Companion>;
   /**
@@ -84,10 +86,13 @@ export interface Throughline extends AsyncDisposable {
    * `Throughline`.
    *
    * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: there is no home to keep them in.
-   *   `THROUGHLINE_CONFLICT`: they are kept already.
+   *   `THROUGHLINE_CONFLICT`: they are kept already. `THROUGHLINE_CLOSED`.
    */
   startMoments(options: MomentsOptions): Promise<Moments>;
-  /** Finishes what was accepted and lets go of the storage. Closing twice is closing once. */
+  /**
+   * Finishes what was asked for, for 2 s at most, and lets go of the storage. Closing twice is closing
+   * once.
+   */
   close(): Promise<void>;
 }
 
@@ -119,52 +124,52 @@ export async function openThroughline(options: ThroughlineOptions): Promise<Thro
       workingMemory.drop(chatId);
       return [{ place: "working memory", count }];
     });
-    let companion: Promise<Companion> | undefined;
     const timing = options.timers === undefined ? {} : { timers: options.timers };
+    let closing: Promise<void> | undefined;
+    const isOpen = () => closing === undefined;
+    const companion = new Once(isOpen, (own?: CompanionOptions) =>
+      beginRun({ storage, chats, clock, newId, logger, ...timing }, own),
+    );
+    let agreeNoMore: (() => void) | undefined;
+    const moments = new Once(isOpen, async (own: MomentsOptions) => {
+      const kept = await keepMoments(storage, { clock, newId, logger }, own);
+      agreeNoMore = fleet && agreeWithOthers(fleet, kept, logger);
+      return kept;
+    });
     chats.onForget(async (chatId) => {
       const { forgetLeft } = await import("./memories/companion/forget-chat.ts");
-      const run = await companion?.catch(() => undefined);
+      const run = await companion.begun?.catch(() => undefined);
       const count = await (run?.forget(chatId) ?? forgetLeft({ storage, newId }, chatId));
       return [{ place: "companion", count }];
     });
-    let moments: Promise<Moments> | undefined;
-    chats.onForget(async (chatId, loss) => {
+    chats.onForget(async (chatId, loss, messageId) => {
+      const kept = await moments.begun?.catch(() => undefined);
       // A package is a record of its own: only forgetting the chat takes it along.
+      if (loss !== "forget") kept?.recorder.dropWords(chatId, messageId);
       if (loss !== "forget") return [];
-      const kept = await moments?.catch(() => undefined);
       const deleted = await (kept?.forget({ chatId }) ?? deleteMoments(storage, chatId));
       return droppedOf(deleted);
     });
-    const own = { chats, sessions, workingMemory, moments: () => moments, logger };
+    const own = { chats, sessions, workingMemory, moments: () => moments.begun, logger };
     const dropNoMore = fleet && dropWithOthers(fleet, own);
     await chats.recover();
-    const startCompanion = (own?: CompanionOptions) => {
-      if (companion !== undefined) return Promise.reject(runsAlready());
-      companion = beginRun({ storage, chats, clock, newId, logger, ...timing }, own);
-      companion.catch(() => {
-        companion = undefined; // it can be tried again
-      });
-      return companion;
-    };
-    const startMoments = (own: MomentsOptions) => {
-      if (moments !== undefined) return Promise.reject(runsAlready());
-      moments = keepMoments(storage, { clock, newId, logger }, own);
-      moments.catch(() => {
-        moments = undefined; // it can be tried again
-      });
-      return moments;
-    };
-    const close = async () => {
+    const finish = async () => {
       try {
-        const kept = await moments?.catch(() => undefined);
+        const kept = await moments.begun?.catch(() => undefined);
+        agreeNoMore?.();
         await kept?.close();
-        const begun = await companion?.catch(() => undefined); // whoever began it has heard
+        const begun = await companion.begun?.catch(() => undefined); // whoever began it has heard
         await begun?.close();
+        await within(settleMs, log.settled());
       } finally {
         dropNoMore?.();
         workingMemory.clear();
         await storage.close();
       }
+    };
+    const close = () => {
+      closing ??= finish();
+      return closing;
     };
     const opened = {
       chats,
@@ -172,8 +177,8 @@ export async function openThroughline(options: ThroughlineOptions): Promise<Thro
       workingMemory,
       storage,
       rules,
-      startCompanion,
-      startMoments,
+      startCompanion: companion.start,
+      startMoments: moments.start,
       close,
     };
     return { ...opened, [Symbol.asyncDispose]: close };
@@ -243,6 +248,48 @@ async function deleteMoments(storage: Storage, chatId: string) {
   if (place === undefined) return undefined;
   const { deletePackagesOf } = await import("./moments.ts");
   return deletePackagesOf(place.home, () => place.assertWriter(), { chatId });
+}
+
+/** Whoever closes from inside of what is done to a chat would wait for itself. */
+const settleMs = 2_000;
+
+async function within(ms: number, work: Promise<void>): Promise<void> {
+  const { systemTimers } = await import("./timers.ts");
+  const { promise: late, resolve } = Promise.withResolvers<void>();
+  const cancel = systemTimers.after(ms, resolve, { holdsProcess: true });
+  await Promise.race([work, late]);
+  cancel();
+}
+
+/** Begins something once; after a failure it can be tried again. */
+class Once<O, T> {
+  readonly #isOpen: () => boolean;
+  readonly #begin: (options: O) => Promise<T>;
+  #begun: Promise<T> | undefined;
+
+  constructor(isOpen: () => boolean, begin: (options: O) => Promise<T>) {
+    this.#isOpen = isOpen;
+    this.#begin = begin;
+  }
+
+  get begun(): Promise<T> | undefined {
+    return this.#begun;
+  }
+
+  readonly start = (options: O): Promise<T> => {
+    if (!this.#isOpen()) return Promise.reject(isClosed());
+    if (this.#begun !== undefined) return Promise.reject(runsAlready());
+    const begun = this.#begin(options);
+    this.#begun = begun;
+    begun.catch(() => {
+      this.#begun = undefined;
+    });
+    return begun;
+  };
+}
+
+function isClosed(): ThroughlineError {
+  return new ThroughlineError("this is closed", { code: "THROUGHLINE_CLOSED" });
 }
 
 function runsAlready(): ThroughlineError {

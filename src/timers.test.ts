@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
 import { test } from "node:test";
+import { pathToFileURL } from "node:url";
 import { systemTimers } from "./timers.ts";
 
 const delays: readonly [delayMs: number, waitsMs: number][] = [
@@ -27,3 +30,19 @@ test("a timer that was cancelled is not called", (t) => {
   t.mock.timers.tick(10);
   cancel();
 });
+
+for (const [options, told] of [
+  ["{ holdsProcess: true }", "called"],
+  ["{ holdsProcess: false }", ""],
+  ["undefined", ""],
+] as const) {
+  test(`with ${options} a process that has nothing else to do ${told ? "waits for a timer" : "ends before a timer"}`, () => {
+    const url = JSON.stringify(pathToFileURL(join(import.meta.dirname, "timers.ts")));
+    const script = `
+      const { systemTimers } = await import(${url});
+      systemTimers.after(20, () => process.stdout.write("called"), ${options});`;
+    const args = ["--input-type=module", "--eval", script];
+    const { status, stdout } = spawnSync(process.execPath, args, { timeout: 10_000 });
+    assert.deepEqual([status, stdout.toString()], [0, told]);
+  });
+}

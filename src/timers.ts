@@ -2,20 +2,26 @@
 export interface Timers {
   /**
    * Calls back once, `delayMs` from now at the earliest; a timer may be a little early or late, so
-   * whoever is called looks at the clock. Does not keep the process alive.
+   * whoever is called looks at the clock. Does not keep the process alive, unless `holdsProcess` says
+   * that somebody waits for it: with nothing else under way, a promise that hangs on it would never
+   * settle.
    *
    * @returns what cancels it; nothing happens when it was called or cancelled already.
    */
-  after(delayMs: number, call: () => void): () => void;
+  after(
+    delayMs: number,
+    call: () => void,
+    options?: { readonly holdsProcess?: boolean },
+  ): () => void;
 }
 
 /** Past it, a timer of Node fires at once. */
 const longestMs = 2_147_483_647;
 
 export const systemTimers: Timers = {
-  after(delayMs, call) {
+  after(delayMs, call, { holdsProcess = false } = {}) {
     const timer = setTimeout(call, Math.min(Math.max(Math.ceil(delayMs), 0), longestMs));
-    timer.unref();
+    if (!holdsProcess) timer.unref();
     return () => clearTimeout(timer);
   },
 };

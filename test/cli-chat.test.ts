@@ -36,7 +36,13 @@ test("an ephemeral chat and an ephemeral server write nothing anywhere", async (
   const home = join(directory, "home");
   const variables = { TMPDIR: directory, XDG_DATA_HOME: directory, XDG_CACHE_HOME: directory };
   const chat = new Process(t, ["chat", "--ephemeral"], { home, variables });
-  assert.equal((await chat.ended("hello\ngoodbye\n")).code, 0);
+  const said = await chat.ended("hello\nI like tea\ngoodbye\n");
+  assert.equal(said.code, 0);
+  assert.match(
+    said.out,
+    /Nothing that you say here is kept: .* is not kept\..*Goodbye\. Nothing of what we said/s,
+  );
+  assert.doesNotMatch(said.out, /and it is kept|kept either way|still be here/);
   const serve = new Process(t, ["serve", "--ephemeral", "--port", "0"], { home, variables });
   const response = await fetch(`${await serve.url()}/api/chats/a/messages`, {
     method: "POST",
@@ -44,6 +50,7 @@ test("an ephemeral chat and an ephemeral server write nothing anywhere", async (
     body: '{"content":"hello"}',
   });
   assert.equal(response.status, 200);
+  assert.match(await response.text(), /Nothing that you say here is kept/);
   serve.child.kill("SIGTERM");
   assert.equal((await serve.ended()).code, 0);
   assert.deepEqual(listing(directory), []);

@@ -71,6 +71,17 @@ test("doctor reports a byte that was flipped in the middle of a log as damage: e
   assert.match((await runCli(["doctor"], { home })).out, /\nDAMAGED +chats\/local:me .*\n/);
 });
 
+test("doctor reports a chat whose file was taken away as damage: exit 1", async (t) => {
+  const home = await homeWithChat(t);
+  fs.rmSync(logOf(home));
+  const { code, out } = await runCli(["doctor"], { home });
+  assert.equal(code, 1);
+  assert.match(
+    out,
+    /\nDAMAGED +chats\/local:me: older_copy: the file is not there, though record 3 had been stored/,
+  );
+});
+
 test("doctor cuts a torn tail, keeps its bytes and reports it, now and at every later time", async (t) => {
   const home = await homeWithChat(t);
   fs.appendFileSync(logOf(home), '{"id":"half');

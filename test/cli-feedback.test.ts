@@ -8,7 +8,7 @@ import { keyPrefix } from "../src/targets/s3/object-key.ts";
 import { S3Server } from "../src/testing/s3/s3-server.ts";
 import { samplePackage } from "../src/testing/s3/sample-package.ts";
 import { openThroughline } from "../src/throughline.ts";
-import { runCli, temporaryDirectory } from "./command-line.ts";
+import { fakeIo, runCli, temporaryDirectory } from "./command-line.ts";
 
 const joke = "Knock, knock";
 
@@ -144,6 +144,48 @@ test("export takes what the filters ask for, names what it leaves out and why, a
   await at.ok("delete", disliked, "--yes");
 });
 
+for (const [what, out, says] of [
+  ["its folder is not there", "no/data", /its folder is not there \(ENOENT\) \[THROUGHLINE_CONF/],
+  [
+    "a file stands there",
+    "notes.txt",
+    /a file stands where .*notes\.txt.* \[THROUGHLINE_CONFLICT\]/,
+  ],
+  ["a file stands above it", "notes.txt/data", /a file stands where .*notes\.txt\/data/],
+] as const) {
+  test(`export says so where ${what}`, async (t) => {
+    const at = await home(t);
+    fs.writeFileSync(join(at.path, "..", "notes.txt"), "mine");
+    const path = join(at.path, "..", out);
+    const { code, err } = await at.run("export", "--format", "kto", "--out", path);
+    assert.equal(code, 1);
+    assert.match(err, says);
+    assert.doesNotMatch(err, /report it/);
+    assert.equal(fs.readFileSync(join(at.path, "..", "notes.txt"), "utf8"), "mine");
+  });
+}
+
+for (const isTTY of [false, true]) {
+  test(`export shows how far it is ${isTTY ? "at a terminal" : "to no pipe or log"}`, async (t) => {
+    const at = await home(t);
+    await at.record();
+    const io = fakeIo();
+    Object.assign(io.errors, { isTTY });
+    const args = ["feedback", "export", "--format", "kto", "--out", join(at.path, "..", "data")];
+    const { code, err } = await runCli(args, { home: at.path, io });
+    assert.equal(code, 0);
+    const steps = ["select 1/1", "write 1/1", ""].map((step) => `\r${step}\u001b[K\r`);
+    assert.equal(err, isTTY ? steps.join("") : "");
+  });
+}
+
+test("verify says so where there is nothing to look at", async (t) => {
+  const at = await home(t);
+  const nothing = { code: 0, out: "", err: "Nobody reacted to anything yet.\n" };
+  assert.deepEqual(await at.run("verify"), nothing);
+  assert.equal(await at.ok("verify", "--json"), "[]\n");
+});
+
 test("delete takes the packages of a chat and no others, and wants to be sure", async (t) => {
   const at = await home(t);
   const name = await at.record();
@@ -176,13 +218,19 @@ test("import seals copies of the original's packages, once, and does not change 
   assert.equal((await at.run("import", join(at.path, "nowhere"))).code, 2);
 });
 
-test("what the bucket alone has is retracted, and what was cut off there a day ago swept: both are owed, and done by upload", async (t) => {
-  const at = await home(t);
+/** A bucket to upload to, and what names it. */
+async function bucket(t: TestContext) {
   const server = await S3Server.start({ buckets: ["moments"] });
   t.after(() => server.close());
   process.env["AWS_ACCESS_KEY_ID"] = server.credentials.accessKeyId;
   process.env["AWS_SECRET_ACCESS_KEY"] = server.credentials.secretAccessKey;
   const variables = { FEEDBACK_S3_BUCKET: "moments", AWS_ENDPOINT_URL_S3: server.endpoint };
+  return { server, variables };
+}
+
+test("what the bucket alone has is retracted, and what was cut off there a day ago swept: both are owed, and done by upload", async (t) => {
+  const at = await home(t);
+  const { server, variables } = await bucket(t);
   const run = (...args: string[]) => runCli(["feedback", ...args], { home: at.path, variables });
   const sample = samplePackage();
   const prefix = keyPrefix(sample.sessionId, sample.name);
@@ -209,4 +257,48 @@ test("what the bucket alone has is retracted, and what was cut off there a day a
   server.faults.heal();
   assert.equal((await run("upload")).code, 0);
   assert.equal(server.objects("moments").size, 0);
+});
+
+test("a package that is parked is named so by list and doctor; upload ends with 1 until it is taken", async (t) => {
+  const at = await home(t);
+  const { server, variables } = await bucket(t);
+  const run = (...args: string[]) => runCli(args, { home: at.path, variables });
+  const listed = async () => JSON.parse((await run("feedback", "list", "--json")).out)[0].upload;
+
+  const throughline = await openThroughline({ home: at.path });
+  const software = { name: "throughline", version: "0.0.0" };
+  const moments = await throughline.startMoments({ sessionId: "a1b2c3d4", software });
+  await moments.agree({ messages: true, upload: true, wording: consentWording, by: "a test" });
+  await throughline.close();
+  server.fail({ times: Number.POSITIVE_INFINITY, does: { kind: "reset" } });
+  const recorded = await run(
+    ...["feedback", "record", "--sentiment", "positive", "--what", "the joke"],
+  );
+  assert.equal(recorded.code, 0, recorded.err);
+  assert.equal((await listed()).state, "owed");
+  assert.match((await run("feedback", "list")).out, / {2}owed {2}/);
+  const away = await run("feedback", "upload");
+  assert.deepEqual([away.code, away.out], [1, "1 waiting, 0 refused: retry\n"]);
+
+  server.faults.heal();
+  const does = { kind: "error", status: 400, code: "KeyTooLongError" } as const;
+  server.fail({ operation: "PutObject", times: Number.POSITIVE_INFINITY, does });
+  const refused = await run("feedback", "upload");
+  assert.deepEqual([refused.code, refused.out], [1, "0 waiting, 1 refused: rejected\n"]);
+  assert.deepEqual(await listed(), { state: "parked", error: "rejected" });
+  assert.match((await run("feedback", "list")).out, / {2}parked: rejected {2}/);
+  const doctor = await run("doctor");
+  assert.equal(doctor.code, 0);
+  assert.match(
+    doctor.out,
+    /\nnote +1 upload parked \(rejected\): `throughline feedback upload` asks/,
+  );
+  assert.equal((await run("feedback", "upload", "--json")).code, 1);
+
+  server.faults.heal();
+  const taken = await run("feedback", "upload");
+  assert.deepEqual([taken.code, taken.out], [0, "0 waiting, 0 refused\n"]);
+  assert.equal(await listed(), null);
+  assert.match((await run("feedback", "list")).out, / {2}uploaded {2}/);
+  assert.match((await run("doctor")).out, /\nok +no upload is parked\n/);
 });

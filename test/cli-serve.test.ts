@@ -4,6 +4,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import { within } from "../src/cli/serve.ts";
+import type { Manifest, PackageMessage } from "../src/targets/package/package-format.ts";
 import { openThroughline } from "../src/throughline.ts";
 import { fakeIo, Process, runCli, temporaryDirectory } from "./command-line.ts";
 import { openAiServer } from "./openai-server.ts";
@@ -34,6 +35,34 @@ test("serve prints exactly one line on stdout when it is ready; SIGTERM, SIGINT 
     assert.equal(fs.existsSync(join(home, "lock.json")), false, "the home is let go of");
   };
   await Promise.all(signals.map(endsAt));
+});
+
+test("a server has 16 threads that wait for the disk, or as many as its environment says", {
+  skip: process.platform !== "linux" && "only Linux lists a process's threads",
+}, async (t) => {
+  const threadsWith = async (variables: Record<string, string>) => {
+    const home = temporaryDirectory(t);
+    const serve = new Process(t, ["serve", "--port", "0"], { home, variables });
+    await serve.url();
+    const threads = fs.readdirSync(`/proc/${serve.child.pid}/task`).length;
+    serve.child.kill("SIGKILL");
+    await serve.ended();
+    return threads;
+  };
+  const [few, many] = [await threadsWith({ UV_THREADPOOL_SIZE: "4" }), await threadsWith({})];
+  assert.equal(many - few, 12);
+});
+
+test("a path or a query that is not well encoded is refused", async (t) => {
+  const serve = new Process(t, ["serve", "--port", "0"], { home: temporaryDirectory(t) });
+  const url = await serve.url();
+  for (const path of ["chats/%ff", "chats/%zz", "chats/%ed%a0%80", "search?query=%ff"]) {
+    const response = await fetch(`${url}/api/${path}`);
+    assert.equal(response.status, 400, path);
+    assert.match(await response.text(), /not well encoded/);
+  }
+  serve.child.kill("SIGKILL");
+  await serve.ended();
 });
 
 test("a shutdown that takes longer than its time ends the process with 1, and one in time does not", async (t) => {
@@ -123,6 +152,33 @@ for (const [what, code] of [
     assert.equal(JSON.parse(out).messages.length, 2);
   });
 }
+
+test("after a SIGKILL a reaction that names no answer is about the one before it", {
+  skip: noSignals,
+}, async (t) => {
+  const home = temporaryDirectory(t);
+  const first = new Process(t, ["serve", "--port", "0"], { home });
+  const said = await post(await first.url(), "local:me", "Tell me a joke");
+  const { assistant } = (await said.json()) as { assistant: { content: string } };
+  first.child.kill("SIGKILL");
+  await first.ended();
+  const second = new Process(t, ["serve", "--port", "0"], { home });
+  const url = await second.url();
+  const recorded = await fetch(`${url}/api/feedback`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ sentiment: "positive", what: "the joke" }),
+  });
+  assert.equal(recorded.status, 201);
+  const { name } = (await recorded.json()) as { name: string };
+  const kept = await fetch(`${url}/api/feedback/${name}`);
+  const { feedback, messages } = (await kept.json()) as {
+    readonly feedback: Manifest;
+    readonly messages: readonly PackageMessage[];
+  };
+  assert.deepEqual([feedback.target?.how, feedback.num_messages], ["last-assistant", 2]);
+  assert.equal(messages[feedback.target?.index ?? -1]?.text, assistant.content);
+});
 
 test("a port that is in use is refused with the way out, and the home is let go of", async (t) => {
   const home = join(temporaryDirectory(t), "home");

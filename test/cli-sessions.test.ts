@@ -173,6 +173,9 @@ test("sessions redact hides a message, and --erase removes its bytes from the ho
   assert.ok(!bytesOf(home).includes("lighthouse"));
   const unknown = await runCli(["sessions", "redact", "local:me", "m9", "--erase"], { home });
   assert.match(unknown.err, /\[THROUGHLINE_NOT_FOUND\]/);
+  assert.match(unknown.err, /^error: there is no such message in chat "local:me" \[/);
+  const hidden = await runCli(["sessions", "redact", "local:me", "m9"], { home });
+  assert.equal(hidden.err, unknown.err);
 });
 
 test("sessions forget without --yes is refused where nobody can be asked, and forgets nothing", async (t) => {
@@ -253,10 +256,23 @@ test("sessions export overwrites nothing, and leaves no half-written file", asyn
   assert.equal(taken.code, 1);
   assert.match(taken.err, /is there already \[THROUGHLINE_CONFLICT\]/);
   assert.equal(fs.readFileSync(file, "utf8"), "mine");
-  const nowhere = await runCli([...args, join(home, "..", "no", "where")], { home });
-  assert.equal(nowhere.code, 1);
-  assert.match(nowhere.err, /^error: ENOENT/);
 });
+
+for (const [what, out, says] of [
+  ["is not there", "no/where", /its folder is not there \(ENOENT\)/],
+  ["is a file", "notes.txt/where", /a part of the path is a file \(ENOTDIR\)/],
+] as const) {
+  test(`sessions export into a folder that ${what} says so, and what to do`, async (t) => {
+    const home = homeWithChats(t);
+    fs.writeFileSync(join(home, "..", "notes.txt"), "mine");
+    const path = join(home, "..", out);
+    const { code, err } = await runCli(["sessions", "export", "local:me", "--out", path], { home });
+    assert.equal(code, 1);
+    assert.ok(err.startsWith(`error: ${path} cannot be written: `), err);
+    assert.match(err, says);
+    assert.match(err, / \[THROUGHLINE_CONFIGURATION\]\nName another place with --out, .+\n$/);
+  });
+}
 
 test("an export does not hold what was redacted", async (t) => {
   const home = homeWithChats(t);
@@ -273,8 +289,9 @@ test("sessions answer answers what waits, and then says that nothing does", asyn
   assert.equal(code, 0);
   assert.match(out, /Are you there\?/);
   const again = await runCli(["sessions", "answer", "work"], { home });
-  assert.equal(again.code, 1);
-  assert.match(again.err, /\[THROUGHLINE_NOT_FOUND\]/);
+  assert.deepEqual(again, { code: 0, out: "Every message is answered.\n", err: "" });
+  const asJson = await runCli(["sessions", "answer", "work", "--json"], { home });
+  assert.deepEqual(asJson, { code: 0, out: "null\n", err: "" });
 });
 
 test("sessions answer --json prints the turn as HTTP answers it", async (t) => {
@@ -320,7 +337,7 @@ for (const args of [
     const home = homeWithChats(t);
     const { code, out, err } = await runCli(["sessions", ...args], { home });
     assert.deepEqual({ code, out }, { code: 1, out: "" });
-    assert.match(err, /^error: there is no such .* in "nobody" \[THROUGHLINE_NOT_FOUND\]\n.+\n$/);
+    assert.match(err, /^error: there is no chat "nobody" \[THROUGHLINE_NOT_FOUND\]\n.+\n$/);
     const list = await runCli(["sessions", "list", "--json"], { home });
     assert.equal(JSON.parse(list.out).chats.length, 2);
   });

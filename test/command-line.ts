@@ -11,10 +11,23 @@ import type { EndSignal, Io } from "../src/cli/io.ts";
 import { run } from "../src/cli/program.ts";
 import { compileCache, program } from "./program.ts";
 
-/** A directory that is gone after the test. */
+/** The processes that a test started. */
+const processes = new WeakMap<TestContext, Set<Process>>();
+
+/** Kills what the test started, and waits until it is gone. */
+async function endProcesses(t: TestContext): Promise<void> {
+  const started = [...(processes.get(t) ?? [])];
+  for (const { child } of started) child.kill("SIGKILL");
+  await Promise.all(started.map((process) => process.ended()));
+}
+
+/** A directory that is gone after the test, as whatever the test started is before. */
 export function temporaryDirectory(t: TestContext): string {
   const path = fs.mkdtempSync(join(tmpdir(), "throughline-cli-"));
-  t.after(() => fs.rmSync(path, { recursive: true, force: true }));
+  t.after(async () => {
+    await endProcesses(t);
+    fs.rmSync(path, { recursive: true, force: true });
+  });
   return path;
 }
 
@@ -131,7 +144,9 @@ export class Process {
     this.#ended = once(this.child, "close").then(([code]) => {
       return { code: code as number | null, out: this.out.text, err: this.err.text };
     });
-    t.after(() => this.child.kill("SIGKILL"));
+    const started = processes.get(t) ?? new Set();
+    processes.set(t, started.add(this));
+    t.after(() => endProcesses(t));
   }
 
   /** Resolves when it has ended and all it wrote is read. */

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { openMemoryStorage } from "../src/storage/memory/memory-storage.ts";
+import { openThroughline, type Throughline } from "../src/throughline.ts";
 import { HeldBootClock, kept, talk, up } from "./companion-home.ts";
 
 const isFull = process.env["THROUGHLINE_FULL"] === "1";
@@ -156,4 +157,44 @@ test("a break of 40 minutes is told of after two kills at the boot, to a chat th
   const look = async (chatId: string) => (await companion.receptions.look([chatId]))[0]?.text ?? "";
   assert.match(await look(chat), /short_break\. Time away: 1 minute\./);
   assert.match(await look("local:other"), /short_break\. Time away: 41 minutes\./);
+});
+
+const acts: readonly (readonly [what: string, act: (t: Throughline) => Promise<unknown>])[] = [
+  ["a reset of its session", ({ sessions }) => sessions.reset(chat)],
+  ["a clear of its chat", ({ chats }) => chats.clear(chat)],
+  ["an import", ({ chats }) => chats.append("local:new", [{ role: "user", content: "hello" }])],
+];
+for (const isClean of [false, true]) {
+  for (const [what, act] of acts) {
+    test(`${what} 2 hours after a run that ${isClean ? "ended" : "was killed"}, 10 s ago, is no sign of its life`, async () => {
+      const storage = kept(openMemoryStorage());
+      const clock = new Clock(Date.UTC(2026, 2, 1), false);
+      const first = await up({ storage, clock });
+      await talk(first, clock, chat, ["about the sea"]);
+      await first.companion.save();
+      if (isClean) await first.throughline.close();
+      clock.pass(2 * hourMs);
+      const other = await openThroughline({ storage, clock });
+      await act(other);
+      await other.close();
+      clock.pass(10_000);
+      const { companion, throughline } = await up({ storage, clock });
+      const { kind, gapMs } = companion.report;
+      assert.deepEqual([kind, gapMs], ["long_absence", 2 * hourMs + 10_000]);
+      await throughline.close();
+    });
+  }
+}
+
+test("what a killed run said after its last heartbeat is its last sign of life", async () => {
+  const storage = kept(openMemoryStorage());
+  const clock = new Clock(Date.UTC(2026, 2, 1), false);
+  const first = await up({ storage, clock });
+  await first.companion.save();
+  clock.pass(9_000);
+  await first.throughline.chats.append(chat, [{ role: "user", content: "hello" }]);
+  clock.pass(25_000);
+  const { companion, throughline } = await up({ storage, clock });
+  assert.deepEqual([companion.report.kind, companion.report.gapMs], ["crash_recovery", 25_000]);
+  await throughline.close();
 });

@@ -414,3 +414,25 @@ test("a session.json whose only copy is corrupt is no fresh start: chats and ses
   assert.deepEqual([report.kind, report.clean, report.totalSessions], ["short_break", true, 3]);
   assert.equal(saved["total_sessions"], 3);
 });
+
+test("numbers of a session.json that Python wrote and JSON does not know cost their fields alone", async (t) => {
+  const { throughline: _, ...seeds } = whole;
+  const text = JSON.stringify(seeds)
+    .replace(/"boredom":[\d.]+/, '"boredom":NaN')
+    .replace(/"uptime_seconds":[\d.]+/, '"uptime_seconds":Infinity');
+  assert.throws(() => JSON.parse(text));
+  const home = homeWith(t, text);
+  fs.rmSync(join(home, "runs.jsonl"));
+  const { throughline, companion, warnings } = await up({ home, clock: clockThen() });
+  assert.deepEqual([companion.report.totalSessions, companion.person?.name], [3, "Ori"]);
+  const { wounds, boredom } = companion.emotions.feeling();
+  assert.deepEqual(
+    wounds.map(({ event }) => event),
+    ["abuse"],
+  );
+  assert.ok(boredom >= 0);
+  assert.equal(companion.report.quarantined, 0);
+  assert.match(warnings(), /repaired/);
+  await throughline.close();
+  assert.ok(Number.isFinite((documentIn(home)["emotions"] as JsonObject)["boredom"]));
+});

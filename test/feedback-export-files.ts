@@ -15,7 +15,7 @@ export async function exported(packages: readonly SamplePackage[], options: Feed
   const files = await filesUnder(disk, "/out");
   assert.ok(files !== undefined);
   assert.deepEqual(JSON.parse(String(files.get("export-report.json"))), report);
-  return { report, files, reads: source.reads };
+  return { report, files, reads: source.reads, hashes: source.hashes };
 }
 
 export type Row = Record<string, unknown>;

@@ -90,12 +90,12 @@ export function samplePackage(number: number, shape: PackageShape = {}): SampleP
     ...shape.manifest,
     files: [...files].map(([path, bytes]) => ({
       ...{ path, bytes: bytes.length, media_type: mediaType(path) },
-      sha256: createHash("sha256").update(bytes).digest("hex"),
+      sha256: sha256Of(bytes),
     })),
   };
   files.set("feedback.json", writeManifest(manifest));
   const { name } = manifest;
-  const flags = { verified: true, newer: false, retracted: false, superseded: false };
+  const flags = { sealed: true, newer: false, retracted: false, superseded: false };
   return { name, manifest, messages, files, listed: { name, ...flags, ...shape.listed } };
 }
 
@@ -103,6 +103,10 @@ export function samplePackage(number: number, shape: PackageShape = {}): SampleP
 export class SampleSource implements ExportSource {
   readonly #packages: Map<string, SamplePackage>;
   readonly reads: string[] = [];
+  /** Called when memory was given, before the bytes are in it. */
+  beforeRead: ((path: string) => Promise<void>) | undefined;
+  /** What was compared and not given. */
+  readonly hashes: string[] = [];
 
   constructor(packages: readonly SamplePackage[]) {
     this.#packages = new Map(packages.map((one) => [one.name, one]));
@@ -113,16 +117,27 @@ export class SampleSource implements ExportSource {
   manifest(name: string) {
     return this.part(name, "feedback.json");
   }
-  messages(name: string) {
-    return this.part(name, "messages.json");
-  }
-  async part(name: string, path: string) {
+  async part(name: string, path: string, allocate: (bytes: number) => Buffer = Buffer.alloc) {
     this.reads.push(`${name}/${path}`);
     const bytes = this.#packages.get(name)?.files.get(path);
     if (bytes === undefined) throw new GoneError("no such file");
-    return bytes;
+    const given = allocate(bytes.length);
+    await this.beforeRead?.(`${name}/${path}`);
+    given.set(bytes);
+    return given;
+  }
+  async isWhole(name: string, compared: ReadonlySet<string>) {
+    const { manifest, files } = this.#packages.get(name) ?? {};
+    const rest = manifest?.files.filter(({ path }) => !compared.has(path)) ?? [];
+    for (const { path } of rest) this.hashes.push(`${name}/${path}`);
+    return rest.every(({ path, sha256 }) => {
+      const bytes = files?.get(path);
+      return bytes !== undefined && sha256Of(bytes) === sha256;
+    });
   }
 }
+
+const sha256Of = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
 
 class GoneError extends Error {
   readonly code = "ENOENT";

@@ -106,6 +106,25 @@ test("what happened in two processes at once, each feels in its own order, until
   assert.deepEqual(levels(b), levels(a));
 });
 
+test("when fewer wounds are allowed in all processes, each feels those that there are", async () => {
+  const w = world();
+  const [a, b] = [await w.start(), await w.start()];
+  for (const event of ["violence", "abuse", "violence"]) a.companion.emotions.event(event);
+  const woundsOf = ({ companion }: Awake) => companion.emotions.feeling().wounds.length;
+  await until(() => woundsOf(b) === 3);
+  for (const { companion } of [a, b]) {
+    const { settings, ...rest } = companion.emotions.configuration;
+    companion.emotions.configure({ ...rest, settings: { ...settings, maxWounds: 1 } });
+  }
+  b.companion.personSeen("Ada");
+  a.companion.personSeen("Ori");
+  w.clock.pass(6_000);
+  await a.companion.save();
+  const levels = ({ companion }: Awake) => JSON.stringify(companion.emotions.feeling().levels);
+  await until(() => levels(a) === levels(b)); // read from what was stored
+  assert.deepEqual([woundsOf(a), woundsOf(b)], [3, 3]);
+});
+
 test("when the process that keeps it ends, another goes on: a run on record, and no restart", async () => {
   const w = world();
   const [a, b] = [await w.start(), await w.start()];

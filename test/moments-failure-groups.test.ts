@@ -2,6 +2,7 @@
 // exported. By the groups of cases, of which the others lie beside the code that they are about.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { exportSource } from "../src/cli/export-source.ts";
 import type { ConsentInput } from "../src/memories/moment/consent.ts";
 import type { MomentInput } from "../src/memories/moment/label.ts";
 import type { NewMessage } from "../src/memories/moment/message-buffer.ts";
@@ -270,7 +271,7 @@ for (const [says, text, trained = text] of hostile) {
     world.say(user("Tell me a joke", "t1"), answer(text, "t1"));
     const name = await world.react({ what: `about ${text.slice(0, 50)}` });
     assert.equal((await world.packages.verify(name)).state, "whole");
-    const bytes = await world.packages.messages(name);
+    const bytes = await world.packages.part(name, "messages.json");
     new TextDecoder("utf-8", { fatal: true }).decode(bytes);
     const { messages } = await world.packages.read(name);
     assert.equal(messages[1]?.text, text.length > 100_000 ? trained : messages[1]?.text);
@@ -338,6 +339,43 @@ for (const file of ["messages.json", "audio.wav", "frames/000000.jpg", "feedback
       assert.deepEqual(data, [], format);
     }
   });
+}
+
+const harms: Readonly<Record<string, (disk: SimulatedDisk, place: string) => Promise<void>>> = {
+  "is gone": (disk, place) => disk.unlink(place),
+  async "is a directory"(disk, place) {
+    await disk.unlink(place);
+    await disk.mkdir(place);
+  },
+  async "is longer"(disk, place) {
+    const file = await disk.open(place, "write");
+    await file.write(new Uint8Array(1_000), await file.size());
+    await file.close();
+  },
+};
+for (const [says, harm] of Object.entries(harms)) {
+  for (const file of ["messages.json", "audio.wav", "frames/000000.jpg"]) {
+    test(`a package of which ${file} ${says} is in no export, and the others are`, async () => {
+      const disk = new SimulatedDisk();
+      const world = await MomentsWorld.open({}, disk);
+      world.say(...joke);
+      const name = await world.react();
+      world.say(user("Another joke", "t2"), answer("Why did the dog?", "t2"));
+      await world.react();
+      await harm(disk, `${path}/${name}/${file}`);
+      // Its judgement counts nevertheless: the manifest is right.
+      const listed = await Array.fromAsync(exportSource(world).list());
+      assert.deepEqual(
+        listed.map(({ sealed }) => sealed),
+        [true, true],
+      );
+      for (const format of ["kto", "kto-vision", "webdataset", "imagefolder", "jsonl"] as const) {
+        const { skipped, total } = await world.export({ format });
+        assert.deepEqual(skipped, [{ name, reason: "unverified" }], format);
+        assert.equal(total, 1, format);
+      }
+    });
+  }
 }
 
 // Case 18: each switch of consent.

@@ -1,6 +1,7 @@
 // A recorder over a directory of packages on a simulated disk, and exports of what is in it: the
 // whole way from what was said to what is trained.
 import assert from "node:assert/strict";
+import { exportSource } from "../src/cli/export-source.ts";
 import { exportFeedback } from "../src/interchange/feedback-export/export-feedback.ts";
 import type { FeedbackExportOptions } from "../src/interchange/feedback-export/options.ts";
 import { consentWording } from "../src/memories/moment/consent.ts";
@@ -82,31 +83,10 @@ export class MomentsWorld {
 
   async export(options: FeedbackExportOptions) {
     const out = new SimulatedDisk();
-    const { packages } = this;
-    const { packages: listed } = await packages.list({ limit: 500 });
-    const source = {
-      async *list() {
-        for (const { name, state, status } of listed) {
-          const verified = state === "sealed" && (await packages.verify(name)).state === "whole";
-          const retracted = status?.retracted ?? null;
-          const superseded = retracted?.superseded_by != null;
-          yield {
-            name,
-            verified,
-            newer: state === "newer",
-            retracted: retracted !== null,
-            superseded,
-          };
-        }
-      },
-      manifest: (name: string) => packages.manifest(name),
-      messages: (name: string) => packages.messages(name),
-      part: (name: string, path: string) => packages.part(name, path),
-    };
-    const report = await exportFeedback(source, out, "/out", options);
+    const report = await exportFeedback(exportSource(this), out, "/out", options);
     const files = await filesUnder(out, "/out");
     const train = files?.get("train.jsonl");
     const rows: readonly Row[] = train === undefined ? [] : lines(train);
-    return { rows, skipped: report.skipped, files };
+    return { rows, total: report.rows.total, skipped: report.skipped, files };
   }
 }

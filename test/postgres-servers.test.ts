@@ -10,17 +10,17 @@ import { stopAndWake } from "./server-fleet-scenes.ts";
 const { skip, make } = await fleetDatabase();
 const leaseMs = 2_000;
 
-test("what 2 servers of 6 chats acknowledged is there once and in order after 1 kill of one and 1 of a client, and of both amid 3 turns", {
+test("what 2 servers of 4 chats acknowledged is there once and in order after 1 kill of one and 1 of a client, and of both amid 2 turns", {
   skip,
 }, async (t) => {
   const { store } = await make();
   await inKeptDirectory("seed 1", async (directory) => {
     const counts = await killFleetUnderLoad({
-      ...{ directory, store, leaseMs, servers: 2, clients: 1, lanes: 4, chats: 6, hotChats: 2 },
-      ...{ thinkMs: 40, serverKills: 1, clientKills: 1, answersBetween: 12, cutAtEnd: 3, seed: 1 },
+      ...{ directory, store, leaseMs, servers: 2, clients: 1, lanes: 3, chats: 4, hotChats: 2 },
+      ...{ thinkMs: 40, serverKills: 1, clientKills: 1, answersBetween: 6, cutAtEnd: 2, seed: 1 },
     });
     t.diagnostic(JSON.stringify(counts));
-    assert.ok(counts.turnsKilled >= 3);
+    assert.ok(counts.turnsKilled >= 2);
     assert.ok(counts.readBack >= 2 * counts.answered);
   });
 });

@@ -41,15 +41,17 @@ const programs = blocks.filter(({ language, text }) => {
   return /^(ts|js)$/.test(language) && !text.includes("// not run");
 });
 
-/** `throughline/testing` is the source that its export is built from. */
-function toSource(text: string): string {
+const isBuilt = process.env["THROUGHLINE_BUILT"] === "1";
+
+/** What a program imports of the package is what its export names; without a build, the source of that. */
+function imported(text: string): string {
   const { exports } = JSON.parse(fs.readFileSync(join(root, "package.json"), "utf8")) as {
     readonly exports: Record<string, { readonly default?: string }>;
   };
   return text.replaceAll(/(from |import\()"throughline((?:\/[\w-]+)*)"/g, (_, how, path) => {
     const built = exports[`.${path}`]?.default ?? assert.fail(`throughline${path} is no export`);
-    const source = built.replace("./dist/", "../../src/").replace(/\.js$/, ".ts");
-    return `${how}"${source}"`;
+    const source = built.replace("./dist/", "./src/").replace(/\.js$/, ".ts");
+    return `${how}"../../${isBuilt ? built : source}"`;
   });
 }
 
@@ -70,9 +72,11 @@ describe("programs in documents", () => {
   for (const { file, line, language, text } of programs) {
     test(`the program at ${file}:${line} runs to its end within 20 s`, async () => {
       const path = join(directory, `${file.replaceAll(/\W/g, "-")}-${line}.${language}`);
-      fs.writeFileSync(path, toSource(text));
+      // What a reader finds among temporary files is removed here.
+      fs.writeFileSync(path, imported(text).replaceAll('"/tmp/', `"${directory}/`));
       const child = spawn(process.execPath, [path], {
         cwd: directory,
+        env: { ...process.env, TMPDIR: directory },
         timeout: limitMs,
         killSignal: "SIGKILL",
         stdio: ["ignore", "ignore", "pipe"],

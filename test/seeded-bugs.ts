@@ -19,7 +19,7 @@ const powerCut = { test: "test/power-cut.test.ts", named: "power cut at every di
 const faults = { test: "test/disk-faults.test.ts", isFull: true } as const;
 /** What was said to have failed is done all the same. */
 const faultsAfterAll = { ...faults, named: "fails with EIO, once, all" } as const;
-const contract = { test: `${files}/file-storage.test.ts` };
+const contract = { test: `${files}/file-storage.test.ts`, isFull: true } as const;
 const cutLog = { test: "test/bit-rot.test.ts", named: "a log cut at any length.*index kept" };
 const flippedLog = {
   test: "test/bit-rot.test.ts",
@@ -249,7 +249,23 @@ const contracts: readonly SeededBug[] = [
   },
 ];
 
+const meanwhile = "src/runtime/meanwhile.test.ts";
+
 const sessions: readonly SeededBug[] = [
+  {
+    id: "working memory: what was erased comes back by a turn that ends after it",
+    file: "src/memories/interaction/working-memories.ts",
+    find: "if (this.#chats.get(chatId) === memory) this",
+    replace: "if (memory !== undefined) this",
+    ...{ test: meanwhile, named: "is told to no model" },
+  },
+  {
+    id: "sessions: a message that waits ends its session by waiting",
+    file: "src/runtime/turn-records.ts",
+    find: "sessions.resolveIn(draft, target, { isQueued })",
+    replace: "sessions.resolveIn(draft, target, { isQueued: false })",
+    ...{ test: meanwhile, named: "does not end a session between" },
+  },
   {
     id: "sessions: a counter is set, not added to",
     file: "src/memories/provider-session/usage.ts",
@@ -361,9 +377,16 @@ const security: readonly SeededBug[] = [
     id: "security: a token that is there is taken for the right one",
     file: "src/server/access.ts",
     // biome-ignore lint/suspicious/noTemplateCurlyInString: the text of a source.
-    find: "return sameSecret(given, `Bearer ${this.#token}`);",
-    replace: "return true;",
+    find: 'sameSecret(given.replace(/^bearer /i, "Bearer "), `Bearer ${this.#token}`)',
+    replace: "true",
     ...{ test: "src/server/access.test.ts", named: "is turned away" },
+  },
+  {
+    id: "moments: sound is placed by its own receipt alone",
+    file: "src/memories/moment/audio-timeline.ts",
+    find: "const aheadSamples = 5 * audioRateHz",
+    replace: "const aheadSamples = 0",
+    ...{ test: "src/memories/moment/audio-ring.test.ts", named: "stands still again" },
   },
   {
     id: "security: a sign-in code can be guessed at for ever",
@@ -383,6 +406,13 @@ const security: readonly SeededBug[] = [
 
 const companionParts = { test: "src/runtime/companion-part.test.ts" };
 const companion: readonly SeededBug[] = [
+  {
+    id: "companion: what somebody did while no run was up is a sign of its life",
+    file: "src/memories/companion/gap.ts",
+    find: "return commits.filter(({ at }) => at !== undefined && at <= until);",
+    replace: "return until < 0 ? [] : commits;",
+    test: "src/memories/companion/gap.test.ts",
+  },
   {
     id: "companion: a gap is not clamped",
     file: "src/memories/companion/gap.ts",
@@ -487,7 +517,70 @@ const fleet: readonly SeededBug[] = [
   },
 ];
 
+const exporter = "src/interchange/feedback-export";
+const exports: readonly SeededBug[] = [
+  {
+    id: "export: a package is written that was not compared whole",
+    file: `${exporter}/export-feedback.ts`,
+    find: "await from.verifyRest();",
+    replace: "",
+    test: `${exporter}/feedback-export.test.ts`,
+  },
+  {
+    id: "export: a package is read into memory of which the last one is still written",
+    file: `${exporter}/export-feedback.ts`,
+    find: "memories[index % 2 === 0 ? 0 : 1]",
+    replace: "memories[0]",
+    test: `${exporter}/reused-memory.test.ts`,
+  },
+  {
+    id: "export: members of a tar are taken for written while the stream has them",
+    file: `${exporter}/tar-shards.ts`,
+    find: "this.#taken >= this.#added && resolve(undefined)",
+    replace: "resolve(undefined)",
+    test: `${exporter}/shards.test.ts`,
+  },
+];
+
+const privacy: readonly SeededBug[] = [
+  {
+    id: "privacy: without consent to words a message that is named brings them in",
+    file: "src/memories/moment/moment-recorder.ts",
+    find: "judgedMessages([], withoutWords(input), label, now)",
+    replace: "judgedMessages([], input, label, now)",
+    ...{ test: "src/memories/moment/moment-recorder.test.ts", named: "none come in" },
+  },
+  {
+    id: "privacy: what is erased or cleared stays in the rolling buffers",
+    file: "src/throughline.ts",
+    find: 'if (loss !== "forget") kept?.recorder.dropWords(chatId, messageId);',
+    replace: "",
+    ...{ test: "test/server-feedback.test.ts", named: "in no package that is made after" },
+  },
+  {
+    id: "privacy: a message with the id of a redaction passes for it",
+    file: "src/memories/chat/shown-messages.ts",
+    find: 'if (isControl(record, kind) && record["target"] === target) return',
+    replace: "if (record) return",
+    test: "src/memories/chat/forged-controls.test.ts",
+  },
+  {
+    id: "privacy: an export removes whatever has the name of its own partial",
+    file: `${exporter}/out-folder.ts`,
+    find: "const isMarked = (names: readonly string[]) => names.includes(markFile);",
+    replace: "const isMarked = (_names: readonly string[]) => true;",
+    test: `${exporter}/out-folder.test.ts`,
+  },
+  {
+    id: "documents: one that somebody else wrote is passed over for its copy",
+    file: "src/storage/files/file-document-store.ts",
+    find: "if (isForeign(current)) return { ...current, revision };",
+    replace: "",
+    test: "src/storage/files/file-document-store.test.ts",
+  },
+];
+
 export const seededBugs: readonly SeededBug[] = [
   ...[...log, ...documents, ...lock, ...contracts],
-  ...[...sessions, ...turn, ...security, ...companion, ...fleet],
+  ...[...sessions, ...turn, ...security, ...companion, ...fleet, ...exports, ...privacy],
 ];

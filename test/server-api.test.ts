@@ -35,7 +35,7 @@ test("every operation has an id of its own, and is there", async () => {
     }
   }
   assert.equal(new Set(ids).size, ids.length);
-  assert.equal(ids.length, 49);
+  assert.equal(ids.length, 50);
 });
 
 test("every answer is what its description says", async () => {
@@ -54,6 +54,7 @@ test("every answer is what its description says", async () => {
   schemas.chatList.strict().parse(await read("/api/chats?damaged=true"));
   schemas.chat.strict().parse(await read(me));
   schemas.chat.strict().parse(await sent(`${me}/rename`, { title: "Me" }));
+  schemas.chat.strict().parse(await sent(`${me}/metadata`, { metadata: { pinned: true } }));
   schemas.messagePage.strict().parse(await read(`${me}/messages`));
   schemas.hits.strict().parse(await read("/api/search?query=hello"));
   schemas.memory.strict().parse(await read("/api/memory"));
@@ -69,6 +70,20 @@ test("every answer is what its description says", async () => {
   schemas.chat.strict().parse(await sent(`${me}/clear`));
   schemas.forgetReceipt.strict().parse(await removed(me));
   schemas.problem.strict().parse(await (await c.ask(me)).json());
+});
+
+test("the metadata of a chat is replaced whole; what is no object, or has a zone that is none, is refused", async () => {
+  const c = await companion([["Hi"]]);
+  await c.say("Hello");
+  const set = (metadata: unknown, path = me) => c.post(`${path}/metadata`, { metadata });
+  await jsonOf(await set({ lang: "de", nested: { a: [1, null] } }), 200);
+  const metadata = { user_timezone: "Europe/Berlin" };
+  assert.deepEqual((await jsonOf(await set(metadata), 200)).metadata, metadata);
+  for (const wrong of [undefined, null, [], "x", 7, { user_timezone: "Nowhere/Land" }]) {
+    await problemOf(await set(wrong), 400, "THROUGHLINE_INVALID");
+  }
+  await problemOf(await set({}, "/api/chats/nobody"), 404, "THROUGHLINE_NOT_FOUND");
+  assert.deepEqual((await c.get(me)).metadata, metadata);
 });
 
 test("chats are listed by the last act of a person, page by page", async () => {
@@ -106,6 +121,39 @@ test("a query lists each chat that holds it once, with the newest match", async 
     ["more green tea"],
   );
   assert.deepEqual((await c.get("/api/search?query=green&chat_id=b")).hits, []);
+});
+
+test("what a clear hid, and a chat with 1,001 hits, take no place from other chats", async () => {
+  const c = await companion();
+  const { chats } = c.throughline;
+  const say = async (chatId: string, count: number) => {
+    c.clock.pass(1_000);
+    const message = { role: "user" as const, content: "the lighthouse" };
+    for (let left = count; left > 0; left -= 500) {
+      await chats.append(chatId, new Array(Math.min(left, 500)).fill(message));
+    }
+  };
+  for (const id of ["a", "b", "c"]) await say(id, 1);
+  await say("d", 60);
+  await chats.clear("d");
+  const ids = (rows: readonly { readonly chat_id: string }[]) => rows.map((row) => row.chat_id);
+  const listed = async () => ids((await c.get("/api/chats?query=lighthouse&limit=3")).chats);
+  const searched = async () => ids((await c.get("/api/search?query=lighthouse&limit=3")).hits);
+  assert.deepEqual(
+    [await listed(), await searched()],
+    [
+      ["c", "b", "a"],
+      ["c", "b", "a"],
+    ],
+  );
+  await say("e", 1_001);
+  assert.deepEqual(
+    [await listed(), await searched()],
+    [
+      ["e", "c", "b"],
+      ["e", "e", "e"],
+    ],
+  );
 });
 
 test("what was redacted, erased, cleared or forgotten is not found and not shown", async () => {
@@ -173,6 +221,10 @@ test("a reset begins a new generation, or drops one provider's part", async () =
   await c.say("Hello");
   const dropped = await jsonOf(await c.post(`${me}/reset`, { provider: "scripted" }), 200);
   assert.deepEqual([dropped.generation, dropped.message_count], [1, 0]);
+  await problemOf(await c.post(`${me}/reset`, { provider: "nope" }), 404, "THROUGHLINE_NOT_FOUND");
+  const nobody = await c.post("/api/chats/nobody/reset", { provider: "scripted" });
+  await problemOf(nobody, 404, "THROUGHLINE_NOT_FOUND");
+  assert.equal((await c.get(me)).provider, "scripted");
   const reset = await jsonOf(await c.post(`${me}/reset`), 200);
   assert.deepEqual([reset.generation, reset.provider, reset.model], [2, "scripted", "script-1"]);
   assert.equal((await c.get(`${me}/messages`)).messages.length, 2);

@@ -79,7 +79,7 @@ test("praise for an answer is a package with what was said, seen and heard", asy
   );
   assert.equal((feedback["target"] as { how: string }).how, "explicit");
   const verified = await jsonOf(await c.post(`${path}/verify`), 200);
-  assert.deepEqual(verified, { verified: true, differences: [] });
+  assert.deepEqual(verified, { verified: true, state: "whole", differences: [] });
 
   const wav = Buffer.from(await (await c.ask(`${path}/audio.wav`)).arrayBuffer());
   assert.deepEqual(wav, readFileSync(join(c.home, "feedback", receipt.name, "audio.wav")));
@@ -100,7 +100,8 @@ test("pictures and sound are off until somebody agrees, and gone when that is wi
   await c.feed("/api/frames", "image/jpeg", await picture());
   assert.equal((await c.get("/api/feedback/stats")).frames, 1);
   await c.post("/api/feedback/consent", { messages: true });
-  assert.equal((await c.get("/api/feedback/stats")).frames, 0);
+  const stats = await c.get("/api/feedback/stats");
+  assert.deepEqual([stats.frames, stats.loss.frames.accepted], [0, 1]);
 });
 
 test("the same key is the same reaction, and a package can be taken back and deleted", async (t) => {
@@ -116,6 +117,77 @@ test("the same key is the same reaction, and a package can be taken back and del
   const deleted = await jsonOf(await c.ask(path, { method: "DELETE" }), 200);
   assert.equal(deleted.packages, 1);
   await problemOf(await c.ask(path), 404, "THROUGHLINE_NOT_FOUND");
+});
+
+test("what was withdrawn, hidden, erased or cleared is in no package that is made after it", async (t) => {
+  const words = ["mango", "kiwi", "lemon", "apple"];
+  const c = await withMoments(t, [...words.map((word) => [`no ${word}`]), ["Fine"]]);
+  const said = [];
+  for (const word of words.slice(0, 3)) said.push(await jsonOf(await c.say(word), 200));
+  const [mango, kiwi] = said;
+  const kept = async (more: object = {}) => {
+    const { name } = await jsonOf(await c.post("/api/feedback", { ...praise, ...more }), 201);
+    return JSON.stringify(await c.get(`/api/feedback/${name}`));
+  };
+  for (const { id } of [mango.user, mango.assistant]) {
+    await jsonOf(await c.ask(`${me}/messages/${id}`, { method: "DELETE" }), 200);
+  }
+  for (const { id } of [kiwi.user, kiwi.assistant]) {
+    await jsonOf(await c.ask(`${me}/messages/${id}?erase=true`, { method: "DELETE" }), 200);
+  }
+  const after = await kept();
+  assert.match(after, /lemon/);
+  assert.doesNotMatch(after, /mango|kiwi/);
+  await c.post(`${me}/clear`);
+  assert.doesNotMatch(await kept(), /lemon/);
+  const { assistant } = await jsonOf(await c.say("apple"), 200);
+  await c.post("/api/feedback/consent", { frames: true, wording: consentWording });
+  const named = { channel: "button", chat_id: "local:me", target_message_id: assistant.id };
+  const label = await kept(named);
+  assert.doesNotMatch(label, /apple/);
+  assert.match(label, /"reduced":"consent"/);
+});
+
+test("an answer that is made anew is judged by itself, and so is the one before it", async (t) => {
+  const c = await withMoments(t, [["Lyon"], ["Paris"]]);
+  const first = await jsonOf(await c.say("The capital?"), 200);
+  const judged = async (sentiment: string, target_message_id: string) => {
+    const body = { sentiment, what: "the answer", chat_id: "local:me", target_message_id };
+    const { name } = await jsonOf(await c.post("/api/feedback", body), 201);
+    const { feedback, messages } = await c.get(`/api/feedback/${name}`);
+    const answers = messages.filter(({ role }: { role: string }) => role === "ASSISTANT");
+    const texts = answers.map(({ text }: { text: string }) => text);
+    return [feedback.target.message_ids, texts];
+  };
+  assert.deepEqual(await judged("negative", first.assistant.id), [[first.assistant.id], ["Lyon"]]);
+  const { assistant } = await jsonOf(await c.post(`${me}/retry`), 200);
+  assert.deepEqual(await judged("positive", assistant.id), [[assistant.id], ["Paris"]]);
+});
+
+test("the key of a reaction whose package was deleted is a new reaction", async (t) => {
+  const c = await withMoments(t);
+  await c.say("Tell me a joke");
+  const touch = { ...praise, channel: "touch" };
+  const send = () => c.post("/api/feedback", touch, { "idempotency-key": "k1" });
+  const { name } = await jsonOf(await send(), 201);
+  await jsonOf(await c.ask(`/api/feedback/${name}`, { method: "DELETE" }), 200);
+  const again = await jsonOf(await send(), 201);
+  assert.equal((await c.get("/api/feedback")).packages[0].name, again.name);
+});
+
+test("a reaction that is lost for good is told as lost", async (t) => {
+  const redact = () => {
+    throw new Error("no");
+  };
+  const c = await withMoments(t, [], { redact });
+  await problemOf(await c.post("/api/feedback", praise), 503, "THROUGHLINE_UNAVAILABLE");
+});
+
+test("a range that ends before it begins is none", async (t) => {
+  const c = await withMoments(t);
+  const { name } = await jsonOf(await c.post("/api/feedback", praise), 201);
+  const path = `/api/feedback/${name}/messages.json`;
+  assert.equal((await c.ask(path, { headers: { range: "bytes=1-0" } })).status, 200);
 });
 
 test("retracting a package that the bucket alone has is answered as owed; one that is nowhere is not found", async (t) => {
@@ -151,6 +223,13 @@ test("a reaction to an answer that the buffers never held has the words of the c
     ["Long ago", "Once upon a time"],
   );
   assert.equal(messages[feedback.target.index].text, "Once upon a time");
+});
+
+test("a reaction in a chat that is not there is not found, and nothing is kept", async (t) => {
+  const c = await withMoments(t);
+  const refused = await c.post("/api/feedback", { ...praise, chat_id: "local:nobody" });
+  await problemOf(refused, 404, "THROUGHLINE_NOT_FOUND");
+  assert.deepEqual((await c.get("/api/feedback")).packages, []);
 });
 
 test("a package is preserved, let go, and mended", async (t) => {

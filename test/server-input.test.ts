@@ -37,9 +37,9 @@ for (const [path, detail] of [
   ["/api/chats?query=%ff", "the query is not well encoded"],
   ["/api/chats?query=%2", "the query is not well encoded"],
   [`/api/chats?query=${"a".repeat(1_001)}`, "query: must be at most 1000 characters"],
-  ["/api/search", "query: Invalid input: expected string, received undefined"],
+  ["/api/search", "query: is missing"],
   ["/api/search?query=a&limit=1001", "limit: must be a whole number from 1 to 1000"],
-  ["/api/search?query=a&chat_id=", "key must not be empty"],
+  ["/api/search?query=a&chat_id=", "chat id must not be empty"],
   [`${messages}?before=-1`, "before: must be a whole number from 0 to 9007199254740991"],
   [
     `${messages}?before=9007199254740992`,
@@ -83,11 +83,11 @@ for (const [path, status] of [
 }
 
 for (const [path, body, detail] of [
-  [messages, "{}", "content: Invalid input: expected string, received undefined"],
+  [messages, "{}", "content: is missing"],
   [messages, '{"content":""}', "content must be a string with something in it"],
   [messages, '{"content":" \\n\\t"}', "content must be a string with something in it"],
-  [messages, '{"content":5}', "content: Invalid input: expected string, received number"],
-  [messages, '{"content":["a"]}', "content: Invalid input: expected string, received array"],
+  [messages, '{"content":5}', "content: must be a text"],
+  [messages, '{"content":["a"]}', "content: must be a text"],
   [messages, '{"content":"a","role":"system"}', 'the body has no "role"'],
   [messages, '{"content":"a","id":"x","seq":1}', 'the body has no "id", "seq"'],
   [messages, '{"content":"a","__proto__":{"x":1}}', 'the body has no "__proto__"'],
@@ -102,9 +102,9 @@ for (const [path, body, detail] of [
     '{"content":"a","model":"a b"}',
     "model: must be a name without spaces, and no address",
   ],
-  [messages, "[]", "the body: Invalid input: expected object, received array"],
-  [messages, "null", "the body: Invalid input: expected object, received null"],
-  [messages, '"text"', "the body: Invalid input: expected object, received string"],
+  [messages, "[]", "the body: must be an object"],
+  [messages, "null", "the body: must be an object"],
+  [messages, '"text"', "the body: must be an object"],
   [messages, "{", "the body is not JSON (SyntaxError)"],
   [messages, '{"content":"a"}x', "the body is not JSON (SyntaxError)"],
   [messages, '{"content":NaN}', "the body is not JSON (SyntaxError)"],
@@ -116,15 +116,19 @@ for (const [path, body, detail] of [
   [messages, '{"content":"a","n":1e400}', "the body holds a number that is not finite"],
   [messages, '{"content":"a","n":-0}', "the body holds -0, which JSON text does not keep"],
   [`${me}/stop`, '{"now":true}', 'the body has no "now"'],
-  [`${me}/reset`, '{"provider":null}', "provider: Invalid input: expected string, received null"],
-  [
-    `${me}/fork`,
-    '{"message_id":"a"}',
-    "chat_id: Invalid input: expected string, received undefined",
-  ],
+  [`${me}/reset`, '{"provider":null}', "provider: must be a text"],
+  [`${me}/fork`, '{"message_id":"a"}', "chat_id: is missing"],
   [`${me}/fork`, '{"message_id":"a","chat_id":"b\\u0000"}', "chat id must not hold NUL"],
   [`${me}/fork`, '{"message_id":"a","chat_id":"\\ud800"}', "chat id must not hold lone surrogates"],
   ["/api/sign-in", '{"code":""}', "code: must not be empty"],
+  ["/api/touch", '{"level":3}', "level: must be 1 or 2"],
+  ["/api/touch", '{"level":1,"chat_id":""}', "chat_id: must be at least 1 character"],
+  ["/api/feedback", '{"what":"a"}', "sentiment: must be positive or negative"],
+  [
+    "/api/feedback",
+    `{"sentiment":"positive","what":"${"a".repeat(2_001)}","score":2}`,
+    "what: must be at most 2000 characters; score: must be at most 1",
+  ],
 ] as const) {
   test(`POST ${path} with ${body.slice(0, 50)} is refused: ${detail}`, async () => {
     const c = await companion([["Hi"]]);

@@ -49,6 +49,20 @@ for (const path of [
   });
 }
 
+test("a browser that goes to an address that is none is shown the page, and told 404", async () => {
+  const c = await companion();
+  const accept = "text/html,application/xhtml+xml,*/*;q=0.8";
+  const response = await c.ask("/moods", { headers: { accept } });
+  assert.equal(response.status, 404);
+  assert.equal(response.headers.get("content-type"), "text/html; charset=utf-8");
+  assert.equal(await response.text(), await file("/"));
+  for (const path of ["/api/moods", "/api", "/assets/no.js"]) {
+    await problemOf(await c.ask(path, { headers: { accept } }), 404, "THROUGHLINE_NOT_FOUND");
+  }
+  const post = await c.ask("/moods", { method: "POST", headers: { accept } });
+  await problemOf(post, 404, "THROUGHLINE_NOT_FOUND");
+});
+
 test("every file that was built is served as what it is, for good if its name says which", async () => {
   const c = await companion([], { token });
   const types = { css: "text/css; charset=utf-8", js: "text/javascript; charset=utf-8" };

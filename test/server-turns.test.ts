@@ -178,6 +178,33 @@ test("the next message of a chat waits for its turn, and other chats do not wait
   assert.deepEqual(said, ["user: one", "assistant: first", "user: two", "assistant: second"]);
 });
 
+for (const [how, query] of [
+  ["hidden", ""],
+  ["erased", "?erase=true"],
+] as const) {
+  test(`a message that waits for its turn can be ${how}, also twice: it is not answered`, async () => {
+    const held = gate();
+    const c = await companion([[held.step, "One"], ["Two"]]);
+    const first = await begin(c, "1");
+    const second = c.post(`${me}/messages`, { content: "a secret" });
+    const waiting = async () => {
+      const { head } = await c.throughline.chats.log.existing("local:me");
+      return head.pending?.[0];
+    };
+    let id = await waiting();
+    for (; id === undefined; id = await waiting());
+    for (let time = 0; time < 2; time++) {
+      const removed = await c.ask(`${me}/messages/${id}${query}`, { method: "DELETE" });
+      assert.equal((await jsonOf(removed, 200))[query === "" ? "redacted" : "erased"], true);
+    }
+    held.open();
+    await Array.fromAsync(first);
+    await problemOf(await second, 404, "THROUGHLINE_NOT_FOUND");
+    assert.doesNotMatch(JSON.stringify(await c.get(`${me}/messages`)), /a secret/);
+    assert.equal(c.model.requests.length, 1);
+  });
+}
+
 test("a stream that waits for its turn begins at once", async () => {
   const held = gate();
   const c = await companion([[held.step, "first"], ["second"]]);
@@ -288,6 +315,24 @@ for (const which of ["user", "assistant"] as const) {
     const path = `${me}/messages/${encodeURIComponent(answer[which].id)}`;
     await jsonOf(await c.ask(path, { method: "DELETE" }), 200);
     await problemOf(await c.say("Hello", headers), 409, "THROUGHLINE_CONFLICT");
+  });
+}
+
+for (const [how, script] of [
+  ["was answered", ["my secret"]],
+  ["failed without a word", [unavailable]],
+] as const) {
+  test(`an Idempotency-Key of a message that ${how} tells and asks nothing once the chat was cleared`, async () => {
+    const c = await companion([script, ["Hi"]]);
+    const headers = { "idempotency-key": "k" };
+    await c.say("Hello", headers);
+    await jsonOf(await c.post(`${me}/clear`), 200);
+    await problemOf(await c.say("Hello", headers), 409, "THROUGHLINE_CONFLICT");
+    assert.equal(c.model.requests.length, 1);
+    assert.deepEqual((await c.get(me)).unanswered_ids, []);
+    const { turn_id } = await jsonOf(await c.say("Hello", { "idempotency-key": "new" }), 200);
+    const again = await jsonOf(await c.say("Hello", { "idempotency-key": "new" }), 200);
+    assert.equal(again.turn_id, turn_id, "what is said after it is repeated as ever");
   });
 }
 

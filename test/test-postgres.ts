@@ -1,6 +1,6 @@
 // A real PostgreSQL for tests: the one of `DATABASE_URL`, or one of our own from npm.
 import { type ChildProcess, execFile, spawn } from "node:child_process";
-import { chmodSync, chownSync, existsSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, chownSync, existsSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { createServer, Socket } from "node:net";
 import { tmpdir, userInfo } from "node:os";
@@ -57,12 +57,41 @@ export function noPostgres(): string | undefined {
 export async function startPostgres(settings: readonly string[] = []): Promise<TestServer> {
   const programs = postgresPrograms();
   if (programs === undefined) throw new Error("PostgreSQL's programs are not installed");
-  const directory = mkdtempSync(join(tmpdir(), "throughline-postgres-"));
+  const directory = newDirectory(tmpdir(), "throughline-postgres-");
+  const shared = process.env["THROUGHLINE_SCRATCH"];
+  if (shared === undefined) await initialise(programs, directory);
+  else {
+    const template = await templateIn(shared, programs);
+    await run("cp", ["-a", `${template}/.`, directory], asNobody);
+  }
+  return startAgain(directory, settings);
+}
+
+function newDirectory(parent: string, prefix: string): string {
+  const directory = mkdtempSync(join(parent, prefix));
   chmodSync(directory, 0o700);
   if (asNobody.uid !== undefined) chownSync(directory, asNobody.uid, asNobody.gid);
+  return directory;
+}
+
+async function initialise(programs: string, directory: string): Promise<void> {
   const initdb = ["-D", directory, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync"];
   await run(join(programs, "initdb"), [...initdb, "--no-locale", "--no-instructions"], asNobody);
-  return startAgain(directory, settings);
+}
+
+/** An empty server's directory, made by whichever test process of a run is first: it takes seconds. */
+async function templateIn(shared: string, programs: string): Promise<string> {
+  const template = join(shared, ".postgres");
+  if (existsSync(template)) return template;
+  const made = newDirectory(shared, ".postgres-");
+  await initialise(programs, made);
+  try {
+    renameSync(made, template);
+  } catch (error) {
+    if (!existsSync(template)) throw error;
+    rmSync(made, { recursive: true, force: true }); // another process was first
+  }
+  return template;
 }
 
 /** Starts a server in a directory that has one. */

@@ -30,7 +30,8 @@ const layers: Record<string, readonly string[]> = {
 };
 
 function layerOf(path: string): string {
-  if (/^src\/(errors|clock|json|ids|logger|timers)\.ts$/.test(path)) return "base";
+  if (/^src\/(errors|clock|json|ids|in-lanes|keyed-lanes|logger|timers)\.ts$/.test(path))
+    return "base";
   if (/^src\/(index|throughline|moments)\.ts$/.test(path)) return "front";
   if (/^src\/storage\/[^/]+\.ts$/.test(path)) return "contracts";
   if (/^src\/targets\/(target\.ts$|package\/)/.test(path)) return "contracts";
@@ -49,6 +50,11 @@ const bans: readonly (readonly [pattern: RegExp, instead: string, except: RegExp
   [/catch (\(\w+\) )?\{\s*\}/, "a handler, or a comment that says why nothing is right", /^$/],
   [/\bMath\.random\(|randomUUID\(/, "the NewId that was passed in", /^$/],
   [/\bprocess\.env\b/, "an option; src/cli/env.ts reads the environment", /^src\/cli\/env\.ts$/],
+  [
+    /^\s*(decodeURI\w*|JSON\.parse|BigInt|new (URL|RegExp|Intl\.\w+|TextDecoder))\(.*\);$/m,
+    "a use of the result: bundlers drop a call that is made only for what it throws",
+    /^$/,
+  ],
   [/\bconsole\./, "the Logger that was passed in", /^src\/cli\//],
   [/\bFIXME\b|\bTODO\b|\bXXX\b/, "an issue", /^$/],
   [/jsonb\b/, "text: jsonb loses what was said", /^$/],

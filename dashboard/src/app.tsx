@@ -11,27 +11,31 @@ import { Empty } from "./ui/empty.tsx";
 import { Loading } from "./ui/loading.tsx";
 import { Page } from "./ui/page.tsx";
 
-const TalkView = lazy(async () => {
-  return { default: (await import("./talk/talk-view.tsx")).TalkView };
-});
-const ChatsView = lazy(async () => {
-  return { default: (await import("./chats/chats-view.tsx")).ChatsView };
-});
-const MoodView = lazy(async () => {
-  return { default: (await import("./views/mood/mood-view.tsx")).MoodView };
-});
-const WakingView = lazy(async () => {
-  return { default: (await import("./views/waking/waking-view.tsx")).WakingView };
-});
-const SessionsView = lazy(async () => {
-  return { default: (await import("./views/sessions/sessions-view.tsx")).SessionsView };
-});
-const MemoryView = lazy(async () => {
-  return { default: (await import("./views/memory/memory-view.tsx")).MemoryView };
-});
-const MomentsView = lazy(async () => {
-  return { default: (await import("./views/moments/moments-view.tsx")).MomentsView };
-});
+const views = {
+  talk: async () => ({ default: (await import("./talk/talk-view.tsx")).TalkView }),
+  chats: async () => ({ default: (await import("./chats/chats-view.tsx")).ChatsView }),
+  mood: async () => ({ default: (await import("./views/mood/mood-view.tsx")).MoodView }),
+  waking: async () => ({ default: (await import("./views/waking/waking-view.tsx")).WakingView }),
+  sessions: async () => ({
+    default: (await import("./views/sessions/sessions-view.tsx")).SessionsView,
+  }),
+  memory: async () => ({ default: (await import("./views/memory/memory-view.tsx")).MemoryView }),
+  moments: async () => ({
+    default: (await import("./views/moments/moments-view.tsx")).MomentsView,
+  }),
+};
+const TalkView = lazy(views.talk);
+const ChatsView = lazy(views.chats);
+const MoodView = lazy(views.mood);
+const WakingView = lazy(views.waking);
+const SessionsView = lazy(views.sessions);
+const MemoryView = lazy(views.memory);
+const MomentsView = lazy(views.moments);
+
+/** Gets all views, so that each is there to be opened while the server is away. */
+export async function loadViews(): Promise<void> {
+  for (const load of Object.values(views)) await load().catch(() => undefined); // again when opened
+}
 
 /** The whole page. */
 export function App() {

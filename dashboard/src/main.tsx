@@ -3,7 +3,7 @@ import "./ui/ui.css";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { startEvents } from "./api/events.ts";
-import { App } from "./app.tsx";
+import { App, loadViews } from "./app.tsx";
 import { restoreTheme } from "./ui/theme.ts";
 
 restoreTheme();
@@ -15,3 +15,4 @@ createRoot(root).render(
     <App />
   </StrictMode>,
 );
+setTimeout(() => void loadViews(), 1_000); // after what is looked at

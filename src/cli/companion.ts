@@ -38,16 +38,16 @@ const maxQueued = 32;
  * @throws ThroughlineError as `openThroughline` and `ResponderRegistry.open` do.
  */
 export async function openCompanion(settings: Settings, logger: Logger): Promise<Companion> {
-  const { model, models, prices } = settings;
+  const { model, models, prices, isEphemeral } = settings;
   const responders = await ResponderRegistry.open({
-    settings: models,
+    ...{ settings: models, isKept: !isEphemeral },
     ...(model === undefined ? {} : { standard: model }),
     ...(prices === undefined ? {} : { prices }),
   });
   const throughline = await openMemories(settings, logger, responders.standard, true);
   try {
     const run = await beginRun(throughline, settings, logger);
-    const { persona, isEphemeral, feedback } = settings;
+    const { persona, feedback } = settings;
     const parts = { responders, persona, logger, run };
     // Beside a database another process may keep the moments of this home.
     const keepsMoments = "assertWriter" in throughline.storage;
@@ -56,7 +56,10 @@ export async function openCompanion(settings: Settings, logger: Logger): Promise
     const moments = await startMoments(throughline, feedback, run.companion.runId);
     const tools = offerSkills(moments.recorder, systemTimers);
     const companion = withTurns(throughline, { ...parts, tools });
-    feedMoments(moments, { turns: companion.turns, companion: run.companion, persona });
+    await feedMoments(moments, {
+      ...{ chats: throughline.chats, logger },
+      ...{ turns: companion.turns, companion: run.companion, persona },
+    });
     // However the process ends: what waits is kept before it does.
     const spill = () => {
       try {

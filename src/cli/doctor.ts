@@ -2,16 +2,15 @@ import type { RepairReport } from "../storage/storage.ts";
 import type { Context } from "./command.ts";
 import type { Check } from "./doctor/check.ts";
 import { proveDriver } from "./doctor/driver.ts";
-import { checkHome, checkNode, checkSpace } from "./doctor/home.ts";
+import { checkHome, checkSpace } from "./doctor/home.ts";
 import { checkLogs } from "./doctor/logs.ts";
 import { checkModel } from "./doctor/model.ts";
-import { checkMoments } from "./doctor/moments.ts";
+import { checkMoments, checkStatuses, checkUploads } from "./doctor/moments.ts";
 import { type KeptPiece, readQuarantine } from "./doctor/quarantine.ts";
 import { Exit, exitCodes } from "./failure.ts";
 import { json } from "./format.ts";
 import { write } from "./io.ts";
 import { type Flags, resolveSettings } from "./settings.ts";
-import { ownPackage } from "./version.ts";
 
 export interface DoctorFlags extends Flags {
   readonly driver?: boolean;
@@ -27,6 +26,8 @@ interface Findings {
   readonly store?: string;
   /** Something that was stored cannot be read any more. */
   readonly damaged: boolean;
+  /** Something could not be looked at, so that nobody knows whether it is damaged. */
+  readonly failed: boolean;
   readonly checks: readonly Check[];
   /** Everything that was ever found not as it was left, as far as its report is kept. */
   readonly repairs: readonly RepairReport[];
@@ -34,19 +35,23 @@ interface Findings {
   readonly quarantine: readonly KeptPiece[];
 }
 
-/** `throughline doctor`. @throws Exit with 1: something is damaged, or a promise is not kept. */
+/**
+ * `throughline doctor`.
+ *
+ * @throws Exit with 1: something is damaged or could not be looked at, or a promise is not kept.
+ */
 export async function doctor(flags: DoctorFlags, context: Context): Promise<void> {
   const { io } = context;
   if (flags.driver) return proveDriver(io, flags.json ?? false);
   const findings = await examine(flags, context);
   await write(io.output, flags.json ? json(findings) : text(findings));
-  if (findings.damaged) throw new Exit(exitCodes.failed);
+  if (findings.damaged || findings.failed) throw new Exit(exitCodes.failed);
 }
 
 async function examine(flags: DoctorFlags, { env, version }: Context): Promise<Findings> {
   const settings = resolveSettings(flags, env);
   const { home } = settings;
-  const checks: Check[] = [checkNode(process.versions.node, ownPackage().engines.node)];
+  const checks: Check[] = [{ id: "node", status: "ok", says: `Node ${process.versions.node}` }];
   const homeCheck = await checkHome(home);
   checks.push(homeCheck);
   if (settings.store !== undefined) {
@@ -62,13 +67,15 @@ async function examine(flags: DoctorFlags, { env, version }: Context): Promise<F
     checks.push(...logs.checks);
     repairs = logs.repairs;
   }
-  checks.push(checkMoments(settings.feedback));
+  checks.push(checkMoments(settings.feedback), await checkUploads(home));
+  checks.push(await checkStatuses(home));
   const quarantine = await readQuarantine(home);
   checks.push(quarantine.check, await checkModel(settings));
   return {
     ...{ version, node: process.versions.node, home },
     ...(settings.store === undefined ? {} : { store: settings.store.says }),
     damaged: checks.some(({ status }) => status === "damaged"),
+    failed: checks.some(({ status }) => status === "failed"),
     checks: checks.map(({ id, status, says }) => ({ id, status, says })),
     // Those that moved bytes away left their report there.
     repairs: [...quarantine.reports, ...repairs.filter((each) => each.quarantined === undefined)],
@@ -76,13 +83,25 @@ async function examine(flags: DoctorFlags, { env, version }: Context): Promise<F
   };
 }
 
-function text({ checks, damaged }: Findings): string {
-  const lines = checks.map(({ status, says }) => {
-    return `${(status === "damaged" ? "DAMAGED" : status).padEnd(8)} ${says}`;
+function text(findings: Findings): string {
+  const lines = findings.checks.map(({ status, says }) => {
+    const isBad = status === "damaged" || status === "failed";
+    return `${(isBad ? status.toUpperCase() : status).padEnd(8)} ${says}`;
   });
+  return `${[...lines, "", ...conclusion(findings)].join("\n")}\n`;
+}
+
+function conclusion({ checks, damaged, failed }: Findings): readonly string[] {
+  const lines: string[] = [];
+  if (damaged) {
+    lines.push(
+      "Something is damaged. What is readable is served, and no byte of the rest was removed.",
+    );
+  }
+  if (failed) {
+    lines.push("The store could not be looked at: whether anything in it is damaged is not known.");
+  }
+  if (lines.length > 0) return lines;
   const isWhole = checks.every(({ status }) => status !== "skipped");
-  const last = damaged
-    ? "Something is damaged. What is readable is served, and no byte of the rest was removed."
-    : `Nothing ${isWhole ? "" : "that was looked at "}is damaged.`;
-  return `${[...lines, "", last].join("\n")}\n`;
+  return [`Nothing ${isWhole ? "" : "that was looked at "}is damaged.`];
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { temporaryDirectory } from "../../test/command-line.ts";
@@ -11,10 +11,11 @@ import { HeldTimers } from "../testing/held-timers.ts";
 import { readEmotionsFile, watchEmotionsFile } from "./emotions-file.ts";
 
 const joyOf = (baseline: number) => `emotions:\n  joy:\n    baseline: ${baseline}\n`;
+const name = "emotions.yaml";
 const malformed = "emotions: {\n";
 
 function fileWith(t: TestContext, text?: string | Uint8Array): string {
-  const path = join(temporaryDirectory(t), "emotions.yaml");
+  const path = join(temporaryDirectory(t), name);
   if (text !== undefined) fs.writeFileSync(path, text);
   return path;
 }
@@ -37,17 +38,22 @@ const refused: readonly [says: string, text: string | Uint8Array, problem: RegEx
     /:4: derived_mood_rules\[0\]\.conditions\._has_wounds: must be true or false/,
   ],
   ["with __proto__", "__proto__: { emotions: {} }\n", /:1: __proto__: is no key/],
+  [
+    "with a trigger and no events",
+    "transcript_triggers:\n  - event: insult\n",
+    /:2: transcript_triggers\[0\]\.event: must be one of the events, and there are none$/,
+  ],
   ["with nothing in it", "# later\n", /:1: is empty/],
+  ["of two documents", `${joyOf(0.1)}---\n${joyOf(0.2)}`, /:4: holds more than one document$/],
   ["that is not UTF-8", new Uint8Array([0xff]), / is not UTF-8$/],
   ["of 256 KiB and a byte", `#${" ".repeat(256 * 1024)}`, / is larger than 256 KiB$/],
 ];
 for (const [says, text, problem] of refused) {
-  test(`a file ${says} is refused with its path and ${problem.source}`, (t) => {
-    const path = fileWith(t, text);
-    const file = readEmotionsFile(path);
+  test(`a file ${says} is refused with its name and ${problem.source}`, (t) => {
+    const file = readEmotionsFile(fileWith(t, text));
     if (file.kind !== "refused") assert.fail(file.kind);
-    assert.ok(file.problems[0]?.startsWith(path), file.problems[0]);
-    assert.match(file.problems[0]!.slice(path.length), problem);
+    assert.ok(file.problems[0]?.startsWith(name), file.problems[0]);
+    assert.match(file.problems[0]!.slice(name.length), problem);
   });
 }
 
@@ -55,7 +61,7 @@ test("a directory is refused", (t) => {
   const path = temporaryDirectory(t);
   assert.deepEqual(readEmotionsFile(path), {
     kind: "refused",
-    problems: [`${path} cannot be read (EISDIR)`],
+    problems: [`${basename(path)} cannot be read (EISDIR)`],
   });
 });
 
@@ -67,7 +73,7 @@ function watched(path: string) {
   };
   const watch = watchEmotionsFile({
     ...{ path, timers, onChange: tell },
-    onProblem: ([first = ""]) => events.push(first.slice(path.length).replace(/(:\d+):.*$/, "$1")),
+    onProblem: ([first = ""]) => events.push(first.slice(name.length).replace(/(:\d+):.*$/, "$1")),
   });
   const baseline = () => watch.configuration?.emotions.joy.baseline ?? "built-in";
   return { watch, timers, events, baseline };

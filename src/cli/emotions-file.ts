@@ -1,4 +1,5 @@
 import fs from "node:fs";
+import { basename } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { isThroughlineError } from "../errors.ts";
 import type { EmotionConfiguration } from "../memories/companion/emotion/configuration.ts";
@@ -20,24 +21,28 @@ const settleMs = 250;
 export type EmotionsFile =
   | { readonly kind: "absent" }
   | { readonly kind: "read"; readonly configuration: EmotionConfiguration }
-  /** Sentences for the person who wrote it, `file:line: key: what is wrong`; at least one. */
+  /**
+   * Sentences for the person who wrote it, `emotions.yaml:line: key: what is wrong`; at least one. They
+   * go out over HTTP: none tells where the file lies.
+   */
   | { readonly kind: "refused"; readonly problems: readonly string[] };
 
 /** Reads a file of emotions. One thing wrong, and nothing of it is taken. Never throws. */
 export function readEmotionsFile(path: string): EmotionsFile {
+  const name = basename(path);
   let text: string | undefined;
   try {
     text = readOwnFile(path, maxBytes);
   } catch (error) {
     if (!isThroughlineError(error)) throw error;
-    return { kind: "refused", problems: [error.message] };
+    return { kind: "refused", problems: [error.message.replaceAll(path, () => name)] };
   }
-  return text === undefined ? { kind: "absent" } : readEmotions(text, path);
+  return text === undefined ? { kind: "absent" } : readEmotions(text, name);
 }
 
-function readEmotions(text: string, path: string): EmotionsFile {
+function readEmotions(text: string, name: string): EmotionsFile {
   const place = (line: number, keys: KeyPath) =>
-    keys.length === 0 ? `${path}:${line}: ` : `${path}:${line}: ${keyText(keys)}: `;
+    keys.length === 0 ? `${name}:${line}: ` : `${name}:${line}: ${keyText(keys)}: `;
   const yaml = readYaml(text);
   if ("problems" in yaml) {
     const problems = yaml.problems.map(({ line, path: keys, says }) => place(line, keys) + says);
@@ -57,7 +62,7 @@ export interface EmotionsFileOptions {
   readonly onChange: (configuration: EmotionConfiguration | undefined) => void;
   /**
    * The file is refused, and what was in force stays. Once for each version of the file; with an empty
-   * list when it can be read again.
+   * list when it can be read again, or is gone.
    */
   readonly onProblem: (problems: readonly string[]) => void;
   readonly timers: Timers;

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { CommanderError } from "commander";
 import { errorCodes, ThroughlineError } from "../errors.ts";
+import { DatabaseFailure } from "../storage/postgres/database-failure.ts";
 import { describeFailure, Exit, Failed, wrongUsage } from "./failure.ts";
 
 const quiet = { stack: false };
@@ -21,6 +22,18 @@ test("an error that knows its own way out tells it", () => {
     "error: no [THROUGHLINE_INVALID]\nDo this.\n",
   );
 });
+
+for (const [code, way] of [
+  ["THROUGHLINE_UNAVAILABLE", /Check that the database runs/],
+  ["THROUGHLINE_CONFIGURATION", /Check the URL, the role with its rights, and TLS/],
+  ["THROUGHLINE_OUTCOME_UNKNOWN", /Run the same command again/],
+] as const) {
+  test(`${code} of a database leads to the database, and to no disk`, () => {
+    const { text } = describeFailure(new DatabaseFailure("no", { code }), "", quiet);
+    assert.match(text, way);
+    assert.doesNotMatch(text, /disk/);
+  });
+}
 
 test("wrong usage exits with 2 and leads to the command's help", () => {
   assert.deepEqual(describeFailure(wrongUsage("say more"), "throughline chat --help", quiet), {
@@ -51,7 +64,9 @@ test("a reader that left is no failure", () => {
 test("a stranger's message is shown only when the system wrote it, for it may quote a person", () => {
   const system: NodeJS.ErrnoException = new Error("EACCES: permission denied, open '/x'");
   system.syscall = "open";
-  assert.match(describeFailure(system, "", quiet).text, /^error: EACCES.*'\/x' \[Error\]\n/);
+  assert.match(describeFailure(system, "", quiet).text, /^error: EACCES.*'\/x' \[Error\]\nThis/);
+  system.code = "EACCES";
+  assert.match(describeFailure(system, "", quiet).text, /\nCheck the disk, its space and its perm/);
   const stranger = new SyntaxError("Unexpected token 'm', my secret is not valid JSON");
   for (const stack of [false, true]) {
     const { text } = describeFailure(stranger, "", { stack });

@@ -1,5 +1,6 @@
 import { CommanderError } from "commander";
 import { type ErrorCode, isThroughlineError, ThroughlineError } from "../errors.ts";
+import { DatabaseFailure } from "../storage/postgres/database-failure.ts";
 
 export const exitCodes = { done: 0, failed: 1, usage: 2, interrupted: 130 } as const;
 
@@ -57,6 +58,14 @@ const waysOut = {
     "Check the disk and its space, or the database (`throughline doctor`), then try again.",
 } as const satisfies Record<ErrorCode, string>;
 
+/** Those that are others when a database is to blame. */
+const waysOutOfDatabases: Partial<Record<ErrorCode, string>> = {
+  THROUGHLINE_CONFIGURATION:
+    "Check the URL, the role with its rights, and TLS on both sides: docs/postgres.md.",
+  THROUGHLINE_UNAVAILABLE:
+    "Check that the database runs and is reached (`throughline doctor`), then try again.",
+};
+
 export interface Failure {
   readonly exitCode: number;
   /** What to say, ending with a line break; "" when all is said. */
@@ -88,15 +97,23 @@ export function describeFailure(
   if (isErrno(error, "EPIPE")) return { exitCode: exitCodes.done, text: "" };
   const stack = options.stack ? framesOf(error) : "";
   if (isThroughlineError(error)) {
-    const wayOut = error instanceof Failed ? error.wayOut : waysOut[error.code];
-    const text = `error: ${oneLine(error.message)} [${error.code}]\n${wayOut}\n${stack}`;
+    const text = `error: ${oneLine(error.message)} [${error.code}]\n${wayOutOf(error)}\n${stack}`;
     return { exitCode: exitCodes.failed, text };
   }
   const name = error instanceof Error ? error.name : typeof error;
-  const text = `error: ${messageOf(error, name)} [${name}]\n${unexpected}\n${stack}`;
+  const wayOut = isErrno(error, ...ofDisks) ? checkDisk : unexpected;
+  const text = `error: ${messageOf(error, name)} [${name}]\n${wayOut}\n${stack}`;
   return { exitCode: exitCodes.failed, text };
 }
 
+function wayOutOf(error: ThroughlineError): string {
+  if (error instanceof Failed) return error.wayOut;
+  const ofDatabase = error instanceof DatabaseFailure ? waysOutOfDatabases[error.code] : undefined;
+  return ofDatabase ?? waysOut[error.code];
+}
+
+const ofDisks = ["ENOSPC", "EDQUOT", "EFBIG", "EIO", "EROFS", "EACCES", "EPERM", "EMFILE"] as const;
+const checkDisk = "Check the disk, its space and its permissions, then try again.";
 const unexpected = "This should not happen: please report it. LOG_LEVEL=debug shows where it was.";
 
 /** A system's message names a path. Any other of a stranger may quote what a person said. */

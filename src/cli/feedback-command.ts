@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { isoTime } from "../clock.ts";
 import { feedbackExportFormats } from "../interchange/feedback-export/options.ts";
 import {
   type AddCommand,
@@ -25,7 +26,10 @@ export const addFeedbackCommand: AddCommand = (program, context) => {
     );
   feedback
     .command("list")
-    .description("The packages, newest first.")
+    .description(
+      "The packages, newest first: those that are uploaded, still owed to the bucket, or parked, " +
+        "which go only when `feedback upload` asks again.",
+    )
     .addOption(homeOption())
     .addOption(jsonOption())
     .action(async (flags) => (await import("./feedback.ts")).list(flags, context));
@@ -96,7 +100,10 @@ function addExport(feedback: Command, context: Context): void {
 function addUpload(feedback: Command, context: Context): void {
   feedback
     .command("upload")
-    .description("Send now what is owed to the bucket, and ask again where it was refused.")
+    .description(
+      "Send now what is owed to the bucket, and ask again where it was refused. Ends with 1 if " +
+        "anything is owed still, refused or because the bucket is not to be had.",
+    )
     .option("--create-bucket", "make the bucket if it is missing")
     .addOption(homeOption())
     .addOption(jsonOption())
@@ -187,9 +194,15 @@ function number(min: number, max: number): (text: string) => number {
   };
 }
 
+const dateOrTime =
+  /^(\d{4}-\d{2}-\d{2})(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/;
+
 /** @returns milliseconds since 1970. */
 function instant(text: string): number {
-  const at = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
-  if (!Number.isNaN(at)) return at;
+  const day = dateOrTime.exec(text)?.[1];
+  const at = Date.parse(text);
+  // 30 February is one to `Date.parse`, in March; so is a date with anything behind it.
+  const isDay = day !== undefined && !Number.isNaN(at) && isoTime(Date.parse(day)).startsWith(day);
+  if (isDay) return at;
   throw new InvalidArgumentError("It must be a date as 2026-02-19, or with a time.");
 }

@@ -2,14 +2,14 @@ import { resolve } from "node:path";
 import { exportFeedback } from "../interchange/feedback-export/export-feedback.ts";
 import type { FeedbackExportReport } from "../interchange/feedback-export/export-report.ts";
 import type { FeedbackExportOptions } from "../interchange/feedback-export/options.ts";
-import type { ExportSource } from "../interchange/feedback-export/ports.ts";
 import { printableLine } from "../memories/chat/printable.ts";
-import type { Moments } from "../moments.ts";
 import { realDisk } from "../storage/files/disk.ts";
 import type { Context } from "./command.ts";
-import { entriesOf, type JsonFlag, withMoments } from "./feedback.ts";
+import { exportSource } from "./export-source.ts";
+import { type JsonFlag, withMoments } from "./feedback.ts";
 import { counted, json } from "./format.ts";
-import { tell, write } from "./io.ts";
+import { showProgress, tell, write } from "./io.ts";
+import { wrongOut } from "./out-path.ts";
 
 type Filters = NonNullable<FeedbackExportOptions["filters"]>;
 
@@ -30,16 +30,19 @@ export function exportPackages(flags: ExportFlags, context: Context): Promise<vo
   const { io } = context;
   const { format, style, layout, audio, replace, maxFrames, maxPromptChars } = flags;
   return withMoments(flags, context, async (moments) => {
-    const report = await exportFeedback(sourceOf(moments), realDisk, resolve(flags.out), {
+    const out = resolve(flags.out);
+    const report = await exportFeedback(exportSource(moments), realDisk, out, {
       ...{ format, filters: filtersOf(flags) },
-      onProgress: ({ phase, done, total }) => io.errors.write(`${phase} ${done}/${total}\r`),
+      onProgress: ({ phase, done, total }) => showProgress(io, `${phase} ${done}/${total}`),
       ...(style === undefined ? {} : { style }),
       ...(layout === undefined ? {} : { layout }),
       ...(audio === undefined ? {} : { audio }),
       ...(replace === undefined ? {} : { replace }),
       ...(maxFrames === undefined ? {} : { maxFrames }),
       ...(maxPromptChars === undefined ? {} : { maxPromptChars }),
-    });
+    })
+      .catch((error: unknown) => Promise.reject(wrongOut(flags.out, error)))
+      .finally(() => showProgress(io, ""));
     if (flags.json) return write(io.output, json(report));
     await tellLeftOut(io, report);
     await write(io.output, `${counted(report.rows.total, "row")} in ${flags.out}\n`);
@@ -68,28 +71,4 @@ async function tellLeftOut(io: Context["io"], report: FeedbackExportReport): Pro
     await tell(io, `  ${name}${file === undefined ? "" : `/${printableLine(file)}`}: ${reason}`);
   }
   if (skipped.length > namedAtMost) await tell(io, `  … ${skipped.length - namedAtMost} more`);
-}
-
-function sourceOf(moments: Moments): ExportSource {
-  const { packages } = moments;
-  return {
-    async *list() {
-      for await (const { name, state, status } of entriesOf(moments)) {
-        const isSealed = state === "sealed";
-        const verified = isSealed && (await packages.verify(name)).differences.length === 0;
-        const retracted = status?.retracted ?? null;
-        const superseded = retracted?.superseded_by != null;
-        yield {
-          name,
-          verified,
-          newer: state === "newer",
-          retracted: retracted !== null && !superseded,
-          superseded,
-        };
-      }
-    },
-    manifest: (name) => packages.manifest(name),
-    messages: (name) => packages.part(name, "messages.json"),
-    part: (name, path) => packages.part(name, path),
-  };
 }

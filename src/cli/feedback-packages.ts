@@ -1,11 +1,12 @@
 // What is done with packages that are there: kept, taken back, looked at, mended, removed, taken over.
 import { readdirSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import type { Moments } from "../moments.ts";
+import type { ImportedSeed } from "../targets/directory/import-seed.ts";
 import type { Context } from "./command.ts";
 import { confirm } from "./confirm.ts";
-import { Exit, exitCodes, isErrno, wrongUsage } from "./failure.ts";
-import { entriesOf, type JsonFlag, withMoments } from "./feedback.ts";
+import { describeFailure, Exit, exitCodes, isErrno, wrongUsage } from "./failure.ts";
+import { entriesOf, type JsonFlag, nothingYet, withMoments } from "./feedback.ts";
 import { bytes, counted, json } from "./format.ts";
 import { tell, write } from "./io.ts";
 
@@ -44,6 +45,7 @@ export function verify(names: readonly string[], flags: JsonFlag, context: Conte
     const found = [];
     for (const name of all) found.push(await packages.verify(name));
     if (flags.json) await write(io.output, json(found));
+    else if (found.length === 0) await tell(io, nothingYet);
     else {
       for (const { name, state, differences } of found) {
         await write(io.output, `${name}: ${state}\n`);
@@ -121,11 +123,17 @@ function purgeHere(flags: PurgeFlags, context: Context): Promise<void> {
     if (report.clockIsBehind) {
       return tell(io, "The clock is behind the newest package: nothing is old for certain.");
     }
+    if (report.clockIsAhead) await tell(io, farAhead);
     for (const { name, because } of report.kept) await tell(io, `${name} stays: ${because}`);
     const left = bytes(report.bytes);
     await write(io.output, `${counted(report.purged.length, "package")} removed, ${left} stay\n`);
   });
 }
+
+const farAhead =
+  "The clock is more than a year past the newest package, and may be wrong: none is removed for its " +
+  "age. If it is right, record another package and purge again, or name what is to go to " +
+  "`throughline feedback delete`.";
 
 export interface DeleteFlags extends JsonFlag {
   readonly chat?: string;
@@ -201,24 +209,49 @@ export interface ImportFlags extends JsonFlag {
   readonly by?: string;
 }
 
-/** `feedback import`: a package of the original, or a folder of them. */
+/**
+ * `feedback import`: a package of the original, or a folder of them. One that cannot be taken is told,
+ * and does not keep the others from it.
+ *
+ * @throws Exit with 1: not all were taken.
+ */
 export function importSeeds(path: string, flags: ImportFlags, context: Context): Promise<void> {
   const { io } = context;
   const { allowUpload = false, allowExport = false, by = null } = flags;
   const consent = { upload: allowUpload, export: allowExport, by };
   return withMoments(flags, context, async ({ packages }) => {
-    const done = [];
-    for (const folder of seedFolders(resolve(path))) {
-      done.push(await packages.importSeedPackage(folder, { consent }));
+    const folders = seedFolders(resolve(path));
+    if (folders.length === 0) {
+      throw wrongUsage(`${path} is no package of the original, and has none`);
     }
-    if (done.length === 0) throw wrongUsage(`${path} is no package of the original, and has none`);
-    if (flags.json) return write(io.output, json(done));
-    for (const { name, leftOut } of done) {
-      for (const { path: part, reason } of leftOut) await tell(io, `${name}: ${part}: ${reason}`);
+    const done: ImportedSeed[] = [];
+    for (const folder of folders) {
+      try {
+        done.push(await packages.importSeedPackage(folder, { consent }));
+      } catch (error) {
+        const [what] = describeFailure(error, "", { stack: false }).text.split("\n");
+        await tell(io, `${basename(folder)}: ${what}`);
+      }
     }
-    const fresh = done.filter(({ isNew }) => isNew).length;
-    await write(io.output, `${counted(fresh, "package")} imported, ${done.length - fresh} known\n`);
+    const failed = folders.length - done.length;
+    if (flags.json) await write(io.output, json(done));
+    else await writeImported(io, done, failed);
+    if (failed > 0) throw new Exit(exitCodes.failed);
   });
+}
+
+async function writeImported(
+  io: Context["io"],
+  done: readonly ImportedSeed[],
+  failed: number,
+): Promise<void> {
+  for (const { name, leftOut } of done) {
+    for (const { path: part, reason } of leftOut) await tell(io, `${name}: ${part}: ${reason}`);
+  }
+  const fresh = done.filter(({ isNew }) => isNew).length;
+  const rest = failed === 0 ? "" : `, ${failed} NOT IMPORTED`;
+  const said = `${counted(fresh, "package")} imported, ${done.length - fresh} known${rest}`;
+  await write(io.output, `${said}\n`);
 }
 
 const seedName = /^\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}_[a-z]{1,32}_fb_[0-9a-f]{6}$/;

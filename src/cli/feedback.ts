@@ -1,44 +1,69 @@
 import type { Moments } from "../moments.ts";
 import type { Throughline } from "../throughline.ts";
 import type { Context } from "./command.ts";
+import { Exit, exitCodes } from "./failure.ts";
 import { counted, json, table } from "./format.ts";
-import { tell, write } from "./io.ts";
+import { showProgress, tell, write } from "./io.ts";
 import { startMoments } from "./moments.ts";
+import { type OwedUpload, owedByPackage, readOwed } from "./owed-uploads.ts";
 import { withMemories } from "./sessions/with-memories.ts";
-import type { Flags } from "./settings.ts";
+import { type Flags, resolveSettings } from "./settings.ts";
 
 export interface JsonFlag extends Flags {
   readonly json?: boolean;
 }
 
 const pageSize = 500;
+export const nothingYet = "Nobody reacted to anything yet.";
 
 /** `feedback list`. */
 export function list(flags: JsonFlag, context: Context): Promise<void> {
   const { io } = context;
   return withMoments(flags, context, async (moments) => {
-    const packages = await Array.fromAsync(entriesOf(moments));
+    // What is done while the packages are read is told as owed, rather than as neither.
+    const owed = owedByPackage(await readOwed(resolveSettings(flags, context.env).home));
+    const found = await Array.fromAsync(entriesOf(moments));
+    const packages = found.map((each) => ({
+      ...each,
+      // In JSON what is not defined would not be there at all.
+      status: each.status ?? null,
+      upload: owed.get(each.name) ?? null,
+    }));
     if (flags.json) return write(io.output, json(packages));
-    if (packages.length === 0) return tell(io, "Nobody reacted to anything yet.");
-    const rows = packages.map(({ name, state, bytes, manifest, status }) => [
+    if (packages.length === 0) return tell(io, nothingYet);
+    const rows = packages.map(({ name, state, bytes, manifest, status, upload }) => [
       name,
       state,
       `${Math.ceil(bytes / 1024)} KiB`,
-      (status?.uploaded.length ?? 0) > 0 ? "uploaded" : "",
-      [status?.retracted ? "retracted" : "", status?.preserved ? "preserved" : ""]
-        .filter((word) => word !== "")
-        .join(", "),
+      words((status?.uploaded.length ?? 0) > 0 && "uploaded", upload !== null && wordOf(upload)),
+      words(
+        status === null && "status unreadable",
+        status?.retracted && "retracted",
+        status?.preserved && "preserved",
+      ),
       manifest?.what ?? "",
     ]);
     await write(io.output, table(["PACKAGE", "STATE", "SIZE", "", "", "WHAT"], rows));
   });
 }
 
+function wordOf({ state, error }: OwedUpload): string {
+  return state === "parked" && error !== null ? `parked: ${error}` : state;
+}
+
+function words(...each: readonly (string | boolean | null | undefined)[]): string {
+  return each.filter((word) => typeof word === "string").join(", ");
+}
+
 export interface UploadFlags extends JsonFlag {
   readonly createBucket?: boolean;
 }
 
-/** `feedback upload`. */
+/**
+ * `feedback upload`.
+ *
+ * @throws Exit with 1: something is owed still, refused or because the bucket is not to be had.
+ */
 export function upload(flags: UploadFlags, context: Context): Promise<void> {
   const { io, env } = context;
   const createBucket = env.feedback.createBucket || flags.createBucket === true;
@@ -46,19 +71,23 @@ export function upload(flags: UploadFlags, context: Context): Promise<void> {
   return withMoments(flags, asked, async (moments) => {
     const tellLeft = () => {
       const { pending = 0 } = moments.statistics().outbox ?? {};
-      io.errors.write(`${counted(pending, "upload")} to go   \r`);
+      showProgress(io, `${counted(pending, "upload")} to go`);
     };
     const timer = setInterval(tellLeft, 500);
     try {
       await moments.upload();
     } finally {
       clearInterval(timer);
+      showProgress(io, "");
     }
     const { outbox, storage_mode, storage_reason } = moments.statistics();
-    if (flags.json) return write(io.output, json({ storage_mode, storage_reason, outbox }));
-    if (outbox === null) return tell(io, `Nothing is uploaded: ${storage_reason ?? "local"}.`);
-    const why = outbox.last_error === null ? "" : `: ${outbox.last_error.class}`;
-    await write(io.output, `${outbox.pending} waiting, ${outbox.parked} refused${why}\n`);
+    if (flags.json) await write(io.output, json({ storage_mode, storage_reason, outbox }));
+    else if (outbox === null) await tell(io, `Nothing is uploaded: ${storage_reason ?? "local"}.`);
+    else {
+      const why = outbox.last_error === null ? "" : `: ${outbox.last_error.class}`;
+      await write(io.output, `${outbox.pending} waiting, ${outbox.parked} refused${why}\n`);
+    }
+    if (outbox !== null && outbox.pending + outbox.parked > 0) throw new Exit(exitCodes.failed);
   });
 }
 
@@ -74,7 +103,7 @@ export function withMoments(
 }
 
 /** Every package, newest first. */
-export async function* entriesOf({ packages }: Moments) {
+export async function* entriesOf({ packages }: Pick<Moments, "packages">) {
   let before: string | undefined;
   do {
     const options = { limit: pageSize, ...(before === undefined ? {} : { before }) };

@@ -31,6 +31,14 @@ export function tell(io: Io, line: string): Promise<void> {
   return write(io.errors, `${line}\n`);
 }
 
+/**
+ * How far a command is: one line in place of the one before it, and "" takes it away. Only a person
+ * at a terminal wants it; a pipe or a log gets nothing.
+ */
+export function showProgress({ errors }: Io, line: string): void {
+  if ("isTTY" in errors && errors.isTTY === true) errors.write(`\r${line}\u001b[K\r`);
+}
+
 /** The process itself. Made once. */
 export function processIo(): Io {
   const { stdout, stderr } = process;

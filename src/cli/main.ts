@@ -1,6 +1,17 @@
 #!/usr/bin/env node
+import { writeSync } from "node:fs";
 import { enableCompileCache } from "node:module";
 import { fileURLToPath } from "node:url";
+import { isNodeEnough, neededNode } from "./node-version.ts";
+
+// npm only warns of an older one, which would fail somewhere inside with words that help nobody.
+if (!isNodeEnough(process.versions.node)) {
+  writeSync(
+    2,
+    `throughline needs Node ${neededNode} or later, and this is ${process.versions.node}.\n`,
+  );
+  process.exit(1);
+}
 
 // Compiled code is kept beside the program, where only who can change the program can change it: the
 // next start takes half the time. Where nothing can be written there, nothing is kept.

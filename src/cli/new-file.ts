@@ -3,11 +3,13 @@ import { unlink } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { Failed, isErrno } from "./failure.ts";
+import { wrongOut } from "./out-path.ts";
 
 /**
  * Writes a new file, in bounded memory: all of it or none, readable by this user alone, and synced.
  *
  * @throws ThroughlineError `THROUGHLINE_CONFLICT`: something is there already; it stays as it is.
+ *   `THROUGHLINE_CONFIGURATION`: nothing can be written there.
  */
 export async function writeNewFile(path: string, pieces: AsyncIterable<string>): Promise<void> {
   let isOurs = false;
@@ -19,7 +21,7 @@ export async function writeNewFile(path: string, pieces: AsyncIterable<string>):
     await pipeline(Readable.from(pieces), file);
   } catch (cause) {
     if (isOurs) await unlink(path).catch(() => undefined); // the error that stopped it is the news
-    if (!isErrno(cause, "EEXIST")) throw cause;
+    if (!isErrno(cause, "EEXIST")) throw wrongOut(path, cause);
     throw new Failed(`${path} is there already`, {
       code: "THROUGHLINE_CONFLICT",
       wayOut: "Name a new file with --out; nothing is overwritten.",

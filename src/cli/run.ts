@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Logger } from "../logger.ts";
 import type { Companion } from "../memories/companion/companion.ts";
@@ -31,7 +32,7 @@ export interface Run {
  */
 export async function beginRun(
   throughline: Throughline,
-  { home, freshness }: Settings,
+  { home, freshness }: Pick<Settings, "home" | "freshness">,
   logger: Logger,
 ): Promise<Run> {
   const facts = factsFile(home, logger);
@@ -45,13 +46,14 @@ export async function beginRun(
     });
     companion?.emotions.configure(own ?? builtInEmotions);
   };
+  const path = join(home, emotionsName);
   const watch = watchEmotionsFile({
-    path: join(home, emotionsName),
+    path,
     timers: systemTimers,
     onChange: inForce,
     onProblem: (found) => {
       problems = found;
-      logger.warn({ problems: found.length }, "emotions.yaml was refused; what was in force stays");
+      tellProblems(logger, found, existsSync(path));
     },
   });
   try {
@@ -83,6 +85,15 @@ export async function beginRun(
       watch.close();
     },
   };
+}
+
+function tellProblems(logger: Logger, problems: readonly string[], isThere: boolean): void {
+  const [first] = problems;
+  if (first !== undefined) {
+    const fields = { problems: problems.length, first };
+    logger.warn(fields, "emotions.yaml was refused; what was in force stays");
+  } else if (isThere) logger.info({}, "emotions.yaml can be read again; it is in force");
+  else logger.info({}, "emotions.yaml is gone; the built-in emotions are in force");
 }
 
 /** Rules that can never match, for one that somebody wrote: that takes some 50 ms. */

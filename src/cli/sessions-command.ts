@@ -63,7 +63,7 @@ function addReading(sessions: Command, context: Context): void {
     .action(async (chat, flags) => (await import("./sessions/read.ts")).show(chat, flags, context));
   sessions
     .command("search <words...>")
-    .description("Messages that hold every one of the words, the newest first.")
+    .description("Messages that hold every one of the words: by chat, the newest chat first.")
     .option("--chat <id>", "in one chat only", notEmpty)
     .option("--limit <n>", "how many at most", wholeNumber(1, 1_000), 20)
     .addOption(homeOption())

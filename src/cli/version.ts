@@ -2,7 +2,6 @@ import { readFileSync } from "node:fs";
 
 interface Package {
   readonly version: string;
-  readonly engines: { readonly node: string };
 }
 
 /** What `package.json` says: two folders up from the sources and from what is built of them. */

@@ -1,5 +1,5 @@
 import { createRequire } from "node:module";
-import type { Alias, Document, Node } from "yaml";
+import type { Alias, Document, ErrorCode, Node } from "yaml";
 import { printableLine } from "../memories/chat/printable.ts";
 
 /** Loaded with the first text that is read: few homes have one. */
@@ -29,6 +29,11 @@ export type YamlText =
 const maxAliasCount = 100;
 const maxProblems = 50;
 const tooDeep = "is nested too deeply";
+/** For what the library says to programmers, by its codes. */
+const ourWords: Readonly<Partial<Record<ErrorCode, string>>> = {
+  RESOURCE_EXHAUSTION: tooDeep,
+  MULTIPLE_DOCS: "holds more than one document",
+};
 const tooMany = `is one alias too many: ${maxAliasCount} are the most`;
 
 /**
@@ -48,8 +53,7 @@ export function readYaml(text: string): YamlText {
   const faults = [...document.errors, ...document.warnings].slice(0, maxProblems);
   if (faults.length > 0) {
     const problems = faults.map(({ pos, code, message }) => {
-      const says = code === "RESOURCE_EXHAUSTION" ? tooDeep : printableLine(message);
-      return { line: lineAt(pos[0]), path: [], says };
+      return { line: lineAt(pos[0]), path: [], says: ourWords[code] ?? printableLine(message) };
     });
     return { problems };
   }

@@ -1,11 +1,13 @@
 import { createHash } from "node:crypto";
 import { isThroughlineError } from "../errors.ts";
-import type { Json, JsonObject } from "../json.ts";
+import { type Json, type JsonObject, tooLarge } from "../json.ts";
 import type { ChatHead } from "../memories/chat/chat-head.ts";
 import { checkChatId } from "../memories/chat/chat-log.ts";
+import { isExtraSize } from "../memories/chat/chat-metadata.ts";
 import type { Draft } from "../memories/chat/draft.ts";
 import { fromDuctor, type Imported } from "../memories/provider-session/legacy.ts";
 import type { SessionState } from "../memories/provider-session/session-state.ts";
+import { instantOf } from "../memories/provider-session/stamp.ts";
 import { prepareHead } from "../storage/batch.ts";
 import type { ImportOptions } from "./import-options.ts";
 import { readJsonSource } from "./json-source.ts";
@@ -72,11 +74,12 @@ function wrongId({ chatId }: Imported): string | undefined {
 async function importSession(
   source: Source,
   { chatId, unknown, notes }: Imported,
-  state: SessionState,
+  read: SessionState,
   options: ImportOptions,
   report: ReportDraft,
 ): Promise<void> {
   const { chats, dryRun, force } = options;
+  const state = withoutNoDate(read);
   const forgottenAt = force ? undefined : await chats.forgottenAt(chatId);
   const isYounger = state.human_at > (forgottenAt ?? "") && state.human_at_assumed !== true;
   if (forgottenAt !== undefined && !isYounger) {
@@ -85,7 +88,7 @@ async function importSession(
     return;
   }
   const said = [...notes];
-  const id = importId(chatId, state, unknown);
+  const id = importId(chatId, read, unknown);
   const about = { chat_id: chatId, source: source.name, notes: said };
   if ((await chats.log.ports.logs.find(chatId, id)) !== undefined) {
     report.sessions.push({ ...about, outcome: "known" });
@@ -116,6 +119,7 @@ function begin(
     ...(draft.isNewChat ? { created_at: createdAt(state) } : {}),
   };
   try {
+    if (!isExtraSize(unknown)) throw tooLarge("unknown keys leave no room in a head");
     prepareHead({ ...draft.head, ...change });
     draft.control("session", fields, id);
     draft.set(change);
@@ -125,6 +129,11 @@ function begin(
     draft.control("session", { ...fields, [ductorField]: unknown }, id);
     draft.set({ ...change, [ductorField]: undefined });
   }
+}
+
+/** A last act that is no date is unknown: no list shows it, and it sorts last. */
+function withoutNoDate(state: SessionState): SessionState {
+  return instantOf(state.human_at) === undefined ? { ...state, human_at: "" } : state;
 }
 
 function createdAt({ started_at }: SessionState): string {

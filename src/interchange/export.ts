@@ -1,7 +1,7 @@
 import { isJsonObject } from "../json.ts";
 import type { ChatHead } from "../memories/chat/chat-head.ts";
 import type { Chats } from "../memories/chat/chats.ts";
-import { type SeedHead, toSeedJsonl } from "../memories/chat/render-jsonl.ts";
+import { extraOf, type SeedHead, toSeedJsonl } from "../memories/chat/render-jsonl.ts";
 import { marksIn, withReplaced } from "../memories/chat/shown-messages.ts";
 import { toDuctor } from "../memories/provider-session/legacy.ts";
 import { ductorField } from "./ductor-import.ts";
@@ -64,7 +64,7 @@ async function* seedFile(chats: Chats, chatId: string): AsyncGenerator<string> {
   const { head } = await chats.log.existing(chatId);
   const { redacted, replaced } = await marksIn(chats.records(chatId));
   const { metadata, last_consolidated } = head;
-  const seedHead = { ...stamps(head), key: chatId, metadata, last_consolidated };
+  const seedHead = { ...stamps(head), key: chatId, metadata, last_consolidated, ...extraOf(head) };
   yield* toSeedJsonl(seedHead, withReplaced(chats.records(chatId), replaced), { redacted });
 }
 

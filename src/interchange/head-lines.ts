@@ -3,6 +3,8 @@ import { isThroughlineError } from "../errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../json.ts";
 import type { ChatHead } from "../memories/chat/chat-head.ts";
 import { checkChatId } from "../memories/chat/chat-log.ts";
+import { isExtraSize, isMetadataSize } from "../memories/chat/chat-metadata.ts";
+import { isControlId } from "../memories/chat/control-ids.ts";
 import { readStamp } from "../memories/provider-session/read-values.ts";
 import type { SessionState } from "../memories/provider-session/session-state.ts";
 import { readState } from "../memories/provider-session/stored-state.ts";
@@ -50,7 +52,7 @@ export class HeadLines {
     const entries = Object.entries(fields).filter(([name, value]) => {
       if (seedNames.includes(name)) return value !== null || !Object.hasOwn(this.#fields, name);
       // A commit line of ours that comes as somebody else's says nothing but what the format has.
-      return !reserved.includes(name) && !(this.#form === "seed" && isOurs);
+      return this.#form === "seed" ? !isOurs : !reserved.includes(name);
     });
     this.#fields = { ...this.#fields, ...(Object.fromEntries(entries) as JsonObject) };
   }
@@ -84,6 +86,8 @@ export class HeadLines {
     const hasRest = this.#form === "seed" && Object.keys(rest).length > 0;
     // In a file of ours the stamp is unknown because it was; in others it was never written.
     const lastAt = this.#form === "own" ? "" : counted.lastAt;
+    // A title of a message that got another id would outlive the redaction of that message.
+    const isNamed = typeof rest["title_of"] !== "string" || !isControlId(rest["title_of"]);
     const head: ChatHead = {
       ...(this.#form === "own" ? this.#own(rest, counted, notes) : { session: null }),
       ...(hasRest ? { extra: rest } : {}),
@@ -92,7 +96,7 @@ export class HeadLines {
       metadata: isJsonObject(metadata) ? metadata : {},
       last_consolidated: consolidated(last_consolidated, messages, notes),
       message_count: messages,
-      ...(this.#form === "own" && typeof rest["title"] === "string"
+      ...(this.#form === "own" && typeof rest["title"] === "string" && isNamed
         ? { title: rest["title"] }
         : { title: counted.title, ...(counted.titleOf && { title_of: counted.titleOf }) }),
     };
@@ -178,7 +182,11 @@ function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) >= 0 && !Object.is(value, -0);
 }
 
-function fits(head: JsonObject): boolean {
+/** What is left of a head must have room for the chat to go on. */
+function fits(head: ChatHead): boolean {
+  const { metadata, extra } = head;
+  if (!isMetadataSize(metadata)) return false;
+  if (isJsonObject(extra) && !isExtraSize(extra)) return false;
   try {
     prepareHead(head);
     return true;

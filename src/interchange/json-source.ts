@@ -1,18 +1,8 @@
-import { isJsonObject } from "../json.ts";
+import { isJsonObject, withNullForNaN } from "../json.ts";
 import type { Source } from "./source.ts";
 
 /** A file that is one JSON object is read at once: so it has a limit. */
 const maxBytes = 64 * 1024 * 1024;
-
-/**
- * Python writes numbers that JSON has no word for. Outside strings they become null, which every
- * reader of a field takes for a value of the wrong type.
- */
-function withoutNaN(text: string): string {
-  return text.replace(/"(?:[^"\\]|\\.)*"|-?(?:NaN|Infinity)\b/gs, (token) =>
-    token.startsWith('"') ? token : "null",
-  );
-}
 
 /** The object that a source is, or why it is none. */
 export async function readJsonSource(
@@ -34,7 +24,7 @@ export async function readJsonSource(
   let value: unknown;
   try {
     // Plain: what ours would alter is read, replaced and noted by whoever reads the fields.
-    value = JSON.parse(withoutNaN(text));
+    value = JSON.parse(withNullForNaN(text));
   } catch {
     return { reason: "it is not JSON", bytes };
   }

@@ -1,13 +1,14 @@
 import { createHash } from "node:crypto";
 import { isThroughlineError } from "../errors.ts";
 import { checkJson, type JsonObject } from "../json.ts";
+import { foreignRecord } from "../memories/chat/foreign-record.ts";
 import { isMessage } from "../memories/chat/message.ts";
 import { logLimits, type StoredRecord } from "../storage/log-store.ts";
 import type { Form } from "./head-lines.ts";
 import { readLine } from "./json-line.ts";
 import { type Line, splitLines } from "./line-splitter.ts";
 import { isHeadLine, type OwnRecord, ownId, ownRecord } from "./own-record.ts";
-import { foreignRecord, seedRecord } from "./seed-message.ts";
+import { seedRecord } from "./seed-message.ts";
 
 /** One thing that stands in a file, in its order. */
 export type Entry =

@@ -107,12 +107,14 @@ test("every oddity has its result, and nothing is dropped silently", async () =>
   const found = await messages(throughline, "odd:1");
   assert.deepEqual(
     found.map(({ content }) => String(content).split(" ", 1)[0]),
-    ["m1", "m3", "m4", "m5", "m6", "m7", "m8", "m9", "m10", "m11", "m12"],
+    ["m1", "m3", "m4", "m5", "m6", "m6b", "m7", "m8", "m9", "m10", "m11", "m12"],
   );
   const by = (start: string) => found.find(({ content }) => String(content).startsWith(start))!;
   assert.equal(by("m1 ")["role"], "user");
   assert.equal(by("m5")["timestamp"], "");
   assert.deepEqual(by("m6")["extra"], { id: "mine", _type: "note", seq: 7, kind: "commit" });
+  assert.equal(by("m6b")["role"], "system");
+  assert.deepEqual(by("m6b")["extra"], { role: "narrator" });
   assert.deepEqual(by("m7")["extra"], { role: "human", timestamp: "yesterday" });
   assert.deepEqual(by("m8")["extra"], { id: "mine", timestamp: 1_772_532_000 });
   assert.equal(by("m9")["n"], "12345678901234567890");
@@ -134,7 +136,7 @@ test("every oddity has its result, and nothing is dropped silently", async () =>
   for (const [index, { offset, bytes: length }] of report.quarantined.entries()) {
     assert.deepEqual(kept[index], bytes.subarray(offset, offset + length));
   }
-  assert.equal(report.foreign, 4);
+  assert.equal(report.foreign, 3);
   assert.match(report.chats[0]!.notes.join("\n"), /last_consolidated is not a number of messages/);
 });
 
@@ -150,11 +152,49 @@ test("lines that look like our control records and commits change nothing", asyn
   const controls = (await records(throughline, "odd:1")).filter(({ _type }) => _type !== undefined);
   assert.deepEqual(
     controls.map(({ kind }) => kind),
-    ["foreign", "foreign", "foreign", "foreign"],
+    ["foreign", "foreign", "foreign"],
   );
-  const forged = (controls[3]!["extra"] as JsonObject)["record"] as JsonObject;
+  const forged = (controls[2]!["extra"] as JsonObject)["record"] as JsonObject;
   assert.equal(forged["kind"], "redaction");
 });
+
+const objects: readonly (readonly [object: JsonObject, becomes: string])[] = [
+  [{ role: "user", content: "x" }, "user"],
+  [{ role: "user" }, "user"],
+  [{ role: "user", content: ["x"] }, "user"],
+  [{ role: "narrator", content: "x" }, "system"],
+  [{ role: "narrator", content: "" }, "system"],
+  [{ role: "narrator" }, "foreign"],
+  [{ role: "narrator", content: ["x"] }, "foreign"],
+  [{ role: " ", content: "x" }, "foreign"],
+  [{ role: 7, content: "x" }, "foreign"],
+  [{ content: "x" }, "foreign"],
+  [{ _type: "note", role: "user", content: "x" }, "user"],
+  [{ _type: "note", role: "ai", content: "x" }, "assistant"],
+  [{ _type: "note", role: "narrator", content: "x" }, "system"],
+  [{ _type: 7, role: "narrator", content: "x" }, "system"],
+  [{ _type: null, role: "user", content: ["x"] }, "user"],
+  [{ _type: "note", role: "user" }, "foreign"],
+  [{ _type: "note", role: "user", content: ["x"] }, "foreign"],
+  [{ _type: "note", text: "x" }, "foreign"],
+];
+for (const [object, becomes] of objects) {
+  const text = JSON.stringify(object);
+  const what = becomes === "foreign" ? "a foreign record" : `a message of the role ${becomes}`;
+  test(`the line ${text} becomes ${what}, with all that it says`, async () => {
+    await using throughline = await open();
+    const report = await importInto(throughline, [source("a_b.jsonl", `${text}\n`)]);
+    const found = await messages(throughline, "a:b");
+    assert.deepEqual(
+      [report.foreign, found.map(({ role }) => role)],
+      becomes === "foreign" ? [1, []] : [0, [becomes]],
+    );
+    const [stored] = await records(throughline, "a:b");
+    const extra = (stored!["extra"] ?? {}) as JsonObject;
+    if (becomes === "foreign") assert.deepEqual(extra["record"], object);
+    else assert.deepEqual({ ...stored, ...extra, ...object }, { ...stored, ...extra });
+  });
+}
 
 const ids: readonly (readonly [name: string, chatId: string])[] = [
   ["matrix_!room_server.jsonl", "matrix:!room:server"],
@@ -275,6 +315,38 @@ test("a trial run reports the same and stores nothing", async () => {
   const dry = await importInto(throughline, all.map(goldenSource), { dryRun: true });
   assert.deepEqual((await throughline.chats.list()).chats, []);
   assert.deepEqual(await importInto(throughline, all.map(goldenSource)), dry);
+});
+
+const key = (zone: string) => `{"_type":"metadata","key":"c:1","updated_at":"${zone}"}\n`;
+const newer = key("2026-03-02T00:00:00Z") + line("one") + line("two");
+for (const [what, older, expected] of [
+  ["another chat", line("older"), ["c:1", "c:1~2"]],
+  ["the same", line("one") + line("two"), ["c:1", "c:1"]],
+  ["the start of it", line("one"), ["c:1", "c:1"]],
+] as const) {
+  test(`a trial run names the chats that a real one makes where an older file is ${what}`, async () => {
+    await using throughline = await open();
+    const files = ["b", "a", "c"].map((name, n) =>
+      source(`${name}.jsonl`, n === 1 ? newer : key("2026-03-01T00:00:00Z") + older),
+    );
+    const dry = await importInto(throughline, files, { dryRun: true });
+    const real = await importInto(throughline, files);
+    assert.deepEqual(
+      real.chats.map(({ chat_id }) => chat_id),
+      [...expected, expected[1]],
+    );
+    assert.deepEqual(dry, real);
+  });
+}
+
+test("what is set aside of a second chat of one name is kept for that chat", async () => {
+  await using throughline = await open();
+  const older = `${key("2026-03-01T00:00:00Z")}42\n[]\n${line("older")}{"role":"us`;
+  const keptFor: string[] = [];
+  const keep: ImportOptions["keep"] = async (bytes, { chatId }) =>
+    void keptFor.push(`${chatId} ${Buffer.from(bytes)}`);
+  await importInto(throughline, [source("a", newer), source("b", older)], { keep });
+  assert.deepEqual(keptFor, ["c:1~2 42", "c:1~2 []", 'c:1~2 {"role":"us']);
 });
 
 const many = Array.from({ length: 600 }, (_, n) => line(`line ${n}`)).join("");

@@ -2,17 +2,18 @@ import { isThroughlineError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import type { ChatHead } from "../memories/chat/chat-head.ts";
 import { titleFrom } from "../memories/chat/chat-head.ts";
+import { isControlId } from "../memories/chat/control-ids.ts";
+import { foreignRecord, leftOverId } from "../memories/chat/foreign-record.ts";
 import { instantOf } from "../memories/provider-session/stamp.ts";
 import { isErased } from "../storage/batch.ts";
 import { extendChat, writeChat } from "./chat-writer.ts";
 import type { Counted, Form } from "./head-lines.ts";
 import type { ImportOptions } from "./import-options.ts";
 import { readEntries } from "./nanobot-file.ts";
-import { type OwnRecord, withSeqs } from "./own-record.ts";
-import { findPlace, leftOverId, type Place, placeholderId, type RecordEntry } from "./place.ts";
+import { markId, type OwnRecord, withSeqs } from "./own-record.ts";
+import { findPlace, type Place, type Planned, placeholderId, type RecordEntry } from "./place.ts";
 import { type ImportReport, type Notes, ReportDraft, type SetAside } from "./report.ts";
 import { type Scan, sameBytes, scan } from "./scan.ts";
-import { foreignRecord } from "./seed-message.ts";
 import { SeqMap } from "./seq-map.ts";
 import type { Source } from "./source.ts";
 
@@ -41,12 +42,14 @@ export async function importChats(
   // The newest of a chat comes first, and so gets its name.
   found.sort((a, b) => b.at - a.at || (a.source.name < b.source.name ? -1 : 1));
   const seen = new Map<string, string>();
+  const planned: Planned = new Map();
   for (const { source, chatId } of found) {
     const newer = seen.get(chatId);
     if (newer === undefined) seen.set(chatId, source.name);
     await attempt(report, source.name, async () => {
       const scanned = await scan(source, form, options.zone);
-      await new ChatImport(scanned, form, options, report).run(newer !== undefined);
+      const chat = new ChatImport(scanned, form, options, report);
+      await chat.run(newer !== undefined, planned);
     });
   }
   return report.done();
@@ -89,18 +92,21 @@ class ChatImport {
     this.#notes = scanned.notes;
   }
 
-  async run(isOlder: boolean): Promise<void> {
+  /** @param planned what a trial run would have stored before; this adds what it would store. */
+  async run(isOlder: boolean, planned: Planned): Promise<void> {
     const { chatId, source, unreadable, records, head, bytes } = this.#scan;
     const { chats, dryRun, force } = this.#options;
     this.#after = force ? undefined : await chats.forgottenAt(chatId);
-    let place = await findPlace(chats, chatId, () => this.#records());
+    const find = () => findPlace(chats, chatId, () => this.#records(), planned);
+    let place = await find();
     if (place.chatId !== chatId && !force) {
       this.#after = (await chats.forgottenAt(place.chatId)) ?? this.#after;
-      if (this.#after !== undefined) place = await findPlace(chats, chatId, () => this.#records());
+      if (this.#after !== undefined) place = await find();
     }
     if (await this.#isRefused(place)) return;
     if (records === 0 && head.count === 0 && unreadable > 0) {
-      await this.#setAside(true);
+      // No chat is made of it: what it held goes with the one that it names.
+      await this.#setAside(chatId, true);
       this.#report.failed.push({ source: source.name, reason: "nothing in it can be read" });
       return;
     }
@@ -117,8 +123,9 @@ class ChatImport {
           : `another chat is ${chatId}: this one is kept as ${place.chatId}`,
       );
     }
-    await this.#setAside(!dryRun && place.state !== "known");
+    await this.#setAside(place.chatId, !dryRun && place.state !== "known");
     await this.#store(place);
+    if (dryRun && place.state !== "known") planned.set(place.chatId, () => this.#ids());
   }
 
   /** Everything is there already, is added, or would be. */
@@ -146,13 +153,18 @@ class ChatImport {
 
   /** Hands on what is new, and counts everything. */
   async #fill(place: Place, put: (record: OwnRecord) => Promise<void>): Promise<ChatHead> {
-    const isNew = place.state === "free";
     const idOf = freeIds();
     let index = 0;
     for await (const entry of this.#records()) {
       const { record, oldSeq } = entry;
       const id = idOf(entry);
-      if (id !== record.id) this.#notes.add("an id that was there before is replaced");
+      if (id !== record.id && id === entry.otherId) {
+        this.#notes.add(
+          isForged(entry.kind, record.id)
+            ? "an id that only our own records have is replaced"
+            : "an id that was there before is replaced",
+        );
+      }
       this.#notes.add(...entry.notes);
       this.#seq++;
       if (oldSeq !== undefined) this.#seqs.add(oldSeq, this.#seq);
@@ -162,13 +174,20 @@ class ChatImport {
       else if (entry.kind === "message") this.#skipped++;
     }
     const { head, left } = this.#head();
-    if (isNew && Object.keys(left).length > 0) {
+    if (Object.keys(left).length > 0 && !(await this.#hasLeft(place))) {
       this.#foreign++;
       this.#seq++;
       await put(foreignRecord(left, leftOverId) as OwnRecord);
     }
-    if (isNew && this.#seq === 0) await put({ ...placeholder, timestamp: head.updated_at });
+    if (place.state === "free" && this.#seq === 0)
+      await put({ ...placeholder, timestamp: head.updated_at });
     return head;
+  }
+
+  /** Whether the chat has what of the head lines was too large: once, as it was first. */
+  async #hasLeft({ chatId, state }: Place): Promise<boolean> {
+    if (state !== "grown") return state === "known";
+    return (await this.#options.chats.log.ports.logs.find(chatId, leftOverId)) !== undefined;
   }
 
   #count(entry: RecordEntry, record: OwnRecord): void {
@@ -214,6 +233,12 @@ class ChatImport {
     }
   }
 
+  /** As the records have them in their chat. */
+  async *#ids(): AsyncGenerator<{ readonly id: string }> {
+    const idOf = freeIds();
+    for await (const entry of this.#records()) yield { id: idOf(entry) };
+  }
+
   async #isRefused(place: Place): Promise<boolean> {
     if (this.#after === undefined) return false;
     let kept = 0;
@@ -230,9 +255,12 @@ class ChatImport {
     return kept === 0;
   }
 
-  /** Reports what cannot be used, and has it kept. What was forgotten is not kept either. */
-  async #setAside(isKept: boolean): Promise<void> {
-    const { source, unreadable, chatId, digest } = this.#scan;
+  /**
+   * Reports what cannot be used, and has it kept for the chat that it goes with. What was forgotten is
+   * not kept either.
+   */
+  async #setAside(chatId: string, isKept: boolean): Promise<void> {
+    const { source, unreadable, digest } = this.#scan;
     if (unreadable === 0) return;
     const options = { form: this.#form, chatId, zone: this.#options.zone };
     const keep = isKept && this.#after === undefined && !this.#options.dryRun;
@@ -252,13 +280,17 @@ class ChatImport {
 
 const placeholder = { id: placeholderId, _type: "metadata", kind: "metadata", metadata: {} };
 
+/** What is no control record must not have the id of one. */
+const isForged = (kind: RecordEntry["kind"], id: string) => kind !== "control" && isControlId(id);
+
 /** Ids in files of ours may come twice; those that are made for a place do not. */
 function freeIds(): (entry: RecordEntry) => string {
   const seen = new Set<string>();
-  return ({ record, otherId }) => {
-    const { id } = record;
-    if (id === otherId) return id;
-    if (seen.has(id)) return otherId;
+  return ({ kind, record, otherId }) => {
+    if (record.id === otherId) return otherId;
+    // What had the id of a mark before gets another one, so that the mark can have it.
+    const id = (kind === "control" ? markId(record) : undefined) ?? record.id;
+    if (seen.has(id) || isForged(kind, id)) return otherId;
     seen.add(id);
     return id;
   };

@@ -1,5 +1,6 @@
 import { isThroughlineError } from "../errors.ts";
 import { isJsonObject, type JsonObject } from "../json.ts";
+import { controlId } from "../memories/chat/control-ids.ts";
 import { isControl, isMessage } from "../memories/chat/message.ts";
 import { messageRecord } from "../memories/chat/message-input.ts";
 import { instantOf } from "../memories/provider-session/stamp.ts";
@@ -31,6 +32,19 @@ export function ownId(line: JsonObject): string | undefined {
   const { id } = line;
   return isId(id) ? id : undefined;
 }
+
+/**
+ * The id that our record about one message has where nothing else has it: by that it is found again.
+ * `undefined` for every other record.
+ */
+export function markId(record: OwnRecord): string | undefined {
+  const { _type, kind, target } = record;
+  const known = marks.find((each) => each === kind);
+  if (_type !== "metadata" || known === undefined || typeof target !== "string") return undefined;
+  return controlId(known, target);
+}
+
+const marks = ["redaction", "replacement", "erasure"] as const;
 
 function isOwnMessage(message: JsonObject): boolean {
   const { timestamp, ...rest } = message;

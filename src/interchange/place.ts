@@ -1,6 +1,8 @@
 import { checkChatId } from "../memories/chat/chat-log.ts";
 import type { Chats } from "../memories/chat/chats.ts";
+import { leftOverId } from "../memories/chat/foreign-record.ts";
 import type { Entry } from "./nanobot-file.ts";
+import { markId } from "./own-record.ts";
 
 export type RecordEntry = Extract<Entry, { readonly kind: "message" | "foreign" | "control" }>;
 
@@ -13,6 +15,9 @@ export interface Place {
   readonly matched: number;
 }
 
+/** What a trial run would have stored by now: the ids of the records of each chat, in their order. */
+export type Planned = Map<string, () => AsyncIterable<{ readonly id: string }>>;
+
 /** So many different chats of one name are looked through. */
 const maxSuffix = 100;
 
@@ -21,29 +26,34 @@ const maxSuffix = 100;
  * ids of imported records come from the source, so the chat that it went to earlier is found again.
  *
  * @param records the records of the source, from the start, at every call.
+ * @param planned what counts as stored beside the chats.
  */
 export async function findPlace(
   chats: Chats,
   chatId: string,
   records: () => AsyncIterable<RecordEntry>,
+  planned: Planned,
 ): Promise<Place> {
   for (let n = 1; n <= maxSuffix; n++) {
     const candidate = n === 1 ? chatId : `${chatId}~${n}`;
     checkChatId(candidate);
+    const plan = planned.get(candidate);
     const { head } = await chats.log.state(candidate);
-    if (head === undefined) return { chatId: candidate, state: "free", matched: 0 };
-    const place = await compare(chats, candidate, records());
+    const isFree = head === undefined && plan === undefined;
+    if (isFree) return { chatId: candidate, state: "free", matched: 0 };
+    const stored = plan?.() ?? chats.log.ports.logs.read(candidate);
+    const place = await compare(candidate, stored, records());
     if (place.state !== "taken") return place;
   }
   return { chatId, state: "taken", matched: 0 };
 }
 
 async function compare(
-  chats: Chats,
   chatId: string,
+  ids: AsyncIterable<{ readonly id: string }>,
   records: AsyncIterable<RecordEntry>,
 ): Promise<Place> {
-  const stored = chats.log.ports.logs.read(chatId)[Symbol.asyncIterator]();
+  const stored = ids[Symbol.asyncIterator]();
   let matched = 0;
   let isStoredAtEnd = false;
   try {
@@ -55,7 +65,8 @@ async function compare(
         break;
       }
       const { id } = next.value;
-      if (id !== record.id && id !== otherId) return { chatId, state: "taken", matched: 0 };
+      if (![record.id, otherId, markId(record)].includes(id))
+        return { chatId, state: "taken", matched: 0 };
       matched++;
     }
     if (isStoredAtEnd) return { chatId, state: "grown", matched };
@@ -70,7 +81,5 @@ async function compare(
 
 /** A log has at least one record: this one is in a chat that was imported without any. */
 export const placeholderId = "import:empty";
-/** Bounds of a head are narrower than those of a line: what was in the way of one. */
-export const leftOverId = "import:head";
 
 const isPlaceholder = (id: string) => id === placeholderId || id === leftOverId;

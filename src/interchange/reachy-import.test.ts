@@ -55,6 +55,16 @@ test("a companion of the original goes on: what it said, felt, whom it saw, how 
   assert.equal(wound?.event, "harsh_criticism");
 });
 
+test("a companion that is imported days after its last heartbeat was away since then", async () => {
+  const c = await companion();
+  c.clock.set("2024-02-20T23:46:40.000Z");
+  await c.run(golden);
+  c.clock.pass(10_000);
+  const { report } = await c.startCompanion();
+  assert.equal(report.kind, "long_absence");
+  assert.equal(report.gapMs, c.clock.now() - 1_708_300_000_000);
+});
+
 test("importing a companion twice is importing it once, and one with a life of its own keeps it", async () => {
   const c = await companion();
   await c.run(golden);
@@ -118,4 +128,42 @@ test("numbers that Python writes and JSON does not know cost their fields and no
   assert.equal(messages[0]?.content, 'NaN, Infinity and "-Infinity"');
   const self = await c.startCompanion();
   assert.ok(self.emotions.feeling().levels.joy >= 0);
+});
+
+const said = (text: string, timestamp?: number) => ({ role: "USER", text, timestamp });
+
+test("messages that say the same in the same millisecond are each imported, and once", async () => {
+  const c = await companion();
+  const at = 1_708_299_800;
+  const conversation = [said("yes", at), said("yes", at), said("yes", at), said("yes", at + 1)];
+  const bytes = withFields({ conversation });
+  assert.equal((await c.run(bytes)).chats[0]?.messages, 4);
+  const again = await c.run(bytes);
+  assert.deepEqual([again.chats[0]?.messages, again.chats[0]?.skipped], [0, 4]);
+  const rolled = await c.run(withFields({ conversation: conversation.slice(1) }));
+  assert.equal(rolled.chats[0]?.messages, 0);
+});
+
+test("a message with a time has the id that it always had", async () => {
+  const c = await companion();
+  await c.run(golden);
+  const { messages } = await c.chats.messages("local:me");
+  assert.deepEqual(
+    messages.map(({ id }) => id),
+    ["reachy:0084916db3640ea5bc191f4e", "reachy:493a1390681b4cbf0d6ad56d"],
+  );
+});
+
+test("of a buffer that rolled on, without times, only what is new is imported", async () => {
+  const c = await companion();
+  const texts = ["a", "yes", "b", "yes"];
+  await c.run(withFields({ conversation: texts.map((text) => said(text)) }));
+  const rolled = [...texts.slice(1), "c", "d"].map((text) => said(text));
+  const report = await c.run(withFields({ conversation: rolled }));
+  assert.deepEqual([report.chats[0]?.messages, report.chats[0]?.skipped], [2, 3]);
+  const { messages } = await c.chats.messages("local:me");
+  assert.deepEqual(
+    messages.map(({ content }) => content),
+    [...texts, "c", "d"],
+  );
 });

@@ -44,7 +44,7 @@ export async function importCompanion(
   const notes = repaired.map((field) => `repaired: ${field}`);
   notes.push(await takeOver(value, options));
   const { chats, chatId, force, dryRun } = options;
-  const messages = document.conversation.map(messageOf);
+  const messages = messagesOf(document.conversation);
   const forgottenAt = force ? undefined : await chats.forgottenAt(chatId);
   const about = { chat_id: chatId, source: source.name };
   if (forgottenAt !== undefined) {
@@ -94,11 +94,22 @@ function storable(value: object): JsonObject {
   return Object.fromEntries(Object.entries(copy).filter(([name]) => !reserved.includes(name)));
 }
 
-/** With an id that follows from it, so that importing twice is importing once. */
-function messageOf({ role, text, at }: ConversationMessage, i: number): MessageInput {
-  const digest = createHash("sha256")
-    .update(JSON.stringify([role, text, at ?? i]))
-    .digest("hex");
+/**
+ * With ids that follow from what was said, so that importing twice is importing once: of several that
+ * say the same at the same time each has its own, by how many were before it.
+ */
+function messagesOf(conversation: readonly ConversationMessage[]): readonly MessageInput[] {
+  const counts = new Map<string, number>();
+  return conversation.map((message) => {
+    const said = JSON.stringify([message.role, message.text, message.at ?? null]);
+    const before = counts.get(said) ?? 0;
+    counts.set(said, before + 1);
+    return messageOf(message, before === 0 ? said : JSON.stringify([said, before]));
+  });
+}
+
+function messageOf({ role, text, at }: ConversationMessage, unique: string): MessageInput {
+  const digest = createHash("sha256").update(unique).digest("hex");
   return {
     id: `reachy:${digest.slice(0, 24)}`,
     role: role === "USER" ? "user" : "assistant",

@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { JsonObject } from "../json.ts";
+import type { Json, JsonObject } from "../json.ts";
+import { renderChat } from "../memories/chat/render-chat.ts";
 import { HeldClock } from "../testing/held-clock.ts";
 import { openThroughline, type Throughline } from "../throughline.ts";
 import { importSessions } from "./ductor-import.ts";
@@ -161,6 +162,90 @@ test("ours, for nanobot, and back keeps what was said, when, by whom, and nothin
   assert.deepEqual(await said(twice), expected);
 });
 
+const strange = [
+  '{"_type":"metadata","key":"a:b","metadata":{"lang":"de"},"last_consolidated":1,"owner":"me","count":3,"extra":{"x":1},"__proto__":{"y":2}}',
+  '{"role":"user","content":"one","timestamp":"2026-03-03T10:00:00.000Z"}',
+  '{"_type":"note","text":"what ours has no place for","id":"n","seq":7,"__proto__":{"z":3}}',
+  '{"role":"narrator","content":"two","timestamp":"2026-03-03T10:00:01.000Z"}',
+  '{"_type":"metadata","kind":"redaction","target":"one"}',
+  '{"content":"nobody said it"}',
+].map((line) => JSON.parse(line) as JsonObject);
+
+test("lines and metadata that ours has no place for are in nanobot's file again, where they stood", async () => {
+  const lines = strange.map((line) => `${JSON.stringify(line)}\n`).join("");
+  let files: ReadonlyMap<string, string> = new Map([["a_b.jsonl", lines]]);
+  for (const time of ["first", "second"]) {
+    await using throughline = await imported(files, "seed");
+    const row = await throughline.chats.row("a:b");
+    assert.equal(row.message_count, 2, time);
+    files = await exported(throughline, { format: "nanobot" });
+    const text = files.get("a_b.jsonl") ?? "";
+    const written = text.trimEnd().split("\n");
+    const [head, ...rest] = written.map((line) => JSON.parse(line) as JsonObject);
+    const { created_at: _, updated_at: __, ...said } = head!;
+    assert.deepEqual(said, strange[0], time);
+    // Its reader lets the last metadata line win.
+    assert.deepEqual(rest.pop(), head, time);
+    assert.deepEqual(
+      rest.map((line) => (line["role"] === undefined ? line : line["content"])),
+      strange.slice(1).map((line) => (line["role"] === undefined ? line : line["content"])),
+    );
+    const parts = await renderChat(throughline.chats, "a:b", "jsonl", "UTC");
+    assert.equal((await Array.fromAsync(parts)).join(""), text, time);
+  }
+});
+
+test("metadata that was too large for a chat is in the last line of nanobot's file", async () => {
+  const large = { metadata: { note: "x".repeat(100_000) }, owner: "me" };
+  const lines = [{ _type: "metadata", key: "a:b", ...large }, strange[1]];
+  const text = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
+  await using throughline = await imported(new Map([["a_b.jsonl", text]]), "seed");
+  const files = await exported(throughline, { format: "nanobot" });
+  const last = JSON.parse(files.get("a_b.jsonl")?.trimEnd().split("\n").at(-1) ?? "");
+  assert.deepEqual({ metadata: last.metadata, owner: last.owner }, large);
+  await throughline.chats.setMetadata("a:b", { mine: 1 });
+  const later = await exported(throughline, { format: "nanobot" });
+  assert.match(later.get("a_b.jsonl") ?? "", /"metadata":\{"mine":1\}[^\n]*\n$/);
+});
+
+for (const [what, large] of [
+  ["metadata of 32 KiB and more", { metadata: { x: "y".repeat(32_761) } }],
+  ["metadata of almost a head", { metadata: { x: "y".repeat(65_300) } }],
+  ["fields that ours has no place for, of 8 KiB and more", { owner: "y".repeat(8_192) }],
+] as const) {
+  test(`${what} of an imported chat is kept, and something can be said in it`, async () => {
+    const head = { _type: "metadata", key: "a:b", ...large };
+    const text = `${JSON.stringify(head)}\n${JSON.stringify(strange[1])}\n`;
+    await using throughline = await imported(new Map([["a_b.jsonl", text]]), "seed");
+    const { chats, sessions } = throughline;
+    assert.deepEqual((await chats.log.existing("a:b")).head.metadata, {});
+    await chats.append("a:b", [{ role: "user", content: "x".repeat(1_000) }]);
+    await sessions.resolve("a:b");
+    const files = await exported(throughline, { format: "nanobot" });
+    const last = JSON.parse(files.get("a_b.jsonl")?.trimEnd().split("\n").at(-1) ?? "");
+    for (const [name, value] of Object.entries(large)) assert.deepEqual(last[name], value);
+  });
+}
+
+test("metadata that has become too large since a chat was imported is kept beside it", async () => {
+  const head = (x: string) => `${JSON.stringify({ _type: "metadata", metadata: { x } })}\n`;
+  const said = `${JSON.stringify(strange[1])}\n`;
+  await using throughline = await imported(new Map([["a_b.jsonl", head("y") + said]]), "seed");
+  const { chats } = throughline;
+  const grown = source("a_b.jsonl", head("y") + said + said + head("y".repeat(40_000)));
+  const options = { chats, clock: new HeldClock(at), zone: "UTC" };
+  for (const from of ["grown", "known"]) {
+    const report = await importChats([grown], options, "seed");
+    assert.deepEqual(
+      report.chats.map(({ chat_id }) => chat_id),
+      ["a:b"],
+      from,
+    );
+  }
+  const kept = await chats.log.ports.logs.find("a:b", "import:head");
+  assert.match(JSON.stringify(kept), /y{40000}/);
+});
+
 async function importGolden(name: string, throughline: Throughline) {
   const options = { chats: throughline.chats, clock: new HeldClock(at), zone: "Europe/Berlin" };
   return importSessions(source(name, readFileSync(join(golden, name))), options);
@@ -218,6 +303,32 @@ test("a chat that has a session keeps it; one that has none gets it beside its m
   assert.equal((await throughline.chats.messages("work")).messages.length, 1);
 });
 
+test("a last act that is no date is shown as none, sorts last, ends the session, and comes back", async () => {
+  await using throughline = await open();
+  const { chats, sessions } = throughline;
+  const bucket = { session_id: "s", message_count: 1, total_cost_usd: 0, total_tokens: 1 };
+  const entry = (last_active: Json) => ({ last_active, provider_sessions: { claude: bucket } });
+  const given = { 1: entry("2020-01-01T00:00:00+00:00"), 2: entry("Tuesday"), 3: entry(17) };
+  const options = { chats, clock: new HeldClock(at), zone: "UTC" };
+  const from = source("sessions.json", JSON.stringify(given));
+  await importSessions(from, options);
+  assert.deepEqual(
+    (await chats.list()).chats.map(({ chat_id, last_active }) => [chat_id, last_active]),
+    [
+      ["telegram:1", "2020-01-01T00:00:00.000Z"],
+      ["telegram:2", ""],
+      ["telegram:3", ""],
+    ],
+  );
+  assert.equal((await sessions.active("telegram:2"))?.last_active, "");
+  const files = await exported(throughline, { format: "ductor" });
+  const { 2: second, 3: third } = JSON.parse(files.get("sessions.json")!);
+  assert.deepEqual([second.last_active, third.last_active], ["Tuesday", 17]);
+  const again = await importSessions(from, options);
+  assert.ok(again.sessions.every(({ outcome }) => outcome === "known"));
+  assert.equal((await sessions.resolve("telegram:2")).reason, "invalid_timestamp");
+});
+
 test("a session of a chat that was forgotten stays forgotten", async () => {
   await using throughline = await open();
   await throughline.chats.append("work", [{ role: "user", content: "Hello" }]);
@@ -271,6 +382,19 @@ for (const [file, reason] of bad) {
     assert.deepEqual((await throughline.chats.list()).chats, []);
   });
 }
+
+test("a session whose unknown keys would fill its chat's head goes on without them", async () => {
+  await using throughline = await open();
+  const entry = { provider: "claude", model: "opus", later: "x".repeat(64_850) };
+  const { chats, sessions } = throughline;
+  const options = { chats, clock: new HeldClock(at), zone: "UTC" };
+  await importSessions(source("sessions.json", JSON.stringify({ "1": entry })), options);
+  const [{ chat_id = "" } = {}] = (await chats.list()).chats;
+  await chats.append(chat_id, [{ role: "user", content: "word ".repeat(100) }]);
+  await sessions.resolve(chat_id, { provider: "codex", model: "y".repeat(250) });
+  const records = JSON.stringify(await Array.fromAsync(chats.records(chat_id)));
+  assert.match(records, /x{64850}/);
+});
 
 test("sessions nested 100,000 deep are left out, and do no harm", async () => {
   await using throughline = await open();

@@ -1,6 +1,7 @@
 import { isoTime } from "../clock.ts";
 import { isThroughlineError } from "../errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../json.ts";
+import { foreignRecord } from "../memories/chat/foreign-record.ts";
 import { type Role, roles } from "../memories/chat/message.ts";
 import { messageRecord } from "../memories/chat/message-input.ts";
 import { readStamp } from "../memories/provider-session/read-values.ts";
@@ -24,19 +25,16 @@ const aliases: Readonly<Record<string, Role>> = {
 /** Names that only we write at the top level of a record. */
 const reserved = ["_type", "seq", "kind"];
 
-/** The kind of a record that is kept and means nothing to us. */
-const foreignKind = "foreign";
-
 /**
- * The record for one object of a seed's file. With a known role it is a message, whatever its
- * content is; what ours has no place for is kept inside `extra`. Everything else is kept whole as a
- * foreign record, which no model is sent.
+ * The record for one object of a seed's file. With a role and text it is a message; with a role of
+ * ours and no `_type` it is one whatever its content is. What ours has no place for is kept inside
+ * `extra`. Everything else is kept whole as a foreign record, which no model is sent.
  *
  * @param zone a known zone, in which stamps without one are read.
  */
 export function seedRecord(source: JsonObject, id: string, zone: string): SeedRecord {
   const notes: string[] = [];
-  const role = roleOf(source["role"], notes);
+  const role = roleOf(source, notes);
   if (role === undefined) return { kind: "foreign", record: foreignRecord(source, id), notes };
   const extra = new Extra(source["extra"]);
   const { role: _, content, timestamp, extra: __, id: ownId, ...rest } = source;
@@ -70,22 +68,20 @@ export function seedRecord(source: JsonObject, id: string, zone: string): SeedRe
   return { kind: "message", record, notes };
 }
 
-/** Looks like a control record, so that no reader of the format takes it for a message. */
-export function foreignRecord(
-  source: JsonObject,
-  id: string,
-): JsonObject & { readonly id: string } {
-  return { id, _type: "metadata", kind: foreignKind, extra: { record: source } };
-}
-
-function roleOf(value: Json | undefined, notes: string[]): Role | undefined {
-  if (typeof value !== "string") return undefined;
-  const name = value.trim().toLowerCase();
+/** The role of a message; `undefined` for what is none. A role of nobody's is shown, and not sent. */
+function roleOf({ role: value, content, _type }: JsonObject, notes: string[]): Role | undefined {
+  const name = typeof value === "string" ? value.trim().toLowerCase() : "";
+  const isText = typeof content === "string";
+  // What calls itself something else must at least read like a message.
+  const isOther = _type !== undefined && _type !== null;
+  if (name === "" || (isOther && !isText)) return undefined;
   const known = roles.find((role) => role === name);
   if (known !== undefined) return known;
   const alias = Object.hasOwn(aliases, name) ? aliases[name] : undefined;
   if (alias !== undefined) notes.push(`the role ${name} became ${alias}`);
-  return alias;
+  if (alias !== undefined || !isText) return alias;
+  notes.push("a role that is none of ours became system");
+  return "system";
 }
 
 function stampOf(value: Json | undefined, zone: string, extra: Extra, notes: string[]) {

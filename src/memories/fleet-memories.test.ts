@@ -1,8 +1,10 @@
 // What several processes remember of chats that one of them forgets: by hearing of it, or by asking.
 import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import { temporaryDirectory } from "../../test/command-line.ts";
 import { mortal, until } from "../../test/fleet-world.ts";
 import { ThroughlineError } from "../errors.ts";
 import type { LogProjection, LogStore } from "../storage/log-store.ts";
@@ -27,10 +29,14 @@ async function server(t: TestContext, place: MemoryPlace) {
       get: (target, name) => (name === "read" ? read : Reflect.get(target, name)),
     });
   };
-  const home = { home: temporaryDirectory(t), assertWriter: () => undefined };
+  const path = mkdtempSync(join(tmpdir(), "throughline-fleet-"));
+  const home = { home: path, assertWriter: () => undefined };
   const throughline = await openThroughline({ storage: { ...own, ...home, logs } });
   const moments = await throughline.startMoments({ sessionId: "a1b2c3d4", software });
-  t.after(() => throughline.close());
+  t.after(async () => {
+    await throughline.close(); // which may write
+    rmSync(path, { recursive: true, force: true });
+  });
   const { recorder, packages } = moments;
   const { chats, workingMemory } = throughline;
   /** Said in a chat that is stored, heard by the buffers, and remembered. */
@@ -50,8 +56,8 @@ async function server(t: TestContext, place: MemoryPlace) {
     isAway = is;
   };
   const { deafen, gap } = own;
-  const told = { deafen, gap, away };
-  return { ...told, chats, workingMemory, recorder, say, saved, waiting, packaged };
+  const told = { deafen, gap, away, moments };
+  return { ...told, home: path, chats, workingMemory, recorder, say, saved, waiting, packaged };
 }
 
 async function two(t: TestContext) {
@@ -66,12 +72,15 @@ async function two(t: TestContext) {
   return { a, b };
 }
 
-/** Nothing of the one chat is left, and everything of the other: its two moments, and its words. */
+/** Nothing of the one chat is left, and everything of the other: its two moments, of which one goes on, and its words. */
 async function settled(b: Awaited<ReturnType<typeof server>>): Promise<void> {
-  const isSaved = () => b.recorder.stats.waiting === 0; // forgetting ends what was still recorded
-  await until(async () => isSaved() && !(await b.packaged()).includes("gone"));
+  const isForgotten = async () => {
+    const left = [...b.recorder.chatIds, ...(await b.packaged())];
+    return !left.includes("gone");
+  };
+  await until(isForgotten);
   assert.deepEqual([...b.recorder.chatIds], ["kept"]);
-  assert.deepEqual(await b.packaged(), ["kept", "kept"]);
+  assert.deepEqual([await b.packaged(), b.recorder.stats.waiting], [["kept"], 1]);
   assert.equal(b.recorder.stats.messages, 2);
 }
 
@@ -79,6 +88,67 @@ test("a chat that one process forgets is in no buffer, no waiting moment and no 
   const { a, b } = await two(t);
   await a.chats.forget("gone");
   await settled(b);
+});
+
+test("what one process redacts or clears is in no buffer of another, and the rest of its chat is", async (t) => {
+  const { a, b } = await two(t);
+  const [said] = (await a.chats.messages("gone")).messages;
+  const heard = () => b.recorder.stats.messages;
+  assert.equal(heard(), 4);
+  await a.chats.redact("gone", said!.id);
+  await until(() => heard() === 3);
+  await a.chats.clear("kept");
+  await until(() => heard() === 1);
+  assert.equal(b.recorder.lastAnswer("gone")?.text, "Ha");
+});
+
+const wording = "I keep what you show me.";
+
+test("what is agreed to at one process holds at another, and what is withdrawn leaves its buffers", async (t) => {
+  const { a, b } = await two(t);
+  await a.moments.agree({ messages: true, frames: true, wording, by: "Ann" });
+  await until(() => b.recorder.consent.frames);
+  assert.deepEqual(b.recorder.consent, a.recorder.consent);
+  await a.moments.agree({ messages: false });
+  await until(() => !b.recorder.consent.messages);
+  assert.equal(b.recorder.stats.messages, 0);
+  const kept = () => JSON.parse(readFileSync(join(b.home, "consent.json"), "utf8"));
+  await until(() => kept().messages === false && kept().frames === false);
+});
+
+test("what is withdrawn at a process holds at another whose clock is an hour ahead", async (t) => {
+  const { a, b } = await two(t);
+  const ahead = Date.now() / 1_000 + 3_600;
+  const agreed = { messages: true, frames: true, audio: false, upload: false, export: false };
+  const told = { ...agreed, wording, by: null, timestamp: ahead };
+  await Promise.all([a.moments.agreedElsewhere(told), b.moments.agreedElsewhere(told)]);
+  assert.equal(b.recorder.consent.frames, true);
+  await a.moments.agree({ messages: true });
+  await until(() => !b.recorder.consent.frames);
+});
+
+test("of what was agreed to at two processes the later one holds at both, and no consent is none", async (t) => {
+  const { a, b } = await two(t);
+  a.deafen(true);
+  await a.moments.agree({ messages: true, audio: true, wording });
+  b.deafen(true);
+  await b.moments.agree({ messages: false });
+  const earlier = { ...a.recorder.consent, timestamp: (b.recorder.consent.timestamp ?? 0) - 1 };
+  await b.moments.agreedElsewhere(earlier);
+  assert.equal(b.recorder.consent.audio, false);
+  const at = b.recorder.consent.timestamp;
+  const [one, other] = [
+    { ...a.recorder.consent, timestamp: at },
+    { ...b.recorder.consent, timestamp: at },
+  ];
+  await a.moments.agreedElsewhere({ ...one, timestamp: (at ?? 0) + 1 });
+  await b.moments.agreedElsewhere({ ...other, timestamp: (at ?? 0) + 1 });
+  await Promise.all([
+    a.moments.agreedElsewhere(b.recorder.consent),
+    b.moments.agreedElsewhere(a.recorder.consent),
+  ]);
+  assert.deepEqual(a.recorder.consent, b.recorder.consent);
+  await assert.rejects(a.moments.agreedElsewhere({ audio: true }), { code: "THROUGHLINE_INVALID" });
 });
 
 test("a chat that is cleared elsewhere leaves the working memory, and its moments stay", async (t) => {
@@ -137,7 +207,7 @@ for (const [what, forget] of [
     b.gap();
     await until(async () => !(await b.packaged()).includes("other"));
     assert.deepEqual([...b.recorder.chatIds], ["kept", "gone"]);
-    assert.deepEqual(await b.packaged(), ["gone", "kept", "kept"]);
+    assert.deepEqual(await b.packaged(), ["gone", "kept"]);
   });
 }
 
@@ -220,7 +290,7 @@ test("while nobody can tell what was forgotten, words of chats leave the buffers
   assert.equal(b.recorder.stats.waiting, 2);
   b.away(false);
   b.gap();
-  await until(async () => b.recorder.stats.waiting === 0);
-  assert.deepEqual(new Set(await b.packaged()), new Set(["kept"]));
-  assert.deepEqual([...b.recorder.chatIds], []);
+  await until(async () => b.recorder.stats.waiting === 1 && !(await b.packaged()).includes("gone"));
+  assert.deepEqual(await b.packaged(), ["kept"]);
+  assert.deepEqual([...b.recorder.chatIds], ["kept"]);
 });

@@ -39,8 +39,10 @@ export function dropWithOthers(fleet: Fleet, memories: FleetMemories): () => voi
       });
   };
   sessions.onEnd((chatId) => fleet.tell(dropMessage(chatId)));
-  chats.onForget((chatId) => {
-    fleet.tell(dropMessage(chatId));
+  chats.onForget((chatId, loss, messageId) => {
+    // Of a chat that is being forgotten it is told again, once nothing is left.
+    const what = loss === "forget" ? {} : { loss, ...(messageId && { message: messageId }) };
+    fleet.tell({ ...dropMessage(chatId), ...what });
     return [];
   });
   // Not before it is on record: who does not hear this any more finds it there.
@@ -53,7 +55,13 @@ export function dropWithOthers(fleet: Fleet, memories: FleetMemories): () => voi
     if (about !== "drop" || typeof chatId !== "string") return;
     workingMemory.drop(chatId);
     chats.log.forgetState(chatId);
-    if (message["loss"] !== "forget") return;
+    const { loss, message: messageId } = message;
+    if (loss === undefined) return;
+    if (loss !== "forget") {
+      const id = typeof messageId === "string" ? messageId : undefined;
+      withMoments(async (kept) => kept?.recorder.dropWords(chatId, id));
+      return;
+    }
     withMoments(async (kept) => {
       await kept?.forget({ chatId });
       if (typeof message["mark"] === "string") known.add(message["mark"]);

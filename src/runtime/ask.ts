@@ -1,6 +1,4 @@
-import { errorName } from "../errors.ts";
 import type { NewId } from "../ids.ts";
-import type { JsonObject } from "../json.ts";
 import type { Logger } from "../logger.ts";
 import type { ChatHead } from "../memories/chat/chat-head.ts";
 import type { Chats } from "../memories/chat/chats.ts";
@@ -8,17 +6,16 @@ import { readHistory } from "../memories/chat/history-collector.ts";
 import type { HistoryView } from "../memories/chat/history-view.ts";
 import type { WorkingMemories } from "../memories/interaction/working-memories.ts";
 import { bucketOf } from "../memories/provider-session/session-state.ts";
+import { type Asked, Attempt } from "./attempt.ts";
 import {
-  type FinishReason,
   type OfferedTools,
   type Responder,
   ResponderError,
   type ResponderRequest,
-  type Usage,
 } from "./responder.ts";
 import type { Turn } from "./turn.ts";
 import { turnContext } from "./turn-context.ts";
-import { type Begun, type Ended, newestWords, type ToolMessage } from "./turn-records.ts";
+import { type Begun, newestWords } from "./turn-records.ts";
 
 export interface AskPorts {
   readonly chats: Chats;
@@ -41,15 +38,8 @@ export interface AskPorts {
 
 type Target = Pick<Responder, "provider" | "model">;
 
-export interface Asked extends Ended {
-  /** Why the answer is not whole: one sentence that is safe to show. */
-  readonly reason?: string;
-}
-
 /** A model with so small a window gets the working memory's summary in place of the history. */
 const smallWindow = 8_192;
-
-const noUsage: Usage = { inputTokens: 0, outputTokens: 0, costUsd: 0 };
 
 /**
  * Asks a model, streaming its answer into the turn. Whatever goes wrong is in the result, with the
@@ -62,12 +52,12 @@ export async function ask(ports: AskPorts): Promise<Asked> {
   const id = bucketOf(begun.session, responder.provider).session_id;
   const context = turnContext({
     ...{ newId: ports.newId, notices, awayMs: begun.awayMs, mood: ports.mood },
-    summary: isSmall ? (ports.memories.peek(turn.chatId)?.summary() ?? "") : "",
+    summary: isSmall ? (ports.memories.peek(turn.chatId)?.summary(turn.id) ?? "") : "",
   });
   const changing = [context, ports.welcome ?? ""].filter((part) => part !== "").join("\n\n");
   const request: ResponderRequest = {
     instructions: ports.persona,
-    messages: isSmall ? view.messages.slice(-1) : view.messages,
+    messages: isSmall ? newestTurn(view.messages) : view.messages,
     ...(changing === "" ? {} : { context: changing }),
     ...(ports.tools === undefined ? {} : { tools: ports.tools(turn, responder) }),
   };
@@ -111,111 +101,21 @@ async function endingWith(
   head: ChatHead,
 ): Promise<HistoryView["messages"]> {
   const newest = await newestWords(chats, { chatId, head });
-  if (newest === undefined || newest.id === id) return messages;
+  if (newest === undefined) return messages;
+  // Once their session, or the provider's part of it, has ended, a view without newer words is empty.
+  if (newest.id === id && messages.length > 0) return messages;
   const last = messages.at(-1);
   if (last?.role !== "user") return [...messages, { role: "user", content }];
   return [...messages.slice(0, -1), { role: "user", content: `${last.content}\n\n${content}` }];
 }
 
-/** One answer as it comes in, over at most two runs. */
-class Attempt {
-  readonly #ports: AskPorts;
-  readonly #viewFrom: number | undefined;
-  readonly #toolMessages: ToolMessage[] = [];
-  #text = "";
-  #finish: FinishReason | undefined;
-  #model: string | undefined;
-  #usage: Usage = noUsage;
-  #providerSessionId: string | undefined;
-  #providerData: JsonObject | undefined;
-
-  constructor(ports: AskPorts, viewFrom: number | undefined) {
-    this.#ports = ports;
-    this.#viewFrom = viewFrom;
-  }
-
-  /** Nothing came yet, so that asking again repeats nothing. */
-  get isSilent(): boolean {
-    return this.#text === "" && this.#toolMessages.length === 0;
-  }
-
-  /** @returns what broke it off, if anything did. */
-  async run(request: ResponderRequest): Promise<unknown> {
-    const { turn, responder } = this.#ports;
-    try {
-      for await (const event of responder.respond(request, turn.signal)) {
-        if (event.type === "text") {
-          this.#text += event.text;
-          turn.add(event);
-        } else if (event.type === "tool-call") {
-          this.#toolMessages.push({ type: "call", text: this.#text, call: event.call });
-          this.#text = "";
-        } else if (event.type === "tool-result") {
-          this.#toolMessages.push({ ...event, type: "result" });
-        } else if (event.type === "provider-session") this.#providerSessionId = event.id;
-        else if (event.type === "provider-data") this.#providerData = event.data;
-        else {
-          this.#finish = event.finish;
-          this.#model = event.model;
-          this.#usage = sum(this.#usage, event.usage);
-        }
-      }
-      return undefined;
-    } catch (error) {
-      if (error instanceof ResponderError && error.usage !== undefined) {
-        this.#usage = sum(this.#usage, error.usage);
-      }
-      return error ?? new Error("the model's stream broke");
-    }
-  }
-
-  result(error: unknown): Asked {
-    const { responder, turn, logger } = this.#ports;
-    const isCut = this.#finish === undefined || ["error", "other"].includes(this.#finish);
-    const isStopped = turn.signal.aborted && isCut;
-    const isFailed = !isStopped && (error !== undefined || isCut);
-    if (isFailed) {
-      logger.warn(
-        { chat: turn.chatId, turn: turn.id, provider: responder.provider, error: errorName(error) },
-        "the model did not finish its answer",
-      );
-    }
-    const reason = isFailed ? reasonOf(error) : isStopped ? "The answer was stopped." : undefined;
-    return {
-      text: this.#text,
-      toolMessages: this.#toolMessages,
-      providerData: this.#providerData,
-      providerSessionId: this.#providerSessionId,
-      usage: this.#usage,
-      outcome: isFailed ? "failed" : isStopped ? "interrupted" : "answered",
-      partialReason: isFailed ? "error" : isStopped ? "stopped" : undefined,
-      provider: responder.provider,
-      model: this.#model ?? responder.model,
-      viewFrom: this.#viewFrom,
-      ...(reason === undefined ? {} : { reason }),
-    };
-  }
+/** From its user message: the calls of an attempt that broke off may follow. */
+function newestTurn(messages: HistoryView["messages"]): HistoryView["messages"] {
+  return messages.slice(messages.findLastIndex(({ role }) => role === "user"));
 }
 
 function isRefusedSession(error: unknown): boolean {
   return error instanceof ResponderError && error.kind === "session_refused";
-}
-
-/** Only a `ResponderError` has a message that is safe to show. */
-function reasonOf(error: unknown): string {
-  if (error instanceof ResponderError) return error.message;
-  return "The model's answer broke off.";
-}
-
-function sum(a: Usage, b: Usage): Usage {
-  const add = (x: number | undefined, y: number | undefined) =>
-    x === undefined || y === undefined ? undefined : x + y;
-  return {
-    inputTokens: add(a.inputTokens, b.inputTokens),
-    outputTokens: add(a.outputTokens, b.outputTokens),
-    ...(b.cachedInputTokens === undefined ? {} : { cachedInputTokens: b.cachedInputTokens }),
-    costUsd: a.costUsd + b.costUsd,
-  };
 }
 
 function optional<K extends string>(name: K, value: number | undefined): { [P in K]?: number } {

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import { silentLogger } from "../logger.ts";
 import { HeldClock } from "../testing/held-clock.ts";
@@ -11,7 +13,7 @@ import { Injector } from "./injector.ts";
 
 // R4, C12: decided in one run, delivered in the next, once.
 test("a text that must be delivered outlives a run that could not deliver it, and comes once", async (t) => {
-  const home = mkdtempSync("/tmp/throughline-injections-");
+  const home = mkdtempSync(join(tmpdir(), "throughline-injections-"));
   t.after(() => rmSync(home, { recursive: true }));
   const clock = new HeldClock();
   const timers = new HeldTimers(clock);

@@ -289,7 +289,7 @@ export class Injector {
 
   async #waitFor(attempt: Attempt, ms: number): Promise<void> {
     const passed = Promise.withResolvers<void>();
-    const cancel = this.#ports.timers.after(ms, passed.resolve);
+    const cancel = this.#ports.timers.after(ms, passed.resolve, { holdsProcess: true });
     await Promise.race([attempt.ended.promise, passed.promise]);
     cancel();
   }

@@ -52,6 +52,12 @@ async function feed(turn: Turn, recorder: MomentRecorder, options: FeedOptions):
   const answer = answerId(turn.id, turn.retryId);
   let text = "";
   let turnId = turn.id;
+  let isAnew = turn.retryId !== undefined;
+  /** From its first word on, a new answer takes the place of the one before. */
+  const begins = () => {
+    if (isAnew) recorder.answersAnew(chatId, turnId);
+    isAnew = false;
+  };
   for await (const item of turn.progress()) {
     if (item.type === "accepted") {
       const { id, content } = item.user;
@@ -64,11 +70,13 @@ async function feed(turn: Turn, recorder: MomentRecorder, options: FeedOptions):
         tellWords(content, { chatId, messageId: id }, options);
       }
     } else if (item.type === "text") {
+      begins();
       text += item.text;
       recorder.message({ role: "assistant", text, id: answer, chatId, turnId, live: true });
     } else if (item.type === "result") {
       const { assistant } = item.answer;
       if (assistant === undefined) continue;
+      begins();
       recorder.latch("provider", assistant.provider ?? null);
       recorder.latch("model", assistant.model ?? null);
       const interrupted = assistant.partial === true;

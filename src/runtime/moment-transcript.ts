@@ -4,7 +4,7 @@ import type { StoredMessage } from "../memories/chat/message.ts";
 import type { TranscriptMessage } from "../memories/moment/label.ts";
 
 /** What a package holds at most. */
-const maxMessages = 50;
+export const maxMessages = 50;
 /** A turn with more records behind its question than this is not looked through to its end. */
 const furthest = 200;
 
@@ -39,7 +39,7 @@ export async function lastAnswer(chats: Chats, chatId: string): Promise<StoredMe
   });
 }
 
-function transcriptMessage(chatId: string, message: StoredMessage): TranscriptMessage {
+export function transcriptMessage(chatId: string, message: StoredMessage): TranscriptMessage {
   const { id, role, content, turn, timestamp, tool_calls, tool_call_id, partial } = message;
   const { synthetic } = message;
   const atMs = Date.parse(timestamp);

@@ -82,7 +82,8 @@ export interface Responder {
   readonly window: number | undefined;
   /**
    * Streams one answer. The iteration throws a `ResponderError` when the model cannot answer or the
-   * stream breaks, and `signal.reason` when it is aborted; what was yielded before stays valid.
+   * stream breaks, and `signal.reason` when it is aborted; what was yielded before stays valid. Past
+   * `answerLimits` nobody reads on, and the signal fires.
    */
   respond(request: ResponderRequest, signal: AbortSignal): AsyncIterable<ResponderEvent>;
 }

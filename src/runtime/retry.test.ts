@@ -16,11 +16,11 @@ const end: ScriptedStep = {
   usage: { inputTokens: 100, outputTokens: 20, costUsd: 0.01 },
 };
 
-async function companion(script: readonly (readonly ScriptedStep[])[]) {
+async function companion(script: readonly (readonly ScriptedStep[])[], window?: number) {
   const clock = new HeldClock();
   let ids = 0;
   const newId = () => `id-${++ids}`;
-  const model = scriptedResponder(script);
+  const model = scriptedResponder(script, window === undefined ? {} : { window });
   const { provider } = model;
   const throughline = await openThroughline({
     ...{ storage: "memory", clock, newId, provider, model: model.model },
@@ -32,7 +32,12 @@ async function companion(script: readonly (readonly ScriptedStep[])[]) {
     persona: "You are kind.",
     responders: { standard: { provider, model: model.model }, get: async () => model },
   });
-  return { ...throughline, turns, model };
+  const remembered = () =>
+    workingMemory
+      .of(chat)
+      .all()
+      .map(({ turn, utterance, response }) => `${turn} ${utterance}: ${response}`);
+  return { ...throughline, turns, model, remembered };
 }
 
 async function shown(c: Awaited<ReturnType<typeof companion>>): Promise<string[]> {
@@ -184,4 +189,46 @@ test("a message without an answer is answered, not answered anew", async () => {
   await assert.rejects((await c.turns.retry(chat)).done, code("THROUGHLINE_CONFLICT"));
   await (await c.turns.answer(chat)).done;
   assert.deepEqual(await shown(c), ["user: Hello", "assistant: late"]);
+});
+
+const away: ScriptedStep = {
+  type: "fail",
+  error: new ResponderError("no", { kind: "unavailable" }),
+};
+
+test("a model with a small window that answers anew is not told the answer before, nor is anybody after it", async () => {
+  const c = await companion([["1st"], ["2nd"], ["anew"], ["3rd"]], 4_096);
+  await c.turns.submit(chat, { content: "one" }).done;
+  await c.turns.submit(chat, { content: "two" }).done;
+  await (await c.turns.retry(chat)).done;
+  const asked = c.model.requests[2];
+  assert.deepEqual(
+    asked?.messages.map(({ content }) => content),
+    ["two"],
+  );
+  assert.match(asked?.context ?? "", /Turn 1: You said 'one' .* I responded '1st'\./);
+  assert.doesNotMatch(asked?.context ?? "", /2nd|two/);
+  assert.deepEqual(c.remembered(), ["1 one: 1st", "3 two: anew"]);
+  await c.turns.submit(chat, { content: "three" }).done;
+  assert.doesNotMatch(c.model.requests[3]?.context ?? "", /2nd/);
+});
+
+test("working memory keeps the answer before when no word comes of a new one", async () => {
+  const c = await companion([["1st"], [away], ["anew"]]);
+  await c.turns.submit(chat, { content: "one" }).done;
+  await (await c.turns.retry(chat)).done;
+  assert.deepEqual(c.remembered(), ["1 one: 1st"]);
+  await (await c.turns.retry(chat)).done;
+  assert.deepEqual(c.remembered(), ["2 one: anew"]);
+});
+
+test("working memory replaces the answer to the message that is answered anew, and not the newest", async () => {
+  const c = await companion([[away], ["2nd"], ["1st"], ["anew"]]);
+  const first = { id: "t1", content: "the same words" };
+  await c.turns.submit(chat, first).done;
+  await c.turns.submit(chat, { content: "the same words" }).done;
+  await c.turns.submit(chat, first).done;
+  assert.deepEqual(c.remembered(), ["2 the same words: 2nd", "3 the same words: 1st"]);
+  await (await c.turns.retry(chat)).done;
+  assert.deepEqual(c.remembered(), ["3 the same words: 1st", "4 the same words: anew"]);
 });

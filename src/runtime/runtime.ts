@@ -21,6 +21,7 @@ export { Injector } from "./injector.ts";
 export { type Intent, parseIntent } from "./intent.ts";
 export type { MemoryProvider } from "./memory-provider.ts";
 export { type FeedOptions, feedCompanion, feedTurns } from "./moment-feed.ts";
+export { recallWords } from "./moment-recall.ts";
 export { offerSkills } from "./moment-skills.ts";
 export { transcriptUpTo } from "./moment-transcript.ts";
 export { type PendingInjections, readPendingItems } from "./pending-injections.ts";

@@ -2,10 +2,11 @@
 // each in one append.
 import { isThroughlineError, ThroughlineError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
-import { type Chats, pendingId } from "../memories/chat/chats.ts";
+import type { Chats } from "../memories/chat/chats.ts";
+import { checkMessageId } from "../memories/chat/control-ids.ts";
 import type { Draft } from "../memories/chat/draft.ts";
 import { isMessage, type StoredMessage, type ToolCall } from "../memories/chat/message.ts";
-import { replacementId, shownMessages } from "../memories/chat/shown-messages.ts";
+import { markOf, pendingId, shownMessages, waitingInput } from "../memories/chat/shown-messages.ts";
 import type { Outcome } from "../memories/interaction/interaction.ts";
 import type {
   ProviderSessions,
@@ -16,7 +17,7 @@ import { bucketOf, type SessionState } from "../memories/provider-session/sessio
 import type { Usage } from "./responder.ts";
 
 /** The person has been away for so long that a model should know. */
-const awayMs = 30 * 60 * 1000;
+const leastAwayMs = 30 * 60 * 1000;
 
 export interface Begun {
   readonly user: StoredMessage;
@@ -30,7 +31,7 @@ export interface Begun {
   readonly awayMs: number | undefined;
 }
 
-interface NewTurn {
+export interface NewTurn {
   readonly chatId: string;
   readonly id: string;
   readonly content: string;
@@ -46,13 +47,15 @@ export function beginTurn(
 ): Promise<Begun> {
   const { chats, sessions } = memories;
   return chats.log.change(turn.chatId, async (draft) => {
-    const humanBefore = draft.head.session?.human_at;
     const known = await chats.find(draft.chatId, turn.id);
-    const resolution = sessions.resolveIn(draft, target);
-    const isWaiting = draft.head.pending?.includes(turn.id) ?? false;
-    const waiting = isWaiting
-      ? await chats.log.ports.logs.find(draft.chatId, pendingId(turn.id))
+    const isQueued = draft.head.pending?.includes(turn.id) ?? false;
+    const waiting = isQueued
+      ? await waitingInput(chats.log.ports.logs, draft.chatId, turn.id)
       : undefined;
+    const isNew = known === undefined;
+    // Told once: with the words that were said after it.
+    const away = isNew ? (waiting?.["away_ms"] ?? awayBefore(draft, turn, isQueued)) : undefined;
+    const resolution = sessions.resolveIn(draft, target, { isQueued });
     const user = await chats.appendTo(draft, {
       ...{ id: turn.id, role: "user", content: turn.content, turn: turn.id },
       ...(turn.synthetic === undefined ? {} : { synthetic: turn.synthetic }),
@@ -60,13 +63,13 @@ export function beginTurn(
       ...(waiting === undefined ? {} : { timestamp: String(waiting["timestamp"]) }),
     });
     // Only a person's act moves the clock: not the second attempt, and a queued message did before.
-    if (known === undefined && !isWaiting) sessions.humanActedIn(draft);
-    const away = humanBefore === undefined ? 0 : draft.now - Date.parse(humanBefore);
-    const isAway = known === undefined && away >= awayMs;
-    if (isAway) draft.control("turn", { event: "time_away", turn: turn.id, away_ms: away });
+    if (isNew && !isQueued && isPersons(turn)) sessions.humanActedIn(draft);
+    if (typeof away === "number") {
+      draft.control("turn", { event: "time_away", turn: turn.id, away_ms: away });
+    }
     const open = draft.head.open_turn;
     const attempt = open?.id === turn.id ? open.attempts + 1 : 1;
-    if (known !== undefined) {
+    if (!isNew) {
       draft.control("turn", { event: "attempt", turn: turn.id, attempt });
     }
     draft.set({
@@ -74,9 +77,20 @@ export function beginTurn(
       pending: without(draft.head.pending, turn.id),
     });
     const session = draft.head.session as SessionState;
-    const isNew = known === undefined;
-    return { user, resolution, session, attempt, isNew, awayMs: isAway ? away : undefined };
+    const awayMs = typeof away === "number" ? away : undefined;
+    return { user, resolution, session, attempt, isNew, awayMs };
   });
+}
+
+/** Whether a person said it, not the application. */
+const isPersons = ({ synthetic }: NewTurn) => synthetic === undefined;
+
+/** How long the person had been away before this was said, when that is worth a line. */
+function awayBefore({ head, now }: Draft, turn: NewTurn, isQueued: boolean): number | undefined {
+  const humanAt = head.session?.human_at;
+  if (humanAt === undefined || isQueued || !isPersons(turn)) return undefined;
+  const away = now - Date.parse(humanAt);
+  return away >= leastAwayMs ? away : undefined;
 }
 
 /** Keeps a message that waits for its turn. The person acted now: the session is not judged. */
@@ -90,27 +104,28 @@ export async function keepPending(
   const id = pendingId(turn.id);
   const keep = chats.log.change(turn.chatId, async (draft) => {
     if ((await logs.find(draft.chatId, turn.id)) !== undefined) return;
-    if ((await logs.find(draft.chatId, id)) !== undefined) return;
+    if ((await waitingInput(logs, draft.chatId, turn.id)) !== undefined) return;
+    checkMessageId(turn.id);
     const synthetic = turn.synthetic === undefined ? {} : { synthetic: turn.synthetic };
-    const input = { content: turn.content, ...synthetic, ...targetFields(target) };
-    draft.control("pending_input", input, id);
+    const away = awayBefore(draft, turn, false);
+    draft.control(
+      "pending_input",
+      {
+        ...{ content: turn.content, ...synthetic, ...targetFields(target) },
+        ...(away === undefined ? {} : { away_ms: away }),
+      },
+      id,
+    );
     draft.set({ pending: [...(draft.head.pending ?? []), turn.id] });
-    sessions.humanActedIn(draft);
+    if (isPersons(turn)) sessions.humanActedIn(draft);
   });
   try {
     await keep;
   } catch (error) {
     // The same message was sent to another process, which kept it first, with its own time.
     const isKept = isThroughlineError(error, "THROUGHLINE_ID_CONFLICT");
-    if (!isKept || (await logs.find(turn.chatId, id)) === undefined) throw error;
+    if (!isKept || (await waitingInput(logs, turn.chatId, turn.id)) === undefined) throw error;
   }
-}
-
-/** Whether a message that waited was dismissed, or its chat forgotten, before its turn came. */
-export async function isDropped(chats: Chats, turn: NewTurn): Promise<boolean> {
-  const { head } = await chats.log.state(turn.chatId);
-  if (head?.pending?.includes(turn.id)) return false;
-  return (await chats.find(turn.chatId, turn.id)) === undefined;
 }
 
 /**
@@ -207,7 +222,9 @@ export function endTurn(
     };
     const isPartial = ended.partialReason !== undefined;
     const hasAnswer = ended.text !== "" || (ended.outcome === "answered" && !isPartial);
-    if (turn.retryId !== undefined && hasAnswer) await replaceAnswer(chats, draft, begun.user);
+    // One that is late hides nothing: the message would be left without any answer.
+    const replaces = turn.retryId !== undefined && hasAnswer && !isLate;
+    if (replaces) await replaceAnswer(chats, draft, begun.user);
     for (const message of ended.toolMessages) toolMessage(draft, message, common);
     const assistant = hasAnswer
       ? draft.message({
@@ -268,9 +285,9 @@ async function replaceAnswer(chats: Chats, draft: Draft, user: StoredMessage): P
   const { logs } = chats.log.ports;
   for await (const record of logs.read(draft.chatId, { after: user.seq })) {
     if (!isMessage(record) || record.role === "user" || record.turn !== user.id) continue;
-    const id = replacementId(record.id);
-    if ((await logs.find(draft.chatId, id)) !== undefined) continue;
-    draft.control("replacement", { target: record.id }, id);
+    const mark = { kind: "replacement", target: record.id } as const;
+    const { id, isThere } = await markOf(logs, draft.chatId, mark);
+    if (!isThere) draft.control("replacement", { target: record.id }, id);
   }
 }
 

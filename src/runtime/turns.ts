@@ -4,8 +4,6 @@ import type { NewId } from "../ids.ts";
 import type { Logger } from "../logger.ts";
 import { checkChatId, notFound } from "../memories/chat/chat-log.ts";
 import type { Chats } from "../memories/chat/chats.ts";
-import { pendingId } from "../memories/chat/chats.ts";
-import { isMessage } from "../memories/chat/message.ts";
 import type { Companion } from "../memories/companion/companion.ts";
 import type { WorkingMemories } from "../memories/interaction/working-memories.ts";
 import { ageNote } from "../memories/provider-session/age-note.ts";
@@ -28,11 +26,12 @@ import {
   type Begun,
   beginRetry,
   beginTurn,
+  type Ended,
   endTurn,
-  isDropped,
   keepPending,
   newestWords,
 } from "./turn-records.ts";
+import { dismissTurns, isDropped, oldestUnanswered } from "./unanswered.ts";
 
 /** The models that can be asked. */
 export interface Responders {
@@ -86,6 +85,8 @@ export class Turns {
   readonly #turns = new Map<string, Turn>();
   readonly #running = new Map<string, Turn>();
   readonly #listeners = new Set<(turn: Turn) => void>();
+  /** What has to wait is kept in the order in which it came. */
+  readonly #keeping = new Lanes(Number.POSITIVE_INFINITY);
   #closing = false;
 
   constructor(ports: TurnPorts) {
@@ -189,29 +190,12 @@ export class Turns {
    * Takes up the oldest message of a chat that has no answer: cut off by a crash, failed, or accepted
    * and never begun. Nothing that a model did before is done again.
    *
+   * @param asked what to run on, in place of what the message asked for.
    * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: every message is answered.
    */
-  async answer(chatId: string): Promise<Turn> {
-    const { head } = await this.#ports.chats.log.existing(chatId);
-    const id = head.open_turn?.id ?? head.pending?.[0];
-    const running = id === undefined ? undefined : this.#turns.get(turnKey(chatId, id));
-    if (running !== undefined) return running;
-    if (id === undefined) throw notFound(chatId, "unanswered message");
-    const { logs } = this.#ports.chats.log.ports;
-    const record = (await logs.find(chatId, id)) ?? (await logs.find(chatId, pendingId(id)));
-    const content = record?.["content"];
-    if (record === undefined || typeof content !== "string") {
-      throw notFound(chatId, "unanswered message");
-    }
-    // A message that waits still says what it was meant to run on.
-    const { provider, model } = isMessage(record) ? {} : (record as Target);
-    const { synthetic } = record;
-    return this.submit(chatId, {
-      ...{ id, content },
-      ...(typeof synthetic === "string" ? { synthetic } : {}),
-      ...(provider === undefined ? {} : { provider }),
-      ...(model === undefined ? {} : { model }),
-    });
+  async answer(chatId: string, asked: Target = {}): Promise<Turn> {
+    const input = await oldestUnanswered(this.#ports.chats, chatId, asked);
+    return this.#turns.get(turnKey(chatId, input.id)) ?? this.submit(chatId, input);
   }
 
   /**
@@ -243,7 +227,7 @@ export class Turns {
 
   /**
    * Leaves what is unanswered in a chat unanswered, for good: nothing while another process runs a turn
-   * there, which may have more that wait.
+   * there, which may have more that wait. What was said stays, also what waited.
    *
    * @returns how many messages that were.
    */
@@ -254,19 +238,8 @@ export class Turns {
   }
 
   #dismiss(chatId: string): Promise<number> {
-    return this.#ports.chats.log.change(chatId, (draft) => {
-      const { open_turn, pending = [] } = draft.head;
-      const ids = [...(open_turn === undefined ? [] : [open_turn.id]), ...pending];
-      const idle = ids.filter((id) => !this.#turns.has(turnKey(chatId, id)));
-      if (idle.length === 0) return 0;
-      draft.control("turn", { event: "dismissed", turns: idle });
-      const rest = pending.filter((id) => !idle.includes(id));
-      draft.set({
-        pending: rest.length === 0 ? undefined : rest,
-        open_turn: open_turn && idle.includes(open_turn.id) ? undefined : open_turn,
-      });
-      return idle.length;
-    });
+    const isOurs = (id: string) => this.#turns.has(turnKey(chatId, id));
+    return dismissTurns(this.#ports.chats, chatId, isOurs);
   }
 
   /** Calls back for every turn when it begins to run. @returns a function that ends it. */
@@ -303,29 +276,51 @@ export class Turns {
     const ran = this.#lanes.run(turn.chatId, async () => {
       await kept.promise;
       this.#assertOpen();
-      const keep = () => keepPending(this.#ports, turn, target);
+      const keep = () => this.#keep(turn, target);
       return this.#leases.hold(turn, keep, (waited) => {
         this.#running.set(turn.chatId, turn);
+        const ended = this.#ports.sessions.turnRuns(turn.chatId);
         for (const listener of this.#listeners) listener(turn);
         const ran = this.#run(turn, target, mustWait || waited);
-        return ran.finally(() => this.#running.delete(turn.chatId));
+        return ran.finally(() => {
+          this.#running.delete(turn.chatId);
+          ended();
+        });
       });
     });
     this.#turns.set(key, turn);
-    if (mustWait) keepPending(this.#ports, turn, target).then(kept.resolve, kept.reject);
+    const gone = () => this.#turns.get(key) === turn && this.#turns.delete(key);
+    const refuse = (error: unknown) => {
+      gone();
+      turn.fail(error); // now: whoever sent it does not wait for those before it
+      kept.reject(error);
+    };
+    if (mustWait) this.#keep(turn, target).then(kept.resolve, refuse);
     else kept.resolve();
-    ran
-      .finally(() => this.#turns.delete(key))
-      .then(
-        (answer) => turn.end(answer),
-        (error) => turn.fail(error),
-      );
+    ran.finally(gone).then(
+      (answer) => turn.end(answer),
+      (error) => turn.fail(error),
+    );
     return turn;
   }
 
-  async #run(turn: Turn, asked: Target, waited: boolean): Promise<TurnAnswer> {
-    const target = await this.#target(turn.chatId, asked);
+  /** Keeps a message that has to wait. One that no model here could answer is refused, and not kept. */
+  #keep(turn: Turn, asked: Target): Promise<void> {
+    return this.#keeping.run(turn.chatId, async () => {
+      await this.#responder(turn.chatId, asked);
+      await keepPending(this.#ports, turn, asked);
+    });
+  }
+
+  /** What answers in a chat, and what it runs on. */
+  async #responder(chatId: string, asked: Target) {
+    const target = await this.#target(chatId, asked);
     const responder = await this.#ports.responders.get(target.provider, target.model);
+    return { target, responder };
+  }
+
+  async #run(turn: Turn, asked: Target, waited: boolean): Promise<TurnAnswer> {
+    const { target, responder } = await this.#responder(turn.chatId, asked);
     const again = await storedAnswer(this.#ports.chats, turn);
     if (again !== undefined) return again;
     if (waited) await this.#assertWanted(turn);
@@ -335,6 +330,7 @@ export class Turns {
         ? await beginTurn(this.#ports, turn, target)
         : await beginRetry(this.#ports, { ...turn, retryId: turn.retryId }, target);
     this.#ports.sessions.announceEnd(turn.chatId, begun.resolution);
+    const memory = this.#ports.memories.of(turn.chatId);
     // Before the model is asked, so that it answers in the mood that the words caused.
     if (begun.isNew && turn.synthetic === undefined) {
       this.#ports.companion?.personSaid(turn.chatId, turn.content);
@@ -342,7 +338,15 @@ export class Turns {
     turn.add({ type: "accepted", user: begun.user });
     const notices = noticesOf(begun);
     for (const text of notices) turn.add({ type: "notice", text });
-    return this.#answer(turn, begun, responder, notices);
+    const { answer, ended } = await this.#answer(turn, begun, responder, notices);
+    // A retry without a word leaves what was answered before.
+    if (turn.retryId === undefined || answer.assistant !== undefined) {
+      const { text: response, outcome } = ended;
+      const utterance = turn.content;
+      const said = { utterance, intent: parseIntent(utterance).type, response, outcome };
+      this.#ports.memories.appendTo(turn.chatId, memory, said, turn.id);
+    }
+    return answer;
   }
 
   async #answer(
@@ -350,8 +354,8 @@ export class Turns {
     begun: Begun,
     responder: Responder,
     notices: string[],
-  ): Promise<TurnAnswer> {
-    const { chats, memories, rules, clock } = this.#ports;
+  ): Promise<{ readonly answer: TurnAnswer; readonly ended: Ended }> {
+    const { chats, rules, clock } = this.#ports;
     const part = await CompanionPart.begin(this.#ports.companion, chats, begun, turn);
     const asked = { ...this.#ports, responder, turn, begun, notices, ...part.said };
     const { assistant, session, ended } = await part.during(async () => {
@@ -361,22 +365,17 @@ export class Turns {
       return { ...stored, ended };
     });
     part.end(assistant);
-    memories.of(turn.chatId).append({
-      utterance: turn.content,
-      intent: parseIntent(turn.content).type,
-      response: ended.text,
-      outcome: ended.outcome,
-    });
     const note = ageNote(session, ended.provider, clock.now(), rules);
     if (note !== undefined) notices.push(note);
     const stored = assistant && (await chats.find(turn.chatId, assistant.id));
-    return {
+    const answer: TurnAnswer = {
       ...{ turnId: turn.id, user: begun.user, notices, usage: ended.usage },
       ...(stored === undefined ? {} : { assistant: stored }),
       session: sessionView(turn.chatId, session),
       outcome: ended.outcome,
       ...(ended.reason === undefined ? {} : { reason: ended.reason }),
     };
+    return { answer, ended };
   }
 
   /** What to run on: what was asked for, else what the session runs on, else the configuration. */
@@ -393,10 +392,9 @@ export class Turns {
     return { provider, model };
   }
 
-  /** Another process may have had its say about what waited. */
+  /** What waited may have been erased meanwhile, or another process had its say about it. */
   async #assertWanted(turn: Turn): Promise<void> {
     const { chats } = this.#ports;
-    if (chats.log.ports.fleet === undefined) return;
     if (turn.retryId !== undefined) throw isBeingAnswered();
     if (await isDropped(chats, turn)) throw notFound(turn.chatId, "message that waits");
   }

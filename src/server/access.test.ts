@@ -24,7 +24,8 @@ test("without a token everybody may come in", () => {
 
 for (const [authorization, isRight] of [
   [`Bearer ${token}`, true],
-  [`bearer ${token}`, false],
+  [`bearer ${token}`, true],
+  [`BEARER ${token}`, true],
   [`Bearer  ${token}`, false],
   [`Bearer ${token}x`, false],
   [`Bearer ${token.slice(1)}`, false],

@@ -27,7 +27,10 @@ export class Access {
   isAllowed(headers: Headers, port: number): boolean {
     if (this.#token === undefined) return true;
     const given = headers.get("authorization");
-    if (given !== null) return sameSecret(given, `Bearer ${this.#token}`);
+    // The scheme's name is without regard to case: RFC 9110, 11.1.
+    if (given !== null) {
+      return sameSecret(given.replace(/^bearer /i, "Bearer "), `Bearer ${this.#token}`);
+    }
     const name = cookieName(port);
     for (const pair of (headers.get("cookie") ?? "").split(";")) {
       const [key, value = ""] = pair.trim().split("=", 2);

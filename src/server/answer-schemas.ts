@@ -78,6 +78,7 @@ export const chat = z
   .object({
     ...sessionFields,
     title: z.string(),
+    metadata: z.record(z.string(), z.unknown()).openapi({ description: "The user's own." }),
     damaged: z.boolean(),
     running: z.boolean().openapi({ description: "A turn runs: it can be taken up or stopped." }),
     unanswered_ids: z

@@ -36,8 +36,8 @@ export function createApp(ports: Ports, state: State): Door["app"] {
   addTouchRoute(door);
   addWatchRoutes(door);
   addServiceRoutes(door, state);
-  addPage(door);
-  door.finish();
+  const elsewhere = addPage(door);
+  door.finish(elsewhere);
   return app;
 }
 

@@ -1,10 +1,19 @@
 import { z } from "zod";
 import { invalid } from "../errors.ts";
+import type { JsonObject } from "../json.ts";
 import type { Turns } from "../runtime/turns.ts";
 import type { Throughline } from "../throughline.ts";
 import { type Door, json } from "./door.ts";
 import { known } from "./input.ts";
-import { chatParams, forkBody, limit, query, renameBody, resetBody } from "./schemas.ts";
+import {
+  chatParams,
+  forkBody,
+  limit,
+  metadataBody,
+  query,
+  renameBody,
+  resetBody,
+} from "./schemas.ts";
 import { chatsWith } from "./search.ts";
 
 /** Chats and their sessions: list, look at, start afresh, copy, forget. */
@@ -12,6 +21,7 @@ export function addChatRoutes(door: Door): void {
   addReading(door);
   addChanges(door);
   addRename(door);
+  addMetadata(door);
   addFork(door);
 }
 
@@ -24,8 +34,9 @@ function addReading(door: Door): void {
       ...{ method: "get", path: "/api/chats", id: "listChats" },
       summary: "The chats, the one in which a person acted last first",
       description:
-        "With `query`, the chats that hold a matching message, each with its newest `match`; such " +
-        "a list has one page.",
+        "With `query`, the chats that hold a matching message, each with its newest `match` that " +
+        "no clear hid; such a list has one page. Where the first 1,000 hits are not enough, at most " +
+        "2,000 chats after those are looked into.",
       query: () =>
         z.strictObject({
           ...{ limit: limit(), query: query().optional() },
@@ -77,15 +88,16 @@ function addChanges(door: Door): void {
       ...{ method: "post", path: "/api/chats/{id}/reset", id: "resetSession" },
       ...{ params: chatParams, body: resetBody },
       summary: "Begins a new session, or drops one provider's part of it",
-      description: "The session before it stays readable. Opens one where there is none.",
-      answers: { 200: { says: "The session that begins.", schema: "session" } },
+      description:
+        "The session before it stays readable. Opens one where there is none, but not for a `provider` of which the chat has nothing: 404. What the next turn runs on stays.",
+      answers: { 200: { says: "The session as it is now.", schema: "session" } },
     },
     async ({ params, body }) => {
       const { provider } = body;
       const view =
         provider === undefined
           ? await sessions.reset(params.id)
-          : await sessions.resetProvider(params.id, provider, undefined, { byPerson: true });
+          : await sessions.dropProvider(params.id, provider);
       const change = provider === undefined ? "reset" : "provider_reset";
       watchers.tell("session", { chat_id: params.id, change });
       return json(view);
@@ -118,6 +130,24 @@ function addRename(door: Door): void {
     async ({ params, body }) => {
       await throughline.chats.rename(params.id, body.title);
       watchers.tell("session", { chat_id: params.id, change: "renamed" });
+      return json(await chatView(throughline, turns, params.id));
+    },
+  );
+}
+
+function addMetadata(door: Door): void {
+  const { throughline, turns, watchers } = door.ports;
+  door.add(
+    {
+      ...{ method: "post", path: "/api/chats/{id}/metadata", id: "setChatMetadata" },
+      ...{ params: chatParams, body: metadataBody },
+      summary: "Replaces the metadata of a chat",
+      answers: { 200: { says: "The chat as it is now.", schema: "chat" } },
+    },
+    async ({ params, body }) => {
+      // Whether it is an object is checked where it is stored.
+      await throughline.chats.setMetadata(params.id, body.metadata as JsonObject);
+      watchers.tell("session", { chat_id: params.id, change: "metadata" });
       return json(await chatView(throughline, turns, params.id));
     },
   );
@@ -157,7 +187,7 @@ async function chatView({ chats, sessions }: Throughline, turns: Turns, id: stri
   const open = head.open_turn === undefined ? [] : [head.open_turn.id];
   return {
     ...(opened ?? none),
-    ...{ title, damaged, running: await turns.isRunning(id) },
+    ...{ title, metadata: head.metadata, damaged, running: await turns.isRunning(id) },
     unanswered_ids: [...open, ...(head.pending ?? [])],
   };
 }

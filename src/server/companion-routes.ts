@@ -1,4 +1,6 @@
+import { z } from "zod";
 import { invalid, ThroughlineError } from "../errors.ts";
+import type { Json } from "../json.ts";
 import {
   deliveryView,
   emotionsView,
@@ -7,6 +9,8 @@ import {
   sessionView,
 } from "./companion-view.ts";
 import { type Door, json } from "./door.ts";
+import { KnownKeys } from "./known-keys.ts";
+import type { Nothing, Operation } from "./operation.ts";
 import type { CompanionRun } from "./options.ts";
 import { emotionEvent, moodBody, moodSpan, personBody, sleepBody } from "./schemas.ts";
 
@@ -14,8 +18,35 @@ import { emotionEvent, moodBody, moodSpan, personBody, sleepBody } from "./schem
 export function addCompanionRoutes(door: Door): void {
   addRestart(door);
   addEmotions(door);
-  addEmotionChanges(door);
-  addPerson(door);
+  const keys = new KnownKeys(door.ports.clock);
+  addEmotionChanges(door, keys);
+  addPerson(door, keys);
+}
+
+const repeats =
+  "The same `Idempotency-Key` (1 to 255 printable ASCII characters) is done once, and answered as it was " +
+  "the first time: for an hour, as long as this server runs. With another request it is 409.";
+
+/** Adds something that is done to the companion: under one key, once. */
+function addWrite<Body extends z.ZodType = Nothing>(
+  door: Door,
+  keys: KnownKeys,
+  operation: Omit<Operation<Nothing, Nothing, Body>, "method">,
+  work: (body: z.output<Body>, run: CompanionRun) => object,
+): void {
+  const { id, description } = operation;
+  door.add<Nothing, Nothing, Body>(
+    {
+      ...{ ...operation, method: "post" },
+      headers: () => z.object({ "Idempotency-Key": z.string().optional() }),
+      description: description === undefined ? repeats : `${description}\n\n${repeats}`,
+    },
+    ({ body }, context) => {
+      const run = runOf(door);
+      const key = context.req.header("idempotency-key");
+      return json(keys.once(key, [id, body as Json], () => work(body, run)));
+    },
+  );
 }
 
 /** Chats of which `GET /api/restart` tells what they would be told now. */
@@ -84,71 +115,75 @@ function addEmotions(door: Door): void {
   );
 }
 
-function addEmotionChanges(door: Door): void {
-  door.add(
+function addEmotionChanges(door: Door, keys: KnownKeys): void {
+  addWrite(
+    door,
+    keys,
     {
-      ...{ method: "post", path: "/api/emotions/event", id: "applyEmotionEvent" },
-      body: emotionEvent,
+      ...{ path: "/api/emotions/event", id: "applyEmotionEvent", body: emotionEvent },
       summary: "Something happened to the companion",
       answers: { 200: { says: "How it feels now.", schema: "appliedEvent" } },
     },
-    ({ body }) => {
-      const run = runOf(door);
-      const { event, intensity } = body;
+    ({ event, intensity }, run) => {
       const wound = run.companion.emotions.event(event, intensity) ?? null;
-      return json({ status: "applied", event, wound, state: emotionsView(run) });
+      return { status: "applied", event, wound, state: emotionsView(run) };
     },
   );
-  door.add(
+  addWrite(
+    door,
+    keys,
     {
-      ...{ method: "post", path: "/api/emotions/reset", id: "resetEmotions" },
+      ...{ path: "/api/emotions/reset", id: "resetEmotions" },
       summary: "Reads the configuration again, and brings the levels to rest",
       description:
         "Wounds, boredom and a mood that was set stay. 400: the configuration is refused.",
       answers: { 200: { says: "How it feels now.", schema: "emotionsReset" } },
     },
-    () => {
-      const run = runOf(door);
+    (_, run) => {
       const problems = run.reloadEmotions();
       if (problems.length > 0) throw invalid(problems.join("; "));
       run.companion.emotions.reset();
-      return json({ status: "reset", state: emotionsView(run) });
+      return { status: "reset", state: emotionsView(run) };
     },
   );
-  door.add(
+  addWrite(
+    door,
+    keys,
     {
-      ...{ method: "post", path: "/api/mood", id: "setMood", body: moodBody },
+      ...{ path: "/api/mood", id: "setMood", body: moodBody },
       summary: "Shows a mood for some seconds, whatever is felt",
       answers: { 200: { says: "How it feels now.", schema: "moodSet" } },
     },
-    ({ body }) => {
-      const run = runOf(door);
-      run.companion.emotions.override(body.mood, body.duration);
-      return json({ status: "set", mood: body.mood, state: emotionsView(run) });
+    ({ mood, duration }, run) => {
+      run.companion.emotions.override(mood, duration);
+      return { status: "set", mood, state: emotionsView(run) };
     },
   );
 }
 
-function addPerson(door: Door): void {
-  door.add(
+function addPerson(door: Door, keys: KnownKeys): void {
+  addWrite(
+    door,
+    keys,
     {
-      ...{ method: "post", path: "/api/person", id: "seePerson", body: personBody },
+      ...{ path: "/api/person", id: "seePerson", body: personBody },
       summary: "Somebody was seen",
       answers: { 200: { says: "Who was seen last.", schema: "personSeen" } },
     },
-    ({ body }) => json(personView(runOf(door).companion.personSeen(body.name))),
+    ({ name }, { companion }) => personView(companion.personSeen(name)),
   );
-  door.add(
+  addWrite(
+    door,
+    keys,
     {
-      ...{ method: "post", path: "/api/sleep", id: "setSleep", body: sleepBody },
+      ...{ path: "/api/sleep", id: "setSleep", body: sleepBody },
       summary: "Puts the companion to sleep, or wakes it",
       description: "It falls asleep by itself when it is bored, and wakes when a person acts.",
       answers: { 200: { says: "Whether it sleeps.", schema: "sleeping" } },
     },
-    ({ body }) => {
-      const { companion } = runOf(door);
-      companion.sleep(body.state);
-      return json({ sleep_state: companion.sleepState });
+    ({ state }, { companion }) => {
+      companion.sleep(state);
+      return { sleep_state: companion.sleepState };
     },
   );
 }

@@ -116,8 +116,12 @@ export class Door {
     });
   }
 
-  /** After the last route: what has the path and not the method is 405, everything else 404. */
-  finish(): void {
+  /**
+   * After the last route: what has the path and not the method is 405, everything else 404.
+   *
+   * @param elsewhere what it is answered with, where that is no error of the API.
+   */
+  finish(elsewhere: (request: Request) => Response | undefined): void {
     for (const [path, methods] of this.#methods) {
       const names = methods.map((method) =>
         method === "get" ? "GET, HEAD" : method.toUpperCase(),
@@ -128,7 +132,9 @@ export class Door {
         return problemResponse(problem("THROUGHLINE_METHOD_NOT_ALLOWED"), { allow });
       });
     }
-    this.app.notFound(() => problemResponse(problem("THROUGHLINE_NOT_FOUND")));
+    this.app.notFound(({ req }) => {
+      return elsewhere(req.raw) ?? problemResponse(problem("THROUGHLINE_NOT_FOUND"));
+    });
   }
 }
 

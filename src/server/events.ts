@@ -34,6 +34,7 @@ export interface Events {
       | "provider_reset"
       | "cleared"
       | "renamed"
+      | "metadata"
       | "forked"
       | "forgotten";
   };

@@ -23,6 +23,13 @@ export const receipt = z
   })
   .openapi("Receipt", { description: "`durable`: neither a kill nor a power cut loses it." });
 
+const streamLoss = z.object({
+  ...{ accepted: count, throttled: count },
+  refused: z.object({ not_jpeg: count, too_large: count, format: count }),
+  encoder: z.object({ failed: count, timeout: count, late: count, dropped: count }),
+  evicted: z.object({ count, bytes: count, age: count }),
+});
+
 export const stats = z
   .object({
     ...{ messages: count, frames: count, audio_samples: count, audio_seconds: z.number() },
@@ -41,6 +48,9 @@ export const stats = z
     capturing: z
       .object({ frames: z.boolean(), audio: z.boolean() })
       .openapi({ description: "Whether pictures and sound come in now, by whatever door." }),
+    loss: z
+      .object({ messages: streamLoss, frames: streamLoss, audio: streamLoss })
+      .openapi({ description: "What each stream took and lost since the start." }),
   })
   .openapi("FeedbackStats");
 
@@ -75,7 +85,13 @@ export const retractedThere = z
   .object({ name: z.string(), owed: z.literal(true) })
   .openapi("RetractedInBucket");
 export const verification = z
-  .object({ verified: z.boolean(), differences: z.array(z.looseObject({})) })
+  .object({
+    verified: z.boolean(),
+    state: z.enum(["whole", "damaged", "newer", "seed"]).openapi({
+      description: "`newer`: of a later version. `seed`: of the original, not sealed.",
+    }),
+    differences: z.array(z.looseObject({})),
+  })
   .openapi("Verification");
 export const repaired = z
   .looseObject({

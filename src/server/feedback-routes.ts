@@ -31,8 +31,8 @@ function addConsent(door: Door): void {
       answers: { 200: { says: "The numbers.", schema: "stats" } },
     },
     () => {
-      momentsOf(door);
-      return json(door.ports.media.state() ?? {});
+      const { loss } = momentsOf(door).statistics();
+      return json({ ...door.ports.media.state(), loss });
     },
   );
   door.add(
@@ -41,17 +41,10 @@ function addConsent(door: Door): void {
       summary: "Says what may be kept, sent and exported: from now on this, and nothing else",
       description:
         "What is withdrawn leaves the buffers at once. Pictures and sound are off at first. It holds for " +
-        "later runs too.",
+        "later runs too, and at all servers of this companion that run.",
       answers: { 200: { says: "What is agreed to.", schema: "consent" } },
     },
-    async ({ body }) => {
-      const moments = momentsOf(door);
-      try {
-        return json(await moments.agree(known(body)));
-      } finally {
-        door.ports.media.consentChanged();
-      }
-    },
+    async ({ body }) => json(await momentsOf(door).agree(known(body))),
   );
 }
 
@@ -65,10 +58,10 @@ function addReactions(door: Door): void {
       headers: () => z.object({ "Idempotency-Key": z.string().optional() }),
       summary: "Somebody reacted: keeps what led to it",
       description:
-        "Answers when it is durable (201), or not yet (202). 200: it repeats an earlier one. The same " +
+        "Answers when it is durable (201), or not yet (202). 200: it repeats a touch of the last 30 s. The same " +
         "`Idempotency-Key` gets the first receipt, as long as its package is there.",
       answers: {
-        200: { says: "It repeats an earlier one.", schema: "receipt" },
+        200: { says: "It repeats a touch of the last 30 s.", schema: "receipt" },
         201: { says: "It is durable.", schema: "receipt" },
         202: { says: "It is held in memory, and not durable yet.", schema: "receipt" },
       },
@@ -77,6 +70,7 @@ function addReactions(door: Door): void {
       const { recorder } = momentsOf(door);
       const key = context.req.header("idempotency-key");
       const { chat_id, target_message_id, post_roll_ms, ...input } = body;
+      if (chat_id !== undefined) await door.ports.throughline.chats.log.existing(chat_id);
       const transcript = await transcriptOf(door, chat_id, target_message_id);
       const recorded = recorder.record({
         ...known(input),
@@ -116,12 +110,20 @@ async function settled(recorded: Receipt): Promise<void> {
   await Promise.race([recorded.whenDurable().catch(() => undefined), late]);
 }
 
+/** Reasons that are final: nothing is left that could still become durable. */
+const lostBy = ["displaced", "forgotten", "redaction_failed"] as const;
+
 function receiptResponse(recorded: Receipt): Response {
   const state = recorded.toJSON();
   if (state.duplicate_of !== undefined) return json(state, 200);
   if (!state.accepted) {
     const code = state.reason === "busy" ? "THROUGHLINE_BUSY" : "THROUGHLINE_CONFLICT";
     throw new ThroughlineError(`nothing was recorded: ${state.reason}`, { code });
+  }
+  const lost = lostBy.find((reason) => reason === state.reason);
+  if (lost !== undefined && !state.durable) {
+    const code = lost === "forgotten" ? "THROUGHLINE_CONFLICT" : "THROUGHLINE_UNAVAILABLE";
+    throw new ThroughlineError(`the reaction was not kept: ${lost}`, { code });
   }
   return json(state, state.durable ? 201 : 202);
 }
@@ -130,14 +132,14 @@ function addPackages(door: Door): void {
   door.add(
     {
       ...{ method: "get", path: "/api/feedback", id: "listFeedback" },
-      query: () => z.strictObject({ limit: limit(), cursor: z.string().optional() }),
+      query: () => z.strictObject({ limit: limit(500), cursor: z.string().optional() }),
       summary: "The packages, newest first",
       answers: { 200: { says: "A page.", schema: "packageList" } },
     },
     async ({ query }) => {
       const { limit = 50, cursor } = query;
       const page = await momentsOf(door).packages.list({
-        limit: Math.min(limit, 500),
+        limit,
         ...(cursor === undefined ? {} : { before: cursor }),
       });
       const packages = page.packages.map(({ manifest, status, ...entry }) => {
@@ -213,8 +215,8 @@ function addPackageChanges(door: Door): void {
       answers: { 200: { says: "What differs; nothing, as a rule.", schema: "verification" } },
     },
     async ({ params }) => {
-      const { differences } = await momentsOf(door).packages.verify(params.name);
-      return json({ verified: differences.length === 0, differences });
+      const { state, differences } = await momentsOf(door).packages.verify(params.name);
+      return json({ verified: state === "whole", state, differences });
     },
   );
   door.add(
@@ -292,6 +294,8 @@ function rangeOf(header: string | undefined): { start: number; end?: number } | 
   const found = /^bytes=(\d{1,15})-(\d{1,15})?$/.exec(header ?? "");
   if (found === null) return undefined;
   const [, start, last] = found;
+  // One that ends before it begins is no range: as if none was asked for.
+  if (last !== undefined && Number(last) < Number(start)) return undefined;
   return { start: Number(start), ...(last === undefined ? {} : { end: Number(last) + 1 }) };
 }
 

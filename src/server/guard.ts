@@ -41,8 +41,8 @@ export function isAmbiguous(target: string): boolean {
 /** Whether every percent-encoding in a path or query is whole, and UTF-8. */
 export function isDecodable(text: string): boolean {
   try {
-    decodeURIComponent(text);
-    return true;
+    // What is only called to throw a bundler takes for unused.
+    return decodeURIComponent(text) !== undefined;
   } catch {
     return false; // a URIError: that is the answer
   }

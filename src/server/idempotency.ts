@@ -24,15 +24,22 @@ export function retryIdFor(key: string): string {
 /**
  * Answering a repeated key repeats what was said: not what was hidden since.
  *
- * @throws ThroughlineError `THROUGHLINE_CONFLICT`: the message or its answer was redacted.
+ * @throws ThroughlineError `THROUGHLINE_CONFLICT`: the message or its answer was redacted, or the chat
+ *   was cleared since.
  */
 export async function checkRepeatable(chats: Chats, chatId: string, id: string): Promise<void> {
+  const { head } = await chats.log.state(chatId);
   for (const each of [id, answerId(id)]) {
-    if ((await chats.find(chatId, each)) === undefined) continue;
+    const said = await chats.find(chatId, each);
+    if (said === undefined) continue;
+    if (said.seq <= (head?.clear_seq ?? 0)) throw hidden("cleared");
     const shown = await chats.message(chatId, each);
-    if (shown["redacted"] !== true) continue;
-    throw new ThroughlineError("this key is of a message that was redacted since", {
-      code: "THROUGHLINE_CONFLICT",
-    });
+    if (shown["redacted"] === true) throw hidden("redacted");
   }
+}
+
+function hidden(how: string): ThroughlineError {
+  return new ThroughlineError(`this key is of a message that was ${how} since`, {
+    code: "THROUGHLINE_CONFLICT",
+  });
 }

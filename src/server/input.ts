@@ -34,7 +34,37 @@ function lineOf(issue: z.core.$ZodIssue, where: string): string {
     return `${where} has no ${names.join(", ")}`;
   }
   const place = issue.path.map(String).join(".");
-  return place === "" ? `${where}: ${issue.message}` : `${place}: ${issue.message}`;
+  return `${place === "" ? where : place}: ${wordsOf(issue)}`;
+}
+
+/** How the library's own messages begin. */
+const notOurs = /^(Invalid (input|option)|Too (small|big)): /;
+const types: Readonly<Record<string, string>> = {
+  ...{ string: "a text", number: "a number", boolean: "true or false" },
+  ...{ array: "a list", object: "an object", record: "an object" },
+};
+
+/** What is wanted, in our words where a schema has none of its own. */
+function wordsOf(issue: z.core.$ZodIssue): string {
+  const { code, message } = issue;
+  if (!notOurs.test(message)) return message;
+  if (message.endsWith("received undefined")) return "is missing";
+  if (code === "invalid_type") return `must be ${types[issue.expected] ?? issue.expected}`;
+  if (code === "invalid_value") return `must be ${issue.values.map(String).join(" or ")}`;
+  if (code === "too_small") {
+    const bound = issue.inclusive === false ? "more than" : "at least";
+    return `must be ${bound} ${amount(issue.minimum, issue.origin)}`;
+  }
+  if (code === "too_big") {
+    const bound = issue.inclusive === false ? "less than" : "at most";
+    return `must be ${bound} ${amount(issue.maximum, issue.origin)}`;
+  }
+  return message;
+}
+
+function amount(count: number | bigint, origin: string): string {
+  if (origin !== "string") return `${count}`;
+  return count === 1 ? "1 character" : `${count} characters`;
 }
 
 /** Without what is `undefined`, for exact optional properties. */

@@ -18,10 +18,12 @@ import {
   until,
 } from "../../test/server-fixture.ts";
 import { systemClock } from "../clock.ts";
+import { randomId } from "../ids.ts";
 import { consentWording } from "../memories/moment/consent.ts";
 import { openThroughline } from "../throughline.ts";
 import { mediaHeaderBytes } from "./media-message.ts";
 import { mediaLimits } from "./media-socket.ts";
+import { type BufferState, MediaSockets } from "./media-sockets.ts";
 
 const token = "Zk3vQ9xT1mB7wYc5RdH0sLgE8uNpA2jFoIyXqVtMaeK";
 const agreed = { messages: true, frames: true, audio: true, wording: consentWording };
@@ -93,34 +95,39 @@ test("what a WebSocket sends is in the buffers, and everyone who watches hears o
   await closed(socket);
 });
 
-test("pictures and sound of one WebSocket keep the distance that its clock gave them", async (t) => {
-  const c = await listening(t);
-  await c.post("/api/feedback/consent", agreed);
-  const socket = c.open();
-  await once(socket, "open");
-  // The clock of the sender began at another time; the picture is sent late.
-  const begun = 123_456_789.25;
-  for (let at = 0; at < 600; at += 100) socket.send(message(1, sound(100), begun + at));
-  socket.send(message(2, await picture(), begun + 250));
-  await holds(() => c.moments.recorder.stats.frames === 1);
-  const praise = { sentiment: "positive", what: "the light" };
-  const { name } = await jsonOf(await c.post("/api/feedback", praise), 201);
-  const { feedback } = await c.get(`/api/feedback/${name}`);
-  const apart = feedback.frames[0].t_ms - feedback.audio.start_t_ms;
-  assert.ok(Math.abs(apart - 250) < 1, `${apart} ms`);
-  assert.equal(feedback.frames[0].source_t_ms === null, false);
-  const tar = await c.ask(`/api/feedback/${name}/package.tar`);
-  const bytes = Buffer.from(await tar.arrayBuffer());
-  assert.equal(Number(tar.headers.get("content-length")), bytes.length);
-  const entries = await unpackTar(bytes);
-  assert.deepEqual(
-    entries.map(({ header }) => header.name),
-    ["messages.json", "audio.wav", "frames/000000.jpg", "feedback.json"].map(
-      (path) => `${name}/${path}`,
-    ),
-  );
-  socket.terminate();
-});
+for (const order of ["before", "after"]) {
+  test(`a picture that is sent ${order} the sound of one WebSocket keeps the distance that its clock gave them`, async (t) => {
+    const c = await listening(t);
+    await c.post("/api/feedback/consent", agreed);
+    const socket = c.open();
+    await once(socket, "open");
+    // The clock of the sender began at another time, and all of it is sent late.
+    const begun = 123_456_789.25;
+    const sent = message(2, await picture(), begun + 250);
+    if (order === "before") socket.send(sent);
+    for (let at = 0; at < 600; at += 100) socket.send(message(1, sound(100), begun + at));
+    if (order === "after") socket.send(sent);
+    const { recorder } = c.moments;
+    await holds(() => recorder.stats.frames === 1 && recorder.stats.audio_samples === 9_600);
+    const praise = { sentiment: "positive", what: "the light" };
+    const { name } = await jsonOf(await c.post("/api/feedback", praise), 201);
+    const { feedback } = await c.get(`/api/feedback/${name}`);
+    const apart = feedback.frames[0].t_ms - feedback.audio.start_t_ms;
+    assert.ok(Math.abs(apart - 250) < 1, `${apart} ms`);
+    assert.equal(feedback.frames[0].source_t_ms === null, false);
+    const tar = await c.ask(`/api/feedback/${name}/package.tar`);
+    const bytes = Buffer.from(await tar.arrayBuffer());
+    assert.equal(Number(tar.headers.get("content-length")), bytes.length);
+    const entries = await unpackTar(bytes);
+    assert.deepEqual(
+      entries.map(({ header }) => header.name),
+      ["messages.json", "audio.wav", "frames/000000.jpg", "feedback.json"].map(
+        (path) => `${name}/${path}`,
+      ),
+    );
+    socket.terminate();
+  });
+}
 
 test("a WebSocket is closed with 4403 before anybody agreed, and once that is withdrawn", async (t) => {
   const c = await listening(t);
@@ -134,6 +141,27 @@ test("a WebSocket is closed with 4403 before anybody agreed, and once that is wi
   await c.post("/api/feedback/consent", { messages: true });
   assert.deepEqual(await end, { code: 4403, reason: "no consent" });
   assert.equal(c.moments.recorder.stats.frames, 0);
+});
+
+test("who watches hears at once what was agreed to, also at another process", async (t) => {
+  const { moments } = await listening(t);
+  const told: BufferState[] = [];
+  const ports = {
+    clock: systemClock,
+    newId: randomId,
+    tell: (state: BufferState) => told.push(state),
+  };
+  const sockets = new MediaSockets({ moments, ...ports });
+  t.after(() => sockets.end());
+  moments.recorder.agree({ messages: true });
+  const { consent } = moments.recorder;
+  assert.equal(told.length, 0);
+  const hears = moments.agreedElsewhere({ ...consent, messages: false, timestamp: 9e9 });
+  assert.deepEqual(
+    told.map((state) => state.consent.messages),
+    [false],
+  );
+  await hears;
 });
 
 test("what only one stream was agreed to is taken of, the other is refused and told", async (t) => {

@@ -41,6 +41,7 @@ export class MediaSockets {
     this.#ports = ports;
     if (ports.moments === undefined) return;
     this.#timer = setInterval(() => this.#look(), lookEveryMs).unref();
+    ports.moments.onAgreed(() => this.#consentChanged());
   }
 
   get size(): number {
@@ -92,7 +93,7 @@ export class MediaSockets {
   }
 
   /** After a change of what is agreed to: ends what must not go on, and tells everyone. */
-  consentChanged(): void {
+  #consentChanged(): void {
     for (const socket of this.#sockets) socket.checkConsent();
     this.#tell();
   }

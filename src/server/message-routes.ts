@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { notFound } from "../memories/chat/chat-log.ts";
+import { pendingId } from "../memories/chat/shown-messages.ts";
 import { type Door, json } from "./door.ts";
 import { before, chatParams, limit, messageParams, query } from "./schemas.ts";
-import { visibleHits } from "./search.ts";
 
 /** What was said: read, searched, hidden, erased. */
 export function addMessageRoutes(door: Door): void {
@@ -25,13 +25,16 @@ export function addMessageRoutes(door: Door): void {
       ...{ method: "get", path: "/api/search", id: "searchMessages" },
       query: () =>
         z.strictObject({ query: query(), limit: limit(), chat_id: z.string().optional() }),
-      summary: "Messages that hold every word, newest first",
+      summary: "Messages that hold every word, by chat, newest chat first",
+      description:
+        "What was cleared or redacted is left out. Where the first 1,000 hits are not enough, at " +
+        "most 2,000 chats after those are looked into.",
       answers: { 200: { says: "The messages, each with its chat.", schema: "hits" } },
     },
     async ({ query }) => {
       const { limit = 50, chat_id: chatId } = query;
       const options = { limit, ...(chatId === undefined ? {} : { chatId }) };
-      return json({ hits: await visibleHits(chats, query.query, options) });
+      return json({ hits: await chats.search(query.query, options) });
     },
   );
   addRemoval(door);
@@ -62,7 +65,9 @@ function addRemoval(door: Door): void {
       }
       const erased = await chats.erase(chat_id, message_id);
       const { logs } = chats.log.ports;
-      if (!erased && (await logs.find(chat_id, message_id)) === undefined) {
+      const isKnown = async (id: string) => (await logs.find(chat_id, id)) !== undefined;
+      // What was erased while it waited for its turn never was a message.
+      if (!erased && !(await isKnown(message_id)) && !(await isKnown(pendingId(message_id)))) {
         throw notFound(chat_id, "message");
       }
       watchers.tell("message", { change: "erased", ...ids });

@@ -46,8 +46,10 @@ export function isPagePath(path: string): boolean {
 /**
  * The page as it was built, from dist/web. Its files are read when the server is made, so that a
  * page built anew meanwhile does not mix with this one, and no name of a file comes from a request.
+ *
+ * @returns what a browser is shown at an address that is none: the page, which says so.
  */
-export function addPage(door: Door): void {
+export function addPage(door: Door): (request: Request) => Response | undefined {
   const files = readFiles();
   const html = new TextEncoder().encode(notBuilt);
   const index = files.get("/index.html") ?? {
@@ -59,11 +61,22 @@ export function addPage(door: Door): void {
   for (const [path, file] of files) {
     if (path !== "/index.html") door.serve("get", path, () => responseOf(file));
   }
+  return (request) => (isNavigation(request) ? responseOf(index, 404) : undefined);
 }
 
-function responseOf({ type, bytes, isHashed }: PageFile): Response {
+/** Whether somebody typed or followed it: what a page loads, and what calls the API, wants no HTML. */
+function isNavigation({ method, headers, url }: Request): boolean {
+  const isRead = method === "GET" || method === "HEAD";
+  const isApi = /^\/(?:api|assets)(?:\/|$)/.test(new URL(url).pathname);
+  return isRead && !isApi && /\btext\/html\b/.test(headers.get("accept") ?? "");
+}
+
+function responseOf({ type, bytes, isHashed }: PageFile, status = 200): Response {
   const caching = isHashed ? "public, max-age=31536000, immutable" : "no-cache";
-  return new Response(bytes, { headers: { "content-type": type, "cache-control": caching } });
+  return new Response(bytes, {
+    status,
+    headers: { "content-type": type, "cache-control": caching },
+  });
 }
 
 /** By path; empty when the page is not built. */

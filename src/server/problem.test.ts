@@ -25,7 +25,7 @@ for (const message of [
   });
 }
 
-for (const message of ["limit: must be 1/2", 'there is no such chat in "a/b"', "and/or"]) {
+for (const message of ["limit: must be 1/2", 'there is no chat "a/b"', "and/or"]) {
   test(`the message "${message}" is told`, () => {
     const told = problemOf(new ThroughlineError(message, { code: "THROUGHLINE_NOT_FOUND" }));
     assert.equal(told.detail, message);
@@ -39,10 +39,15 @@ test("what storage says of its files is told in the code's own words", () => {
   }
 });
 
-test("a long message is cut", () => {
-  const error = new ThroughlineError("x".repeat(10_000), { code: "THROUGHLINE_INVALID" });
-  assert.equal(problemOf(error).detail.length, 500);
-});
+for (const [code, length] of [
+  ["THROUGHLINE_INVALID", 8_000],
+  ["THROUGHLINE_MODEL_FAILED", 500],
+] as const) {
+  test(`a long message of ${code} is cut to ${length} characters`, () => {
+    const error = new ThroughlineError("x".repeat(10_000), { code });
+    assert.equal(problemOf(error).detail.length, length);
+  });
+}
 
 test("an error that is not ours is a defect: the log has its place, the client its number", () => {
   const lines: object[] = [];

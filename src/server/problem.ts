@@ -42,12 +42,16 @@ const tellsMessage: readonly ProblemCode[] = [
 
 /** Something that reads like a file's place is left out, whoever wrote the message. */
 const pathLike = /(^|[\s"'(=:])(\/[^\s/"']+){2}|[A-Za-z]:\\/;
-const maxDetail = 500;
+/** All problems of a file that somebody wrote, or all of 200 names. */
+const maxDetail = 8_000;
+/** What a provider says may be a page of HTML. */
+const maxModelDetail = 500;
 
 /** The problem that an error is told as. One that is not ours is a defect: nothing of it is told. */
 export function problemOf(error: unknown, turnId?: string): Problem {
   if (!isThroughlineError(error)) return problem("THROUGHLINE_INTERNAL", undefined, turnId);
-  const message = error.message.slice(0, maxDetail);
+  const isModels = error.code === "THROUGHLINE_MODEL_FAILED";
+  const message = error.message.slice(0, isModels ? maxModelDetail : maxDetail);
   const isTold = tellsMessage.includes(error.code) && !pathLike.test(message);
   return problem(error.code, isTold ? message : undefined, turnId);
 }

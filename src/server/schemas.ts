@@ -13,7 +13,8 @@ function whole(min: number, max: number) {
     .meta({ type: "integer", minimum: min, maximum: max });
 }
 
-export const limit = () => whole(1, 1_000).optional().meta({ description: "50 when absent." });
+export const limit = (most = 1_000) =>
+  whole(1, most).optional().meta({ description: "50 when absent." });
 export const before = () =>
   whole(0, Number.MAX_SAFE_INTEGER)
     .optional()
@@ -62,6 +63,16 @@ export const renameBody = () =>
         .meta({ description: "Cut at 120 characters. Empty: the first thing that was said." }),
     })
     .meta({ id: "Rename" });
+export const metadataBody = () =>
+  z
+    .strictObject({
+      metadata: z.unknown().meta({
+        type: "object",
+        description:
+          "Any JSON object. `user_timezone`, an IANA zone, is where this chat's days begin.",
+      }),
+    })
+    .meta({ id: "ChatMetadata" });
 export const retryBody = () =>
   z
     .strictObject({
@@ -70,6 +81,10 @@ export const retryBody = () =>
       model: name().optional(),
     })
     .meta({ id: "Retry" });
+export const answerBody = () =>
+  z
+    .strictObject({ provider: name().optional(), model: name().optional() })
+    .meta({ id: "Answering" });
 export const resetBody = () =>
   z
     .strictObject({

@@ -9,7 +9,7 @@ const touch = () =>
   z
     .strictObject({
       level: z
-        .union([z.literal(1), z.literal(2)])
+        .union([z.literal(1), z.literal(2)], "must be 1 or 2")
         .meta({ description: "1: a light pat; 2: a long one, a scratch of the head." }),
       chat_id: z
         .string()

@@ -5,7 +5,7 @@ import type { Turn } from "../runtime/turn.ts";
 import { type Door, type Env, isHead, json, letGo, type Ports } from "./door.ts";
 import { checkRepeatable, messageIdFor, retryIdFor } from "./idempotency.ts";
 import type { Answer } from "./operation.ts";
-import { chatParams, newMessage, retryBody } from "./schemas.ts";
+import { answerBody, chatParams, newMessage, retryBody } from "./schemas.ts";
 import { EventStream, eventHeaders, eventResponse } from "./sse.ts";
 import { tellError } from "./tell.ts";
 import { answerJson, resumed, sendTurn, spoken } from "./turn-answer.ts";
@@ -94,15 +94,21 @@ function addRecovery(door: Door): void {
   door.add(
     {
       ...{ method: "post", path: "/api/chats/{id}/answer", id: "answerMessage" },
-      ...{ params: chatParams, answers },
+      ...{ params: chatParams, body: answerBody, answers },
       summary: "Answers the oldest message that has no answer",
       description:
         `After a crash, or when the model failed. ${streams} One that runs already is joined; ` +
-        "what a model did before is not done again. 404: every message is answered.",
+        "what a model did before is not done again. It runs on what the message asked for, if the " +
+        "body names nothing else. 404: every message is answered.",
     },
-    async ({ params }, context) => {
+    async ({ params, body }, context) => {
       const isBusy = turns.running(params.id) !== undefined;
-      return outcomeOf(door.ports, await turns.answer(params.id), isBusy, context);
+      const { provider, model } = body;
+      const turn = await turns.answer(params.id, {
+        ...(provider === undefined ? {} : { provider }),
+        ...(model === undefined ? {} : { model }),
+      });
+      return outcomeOf(door.ports, turn, isBusy, context);
     },
   );
   door.add(
@@ -110,7 +116,8 @@ function addRecovery(door: Door): void {
       ...{ method: "post", path: "/api/chats/{id}/dismiss", id: "dismissMessages" },
       params: chatParams,
       summary: "Leaves what has no answer without one, for good",
-      description: "Not what runs or waits for its turn now. Can be repeated.",
+      description:
+        "Not what runs or waits for its turn now. What was said stays in the chat. Can be repeated.",
       answers: { 200: { says: "How many messages that were.", schema: "dismissed" } },
     },
     async ({ params }) => json({ dismissed: await turns.dismiss(params.id) }),

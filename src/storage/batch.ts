@@ -117,7 +117,8 @@ function prepareRecords(records: readonly LogRecord[]): readonly PreparedRecord[
 }
 
 /**
- * Checks everything that `write` promises to refuse, and serialises the value once.
+ * Checks everything that `write` promises to refuse, and serialises the value once, with so many
+ * spaces for each level where `indent` says so.
  *
  * @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_TOO_LARGE`: past `documentLimits`.
  */
@@ -125,11 +126,12 @@ export function prepareDocument(
   key: string,
   value: JsonObject,
   options: WriteOptions = {},
+  indent?: number,
 ): PreparedDocument {
   checkKey(key, "key", documentLimits.keyBytes);
   const { expectedRevision } = options;
   if (expectedRevision !== undefined) checkPosition(expectedRevision, "expectedRevision");
-  const json = prepareValue(value, "value", documentLimits.valueBytes);
+  const json = prepareValue(value, "value", documentLimits.valueBytes, indent);
   checkReserved(value, reservedDocumentNames, "value");
   return {
     key,
@@ -138,11 +140,13 @@ export function prepareDocument(
   };
 }
 
-function prepareValue(value: unknown, name: string, maxBytes: number): string {
+function prepareValue(value: unknown, name: string, maxBytes: number, indent?: number): string {
   if (!isJsonObject(value)) throw invalid(`${name} must be an object`);
   checkJson(value, name);
-  const json = JSON.stringify(value);
-  if (isLongerThan(json, maxBytes)) {
+  const json = JSON.stringify(value, undefined, indent);
+  // Spaces between its parts do not count.
+  const isTooLong = isLongerThan(json, maxBytes) && isLongerThan(JSON.stringify(value), maxBytes);
+  if (isTooLong) {
     throw tooLarge(`${name} is longer than ${maxBytes} bytes`);
   }
   return json;

@@ -83,7 +83,7 @@ export class FleetLeases {
     try {
       const answer = await this.#ask(name, true);
       if (typeof answer !== "number") return answer;
-      const cancel = this.#times.timers.after(answer, wake);
+      const cancel = this.#times.timers.after(answer, wake, { holdsProcess: true });
       ends.addEventListener("abort", wake, { once: true });
       if (!ends.aborted) await woken.promise;
       ends.removeEventListener("abort", wake);

@@ -187,8 +187,9 @@ export interface LogStore {
   list(options: ListOptions): Promise<ListPage>;
 
   /**
-   * Records whose text holds every word of the query, newest first. Words match without regard to
-   * case and accents; Chinese, Japanese and Korean text matches by any run of characters.
+   * Records whose text holds every word of the query: the logs in the order of `list`, and the records
+   * of each newest first. Words match without regard to case and accents; Chinese, Japanese and Korean
+   * text matches by any run of characters.
    */
   search(query: string, options: SearchOptions): Promise<readonly SearchHit[]>;
 }

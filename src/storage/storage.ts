@@ -19,6 +19,7 @@ export interface RepairReport {
     | "damaged_middle"
     | "unreadable_document"
     | "older_copy"
+    | "missing_log"
     | "unfinished_package"
     | "foreign_lines";
   /** How many bytes are concerned. */

@@ -455,10 +455,10 @@ test("images are made fast: how many a second", async (t) => {
   await disk.rename("/tmp", "/session.json");
   const started = performance.now();
   let images = 0;
-  for (let seed = 0; seed < 200; seed++) {
+  for (let seed = 0; seed < 50; seed++) {
     for (const image of crashImages(disk, { seed })) images += image.operations.length + 1;
   }
   const seconds = (performance.now() - started) / 1000;
   t.diagnostic(`${Math.round(images / seconds)} images a second`);
-  assert.equal(images > 10_000, true);
+  assert.equal(images > 2_500, true);
 });

@@ -12,14 +12,14 @@ export class HeldBackTimers implements Timers {
     this.#timers = timers;
   }
 
-  after(delayMs: number, call: () => void): () => void {
+  after(delayMs: number, call: () => void, options?: { readonly holdsProcess?: boolean }) {
     const fall = () => {
       cancel();
       this.#waiting.delete(fall);
       if (this.#heldBack) this.#due.add(call);
       else call();
     };
-    const cancel = this.#timers.after(delayMs, fall);
+    const cancel = this.#timers.after(delayMs, fall, options);
     this.#waiting.add(fall);
     return () => {
       cancel();

@@ -8,6 +8,7 @@ import {
   field,
   gate,
   hasCount,
+  holds,
   message,
   messages,
   onPage,
@@ -140,6 +141,28 @@ test("a message that did not reach the server is sent again as the same message"
   );
 });
 
+test("a dialog that is closed gives the focus back to what opened it", { skip }, async () => {
+  await onPage({ script: [["One"]] }, async ({ page }) => {
+    await say(page, "Hello");
+    await message(page, "One").waitFor();
+    const opener = page.getByRole("button", { name: "Hide or erase" }).last();
+    await opener.focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog").waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await holds(page, "document.activeElement?.tagName === 'BUTTON'");
+    const menu = page.getByRole("button", { name: "More about this chat" });
+    await menu.click();
+    await page.getByRole("button", { name: "Rename…" }).click();
+    await page.getByRole("dialog").waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    const isBack = "document.activeElement?.getAttribute('aria-label') === 'More about this chat'";
+    await holds(page, isBack);
+  });
+});
+
 test("the page outlives a restart of the server: it says so, reconnects, and goes on", {
   skip,
 }, async () => {
@@ -148,8 +171,16 @@ test("the page outlives a restart of the server: it says so, reconnects, and goe
     async ({ page, url }, first) => {
       await say(page, "before");
       await message(page, "One").waitFor();
+      const last =
+        "performance.getEntriesByType('resource').some((e) => /moments-view/.test(e.name))";
+      await holds(page, last);
       await first.server.close();
       await page.getByText("The companion does not answer.").waitFor();
+      // A view that nobody looked at yet is there all the same.
+      await page.getByRole("link", { name: "Mood" }).click();
+      await page.getByRole("heading", { name: "Mood", level: 1 }).waitFor();
+      assert.equal(await page.getByText("This view failed").count(), 0);
+      await page.goBack();
       // Said while the page is away, by another door.
       await first.throughline.chats.append("local:me", [{ role: "user", content: "meanwhile" }]);
       const second = await companion([["Two"]], { throughline: first.throughline });
@@ -224,7 +255,7 @@ test("a message is hidden from its menu, and its place shows that", { skip }, as
     await message(page, "my secret").hover();
     await message(page, "my secret").getByRole("button", { name: "Hide or erase" }).click();
     await page.getByRole("button", { name: "Hide", exact: true }).click();
-    await page.getByText("What you said here was hidden.").waitFor();
+    await page.getByText("What you said here was removed.").waitFor();
     await hasCount(page.getByText("my secret"), 0);
     const [first] = (await c.throughline.chats.messages("local:me")).messages;
     assert.equal(first?.["redacted"], true);

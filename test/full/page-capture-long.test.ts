@@ -17,12 +17,14 @@ import { systemTimers } from "../../src/timers.ts";
 import type { Companion } from "../server-fixture.ts";
 import {
   type CaptureVisit,
+  clicksOf,
   clockDevices,
   fakeDevices,
   filled,
   keptMedia,
   misalignment,
   switchOn,
+  timeOf,
   withMoments,
 } from "./capture-fixture.ts";
 import { message, onPage, say, skip, unlessStarved, useBrowser } from "./page-fixture.ts";
@@ -74,13 +76,19 @@ async function withModel(t: TestContext): Promise<CaptureVisit> {
 
 const feedMs = 125_000;
 
+interface Made {
+  readonly name: string;
+  readonly stats: Stats;
+  readonly clicks: readonly number[];
+}
+
 /** Feeds for over two minutes, talks, praises, and gives the package that the model made. */
-async function longMoment(visit: CaptureVisit): Promise<{ name: string; stats: Stats }> {
-  let made: { name: string; stats: Stats } | undefined;
+async function longMoment(visit: CaptureVisit): Promise<Made> {
+  let made: Made | undefined;
   await onPage(visit, async ({ page }, c: Companion) => {
     await switchOn(page);
     await page.waitForTimeout(feedMs);
-    await filled(c, { frames: 150, seconds: 119 }, 30_000);
+    await filled(c, { frames: 150, seconds: 100 }, 30_000);
     await page.getByRole("link", { name: "Talk", exact: true }).click();
     await say(page, "Tell me a joke");
     await message(page, joke).waitFor();
@@ -95,8 +103,8 @@ async function longMoment(visit: CaptureVisit): Promise<{ name: string; stats: S
     }
     assert.equal(packages.length, 1);
     const verified = await c.post(`/api/feedback/${packages[0].name}/verify`);
-    assert.deepEqual(await verified.json(), { verified: true, differences: [] });
-    made = { name: packages[0].name, stats };
+    assert.deepEqual(await verified.json(), { verified: true, state: "whole", differences: [] });
+    made = { name: packages[0].name, stats, clicks: await clicksOf(page) };
   });
   assert.ok(made);
   return made;
@@ -119,7 +127,7 @@ test(
     mock.on({ userMessage: /haha/, hasToolResult: false }, { toolCalls: [call] });
     mock.on({ userMessage: /haha/, hasToolResult: true }, { content: "Glad you liked it." });
     const own = await withModel(t);
-    const timed = { ...(await withModel(t)), inject: clockDevices };
+    const timed = { ...(await withModel(t)), ...clockDevices };
     const [seen, measured] = await Promise.all([longMoment(own), longMoment(timed)]);
     for (const [visit, { name, stats }] of [
       [own, seen],
@@ -133,17 +141,17 @@ test(
         [feedback.what, feedback.trigger, feedback.source, feedback.num_frames],
         ["told a joke about a cat", "laughter", "skill", kept.frames.length],
       );
-      const { samples, gaps } = kept.audio;
       assert.ok(feedback.num_messages >= 3, `${feedback.num_messages} messages`);
-      // What a starved browser did not hear is a gap, and said to be one.
-      const missingMs = gaps.reduce((sum, gap) => sum + gap.missing_ms, 0);
-      assert.ok(samples / 16 + missingMs >= 117_000, `${samples} samples, ${JSON.stringify(gaps)}`);
-      assert.ok(missingMs <= 12_000, `${missingMs} ms are missing`);
+      // The audio thread of a busy machine stands still: less was heard then, and the anchors say when.
+      const { samples } = kept.audio;
+      const spanMs = timeOf(kept, samples) - timeOf(kept, 0);
+      assert.ok(spanMs >= 117_000 && spanMs <= 122_000, `${spanMs} ms of sound`);
+      assert.ok(samples >= 100 * 16_000, `${samples} samples`);
       assert.ok(kept.frames.length >= 150, `${kept.frames.length} pictures`);
       assert.ok(kept.frames.every(({ t_ms }) => t_ms >= -121_000 && t_ms <= 0));
       assert.match(feedback.consent.wording, /the last two minutes of picture and sound/);
     }
-    const away = await misalignment(keptMedia(timed.feedback, measured.name));
+    const away = await misalignment(keptMedia(timed.feedback, measured.name), measured.clicks);
     const farthest = away.map(Math.abs).sort((a, b) => b - a);
     const told = farthest.slice(0, 8).map((ms) => ms.toFixed(0));
     t.diagnostic(`${away.length} pictures, at most ${told.join(", ")} ms from their sound`);

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { unpackTar } from "modern-tar";
 import {
+  clicksOf,
   clockDevices,
   fakeDevices,
   faults,
@@ -136,12 +137,12 @@ test(
     skip,
   },
   unlessStarved(async (t) => {
-    const visit = { ...(await withMoments(t)), inject: clockDevices };
+    const visit = { ...(await withMoments(t)), ...clockDevices };
     await onPage(visit, async ({ page }, c) => {
       await switchOn(page);
       await filled(c, { frames: 12, seconds: 6 });
       const name = await praise(page, c);
-      const away = await misalignment(keptMedia(visit.feedback, name));
+      const away = await misalignment(keptMedia(visit.feedback, name), await clicksOf(page));
       assert.ok(away.length >= 8, `${away.length} pictures to compare`);
       const worst = Math.max(...away.map(Math.abs));
       t.diagnostic(`away from the sound: ${away.map((ms) => ms.toFixed(0)).join(", ")} ms`);

@@ -1,7 +1,9 @@
 // The page in a real browser, against the real server: Debian's Chromium, found or named by
 // CHROMIUM_PATH. Locally a missing browser skips, with the reason; in CI it fails.
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, type TestContext } from "node:test";
 import {
   type Browser,
@@ -26,11 +28,16 @@ let browser: Browser;
 
 /** Starts the browser before the tests of a file, with `more` arguments, and ends it after them. */
 export function useBrowser(more: readonly string[] = []): void {
+  // What it and the libraries in it write besides its profile (sound's do, at the first start on a
+  // machine), they write in here: into no user's home, and nothing of it is left.
+  const home = mkdtempSync(join(tmpdir(), "browser-"));
+  const { XDG_RUNTIME_DIR, XDG_CONFIG_HOME, XDG_CACHE_HOME, ...others } = process.env;
   before(async () => {
     if (skip !== false) return;
     await buildPage();
     browser = await chromium.launch({
       executablePath,
+      env: { ...others, HOME: home, TMPDIR: home },
       args: [
         "--no-sandbox",
         "--disable-dev-shm-usage",
@@ -40,7 +47,10 @@ export function useBrowser(more: readonly string[] = []): void {
       ],
     });
   });
-  after(async () => browser?.close());
+  after(async () => {
+    await browser?.close();
+    rmSync(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+  });
 }
 
 export interface Seen {

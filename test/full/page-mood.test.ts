@@ -7,7 +7,7 @@ import { onPage, skip, useBrowser } from "./page-fixture.ts";
 
 useBrowser();
 
-/** The page asks for the last hour of its own clock. */
+/** The page takes the time from the server's answers, whose headers have that of this machine. */
 async function today({ clock }: Companion): Promise<void> {
   clock.set(new Date().toISOString());
 }
@@ -53,6 +53,27 @@ test("events on the page move the feelings, and the chart and its table tell of 
     assert.ok((await page.locator(".history-table tbody tr").count()) > 0);
   });
 });
+
+const ahead = () => {
+  const { now } = Date;
+  Date.now = () => now() + 7_200_000;
+};
+const behind = () => {
+  const { now } = Date;
+  Date.now = () => now() - 7_200_000;
+};
+
+for (const [says, inject] of [
+  ["two hours ahead", ahead],
+  ["two hours behind", behind],
+] as const) {
+  test(`a browser whose clock is ${says} shows the same last hour`, { skip }, async () => {
+    const visit = { path: "/mood", options: { awake }, prepare: today, inject };
+    await onPage(visit, async ({ page }) => {
+      await page.getByText(/In the last hour (mostly )?happy/).waitFor();
+    });
+  });
+}
 
 test("what the companion was told when it woke is there word for word, and who is here can be said", {
   skip,

@@ -4,6 +4,7 @@ import { test } from "node:test";
 import type { Page } from "playwright-core";
 import type { Companion } from "../server-fixture.ts";
 import {
+  hasCount,
   holds,
   message,
   messages,
@@ -150,6 +151,36 @@ test("who scrolled up is not pulled down by an answer, and who is at the end see
     const after = await firstInSight(page);
     assert.equal(after.n, before.n);
     assert.ok(Math.abs(after.top - before.top) <= 2, `moved by ${after.top - before.top} px`);
+  });
+});
+
+test("words that are being edited stay when they scroll out of sight, and when they cannot be sent", {
+  skip,
+}, async () => {
+  const visit = { prepare: chatOf(199), script: [["Better"]], expected: /ERR_FAILED/ };
+  await onPage(visit, async ({ page }) => {
+    const last = message(page, "Message 199 of them.");
+    await last.hover();
+    await last.getByRole("button", { name: "Edit in a new chat" }).click();
+    const edited = page.getByLabel("Edited message");
+    await edited.fill("other words");
+    for (let step = 0; (await edited.count()) > 0 && step < 20; step++) {
+      await scrollBy(page, -2_000);
+      await page.waitForTimeout(50);
+    }
+    await hasCount(edited, 0);
+    await page.getByRole("button", { name: "Jump to the newest" }).click();
+    await edited.waitFor();
+    assert.equal(await edited.inputValue(), "other words");
+    await page.route("**/fork", (route) => route.abort());
+    const send = page.getByRole("button", { name: "Send in a new chat" });
+    await send.click();
+    await page.getByText("The companion cannot be reached.").waitFor();
+    assert.equal(await edited.inputValue(), "other words");
+    await page.unroute("**/fork");
+    await send.click();
+    await page.waitForURL(/\/chats\//);
+    await message(page, "Better").waitFor();
   });
 });
 

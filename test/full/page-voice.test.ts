@@ -71,28 +71,34 @@ const none = () => {
 const hear = (page: Page, words: string, isFinal: boolean) =>
   page.evaluate(`hear(${JSON.stringify(words)}, ${isFinal})`);
 const spoken = (page: Page) => page.evaluate("spoken") as Promise<string[]>;
+const heard = (page: Page) => page.locator(".composer-heard");
 const note = (page: Page) => page.locator(".voice-note");
 
-test("push to talk: what is said while the button is held is shown, then sent", {
+test("push to talk: what is said while the button is held is shown, then sent; a draft stays", {
   skip,
 }, async () => {
   await onPage({ script: [["And to you"]], inject: fakes }, async ({ page }, c) => {
+    await field(page).fill("typed before");
     await page.getByRole("button", { name: "Hold to talk" }).hover();
     await page.mouse.down();
     await note(page).filter({ hasText: "Listening" }).waitFor();
     await hear(page, "good mor", false);
-    await holds(page, 'document.getElementById("message").value === "good mor"');
+    await heard(page).filter({ hasText: "good mor" }).waitFor();
+    assert.equal(await field(page).inputValue(), "typed before");
     await page.waitForTimeout(400);
     await hear(page, "good morning", true);
     await page.mouse.up();
     await message(page, "And to you").waitFor();
     const { messages } = await c.throughline.chats.messages("local:me");
     assert.equal(messages[0]?.content, "good morning");
-    assert.equal(await field(page).inputValue(), "");
+    assert.equal(await field(page).inputValue(), "typed before");
+    assert.equal(await heard(page).count(), 0);
   });
 });
 
-test("hands free: every sentence is sent, until it is switched off", { skip }, async () => {
+test("hands free: every sentence is sent until it is switched off, what began stays as a draft", {
+  skip,
+}, async () => {
   await onPage({ script: [["One"], ["Two"]], inject: fakes }, async ({ page }) => {
     const button = page.getByRole("button", { name: "Hands free" });
     await button.click();
@@ -101,9 +107,13 @@ test("hands free: every sentence is sent, until it is switched off", { skip }, a
     await message(page, "One").waitFor();
     await hear(page, "second sentence", true);
     await message(page, "Two").waitFor();
+    await hear(page, "third sen", false);
+    await heard(page).filter({ hasText: "third sen" }).waitFor();
     await button.click();
     await page.locator(".voice-note:empty").waitFor({ state: "attached" });
     assert.equal(await button.getAttribute("aria-pressed"), "false");
+    assert.equal(await field(page).inputValue(), "third sen");
+    assert.equal(await heard(page).count(), 0);
   });
 });
 

@@ -2,7 +2,7 @@
 import { testPowerCuts } from "../power-cut-tests.ts";
 
 testPowerCuts({
-  once: { from: 1, count: 150, maxImages: 120 },
+  once: { from: 1, count: 132, maxImages: 120 },
   twice: { from: 1, count: 12 },
   kills: { from: 1, count: 40 },
   least: { points: 4_000, images: 50_000 },

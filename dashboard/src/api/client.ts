@@ -1,4 +1,5 @@
 // The one way to the server: JSON there and back, and every failure as one kind of error.
+import { learnTime } from "./server-clock.ts";
 import { signedOut } from "./sign-in.ts";
 
 export interface RequestInit {
@@ -87,7 +88,10 @@ export function detailOf(error: unknown): string {
 
 async function reach(path: string, init: Parameters<typeof fetch>[1]): Promise<Response> {
   try {
-    return await fetch(path, init);
+    const sentAt = Date.now();
+    const response = await fetch(path, init);
+    learnTime(response, sentAt);
+    return response;
   } catch (cause) {
     if (cause instanceof DOMException && cause.name === "AbortError") throw cause;
     throw unreached({ cause });

@@ -8,7 +8,8 @@ export type Connection = "connecting" | "online" | "offline";
 type Handler = (data: unknown) => void;
 
 const firstWaitMs = 500;
-const maxWaitMs = 15_000;
+/** The page is of one companion, most often on this machine: whoever looks wants it back at once. */
+const maxWaitMs = 4_000;
 /** A browser has six connections to a server for all its tabs: a hidden one gives its own back. */
 const hiddenMs = 60_000;
 

@@ -194,8 +194,8 @@ export interface Wound {
   /** Seconds, one decimal. */
   readonly age: number;
   readonly healing: boolean;
-  /** Seconds until it is gone. */
-  readonly heals_in: number;
+  /** Seconds until it is gone; null: it does not heal by itself. */
+  readonly heals_in: number | null;
 }
 
 export type VoiceState = "idle" | "listening" | "thinking" | "speaking";
@@ -241,7 +241,8 @@ export interface EmotionHistory {
     readonly id: string;
     readonly event: string;
     readonly from: number;
-    readonly to: number;
+    /** null: it does not heal by itself. */
+    readonly to: number | null;
   }[];
   readonly runs: readonly { readonly from: number; readonly to: number | null }[];
 }

@@ -10,15 +10,24 @@ declare class AudioWorkletProcessor {
 declare function registerProcessor(name: string, processor: typeof AudioWorkletProcessor): void;
 
 class CaptureProcessor extends AudioWorkletProcessor {
-  readonly #chunker = new Chunker(sampleRate, { rate: 16_000, chunk: 1_600 }, (pcm, firstFrame) =>
-    // The wall's time: there is no other here. The page may be too busy to look when this comes.
-    this.port.postMessage({ pcm, firstFrame, wallMs: Date.now() }, [pcm.buffer]),
-  );
+  /** How far the wall was ahead of what this thread counts, at the least since the last chunk. */
+  #aheadMs = Number.POSITIVE_INFINITY;
+  readonly #chunker = new Chunker(sampleRate, { rate: 16_000, chunk: 1_600 }, (pcm, firstFrame) => {
+    const wallMs = (firstFrame * 1_000) / sampleRate + this.#aheadMs;
+    this.#aheadMs = Number.POSITIVE_INFINITY;
+    this.port.postMessage({ pcm, wallMs }, [pcm.buffer]);
+  });
 
   /** Called for every 128 samples. @returns whether to go on. */
   process([input]: readonly (readonly Float32Array[])[]): boolean {
     const samples = input?.[0];
-    if (samples !== undefined) this.#chunker.push(samples, currentFrame);
+    if (samples !== undefined) {
+      // The wall's time: there is no other here, and the page may be too busy to look. A block can come
+      // late, not early: of those of a chunk, the one that waited least tells when it was.
+      const endMs = ((currentFrame + samples.length) * 1_000) / sampleRate;
+      this.#aheadMs = Math.min(this.#aheadMs, Date.now() - endMs);
+      this.#chunker.push(samples, currentFrame);
+    }
     return true;
   }
 }

@@ -1,7 +1,8 @@
 // Pictures of a camera from its track, each with the time when it was taken. They come in a page out of
 // sight as well, where timers and video elements rest; not every browser hands them out.
+
+import { CameraClock } from "./camera-clock.ts";
 import { JpegCanvas } from "./jpeg-canvas.ts";
-import { MediaClock } from "./media-clock.ts";
 import { aheadMs, everyMs, type PictureSink } from "./picture-sink.ts";
 
 interface TrackProcessor {
@@ -18,7 +19,7 @@ export class TrackCamera {
   readonly #sink: PictureSink;
   readonly #reader: ReadableStreamDefaultReader<VideoFrame>;
   readonly #canvas = new JpegCanvas();
-  readonly #clock = new MediaClock();
+  readonly #clock = new CameraClock();
   #sentMs = Number.NEGATIVE_INFINITY;
   /** A picture is being made, or waits for its time. */
   #next: { readonly capturedMs: number; jpeg: Uint8Array | undefined } | undefined;

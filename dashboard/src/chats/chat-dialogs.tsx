@@ -97,19 +97,31 @@ export function ForkDialog({ chat, onClose }: ChatDialogProps) {
   );
 }
 
-/** Begins a new session of a chat. */
-export function ResetDialog({ chat, onClose }: ChatDialogProps) {
+interface ResetDialogProps extends ChatDialogProps {
+  /** With this one alone. */
+  readonly provider?: string | undefined;
+}
+
+/** Begins a new session of a chat, with every provider or with one. */
+export function ResetDialog({ chat, provider, onClose }: ResetDialogProps) {
   const resetting = useChatChange(
-    () => request<Session>(`${chatPath(chat.chat_id)}/reset`, { method: "POST" }),
+    () => {
+      const body = provider === undefined ? {} : { provider };
+      return request<Session>(`${chatPath(chat.chat_id)}/reset`, { method: "POST", body });
+    },
     () => onClose(),
   );
   return (
     <Confirm
-      title="Begin a new session?"
+      title={provider === undefined ? "Begin a new session?" : `Begin anew with ${provider}?`}
       doIt="Begin"
       onClose={onClose}
       change={resetting}
-      words="The model starts afresh in this chat. What was said before stays here and can be read, but is not sent to it any more."
+      words={
+        provider === undefined
+          ? `The model starts afresh in “${chatName(chat)}”, and its counts begin at zero. What was said before stays here and can be read, but is not sent to it any more.`
+          : `The next message to ${provider} in “${chatName(chat)}” begins a new session there, and its counts begin at zero. The other providers and the messages stay as they are.`
+      }
     />
   );
 }

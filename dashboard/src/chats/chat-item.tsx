@@ -1,7 +1,7 @@
 import { Link } from "wouter";
 import type { ChatRow, Message } from "../api/types.ts";
 import { chatAddress } from "../routes.ts";
-import { fullTime, relativeTime } from "../ui/relative-time.ts";
+import { When } from "../ui/when.tsx";
 import { ChatMenu } from "./chat-menu.tsx";
 import { chatName } from "./chat-name.ts";
 import { excerpt } from "./excerpt.ts";
@@ -22,9 +22,7 @@ export function ChatItem({ row, query }: ChatItemProps) {
         </span>
         {match === undefined ? null : <Match message={match} query={query} />}
         <span className="chat-item-facts">
-          <time dateTime={at} title={fullTime(at)}>
-            {relativeTime(at)}
-          </time>
+          <When at={at} />
           <span>{count === 1 ? "1 message" : `${count.toLocaleString()} messages`}</span>
           {provider === "" ? null : <span>{provider}</span>}
           {row.unanswered ? <span className="tag tag-accent">unanswered</span> : null}

@@ -1,7 +1,16 @@
 import "./composer.css";
-import { type FormEvent, type KeyboardEvent, lazy, Suspense, useEffect, useRef } from "react";
+import {
+  type FormEvent,
+  type KeyboardEvent,
+  lazy,
+  Suspense,
+  useEffect,
+  useRef,
+  useState,
+} from "react";
 import { Button } from "../ui/button.tsx";
 import { Icon } from "../ui/icon.tsx";
+import { joined } from "./joined.ts";
 import type { VoiceAnswer } from "./voice/read-aloud.ts";
 
 const VoiceBar = lazy(async () => {
@@ -20,6 +29,7 @@ interface ComposerProps {
 /** Where a person types or speaks. */
 export function Composer({ text, setText, send, stop, answer }: ComposerProps) {
   const field = useRef<HTMLTextAreaElement>(null);
+  const [heard, setHeard] = useState("");
   const isEmpty = text.trim() === "";
   useEffect(() => {
     // On a phone this would open the keyboard over what there is to read.
@@ -28,6 +38,7 @@ export function Composer({ text, setText, send, stop, answer }: ComposerProps) {
   function submit(event: FormEvent): void {
     event.preventDefault();
     if (isEmpty) return;
+    setText("");
     send(text);
     field.current?.focus();
   }
@@ -53,9 +64,19 @@ export function Composer({ text, setText, send, stop, answer }: ComposerProps) {
           onChange={(event) => setText(event.target.value)}
           onKeyDown={onKey}
         />
+        {heard === "" ? null : (
+          <p className="composer-heard" dir="auto">
+            {heard}
+          </p>
+        )}
         <div className="composer-row">
           <Suspense fallback={<div className="voice" />}>
-            <VoiceBar send={send} setText={setText} answer={answer} />
+            <VoiceBar
+              send={send}
+              show={setHeard}
+              keep={(words) => setText(joined(text, words))}
+              answer={answer}
+            />
           </Suspense>
           <div className="composer-send">
             {stop === undefined ? null : (

@@ -3,20 +3,30 @@ import { Button } from "../ui/button.tsx";
 
 interface EditBoxProps {
   readonly content: string;
-  readonly send: (content: string) => void;
+  /** Just now, by the person: not because its row came into sight again. */
+  readonly isOpened: boolean;
+  readonly onChange: (content: string) => void;
+  /** Resolves when it was sent, or could not be: then the words are still here. */
+  readonly send: (content: string) => Promise<void>;
   readonly cancel: () => void;
 }
 
 /** Other words in the place of what was said. The chat stays as it is: this goes on in a new one. */
-export function EditBox({ content, send, cancel }: EditBoxProps) {
+export function EditBox({ content, isOpened, onChange, send, cancel }: EditBoxProps) {
   const [text, setText] = useState(content);
+  const [isSending, setIsSending] = useState(false);
   const field = useRef<HTMLTextAreaElement>(null);
   useEffect(() => {
+    if (!isOpened) return;
     field.current?.focus();
-    field.current?.setSelectionRange(content.length, content.length);
-  }, [content]);
+    const end = field.current?.value.length ?? 0;
+    field.current?.setSelectionRange(end, end);
+  }, [isOpened]);
+  const isReady = text.trim() !== "" && !isSending;
   function submit(): void {
-    if (text.trim() !== "") send(text);
+    if (!isReady) return;
+    setIsSending(true);
+    void send(text).finally(() => setIsSending(false));
   }
   function onKey(event: KeyboardEvent): void {
     if (event.key === "Escape") {
@@ -37,7 +47,10 @@ export function EditBox({ content, send, cancel }: EditBoxProps) {
           dir="auto"
           rows={3}
           value={text}
-          onChange={(event) => setText(event.target.value)}
+          onChange={(event) => {
+            setText(event.target.value);
+            onChange(event.target.value);
+          }}
           onKeyDown={onKey}
         />
         <p className="hint">This chat stays as it is. The edited message goes on in a new one.</p>
@@ -45,7 +58,7 @@ export function EditBox({ content, send, cancel }: EditBoxProps) {
           <Button kind="quiet" onClick={cancel}>
             Cancel
           </Button>
-          <Button kind="primary" onClick={submit} disabled={text.trim() === ""}>
+          <Button kind="primary" onClick={submit} disabled={!isReady}>
             Send in a new chat
           </Button>
         </div>

@@ -7,6 +7,7 @@ import {
   withAnswer,
   withMessage,
   withNewest,
+  withoutStored,
   withoutWaiting,
 } from "./feed-state.ts";
 
@@ -61,14 +62,43 @@ for (const [says, had, known, page, before, has, asks] of [
   });
 }
 
-test("of two that wait with the same words the first was stored, and one that failed was not", () => {
+const said = (content: string, id: string) => message(1, { id, content });
+const keysOf = (waiting: readonly Waiting[]) => waiting.map(({ key }) => key);
+
+test("of two that wait with the same words the one that was stored waits no more, told of twice", () => {
+  const entry = (key: string) => ({
+    key,
+    id: `i_${key}`,
+    content: "ok",
+    state: "waiting" as const,
+  });
+  const stored = said("ok", "i_b");
+  const after = withoutWaiting([entry("a"), entry("b"), entry("c")], stored, []);
+  assert.deepEqual(keysOf(after), ["a", "c"]);
+  assert.equal(withoutWaiting(after, stored, [stored]), after);
+  assert.equal(withoutWaiting(after, said("ok", "somebody-else"), []), after);
+});
+
+test("where ids cannot be told the first with these words waits no more, and none that failed", () => {
   const entry = (key: string, state: Waiting["state"]) => ({ key, content: "hi", state });
   const waiting = [entry("a", "failed"), entry("b", "waiting"), entry("c", "sending")];
-  assert.deepEqual(
-    withoutWaiting(waiting, "hi").map(({ key }) => key),
-    ["a", "c"],
-  );
-  assert.equal(withoutWaiting(waiting, "other"), waiting);
+  const stored = said("hi", "i_b");
+  const after = withoutWaiting(waiting, stored, []);
+  assert.deepEqual(keysOf(after), ["a", "c"]);
+  assert.equal(withoutWaiting(after, stored, [stored]), after);
+  assert.equal(withoutWaiting(waiting, said("other", "i_d"), []), waiting);
+});
+
+test("what failed and was stored all the same waits no more; what is being sent does", () => {
+  const entry = (key: string, state: Waiting["state"]) => ({
+    key,
+    id: `i_${key}`,
+    content: "",
+    state,
+  });
+  const waiting = [entry("a", "failed"), entry("b", "sending"), entry("c", "lost")];
+  const stored = [said("", "i_a"), said("", "i_b")];
+  assert.deepEqual(keysOf(withoutStored(waiting, stored)), ["b", "c"]);
 });
 
 for (const [more, shown] of [

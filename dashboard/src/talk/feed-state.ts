@@ -5,6 +5,8 @@ import type { Message } from "../api/types.ts";
 export interface Waiting {
   /** The same for every attempt, so that trying again never says it twice. */
   readonly key: string;
+  /** What its message is called once it is stored; `undefined`: the browser cannot tell. */
+  readonly id?: string | undefined;
   readonly content: string;
   /**
    * `waiting`: the server has it, and another turn runs. `lost`: it had it, and then it ended.
@@ -96,10 +98,32 @@ export function withNewest(
   };
 }
 
-/** Without the first that waited with these words: the server has stored them. */
-export function withoutWaiting(waiting: readonly Waiting[], content: string): readonly Waiting[] {
-  const at = waiting.findIndex((each) => each.content === content && each.state !== "failed");
+/**
+ * Without the one that waited to be this message, which the server has stored. Where the browser cannot
+ * tell ids it is the first with these words; then a message takes one away when it is told of first.
+ *
+ * @param known the messages that were told of before.
+ */
+export function withoutWaiting(
+  waiting: readonly Waiting[],
+  { id, content }: Message,
+  known: readonly Message[],
+): readonly Waiting[] {
+  const isKnown = known.some((each) => each.id === id);
+  const isAlike = (each: Waiting) =>
+    !isKnown && each.id === undefined && each.content === content && each.state !== "failed";
+  const own = waiting.findIndex((each) => each.id === id);
+  const at = own < 0 ? waiting.findIndex(isAlike) : own;
   return at < 0 ? waiting : waiting.toSpliced(at, 1);
+}
+
+/** Without what was stored though its answer never came back. */
+export function withoutStored(
+  waiting: readonly Waiting[],
+  messages: readonly Message[],
+): readonly Waiting[] {
+  const ids = new Set(messages.map(({ id }) => id));
+  return waiting.filter(({ id, state }) => state === "sending" || !ids.has(id ?? ""));
 }
 
 /** Whether a person sees it: what was said, and where something was hidden. */

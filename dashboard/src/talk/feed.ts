@@ -12,11 +12,14 @@ import {
   withAnswer,
   withMessage,
   withNewest,
+  withoutStored,
   withoutWaiting,
 } from "./feed-state.ts";
+import { joined } from "./joined.ts";
 import { messageIdFor, newKey } from "./message-key.ts";
 import { PacedText } from "./paced-text.ts";
 import { readPage } from "./read-page.ts";
+import { ToldMeanwhile } from "./told-meanwhile.ts";
 import { type TurnEvent, turnEvents } from "./turn-stream.ts";
 
 const asStream = { accept: "text/event-stream" };
@@ -31,9 +34,12 @@ export class Feed {
   readonly chatId: string;
   /** What was typed and not sent. */
   draft = "";
+  /** What was typed in the place of messages and not sent, by their ids. */
+  readonly edits = new Map<string, string>();
   #state: FeedState = emptyFeed;
   readonly #listeners = new Set<() => void>();
   readonly #ends: (() => void)[];
+  readonly #meanwhile = new ToldMeanwhile();
   #isFollowing = false;
   readonly #text = new PacedText((text) => this.#addText(text));
 
@@ -58,9 +64,11 @@ export class Feed {
 
   readonly snapshot = (): FeedState => this.#state;
 
-  /** Whether something runs that would be missed. */
+  /** Whether something runs, or was typed, that would be missed. */
   get isBusy(): boolean {
-    return this.#isFollowing || this.#state.waiting.length > 0 || this.#listeners.size > 0;
+    const isTyped = this.draft !== "" || this.edits.size > 0;
+    const isFollowed = this.#isFollowing || this.#listeners.size > 0;
+    return isTyped || isFollowed || this.#state.waiting.length > 0;
   }
 
   end(): void {
@@ -72,9 +80,10 @@ export class Feed {
     if (this.#state.status === "failed") this.#set({ status: "loading" });
     try {
       const known = this.#state.messages;
-      const page = await readPage(this.chatId);
-      this.#set({ status: "ready", ...withNewest(this.#state, page, known) });
-      await this.#reconcile(page.messages);
+      const page = await this.#meanwhile.during(() => readPage(this.chatId));
+      const waiting = withoutStored(this.#state.waiting, page.messages);
+      this.#set({ status: "ready", waiting, ...withNewest(this.#state, page, known) });
+      for (const event of page.told) this.#onMessage(event);
       await this.takeUp();
     } catch (error) {
       if (this.#state.status !== "ready") this.#set({ status: "failed", error });
@@ -115,11 +124,13 @@ export class Feed {
     return this.#submit({ key, content: entry.content, state: "sending" });
   }
 
-  /** Leaves what failed unsent. @returns what it said. */
-  drop(key: string): string {
+  /** Leaves what failed unsent: its words go before the draft. @returns the draft. */
+  takeBack(key: string): string {
     const { waiting } = this.#state;
     this.#set({ waiting: waiting.filter((each) => each.key !== key) });
-    return waiting.find((each) => each.key === key)?.content ?? "";
+    const content = waiting.find((each) => each.key === key)?.content ?? "";
+    this.draft = joined(content, this.draft);
+    return this.draft;
   }
 
   stop(): void {
@@ -192,6 +203,7 @@ export class Feed {
     this.#isFollowing = true;
     const controller = new AbortController();
     try {
+      this.#change(entry.key, { id: await messageIdFor(entry.key) });
       const response = await open(this.#path("messages"), {
         ...{ method: "POST", body: { content: entry.content }, signal: controller.signal },
         headers: { ...asStream, "idempotency-key": entry.key },
@@ -286,7 +298,7 @@ export class Feed {
       this.#text.drop();
       this.#set({
         messages: withMessage(messages, user),
-        waiting: withoutWaiting(waiting, user.content),
+        waiting: withoutWaiting(waiting, user, messages),
         live: { turnId, text: "", isStopping: live?.isStopping ?? false },
         followed: { turnId, key: newKey() },
       });
@@ -316,14 +328,16 @@ export class Feed {
   }
 
   #onMessage(event: ServerEvents["message"]): void {
-    if (event.chat_id !== this.chatId || this.#state.status !== "ready") return;
+    if (event.chat_id !== this.chatId) return;
+    this.#meanwhile.add(event);
+    if (this.#state.status !== "ready") return;
     const { messages, waiting, live } = this.#state;
     if (event.change === "stored") {
       const { message } = event;
       const isAnswer = message.role === "assistant" && message.turn === live?.turnId;
       this.#set({
         messages: withAnswer(messages, message),
-        waiting: message.role === "user" ? withoutWaiting(waiting, message.content) : waiting,
+        waiting: message.role === "user" ? withoutWaiting(waiting, message, messages) : waiting,
         live: isAnswer ? undefined : live,
       });
       return;
@@ -344,17 +358,9 @@ export class Feed {
     if (event.chat_id !== this.chatId) return;
     this.#refreshChat();
     if (event.change !== "cleared" && event.change !== "forgotten") return;
+    this.edits.clear();
     this.#set({ messages: [], before: undefined, notes: [], trouble: undefined });
     void this.load();
-  }
-
-  /** What was stored though its answer never came back is not unsent. */
-  async #reconcile(messages: readonly Message[]): Promise<void> {
-    const ids = new Set(messages.map(({ id }) => id));
-    for (const { key, state } of this.#state.waiting) {
-      const id = state === "sending" ? undefined : await messageIdFor(key);
-      if (id !== undefined && ids.has(id)) this.drop(key);
-    }
   }
 
   /** What waited in a server that is gone is stored there and not begun: it can be sent again. */

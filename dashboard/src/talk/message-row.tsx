@@ -8,8 +8,10 @@ import { Markdown } from "./markdown.tsx";
 import { modelName } from "./model-name.ts";
 
 export interface MessageActions {
-  /** Sends other words in the place of these, in a new chat. */
-  readonly edit: (message: Message, content: string) => void;
+  /** Sends other words in the place of these, in a new chat, which opens if that could be done. */
+  readonly edit: (message: Message, content: string) => Promise<void>;
+  /** What is typed in the place of messages, by their ids: a row out of sight holds nothing. */
+  readonly edits: Map<string, string>;
   /** Answers the newest message again. */
   readonly again: () => void;
   readonly remove: (message: Message) => void;
@@ -34,18 +36,25 @@ const cuts = {
 /** One message, with who said it and what can be done with it. */
 export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
   const { message, isNewest, actions } = props;
-  const [isEditing, setIsEditing] = useState(false);
+  const { edits } = actions;
+  const [editing, setEditing] = useState(edits.has(message.id) ? "kept" : "no");
   const isUser = message.role === "user";
   if (message.redacted === true) return <Redacted message={message} />;
   if (isUser && message.synthetic !== undefined) return <Synthetic kind={message.synthetic} />;
-  if (isEditing) {
+  function edit(): void {
+    edits.set(message.id, message.content);
+    setEditing("opened");
+  }
+  if (editing !== "no") {
     return (
       <EditBox
-        content={message.content}
-        cancel={() => setIsEditing(false)}
-        send={(content) => {
-          setIsEditing(false);
-          actions.edit(message, content);
+        content={edits.get(message.id) ?? message.content}
+        isOpened={editing === "opened"}
+        onChange={(content) => edits.set(message.id, content)}
+        send={(content) => actions.edit(message, content)}
+        cancel={() => {
+          edits.delete(message.id);
+          setEditing("no");
         }}
       />
     );
@@ -65,9 +74,7 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
         <Byline message={message} />
         <span className="message-actions">
           <Action icon="copy" label="Copy" run={() => void copy(message.content)} />
-          {isUser ? (
-            <Action icon="edit" label="Edit in a new chat" run={() => setIsEditing(true)} />
-          ) : null}
+          {isUser ? <Action icon="edit" label="Edit in a new chat" run={edit} /> : null}
           {isNewest && !isUser ? (
             <Action icon="retry" label="Answer again" run={actions.again} />
           ) : null}
@@ -117,7 +124,7 @@ function Redacted({ message }: { readonly message: Message }) {
   const whose = message.role === "user" ? "What you said here" : "What the companion said here";
   return (
     <article className={`message message-${message.role}`}>
-      <p className="redacted">{whose} was hidden.</p>
+      <p className="redacted">{whose} was removed.</p>
     </article>
   );
 }

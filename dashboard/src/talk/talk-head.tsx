@@ -2,6 +2,7 @@ import { useEffect } from "react";
 import type { Chat } from "../api/types.ts";
 import { ChatMenu } from "../chats/chat-menu.tsx";
 import { chatName } from "../chats/chat-name.ts";
+import { defaultChat } from "../routes.ts";
 import { modelName } from "./model-name.ts";
 import { PatButtons } from "./pat.tsx";
 
@@ -13,7 +14,8 @@ interface TalkHeadProps {
 
 /** Which chat this is, what it runs on, and what can be done with it. */
 export function TalkHead({ chatId, chat }: TalkHeadProps) {
-  const name = chatName({ chat_id: chatId, title: chat?.title ?? "" });
+  const isNew = chat === null && chatId !== defaultChat;
+  const name = isNew ? "New chat" : chatName({ chat_id: chatId, title: chat?.title ?? "" });
   useEffect(() => {
     document.title = `${name} · Throughline`;
   }, [name]);

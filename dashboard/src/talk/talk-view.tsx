@@ -45,7 +45,6 @@ export function TalkView({ chatId }: { readonly chatId: string }) {
   const unanswered = state.live === undefined ? (chat.data?.unanswered_ids.length ?? 0) : 0;
   const isIdle = chat.data?.running === false && state.waiting.length === 0;
   function send(words: string): void {
-    setText("");
     setSent(sent + 1);
     void feed.send(words);
   }
@@ -66,7 +65,7 @@ export function TalkView({ chatId }: { readonly chatId: string }) {
           <WaitingRow
             waiting={row.waiting}
             resend={() => void feed.resend(row.key)}
-            takeBack={() => setText(feed.drop(row.key))}
+            takeBack={() => setText(feed.takeBack(row.key))}
           />
         );
     }
@@ -75,7 +74,7 @@ export function TalkView({ chatId }: { readonly chatId: string }) {
   return (
     <div className="talk">
       <TalkHead chatId={chatId} chat={chat.data} />
-      <Body state={state} feed={feed} hasRows={rows.length > 0}>
+      <Body state={state} feed={feed} hasRows={rows.length > 0} isNew={chat.data == null}>
         <Transcript
           rows={rows}
           state={state}
@@ -108,11 +107,14 @@ function Body({
   state,
   feed,
   hasRows,
+  isNew,
   children,
 }: {
   readonly state: FeedState;
   readonly feed: Feed;
   readonly hasRows: boolean;
+  /** A chat that was cleared is still there. */
+  readonly isNew: boolean;
   readonly children: ReactNode;
 }) {
   if (hasRows) return children;
@@ -122,9 +124,15 @@ function Body({
       {state.status === "failed" ? (
         <ErrorNote error={state.error} retry={() => void feed.load()} />
       ) : null}
-      {state.status === "ready" ? (
+      {state.status === "ready" && isNew ? (
         <Empty title="Nothing was said here yet">
           Say something. Every word is kept on this machine, and is still there after a restart.
+        </Empty>
+      ) : null}
+      {state.status === "ready" && !isNew ? (
+        <Empty title="This chat was cleared">
+          What was said before is not shown, and no model is told of it. Say something, and it
+          begins anew.
         </Empty>
       ) : null}
     </div>
@@ -166,16 +174,19 @@ function useActions(
 ): MessageActions {
   const [, navigate] = useLocation();
   const edit = useCallback(
-    (message: Message, content: string) => {
-      editAndFork(feed, message, content).then(
-        (chatId) => navigate(chatAddress(chatId)),
-        (error: unknown) => feed.fail(error),
-      );
+    async (message: Message, content: string) => {
+      try {
+        const chatId = await editAndFork(feed, message, content);
+        feed.edits.delete(message.id);
+        navigate(chatAddress(chatId));
+      } catch (error) {
+        feed.fail(error);
+      }
     },
     [feed, navigate],
   );
   return useMemo(
-    () => ({ edit, remove, again: () => void feed.again(), ...reactions }),
+    () => ({ edit, edits: feed.edits, remove, again: () => void feed.again(), ...reactions }),
     [edit, remove, feed, reactions],
   );
 }

@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useId, useRef } from "react";
+import { type ReactNode, useId, useLayoutEffect, useRef } from "react";
 
 interface DialogProps {
   readonly title: string;
@@ -8,11 +8,16 @@ interface DialogProps {
   readonly actions?: ReactNode;
 }
 
-/** A modal dialog while it is rendered. Escape, and a click beside it, close it. */
+/**
+ * A modal dialog while it is rendered. Escape, and a click beside it, close it: one that began beside
+ * it too, for who selects text may let go there.
+ */
 export function Dialog({ title, onClose, children, actions }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null);
+  const isPressedBeside = useRef(false);
   const titleId = useId();
-  useEffect(() => {
+  // While it is still in the document: what had the focus before gets it back.
+  useLayoutEffect(() => {
     const dialog = ref.current;
     dialog?.showModal();
     return () => dialog?.close();
@@ -27,8 +32,11 @@ export function Dialog({ title, onClose, children, actions }: DialogProps) {
         event.preventDefault();
         onClose();
       }}
+      onPointerDown={(event) => {
+        isPressedBeside.current = event.target === ref.current;
+      }}
       onClick={(event) => {
-        if (event.target === ref.current) onClose();
+        if (event.target === ref.current && isPressedBeside.current) onClose();
       }}
     >
       <div className="dialog-inner">

@@ -36,6 +36,11 @@ export function Menu({ label, children }: MenuProps) {
       document.removeEventListener("keydown", onKey, true);
     };
   }, [isOpen]);
+  /** What opens now, as a dialog, gives the focus back to what had it: the item is hidden by then. */
+  function used(): void {
+    button.current?.focus();
+    setIsOpen(false);
+  }
   return (
     <div ref={box} className="menu">
       <Button
@@ -53,7 +58,7 @@ export function Menu({ label, children }: MenuProps) {
       <div id={id} className="menu-list" hidden={!isOpen}>
         {/* biome-ignore lint/a11y/useKeyWithClickEvents: a key on what is inside clicks it */}
         {/* biome-ignore lint/a11y/noStaticElementInteractions: what is inside is interactive */}
-        <div onClick={() => setIsOpen(false)}>{children}</div>
+        <div onClick={() => used()}>{children}</div>
       </div>
     </div>
   );

@@ -4,9 +4,10 @@ export interface Check {
   readonly id: string;
   /**
    * `note`: worth a person's attention, nothing is lost. `damaged`: something that was stored cannot
-   * be read. `skipped`: it could not be looked at now; `says` tells why.
+   * be read. `failed`: it was to be looked at and could not be, so that nobody knows; `says` tells why.
+   * `skipped`: it is not to be looked at now, as somebody has it in use.
    */
-  readonly status: "ok" | "note" | "damaged" | "skipped";
+  readonly status: "ok" | "note" | "damaged" | "failed" | "skipped";
   /** One line for people. */
   readonly says: string;
 }

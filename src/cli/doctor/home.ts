@@ -6,15 +6,6 @@ import type { Check } from "./check.ts";
 /** Less room than this is worth a word: a turn takes kilobytes, a moment up to 20 MB. */
 const littleBytes = 1e9;
 
-/** @param wanted as in `package.json`: `>=22.13`. */
-export function checkNode(version: string, wanted: string): Check {
-  const [major = 0, minor = 0] = version.split(".").map(Number);
-  const [wantedMajor = 0, wantedMinor = 0] = wanted.replace(/^>=/, "").split(".").map(Number);
-  const isEnough = major > wantedMajor || (major === wantedMajor && minor >= wantedMinor);
-  const says = `Node ${version}${isEnough ? "" : `: this needs ${wanted}`}`;
-  return { id: "node", status: isEnough ? "ok" : "note", says };
-}
-
 /** Whether the home is there, is a directory of this user, and is closed to others. */
 export async function checkHome(home: string): Promise<Check & { readonly isThere: boolean }> {
   const id = "home";

@@ -1,5 +1,13 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { realDisk } from "../../storage/files/disk.ts";
+import { placeOf } from "../../targets/directory/names.ts";
+import { readStatus } from "../../targets/directory/status.ts";
 import { effectiveMode, storageModes } from "../../targets/outbox/effective-mode.ts";
 import type { FeedbackSettings } from "../env.ts";
+import { isErrno } from "../failure.ts";
+import { counted } from "../format.ts";
+import { readOwed } from "../owed-uploads.ts";
 import type { Check } from "./check.ts";
 
 /** Where packages of feedback go, as the environment has it. Nothing is asked over the network. */
@@ -18,4 +26,48 @@ export function checkMoments({ storage, bucket }: FeedbackSettings): Check {
   }
   const where = mode === "local" ? "stay on this machine" : `go to the bucket ${bucket}`;
   return { id, status: "ok", says: `packages of feedback ${where}` };
+}
+
+/** What is owed to a bucket and will not go by itself. */
+export async function checkUploads(home: string): Promise<Check> {
+  const id = "uploads";
+  const parked = (await readOwed(home)).filter(({ state }) => state === "parked");
+  if (parked.length === 0) return { id, status: "ok", says: "no upload is parked" };
+  const reasons = new Set(parked.map(({ last_error: last }) => last?.class ?? "unknown"));
+  const why = Array.from(reasons).sort().join(", ");
+  const says = `${counted(parked.length, "upload")} parked (${why}): \`throughline feedback upload\` asks again`;
+  return { id, status: "note", says };
+}
+
+/** How many of them are named. */
+const namedAtMost = 5;
+
+/** What became of the packages: whether it can be read. The packages themselves are for `feedback verify`. */
+export async function checkStatuses(home: string): Promise<Check> {
+  const id = "feedback_status";
+  const path = join(home, "feedback");
+  const torn: string[] = [];
+  for (const name of await packagesWithStatus(path)) {
+    if ((await readStatus({ disk: realDisk, path }, name)) === undefined) torn.push(name);
+  }
+  if (torn.length === 0) {
+    return { id, status: "ok", says: "what became of each package of feedback can be read" };
+  }
+  const more = torn.length - namedAtMost;
+  const names = [...torn.slice(0, namedAtMost), ...(more > 0 ? [`${more} more`] : [])].join(", ");
+  const says =
+    `what became of ${counted(torn.length, "package")} of feedback cannot be read, so that none is ` +
+    `exported or purged: ${names}. Move <package>.status.json in ${path} away; then retract or ` +
+    "preserve the package again, if it was, or delete it with `throughline feedback delete`";
+  return { id, status: "damaged", says };
+}
+
+async function packagesWithStatus(path: string): Promise<readonly string[]> {
+  try {
+    const places = (await readdir(path)).sort().map(placeOf);
+    return places.flatMap((place) => (place?.as === "status" ? [place.name] : []));
+  } catch (error) {
+    if (isErrno(error, "ENOENT", "ENOTDIR")) return [];
+    throw error;
+  }
 }

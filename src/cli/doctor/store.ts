@@ -1,10 +1,11 @@
-import { errorName, isThroughlineError } from "../../errors.ts";
+import { isThroughlineError } from "../../errors.ts";
 import { everyLog } from "../../interchange/move/every-log.ts";
 import { moveUnderWay } from "../../interchange/move/move-notes.ts";
 import { logPlaces, marksPlace } from "../../interchange/move/places.ts";
 import { placeName } from "../../interchange/move/records.ts";
 import { silentLogger } from "../../logger.ts";
 import { chatProjection } from "../../memories/chat/chat-head.ts";
+import { errorCode, sqlState } from "../../storage/postgres/error-class.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { counted } from "../format.ts";
 import type { PostgresLocation } from "../store/location.ts";
@@ -21,8 +22,9 @@ export async function checkStore(location: PostgresLocation): Promise<readonly C
     checks.push(...(await checkDatabase(pool, location)));
   } catch (error) {
     // The client's own message names hosts and users, and no password; but it is not ours.
-    const says = `${location.says} cannot be asked (${nameOf(error)})`;
-    return [{ id: "store", status: "skipped", says }];
+    const cannot = sqlState(error) === undefined ? "be reached" : "be asked";
+    const says = `${location.says} cannot ${cannot} (${errorCode(error)})`;
+    return [{ id: "store", status: "failed", says }];
   } finally {
     await pool.end();
   }
@@ -37,15 +39,11 @@ export async function checkStore(location: PostgresLocation): Promise<readonly C
     }
   } catch (error) {
     if (!isThroughlineError(error)) throw error;
-    const says = `the store cannot be opened: ${error.message} [${error.code}]`;
-    return [...checks, { id: "store.open", status: "damaged", says }];
+    const cannot = error.code === "THROUGHLINE_UNAVAILABLE" ? "be read now" : "be opened";
+    const says = `the store cannot ${cannot}: ${error.message} [${error.code}]`;
+    const status = error.code === "THROUGHLINE_CORRUPT" ? "damaged" : "failed";
+    return [...checks, { id: "store.open", status, says }];
   }
-}
-
-/** A system's code, or PostgreSQL's, or a class: what can be looked up. */
-function nameOf(error: unknown): string {
-  const code: unknown = error instanceof Error && "code" in error ? error.code : undefined;
-  return typeof code === "string" ? code : errorName(error);
 }
 
 async function checkContent(storage: Storage): Promise<readonly Check[]> {

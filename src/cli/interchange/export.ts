@@ -6,6 +6,7 @@ import type { Context } from "../command.ts";
 import { Failed, isErrno } from "../failure.ts";
 import { counted, json } from "../format.ts";
 import { write } from "../io.ts";
+import { wrongOut } from "../out-path.ts";
 import { withMemories } from "../sessions/with-memories.ts";
 import type { Flags } from "../settings.ts";
 
@@ -17,15 +18,24 @@ export interface ExportToFlags extends Flags {
   readonly json?: boolean;
 }
 
-/** Writes each file whole or not at all. @throws ThroughlineError `THROUGHLINE_CONFLICT`. */
+/**
+ * Writes each file whole or not at all.
+ *
+ * @throws ThroughlineError `THROUGHLINE_CONFLICT`: a file is there already.
+ *   `THROUGHLINE_CONFIGURATION`: nothing can be written there.
+ */
 export function exportTo(flags: ExportToFlags, context: Context): Promise<void> {
   const { io } = context;
   return withMemories(flags, context, async ({ chats }) => {
     const { format, out, chat: chatId } = flags;
     const files: { readonly file: string; readonly chat_id?: string }[] = [];
     for await (const file of exportChats(chats, { format, chatId })) {
-      await mkdir(out, { recursive: true, mode: 0o700 });
-      await writeWhole(out, file, flags.force === true);
+      try {
+        await mkdir(out, { recursive: true, mode: 0o700 });
+        await writeWhole(out, file, flags.force === true);
+      } catch (error) {
+        throw wrongOut(out, error);
+      }
       const of = file.chatId === undefined ? {} : { chat_id: file.chatId };
       files.push({ file: join(out, file.name), ...of });
     }

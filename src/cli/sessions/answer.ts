@@ -14,11 +14,14 @@ import { type Flags, resolveSettings } from "../settings.ts";
 import { deliver } from "../turn-events.ts";
 import { withMemories } from "./with-memories.ts";
 
+const allAnswered = "Every message is answered.\n";
+
 /** How long an answer may go on once the command is told to end. */
 const graceMs = 1_000;
 
 /**
- * Answers what was cut off, streaming the answer to stdout.
+ * Answers what was cut off, streaming the answer to stdout. Where nothing waits it says so: `null` as
+ * JSON.
  *
  * @throws Exit with 1: no whole answer came, and 130: it was interrupted.
  */
@@ -37,7 +40,12 @@ export async function answer(
     ending.abort();
   });
   try {
-    const turn = await companion.turns.answer(chatId);
+    if (!(await companion.throughline.chats.row(chatId)).unanswered) {
+      return await write(io.output, flags.json ? json(null) : allAnswered);
+    }
+    // A model that is named here is meant for this.
+    const asked = flags.model === undefined ? {} : companion.responders.standard;
+    const turn = await companion.turns.answer(chatId, asked);
     const late: string[] = [];
     const sink = textOutput((text) => (flags.json ? undefined : write(io.output, text)));
     const { outcome } = await deliver(turn, sink, ending.signal, {
@@ -62,7 +70,7 @@ export function dismiss(chatId: string, flags: Flags, context: Context): Promise
     const { turns } = withTurns(throughline, { responders: nobody, persona, logger });
     const count = await turns.dismiss(chatId);
     const what = counted(count, "message stays", "messages stay");
-    await write(io.output, count === 0 ? "Every message is answered.\n" : `${what} unanswered.\n`);
+    await write(io.output, count === 0 ? allAnswered : `${what} unanswered.\n`);
   });
 }
 

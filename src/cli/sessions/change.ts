@@ -20,13 +20,7 @@ export function reset(
       const { generation } = await sessions.reset(chatId);
       return say(io, `Session ${generation} begins. The one before is kept and can be read.`);
     }
-    const session = await sessions.active(chatId);
-    if (session === undefined || !Object.hasOwn(session.provider_sessions, provider)) {
-      throw notFound(chatId, "provider session");
-    }
-    await sessions.resetProvider(chatId, provider, undefined, { byPerson: true });
-    // It makes the provider the next to run on, which nobody asked for.
-    await sessions.syncTarget(chatId, { provider: session.provider, model: session.model });
+    await sessions.dropProvider(chatId, provider);
     return say(io, `${provider} starts afresh in this chat. What was said is kept.`);
   });
 }

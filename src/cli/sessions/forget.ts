@@ -1,3 +1,4 @@
+import { chatZone } from "../../memories/chat/chat-metadata.ts";
 import type { ForgetReceipt } from "../../memories/chat/forget-receipt.ts";
 import { printableLine } from "../../memories/chat/printable.ts";
 import type { Context } from "../command.ts";
@@ -26,7 +27,8 @@ export async function forget(chatId: string, flags: ForgetFlags, context: Contex
   await withMemories(flags, context, async ({ chats, rules }) => {
     const row = await chats.row(chatId);
     if (!flags.yes) {
-      const since = localTime(row.created_at, rules.timeZone);
+      const { head } = await chats.log.existing(chatId);
+      const since = localTime(row.created_at, chatZone(head) ?? rules.timeZone);
       const what = `${printableLine(chatId)}, ${counted(row.message_count, "message")} since ${since}`;
       if (!(await confirm(io, `Forget ${what}? This cannot be undone.`, false))) {
         await tell(io, "Nothing was forgotten.");

@@ -1,9 +1,9 @@
+import { chatZone } from "../../memories/chat/chat-metadata.ts";
 import type { ChatRow } from "../../memories/chat/chat-row.ts";
 import type { StoredMessage } from "../../memories/chat/message.ts";
 import { printableLine } from "../../memories/chat/printable.ts";
 import { type RenderRow, renderRows } from "../../memories/chat/render-rows.ts";
 import type { SessionView } from "../../memories/provider-session/provider-sessions.ts";
-import { visibleHits } from "../../server/search.ts";
 import type { Context } from "../command.ts";
 import { counted, json, localTime, table } from "../format.ts";
 import { type Io, tell, write } from "../io.ts";
@@ -51,7 +51,7 @@ export function show(chatId: string, flags: ShowFlags, context: Context): Promis
         ? { messages: [] }
         : await chats.messages(chatId, { limit: flags.messages });
     if (flags.json) return write(io.output, json({ chat, session, ...page }));
-    const zone = rules.timeZone;
+    const zone = chatZone((await chats.log.existing(chatId)).head) ?? rules.timeZone;
     await write(io.output, describe(chat, session, zone));
     await writeMessages(io, page.messages, zone);
     if (chat.unanswered) {
@@ -71,7 +71,7 @@ export function search(query: string, flags: SearchFlags, context: Context): Pro
   return withMemories(flags, context, async ({ chats, rules }) => {
     const { limit, chat: chatId } = flags;
     const options = { limit, ...(chatId === undefined ? {} : { chatId }) };
-    const hits = await visibleHits(chats, query, options);
+    const hits = await chats.search(query, options);
     if (flags.json) return write(io.output, json({ hits }));
     if (hits.length === 0) return tell(io, "Nothing was said with these words.");
     const rows = hits.map(({ chat_id, message }) => [

@@ -1,8 +1,9 @@
-import type { Pool, PoolConfig } from "pg";
+import type { Client, ClientConfig, Pool, PoolConfig } from "pg";
 import { Failed } from "../failure.ts";
 
 /** What is used of the client library of PostgreSQL: an optional peer. */
 export interface Pg {
+  readonly Client: new (config?: ClientConfig) => Client;
   readonly Pool: new (config: PoolConfig) => Pool;
 }
 

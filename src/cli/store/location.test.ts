@@ -49,6 +49,15 @@ for (const [parameter, wrong] of [
   ["connections=1", /connections must be a whole number from 2 to 1000/],
   ["connections=many", /connections must be a whole number from 2 to 1000/],
   ["durability=none", /durability must be power-cut or process/],
+  ["host=10.0.0.1,10.0.0.2", /names more than one host/],
+  [`SSLMODE=${secret}`, /has a parameter that is not known: SSLMODE$/],
+  [`comapnion=${secret}`, /has a parameter that is not known: comapnion$/],
+  [`dbname=${secret}`, /has a parameter that is not known: dbname$/],
+  [`password=a&${secret}`, /has a parameter that is not known$/],
+  [`${secret}@db/x=`, /has a parameter that is not known$/],
+  ["sslmode=", /sslmode must be disable, allow, .* verify-full or no-verify$/],
+  [`sslmode=${secret}`, /sslmode must be disable, allow, .* verify-full or no-verify$/],
+  [`sslmode=${secret}&sslmode=disable`, /sslmode must be disable, allow, /],
 ] as const) {
   test(`?${parameter.slice(0, 30)} is refused, and the URL is not repeated`, () => {
     const refused = (error: Error) => wrong.test(error.message) && !error.message.includes(secret);
@@ -56,6 +65,19 @@ for (const [parameter, wrong] of [
     assert.throws(() => parsePostgresUrl(url, "--store"), refused);
   });
 }
+
+test("the parameters that a provider's URL may have are given to the client as they are", () => {
+  const parameters =
+    "sslmode=verify-full&sslrootcert=%2Fca.pem&uselibpqcompat=true&channel_binding=require" +
+    "&target_session_attrs=read-write&connect_timeout=10&options=-c+a%3Db";
+  const location = parsePostgresUrl(`postgres://db/x?companion=a&${parameters}`, "--store");
+  assert.equal(location.connectionString(), `postgres://db/x?${parameters}`);
+});
+
+test("a list of hosts in the place of one is refused", () => {
+  const several = { message: "--store names more than one host" };
+  assert.throws(() => parsePostgresUrl("postgres://10.0.0.1,10.0.0.2/x", "--store"), several);
+});
 
 for (const [url, isLocal] of [
   ["postgres://me@localhost/x", true],
@@ -94,7 +116,8 @@ test("without the package pg a store says which one to install", async () => {
 test("a client that refuses the URL, and repeats it, is not repeated", async () => {
   const location: PostgresLocation = parsePostgresUrl(`postgres://me:${secret}@db/x`, "--store");
   const load = async () => ({
-    Pool: class {
+    Pool: assert.fail as never,
+    Client: class {
       constructor() {
         throw new TypeError(`cannot use postgres://me:${secret}@db/x`);
       }

@@ -5,6 +5,7 @@ import {
   type CopyProgress,
   type CopyReport,
   copyCompanion,
+  type Side,
 } from "../../interchange/move/copy-companion.ts";
 import { staysInHome } from "../../interchange/move/places.ts";
 import type { Logger } from "../../logger.ts";
@@ -92,7 +93,7 @@ async function copyUntilStopped(
   });
   try {
     return await copyCompanion(source, target, {
-      ...{ signal: stop.signal, onProgress: progressOn(io) },
+      ...{ signal: stop.signal, onProgress: progressOn(io), onWait: waitingOn(io) },
       ...(flags.withDamage ? { damaged: "mark" as const } : {}),
     });
   } catch (error) {
@@ -101,6 +102,13 @@ async function copyUntilStopped(
   } finally {
     ignoreSignals();
   }
+}
+
+function waitingOn(io: Io): (which: Side) => void {
+  return (which) => {
+    const killed = "a copy that was killed lets go of it within 10 s, a server does not";
+    io.errors.write(`Waiting: another process has this companion on the ${which}; ${killed}.\n`);
+  };
 }
 
 /** One line of progress for so many logs, and one for each phase. */

@@ -1,5 +1,5 @@
-import type { Pool } from "pg";
-import { errorName } from "../../errors.ts";
+import type { Client, Pool } from "pg";
+import { errorCode } from "../../storage/postgres/error-class.ts";
 import { Failed } from "../failure.ts";
 import { loadPg, type Pg } from "./load-pg.ts";
 import type { PostgresLocation } from "./location.ts";
@@ -10,6 +10,8 @@ const connectMs = 5_000;
 /**
  * The connections of one process to a database. None is made yet. Whoever opens it ends it.
  *
+ * Each new connection reads the certificates that the URL names again, since they are renewed.
+ *
  * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: the client library is not installed, or takes
  * the URL for none, such as when a certificate that it names cannot be read.
  */
@@ -18,9 +20,11 @@ export async function openPool(
   load?: () => Promise<Pg>,
 ): Promise<Pool> {
   const pg = await loadPg(load);
+  const connectionString = location.connectionString();
   try {
+    new pg.Client({ connectionString }); // which parses it; the pool would with its first connection
     const pool = new pg.Pool({
-      connectionString: location.connectionString(),
+      ...{ connectionString, Client: failingToConnect(pg.Client) },
       ...{ max: location.connections, connectionTimeoutMillis: connectMs },
       ...{ keepAlive: true, application_name: "throughline" },
     });
@@ -30,9 +34,27 @@ export async function openPool(
   } catch (error) {
     // Without its cause: its message may repeat the URL.
     // biome-ignore lint/style/useErrorCause: the cause may hold a password
-    throw new Failed(`the database's client refuses ${location.says} (${errorName(error)})`, {
+    throw new Failed(`the database's client refuses ${location.says} (${errorCode(error)})`, {
       code: "THROUGHLINE_CONFIGURATION",
       wayOut: "Check the parameters of the URL, and the files that they name.",
     });
   }
+}
+
+/**
+ * Clients that cannot be made cannot connect instead. The pool also makes them where nobody hears what
+ * is thrown, which ends the process: a certificate that is away for a moment is enough.
+ */
+function failingToConnect(Made: Pg["Client"]): Pg["Client"] {
+  return new Proxy(Made, {
+    construct(_, [config]): Client {
+      try {
+        return new Made(config);
+      } catch (error) {
+        const client = new Made();
+        const connect = (done: (error: unknown) => void) => process.nextTick(done, error);
+        return Object.defineProperty(client, "connect", { value: connect });
+      }
+    },
+  });
 }

@@ -15,18 +15,20 @@ import {
 } from "./options.ts";
 import { OutFolder, reportFile } from "./out-folder.ts";
 import type { ExportDisk, ExportSource } from "./ports.ts";
+import { ReusedMemory } from "./reused-memory.ts";
 import { rowWriter } from "./row-writers.ts";
 
 /**
  * Writes packages out for a trainer into a new folder: rows, a dataset card, `croissant.json`, and
  * `export-report.json`, which is also the answer. Resolves once the folder stands, durable; when it
- * rejects nothing half stands there: none, the earlier one, or the new one whole. Reads each package twice and holds one in memory, for
- * `kto-vision` a group of rows. The same packages and options make the same bytes.
+ * rejects nothing half stands there: none, the earlier one, or the new one whole. Reads each file
+ * that a chosen package lists once, and holds two packages in memory, for `kto-vision` a group of rows
+ * as well. The same packages and options make the same bytes.
  *
  * Rejects with the reason of `signal` after an abort, and as the disk and the source do.
  * @throws TypeError an option out of its bounds.
  * @throws ThroughlineError `THROUGHLINE_CONFLICT`: something stands at `out`, and `replace` is not
- * set or it is no export.
+ * set or it is no export; or in the way beside it. It is as it was.
  */
 export async function exportFeedback(
   source: ExportSource,
@@ -116,19 +118,34 @@ async function writeRows(
 ): Promise<void> {
   const { signal, decodes } = options;
   const writer = rowWriter(folder, options);
+  /** One package is written while the next one is read. */
+  const memories = [new ReusedMemory(), new ReusedMemory()] as const;
+  let writing: Promise<void> | undefined;
   try {
     for (const [index, name] of names.entries()) {
       signal?.throwIfAborted();
-      await unlessSkipped(tally, name, async () => {
+      const row = await unlessSkipped(tally, name, async () => {
         const manifest = await openManifest(source, name);
-        const onCorrupt = (file: string) => tally.corruptFrame(name, file);
-        const from = new OpenPackage(source, manifest, { decodes, onCorrupt });
-        tally.row(manifest, await writer.add(from));
+        const corrupt: string[] = [];
+        const onCorrupt = (file: string) => corrupt.push(file);
+        const memory = memories[index % 2 === 0 ? 0 : 1];
+        memory.reuse();
+        const from = new OpenPackage(source, manifest, { memory, decodes, onCorrupt });
+        const read = await writer.read(from);
+        await from.verifyRest();
+        for (const file of corrupt) tally.corruptFrame(name, file);
+        tally.row(manifest, read.facts);
+        return read;
       });
+      await writing;
+      writing = row?.write();
+      writing?.catch(() => undefined); // thrown by the wait for it
       progress(options, tally, { phase: "write", done: index + 1, total: names.length });
     }
+    await writing;
     await writer.finish();
   } catch (error) {
+    await writing?.catch(() => undefined);
     await writer.abandon?.();
     throw error;
   }

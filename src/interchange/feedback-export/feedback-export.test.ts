@@ -300,8 +300,8 @@ test("a decoder that was given has the last word on a picture", async () => {
 describe("the report", () => {
   const export_ = { ...samplePackage(0).manifest.consent, export: false };
   const rows: readonly (readonly [reason: string, shape: PackageShape, format?: "dpo"])[] = [
-    ["unverified", { listed: { verified: false } }],
-    ["newer", { listed: { newer: true, verified: false } }],
+    ["unverified", { listed: { sealed: false } }],
+    ["newer", { listed: { newer: true, sealed: false } }],
     ["retracted", { listed: { retracted: true } }],
     ["superseded", { listed: { superseded: true } }],
     ["no_consent", { manifest: { consent: export_ } }],
@@ -334,7 +334,7 @@ describe("the report", () => {
     const turn = { turn_id: "t1" };
     const lines: Line[] = [
       ["USER", "Hi", turn],
-      ["ASSISTANT", "Hello", turn],
+      ["ASSISTANT", "Hello", { ...turn, id: "t1:answer" }],
     ];
     const shape = { lines, target: [1, 1] } as const;
     const later = samplePackage(1, { ...shape, manifest: { sentiment: "negative" } });
@@ -346,6 +346,43 @@ describe("the report", () => {
     }
     const { report } = await exported(two, { format: "jsonl" });
     assert.deepEqual([report.rows.total, report.skipped], [2, []]);
+  });
+
+  test("has no word of a package that was made without consent to words", async () => {
+    const lines: Line[] = [["USER", "a secret", { turn_id: "t1" }]];
+    const consent = { ...samplePackage(0).manifest.consent, messages: false };
+    const one = samplePackage(0, { lines, target: null, manifest: { consent } });
+    const { report, files } = await exported([one], { format: "jsonl" });
+    assert.equal(report.rows.total, 1);
+    const told = [...files.values()].map((bytes) => Buffer.from(bytes).toString());
+    assert.doesNotMatch(told.join(""), /a secret/);
+  });
+
+  test("keeps what was judged of an answer when the one that took its place is judged too", async () => {
+    const answered = (text: string, id: string): Line[] => [
+      ["USER", "Hi", { turn_id: "t1" }],
+      ["ASSISTANT", text, { turn_id: "t1", id }],
+    ];
+    const first = { lines: answered("Go away", "t1:answer"), target: [1, 1] } as const;
+    const anew = { lines: answered("Hello", "t1:answer:r1"), target: [1, 1] } as const;
+    const two = [samplePackage(0, { ...first, manifest: { sentiment: "negative" } })];
+    two.push(samplePackage(1, anew));
+    const { report } = await exported(two, { format: "kto" });
+    assert.deepEqual([report.rows.total, report.skipped], [2, []]);
+  });
+
+  test("names the earlier of two judgements also where the later is damaged", async () => {
+    const turn = { turn_id: "t1" };
+    const lines: Line[] = [
+      ["USER", "Hi", turn],
+      ["ASSISTANT", "Hello", { ...turn, id: "t1:answer" }],
+    ];
+    const shape = { lines, target: [1, 1] } as const;
+    const [earlier, later] = [samplePackage(0, shape), samplePackage(1, { ...shape, samples: 16 })];
+    later.files.set("audio.wav", Buffer.from("rotten"));
+    const { report } = await exported([earlier, later], { format: "kto" });
+    const { later_judgement, unverified } = report.reasons;
+    assert.deepEqual([later_judgement, unverified, report.rows.total], [1, 1, 0]);
   });
 
   test("counts what the filters did not ask for, and lists none of it", async () => {
@@ -370,6 +407,52 @@ describe("the report", () => {
       }
     });
   }
+});
+
+test("each file of a package is read once, whether or not the format has use for it", async () => {
+  const one = samplePackage(0, { frames: [-2_000, -1_000], samples: 16 });
+  const all = one.manifest.files.map(({ path }) => `${one.name}/${path}`).sort();
+  for (const [, options] of golden) {
+    const { reads, hashes } = await exported([one], options);
+    const read = [...reads, ...hashes].filter((path) => !path.endsWith("/feedback.json"));
+    assert.deepEqual(read.sort(), options.format === "dpo" ? [`${one.name}/messages.json`] : all);
+  }
+});
+
+test("a damaged file keeps its package out of formats too that have no use for it", async () => {
+  for (const path of ["audio.wav", "frames/000000.jpg"]) {
+    for (const format of ["kto", "kto-vision", "imagefolder", "jsonl", "webdataset"] as const) {
+      const one = samplePackage(0, { frames: [-1_000], samples: 16 });
+      one.files.set(path, Buffer.from("rotten"));
+      const { report } = await exported([one, samplePackage(1)], { format });
+      assert.deepEqual(report.skipped, [{ name: one.name, reason: "unverified" }], format);
+      assert.equal(report.rows.total, 1);
+    }
+  }
+});
+
+test("a file of another size than is listed is not read", async () => {
+  for (const path of ["messages.json", "audio.wav", "frames/000000.jpg"]) {
+    const one = samplePackage(0, { frames: [-1_000], samples: 16 });
+    one.files.set(path, Buffer.concat([one.files.get(path) ?? Buffer.alloc(0), Buffer.alloc(1)]));
+    const source = new SampleSource([one]);
+    const read: string[] = [];
+    source.beforeRead = async (each) => void read.push(each);
+    const disk = new SimulatedDisk();
+    const report = await exportFeedback(source, disk, "/out", { format: "webdataset" });
+    assert.deepEqual(report.skipped, [{ name: one.name, reason: "unverified" }]);
+    assert.equal(read.includes(`${one.name}/${path}`), false);
+  }
+});
+
+test("a picture that is no picture is not told of where its package is left out", async () => {
+  const noPicture = Buffer.from("no picture");
+  const one = samplePackage(0, { frames: [[-1_000, noPicture]], samples: 16 });
+  const kept = await exported([one], { format: "imagefolder" });
+  assert.equal(kept.report.reasons.corrupt_frame, 1);
+  one.files.set("audio.wav", Buffer.from("rotten"));
+  const { report } = await exported([one], { format: "imagefolder" });
+  assert.deepEqual(report.skipped, [{ name: one.name, reason: "unverified" }]);
 });
 
 test("pictures and sound without consent are in no row", async () => {

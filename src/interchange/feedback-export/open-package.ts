@@ -1,5 +1,6 @@
 import { webcrypto } from "node:crypto";
 import { isThroughlineError } from "../../errors.ts";
+import { inLanes } from "../../in-lanes.ts";
 import { type JpegFault, jpegFault } from "../../memories/moment/export/jpeg-check.ts";
 import type { SkipReason } from "../../memories/moment/export/selection.ts";
 import {
@@ -9,6 +10,7 @@ import {
   readMessages,
 } from "../../targets/package/package-format.ts";
 import type { ExportSource } from "./ports.ts";
+import type { ReusedMemory } from "./reused-memory.ts";
 
 /** Thrown where a package turns out not to be what its manifest says; it is skipped. */
 export class SkippedPackage extends Error {
@@ -46,15 +48,19 @@ const readsAtOnce = 8;
 export class OpenPackage {
   readonly manifest: Manifest;
   readonly #entries: ReadonlyMap<string, Manifest["files"][number]>;
+  /** The paths of what was given. */
+  readonly #compared = new Set<string>();
   /** Called with each picture that is left out. */
   readonly #onCorrupt: (file: string) => void;
   readonly #source: ExportSource;
+  readonly #memory: ReusedMemory;
   readonly #decodes: ((jpeg: Uint8Array) => Promise<boolean>) | undefined;
 
   constructor(
     source: ExportSource,
     manifest: Manifest,
     hooks: {
+      readonly memory: ReusedMemory;
       readonly decodes: ((jpeg: Uint8Array) => Promise<boolean>) | undefined;
       readonly onCorrupt: (file: string) => void;
     },
@@ -62,39 +68,38 @@ export class OpenPackage {
     this.#source = source;
     this.manifest = manifest;
     this.#entries = new Map(manifest.files.map((file) => [file.path, file]));
+    this.#memory = hooks.memory;
     this.#decodes = hooks.decodes;
     this.#onCorrupt = hooks.onCorrupt;
   }
 
   async messages(): Promise<readonly PackageMessage[]> {
-    const path = "messages.json";
-    const read = await present(this.#source.messages(this.manifest.name));
-    const bytes = await this.#checked(path, read);
-    const messages = readMessages(bytes);
+    const messages = readMessages(await this.part("messages.json"));
     if (messages === undefined) throw new SkippedPackage("unverified");
     return messages;
   }
 
+  /** The bytes lie in memory that is used again once the row is written. */
   async part(path: string): Promise<Buffer> {
-    const bytes = await present(this.#source.part(this.manifest.name, path));
+    const allocate = (bytes: number) => {
+      // Before it is read: what took a file's place may have any size.
+      if (bytes !== this.#entries.get(path)?.bytes) throw new SkippedPackage("unverified");
+      return this.#memory.allocate(bytes);
+    };
+    const bytes = await present(this.#source.part(this.manifest.name, path, allocate));
     return await this.#checked(path, bytes);
   }
 
-  /** The pictures of these that are whole, in their order. Each other one was reported. */
+  /**
+   * The pictures of these that are whole, in their order. Each other one was reported. Their bytes are
+   * good until the row is written, as those of `part`.
+   */
   async pictures(files: readonly string[]): Promise<readonly Picture[]> {
     const read: (Picture | undefined)[] = [];
-    const left = [...files.entries()].reverse();
-    const readOn = async () => {
-      for (let next = left.pop(); next !== undefined; next = left.pop()) {
-        const [index, file] = next;
-        read[index] = await this.#picture(file);
-      }
-    };
-    try {
-      await Promise.all(Array.from({ length: readsAtOnce }, readOn));
-    } finally {
-      left.length = 0; // after an error nobody reads on
-    }
+    // Also after an error nothing is read any more once this rejects: into memory of another package.
+    await inLanes(files, readsAtOnce, async (file, index) => {
+      read[index] = await this.#picture(file);
+    });
     return read.filter((picture) => picture !== undefined);
   }
 
@@ -107,7 +112,16 @@ export class OpenPackage {
     return undefined;
   }
 
-  /** It may have changed or gone since the listing was made. */
+  /**
+   * Compares what was not given too: of a damaged package nothing is exported. Each file is read once.
+   *
+   * @throws SkippedPackage `unverified`
+   */
+  async verifyRest(): Promise<void> {
+    const isWhole = await present(this.#source.isWhole(this.manifest.name, this.#compared));
+    if (!isWhole) throw new SkippedPackage("unverified");
+  }
+
   async #checked(path: string, bytes: Buffer): Promise<Buffer> {
     const entry = this.#entries.get(path);
     if (entry?.bytes !== bytes.length) throw new SkippedPackage("unverified");
@@ -115,12 +129,13 @@ export class OpenPackage {
     const digest = await subtle.digest("SHA-256", bytes);
     const isSame = entry.sha256 === Buffer.from(digest).toString("hex");
     if (!isSame) throw new SkippedPackage("unverified");
+    this.#compared.add(path);
     return bytes;
   }
 }
 
 /** A package that was deleted since the listing is one that cannot be verified. */
-async function present(reading: Promise<Buffer>): Promise<Buffer> {
+async function present<T>(reading: Promise<T>): Promise<T> {
   try {
     return await reading;
   } catch (cause) {

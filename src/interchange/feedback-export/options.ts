@@ -14,7 +14,7 @@ export type FeedbackExportFormat = (typeof feedbackExportFormats)[number];
 export interface ExportProgress {
   /** First the manifests are read, then rows are written. */
   readonly phase: "select" | "write";
-  /** Packages that this phase is done with, of `total`. */
+  /** Packages of which this phase has read all that it needs, of `total`; the last may still be written. */
   readonly done: number;
   readonly total: number;
   readonly rows: number;

@@ -23,10 +23,19 @@ export interface RowFacts {
   readonly cutTurns: number;
 }
 
-/** Writes the rows of one format. */
+/** A row that was read and is not yet written. */
+export interface ReadRow {
+  readonly facts: RowFacts;
+  /**
+   * Wait for one row before the next. Once it resolves, nothing refers to the memory of the package.
+   */
+  write(): Promise<void>;
+}
+
+/** Reads and writes the rows of one format. */
 export interface RowWriter {
-  /** @throws SkippedPackage the package gives no row, and nothing of it was written. */
-  add(from: OpenPackage): Promise<RowFacts>;
+  /** @throws SkippedPackage the package gives no row. */
+  read(from: OpenPackage): Promise<ReadRow>;
   finish(): Promise<void>;
   /** After an error: resolves once nothing writes to the folder any more. */
   abandon?(): Promise<void>;
@@ -67,12 +76,11 @@ function textRows(folder: OutFolder, options: ResolvedExportOptions): RowWriter 
   const pairs = options.style === "openai" ? openaiDpoRow : dpoRow;
   const toRow = options.format === "dpo" ? pairs : ktoRow;
   return {
-    async add(from) {
+    async read(from) {
       const { turn } = await judged(from, options);
       const row = toRow(from.manifest, turn);
       if (typeof row === "string") throw new SkippedPackage(row);
-      await lines.add(row);
-      return { frames: 0, cutTurns: turn.cutTurns };
+      return { facts: { frames: 0, cutTurns: turn.cutTurns }, write: () => lines.add(row) };
     },
     finish: () => lines.finish(),
   };
@@ -93,11 +101,17 @@ function visionRows(folder: OutFolder, options: ResolvedExportOptions): RowWrite
     bytesPerShard: exportLimits.shardBytes,
   });
   return {
-    async add(from) {
+    async read(from) {
       const { turn } = await judged(from, options);
-      const images = await pictures(from, turn, options);
-      await shards.add({ ...visionRow(from.manifest, turn, images.length), images });
-      return { frames: images.length, cutTurns: turn.cutTurns };
+      // They are written with those of other rows.
+      const images = (await pictures(from, turn, options)).map(({ path, bytes }) => ({
+        ...{ path, bytes: Buffer.from(bytes) },
+      }));
+      const row = { ...visionRow(from.manifest, turn, images.length), images };
+      return {
+        facts: { frames: images.length, cutTurns: turn.cutTurns },
+        write: () => shards.add(row),
+      };
     },
     finish: () => shards.finish(),
   };
@@ -106,14 +120,18 @@ function visionRows(folder: OutFolder, options: ResolvedExportOptions): RowWrite
 function imageFolderRows(folder: OutFolder, options: ResolvedExportOptions): RowWriter {
   const lines = new JsonLines(folder, "metadata.jsonl");
   return {
-    async add(from) {
+    async read(from) {
       const { turn } = await judged(from, options);
       const images = await pictures(from, turn, options);
-      for (const { path, bytes } of images) await folder.write(path, bytes);
       const row = visionRow(from.manifest, turn, images.length);
       const names = images.map(({ path }) => path);
-      await lines.add({ ...row, images_file_names: names } satisfies ImageFolderRow);
-      return { frames: images.length, cutTurns: turn.cutTurns };
+      return {
+        facts: { frames: images.length, cutTurns: turn.cutTurns },
+        async write() {
+          for (const { path, bytes } of images) await folder.write(path, bytes);
+          await lines.add({ ...row, images_file_names: names } satisfies ImageFolderRow);
+        },
+      };
     },
     finish: () => lines.finish(),
   };
@@ -122,11 +140,10 @@ function imageFolderRows(folder: OutFolder, options: ResolvedExportOptions): Row
 function webDatasetRows(folder: OutFolder, options: ResolvedExportOptions): RowWriter {
   const shards = new TarShards(folder, exportLimits.shardBytes);
   return {
-    async add(from) {
+    async read(from) {
       const { turn, messages } = await judged(from, options);
       const { members, frames } = await webDatasetMembers(from, { turn, messages }, options);
-      await shards.add(members);
-      return { frames, cutTurns: turn.cutTurns };
+      return { facts: { frames, cutTurns: turn.cutTurns }, write: () => shards.add(members) };
     },
     finish: () => shards.finish(),
     abandon: () => shards.abandon(),
@@ -136,9 +153,13 @@ function webDatasetRows(folder: OutFolder, options: ResolvedExportOptions): RowW
 function packageRows(folder: OutFolder): RowWriter {
   const lines = new JsonLines(folder, "packages.jsonl");
   return {
-    async add(from) {
-      await lines.add(packageRow(from.manifest, await from.messages()));
-      return { frames: from.manifest.num_frames, cutTurns: 0 };
+    async read(from) {
+      const { consent } = from.manifest;
+      const row = packageRow(from.manifest, consent.messages ? await from.messages() : []);
+      return {
+        facts: { frames: from.manifest.num_frames, cutTurns: 0 },
+        write: () => lines.add(row),
+      };
     },
     finish: () => lines.finish(),
   };

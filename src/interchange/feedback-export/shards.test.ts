@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
 import { parquetMetadata } from "hyparquet";
 import { parquetBytes, parquetRows, tarMembers } from "../../../test/feedback-export-files.ts";
 import { filesUnder } from "../../../test/feedback-packages.ts";
 import { SimulatedDisk } from "../../testing/simulated-disk.ts";
 import { OutFolder } from "./out-folder.ts";
 import { ParquetShards, type VisionRecord } from "./parquet-shards.ts";
+import type { ExportDisk } from "./ports.ts";
 import { TarShards } from "./tar-shards.ts";
 
 async function written(write: (folder: OutFolder) => Promise<void>) {
@@ -94,6 +96,57 @@ describe("tar shards", () => {
     );
     for (const members of found)
       for (const bytes of members.values()) assert.equal(bytes.length, 1_000);
+  });
+
+  test("hold what members were when they were added, whatever their memory holds afterwards", async () => {
+    const disk = new SimulatedDisk();
+    const slow: ExportDisk = {
+      ...{ mkdir: (path) => disk.mkdir(path), list: (path) => disk.list(path) },
+      ...{ rename: (from, to) => disk.rename(from, to), unlink: (path) => disk.unlink(path) },
+      rmdir: (path) => disk.rmdir(path),
+      syncDirectory: (path) => disk.syncDirectory(path),
+      async open(path, how) {
+        const file = await disk.open(path, how);
+        return {
+          async write(bytes, position) {
+            await setTimeout(5);
+            return file.write(bytes, position);
+          },
+          sync: () => file.sync(),
+          close: () => file.close(),
+        };
+      },
+    };
+    const folder = await OutFolder.begin(slow, "/out", false);
+    const out = new TarShards(folder, 100_000_000);
+    const memory = new Uint8Array(1_100_000);
+    for (const n of [1, 2, 3]) {
+      memory.fill(n);
+      const last = memory.subarray(1_099_000);
+      await out.add([
+        { name: `${n}.a`, bytes: memory.subarray(0, 1_048_000) },
+        { name: `${n}.b`, bytes: [last.subarray(0, 400), last.subarray(400)] },
+      ]);
+    }
+    memory.fill(9);
+    await out.finish();
+    await folder.commit();
+    const found = await tarMembers((await filesUnder(disk, "/out"))?.get("shard-000000.tar"));
+    for (const [name, bytes] of found) {
+      assert.ok(
+        bytes.every((byte) => byte === Number(name[0])),
+        name,
+      );
+    }
+    assert.equal(found.size, 6);
+  });
+
+  test("with a name that needs more than a header are no tar: the memory of its group was counted wrong", async () => {
+    const folder = await OutFolder.begin(new SimulatedDisk(), "/out", false);
+    const out = new TarShards(folder, 100_000);
+    await out.add([{ name: "n".repeat(200), bytes: new Uint8Array(10) }]);
+    await assert.rejects(out.finish(), /another size/);
+    await folder.discard();
   });
 
   test("hold a group that is larger than a shard in one of its own", async () => {

@@ -7,12 +7,16 @@ export interface TarMember {
   readonly bytes: Uint8Array | readonly Uint8Array[];
 }
 
+/** Given to the disk at once. */
+const writeBytes = 1024 * 1024;
+
 type TarStream = typeof import("tar-stream");
 
 /**
  * Members in `shard-000000.tar`, `shard-000001.tar` and so on. Members that are added together lie
- * side by side in one shard; a new shard begins once the last one has reached `maxBytes`. Holds one
- * group in memory. No time and no owner goes in: equal members make equal bytes.
+ * side by side in one shard; a new shard begins once the last one has reached `maxBytes`. Once they are
+ * added, their memory is the caller's again. No time and no owner goes in: equal members make equal
+ * bytes.
  */
 export class TarShards {
   readonly #folder: OutFolder;
@@ -58,6 +62,9 @@ export class TarShards {
   }
 }
 
+/** Two empty blocks are the end of a tar. */
+const endBytes = 1024;
+
 /** A header, and the content up to a whole block of 512. */
 function tarBytes({ bytes }: TarMember): number {
   return 512 + Math.ceil(sizeOf(bytes) / 512) * 512;
@@ -68,6 +75,11 @@ class Shard {
   readonly #pack: Pack;
   readonly #file: OutFile;
   readonly #written: Promise<unknown>;
+  /** Bytes of all members. */
+  #added = 0;
+  /** Bytes that came out of the tar. */
+  #taken = 0;
+  #onTaken: (() => void) | undefined;
 
   constructor(pack: Pack, file: OutFile) {
     this.#pack = pack;
@@ -82,13 +94,24 @@ class Shard {
   }
 
   async add(members: readonly TarMember[]): Promise<void> {
-    for (const member of members) await addMember(this.#pack, member, this.#written);
+    for (const member of members) {
+      await addMember(this.#pack, member, this.#written);
+      this.#added += tarBytes(member);
+    }
+    // The stream may hold the last of them, which the caller will overwrite.
+    const taken = new Promise<undefined>((resolve) => {
+      this.#onTaken = () => this.#taken >= this.#added && resolve(undefined);
+      this.#onTaken();
+    });
+    const error = await Promise.race([taken, this.#written]);
+    if (error !== undefined) throw error;
   }
 
   async end(): Promise<OutFile> {
     this.#pack.finalize();
     const error = await this.#written;
     if (error !== undefined) throw error;
+    if (this.#taken !== this.#added + endBytes) throw new Error("a tar of another size");
     return this.#file;
   }
 
@@ -98,7 +121,22 @@ class Shard {
   }
 
   async #write(): Promise<void> {
-    for await (const chunk of this.#pack as AsyncIterable<Buffer>) await this.#file.write(chunk);
+    // Of a picture come three pieces, two of them smaller than a block: gathered, they are few writes.
+    const gathered = Buffer.allocUnsafe(writeBytes);
+    let filled = 0;
+    for await (const chunk of this.#pack as AsyncIterable<Buffer>) {
+      for (let at = 0; at < chunk.length; ) {
+        const taken = chunk.copy(gathered, filled, at);
+        at += taken;
+        filled += taken;
+        if (filled < writeBytes) continue;
+        await this.#file.write(gathered);
+        filled = 0;
+      }
+      this.#taken += chunk.length;
+      this.#onTaken?.();
+    }
+    if (filled > 0) await this.#file.write(gathered.subarray(0, filled));
   }
 }
 

@@ -6,6 +6,8 @@ import { kept } from "../../../test/companion-home.ts";
 import type { Fleet, Lease } from "../../storage/fleet.ts";
 import { openMemoryStorage } from "../../storage/memory/memory-storage.ts";
 import type { Storage } from "../../storage/storage.ts";
+import { HeldClock } from "../../testing/held-clock.ts";
+import { HeldTimers } from "../../testing/held-timers.ts";
 import { stoppingStorage } from "../../testing/stopping-storage.ts";
 import { openThroughline, type Throughline } from "../../throughline.ts";
 import { type CopyProgress, copyCompanion } from "./copy-companion.ts";
@@ -251,15 +253,38 @@ test("progress counts logs and records in each of three phases", async (t) => {
   ]);
 });
 
+test("progress counts the target's own logs while it checks them", async (t) => {
+  const { storage: source } = await storageWith(t, { a: ["1"], b: ["1"] });
+  const { storage: target } = await storageWith(t, {});
+  await copyCompanion(source, target);
+  const copied = await openThroughline({ storage: kept(target) });
+  await copied.chats.forget("a");
+  for (const chatId of ["a", "c", "d"]) await say(copied, chatId, ["1"]);
+  for (const chatId of ["c", "d"]) await copied.chats.forget(chatId);
+  for (const chatId of ["c", "d"]) await say(copied, chatId, ["2"]);
+  const told: string[] = [];
+  const onProgress = ({ phase, logs, of }: CopyProgress) =>
+    void told.push(`${phase} ${logs}/${of}`);
+  await copyCompanion(source, target, { onProgress });
+  assert.deepEqual(told, [
+    ...["check 1/4", "check 2/4", "check 3/4", "check 4/4"],
+    ...["copy 1/2", "copy 2/2", "verify 1/2", "verify 2/2"],
+  ]);
+});
+
 /** Where one name can be held, by one process at a time. */
-function fleetOf(isTaken: boolean): { readonly fleet: Fleet; readonly released: () => number } {
+function fleetOf(isTaken: boolean | (() => boolean)): {
+  readonly fleet: Fleet;
+  readonly released: () => number;
+} {
   let released = 0;
   const release = async () => void released++;
   const lease: Lease = { epoch: 1, lost: new AbortController().signal, release };
   const fleet: Fleet = {
     processId: "p",
     acquire: async () => lease,
-    tryAcquire: async () => (isTaken ? undefined : lease),
+    tryAcquire: async () =>
+      (typeof isTaken === "boolean" ? isTaken : isTaken()) ? undefined : lease,
     tell: () => undefined,
     onTold: () => () => undefined,
     onGap: () => () => undefined,
@@ -267,17 +292,61 @@ function fleetOf(isTaken: boolean): { readonly fleet: Fleet; readonly released: 
   return { fleet, released: () => released };
 }
 
+const withFleet = (storage: Storage, fleet: Fleet): Storage => ({ ...kept(storage), fleet });
+
 test("a companion that a server runs is not copied, and one that none runs is held meanwhile", async (t) => {
   const { storage: source } = await storageWith(t, { a: ["1"] });
   const { storage: target } = await storageWith(t, {});
   const [free, taken] = [fleetOf(false), fleetOf(true)];
-  const locked = { code: "THROUGHLINE_LOCKED" };
-  const as = (storage: Storage, fleet: Fleet) => ({ ...kept(storage), fleet });
-  await assert.rejects(copyCompanion(as(source, taken.fleet), target), locked);
-  await assert.rejects(copyCompanion(as(source, free.fleet), as(target, taken.fleet)), locked);
+  const refused = async (from: Storage, to: Storage, which: string) => {
+    const clock = new HeldClock();
+    const timers = new HeldTimers(clock);
+    const waited: string[] = [];
+    const onWait = (side: string) => void waited.push(side);
+    const message = `a server runs this companion on the ${which}: stop it first`;
+    const copy = copyCompanion(from, to, { timers, onWait });
+    const refusal = assert.rejects(copy, { code: "THROUGHLINE_LOCKED", message });
+    await timers.pass(60_000);
+    await refusal;
+    assert.deepEqual(waited, [which]);
+  };
+  await refused(withFleet(source, taken.fleet), target, "source");
+  await refused(withFleet(source, free.fleet), withFleet(target, taken.fleet), "target");
   assert.equal(free.released(), 1);
-  await copyCompanion(as(source, free.fleet), as(target, free.fleet));
+  await copyCompanion(withFleet(source, free.fleet), withFleet(target, free.fleet));
   assert.equal(free.released(), 3);
+});
+
+for (const which of ["source", "target"] as const) {
+  test(`the lease that a killed copier left on the ${which} is waited for, until it lapsed after 10 s`, async (t) => {
+    const { storage: source } = await storageWith(t, { a: ["1"] });
+    const { storage: target } = await storageWith(t, {});
+    const clock = new HeldClock();
+    const timers = new HeldTimers(clock);
+    const left = fleetOf(() => clock.monotonic() <= 10_000);
+    const waited: string[] = [];
+    const copy = copyCompanion(
+      which === "source" ? withFleet(source, left.fleet) : source,
+      which === "target" ? withFleet(target, left.fleet) : target,
+      { timers, onWait: (side) => void waited.push(side) },
+    );
+    await Promise.race([timers.pass(60_000), copy]);
+    assert.equal((await copy).records, 1);
+    assert.deepEqual([waited, left.released(), timers.count], [[which], 1, 0]);
+  });
+}
+
+test("an abort ends the waiting for a lease at once", { timeout: 10_000 }, async (t) => {
+  const { storage: source } = await storageWith(t, {});
+  const { storage: target } = await storageWith(t, {});
+  const stop = new AbortController();
+  const timers = new HeldTimers(new HeldClock());
+  const onWait = () => void setImmediate(() => stop.abort(new Error("stop")));
+  const copy = copyCompanion(source, withFleet(target, fleetOf(true).fleet), {
+    ...{ timers, signal: stop.signal, onWait },
+  });
+  await assert.rejects(copy, { message: "stop" });
+  assert.equal(timers.count, 0);
 });
 
 /** A log store that lost a record, as a damaged file does. */

@@ -4,6 +4,7 @@ import { type NewId, randomId } from "../../ids.ts";
 import { companionLease } from "../../memories/companion/seat.ts";
 import type { Lease } from "../../storage/fleet.ts";
 import type { Storage } from "../../storage/storage.ts";
+import { systemTimers, type Timers } from "../../timers.ts";
 import { copyLog } from "./copy-log.ts";
 import { copyDocuments } from "./documents.ts";
 import { everyLog, type FoundLog } from "./every-log.ts";
@@ -20,7 +21,7 @@ export interface CopyProgress {
   readonly phase: "check" | "copy" | "verify";
   /** Logs of this phase that were begun. */
   readonly logs: number;
-  /** Logs of the source. */
+  /** Logs of the source; while it is checked, of the target. */
   readonly of: number;
   /** Records that this call has stored so far. */
   readonly records: number;
@@ -36,14 +37,32 @@ export interface CopyOptions {
   /** Ends it after the append under way. The call then rejects with the signal's reason. */
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: CopyProgress) => void;
+  /** Somebody has the companion there: this is waited for, up to 12 s. */
+  readonly onWait?: (which: Side) => void;
   readonly clock?: Clock;
+  /** @default systemTimers */
+  readonly timers?: Timers;
   readonly newId?: NewId;
 }
+
+export type Side = "source" | "target";
 
 export interface CopyReport extends Verified {
   /** Records that this call stored; less than `records` when an earlier one had begun. */
   readonly copied: number;
 }
+
+/**
+ * Whoever has the companion is waited for so long: the lease of a copier that was killed lasts 10 s more.
+ * A server renews its own.
+ */
+const longestWaitMs = 12_000;
+
+/**
+ * The pause between two tries. None of them stands in line: when a server died, another one that takes
+ * its place is first.
+ */
+const tryEveryMs = 1_000;
 
 /**
  * Copies a companion from one storage into another: the marks of what was forgotten, chats, runs,
@@ -57,7 +76,7 @@ export interface CopyReport extends Verified {
  *
  * @throws ThroughlineError `THROUGHLINE_CONFLICT`: the target holds something that is no copy of the
  *   source's, and nothing was written; or something was written to one of them meanwhile.
- * @throws ThroughlineError `THROUGHLINE_LOCKED`: somebody works on one of them.
+ * @throws ThroughlineError `THROUGHLINE_LOCKED`: somebody works on one of them, 12 s later still.
  * @throws ThroughlineError `THROUGHLINE_CORRUPT`: the source is damaged; see `damaged`.
  * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE` and the other codes of `LogStore.append`.
  */
@@ -68,8 +87,8 @@ export async function copyCompanion(
 ): Promise<CopyReport> {
   const held: Lease[] = [];
   try {
-    held.push(...(await hold(from, "source")));
-    held.push(...(await hold(to, "target")));
+    held.push(...(await hold(from, "source", options)));
+    held.push(...(await hold(to, "target", options)));
     const signals = [...held.map(({ lost }) => lost), ...(options.signal ? [options.signal] : [])];
     return await copy(from, to, { ...options, signal: AbortSignal.any(signals) });
   } finally {
@@ -77,30 +96,52 @@ export async function copyCompanion(
   }
 }
 
-async function hold(storage: Storage, which: "source" | "target"): Promise<readonly Lease[]> {
-  if (storage.fleet === undefined) return [];
-  const lease = await storage.fleet.tryAcquire(companionLease);
-  if (lease !== undefined) return [lease];
+async function hold(
+  { fleet }: Storage,
+  which: Side,
+  { signal, onWait, timers = systemTimers }: CopyOptions,
+): Promise<readonly Lease[]> {
+  if (fleet === undefined) return [];
+  for (let waitedMs = 0; waitedMs <= longestWaitMs; waitedMs += tryEveryMs) {
+    if (waitedMs > 0) await pause(tryEveryMs, timers, signal);
+    const lease = await fleet.tryAcquire(companionLease);
+    if (lease !== undefined) return [lease];
+    if (waitedMs === 0) onWait?.(which);
+  }
   throw new ThroughlineError(`a server runs this companion on the ${which}: stop it first`, {
     code: "THROUGHLINE_LOCKED",
   });
 }
 
+async function pause(ms: number, timers: Timers, signal: AbortSignal | undefined): Promise<void> {
+  signal?.throwIfAborted();
+  const { promise: passed, resolve: end } = Promise.withResolvers<void>();
+  const cancel = timers.after(ms, end, { holdsProcess: true });
+  const onAbort = () => end();
+  signal?.addEventListener("abort", onAbort);
+  await passed;
+  cancel();
+  signal?.removeEventListener("abort", onAbort);
+  signal?.throwIfAborted();
+}
+
 async function copy(from: Storage, to: Storage, options: CopyOptions): Promise<CopyReport> {
   const { damaged = "refuse", signal } = options;
   const { clock = systemClock, newId = randomId } = options;
-  const progress = new Progress(await countLogs(from), options.onProgress);
+  const count = await countLogs(from);
+  const progress = new Progress(options.onProgress);
   const both = { from, to };
   const marks = await newMarks(from, to);
   const notes = await MoveNotes.read(to, { clock, newId });
   const onLog = () => progress.log();
+  progress.begin("check", await countLogs(to));
   const found = await survey(both, { marks, notes, damaged, signal, onLog });
   await notes.begin(found.isEmpty);
   for (const { collection, key } of found.forgotten) {
     await to.logs(collection, chatsPlace.projection).delete(key);
   }
   await joinMarks(from, to);
-  progress.begin("copy");
+  progress.begin("copy", count);
   const copyOne = async ({ place, logs: source, row }: FoundLog): Promise<void> => {
     signal?.throwIfAborted();
     progress.log();
@@ -116,7 +157,7 @@ async function copy(from: Storage, to: Storage, options: CopyOptions): Promise<C
     // Each was counted when it was begun.
   }
   await copyDocuments(from, to, notes, signal);
-  progress.begin("verify");
+  progress.begin("verify", count);
   const verified = await verify(both, { marks, damaged, signal, onLog });
   await notes.end({ ...verified });
   return { ...verified, copied: progress.copied };
@@ -132,20 +173,20 @@ async function countLogs(storage: Storage): Promise<number> {
 }
 
 class Progress {
-  readonly #of: number;
   readonly #tell: (progress: CopyProgress) => void;
   #phase: CopyProgress["phase"] = "check";
   #logs = 0;
+  #of = 0;
   copied = 0;
 
-  constructor(of: number, tell: (progress: CopyProgress) => void = () => undefined) {
-    this.#of = of;
+  constructor(tell: (progress: CopyProgress) => void = () => undefined) {
     this.#tell = tell;
   }
 
-  begin(phase: CopyProgress["phase"]): void {
+  begin(phase: CopyProgress["phase"], of: number): void {
     this.#phase = phase;
     this.#logs = 0;
+    this.#of = of;
   }
 
   log(): void {

@@ -30,6 +30,7 @@ export const staysInHome = [
   "persona.md",
   "facts.md",
   "emotions.yaml",
+  "consent.json",
   "feedback/",
   "outbox/",
   "quarantine/",

@@ -103,7 +103,8 @@ export const chatProjection: LogProjection = {
   sortedAt(head) {
     const session = head["session"];
     const humanAt = isJsonObject(session) ? session["human_at"] : undefined;
-    return textOr(humanAt, "") || textOr(head["updated_at"], "");
+    // Empty where an import could not read it: such a chat comes last.
+    return textOr(humanAt, textOr(head["updated_at"], ""));
   },
   labels(head) {
     const labels: string[] = [];

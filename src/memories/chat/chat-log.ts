@@ -1,6 +1,7 @@
 import type { Clock } from "../../clock.ts";
 import { isThroughlineError, ThroughlineError } from "../../errors.ts";
 import type { NewId } from "../../ids.ts";
+import { KeyedLanes } from "../../keyed-lanes.ts";
 import type { Logger } from "../../logger.ts";
 import type { Fleet, Lease } from "../../storage/fleet.ts";
 import { checkKey } from "../../storage/key.ts";
@@ -46,7 +47,7 @@ export class ChatLog {
   readonly ports: ChatPorts;
   /** In order of use. A state is only a guess: the append's condition finds out. */
   readonly #states = new Map<string, ChatState>();
-  readonly #lanes = new Map<string, Promise<unknown>>();
+  readonly #lanes = new KeyedLanes();
   readonly #held = new Map<string, HeldChat>();
 
   constructor(ports: ChatPorts) {
@@ -239,16 +240,12 @@ export class ChatLog {
     } catch (error) {
       return Promise.reject(error);
     }
-    const result = (this.#lanes.get(chatId) ?? Promise.resolve()).then(work);
-    const settled = result.then(
-      () => undefined,
-      () => undefined,
-    );
-    this.#lanes.set(chatId, settled);
-    void settled.then(() => {
-      if (this.#lanes.get(chatId) === settled) this.#lanes.delete(chatId);
-    });
-    return result;
+    return this.#lanes.run(chatId, work);
+  }
+
+  /** Resolves once the changes that were asked for have ended, well or not. */
+  settled(): Promise<void> {
+    return this.#lanes.settled();
   }
 
   /** Drops what is remembered of a chat, after something else changed its log. */
@@ -320,9 +317,10 @@ export function checkChatId(chatId: unknown): asserts chatId is string {
 }
 
 export function notFound(chatId: string, what = "chat"): ThroughlineError {
-  return new ThroughlineError(`there is no such ${what} in ${JSON.stringify(chatId)}`, {
-    code: "THROUGHLINE_NOT_FOUND",
-  });
+  const id = JSON.stringify(chatId);
+  const message =
+    what === "chat" ? `there is no chat ${id}` : `there is no such ${what} in chat ${id}`;
+  return new ThroughlineError(message, { code: "THROUGHLINE_NOT_FOUND" });
 }
 
 export function alreadyThere(chatId: string): ThroughlineError {

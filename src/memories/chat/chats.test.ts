@@ -264,6 +264,75 @@ test("two writers of one chat lose nothing", async () => {
   assert.deepEqual(await said(), texts);
 });
 
+test("a chat is copied with messages of which an import knew no time", async () => {
+  const { chats } = await companion();
+  await chats.append(chat, [user("1")]);
+  const { head } = await chats.log.existing(chat);
+  const untimed = { id: "m2", role: "assistant", content: "2", timestamp: "" };
+  await chats.log.ports.logs.append(chat, [untimed], { head });
+  await chats.fork(chat, "m2", "copy");
+  const { messages } = await chats.messages("copy");
+  assert.deepEqual(
+    messages.map(({ content }) => content),
+    ["1", "2"],
+  );
+  assert.equal(messages[1]?.timestamp, messages[0]?.timestamp);
+});
+
+for (const metadata of [5, "text", null, undefined, true, []]) {
+  test(`metadata that is ${JSON.stringify(metadata)} is refused, and what was there stays`, async () => {
+    const { chats } = await companion();
+    await chats.append(chat, [user("x")]);
+    await chats.setMetadata(chat, { mood: "fine" });
+    await assert.rejects(chats.setMetadata(chat, metadata as never), {
+      ...{ code: "THROUGHLINE_INVALID", message: "metadata must be an object" },
+    });
+    chats.log.forgetState(chat);
+    assert.deepEqual((await chats.log.existing(chat)).head.metadata, { mood: "fine" });
+  });
+}
+
+test("metadata may take 32 KiB of the head, so that a chat that has so much goes on", async () => {
+  const { chats, sessions, said } = await companion();
+  await chats.append(chat, [user("x")]);
+  const most = { x: "y".repeat(32 * 1024 - '{"x":""}'.length) };
+  await chats.setMetadata(chat, most);
+  await assert.rejects(chats.setMetadata(chat, { x: `${most.x}y` }), {
+    ...{ code: "THROUGHLINE_TOO_LARGE", message: "metadata is longer than 32768 bytes" },
+  });
+  assert.deepEqual((await chats.log.existing(chat)).head.metadata, most);
+  await sessions.resolve(chat);
+  await chats.append(chat, [user("the next")]);
+  assert.deepEqual(await said(), ["x", "the next"]);
+});
+
+test("a chat of before whose metadata leaves it no room goes on once it is made smaller", async () => {
+  const { chats, sessions } = await companion();
+  await chats.append(chat, [user("x")]);
+  await chats.log.change(chat, (draft) => {
+    const metadata = { x: "y".repeat(65_200) };
+    draft.control("metadata", { metadata });
+    draft.set({ metadata });
+  });
+  await assert.rejects(sessions.resolve(chat), { code: "THROUGHLINE_TOO_LARGE" });
+  await chats.setMetadata(chat, { x: "y".repeat(32_000) });
+  await sessions.resolve(chat);
+});
+
+test("metadata with a zone that is none is refused, and what was there stays", async () => {
+  const { chats } = await companion();
+  await chats.append(chat, [user("x")]);
+  await chats.setMetadata(chat, { user_timezone: "Europe/Berlin" });
+  for (const zone of ["Nowhere/Land", "../x", "", 7, null]) {
+    await assert.rejects(chats.setMetadata(chat, { user_timezone: zone }), {
+      code: "THROUGHLINE_INVALID",
+      message: "user_timezone must be a known IANA time zone",
+    });
+  }
+  const { head } = await chats.log.existing(chat);
+  assert.deepEqual(head.metadata, { user_timezone: "Europe/Berlin" });
+});
+
 const foreign: readonly (readonly [name: string, message: object])[] = [
   ["an own _type", { _type: "metadata" }],
   ["an own kind", { kind: "clear" }],

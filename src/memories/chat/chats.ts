@@ -6,13 +6,16 @@ import type { LogStore, StoredRecord } from "../../storage/log-store.ts";
 import { rollOver } from "../provider-session/session-state.ts";
 import { type ChatHead, readHead, titleFrom } from "./chat-head.ts";
 import { type ChatLog, checkChatId, notFound } from "./chat-log.ts";
+import { checkMetadata } from "./chat-metadata.ts";
 import { type ChatRow, chatRow } from "./chat-row.ts";
+import { checkMessageId } from "./control-ids.ts";
 import type { Draft } from "./draft.ts";
-import { eraseFrom } from "./erasure.ts";
+import { eraseFrom, redactFrom } from "./erasure.ts";
 import type { DropElsewhere, Dropped, ForgetReceipt, Loss } from "./forget-receipt.ts";
 import { isMessage, type StoredMessage } from "./message.ts";
 import type { MessageInput } from "./message-input.ts";
-import { firstWords, redactionId, shownMessages } from "./shown-messages.ts";
+import { type MessageHit, searchChat, searchChats } from "./search-chats.ts";
+import { firstWords, shownMessages } from "./shown-messages.ts";
 import { hashOf, type Mark, Tombstones } from "./tombstones.ts";
 import { writeMessages } from "./write-messages.ts";
 
@@ -59,7 +62,9 @@ export class Chats {
   /** The same for one message of a larger change. */
   async appendTo(draft: Draft, message: MessageInput): Promise<StoredMessage> {
     const known = await this.#known(draft.chatId, message);
-    return known ?? (draft.message(message) as unknown as StoredMessage);
+    if (known !== undefined) return known;
+    checkMessageId(message?.id);
+    return draft.message(message) as unknown as StoredMessage;
   }
 
   /**
@@ -103,8 +108,7 @@ export class Chats {
 
   /** The message with this id. @throws ThroughlineError `THROUGHLINE_NOT_FOUND`. */
   async message(chatId: string, messageId: string): Promise<StoredMessage> {
-    const record = await this.find(chatId, messageId);
-    if (record === undefined) throw notFound(chatId, "message");
+    const record = await this.#existing(chatId, messageId);
     const [message] = await shownMessages(this.log.ports.logs, chatId, [record]);
     return message ?? record;
   }
@@ -113,6 +117,13 @@ export class Chats {
   async find(chatId: string, messageId: string): Promise<StoredMessage | undefined> {
     const record = await this.log.ports.logs.find(chatId, messageId);
     return record !== undefined && isMessage(record) ? record : undefined;
+  }
+
+  async #existing(chatId: string, messageId: string): Promise<StoredMessage> {
+    const message = await this.find(chatId, messageId);
+    if (message !== undefined) return message;
+    await this.log.existing(chatId); // where there is no chat either, that is the news
+    throw notFound(chatId, "message");
   }
 
   /**
@@ -171,8 +182,15 @@ export class Chats {
     }
   }
 
-  /** Replaces the user's metadata. */
+  /**
+   * Replaces the user's metadata. The key `user_timezone`, an IANA zone, is the chat's own: its days
+   * begin there, whatever is configured.
+   *
+   * @throws ThroughlineError `THROUGHLINE_INVALID`: no object, or `user_timezone` is no known zone.
+   * @throws ThroughlineError `THROUGHLINE_TOO_LARGE`: more than 32 KiB of JSON.
+   */
   async setMetadata(chatId: string, metadata: JsonObject): Promise<void> {
+    checkMetadata(metadata);
     await this.log.existing(chatId);
     await this.log.changeExisting(chatId, (draft) => {
       draft.control("metadata", { metadata });
@@ -197,18 +215,16 @@ export class Chats {
 
   /**
    * Hides one message: from models, from pages, from search. Its bytes stay until `erase` or
-   * `forget`. Redacting twice is redacting once.
+   * `forget`. Redacting twice is redacting once. One that waits for its turn is not answered any more.
+   *
+   * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`
    */
   async redact(chatId: string, messageId: string): Promise<void> {
-    const message = await this.find(chatId, messageId);
-    if (message === undefined) throw notFound(chatId, "message");
-    await this.log.changeExisting(chatId, async (draft) => {
-      const id = redactionId(messageId);
-      if ((await this.log.ports.logs.find(chatId, id)) !== undefined) return;
-      draft.control("redaction", { target: messageId }, id);
-      if (draft.head.title_of === messageId) draft.set({ title: "", title_of: undefined });
-    });
-    await this.#dropElsewhere(chatId, "redact");
+    const { logs } = this.log.ports;
+    const { head: before } = await this.log.existing(chatId);
+    if (!before.pending?.includes(messageId)) await this.#existing(chatId, messageId);
+    await this.log.changeExisting(chatId, (draft) => redactFrom(draft, messageId, logs));
+    await this.#dropElsewhere(chatId, "redact", messageId);
   }
 
   /**
@@ -216,17 +232,14 @@ export class Chats {
    * written anew: this is the one operation that does.
    *
    * @returns whether there was something left to remove.
-   * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: there is no such chat.
+   * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: there is no such chat, or this is no message of it.
    * @throws ThroughlineError `THROUGHLINE_CONFLICT`: others wrote to the chat all the time; try again.
    */
   async erase(chatId: string, messageId: string): Promise<boolean> {
     await this.log.existing(chatId);
-    const erased = await this.log.erase(chatId, async (draft) => {
-      const message = await this.find(chatId, messageId);
-      const summaries = message && (await eraseFrom(draft, message, this.log.ports));
-      return [messageId, pendingId(messageId), ...(summaries ?? [])];
-    });
-    await this.#dropElsewhere(chatId, "erase");
+    const { ports } = this.log;
+    const erased = await this.log.erase(chatId, (draft) => eraseFrom(draft, messageId, ports));
+    await this.#dropElsewhere(chatId, "erase", messageId);
     return erased > 0;
   }
 
@@ -312,18 +325,19 @@ export class Chats {
     return page.cursor === undefined ? { chats } : { chats, cursor: page.cursor };
   }
 
-  /** Messages that hold every word of the query, newest first. */
+  /**
+   * Messages that hold every word of the query: the chats in the order of `list`, and the messages
+   * of each newest first. What was cleared or redacted is left out, and counts for no limit. Where
+   * the first 1,000 hits are not enough, at most 2,000 chats after those are looked into.
+   */
   async search(
     query: string,
     options: { readonly limit?: number; readonly chatId?: string } = {},
-  ): Promise<readonly { readonly chat_id: string; readonly message: StoredMessage }[]> {
-    const hits = await this.log.ports.logs.search(query, {
-      limit: options.limit ?? 50,
-      ...(options.chatId === undefined ? {} : { key: options.chatId }),
-    });
-    return hits.flatMap(({ key, record }) =>
-      isMessage(record) ? [{ chat_id: key, message: record }] : [],
-    );
+  ): Promise<readonly MessageHit[]> {
+    const { limit = 50, chatId } = options;
+    if (chatId === undefined) return searchChats(this.log, query, { limit, each: limit });
+    checkChatId(chatId);
+    return searchChat(this.log, query, { chatId, limit });
   }
 
   /**
@@ -421,8 +435,8 @@ export class Chats {
     });
   }
 
-  async #dropElsewhere(chatId: string, loss: Loss): Promise<readonly Dropped[]> {
-    const dropped = await Promise.all(this.#onForget.map(async (drop) => drop(chatId, loss)));
+  async #dropElsewhere(chatId: string, loss: Loss, id?: string): Promise<readonly Dropped[]> {
+    const dropped = await Promise.all(this.#onForget.map(async (drop) => drop(chatId, loss, id)));
     return dropped.flat();
   }
 
@@ -439,16 +453,16 @@ export class Chats {
   }
 
   async *#copyable(chatId: string, after: number, until: number): AsyncIterable<MessageInput> {
+    let at: string | undefined;
     for await (const record of this.log.ports.logs.read(chatId, { after })) {
       if (record.seq > until) return;
       if (!isMessage(record)) continue;
       const [shown] = await shownMessages(this.log.ports.logs, chatId, [record]);
       if (shown?.redacted || shown?.replaced) continue;
-      const { seq: _, ...message } = record;
-      yield message;
+      const { seq: _, timestamp, ...message } = record;
+      // Empty where an import knew none: no earlier than the one before.
+      at = timestamp || at;
+      yield { ...message, ...(at && { timestamp: at }) };
     }
   }
 }
-
-/** The id of the record that keeps an accepted message until its turn starts. */
-export const pendingId = (messageId: string) => `pending:${messageId}`;

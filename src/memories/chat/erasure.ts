@@ -1,10 +1,38 @@
 import type { ChatHead } from "./chat-head.ts";
-import type { ChatPorts } from "./chat-log.ts";
+import { type ChatPorts, notFound } from "./chat-log.ts";
 import type { Draft } from "./draft.ts";
 import { isControl, isMessage, type StoredMessage } from "./message.ts";
+import { markOf, waitingInput } from "./shown-messages.ts";
+import { endWaits } from "./waiting-messages.ts";
 
-/** The id of the record that says that a message is erased, where several processes write. */
-const erasureId = (messageId: string) => `erasure:${messageId}`;
+/** What our records about one message are. */
+const marks = ["redaction", "replacement", "erasure"] as const;
+
+/**
+ * Takes what is to be erased out of a chat's head: a message, or one that waits for its turn.
+ *
+ * @returns the ids of the records that have to go.
+ * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: it is a record of ours about a message. Without it,
+ *   what it hides would be shown again.
+ */
+export async function eraseFrom(
+  draft: Draft,
+  messageId: string,
+  ports: Pick<ChatPorts, "logs" | "fleet">,
+): Promise<readonly string[]> {
+  const { chatId } = draft;
+  const record = await ports.logs.find(chatId, messageId);
+  if (record !== undefined && marks.some((kind) => isControl(record, kind))) {
+    throw notFound(chatId, "message");
+  }
+  const isFound = record !== undefined && isMessage(record);
+  const summaries = isFound ? await eraseMessage(draft, record, ports) : [];
+  const waits = draft.head.pending?.filter((id) => id !== messageId);
+  if (waits !== undefined) draft.set({ pending: waits.length > 0 ? waits : undefined });
+  endOpenTurn(draft, messageId);
+  const waited = await waitingInput(ports.logs, chatId, messageId);
+  return [messageId, ...(waited === undefined ? [] : [waited.id]), ...summaries];
+}
 
 /**
  * Takes a message that is to be erased out of a chat's head: what counts it, and what repeats its words.
@@ -15,14 +43,15 @@ const erasureId = (messageId: string) => `erasure:${messageId}`;
  *
  * @returns the ids of the summaries that have to go with it.
  */
-export async function eraseFrom(
+async function eraseMessage(
   draft: Draft,
   message: StoredMessage,
   { logs, fleet }: Pick<ChatPorts, "logs" | "fleet">,
 ): Promise<readonly string[]> {
   const { chatId, head } = draft;
-  const id = erasureId(message.id);
-  const isCounted = fleet !== undefined && (await logs.find(chatId, id)) !== undefined;
+  // Said before it is done, where several processes write.
+  const { id, isThere } = await markOf(logs, chatId, { kind: "erasure", target: message.id });
+  const isCounted = fleet !== undefined && isThere;
   const summaries: string[] = [];
   let before = 0;
   for await (const record of logs.read(chatId)) {
@@ -38,6 +67,26 @@ export async function eraseFrom(
     draft.control("erasure", { target: message.id }, isCounted ? draft.newId() : id);
   }
   return summaries;
+}
+
+/** Hides a message. One that waits for its turn is not answered any more. Doing it twice is doing it once. */
+export async function redactFrom(
+  draft: Draft,
+  messageId: string,
+  logs: ChatPorts["logs"],
+): Promise<void> {
+  const mark = { kind: "redaction", target: messageId } as const;
+  const { id, isThere } = await markOf(logs, draft.chatId, mark);
+  if (isThere) return;
+  await endWaits(logs, draft, [messageId]);
+  draft.control("redaction", { target: messageId }, id);
+  if (draft.head.title_of === messageId) draft.set({ title: "", title_of: undefined });
+  endOpenTurn(draft, messageId);
+}
+
+/** Nothing is left that could be answered; a turn that runs ends without it. */
+function endOpenTurn(draft: Draft, messageId: string): void {
+  if (draft.head.open_turn?.id === messageId) draft.set({ open_turn: undefined });
 }
 
 /** Each of these counts messages from the start of the file: those past this one move down. */

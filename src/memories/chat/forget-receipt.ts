@@ -15,8 +15,12 @@ export type Dropped =
   | { readonly place: string; readonly count: number }
   | { readonly unreachable: string };
 
-/** Drops what another memory holds of a chat. @returns what that was, once it is gone. */
+/**
+ * Drops what another memory holds of a chat, or of one message of it. @returns what that was, once it is
+ * gone.
+ */
 export type DropElsewhere = (
   chatId: string,
   loss: Loss,
+  messageId?: string,
 ) => readonly Dropped[] | Promise<readonly Dropped[]>;

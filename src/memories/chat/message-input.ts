@@ -1,11 +1,15 @@
 import { invalid } from "../../errors.ts";
 import { checkJson, isJsonObject, type JsonObject } from "../../json.ts";
 import { checkId } from "../../storage/batch.ts";
+import { instantOf } from "../provider-session/stamp.ts";
 import { type Role, roles } from "./message.ts";
 
 /** A message as a caller gives it: our fields checked, its own fields kept as they are. */
 export interface MessageInput extends JsonObject {
-  /** Makes a repeated append a no-op. Made up when absent. */
+  /**
+   * Makes a repeated append a no-op. Made up when absent. 1 to 256 bytes, and none that only a record of
+   * ours may have, such as `redaction:…`.
+   */
   readonly id?: string;
   readonly role: Role;
   readonly content: string;
@@ -83,9 +87,12 @@ function fromEntries(entries: readonly (readonly [string, unknown])[]): JsonObje
   return Object.fromEntries(entries) as JsonObject;
 }
 
-/** ISO 8601 with a zone: without one it would be another instant on another machine. */
+/**
+ * ISO 8601 with a zone: without one it would be another instant on another machine. A day that there is,
+ * in the years 0000 to 9999: a stamp must come back as the instant that was given.
+ */
 function isStamp(value: unknown): boolean {
-  if (typeof value !== "string" || Number.isNaN(Date.parse(value))) return false;
+  if (typeof value !== "string" || instantOf(value) === undefined) return false;
   return /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/.test(value);
 }
 

@@ -1,8 +1,9 @@
 import { isJsonObject, type JsonObject } from "../../json.ts";
+import { foreignObject, leftOverId } from "./foreign-record.ts";
 import { isMessage, type StoredMessage } from "./message.ts";
 import type { Records } from "./render-rows.ts";
 
-/** The first line of a log in the seed's format. Other fields are written in the `"full"` form only. */
+/** The first line of a log in the seed's format. Fields of ours are written in the `"full"` form only. */
 export interface SeedHead extends JsonObject {
   readonly key: string;
   readonly created_at: string | null;
@@ -10,13 +11,21 @@ export interface SeedHead extends JsonObject {
   readonly metadata: JsonObject;
   /** How many messages from the start were consolidated. */
   readonly last_consolidated: number;
+  /** What else an imported metadata line said. */
+  readonly extra?: JsonObject;
+}
+
+/** What else an imported metadata line said, for the head of an export. */
+export function extraOf({ extra }: JsonObject): { readonly extra?: JsonObject } {
+  return isJsonObject(extra) ? { extra } : {};
 }
 
 export interface SeedJsonlOptions {
   /**
-   * `"seed"`: messages only, as another reader of the format needs them. Redacted ones keep their
-   * place and lose their text; hidden ones are left out. `"full"`: every record as it is stored,
-   * what is hidden and redacted too, so that importing it loses nothing. @default "seed"
+   * `"seed"`: messages, as another reader of the format needs them, and what an import brought that
+   * is none, as it came. Redacted messages keep their place and lose their text; hidden ones are left
+   * out. `"full"`: every record as it is stored, what is hidden and redacted too, so that importing
+   * it loses nothing. @default "seed"
    */
   readonly form?: "seed" | "full" | undefined;
   /** Ids of redacted messages: what `marksIn` found in the same log. */
@@ -28,7 +37,8 @@ export interface SeedJsonlOptions {
  * as `{"role","content","timestamp",…}` with our fields after those.
  *
  * A last line repeats the metadata where it must: readers of the format let the last one win, and
- * `last_consolidated` counts messages of this file, of which some may be left out.
+ * `last_consolidated` counts messages of this file, of which some may be left out. What an import
+ * found too large for a head is in that line.
  */
 export async function* toSeedJsonl(
   head: SeedHead,
@@ -40,25 +50,47 @@ export async function* toSeedJsonl(
   let read = 0;
   let written = 0;
   let consolidated = 0;
+  let last = head;
+  let repeats = false;
   for await (const record of records) {
     const message = isMessage(record) ? record : undefined;
     if (message !== undefined) read++;
-    const kept = full ? record : message && seedMessage(message, options.redacted);
+    const object = full ? undefined : foreignObject(record);
+    if (object !== undefined && record.id === leftOverId) {
+      last = withLeftOver(head, object);
+      repeats = true;
+      continue;
+    }
+    const kept = full ? record : ((message && seedMessage(message, options.redacted)) ?? object);
     if (kept === undefined) continue;
     yield jsonLine(kept);
+    if (object?.["_type"] === "metadata") repeats = true;
     if (message !== undefined) written++;
     if (read <= head.last_consolidated) consolidated = written;
   }
   if (full) yield headLine(head, full);
-  else if (consolidated !== head.last_consolidated) {
-    yield headLine({ ...head, last_consolidated: consolidated }, full);
+  else if (repeats || consolidated !== head.last_consolidated) {
+    yield headLine({ ...last, last_consolidated: consolidated }, full);
   }
+}
+
+/** The head with what had no place in it, as far as nothing took that place. */
+function withLeftOver(head: SeedHead, { metadata, extra }: JsonObject): SeedHead {
+  const isFree = Object.keys(head.metadata).length === 0;
+  return {
+    ...head,
+    ...(isFree && isJsonObject(metadata) ? { metadata } : {}),
+    ...(head.extra === undefined && isJsonObject(extra) ? { extra } : {}),
+  };
 }
 
 function headLine(head: SeedHead, full: boolean): string {
   const { key, created_at, updated_at, metadata, last_consolidated, ...rest } = head;
   const seed = { _type: "metadata", key, created_at, updated_at, metadata, last_consolidated };
-  return jsonLine(full ? { ...rest, ...seed } : seed);
+  if (full) return jsonLine({ ...rest, ...seed });
+  const { kind: _, ...extra } = isJsonObject(rest.extra) ? rest.extra : {};
+  // First for the order, last so that no other field takes their place.
+  return jsonLine({ ...seed, ...extra, ...seed });
 }
 
 /** What a message that a person redacted keeps: enough for the file to stay a legal history. */

@@ -1,11 +1,42 @@
 import type { LogStore, StoredRecord } from "../../storage/log-store.ts";
-import { isControl, isMessage, type StoredMessage } from "./message.ts";
+import { controlId } from "./control-ids.ts";
+import { type ControlRecord, isControl, isMessage, type StoredMessage } from "./message.ts";
 import type { Records } from "./render-rows.ts";
 
+/** The id of the record that keeps an accepted message until its turn starts. */
+export const pendingId = (messageId: string) => controlId("pending_input", messageId);
 /** The id of the record that redacts a message: the same every time, so that one is enough. */
-export const redactionId = (messageId: string) => `redaction:${messageId}`;
+export const redactionId = (messageId: string) => controlId("redaction", messageId);
 /** The id of the record that puts another answer in the place of a message. */
-export const replacementId = (messageId: string) => `replaced:${messageId}`;
+export const replacementId = (messageId: string) => controlId("replacement", messageId);
+
+/** The record that keeps an accepted message until its turn starts; never a message that has its id. */
+export async function waitingInput(
+  logs: Pick<LogStore, "find">,
+  chatId: string,
+  messageId: string,
+): Promise<ControlRecord | undefined> {
+  const record = await logs.find(chatId, pendingId(messageId));
+  return record !== undefined && isControl(record, "pending_input") ? record : undefined;
+}
+
+/**
+ * The record of a kind that names a message, and where there is none, the id that it is to have. What
+ * else has that id, such as a message, says nothing of this one and is passed over.
+ */
+export async function markOf(
+  logs: Pick<LogStore, "find">,
+  chatId: string,
+  mark: { readonly kind: "redaction" | "replacement" | "erasure"; readonly target: string },
+): Promise<{ readonly id: string; readonly isThere: boolean }> {
+  const { kind, target } = mark;
+  for (let n = 1; ; n++) {
+    const id = controlId(kind, target, n);
+    const record = await logs.find(chatId, id);
+    if (record === undefined) return { id, isThere: false };
+    if (isControl(record, kind) && record["target"] === target) return { id, isThere: true };
+  }
+}
 
 /**
  * Messages as people see them: what is redacted without its text, what was replaced by another answer
@@ -18,7 +49,7 @@ export async function shownMessages(
 ): Promise<StoredMessage[]> {
   const shown: StoredMessage[] = [];
   for (const message of messages) {
-    if ((await logs.find(chatId, redactionId(message.id))) !== undefined) {
+    if ((await markOf(logs, chatId, { kind: "redaction", target: message.id })).isThere) {
       const { id, seq, role, timestamp } = message;
       shown.push({ id, seq, role, timestamp, content: "", redacted: true });
     } else if (await isReplaced(logs, chatId, message)) {
@@ -49,7 +80,7 @@ async function isReplaced(
   { id, role }: StoredMessage,
 ): Promise<boolean> {
   if (role !== "assistant" && role !== "tool") return false;
-  return (await logs.find(chatId, replacementId(id))) !== undefined;
+  return (await markOf(logs, chatId, { kind: "replacement", target: id })).isThere;
 }
 
 /** The ids that the redactions and replacements in a log name. Bounded by their number. */

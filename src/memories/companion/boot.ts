@@ -1,17 +1,19 @@
 // How a run of the companion begins: what was left is read, the boot is on record, then the rest.
 import { isJsonObject } from "../../json.ts";
+import type { Logger } from "../../logger.ts";
 import type { LogHead } from "../../storage/log-store.ts";
 import { readHead } from "../chat/chat-head.ts";
 import type { Chats } from "../chat/chats.ts";
 import { type ClockReading, readReading } from "./boot-clock.ts";
 import { type CompanionDocument, readCompanionDocument } from "./companion-document.ts";
 import { resume, startState, suspend } from "./emotion/acts.ts";
+import { builtInEmotions } from "./emotion/built-in-emotions.ts";
 import type { EmotionConfiguration } from "./emotion/configuration.ts";
 import type { EmotionState } from "./emotion/emotion.ts";
 import { evolve } from "./emotion/evolve.ts";
-import { restoreEmotions } from "./emotion/restore-emotions.ts";
-import { gapBetween, judgeGap } from "./gap.ts";
-import type { CompanionPorts } from "./options.ts";
+import { restoreEmotions, withRoomForWounds } from "./emotion/restore-emotions.ts";
+import { commitsOfRun, gapBetween, judgeGap } from "./gap.ts";
+import type { CompanionPorts, ResolvedOptions } from "./options.ts";
 import { keepRepaired } from "./repaired-copy.ts";
 import {
   type InterruptedTurn,
@@ -45,7 +47,10 @@ export interface Boot {
  *
  * @throws ThroughlineError `THROUGHLINE_NEWER_FORMAT`: nothing was written.
  */
-export async function boot(ports: CompanionPorts, pid: number | undefined): Promise<Boot> {
+export async function boot(
+  ports: CompanionPorts,
+  { pid, heartbeatEveryMs }: Pick<ResolvedOptions, "pid" | "heartbeatEveryMs">,
+): Promise<Boot> {
   const { storage, chats, clock, newId, logger } = ports;
   const documents = storage.documents("session");
   const stored = await documents.read(documentKey);
@@ -64,18 +69,33 @@ export async function boot(ports: CompanionPorts, pid: number | undefined): Prom
     logger.warn(fields, "the companion document was repaired; a copy of it was kept");
   }
   const document = read?.document;
+  tellOriginal(document, logger);
   const revision = stored?.revision ?? 0;
-  const signs = [document?.heartbeat, run.previous?.lastSign, found.lastCommit];
+  const heartbeat = document?.heartbeat;
+  const { lastSign: record, clean: isEnded = false } = run.previous ?? {};
+  const left = { heartbeat, record, isEnded };
+  const commits = commitsOfRun(found.commits, left, heartbeatEveryMs);
   const report = restartReport({
     previous: run.previous,
     document: documentFacts(document, stored !== undefined),
     hasChats: found.hasChats,
-    gap: judgeGap(signs, run.startedAt),
+    gap: judgeGap([heartbeat, record, ...commits], run.startedAt),
     totalSessions: run.totalSessions,
     interrupted: found.interrupted,
     quarantined: storage.repairs().filter(({ quarantined }) => quarantined !== undefined).length,
   });
   return { runs, run, report, document, revision };
+}
+
+/** What a run reads as the original's it saves as its own: this is told once. */
+function tellOriginal(document: CompanionDocument | undefined, logger: Logger): void {
+  const messages = document?.isOriginal ? document.conversation.length : 0;
+  if (messages === 0) return;
+  const command = "throughline import <session.json> --from reachy";
+  logger.info(
+    { messages },
+    `an original's session.json was taken over; what was said is in no chat without: ${command}`,
+  );
 }
 
 /**
@@ -97,19 +117,18 @@ function documentFacts(document: CompanionDocument | undefined, isThere: boolean
   return { shutdownClean, sessionId };
 }
 
-/** Of so many chats, those in which a person acted last, the newest commit is looked for. */
+/** Of so many chats, those in which a person acted last, the newest commits are looked at. */
 const recentChats = 50;
 const maxInterrupted = 1_000;
 
 async function leftInChats(chats: Chats): Promise<{
   readonly hasChats: boolean;
-  readonly lastCommit: ClockReading | undefined;
+  readonly commits: readonly ClockReading[];
   readonly interrupted: readonly InterruptedTurn[];
 }> {
   const { logs } = chats.log.ports;
   const recent = await logs.list({ limit: recentChats });
-  const commits = recent.rows.map(({ head }) => Date.parse(readHead(head).updated_at));
-  const last = Math.max(...commits.filter(Number.isFinite));
+  const commits = recent.rows.map(({ head }) => ({ at: Date.parse(readHead(head).updated_at) }));
   const interrupted: InterruptedTurn[] = [];
   let cursor: string | undefined;
   do {
@@ -122,7 +141,7 @@ async function leftInChats(chats: Chats): Promise<{
   } while (cursor !== undefined && interrupted.length < maxInterrupted);
   return {
     hasChats: recent.rows.length > 0,
-    lastCommit: Number.isFinite(last) ? { at: last } : undefined,
+    commits: commits.filter(({ at }) => Number.isFinite(at)),
     interrupted: interrupted.slice(0, maxInterrupted),
   };
 }
@@ -150,7 +169,10 @@ export function emotionsAtBoot(
     return { state: startState(config, Math.max(0, now)), repaired: [] };
   }
   const saved = readReading(document.throughline["saved"]) ?? document.heartbeat;
-  const restored = restoreEmotions(config, document.emotions, own, saved?.at ?? now);
+  // The built-in one may stand for somebody's that is refused for now: what that allows is not known.
+  const hasRoom = isJoined || config === builtInEmotions;
+  const toBegin = hasRoom ? withRoomForWounds(config) : config;
+  const restored = restoreEmotions(toBegin, document.emotions, own, saved?.at ?? now);
   if (isJoined) {
     const lived = evolve(restored.state, gapBetween(saved, { at: now }).gapMs ?? 0);
     const state = lived.anchor.isUp ? lived : resume(config, lived);

@@ -439,6 +439,19 @@ for (const options of [
   });
 }
 
+for (const timeZone of ["X/Y", "nowhere", 7]) {
+  test(`the zone ${timeZone} is refused before a run is on record`, async () => {
+    const machine = new Machine();
+    await assert.rejects(
+      machine.run({ timeZone: timeZone as string }),
+      (error) =>
+        isThroughlineError(error, "THROUGHLINE_CONFIGURATION") &&
+        error.message === "timeZone must be a known IANA time zone",
+    );
+    assert.equal((await machine.run({ timeZone: "" })).companion.report.totalSessions, 1);
+  });
+}
+
 test("one Throughline has one run; one that could not begin can be begun again", async () => {
   const machine = new Machine();
   const { throughline } = await machine.run();

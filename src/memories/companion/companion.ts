@@ -74,7 +74,8 @@ export class Companion implements AsyncDisposable {
    * nothing of it is lost by beginning.
    *
    * @throws ThroughlineError `THROUGHLINE_NEWER_FORMAT`: a later version wrote the document; it was
-   *   left as it is. Otherwise the codes of the storage: then no run has begun.
+   *   left as it is. `THROUGHLINE_CONFIGURATION`: no such time zone. Otherwise the codes of the
+   *   storage: then no run has begun.
    * @throws TypeError an option is out of its bounds: the same.
    */
   static async start(ports: CompanionPorts, options: CompanionOptions = {}): Promise<Companion> {
@@ -83,7 +84,7 @@ export class Companion implements AsyncDisposable {
     const seat = fleet && new Seat({ ...ports, fleet });
     try {
       const shared = await seat?.take();
-      const begun = await (shared ? joinRun(ports, shared) : boot(ports, options.pid));
+      const begun = await (shared ? joinRun(ports, shared) : boot(ports, resolved));
       const companion = new Companion(ports, resolved, begun, seat);
       seat?.sit(companion.#seated(), shared === undefined);
       return companion;
@@ -117,7 +118,7 @@ export class Companion implements AsyncDisposable {
     const { state, repaired } = emotionsAtBoot(config, begun, clock.now());
     if (repaired.length > 0) logger.warn({ repaired }, "stored emotions were repaired");
     this.#life = this.#newLife({ config, state, left: document });
-    const up = { at: isoTime(this.startedAt), state };
+    const up = { at: isoTime(this.startedAt), state, config };
     if (!begun.isJoined) this.#history.note(up, "up", report.before?.at);
     this.receptions = new Receptions(ports, this, this.#options, {
       stored: ownField(document, "deliveries"),
@@ -224,9 +225,7 @@ export class Companion implements AsyncDisposable {
    * @param span milliseconds since 1970; 2 to 2,000 points.
    */
   async moodCourse(span: { from: number; to: number; points: number }): Promise<MoodCourse> {
-    const { configuration } = this.emotions;
-    const records = await this.#history.between(configuration, span);
-    return moodCourse(configuration, records, span);
+    return moodCourse(await this.#history.between(this.emotions.configuration, span), span);
   }
 
   /**
@@ -360,7 +359,7 @@ export class Companion implements AsyncDisposable {
     this.#conversation = new ConversationCopy(boot.document);
     this.#injections.items = injectionsOf(boot.document);
     this.#history.drop();
-    this.#history.note({ at: isoTime(this.#clock.now()), state: this.emotions.state }, "up");
+    this.#history.note(this.emotions.felt, "up");
     this.#keeper.takeOver(boot.revision);
     await this.#keeper.save(); // so that whoever kept it before, and wakes, writes it no more
     this.#handover.done();
@@ -419,8 +418,7 @@ export class Companion implements AsyncDisposable {
   #document(isLast: boolean, last?: JsonObject): JsonObject {
     if (isLast) {
       this.emotions.suspend();
-      const at = isoTime(this.#clock.now());
-      this.#history.note({ at, state: this.emotions.state }, "down");
+      this.#history.note(this.emotions.felt, "down");
     }
     const { document: left, run } = this.#boot;
     const parts: SnapshotParts = {

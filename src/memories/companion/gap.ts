@@ -53,6 +53,39 @@ export function lastSignOfLife(
   return last;
 }
 
+/** What the run before left beside its chats. */
+export interface SignsOfRun {
+  /** Of the document; `undefined`: there is none, or it cannot be read. */
+  readonly heartbeat: ClockReading | undefined;
+  /** The last record of its own: that it ended in order, or else no more than that it began. */
+  readonly record: ClockReading | undefined;
+  readonly isEnded: boolean;
+}
+
+/** A commit this long after the other signs may still be of the run that left them. */
+const leastLateMs = 60_000;
+/** Heartbeats may be late, because a write failed or the loop was held up: so many of them. */
+const lateHeartbeats = 3;
+
+/**
+ * The commits in chats that are signs of life of a run. One that lives leaves a heartbeat every few
+ * seconds, so that a commit long after its last sign was made while no run was up: by an import, by
+ * somebody who reset a session or cleared a chat. All of them count where nothing tells how long the
+ * run lived: no heartbeat, and no end.
+ */
+export function commitsOfRun(
+  commits: readonly ClockReading[],
+  { heartbeat, record, isEnded }: SignsOfRun,
+  heartbeatEveryMs: number,
+): readonly ClockReading[] {
+  const [beatAt, recordAt] = [valid(heartbeat).at, valid(record).at];
+  const signs = isEnded || beatAt !== undefined ? [beatAt ?? [], recordAt ?? []].flat() : [];
+  if (signs.length === 0) return commits;
+  const lateMs = Math.max(leastLateMs, lateHeartbeats * heartbeatEveryMs);
+  const until = Math.max(...signs) + lateMs;
+  return commits.filter(({ at }) => at !== undefined && at <= until);
+}
+
 /** A gap as it was judged at a boot, with what it takes to judge it again. */
 export interface JudgedGap extends Gap {
   /** The last sign of life before the boot. */

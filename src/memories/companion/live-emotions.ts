@@ -18,6 +18,7 @@ import { evolve } from "./emotion/evolve.ts";
 import { type Feeling, feel } from "./emotion/feel.ts";
 import { storeEmotions } from "./emotion/stored-emotions.ts";
 import { type Heard, hear } from "./emotion/triggers.ts";
+import { SleepWatch } from "./sleep-watch.ts";
 
 /** Something that moved the emotions, as the history of moods keeps it. */
 export interface Felt {
@@ -25,6 +26,8 @@ export interface Felt {
   readonly at: string;
   /** Right after it. */
   readonly state: EmotionState;
+  /** In force from then on. */
+  readonly config: EmotionConfiguration;
   readonly event?: { readonly name: string; readonly intensity: number; readonly wound?: string };
 }
 
@@ -38,7 +41,8 @@ export type EmotionAct =
 
 /**
  * How the companion feels, while it lives: the pure state of `emotion/`, moved along by a monotonic
- * clock. Reading it writes nothing; every act calls back.
+ * clock, and by the time that the machine slept. Reading it writes nothing; every act calls back, and
+ * the first look after somebody set the wall clock.
  */
 export class LiveEmotions {
   readonly #clock: Clock;
@@ -48,6 +52,7 @@ export class LiveEmotions {
   #config: EmotionConfiguration;
   #state: EmotionState;
   #monotonic: number;
+  readonly #sleep: SleepWatch;
 
   constructor(
     ports: {
@@ -67,6 +72,7 @@ export class LiveEmotions {
     this.#config = config;
     this.#state = state;
     this.#monotonic = ports.clock.monotonic();
+    this.#sleep = new SleepWatch(ports.clock);
   }
 
   get configuration(): EmotionConfiguration {
@@ -76,6 +82,12 @@ export class LiveEmotions {
   /** The state now, for whoever keeps it. */
   get state(): EmotionState {
     return this.#now();
+  }
+
+  /** The same for the history of moods. */
+  get felt(): Felt {
+    const state = this.#now();
+    return { at: isoTime(this.#clock.now()), state, config: this.#config };
   }
 
   /** How it feels now. */
@@ -162,7 +174,7 @@ export class LiveEmotions {
 
   /** Goes on under another configuration. What is felt stays. */
   configure(config: EmotionConfiguration): void {
-    const state = reconfigure(this.#config, config, this.#now());
+    const state = reconfigure(this.#config, this.#now());
     this.#config = config;
     this.#felt(state);
   }
@@ -191,17 +203,19 @@ export class LiveEmotions {
   #now(): EmotionState {
     const monotonic = this.#clock.monotonic();
     const passed = Math.floor(monotonic - this.#monotonic);
-    if (passed > 0) {
-      this.#state = evolve(this.#state, passed);
-      this.#monotonic += passed; // the rest of a millisecond counts next time
+    const { sleptMs, isSet } = this.#sleep.look(monotonic);
+    if (passed > 0 || sleptMs > 0) {
+      this.#state = evolve(this.#state, Math.max(0, passed) + sleptMs);
+      this.#monotonic += Math.max(0, passed); // the rest of a millisecond counts next time
     }
+    // The history goes by the wall clock: from here on it is what is felt again.
+    if (isSet) this.#onFelt(this.felt);
     return this.#state;
   }
 
   #felt(state: EmotionState, event?: Felt["event"]): void {
     this.#state = state;
-    const at = isoTime(this.#clock.now());
-    this.#onFelt({ at, state, ...(event === undefined ? {} : { event }) });
+    this.#onFelt({ ...this.felt, ...(event === undefined ? {} : { event }) });
   }
 }
 

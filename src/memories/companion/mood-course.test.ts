@@ -19,13 +19,13 @@ function record(
   more: Partial<MoodRecord> = {},
 ): MoodRecord {
   const ms = seconds * 1_000;
-  return { at: noon + ms, kind, state: evolve(born, ms), events: [], ...more };
+  return { at: noon + ms, kind, state: evolve(born, ms), config, events: [], ...more };
 }
 
 /** The course from noon, a point a second. */
 function course(records: readonly MoodRecord[], seconds: number) {
   const span = { from: noon, to: noon + seconds * 1_000, points: seconds + 1 };
-  return moodCourse(config, records, span);
+  return moodCourse(records, span);
 }
 
 /** Where there is a mood, as spans of seconds, both ends included. */
@@ -43,7 +43,7 @@ function shown(moods: readonly (string | null)[]): string[] {
 }
 
 test("a course has a point at both ends and the rest a step apart", () => {
-  const { at } = moodCourse(config, [], { from: noon, to: noon + 9_000, points: 10 });
+  const { at } = moodCourse([], { from: noon, to: noon + 9_000, points: 10 });
   assert.deepEqual(
     at,
     Array.from({ length: 10 }, (_, i) => noon + i * 1_000),
@@ -64,9 +64,9 @@ test("at every instant the course is what evolve and feel say, for any history",
         for (const [i, [wait, event]] of steps.entries()) {
           at += wait;
           state = applyEvent(config, evolve(state, wait), { event, id: `w${i}` }).state;
-          records.push({ at, kind: "felt", state, events: [] });
+          records.push({ at, kind: "felt", state, config, events: [] });
         }
-        const drawn = moodCourse(config, records, { from: noon, to: at + 100_000, points });
+        const drawn = moodCourse(records, { from: noon, to: at + 100_000, points });
         for (const [i, instant] of drawn.at.entries()) {
           const last = records.findLast((each) => each.at <= instant);
           assert.ok(last);
@@ -159,4 +159,14 @@ test("a wound that something softened ends earlier, and one that heals while no 
   ];
   // The deeper floor of .25 is .17 now: it lasts 170 s past the 300 that it is fixed.
   assert.deepEqual(course(records, 10).wounds[0]?.to, noon + 470_000);
+});
+
+test("of a record that ends after the span its events in the span are told, and nothing is drawn", () => {
+  const event = (seconds: number) => ({
+    ...{ at: noon + seconds * 1_000, event: "loud_noise", intensity: 1 },
+  });
+  const late = record(1.5, "felt", { events: [event(1), event(1.5)] });
+  const { events, runs, mood } = course([late], 1);
+  assert.deepEqual(events, [event(1)]);
+  assert.deepEqual([runs, shown(mood)], [[], []]);
 });

@@ -1,4 +1,3 @@
-import type { EmotionConfiguration } from "./emotion/configuration.ts";
 import { emotions, type Levels, type Mood } from "./emotion/emotion.ts";
 import { evolve } from "./emotion/evolve.ts";
 import { feel } from "./emotion/feel.ts";
@@ -27,7 +26,6 @@ export interface MoodCourse {
 
 /** Computes the course out of the records that `MoodHistory.between` gave, oldest first. */
 export function moodCourse(
-  config: EmotionConfiguration,
   records: readonly MoodRecord[],
   span: { readonly from: number; readonly to: number; readonly points: number },
 ): MoodCourse {
@@ -35,13 +33,17 @@ export function moodCourse(
   const at = Array.from({ length: points }, (_, i) =>
     Math.round(from + ((to - from) * i) / Math.max(1, points - 1)),
   );
-  const runs = runsOf(records);
+  // One that goes on past the span has events in it, and no state.
+  const reached = records.filter((record) => record.at <= to);
+  const runs = runsOf(reached);
   let next = 0;
   const felt = at.map((instant) => {
     while ((records[next]?.at ?? Number.POSITIVE_INFINITY) <= instant) next++;
     const record = records[next - 1];
     const isUp = runs.some((run) => instant >= run.from && instant <= (run.to ?? to));
-    return record && isUp ? feel(config, evolve(record.state, instant - record.at)) : undefined;
+    if (record === undefined || !isUp) return undefined;
+    const livedMs = Math.min(instant - record.at, livedUntil(record, records[next]));
+    return feel(record.config, evolve(record.state, livedMs));
   });
   const levels = Object.fromEntries(
     emotions.map((name) => [name, felt.map((each) => each?.levels[name] ?? null)]),
@@ -51,8 +53,14 @@ export function moodCourse(
     boredom: felt.map((each) => each?.boredom ?? null),
     mood: felt.map((each) => each?.mood ?? null),
     events: records.flatMap(({ events }) => events.filter(({ at }) => at >= from && at <= to)),
-    wounds: woundsOf(config, records).filter((wound) => (wound.to ?? to) >= from),
+    wounds: woundsOf(reached).filter((wound) => (wound.to ?? to) >= from),
   };
+}
+
+/** The time that was lived between two records: less than the wall clock's, if that was set ahead. */
+function livedUntil({ state }: MoodRecord, next: MoodRecord | undefined): number {
+  const livedMs = (next?.state.at ?? Number.POSITIVE_INFINITY) - state.at;
+  return livedMs >= 0 ? livedMs : Number.POSITIVE_INFINITY; // the record of a clock that was set back
 }
 
 function runsOf(records: readonly MoodRecord[]): { from: number; to: number | null }[] {
@@ -71,9 +79,9 @@ function runsOf(records: readonly MoodRecord[]): { from: number; to: number | nu
 }
 
 /** A wound that a record does not know any more was healed by what happened then. */
-function woundsOf(config: EmotionConfiguration, records: readonly MoodRecord[]) {
+function woundsOf(records: readonly MoodRecord[]) {
   const wounds = new Map<string, MoodCourse["wounds"][number]>();
-  for (const { at, state } of records) {
+  for (const { at, state, config } of records) {
     const felt = feel(config, state).wounds;
     const open = new Set(felt.map(({ id }) => id));
     for (const wound of wounds.values()) {

@@ -23,7 +23,7 @@ function felt(ms: number, name?: string): Felt {
   const state =
     name === undefined ? before : applyEvent(config, before, { event: name, id: "w" }).state;
   const event = name === undefined ? {} : { event: { name, intensity: 1 } };
-  return { at: isoTime(noon + ms), state, ...event };
+  return { at: isoTime(noon + ms), state, config, ...event };
 }
 
 /** A history on a log that fails, hangs or loses its answer as it is told. */
@@ -32,13 +32,18 @@ function history() {
   let ids = 0;
   const disk = {
     appends: [] as (readonly LogRecord[])[],
+    /** How many were given to the log, also of those that it had. */
+    configurations: 0,
     fails: undefined as "nothing stored" | "stored, and nobody knows" | undefined,
     gate: Promise.resolve(),
   };
-  const logs: Pick<LogStore, "append" | "page"> = {
+  const logs: Pick<LogStore, "append" | "find" | "page"> = {
     page: (key, options) => inner.page(key, options),
+    find: (key, id) => inner.find(key, id),
     async append(key, records) {
-      disk.appends.push(records);
+      const others = records.filter(({ kind }) => kind !== "configuration");
+      disk.appends.push(others);
+      disk.configurations += records.length - others.length;
       await disk.gate;
       if (disk.fails === "nothing stored") {
         throw new ThroughlineError("away", { code: "THROUGHLINE_UNAVAILABLE" });
@@ -55,16 +60,18 @@ function history() {
       ({ at, kind, events }) =>
         `${kind} ${at - noon}${events.map(({ event }) => ` ${event}`).join("")}`,
     );
-  return { moods, disk, write, told };
+  return { moods, disk, inner, write, told };
 }
 
-test("what is felt within 10 s of the first is one record: the last state, and all events", async () => {
+test("what is felt within a second of the first is one record: the last state, and all events", async () => {
   const { moods, told, disk } = history();
-  for (const ms of [0, 4_000, 9_999, 10_000, 19_000, 20_000]) moods.note(felt(ms, "pat_level1"));
+  for (const ms of [0, 400, 999, 1_000, 1_900, 2_000]) {
+    moods.note(felt(ms, ms === 1_900 ? "insult" : "loud_noise"));
+  }
   const wanted = [
-    "felt 9999 pat_level1 pat_level1 pat_level1",
-    "felt 19000 pat_level1 pat_level1",
-    "felt 20000 pat_level1",
+    "felt 999 loud_noise loud_noise loud_noise",
+    "felt 1900 loud_noise insult",
+    "felt 2000 loud_noise",
   ];
   assert.deepEqual(await told(), wanted);
   await moods.flush();
@@ -73,6 +80,30 @@ test("what is felt within 10 s of the first is one record: the last state, and a
     [3],
   );
   assert.deepEqual(await told(), wanted, "stored and read it is the same");
+});
+
+test("what moves nothing that shows is one record for 10 s, and never in the place of what did", async () => {
+  const { moods, told } = history();
+  moods.note(felt(0), "up");
+  for (const ms of [0, 3_000, 9_999, 10_000]) moods.note(felt(ms));
+  moods.note(felt(12_000, "loud_noise"));
+  for (const ms of [25_000, 30_000]) moods.note(felt(ms)); // the noise is forgotten
+  moods.note(felt(31_000, "insult"));
+  await moods.flush();
+  assert.deepEqual(await told(), [
+    ...["up 0", "felt 9999", "felt 10000", "felt 12000 loud_noise", "felt 30000"],
+    "felt 31000 insult",
+  ]);
+});
+
+test("a record that ends after a span has its events in it", async () => {
+  const { moods } = history();
+  moods.note(felt(0, "loud_noise"));
+  moods.note(felt(900, "insult"));
+  const span = { from: noon, to: noon + 500 };
+  const [record] = await moods.between(config, span);
+  assert.equal(record?.at, noon + 900);
+  assert.deepEqual((await moods.between(config, { ...span, to: noon - 1 })).length, 0);
 });
 
 test("beginning and end of a run are records of their own", async () => {
@@ -249,7 +280,62 @@ test("records that nobody can read are passed over, and cost no other", async ()
 test("a voice that was thinking when something was felt does not think for ever after", async () => {
   const { moods } = history();
   const thinking = setVoice(config, born, "thinking");
-  moods.note({ at: isoTime(noon), state: thinking });
+  moods.note({ at: isoTime(noon), state: thinking, config });
   const [record] = await moods.between(config, all);
   assert.equal(record?.state.anchor.voiceState, "idle");
+});
+
+test("wounds of the past stay in it when fewer are allowed since", async () => {
+  const { moods } = history();
+  const hurt = ["violence", "abuse"].reduce(
+    (state, event) => applyEvent(config, state, { event, id: event }).state,
+    born,
+  );
+  moods.note({ at: isoTime(noon), state: hurt, config });
+  await moods.flush();
+  const strict = { ...config, settings: { ...config.settings, maxWounds: 1 } };
+  const [record] = await moods.between(strict, all);
+  assert.deepEqual(record?.state.anchor.wounds, hurt.anchor.wounds);
+});
+
+const sulky = { ...config, boredom: { ...config.boredom, growPerSecond: 0.5 } };
+
+test("each record is read with the configuration that was in force, which the log is given once", async () => {
+  const { moods, inner, disk } = history();
+  const inForce = [config, config, sulky, config, sulky];
+  for (const [i, each] of inForce.entries()) {
+    moods.note({ ...felt(i * 20_000), config: { ...each } });
+    if (i % 2 === 0) await moods.flush();
+  }
+  const read = async (from: MoodHistory) =>
+    (await from.between(config, all)).map((record) => record.config.boredom.growPerSecond);
+  const wanted = inForce.map(({ boredom }) => boredom.growPerSecond);
+  assert.deepEqual(await read(moods), wanted, "some of them are not stored");
+  await moods.flush();
+  assert.equal(disk.configurations, 2);
+  let ids = 100;
+  const next = new MoodHistory({ logs: inner, newId: () => `id-${++ids}` });
+  next.note({ ...felt(200_000), config: sulky });
+  await next.flush();
+  assert.deepEqual(await read(next), [...wanted, 0.5]);
+  const stored = await inner.page("moods", { before: 1e9, limit: 100 });
+  assert.equal(stored.filter(({ kind }) => kind === "configuration").length, 2);
+});
+
+test("a record whose configuration cannot be read runs by the one that is asked with", async () => {
+  const { moods, write } = history();
+  const good = { at: isoTime(noon), kind: "felt", state: born as unknown as JsonObject };
+  const id = (digit: string) => `c_${digit.repeat(32)}`;
+  for (const stored of [7, "\ud800", "w-1", id("0"), id("1"), id("2")]) {
+    await write({ ...good, config: stored });
+  }
+  await write({
+    id: id("1"),
+    kind: "configuration",
+    configuration: { boredom: { decay_rate: -1 } },
+  });
+  await write({ id: id("2"), kind: "configuration", configuration: "all" });
+  const records = await moods.between(sulky, all);
+  assert.equal(records.length, 6);
+  assert.ok(records.every((record) => record.config === sulky));
 });

@@ -5,11 +5,24 @@ import type { LogRecord, LogStore, StoredRecord } from "../../storage/log-store.
 import { setVoice } from "./emotion/acts.ts";
 import { type EmotionConfiguration, emotionLimits } from "./emotion/configuration.ts";
 import type { EmotionState } from "./emotion/emotion.ts";
-import { restoreEmotions } from "./emotion/restore-emotions.ts";
-import type { Felt } from "./live-emotions.ts";
+import { evolve } from "./emotion/evolve.ts";
+import { feel } from "./emotion/feel.ts";
+import { restoreEmotions, withRoomForWounds } from "./emotion/restore-emotions.ts";
+import { type Felt, hasMoved } from "./live-emotions.ts";
+import {
+  configurationRecord,
+  isConfigurationId,
+  readConfigurationRecord,
+} from "./mood-configuration.ts";
 
-/** What happened within this long of its first event is one record: the state after it, and its events. */
-const recordMs = 10_000;
+/** What happened within this long of the first of it is one record: the state after it, and its events. */
+const recordMs = 1_000;
+/**
+ * The same for what moves nothing that shows. So there is at most a record a second, of some 500 bytes
+ * and 75 for each further event. Measured: a turn of a talk makes two; whoever is told of as seen every
+ * second makes one in 2 s, 26 MB in a day of that, and five times a second 48 MB.
+ */
+const quietMs = 10_000;
 /** Of one record. More of the same few seconds are in the state, and not in the list. */
 const maxEvents = 50;
 /** Records that wait to be stored. The oldest go first: a disk that fails does not fill the memory. */
@@ -33,6 +46,8 @@ export interface MoodRecord {
   readonly kind: "up" | "felt" | "down";
   /** As if the voice were idle: what it did next is not recorded. */
   readonly state: EmotionState;
+  /** What it runs by. */
+  readonly config: EmotionConfiguration;
   readonly events: readonly MoodEvent[];
   /** On `up`: when the run before was last known to live. */
   readonly downAt?: number;
@@ -40,6 +55,8 @@ export interface MoodRecord {
 
 interface Waiting {
   readonly id: string;
+  /** What was noted before it. */
+  readonly before: Felt | undefined;
   /** When the first of it happened: milliseconds since 1970. */
   readonly since: number;
   readonly felt: Felt;
@@ -50,7 +67,8 @@ interface Waiting {
 
 /**
  * How the companion felt, over its lifetime. A feeling runs by itself from one event to the next, so
- * that the states right after events are all that has to be kept: every curve follows from them.
+ * that the states right after events are all that has to be kept, and what they run by: every curve
+ * follows from them, whatever is configured since.
  */
 export class MoodHistory {
   readonly #logs: LogStore;
@@ -58,6 +76,12 @@ export class MoodHistory {
   #waiting: readonly Waiting[] = [];
   /** Given to the log, which may have stored them: they are given again as they are. */
   #given: readonly Waiting[] = [];
+  /** By the id of their record, those that were asked for: as many as somebody once put in force. */
+  readonly #configurations = new Map<string, EmotionConfiguration>();
+  /** The ids of configurations that the log has: given again, each save would look for them there. */
+  readonly #stored = new Set<string>();
+  /** Noted last, stored or not. */
+  #newest: Felt | undefined;
   #flushing: Promise<void> = Promise.resolve();
 
   constructor(ports: { readonly logs: LogStore; readonly newId: NewId }) {
@@ -71,13 +95,15 @@ export class MoodHistory {
     const now = Date.parse(at);
     const added = event === undefined ? [] : [{ at, ...event }];
     const last = this.#waiting.at(-1);
-    if (kind === "felt" && last?.kind === "felt" && isWithin(now - last.since)) {
+    const before = this.#newest;
+    this.#newest = felt;
+    if (kind === "felt" && last?.kind === "felt" && isOneWith(last, felt)) {
       const events = [...last.events, ...added].slice(-maxEvents);
       this.#waiting = [...this.#waiting.slice(0, -1), { ...last, felt, events }];
       return;
     }
     const id = this.#newId();
-    const all = [...this.#waiting, { id, since: now, felt, kind, events: added, downAt }];
+    const all = [...this.#waiting, { id, before, since: now, felt, kind, events: added, downAt }];
     this.#waiting = all.length > maxWaiting ? withoutOldest(all) : all;
   }
 
@@ -85,6 +111,7 @@ export class MoodHistory {
   drop(): void {
     this.#waiting = [];
     this.#given = [];
+    this.#newest = undefined;
   }
 
   /**
@@ -106,46 +133,81 @@ export class MoodHistory {
         this.#waiting = this.#waiting.slice(batchRecords);
       }
       if (this.#given.length === 0) return;
-      await this.#logs.append(logKey, this.#given.map(recordOf));
+      const configurations = configurationsOf(this.#given).filter(
+        ({ id }) => !this.#stored.has(id),
+      );
+      await this.#logs.append(logKey, [...configurations, ...this.#given.map(recordOf)]);
+      for (const { id } of configurations) this.#stored.add(id);
       this.#given = [];
     }
   }
 
   /**
-   * The records from the last one before `from` to `to`, in the order of their instants; at most
-   * `limit`, the newest. Those that nobody can read are left out.
+   * The records from the last one before `from` to `to`, and one after it that has events before `to`,
+   * in the order of their instants; at most `limit`, the newest. Those that nobody can read are left out.
    *
+   * @param otherwise for records that do not say which configuration was in force.
    * @param from milliseconds since 1970.
    */
   async between(
-    config: EmotionConfiguration,
+    otherwise: EmotionConfiguration,
     { from, to, limit = 20_000 }: { from: number; to: number; limit?: number },
   ): Promise<MoodRecord[]> {
     const kept = [...this.#given, ...this.#waiting];
     const ids = new Set(kept.map(({ id }) => id));
-    const readable = (records: readonly StoredRecord[]) =>
-      records.flatMap((record) => readMoodRecord(config, record) ?? []);
-    let found = readable(kept.map((each) => ({ ...recordOf(each), seq: 0 })));
+    const readable = async (records: readonly StoredRecord[]) => {
+      await this.#findConfigurations(records);
+      const inForce = (record: StoredRecord) => this.#configurations.get(String(record["config"]));
+      return records.flatMap((each) => readMoodRecord(inForce(each) ?? otherwise, each) ?? []);
+    };
+    let found = await readable(kept.map((each) => ({ ...recordOf(each), seq: 0 })));
     let before = Number.MAX_SAFE_INTEGER;
     while (found.length < limit) {
       const page = await this.#logs.page(logKey, { before, limit: batchRecords });
       if (page.length === 0) break;
       before = page[0]?.seq ?? 0;
       // What waited when this began may have been stored meanwhile.
-      const read = readable(page.filter(({ id }) => !ids.has(id)));
+      const read = await readable(page.filter(({ id }) => !ids.has(id)));
       found = [...read, ...found];
       // A clock that was set may have put a few records out of order: a whole page of them is old.
       if (read.length > 0 && read.every(({ at }) => at < from)) break;
     }
-    const inOrder = found.filter(({ at }) => at <= to).sort((a, b) => a.at - b.at);
+    const begun = found.filter(
+      ({ at, events }) => at <= to || events.some((each) => each.at <= to),
+    );
+    const inOrder = begun.sort((a, b) => a.at - b.at);
     const first = inOrder.findLastIndex(({ at }) => at < from);
     return inOrder.slice(Math.max(0, first)).slice(-limit);
   }
+
+  async #findConfigurations(records: readonly StoredRecord[]): Promise<void> {
+    for (const id of new Set(records.map((record) => record["config"]))) {
+      if (!isConfigurationId(id) || this.#configurations.has(id)) continue;
+      const waiting = configurationsOf([...this.#given, ...this.#waiting]);
+      const noted = waiting.find((record) => record.id === id);
+      const found = readConfigurationRecord(noted ?? (await this.#logs.find(logKey, id)));
+      if (found !== undefined) this.#configurations.set(id, found);
+    }
+  }
 }
 
-/** A clock that was set back begins another record. */
-function isWithin(passedMs: number): boolean {
-  return passedMs >= 0 && passedMs < recordMs;
+/**
+ * Whether a record can stand for what is felt after it too. One that was put into another's place is
+ * drawn as what was felt before it, until then: so neither must show. A clock that was set back begins
+ * another record.
+ */
+function isOneWith({ since, before, felt: last }: Waiting, felt: Felt): boolean {
+  const passedMs = Date.parse(felt.at) - since;
+  if (passedMs < recordMs) return passedMs >= 0;
+  if (passedMs >= quietMs || before === undefined) return false;
+  return !isSeen(before, last) && !isSeen(before, felt);
+}
+
+/** Whether somebody who watches hears that what was felt before did not just run on. */
+function isSeen(before: Felt, felt: Felt): boolean {
+  const ranOn = evolve(before.state, Date.parse(felt.at) - Date.parse(before.at));
+  const { publishThreshold } = felt.config.settings;
+  return hasMoved(feel(before.config, ranOn), feel(felt.config, felt.state), publishThreshold);
 }
 
 /** Runs' beginnings and ends tell where the curve has gaps: they stay. */
@@ -157,9 +219,17 @@ function withoutOldest(waiting: readonly Waiting[]): readonly Waiting[] {
   return waiting.toSpliced(oldest, 1);
 }
 
+/** What is in force in them, each once. */
+function configurationsOf(waiting: readonly Waiting[]): readonly LogRecord[] {
+  const records = waiting.flatMap(({ felt }) => configurationRecord(felt.config) ?? []);
+  return [...new Map(records.map((record) => [record.id, record])).values()];
+}
+
 function recordOf({ id, felt, kind, events, downAt }: Waiting): LogRecord {
+  const config = configurationRecord(felt.config)?.id;
   return {
     ...{ id, kind, at: felt.at, state: felt.state as unknown as JsonObject },
+    ...(config === undefined ? {} : { config }),
     ...(events.length === 0 ? {} : { events }),
     ...(downAt === undefined ? {} : { down_at: isoTime(downAt) }),
   };
@@ -174,10 +244,11 @@ function readMoodRecord(
   const stored = record["state"];
   if (at === undefined || kind === undefined) return undefined;
   if (!isJsonObject(stored) || !isJsonObject(stored["anchor"])) return undefined;
-  const state = setVoice(config, restoreEmotions(config, {}, stored, at).state, "idle");
+  const restored = restoreEmotions(withRoomForWounds(config), {}, stored, at);
+  const state = setVoice(config, restored.state, "idle");
   const downAt = instantOf(record["down_at"]);
   const events = Array.isArray(record["events"]) ? record["events"].flatMap(readEvent) : [];
-  return { at, kind, state, events, ...(downAt === undefined ? {} : { downAt }) };
+  return { at, kind, state, config, events, ...(downAt === undefined ? {} : { downAt }) };
 }
 
 function readEvent(stored: unknown): readonly MoodEvent[] {

@@ -1,8 +1,10 @@
+import { ThroughlineError } from "../../errors.ts";
 import type { NewId } from "../../ids.ts";
 import type { Logger } from "../../logger.ts";
 import type { Storage } from "../../storage/storage.ts";
 import type { Timers } from "../../timers.ts";
 import type { Chats } from "../chat/chats.ts";
+import { isKnownZone } from "../provider-session/reset-day.ts";
 import type { BootClock } from "./boot-clock.ts";
 import type { EmotionConfiguration } from "./emotion/configuration.ts";
 import { newSaveSchedule, type SaveOptions, saveDefaults } from "./save-schedule.ts";
@@ -20,7 +22,7 @@ export interface CompanionOptions extends SaveOptions {
    */
   readonly memory?: () => Promise<string>;
   /**
-   * The person's IANA zone. With it the welcome may tell the day and its part.
+   * The person's IANA zone. With it the welcome may tell the day and its part. Empty: as if absent.
    * @default neither is told
    */
   readonly timeZone?: string;
@@ -55,10 +57,17 @@ export type ResolvedOptions = CompanionOptions & {
   readonly [Name in keyof typeof companionDefaults]: number;
 };
 
-/** @throws TypeError: an option is not a number in its bounds. */
+/**
+ * @throws TypeError: an option is not a number in its bounds.
+ * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: no such time zone.
+ */
 export function resolveOptions(given: CompanionOptions): ResolvedOptions {
   const options = { ...companionDefaults, ...given };
   newSaveSchedule(0, options); // checks what it takes
   if (!(options.sleepAfterBoredMs >= 0)) throw new TypeError("sleepAfterBoredMs must be 0 or more");
+  if (options.timeZone && !isKnownZone(options.timeZone)) {
+    const code = "THROUGHLINE_CONFIGURATION";
+    throw new ThroughlineError("timeZone must be a known IANA time zone", { code });
+  }
   return options;
 }

@@ -261,10 +261,18 @@ test("the day is told in the person's zone, and not at all without one", async (
   for (const [options, wanted] of [
     [{ timeZone: "Pacific/Auckland" }, /it is Monday, night\./],
     [{}, /^(?![\s\S]*Where the person is)/],
-    [{ timeZone: "Mars/Olympus" }, /^(?![\s\S]*Where the person is)/],
+    [{ timeZone: "" }, /^(?![\s\S]*Where the person is)/],
   ] as const) {
     const machine = await killed();
     machine.clock.pass(40_000);
     assert.match((await tell(await machine.run(options), "a"))?.text ?? "", wanted);
   }
+});
+
+test("the day is told in the chat's own zone, where it has one", async () => {
+  const machine = await killed();
+  machine.clock.pass(40_000);
+  const run = await machine.run({ timeZone: "Etc/GMT-2" });
+  await run.throughline.chats.setMetadata("a", { user_timezone: "Pacific/Auckland" });
+  assert.match((await tell(run, "a"))?.text ?? "", /it is Monday, night\./);
 });

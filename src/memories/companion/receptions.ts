@@ -1,6 +1,7 @@
 import { isoTime } from "../../clock.ts";
 import { errorName } from "../../errors.ts";
 import type { JsonObject } from "../../json.ts";
+import { chatZone } from "../chat/chat-metadata.ts";
 import type { StoredMessage } from "../chat/message.ts";
 import { readClock } from "./boot-clock.ts";
 import type { PersonSeen } from "./companion-document.ts";
@@ -215,13 +216,14 @@ export class Receptions {
     const { clean, totalSessions } = restart;
     const facts = { kind, gap, clean, totalSessions, isTold: true };
     try {
-      const said = await this.#said(chatId, before);
+      const { head } = await this.#ports.chats.log.state(chatId);
+      const said = head === undefined ? [] : await this.#said(chatId, before);
       // A chat in which nothing was said has nothing to go on from.
       if (said.length === 0) this.#born.add(chatId);
       if (this.#born.has(chatId)) return { ...facts, kind: "fresh_start" };
       const last = Date.parse(said.at(-1)?.timestamp ?? "");
       const silence: Gap = gapBetween(Number.isFinite(last) ? { at: last } : undefined, now);
-      const { timeZone } = this.#options;
+      const timeZone = (head && chatZone(head)) ?? this.#options.timeZone;
       return {
         ...facts,
         messages: said.map(({ role, content }): SaidMessage => ({ role, text: content })),
@@ -253,7 +255,6 @@ export class Receptions {
   /** What was said in this chat and in no other: oldest first, as people see it. */
   async #said(chatId: string, before: number): Promise<readonly StoredMessage[]> {
     const { chats } = this.#ports;
-    if ((await chats.log.state(chatId)).head === undefined) return [];
     const { messages } = await chats.messages(chatId, { limit: recordsRead, before });
     const isSaid = ({ role, content, ...marks }: StoredMessage) => {
       const isShown = !marks.hidden && !marks.redacted && marks.synthetic === undefined;

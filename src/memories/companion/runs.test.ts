@@ -1,5 +1,12 @@
 import assert from "node:assert/strict";
-import { appendFileSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -271,8 +278,9 @@ test("a boot that could not be stored rejects, and may be tried again", async ()
   );
 });
 
-test("in a home the runs lie in runs.jsonl, and survive torn, foreign and damaged bytes", async () => {
+test("in a home the runs lie in runs.jsonl, and survive torn, foreign and damaged bytes", async (t) => {
   const home = mkdtempSync(join(tmpdir(), "throughline-runs-"));
+  t.after(() => rmSync(home, { recursive: true, force: true }));
   const file = join(home, "runs.jsonl");
   const boot = async () => {
     const storage = await openFileStorage({ home });

@@ -98,7 +98,7 @@ export class Seat {
     if (first !== undefined) return first;
     // Nobody has it: the companion may be up all the same, between one keeper and the next.
     const { promise: waited, resolve } = Promise.withResolvers<undefined>();
-    const cancel = timers.after(answerMs, () => resolve(undefined));
+    const cancel = timers.after(answerMs, () => resolve(undefined), { holdsProcess: true });
     try {
       return await Promise.race([heard, waited]);
     } finally {

@@ -1,5 +1,6 @@
 import { checkKey } from "../../storage/key.ts";
 import { logLimits } from "../../storage/log-store.ts";
+import type { NewInteraction } from "./interaction.ts";
 import {
   checkWhole,
   resolveOptions,
@@ -38,7 +39,7 @@ export class WorkingMemories {
 
   /**
    * The memory of a chat, made on first use. Ask again for every turn: one that was dropped
-   * meanwhile is no longer the chat's.
+   * meanwhile is no longer the chat's, and whoever appends to it later does so by `appendTo`.
    *
    * @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_TOO_LARGE`: not a chat id.
    */
@@ -52,6 +53,16 @@ export class WorkingMemories {
       this.drop(oldest);
     }
     return memory;
+  }
+
+  /**
+   * Appends to a memory that `of` gave before, unless it is no longer the chat's: what a turn was about
+   * does not come back when the chat was cleared, reset or forgotten, or a message erased, while it ran.
+   *
+   * @param id names what was said: see `WorkingMemory.append`.
+   */
+  appendTo(chatId: string, memory: WorkingMemory, said: NewInteraction, id?: string): void {
+    if (this.#chats.get(chatId) === memory) this.of(chatId).append(said, id);
   }
 
   /** The memory of a chat if it has one: makes none, and does not count as use. */

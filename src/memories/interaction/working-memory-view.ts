@@ -31,8 +31,12 @@ export interface WorkingMemoryView {
   recentResponses(n?: number): readonly string[];
   /** Oldest first. */
   all(): readonly Interaction[];
-  /** See `summarise`: one line of at most 2,000 code points, "" when empty. */
-  summary(): string;
+  /**
+   * See `summarise`: one line of at most 2,000 code points, "" when empty.
+   *
+   * @param exceptId the id of a turn to leave out: a model that answers anew is not told the answer.
+   */
+  summary(exceptId?: string): string;
   /** What goes before a prompt: a line `Context:`, the summary, a blank line. "" when empty. */
   promptBlock(): string;
   stats(): WorkingMemoryStats;
@@ -54,7 +58,7 @@ export function readOnly(memory: WorkingMemoryView): WorkingMemoryView {
     recentIntents: (n?: number) => memory.recentIntents(n),
     recentResponses: (n?: number) => memory.recentResponses(n),
     all: () => memory.all(),
-    summary: () => memory.summary(),
+    summary: (exceptId?: string) => memory.summary(exceptId),
     promptBlock: () => memory.promptBlock(),
     stats: () => memory.stats(),
   });

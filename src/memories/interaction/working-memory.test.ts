@@ -156,6 +156,33 @@ test("the prompt block is a line Context:, the summary and a blank line", () => 
   );
 });
 
+test("what came of one message is remembered once, under a new turn number", () => {
+  const memory = new WorkingMemory();
+  memory.append(said("Hello"));
+  const before = memory.append(said("Why?", { response: "as I said" }), "m1");
+  memory.append(said("Why?"));
+  const list = memory.all();
+  memory.append(said("Why?", { response: "because" }), "m1");
+  assert.deepEqual(
+    memory.all().map(({ turn, response }) => `${turn} ${response}`),
+    ["1 re: Hello", "3 re: Why?", "4 because"],
+  );
+  assert.equal(memory.stats().bytes, 3 * "UNKNOWN".length + 5 + 9 + 4 + 8 + 4 + 7);
+  assert.deepEqual([list[1], Object.keys(before).includes("id")], [before, false]);
+  assert.throws(() => memory.append(said("Why?", { intent: "" }), "m1"));
+  assert.equal(memory.count, 3, "what is refused drops nothing");
+});
+
+test("a summary can leave one message out, also a view's, and names the others by their turns", () => {
+  const memory = new WorkingMemory();
+  memory.append(said("One"), "m1");
+  memory.append(said("Two"));
+  for (const reader of [memory, memory.view()]) {
+    assert.match(reader.summary("m1"), /^Turn 2: You said 'Two'/);
+    assert.equal(reader.summary("other"), reader.summary());
+  }
+});
+
 test("clear empties; the age and the turn numbers go on", () => {
   const clock = heldClock();
   const memory = new WorkingMemory({ clock });

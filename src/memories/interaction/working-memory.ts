@@ -69,6 +69,8 @@ export class WorkingMemory implements WorkingMemoryView {
   readonly #view: WorkingMemoryView;
   /** Oldest first. */
   readonly #interactions: Interaction[] = [];
+  /** What they are about, where `append` was told: not a part of what is remembered. */
+  readonly #ids = new WeakMap<Interaction, string>();
   #bytes = 0;
   #lastTurn = 0;
 
@@ -86,23 +88,33 @@ export class WorkingMemory implements WorkingMemoryView {
    * Remembers a turn: once, when it ended in any way. Drops the oldest beyond the capacity or the
    * byte budget.
    *
+   * @param id names what was said: what is remembered under it is dropped, since this came of it now.
    * @returns what is remembered, frozen; its texts are shorter than given if they were too large.
    * @throws ThroughlineError `THROUGHLINE_INVALID`: a field is not what `NewInteraction` says;
    * nothing was remembered and no turn number was used.
    */
-  append(interaction: NewInteraction): Interaction {
+  append(interaction: NewInteraction, id?: string): Interaction {
     const fitting = fitInteraction(checkInteraction(interaction), this.#maxBytes);
+    const before = this.#interactions.findIndex((each) => this.#isAbout(each, id));
+    if (before >= 0) this.#drop(before);
     const timestamp = isoTime(this.#clock.now());
     const kept = Object.freeze({ turn: this.#lastTurn + 1, timestamp, ...fitting });
     this.#lastTurn = kept.turn;
+    if (id !== undefined) this.#ids.set(kept, id);
     this.#interactions.push(kept);
     this.#bytes += bytesOf(kept);
     while (this.#interactions.length > this.#capacity || this.#bytes > this.#maxBytes) {
-      const oldest = this.#interactions.shift();
-      if (oldest === undefined) break;
-      this.#bytes -= bytesOf(oldest);
+      this.#drop(0);
     }
     return kept;
+  }
+
+  #drop(index: number): void {
+    for (const dropped of this.#interactions.splice(index, 1)) this.#bytes -= bytesOf(dropped);
+  }
+
+  #isAbout(interaction: Interaction, id: string | undefined): boolean {
+    return id !== undefined && this.#ids.get(interaction) === id;
   }
 
   get count(): number {
@@ -137,8 +149,8 @@ export class WorkingMemory implements WorkingMemoryView {
     return Object.freeze(this.#interactions.slice());
   }
 
-  summary(): string {
-    return summarise(this.#interactions);
+  summary(exceptId?: string): string {
+    return summarise(this.#interactions.filter((each) => !this.#isAbout(each, exceptId)));
   }
 
   promptBlock(): string {

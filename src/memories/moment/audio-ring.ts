@@ -3,6 +3,7 @@ import { type AudioBlock, AudioPool, countEnds, markEnd } from "./audio-block.ts
 import { enterChunk, type Segment } from "./audio-timeline.ts";
 import { writePcm } from "./pcm.ts";
 import type { Evicted } from "./ring.ts";
+import type { SourcedTime } from "./source-clock.ts";
 
 export interface AudioLimits {
   readonly samples: number;
@@ -57,12 +58,12 @@ export class AudioRing {
     return this.#blocks.length * blockBytes;
   }
 
-  /** @param endMs when the last sample was, on the monotonic clock. An empty chunk is nothing. */
-  push(chunk: Float32Array | Int16Array, endMs: number, ageMs: number): void {
+  /** @param end when its last sample was. An empty chunk is nothing. */
+  push(chunk: Float32Array | Int16Array, end: SourcedTime, ageMs: number): void {
     if (chunk.length === 0) return;
     this.expire(ageMs);
-    const startMs = endMs - chunk.length / 16;
-    enterChunk(this.#segments, { sample: this.#to, startMs, ageMs });
+    const sourceMs = end.sourceMs - chunk.length / 16;
+    enterChunk(this.#segments, { sample: this.#to, sourceMs, offset: end.offset, ageMs });
     // Of a chunk that is too long, what would be dropped at once is not written at all.
     const skipped = Math.max(chunk.length - this.#limits.samples, 0);
     if (skipped > 0) this.#skip(skipped, ageMs);
@@ -90,11 +91,7 @@ export class AudioRing {
     const blocks = from === this.#to ? [] : this.#blocks.slice(first);
     for (const block of blocks) block.holders++;
     const start = from - this.#base - first * audioBlockSamples;
-    const segment = Math.max(
-      this.#segments.findLastIndex(({ sample }) => sample <= from),
-      0,
-    );
-    const segments = this.#segments.slice(segment).map((kept) => ({ ...kept }));
+    const segments = this.#segments.slice(this.#segmentOf(from));
     return { blocks, start, from, to: this.#to, segments };
   }
 
@@ -149,9 +146,14 @@ export class AudioRing {
       this.#base += audioBlockSamples;
     }
     const isEmpty = from === this.#to;
-    const first = this.#segments.findLastIndex(({ sample }) => sample <= from);
-    if (isEmpty) this.#segments = this.#segments.slice(-1);
-    else if (first > 0) this.#segments = this.#segments.slice(first);
+    const first = isEmpty ? this.#segments.length - 1 : this.#segmentOf(from);
+    if (first > 0) this.#segments.splice(0, first);
+  }
+
+  /** The one in which that sample is; most often one of the first is asked for. */
+  #segmentOf(from: number): number {
+    const after = this.#segments.findIndex(({ sample }) => sample > from);
+    return Math.max((after === -1 ? this.#segments.length : after) - 1, 0);
   }
 }
 

@@ -108,11 +108,10 @@ export class MomentBuffers {
     }
     const samples = isRight ? fed : (this.#resample?.(fed, { rateHz, channels }) ?? fed);
     const { sourceMs, connection = "" } = push;
-    const lengthMs = samples.length / 16;
-    const sourceEndMs = sourceMs === undefined ? undefined : sourceMs + lengthMs;
-    const endMs = this.#sources.map(connection, sourceEndMs, received.monoMs);
+    const sourceEndMs = sourceMs === undefined ? undefined : sourceMs + samples.length / 16;
+    const end = this.#sources.time(connection, sourceEndMs, received.monoMs);
     this.#audioLoss.count("accepted", received.ageMs);
-    this.audio.push(samples, endMs, received.ageMs);
+    this.audio.push(samples, end, received.ageMs);
     return "accepted";
   }
 
@@ -165,9 +164,9 @@ export class MomentBuffers {
 
   #facts({ camera, sourceMs, connection = "" }: FramePush): FrameFacts {
     const received = this.clock.now();
-    const timeMs = this.#sources.map(connection, sourceMs, received.monoMs);
+    const time = this.#sources.time(connection, sourceMs, received.monoMs);
     const isTold = sourceMs !== undefined && Number.isFinite(sourceMs);
-    return { camera: camera ?? null, sourceMs: isTold ? sourceMs : null, timeMs, received };
+    return { camera: camera ?? null, sourceMs: isTold ? sourceMs : null, time, received };
   }
 }
 

@@ -14,6 +14,7 @@ import type { BufferedFrame } from "./frame-buffer.ts";
 import type { Label, MomentInput } from "./label.ts";
 import type { BufferedMessage } from "./message-buffer.ts";
 import type { Receipt } from "./receipt.ts";
+import { ourTime } from "./source-clock.ts";
 import { isOfChat, type TargetTurn } from "./target-turn.ts";
 import { millis, seconds } from "./times.ts";
 import type { Captured } from "./waiting.ts";
@@ -79,6 +80,13 @@ export class Capture {
     return [...this.#frames.map(({ jpeg }) => jpeg), ...blocks];
   }
 
+  /** Who was there: told where somebody may be seen or heard. */
+  get people(): readonly string[] {
+    const { ageMs, consent } = this.trigger;
+    if (!consent.frames && !consent.audio) return [];
+    return this.#buffers.peopleSince(ageMs - this.#buffers.mediaAgeMs);
+  }
+
   /** Gives the blocks of sound back. */
   release(): void {
     for (const snapshot of [this.#audio, this.#audioAfter]) {
@@ -102,7 +110,7 @@ export class Capture {
     const fromMs = Math.min(trigger.monoMs, ...oldest(frames, audio));
     const overlaps = overlapsOf(fromMs, endMs);
     const fixed = this.#fixed();
-    const people = this.#buffers.peopleSince(trigger.ageMs - this.#buffers.mediaAgeMs);
+    const { people } = this;
     const latched = trigger.consent.messages ? this.#buffers.latched.snapshot() : {};
     const compose = (): MomentDraft => {
       const { label, target } = trigger;
@@ -207,7 +215,7 @@ function textOf(value: unknown): string | null {
 }
 
 function oldest(frames: readonly BufferedFrame[], audio: AudioSnapshot | undefined): number[] {
-  const times = frames.map(({ timeMs }) => timeMs);
+  const times = frames.map(({ time }) => ourTime(time));
   if (audio !== undefined && audio.from < audio.to)
     times.push(timeOfSample(audio.segments, audio.from));
   return times;

@@ -1,4 +1,5 @@
 import { invalid } from "../../errors.ts";
+import { isJsonObject } from "../../json.ts";
 import type { Consent } from "../../targets/package/record.ts";
 import { seconds } from "./times.ts";
 
@@ -56,6 +57,21 @@ export function checkConsent(input: ConsentInput, wallMs: number): Consent {
     timestamp: seconds(wallMs),
     by,
   };
+}
+
+/**
+ * What was agreed to at another process, if it is later than what is known here. Of two at the same
+ * time all processes take the same one.
+ *
+ * @throws ThroughlineError `THROUGHLINE_INVALID`: it is no consent.
+ */
+export function laterConsent(here: Consent, elsewhere: unknown): Consent | undefined {
+  const { timestamp, ...input } = isJsonObject(elsewhere) ? elsewhere : {};
+  if (typeof timestamp !== "number") throw invalid("no consent");
+  const told = { ...checkConsent(input, 0), timestamp };
+  const apart = timestamp - (here.timestamp ?? Number.NEGATIVE_INFINITY);
+  const isLater = apart === 0 ? JSON.stringify(told) > JSON.stringify(here) : apart > 0;
+  return isLater ? told : undefined;
 }
 
 /** As a package of this stores it: of one that holds nothing but a label, nothing leaves. */

@@ -11,6 +11,7 @@ import { type AudioSnapshot, audioRef, chunksIn } from "./audio-ring.ts";
 import { timeline } from "./audio-timeline.ts";
 import type { BufferedFrame } from "./frame-buffer.ts";
 import type { BufferedMessage } from "./message-buffer.ts";
+import { ourTime } from "./source-clock.ts";
 import type { Judged } from "./target-turn.ts";
 import { millis, seconds } from "./times.ts";
 
@@ -89,7 +90,8 @@ export function draftMessage(message: BufferedMessage, zero: Zero): PackageMessa
 
 /** By the time at which they were taken. */
 export function draftFrames(frames: readonly BufferedFrame[], zero: Zero): readonly DraftFrame[] {
-  const inOrder = frames.toSorted((a, b) => a.timeMs - b.timeMs || a.seq - b.seq);
+  const placed = frames.map((frame) => ({ ...frame, timeMs: ourTime(frame.time) }));
+  const inOrder = placed.sort((a, b) => a.timeMs - b.timeMs || a.seq - b.seq);
   return inOrder.map(({ timeMs, seq, width, height, camera, sourceMs, jpeg }) => {
     const t = timeMs - zero.monoMs;
     const times = { t_ms: millis(t), timestamp: seconds(zero.wallMs + t) };

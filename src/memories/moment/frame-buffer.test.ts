@@ -64,7 +64,8 @@ for (const [name, data, bytes] of jpegRows) {
 }
 
 function at(ms: number): FrameFacts {
-  return { camera: null, sourceMs: null, timeMs: ms, received: { monoMs: ms, ageMs: ms } };
+  const time = { sourceMs: ms, offset: { ms: 0 } };
+  return { camera: null, sourceMs: null, time, received: { monoMs: ms, ageMs: ms } };
 }
 
 test("a frame is accepted 500 ms after the last accepted one, and not before", () => {
@@ -93,7 +94,7 @@ test("at ten times the rate for 3 minutes the last 240 frames of 120 s are there
       evicted: { count: 120, bytes: 0, age: 0 },
     },
   );
-  assert.equal(frames.snapshot()[0]?.timeMs, 60_000);
+  assert.equal(frames.snapshot()[0]?.time.sourceMs, 60_000);
 });
 
 test("frames are dropped by bytes before they are by count: 12,000,000 at most", () => {
@@ -169,7 +170,7 @@ test("a raw frame is encoded from a copy, and is in the buffer with the time of 
   assert.equal(encoder.calls[0]?.frame.data[0], 5);
   encoder.calls[0]?.resolve(jpeg());
   await raw.inFlight;
-  assert.equal(frames.snapshot()[0]?.timeMs, 700);
+  assert.equal(frames.snapshot()[0]?.time.sourceMs, 700);
   assert.equal(raw.inFlight, undefined);
 });
 

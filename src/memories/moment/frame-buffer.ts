@@ -4,6 +4,7 @@ import { jpegFacts } from "./jpeg.ts";
 import type { BufferLimits } from "./limits.ts";
 import { LossCounters } from "./loss.ts";
 import { Ring } from "./ring.ts";
+import type { SourcedTime } from "./source-clock.ts";
 
 /** A picture as it is kept. Nobody writes to `jpeg` again: snapshots share it. */
 export interface BufferedFrame {
@@ -13,8 +14,8 @@ export interface BufferedFrame {
   readonly height: number;
   readonly camera: string | null;
   readonly seq: number;
-  /** When it was taken, on the monotonic clock, as far as the source told. */
-  readonly timeMs: number;
+  /** When it was taken; where its source told nothing, when it was received. */
+  readonly time: SourcedTime;
   readonly sourceMs: number | null;
   readonly receivedMs: number;
   readonly ageMs: number;
@@ -24,7 +25,7 @@ export interface BufferedFrame {
 export interface FrameFacts {
   readonly camera: string | null;
   readonly sourceMs: number | null;
-  readonly timeMs: number;
+  readonly time: SourcedTime;
   readonly received: Received;
 }
 
@@ -125,7 +126,7 @@ export class FrameBuffer {
   #keep(
     jpeg: Uint8Array,
     { width, height, bytes }: { width: number; height: number; bytes: number },
-    { camera, sourceMs, timeMs, received }: FrameFacts,
+    { camera, sourceMs, time, received }: FrameFacts,
     seq: number,
     isOwn: boolean,
   ): void {
@@ -134,7 +135,7 @@ export class FrameBuffer {
     const { ageMs, monoMs: receivedMs } = received;
     this.loss.count("accepted", ageMs);
     const size = { bytes, width, height };
-    const times = { timeMs, sourceMs, receivedMs, ageMs };
+    const times = { time, sourceMs, receivedMs, ageMs };
     this.#ring.push({ jpeg: kept, ...size, camera, seq, ...times });
   }
 }

@@ -43,13 +43,16 @@ export function judgedMessages(
   const lastSeq = seen.at(-1)?.seq ?? 0;
   const ours = seen.filter((message) => isOfChat(message, chatId));
   const target = targetTurn(ours, reaction);
-  if (target !== undefined) {
+  const isNamed = reaction.targetMessageId !== null;
+  // An answer whose question has left the buffer can be trained on by nobody.
+  const isWhole = target !== undefined && (!isNamed || hasQuestion(ours, target));
+  const transcript = isWhole ? [] : (input.transcript ?? []).slice(-maxTranscript);
+  const old = transcript.map((message, index) => oldMessage(message, index + 1, now));
+  const oldTarget = old.length === 0 ? undefined : targetTurn(old, { ...reaction, chatId: null });
+  if (target !== undefined && oldTarget === undefined) {
     const messages = () => ours.map((message) => draftMessage(message, now));
     return { chatId, messages, target, lastSeq, from: "ring", reduced: null };
   }
-  const transcript = (input.transcript ?? []).slice(-maxTranscript);
-  const old = transcript.map((message, index) => oldMessage(message, index + 1, now));
-  const oldTarget = targetTurn(old, { ...reaction, chatId: null });
   if (oldTarget === undefined) throw invalid("targetMessageId names no answer that is known");
   const messages = () => {
     return old.map((message, index) => {
@@ -60,6 +63,13 @@ export function judgedMessages(
   };
   const from = "transcript";
   return { chatId, messages, target: oldTarget, lastSeq, from, reduced: "old_target" };
+}
+
+/** Whether a person's words stand before what was judged. */
+function hasQuestion(messages: readonly BufferedMessage[], { judged }: TargetTurn): boolean {
+  const first = messages.findIndex(({ id }) => judged?.message_ids.includes(id));
+  const isSaid = ({ role, synthetic }: BufferedMessage) => role === "USER" && synthetic === null;
+  return messages.slice(0, Math.max(0, first)).some(isSaid);
 }
 
 /** Of the message or turn in which it was expressed or that it is about; else of the newest one. */
@@ -79,4 +89,15 @@ function oldMessage(
 ): BufferedMessage {
   const place = { id: message.id, seq, maxCodePoints, timeMs: 0, ageMs, endedAgeMs: ageMs };
   return bufferedMessage({ ...message, live: false }, place);
+}
+
+/** Without consent to words nothing is judged, and no words come in by another way. */
+export function withoutWords({
+  transcript: _,
+  targetMessageId: __,
+  turnId: ___,
+  messageId: ____,
+  ...label
+}: MomentInput): MomentInput {
+  return label;
 }

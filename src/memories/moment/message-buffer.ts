@@ -17,6 +17,8 @@ export interface NewMessage {
   readonly turnId?: string;
   /** The kind of text that we injected, such as `pat_hint`. Never judged. */
   readonly synthetic?: string;
+  /** How long ago it was said, where it was said in an earlier run. @default 0 */
+  readonly agoMs?: number;
   /** The answer is still coming out. @default false */
   readonly live?: boolean;
   readonly interrupted?: boolean;
@@ -86,16 +88,20 @@ export class MessageBuffer {
    * @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_TOO_LARGE`: a field is wrong.
    */
   push(message: NewMessage, received: Received): BufferedMessage {
-    const { id } = message;
+    const { id, agoMs = 0 } = message;
+    if (!Number.isFinite(agoMs) || agoMs < 0) {
+      throw invalid("agoMs must be a number of milliseconds from 0");
+    }
+    const ageMs = received.ageMs - agoMs;
     const known = id === undefined ? undefined : this.#ring.findLast((kept) => kept.id === id);
     const seq = known?.seq ?? this.#seq + 1;
     const made = bufferedMessage(message, {
       id: id ?? `${this.#sessionId}:${seq}`,
       seq,
       maxCodePoints: this.#limits.messageCodePoints,
-      timeMs: known?.timeMs ?? received.monoMs,
-      ageMs: known?.ageMs ?? received.ageMs,
-      endedAgeMs: received.ageMs,
+      timeMs: known?.timeMs ?? received.monoMs - agoMs,
+      ageMs: known?.ageMs ?? ageMs,
+      endedAgeMs: ageMs,
     });
     if (known !== undefined && this.#ring.replace(known, made, received.ageMs)) return made;
     this.#seq = seq;
@@ -111,6 +117,18 @@ export class MessageBuffer {
   /** Forgets what was said in a chat. */
   forgetChat(chatId: string): number {
     return this.#ring.remove((message) => message.chatId === chatId);
+  }
+
+  /** Forgets one message of a chat. */
+  forget(chatId: string, id: string): number {
+    return this.#ring.remove((message) => message.chatId === chatId && message.id === id);
+  }
+
+  /** Forgets what was answered in a turn up to now: another answer takes its place. */
+  forgetAnswers(chatId: string, turnId: string): number {
+    return this.#ring.remove((message) => {
+      return message.chatId === chatId && message.turnId === turnId && message.role !== "USER";
+    });
   }
 
   /** Forgets what was said in any chat. */

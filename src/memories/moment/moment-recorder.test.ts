@@ -311,10 +311,25 @@ for (const [name, input, afterMs, again] of repeats) {
   });
 }
 
+test("an id that was used for a reaction of the other sentiment is refused, and nothing is recorded", async () => {
+  const at = recorder();
+  const receipt = at.recorder.record({ ...liked, idempotencyKey: "k" });
+  assert.throws(
+    () => at.recorder.record({ ...liked, sentiment: "negative", idempotencyKey: "k" }),
+    {
+      code: "THROUGHLINE_ID_CONFLICT",
+    },
+  );
+  await receipt.whenDurable();
+  assert.equal(at.recorder.record({ ...liked, idempotencyKey: "k" }), receipt);
+  assert.equal(at.sink.saved.length, 1);
+});
+
 test("the same uuid, or idempotency key, gets the first receipt; that of an earlier run is asked for", () => {
   const uuid = "01920000-0000-7000-8000-00000000abcd";
   const earlier = "01920000-0000-7000-8000-00000000ffff";
-  const state = { id: "00000000ffff", name: "n", accepted: true, durable: true, uploaded: true };
+  const name = "2026-01-01T00-00-00_positive_fb_00000000ffff";
+  const state = { id: "00000000ffff", name, accepted: true, durable: true, uploaded: true };
   const at = recorder({ known: (id) => (id === state.id ? state : undefined) });
   const first = at.recorder.record({ ...liked, uuid, idempotencyKey: "k" });
   assert.equal(first.id, "00000000abcd");
@@ -408,6 +423,39 @@ test("without any consent a moment is its label alone, and stays local", async (
   const { record, messages } = at.sink.saved[0]!;
   assert.deepEqual([record.reduced, messages, record.latched], ["consent", [], {}]);
   assert.deepEqual([record.consent.upload, record.consent.export], [false, false]);
+});
+
+test("without consent to words none come in by the message that is named, or by its transcript", async () => {
+  const at = recorder({ consent: { upload: true, export: true, frames: true, wording: "w" } });
+  const transcript = [
+    { role: "user", text: "a secret", id: "o1", turnId: "t0" },
+    { role: "assistant", text: "a secret too", id: "o2", turnId: "t0" },
+  ] as const;
+  const named = { targetMessageId: "o2", turnId: "t0", messageId: "o1", chatId: "c" };
+  const receipt = at.recorder.record({ ...liked, ...named, transcript });
+  await receipt.whenDurable();
+  const { record, messages } = at.sink.saved[0]!;
+  assert.deepEqual([record.reduced, messages, record.target], ["consent", [], null]);
+  assert.equal(record.chat_id, "c");
+});
+
+test("who is there is told with pictures or sound, also who came before somebody agreed, and with words alone is not", async () => {
+  for (const [stream, people] of [
+    ["frames", ["Mia"]],
+    ["audio", ["Mia"]],
+    ["messages", []],
+  ] as const) {
+    const at = recorder({ consent: {} });
+    at.recorder.saw("Mia");
+    at.recorder.agree({ [stream]: true, wording: "w" });
+    await at.recorder.record(liked).whenDurable();
+    assert.deepEqual(at.sink.saved[0]?.record.people, people, stream);
+    at.recorder.agree({ messages: true });
+    at.recorder.agree({ frames: true, wording: "w" });
+    await at.recorder.record(liked).whenDurable();
+    const left = stream === "messages" ? ["Mia"] : [];
+    assert.deepEqual(at.sink.saved[1]?.record.people, left, `${stream} withdrawn`);
+  }
 });
 
 test("a chat that leaves nothing behind records nothing", () => {
@@ -554,6 +602,84 @@ test("forgetting a chat drops its messages and its moments that wait, and no oth
   assert.deepEqual(
     at.sink.saved.at(-1)?.messages.map(({ text }) => text),
     ["y"],
+  );
+});
+
+test("forgetting something else lets a post-roll go on, and ends that of what is forgotten", async () => {
+  const at = recorder();
+  const [a, b] = ["a", "b"].map((chatId) => {
+    return at.recorder.record({ ...liked, chatId, postRollMs: 4_000 });
+  });
+  await at.timers.pass(1_000);
+  await at.recorder.forget(({ chatId }) => chatId === "a");
+  assert.deepEqual([a?.reason, b?.durable], ["forgotten", false]);
+  await at.timers.pass(3_000);
+  await b!.whenDurable();
+  assert.equal(at.sink.saved[0]?.record.window.post_ms, 4_000);
+});
+
+test("an answer whose question has left the buffers takes its words from the transcript", async () => {
+  const at = recorder();
+  const turns = Array.from({ length: 26 }, (_, i) => [
+    { role: "user", text: `q${i}`, id: `q${i}`, turnId: `t${i}` } as const,
+    { role: "assistant", text: `a${i}`, id: `a${i}`, turnId: `t${i}` } as const,
+  ]).flat();
+  for (const message of turns.slice(0, -1)) at.recorder.message(message);
+  assert.equal(at.recorder.stats.messages, 50); // from a0 on
+  const transcript = turns.slice(0, 2);
+  await at.recorder.record({ ...liked, targetMessageId: "a0", transcript }).whenDurable();
+  const { record, messages } = at.sink.saved[0]!;
+  assert.deepEqual([record.window.from, record.target?.index], ["transcript", 1]);
+  assert.equal(messages[0]?.text, "q0");
+  await at.recorder.record({ ...liked, targetMessageId: "a0" }).whenDurable();
+  assert.equal(at.sink.saved[1]?.record.window.from, "ring", "it is all there is");
+});
+
+test("the key of a moment that is lost, or of a package that was deleted, records anew", async () => {
+  let isBroken = true;
+  const redact: MomentRecorderOptions["redact"] = (content) => {
+    if (isBroken) throw new Error("no");
+    return content;
+  };
+  const at = recorder({ redact });
+  const keyed = { ...liked, idempotencyKey: "k" };
+  const lost = at.recorder.record(keyed);
+  await lost.whenDecided();
+  isBroken = false;
+  const kept = at.recorder.record(keyed);
+  await kept.whenDurable();
+  assert.equal(at.recorder.record(keyed), kept);
+  at.recorder.deleted([kept.name]);
+  const again = at.recorder.record(keyed);
+  await again.whenDurable();
+  assert.notEqual(again, kept);
+  assert.equal(at.sink.saved.length, 2);
+});
+
+test("a pat repeats none that was deleted, and none of another chat", async () => {
+  const at = recorder();
+  const pat = { ...liked, channel: "touch" } as const;
+  const first = at.recorder.record({ ...pat, chatId: "a" });
+  assert.equal(at.recorder.record({ ...pat, chatId: "b" }).accepted, true);
+  assert.equal(at.recorder.record({ ...pat, chatId: "a" }).reason, "duplicate");
+  await first.whenDurable();
+  at.recorder.deleted([first.name]);
+  assert.equal(at.recorder.record({ ...pat, chatId: "a" }).accepted, true);
+});
+
+test("an answer that is made anew takes the place of the one before, from its first word on", async () => {
+  const at = recorder();
+  const turn = { chatId: "c", turnId: "t" };
+  at.recorder.message({ role: "user", text: "question", id: "q", ...turn });
+  at.recorder.message({ role: "assistant", text: "old", id: "a1", ...turn });
+  at.recorder.answersAnew("c", "t");
+  at.recorder.message({ role: "assistant", text: "new", id: "a2", ...turn });
+  await at.recorder.record({ ...liked, chatId: "c" }).whenDurable();
+  const { record, messages } = at.sink.saved[0]!;
+  assert.deepEqual(record.target?.message_ids, ["a2"]);
+  assert.deepEqual(
+    messages.map(({ text }) => text),
+    ["question", "new"],
   );
 });
 

@@ -1,27 +1,28 @@
-import { createHash } from "node:crypto";
+import { ThroughlineError } from "../../errors.ts";
 import {
   makeUuidV7,
   packageId,
   packageName,
   packageStamp,
+  sentimentOf,
 } from "../../targets/package/package-name.ts";
 import type { Consent, Loss, Reduced, StreamName } from "../../targets/package/record.ts";
 import { type AudioPush, type FramePush, MomentBuffers } from "./buffers.ts";
 import { Capture, type Trigger } from "./capture.ts";
 import type { Received } from "./capture-clock.ts";
-import { type ConsentInput, checkConsent } from "./consent.ts";
+import { type ConsentInput, checkConsent, laterConsent } from "./consent.ts";
 import type { PushResult } from "./frame-buffer.ts";
-import { judgedMessages } from "./judged-messages.ts";
+import { judgedMessages, withoutWords } from "./judged-messages.ts";
 import { checkLabel, type MomentInput } from "./label.ts";
 import { type BufferBounds, boundsOf } from "./limits.ts";
 import type { BufferedMessage, NewMessage } from "./message-buffer.ts";
+import { bytesOfKey, keysOf, targetKey } from "./moment-keys.ts";
 import { type MomentRecorderOptions, type Resolved, resolveOptions } from "./options.ts";
 import type { AudioChunk } from "./pcm.ts";
 import type { RawFrame } from "./raw-frames.ts";
-import { Receipt, type ReceiptReason, type ReceiptState } from "./receipt.ts";
+import { accepted, Receipt, refused } from "./receipt.ts";
 import { RecentMoments } from "./recent-moments.ts";
 import { SaveQueue } from "./save-queue.ts";
-import type { TargetTurn } from "./target-turn.ts";
 import { pinnedBytes, WaitingMoment } from "./waiting.ts";
 
 /** How long an encode that is in flight at the trigger is waited for. */
@@ -68,6 +69,7 @@ export class MomentRecorder {
     this.#consent = consent;
     const told = (what: "durable" | "failed" | "discarded" | "uploaded", receipt: Receipt) => {
       if (what === "durable") this.#recent.renamed(receipt);
+      if (what === "discarded") this.#recent.forget(receipt);
       this.#options.onEvent({ type: `feedback.${what}`, receipt: receipt.toJSON() });
     };
     this.#queue = new SaveQueue({ sink, timers, logger, told });
@@ -123,7 +125,8 @@ export class MomentRecorder {
 
   /** Somebody is there, by name. */
   saw(person: string): void {
-    if (!this.#isClosed && this.#consent.frames) this.#buffers.saw(person);
+    // Also where nothing may be kept yet: who agrees in the next two minutes is seen with this name.
+    if (!this.#isClosed) this.#buffers.saw(person);
   }
 
   get consent(): Consent {
@@ -137,12 +140,31 @@ export class MomentRecorder {
    * @throws ThroughlineError `THROUGHLINE_INVALID`: nothing has changed.
    */
   agree(input: ConsentInput): void {
-    const consent = checkConsent(input, this.#buffers.clock.wallMs);
+    // Later than what it takes the place of, also where that came from a clock that is ahead: of two
+    // the later one holds at every process.
+    const { timestamp } = this.#consent;
+    const leastMs = timestamp === null ? 0 : timestamp * 1_000 + 1;
+    this.#take(checkConsent(input, Math.max(this.#buffers.clock.wallMs, leastMs)));
+  }
+
+  /**
+   * The same was said to another process that keeps moments of this companion.
+   *
+   * @returns whether it is later than what was agreed to here, and holds now.
+   * @throws ThroughlineError `THROUGHLINE_INVALID`: it is no consent.
+   */
+  agreedElsewhere(consent: unknown): boolean {
+    const later = laterConsent(this.#consent, consent);
+    if (later !== undefined) this.#take(later);
+    return later !== undefined;
+  }
+
+  #take(consent: Consent): void {
     const streams: readonly StreamName[] = ["messages", "frames", "audio"];
     const withdrawn = streams.filter((stream) => this.#consent[stream] && !consent[stream]);
     if (withdrawn.length > 0) this.#endCaptures();
     for (const stream of withdrawn) this.#buffers.clear(stream);
-    if (withdrawn.includes("frames")) this.#buffers.forgetPeople();
+    if (withdrawn.length > 0 && !consent.frames && !consent.audio) this.#buffers.forgetPeople();
     this.#consent = consent;
   }
 
@@ -151,7 +173,8 @@ export class MomentRecorder {
    * returns it is in memory, no more; the receipt tells how far it comes.
    *
    * @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_TOO_LARGE`: a field is wrong, or the
-   * target is neither in the buffers nor in the transcript. Nothing was recorded.
+   * target is neither in the buffers nor in the transcript. `THROUGHLINE_ID_CONFLICT`: `uuid` or
+   * `idempotencyKey` was used for a reaction of the other sentiment. Nothing was recorded.
    */
   record(input: MomentInput): Receipt {
     const label = checkLabel(input);
@@ -159,20 +182,27 @@ export class MomentRecorder {
     const wallMs = this.#buffers.clock.wallMs;
     const uuid = input.uuid ?? this.#newUuid(wallMs, input.idempotencyKey);
     const first = this.#recent.receiptOf(keys) ?? this.#ofEarlierRun(uuid);
-    if (first !== undefined) return first;
+    if (first !== undefined) {
+      if (sentimentOf(first.name) === label.sentiment) return first;
+      throw new ThroughlineError("this id was used for a reaction of the other sentiment", {
+        code: "THROUGHLINE_ID_CONFLICT",
+      });
+    }
     const received = this.#buffers.clock.now();
     const stamp = packageStamp(wallMs);
     const names = { id: packageId(uuid), name: packageName(stamp, label.sentiment, uuid) };
     if (this.#isClosed) return refused(names, "closed");
     if (input.ephemeral === true) return refused(names, "ephemeral");
     this.#buffers.expire(received.ageMs);
-    const seen = this.#consent.messages ? this.#buffers.messages.snapshot() : [];
     const limit = this.#options.limits.messageCodePoints;
-    const words = judgedMessages(seen, input, label, { ...received, wallMs, maxCodePoints: limit });
+    const now = { ...received, wallMs, maxCodePoints: limit };
+    const words = this.#consent.messages
+      ? judgedMessages(this.#buffers.messages.snapshot(), input, label, now)
+      : judgedMessages([], withoutWords(input), label, now);
     const pat = {
       ageMs: received.ageMs,
       sentiment: label.sentiment,
-      target: targetKey(words.target),
+      target: targetKey(words),
     };
     const isPat = label.channel === "touch" || label.source === "auto";
     const repeated = isPat ? this.#recent.duplicateOf(pat) : undefined;
@@ -208,6 +238,26 @@ export class MomentRecorder {
     await this.forget((facts) => facts.chatId === chatId);
   }
 
+  /** Drops words of a chat, or one message of it, from the buffers: moments that are recorded keep theirs. */
+  dropWords(chatId: string, messageId?: string): void {
+    const { messages } = this.#buffers;
+    if (messageId === undefined) messages.forgetChat(chatId);
+    else messages.forget(chatId, messageId);
+  }
+
+  /** A turn is answered anew: what was answered before is in the buffers no more. */
+  answersAnew(chatId: string, turnId: string): void {
+    this.#buffers.messages.forgetAnswers(chatId, turnId);
+  }
+
+  /** These packages were deleted: their keys are free, and nothing repeats them. */
+  deleted(names: readonly string[]): void {
+    for (const name of names) {
+      const receipt = this.#recent.named(name);
+      if (receipt !== undefined) this.#recent.forget(receipt);
+    }
+  }
+
   /** The chats of what is said in the buffers, and of moments that are not saved yet. */
   get chatIds(): ReadonlySet<string> {
     const said = this.#buffers.messages.snapshot().map(({ chatId }) => chatId);
@@ -223,7 +273,11 @@ export class MomentRecorder {
 
   /** Drops moments that are not saved yet; resolves as `forgetChat` does. */
   async forget(holds: (facts: MomentFacts) => boolean): Promise<void> {
-    this.#endCaptures();
+    for (const capture of [...this.#captures.keys()]) {
+      const { receipt, trigger, people } = capture;
+      const { id, name } = receipt;
+      if (holds({ id, name, chatId: trigger.chatId, people })) this.#finish(capture);
+    }
     await this.#queue.forget(({ draft }) => {
       const { id, name, chat_id } = draft.fixed;
       return holds({ id, name, chatId: chat_id, people: draft.content.people });
@@ -328,7 +382,9 @@ export class MomentRecorder {
     const waits: Promise<void>[] = [];
     const cancels: (() => void)[] = [];
     const timer = (delayMs: number) => {
-      return new Promise<void>((resolve) => cancels.push(timers.after(delayMs, resolve)));
+      return new Promise<void>((resolve) =>
+        cancels.push(timers.after(delayMs, resolve, { holdsProcess: true })),
+      );
     };
     this.#captures.set(capture, () => {
       for (const cancel of cancels) cancel();
@@ -372,33 +428,4 @@ export interface MomentFacts {
   readonly name: string;
   readonly chatId: string | null;
   readonly people: readonly string[];
-}
-
-function bytesOfKey(key: string): (into: Uint8Array) => void {
-  return (into) => into.set(createHash("sha256").update(key).digest().subarray(0, into.length));
-}
-
-type Names = Pick<ReceiptState, "id" | "name">;
-
-function accepted(names: Names, reduced: Reduced | null): ReceiptState {
-  const state = { ...names, accepted: true, durable: false, uploaded: false };
-  return reduced === null ? state : { ...state, reduced };
-}
-
-/** Nothing of it exists. */
-function refused(names: Names, reason: ReceiptReason, duplicateOf?: string): Receipt {
-  const state = { ...names, accepted: false, durable: false, uploaded: false, reason };
-  const rest = duplicateOf === undefined ? {} : { duplicate_of: duplicateOf };
-  return new Receipt({ ...state, ...rest });
-}
-
-function keysOf({ uuid, idempotencyKey }: MomentInput): readonly string[] {
-  const keys: string[] = [];
-  if (uuid !== undefined) keys.push(`uuid:${uuid}`);
-  if (idempotencyKey !== undefined) keys.push(`key:${idempotencyKey}`);
-  return keys;
-}
-
-function targetKey({ judged }: TargetTurn): string {
-  return judged === null ? "" : judged.message_ids.join("\n");
 }

@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from "../../clock.ts";
+import { fillWithRandom } from "../../ids.ts";
 import { type Logger, silentLogger } from "../../logger.ts";
 import type { PackageSink } from "../../targets/package/package-sink.ts";
 import type { Consent } from "../../targets/package/record.ts";
@@ -122,6 +123,6 @@ export function resolveOptions(options: MomentRecorderOptions): Resolved {
     clock,
     timers: options.timers ?? systemTimers,
     logger: options.logger ?? silentLogger,
-    random: options.random ?? ((bytes) => void globalThis.crypto.getRandomValues(bytes)),
+    random: options.random ?? fillWithRandom,
   };
 }

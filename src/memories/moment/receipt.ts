@@ -128,3 +128,17 @@ export class Receipt {
     this.#uploaded.reject(error);
   }
 }
+
+type Names = Pick<ReceiptState, "id" | "name">;
+
+export function accepted(names: Names, reduced: Reduced | null): ReceiptState {
+  const state = { ...names, accepted: true, durable: false, uploaded: false };
+  return reduced === null ? state : { ...state, reduced };
+}
+
+/** Nothing of it exists. */
+export function refused(names: Names, reason: ReceiptReason, duplicateOf?: string): Receipt {
+  const state = { ...names, accepted: false, durable: false, uploaded: false, reason };
+  const rest = duplicateOf === undefined ? {} : { duplicate_of: duplicateOf };
+  return new Receipt({ ...state, ...rest });
+}

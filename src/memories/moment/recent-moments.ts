@@ -9,7 +9,7 @@ interface Reacted {
   readonly id: string;
   readonly ageMs: number;
   readonly sentiment: Sentiment;
-  /** Of what was judged; the same text is the same target. */
+  /** Of what was judged, and the chat; the same text is the same target. */
   readonly target: string;
 }
 interface Shown {
@@ -43,6 +43,15 @@ export class RecentMoments {
 
   named(name: string): Receipt | undefined {
     return this.#byName.get(name);
+  }
+
+  /** There is no such moment any more, or never will be: its keys are free, and nothing repeats it. */
+  forget(gone: Receipt): void {
+    for (const receipts of [this.#byKey, this.#byName]) {
+      for (const [key, receipt] of receipts) if (receipt === gone) receipts.delete(key);
+    }
+    this.#pats = this.#pats.filter(({ id }) => id !== gone.id);
+    this.#windows = this.#windows.filter(({ id }) => id !== gone.id);
   }
 
   /** A pat of the same sentiment about the same turn within 30 s; it is remembered if there is none. */

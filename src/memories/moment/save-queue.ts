@@ -108,7 +108,7 @@ export class SaveQueue {
     this.#isRefusing = false;
     this.#cancelRetry?.();
     const { promise, resolve } = Promise.withResolvers<void>();
-    const cancel = this.#ports.timers.after(withinMs, resolve);
+    const cancel = this.#ports.timers.after(withinMs, resolve, { holdsProcess: true });
     void this.#drained().then(resolve);
     this.#next();
     await promise;

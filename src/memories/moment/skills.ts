@@ -102,7 +102,7 @@ async function remember(
   if (!receipt.accepted) return `Not recorded: ${receipt.reason}.`;
   let cancel: () => void = () => undefined;
   const late = new Promise<void>((resolve) => {
-    cancel = timers.after(durableWithinMs, resolve);
+    cancel = timers.after(durableWithinMs, resolve, { holdsProcess: true });
   });
   await Promise.race([receipt.whenDecided(), late]);
   cancel();

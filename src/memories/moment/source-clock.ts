@@ -1,34 +1,55 @@
 const windowMs = 30_000;
-/** A source that is further behind than this was set back: its old offset is of no use. */
-const setBackMs = 5_000;
+/** A source whose offset changes by more than this was set to another time. */
+const setAnewMs = 5_000;
 const maxSources = 16;
+
+/** What makes a time of a source one of our monotonic clock, as well as that is known by now. */
+export interface Offset {
+  readonly ms: number;
+}
+
+/** When something happened, by a source's clock. */
+export interface SourcedTime {
+  readonly sourceMs: number;
+  readonly offset: Offset;
+}
+
+/** On our monotonic clock. */
+export function ourTime({ sourceMs, offset }: SourcedTime): number {
+  return sourceMs + offset.ms;
+}
+
+/** Of a source that tells no time: that of the receipt is ours. */
+const none: Offset = { ms: 0 };
 
 /**
  * The clock of a browser or a robot, seen from here: by the smallest `received - source` of the last
  * 30 s, which is the transmission that waited least. One for all streams of a connection, so that
- * picture and sound keep their distance.
+ * picture and sound keep their distance: where it is learned better, what came before is right too.
  */
 export class SourceClock {
   /** The smallest offset of each second, oldest first. */
-  #offsets: { readonly second: number; offset: number }[] = [];
+  #seconds: { readonly second: number; ms: number }[] = [];
+  #offset = { ms: Number.NaN };
 
-  /** @returns when it happened, on our monotonic clock: never after it was received. */
-  map(sourceMs: number, receivedMs: number): number {
-    const offset = receivedMs - sourceMs;
+  /** @returns the offset of what happened then: never after it was received, by our clock. */
+  offset(sourceMs: number, receivedMs: number): Offset {
+    const ms = receivedMs - sourceMs;
     const second = Math.floor(receivedMs / 1_000);
-    if (offset - this.#smallest() > setBackMs) this.#offsets = [];
-    const newest = this.#offsets.at(-1);
-    if (newest?.second === second) newest.offset = Math.min(newest.offset, offset);
-    else this.#offsets.push({ second, offset });
+    if (Math.abs(ms - this.#offset.ms) > setAnewMs) {
+      this.#seconds = [];
+      this.#offset = { ms };
+    }
+    const newest = this.#seconds.at(-1);
+    if (newest?.second === second) newest.ms = Math.min(newest.ms, ms);
+    else this.#seconds.push({ second, ms });
     const oldest = second - windowMs / 1_000;
-    while ((this.#offsets[0]?.second ?? second) < oldest) this.#offsets.shift();
-    return sourceMs + this.#smallest();
-  }
-
-  #smallest(): number {
-    let smallest = Number.POSITIVE_INFINITY;
-    for (const { offset } of this.#offsets) smallest = Math.min(smallest, offset);
-    return smallest;
+    while ((this.#seconds[0]?.second ?? second) < oldest) this.#seconds.shift();
+    const smallest = Math.min(...this.#seconds.map((one) => one.ms));
+    // A source that falls behind has a new one; what came before keeps its own.
+    if (smallest <= this.#offset.ms) this.#offset.ms = smallest;
+    else this.#offset = { ms: smallest };
+    return this.#offset;
   }
 }
 
@@ -36,14 +57,20 @@ export class SourceClock {
 export class SourceClocks {
   readonly #clocks = new Map<string, SourceClock>();
 
-  /** Without a source's time it is the time of receipt. */
-  map(source: string, sourceMs: number | undefined, receivedMs: number): number {
-    if (sourceMs === undefined || !Number.isFinite(sourceMs)) return receivedMs;
+  /**
+   * What a source of that name tells of a time.
+   *
+   * @param sourceMs what is no number is not told: then it is the time of receipt.
+   */
+  time(source: string, sourceMs: number | undefined, receivedMs: number): SourcedTime {
+    if (sourceMs === undefined || !Number.isFinite(sourceMs)) {
+      return { sourceMs: receivedMs, offset: none };
+    }
     const clock = this.#clocks.get(source) ?? new SourceClock();
     this.#clocks.delete(source);
     this.#clocks.set(source, clock);
     const oldest = this.#clocks.keys().next();
     if (this.#clocks.size > maxSources && !oldest.done) this.#clocks.delete(oldest.value);
-    return clock.map(sourceMs, receivedMs);
+    return { sourceMs, offset: clock.offset(sourceMs, receivedMs) };
   }
 }

@@ -5,7 +5,7 @@ import { Latched } from "./latched.ts";
 import { resolveLimits } from "./limits.ts";
 import { LossCounters } from "./loss.ts";
 import { cutText, MessageBuffer, type NewMessage } from "./message-buffer.ts";
-import { SourceClock } from "./source-clock.ts";
+import { ourTime, SourceClock } from "./source-clock.ts";
 
 const at = (ms: number) => ({ monoMs: ms, ageMs: ms });
 const messages = (limits = {}) => new MessageBuffer(resolveLimits(limits), "a1b2c3d4");
@@ -104,14 +104,32 @@ test("losses are told of the run and of the window, which begins with a full sec
 
 test("a source's time maps by the transmission that waited least in the last 30 s, never to the future", () => {
   const clock = new SourceClock();
-  assert.equal(clock.map(1_000, 51_080), 51_080);
-  assert.equal(clock.map(1_500, 51_520), 51_520);
-  assert.equal(clock.map(2_000, 52_300), 52_020);
-  assert.equal(clock.map(40_000, 90_300), 90_300, "the offset of 30 s ago is forgotten");
+  const mapped = (sourceMs: number, receivedMs: number) =>
+    ourTime({ sourceMs, offset: clock.offset(sourceMs, receivedMs) });
+  assert.equal(mapped(1_000, 51_080), 51_080);
+  assert.equal(mapped(1_500, 51_520), 51_520);
+  assert.equal(mapped(2_000, 52_300), 52_020);
+  assert.equal(mapped(40_000, 90_300), 90_300, "the offset of 30 s ago is forgotten");
 });
 
-test("a source that was set back by an hour is mapped anew", () => {
+test("what came before a source's offset was learned better is right too, up to a new one", () => {
   const clock = new SourceClock();
-  clock.map(5_000_000, 1_000);
-  assert.equal(clock.map(1_400_000, 2_000), 2_000);
+  const first = clock.offset(1_000, 51_080);
+  const second = clock.offset(1_500, 51_520);
+  assert.deepEqual([first.ms, second.ms], [50_020, 50_020]);
+  const later = clock.offset(40_000, 90_300);
+  clock.offset(40_500, 90_400);
+  assert.deepEqual([first.ms, later.ms], [50_020, 49_900]);
 });
+
+for (const [how, byMs] of [
+  ["back", -3_600_000],
+  ["forward", 3_600_000],
+] as const) {
+  test(`a source that was set ${how} by an hour is mapped anew, and what came before stays`, () => {
+    const clock = new SourceClock();
+    const before = clock.offset(5_000_000, 1_000);
+    assert.equal(clock.offset(5_001_000 + byMs, 2_000).ms, 2_000 - 5_001_000 - byMs);
+    assert.equal(before.ms, 1_000 - 5_000_000);
+  });
+}

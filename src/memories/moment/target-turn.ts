@@ -38,7 +38,7 @@ export interface TargetTurn {
 
 /** An answer that has been coming out for less cannot have been what they reacted to. */
 const answeringMs = 1_000;
-const recentMs = 120_000;
+export const recentMs = 120_000;
 
 /**
  * Whose turn is judged. In this order: the one that was named; the one that is coming out, for a

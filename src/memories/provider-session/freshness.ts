@@ -38,19 +38,24 @@ export interface Judged {
   /** Milliseconds since 1970. */
   readonly now: number;
   readonly rules: FreshnessRules;
+  /** A known zone that counts before that of the rules: the chat's own. */
+  readonly timeZone?: string | undefined;
   /** The state comes from elsewhere, so that an empty `human_at` means unknown, not damaged. */
   readonly imported?: boolean;
+  /** What is to go on was said while a turn of the session ran: no rule about time applies. */
+  readonly isQueued?: boolean;
 }
 
 /**
  * Judges whether a provider can go on in a session. The first rule that fails decides: an
- * unreadable stamp, the message limit, idleness, the daily reset. Nothing is changed; a session must
- * not be judged while one of its turns runs.
+ * unreadable stamp, the message limit, idleness, the daily reset. Nothing is changed. While one of its
+ * turns runs, a session ends for no reason of time: what is said meanwhile belongs to it.
  *
  * A person's last act may lie in the future: up to 300 s it counts as now, past that it is clamped
  * to now. When `now` itself is no instant of the years 0000 to 9999, no rule about time applies.
  */
-export function judge({ state, provider, now, rules, imported = false }: Judged): Verdict {
+export function judge(judged: Judged): Verdict {
+  const { state, provider, now, rules, timeZone, imported = false, isQueued = false } = judged;
   if (state === undefined) {
     return { fresh: false, reason: "no_session", ends: "nothing", clock: "certain" };
   }
@@ -63,12 +68,12 @@ export function judge({ state, provider, now, rules, imported = false }: Judged)
   if (limit !== null && bucketOf(state, provider).message_count >= limit) {
     return { fresh: false, reason: "max_messages", ends: "provider", ...found };
   }
-  if (isInstant(now)) {
+  if (isInstant(now) && !isQueued) {
     const quietMs = Math.max(0, now - humanMs);
     if (rules.idleTimeoutMs > 0 && quietMs >= rules.idleTimeoutMs) {
       return { fresh: false, reason: "idle_timeout", ends: "session", ...found };
     }
-    if (quietMs >= rules.dailyResetQuietMs && isPastReset(startedMs, now, rules)) {
+    if (quietMs >= rules.dailyResetQuietMs && isPastReset(startedMs, now, rules, timeZone)) {
       return { fresh: false, reason: "daily_reset", ends: "session", ...found };
     }
   }
@@ -90,11 +95,16 @@ export function correctClocks(state: SessionState, verdict: Verdict): SessionSta
   };
 }
 
-function isPastReset(startedMs: number, now: number, rules: FreshnessRules): boolean {
+function isPastReset(
+  startedMs: number,
+  now: number,
+  rules: FreshnessRules,
+  timeZone: string | undefined,
+): boolean {
   const { dailyReset, dailyResetHour: hour } = rules;
   if (!dailyReset) return false;
-  const { timeZone } = rules; // the host's takes 16 ms to find
-  return resetDay(startedMs, timeZone, hour) < resetDay(now, timeZone, hour);
+  const zone = timeZone ?? rules.timeZone; // the host's takes 16 ms to find
+  return resetDay(startedMs, zone, hour) < resetDay(now, zone, hour);
 }
 
 type Clocks = Pick<Verdict, "clock" | "humanAt" | "startedAt" | "humanAtAssumed"> & {

@@ -49,6 +49,37 @@ test("a fresh resolve without arguments keeps the session's provider and moves n
   assert.equal(again.session.last_active, session.last_active);
 });
 
+test("the day of a chat begins in its own zone, before the configured one", async () => {
+  const freshness = { dailyReset: true, dailyResetHour: 4, timeZone: "UTC" };
+  const { sessions, chats, clock } = await companion({ freshness });
+  const zones = ["", "Europe/Berlin", "Pacific/Auckland"];
+  clock.set("2026-01-02T03:30Z");
+  for (const zone of zones) {
+    await sessions.resolve(`a:${zone}`);
+    if (zone !== "") await chats.setMetadata(`a:${zone}`, { user_timezone: zone });
+  }
+  clock.set("2026-01-02T04:01Z"); // 05:01 in Berlin, 17:01 in Auckland
+  const ended = zones.map(async (zone) => (await sessions.resolve(`a:${zone}`)).ended);
+  assert.deepEqual(await Promise.all(ended), ["session", "nothing", "nothing"]);
+  clock.set("2026-01-02T15:01Z"); // 04:01 of the next day in Auckland
+  const later = zones.map(async (zone) => (await sessions.resolve(`a:${zone}`)).reason);
+  const still = "no_provider_session";
+  assert.deepEqual(await Promise.all(later), [still, still, "daily_reset"]);
+});
+
+test("an imported zone that is none counts as absent", async () => {
+  const freshness = { dailyReset: true, dailyResetHour: 4, timeZone: "Europe/Berlin" };
+  const { sessions, chats, clock } = await companion({ freshness });
+  clock.set("2026-01-02T02:30Z");
+  await sessions.resolve(chat);
+  await chats.log.changeExisting(chat, (draft) => {
+    draft.control("metadata", { metadata: { user_timezone: "Nowhere/Land" } });
+    draft.set({ metadata: { user_timezone: "Nowhere/Land" } });
+  });
+  clock.set("2026-01-02T03:00Z");
+  assert.equal((await sessions.resolve(chat)).reason, "daily_reset");
+});
+
 test("buckets survive switching away and back: the old id and counters resume", async () => {
   const { sessions } = await companion();
   await sessions.resolve(chat);
@@ -89,11 +120,58 @@ test("resetting one provider leaves the others, and rejects what was still on it
   assert.equal(active?.provider_sessions["codex"]?.session_id, "x1");
 });
 
+test("a person who drops one provider's part leaves the others, and what the next turn runs on", async () => {
+  const { sessions, chats } = await companion();
+  await sessions.resolve(chat, { provider: "codex", model: "o9" });
+  await sessions.update(chat, delta({ provider: "codex", session_id: "x1" }));
+  await sessions.resolve(chat, { provider: "claude", model: "opus" });
+  await sessions.update(chat, delta({ session_id: "c1" }));
+  const dropped = await sessions.dropProvider(chat, "codex");
+  assert.deepEqual([dropped.provider, dropped.model, dropped.session_id], ["claude", "opus", "c1"]);
+  assert.deepEqual(Object.keys(dropped.provider_sessions), ["claude"]);
+  const late = delta({ provider: "codex", session_id: "late" });
+  assert.equal(await sessions.update(chat, late), false);
+  const before = await Array.fromAsync(chats.records(chat));
+  for (const [id, provider] of [
+    [chat, "nope"],
+    [chat, "toString"],
+    [chat, "codex"],
+    ["no such chat", "codex"],
+  ] as const) {
+    await assert.rejects(sessions.dropProvider(id, provider), { code: "THROUGHLINE_NOT_FOUND" });
+  }
+  assert.deepEqual(await Array.fromAsync(chats.records(chat)), before);
+  assert.equal(await sessions.active("no such chat"), undefined);
+});
+
 test("an update under one id counts once, however often it is repeated", async () => {
   const { sessions } = await companion();
   await sessions.resolve(chat);
   for (let i = 0; i < 3; i++) await sessions.update(chat, { ...delta(), id: "d1" });
   assert.equal((await sessions.active(chat))?.message_count, 1);
+});
+
+test("an update of an ended session answers the same however often it is repeated: not counted", async () => {
+  const { sessions } = await companion();
+  await sessions.resolve(chat);
+  await sessions.reset(chat);
+  const late = { ...delta(), id: "d1" };
+  for (let i = 0; i < 3; i++) assert.equal(await sessions.update(chat, late), false);
+});
+
+test("an update under the id of another one, or of a message of an older log, is refused", async () => {
+  const { sessions, chats } = await companion();
+  await sessions.resolve(chat);
+  const first = { ...delta({ session_id: "s1" }), id: "d1" };
+  assert.equal(await sessions.update(chat, first), true);
+  const refused = { code: "THROUGHLINE_ID_CONFLICT" };
+  await assert.rejects(sessions.update(chat, { ...first, tokens: 11 }), refused);
+  assert.equal(await sessions.update(chat, first), true);
+  assert.equal((await sessions.active(chat))?.total_tokens, 10);
+  await chats.log.change(chat, (draft) => {
+    draft.message({ id: "usage:d2", role: "user", content: "innocent" });
+  });
+  await assert.rejects(sessions.update(chat, { ...first, id: "d2" }), refused);
 });
 
 test("one update and ten at once are eleven messages, 0.11 dollars and 110 tokens", async () => {

@@ -1,6 +1,12 @@
+import { ThroughlineError } from "../../errors.ts";
 import type { JsonObject } from "../../json.ts";
-import type { ChatLog } from "../chat/chat-log.ts";
+import { sameRecord } from "../../storage/batch.ts";
+import type { StoredRecord } from "../../storage/log-store.ts";
+import { type ChatLog, notFound } from "../chat/chat-log.ts";
+import { chatZone } from "../chat/chat-metadata.ts";
+import { controlId } from "../chat/control-ids.ts";
 import type { Draft } from "../chat/draft.ts";
+import { isControl } from "../chat/message.ts";
 import { correctClocks, judge, type Reason } from "./freshness.ts";
 import type { FreshnessRules } from "./options.ts";
 import {
@@ -64,6 +70,8 @@ export class ProviderSessions {
   readonly #log: ChatLog;
   readonly #options: ProviderSessionOptions;
   readonly #onEnd: ((chatId: string) => void)[] = [];
+  /** How many turns of this process run in a chat. */
+  readonly #turns = new Map<string, number>();
 
   constructor(log: ChatLog, options: ProviderSessionOptions) {
     this.#log = log;
@@ -72,18 +80,29 @@ export class ProviderSessions {
 
   /**
    * The session to go on in, opened or rolled over if need be. Without arguments it runs on what the
-   * session ran on; configuration counts only for a new session. No clock moves.
+   * session ran on; configuration counts only for a new session. No clock moves. While a turn of this
+   * process runs in the chat, the session ends for no reason of time.
    *
    * @throws ThroughlineError `THROUGHLINE_INVALID`: a bad chat id or name.
    */
   async resolve(chatId: string, target: Target = {}): Promise<Resolution> {
-    const resolution = await this.#log.change(chatId, (draft) => this.resolveIn(draft, target));
+    const resolution = await this.#log.change(chatId, (draft) => {
+      return this.resolveIn(draft, target, { isQueued: this.#turns.has(chatId) });
+    });
     this.announceEnd(chatId, resolution);
     return resolution;
   }
 
-  /** `resolve` as part of a larger change. The caller passes the result to `announceEnd` once stored. */
-  resolveIn(draft: Draft, target: Target = {}): Resolution {
+  /**
+   * `resolve` as part of a larger change. The caller passes the result to `announceEnd` once stored.
+   *
+   * @param options.isQueued what is to go on was said while a turn of the session ran.
+   */
+  resolveIn(
+    draft: Draft,
+    target: Target = {},
+    options: { readonly isQueued?: boolean } = {},
+  ): Resolution {
     const before = draft.head.session;
     const provider = target.provider ?? before?.provider ?? this.#options.provider;
     const model =
@@ -91,7 +110,9 @@ export class ProviderSessions {
       (before !== null && before.provider === provider ? before.model : undefined) ??
       (provider === this.#options.provider ? this.#options.model : (before?.model ?? ""));
     const { rules } = this.#options;
-    const verdict = judge({ state: before ?? undefined, provider, now: draft.now, rules });
+    const state = before ?? undefined;
+    const timeZone = chatZone(draft.head);
+    const verdict = judge({ state, provider, now: draft.now, rules, timeZone, ...options });
     const { reason, ends, clock } = verdict;
     const logger = this.#log.ports.logger;
     logger.debug({ chat: draft.chatId, provider, reason, ends }, "session resolved");
@@ -144,23 +165,13 @@ export class ProviderSessions {
     return sessionView(chatId, session);
   }
 
-  /**
-   * Drops one provider's bucket; the others stay. That provider becomes the target.
-   *
-   * @param options.byPerson moves the person's clock: a person asked for it.
-   */
-  async resetProvider(
-    chatId: string,
-    provider: string,
-    model?: string,
-    options: { readonly byPerson?: boolean } = {},
-  ): Promise<SessionView> {
+  /** Drops one provider's bucket; the others stay. That provider becomes the target. */
+  async resetProvider(chatId: string, provider: string, model?: string): Promise<SessionView> {
     const session = await this.#log.change(chatId, (draft) => {
       const before = draft.head.session;
       if (before === null) this.#open(draft, provider, model ?? this.#options.model);
       else {
-        const humanAt = options.byPerson ? { humanAt: draft.now } : {};
-        const next = resetProvider(before, provider, model, humanAt);
+        const next = resetProvider(before, provider, model);
         this.#endProvider(draft, next, before, { provider, reason: "reset" });
       }
       return draft.head.session as SessionState;
@@ -169,19 +180,40 @@ export class ProviderSessions {
   }
 
   /**
+   * Drops one provider's bucket because a person asks for it; the others stay, and so does the target.
+   *
+   * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: no such chat or session, or the provider is not
+   * its target and has nothing in it.
+   */
+  async dropProvider(chatId: string, provider: string): Promise<SessionView> {
+    const session = await this.#log.changeExisting(chatId, (draft) => {
+      const before = draft.head.session;
+      const isHere = before?.provider === provider || hasBucket(before, provider);
+      if (before === null || !isHere) throw notFound(chatId, "provider session");
+      const dropped = resetProvider(before, provider, undefined, { humanAt: draft.now });
+      const next = syncTarget(dropped, before.provider, before.model);
+      this.#endProvider(draft, next, before, { provider, reason: "reset" });
+      return draft.head.session as SessionState;
+    });
+    return sessionView(chatId, session);
+  }
+
+  /**
    * Adds what one attempt used. A delta is counted once, whatever happens to the call: `id` makes a
-   * repeat a no-op. A delta of a session or bucket that has ended changes no total.
+   * repeat a no-op, which answers as the first call did. A delta of a session or bucket that has ended
+   * changes no total.
    *
    * @returns whether it was counted.
    * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: no session. `THROUGHLINE_INVALID`.
+   * @throws ThroughlineError `THROUGHLINE_ID_CONFLICT`: the id was used before, for another delta.
    */
   async update(chatId: string, delta: UsageDelta & { readonly id?: string }): Promise<boolean> {
     return this.#log.changeExisting(chatId, async (draft) => {
-      const id = delta.id === undefined ? draft.newId() : `usage:${delta.id}`;
-      const { logs } = this.#log.ports;
-      if (delta.id !== undefined && (await logs.find(chatId, id)) !== undefined) return true;
-      const { id: _, ...rest } = delta;
-      return this.updateIn(draft, rest, id);
+      const { id: given, ...rest } = delta;
+      if (given === undefined) return this.updateIn(draft, rest);
+      const id = controlId("usage", given);
+      const known = await this.#log.ports.logs.find(chatId, id);
+      return known === undefined ? this.updateIn(draft, rest, id) : wasCounted(known, rest);
     });
   }
 
@@ -222,6 +254,16 @@ export class ProviderSessions {
   humanActedIn(draft: Draft): void {
     const { session } = draft.head;
     if (session !== null) draft.set({ session: humanActed(session, draft.now) });
+  }
+
+  /** A turn begins to run in the chat. @returns what says that it has ended. */
+  turnRuns(chatId: string): () => void {
+    this.#turns.set(chatId, (this.#turns.get(chatId) ?? 0) + 1);
+    return () => {
+      const others = (this.#turns.get(chatId) ?? 0) - 1;
+      if (others > 0) this.#turns.set(chatId, others);
+      else this.#turns.delete(chatId);
+    };
   }
 
   /** Calls back when a session ends, so that what lives no longer than a session can go. */
@@ -301,4 +343,18 @@ export function sessionView(chatId: string, state: SessionState): SessionView {
     provider_sessions: openBuckets(state),
     ...{ session_id, message_count, total_cost_usd, total_tokens },
   };
+}
+
+/** What became of a delta when it was stored. */
+function wasCounted(record: StoredRecord, delta: UsageDelta): boolean {
+  const { id: _, seq: __, _type, kind, timestamp, rejected, ...stored } = record;
+  const isSame = sameRecord(JSON.stringify(stored), JSON.stringify(delta));
+  if (isControl(record, "usage") && isSame) return rejected === undefined;
+  throw new ThroughlineError("this id was used for something else", {
+    code: "THROUGHLINE_ID_CONFLICT",
+  });
+}
+
+function hasBucket(state: SessionState | null, provider: string): boolean {
+  return state !== null && Object.hasOwn(openBuckets(state), provider);
 }

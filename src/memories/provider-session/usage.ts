@@ -93,7 +93,9 @@ function checkDelta(delta: UsageDelta): void {
   checkWhole(delta.tokens, "tokens");
   checkWhole(delta.generation, "generation");
   checkWhole(delta.bucket_generation, "bucket_generation");
-  if (!(Math.abs(delta.cost_usd) <= usageLimits.costUsd)) {
+  // `Math.abs` alone would count "0.5" and `null`.
+  const { cost_usd } = delta;
+  if (typeof cost_usd !== "number" || !(Math.abs(cost_usd) <= usageLimits.costUsd)) {
     throw invalid(
       `cost_usd must be a number from -${usageLimits.costUsd} to ${usageLimits.costUsd}`,
     );

@@ -51,7 +51,8 @@ export const responderDefaults = { maxRetries: 2 } as const;
  * A responder over any model of the AI SDK 7, which drains the stream itself.
  *
  * - The provider ends its answer: `end` with its reason. It sends an error or closes the connection
- *   after some text: `end` with `"error"` or `"other"`, and the usage if it was reported.
+ *   after some text: `end` with `"error"` or `"other"`, and the usage if it was reported. So does a
+ *   piece that cannot be read, although more text may follow: that is left out.
  * - It sends an error or closes the connection before any text, refuses the call, cannot be reached,
  *   breaks the stream or misses a deadline: a `ResponderError`.
  * - The signal fires, or the reader leaves: the request is cancelled.
@@ -134,6 +135,7 @@ async function* respondOnce(
       const event = answer.read(part);
       deadline.pause();
       if (event !== undefined) yield event;
+      if (answer.isFlood) break;
       if (answer.begun && !answer.isAskedAgain) deadline.expectMore();
       else deadline.expectFirst();
     }
@@ -149,6 +151,7 @@ async function* respondOnce(
   if (answer.end.finish === undefined && deadline.missed !== undefined) {
     throw unavailable(deadline.missed, attempt);
   }
+  if (answer.isFlood) throw unavailable("sent more than can be read", attempt);
   if (!answer.begun) passOnRefusal(request, answer.end.error);
   yield* lastEvents(setup, answer, attempt);
 }
@@ -184,7 +187,7 @@ function* lastEvents(setup: Setup, answer: Answer, known: Attempt): Generator<Re
   const { end } = answer;
   const usage = end.usage === undefined ? unknownUsage : toUsage(end.usage, setup.options.price);
   const attempt = { ...known, usage };
-  const finish = closedEarly(end) ? "other" : end.finish;
+  const finish = closedEarly(end) ? "other" : end.error === undefined ? end.finish : "error";
   const partial = finish === "error" || finish === "other" || finish === undefined;
   if (partial && !answer.begun) {
     if (closedEarly(end)) throw unavailable("closed the connection without an answer", attempt);

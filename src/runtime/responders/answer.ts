@@ -11,9 +11,12 @@ export interface AnswerEnd {
   readonly usage: LanguageModelUsage | undefined;
   readonly model: string | undefined;
   readonly metadata: ProviderMetadata | undefined;
-  /** The first error part, if there was one. It may be followed by a good end. */
+  /** The first error part, if there was one. A piece of the answer is lost, also before a good end. */
   readonly error: unknown;
 }
+
+/** What is told is bounded by who reads it: this bounds the rest, in UTF-16 units. */
+const mostUntoldChars = 4 * 1024 * 1024;
 
 interface Reasoning {
   text: string;
@@ -25,6 +28,7 @@ export class Answer {
   readonly #toolInputs = new Map<string, string>();
   readonly #reasoning = new Map<string, Reasoning>();
   #begun = false;
+  #untoldChars = 0;
   #isAskedAgain = false;
   #end: AnswerEnd = {
     finish: undefined,
@@ -44,6 +48,11 @@ export class Answer {
     return this.#isAskedAgain;
   }
 
+  /** Whether more was thought, or followed a lost piece, than any answer is worth. */
+  get isFlood(): boolean {
+    return this.#untoldChars > mostUntoldChars;
+  }
+
   get end(): AnswerEnd {
     return this.#end;
   }
@@ -56,11 +65,17 @@ export class Answer {
 
   /** The event that a part stands for; most parts are bookkeeping and stand for none. */
   read(part: AnswerPart): ResponderEvent | undefined {
-    const event = eventOf(part, this.#toolInputs);
+    // What follows a lost piece could say the opposite of what the model said.
+    const isAfterLoss = part.type === "text-delta" && this.#end.error !== undefined;
+    const event = isAfterLoss ? undefined : eventOf(part, this.#toolInputs);
     if (event !== undefined) {
       this.#begun = true;
       this.#isAskedAgain = event.type === "tool-result";
-    } else this.#keep(part);
+    } else {
+      if ("text" in part) this.#untoldChars += part.text.length;
+      if ("delta" in part) this.#untoldChars += part.delta.length;
+      this.#keep(part);
+    }
     return event;
   }
 
@@ -82,7 +97,8 @@ export class Answer {
     } else if (part.type === "finish") {
       this.#end = { ...this.#end, finish: finishReason(part.finishReason) };
     } else if (part.type === "error") {
-      this.#end = { ...this.#end, error: this.#end.error ?? part.error };
+      const error = this.#end.error ?? part.error ?? new Error("the stream did not say which");
+      this.#end = { ...this.#end, error };
     }
   }
 

@@ -12,6 +12,8 @@ export interface CreateResponderOptions
   readonly prices?: Prices;
   /** How every request is sent. @default globalThis.fetch */
   readonly fetch?: typeof globalThis.fetch;
+  /** Whether what is said outlives this program, which the offline responder tells. @default true */
+  readonly isKept?: boolean;
 }
 
 /**
@@ -24,8 +26,8 @@ export async function createResponder(
   settings: ModelSettings,
   options: CreateResponderOptions = {},
 ): Promise<Responder> {
-  if (spec.provider === "offline") return offlineResponder();
-  const { prices, fetch, ...rest } = options;
+  const { prices, fetch, isKept = true, ...rest } = options;
+  if (spec.provider === "offline") return offlineResponder({ isKept });
   const { provider, model: modelId } = spec;
   const price = priceOf(prices, provider, modelId);
   // The AI SDK takes longer to load than all the rest: only who asks a model waits for it.

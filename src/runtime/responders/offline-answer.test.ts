@@ -53,6 +53,30 @@ for (const [words, answer] of rows) {
   });
 }
 
+const whereNothingIsKept: readonly [string, RegExp][] = [
+  [
+    "I like tea",
+    /^You said: "I like tea"\. It is message 3 that I can see here, and it is not kept\.$/,
+  ],
+  ["bye", /^Goodbye\. Nothing of what we said is kept\.$/],
+  ["Who are you?", /not a language model.* Nothing that you say here is kept: it is gone /],
+];
+for (const [words, answer] of whereNothingIsKept) {
+  test(`where nothing is kept, ${JSON.stringify(words)} is answered with ${answer.source}`, () => {
+    const heard = [user("I like tea"), model("So I heard."), user(words)];
+    assert.match(offlineAnswer(heard, false), answer);
+  });
+}
+
+test("where nothing is kept, no answer says that something is", () => {
+  for (const [words] of rows) {
+    for (const heard of [[user(words)], [user("I like tea"), model("ok"), user(words)]]) {
+      const answer = offlineAnswer(heard, false);
+      assert.doesNotMatch(answer, /still be here|kept either way|and it is kept/, answer);
+    }
+  }
+});
+
 test("asked for words that are not there, it says so", () => {
   assert.match(offlineAnswer([user("what did I say?")]), /first message of yours/);
 });

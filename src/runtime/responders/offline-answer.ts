@@ -6,16 +6,18 @@ export interface HeardMessage {
 
 /**
  * What the built-in responder answers: the same for the same conversation, honest about not being a
- * language model, and enough to see that a conversation is kept. `heard` is oldest first and ends
- * with the person's newest message.
+ * language model and about what is kept, and enough to see that a conversation is. `heard` is oldest
+ * first and ends with the person's newest message.
+ *
+ * @param isKept whether what is said is still there when this program has ended.
  */
-export function offlineAnswer(heard: readonly HeardMessage[]): string {
+export function offlineAnswer(heard: readonly HeardMessage[], isKept = true): string {
   const said = heard.filter((message) => message.role === "user").map((message) => message.text);
   const newest = said.at(-1) ?? "";
   const answer = rules.find(({ asks }) => asks.test(newest))?.answer ?? echo;
   const first = !heard.some((message) => message.role === "assistant");
-  const words = answer({ newest, previous: said.at(-2), seen: heard.length });
-  return first && answer !== introduce ? `${words} ${introduction}` : words;
+  const words = answer({ newest, previous: said.at(-2), seen: heard.length, isKept });
+  return first && answer !== introduce ? `${words} ${introduce({ isKept })}` : words;
 }
 
 interface Heard {
@@ -24,12 +26,13 @@ interface Heard {
   readonly previous: string | undefined;
   /** How many messages of the conversation are in view, the newest one included. */
   readonly seen: number;
+  readonly isKept: boolean;
 }
 
 const introduction =
   "I am Throughline's built-in responder, not a language model: none is configured. " +
   "To talk to one, start with `--model ollama/qwen3` for a local Ollama, or set OPENAI_API_KEY and " +
-  "start with `--model openai/` and the name of a model. What you say here is kept either way.";
+  "start with `--model openai/` and the name of a model.";
 
 /** The first rule that the newest message asks for wins. Each pattern is linear in its length. */
 const rules: readonly { readonly asks: RegExp; readonly answer: (heard: Heard) => string }[] = [
@@ -70,17 +73,22 @@ function count({ seen }: Heard): string {
   return `I can see ${messages(seen)} of our conversation, this one included.`;
 }
 
-function introduce(): string {
-  return introduction;
+function introduce({ isKept }: Pick<Heard, "isKept">): string {
+  const kept = isKept
+    ? "What you say here is kept either way."
+    : "Nothing that you say here is kept: it is gone when this program ends.";
+  return `${introduction} ${kept}`;
 }
 
-function farewell(): string {
-  return "Goodbye. What we said will still be here.";
+function farewell({ isKept }: Heard): string {
+  return isKept
+    ? "Goodbye. What we said will still be here."
+    : "Goodbye. Nothing of what we said is kept.";
 }
 
-function echo({ newest, seen }: Heard): string {
+function echo({ newest, seen, isKept }: Heard): string {
   const heard = newest.trim() === "" ? "You sent no words." : `You said: ${quote(newest)}`;
-  return `${heard} It is message ${seen} that I can see here, and it is kept.`;
+  return `${heard} It is message ${seen} that I can see here, and it is ${isKept ? "" : "not "}kept.`;
 }
 
 function messages(count: number): string {

@@ -194,13 +194,17 @@ export function recordsOf(batch: Batch): StoredRecord[] {
   return records;
 }
 
+/** Memory of so many bytes, whatever is in it. */
+export type Allocate = (bytes: number) => Buffer;
+
 /** Reads `length` bytes from `position`, or what there is of them. */
 export async function readExactly(
   file: DiskFile,
   position: number,
   length: number,
+  allocate: Allocate = Buffer.allocUnsafe,
 ): Promise<Buffer> {
-  const bytes = Buffer.allocUnsafe(length);
+  const bytes = allocate(length);
   let done = 0;
   while (done < length) {
     const count = await file.read(bytes.subarray(done), position + done);

@@ -48,6 +48,46 @@ test("a document that somebody put in the place of another between two writes co
   assert.deepEqual(fs.readFileSync(`${path}.bak`), first);
 });
 
+test("a file that somebody else put in the place of a document counts, and counts on from the copy before it", async () => {
+  await using world = await opened();
+  const { documents, storage, path } = world;
+  for (const count of [1, 2, 3]) await documents.write("session", { count });
+  fs.writeFileSync(path, '{"count": 10}');
+  assert.deepEqual(await documents.read("session"), { value: { count: 10 }, revision: 2 });
+  await assert.rejects(documents.write("session", { count: 4 }, { expectedRevision: 3 }), {
+    code: "THROUGHLINE_CONFLICT", // whoever wrote the third has not seen it
+  });
+  assert.equal(await documents.write("session", { count: 11 }, { expectedRevision: 2 }), 3);
+  assert.deepEqual(await documents.read("session"), { value: { count: 11 }, revision: 3 });
+  assert.equal(fs.readFileSync(`${path}.bak`, "utf8"), '{"count": 10}');
+  fs.writeFileSync(path, '{"count": 20}'); // over a copy that has no seal either
+  assert.deepEqual(await documents.read("session"), { value: { count: 20 }, revision: 0 });
+  assert.equal(await documents.write("session", { count: 21 }, { expectedRevision: 0 }), 1);
+  assert.deepEqual(await documents.read("session"), { value: { count: 21 }, revision: 1 });
+  assert.deepEqual(storage.repairs(), []);
+});
+
+test("the copy before a file of somebody else can be forgotten, and the file stays", async () => {
+  await using world = await opened();
+  const { documents, path } = world;
+  for (const count of [1, 2, 3]) await documents.write("session", { count });
+  fs.writeFileSync(path, '{"count": 10}');
+  await documents.forgetCopies("session");
+  assert.deepEqual(fs.readdirSync(join(path, "..")), ["session.json"]);
+  assert.deepEqual((await documents.read("session"))?.value, { count: 10 });
+});
+
+for (const torn of ['{"count": 1', "[10]", ""]) {
+  test(`what is no whole document takes no place of one: ${JSON.stringify(torn)}`, async () => {
+    await using world = await opened();
+    const { documents, storage, path } = world;
+    for (const count of [1, 2, 3]) await documents.write("session", { count });
+    fs.writeFileSync(path, torn);
+    assert.deepEqual(await documents.read("session"), { value: { count: 2 }, revision: 2 });
+    assert.equal(storage.repairs().length, 1);
+  });
+}
+
 test("a directory of documents that was taken away is there again after at most one write that failed", async () => {
   await using world = await opened();
   const { documents, path } = world;

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { ThroughlineError } from "../../errors.ts";
 import type { JsonObject } from "../../json.ts";
+import { KeyedLanes } from "../../keyed-lanes.ts";
 import { type PreparedDocument, prepareDocument } from "../batch.ts";
 import {
   type DocumentStore,
@@ -11,7 +12,12 @@ import {
 import { checkKey } from "../key.ts";
 import { readExactly } from "./batch-reader.ts";
 import type { DiskFile } from "./disk.ts";
-import { type DecodedDocument, decodeDocument, encodeDocument } from "./document-file.ts";
+import {
+  type DecodedDocument,
+  decodeDocument,
+  documentIndent,
+  encodeDocument,
+} from "./document-file.ts";
 import { fileNameOf } from "./file-name.ts";
 import {
   copyBytes,
@@ -40,7 +46,7 @@ type Sealed = Omit<DecodedDocument, "value">;
 /** The file driver's documents: one JSON file each, and the one before it as `.bak`. */
 export class FileDocumentStore implements DocumentStore {
   readonly #ports: FileDocumentStorePorts;
-  readonly #lanes = new Map<string, Promise<unknown>>();
+  readonly #lanes = new KeyedLanes();
   /** By path, whole files as they were written or found: the same bytes need not be judged again. */
   readonly #known = new Map<string, { readonly bytes: Buffer; readonly sealed: Sealed }>();
   #made: Promise<void> | undefined;
@@ -60,7 +66,7 @@ export class FileDocumentStore implements DocumentStore {
   write(key: string, value: JsonObject, options: WriteOptions = {}): Promise<number> {
     let prepared: PreparedDocument;
     try {
-      prepared = prepareDocument(key, value, options);
+      prepared = prepareDocument(key, value, options, documentIndent);
     } catch (error) {
       return Promise.reject(error);
     }
@@ -93,7 +99,7 @@ export class FileDocumentStore implements DocumentStore {
       const path = this.#path(key);
       const current = await this.#load(path);
       const newest = await this.#newest(key, (each) => this.#load(each));
-      const isCurrent = newest?.revision === revisionOf(current);
+      const isCurrent = isForeign(current) || newest?.revision === revisionOf(current);
       if (current === "unreadable" || !isCurrent) {
         throw unavailable(`the copies of ${key} are all that there is of it: write it first`);
       }
@@ -124,7 +130,7 @@ export class FileDocumentStore implements DocumentStore {
 
   async close(): Promise<void> {
     this.#closed = true;
-    await Promise.all(this.#lanes.values());
+    await this.#lanes.settled();
   }
 
   async #write(document: PreparedDocument): Promise<number> {
@@ -199,11 +205,8 @@ export class FileDocumentStore implements DocumentStore {
         throw new ThroughlineError(`the file of ${key} holds another document`, {
           code: "THROUGHLINE_CORRUPT",
         });
-      } else if (
-        found !== undefined &&
-        (newest === undefined || found.revision > newest.revision)
-      ) {
-        newest = found;
+      } else if (found !== undefined) {
+        newest = newest === undefined ? found : newerOf(newest, found);
       }
     }
     return newest;
@@ -289,19 +292,7 @@ export class FileDocumentStore implements DocumentStore {
     } catch (error) {
       return Promise.reject(error);
     }
-    const result = (this.#lanes.get(key) ?? Promise.resolve())
-      .then(work)
-      .catch((error) => rethrow(key, error));
-    const settled = result.then(
-      () => undefined,
-      () => undefined,
-    );
-    this.#lanes.set(key, settled);
-    const forget = () => {
-      if (this.#lanes.get(key) === settled) this.#lanes.delete(key);
-    };
-    void settled.then(forget);
-    return result;
+    return this.#lanes.run(key, work).catch((error) => rethrow(key, error));
   }
 
   #path(key: string): string {
@@ -313,6 +304,21 @@ export class FileDocumentStore implements DocumentStore {
       throw new ThroughlineError("the storage is closed", { code: "THROUGHLINE_CLOSED" });
     }
   }
+}
+
+/**
+ * Which of two whole copies stands. Ours are sealed, all of them: a current one without a seal was put
+ * there by somebody else, after whatever `.bak` holds, and counts on from it.
+ */
+function newerOf<T extends Sealed>(current: T, before: T): T {
+  const revision = Math.max(current.revision, before.revision);
+  if (isForeign(current)) return { ...current, revision };
+  return before.revision > current.revision ? before : current;
+}
+
+/** Whole, and without a seal. */
+function isForeign(found: Sealed | "unreadable" | undefined): boolean {
+  return found !== undefined && found !== "unreadable" && found.key === undefined;
 }
 
 function revisionOf(found: DecodedDocument | "unreadable" | undefined): number | undefined {

@@ -3,6 +3,8 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { fileNameOf, keyMatchesFileName, keyOfFileName } from "./file-name.ts";
 
+const numRuns = process.env["THROUGHLINE_FULL"] === "1" ? 20_000 : 2_000;
+
 const rows: readonly (readonly [key: string, name: string])[] = [
   ["telegram:42", "telegram%3a42"],
   ["local_me-2", "local_me-2"],
@@ -77,7 +79,7 @@ test("20,000 pairs of different keys have names that differ without case and in 
   );
   fc.assert(
     fc.property(pair, ([a, b]) => a === b || fold(fileNameOf(a)) !== fold(fileNameOf(b))),
-    { numRuns: 20_000 },
+    { numRuns },
   );
 });
 
@@ -89,7 +91,7 @@ test("every name is plain ASCII and at most 100 bytes with the longest suffix in
       assert.ok(Buffer.byteLength(fileNameOf(key) + suffix) <= 100);
       assert.ok(keyMatchesFileName(key, fileNameOf(key)));
     }),
-    { numRuns: 20_000 },
+    { numRuns },
   );
 });
 
@@ -99,7 +101,7 @@ test("a name that spells its key out gives the key back, and a hashed one gives 
       const name = fileNameOf(key);
       assert.equal(keyOfFileName(name), name.includes("~") ? undefined : key);
     }),
-    { numRuns: 20_000 },
+    { numRuns },
   );
 });
 

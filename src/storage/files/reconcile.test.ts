@@ -1,15 +1,17 @@
 import assert from "node:assert/strict";
-import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
+import { copyFileSync, cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { systemClock } from "../../clock.ts";
 import { randomId } from "../../ids.ts";
 import { silentLogger } from "../../logger.ts";
+import { faultyDisk } from "../../testing/faulty-disk.ts";
 import type { LogProjection, LogStore } from "../log-store.ts";
-import { realDisk } from "./disk.ts";
+import { type Disk, realDisk } from "./disk.ts";
 import { fileNameOf } from "./file-name.ts";
 import { FileStorage } from "./file-storage.ts";
+import type { LogIndex } from "./log-index.ts";
 import { openFileStorage } from "./open-file-storage.ts";
 import { openSqliteIndex } from "./sqlite-index.ts";
 
@@ -40,6 +42,27 @@ async function listed(logs: LogStore): Promise<readonly string[]> {
 }
 
 const pathOf = (home: string, key: string) => join(home, "chats", `${fileNameOf(key)}.jsonl`);
+
+/** @param onOpened called with the index of each collection. */
+function openedOver(
+  home: string,
+  disk: Disk,
+  onOpened: (index: LogIndex) => void = () => undefined,
+): Promise<FileStorage> {
+  const index = openSqliteIndex(join(home, "index.db"));
+  return FileStorage.open({
+    ...{ home, disk, durability: "power-cut", verifyAll: false, maxOpen: 256 },
+    ...{ clock: systemClock, newId: randomId, logger: silentLogger },
+    indexIsClean: index.clean,
+    openIndex: (...collection) => {
+      const opened = index.open(...collection);
+      onOpened(opened);
+      return opened;
+    },
+    guard: () => undefined,
+    release: () => index.close(),
+  });
+}
 
 test("after a clean exit, a log that was taken away and one that was put there are found", async (t) => {
   const other = await homeWith(t, "c:new");
@@ -73,23 +96,13 @@ test("a log that was made in this run is listed after the index was lost in it",
 test("after a clean exit, a home with the same names is listed without asking the index for its keys", async (t) => {
   const home = await homeWith(t, "a", "b");
   const wasAsked = async () => {
-    const index = openSqliteIndex(join(home, "index.db"));
     let asked = false;
-    const storage = await FileStorage.open({
-      ...{ home, disk: realDisk, durability: "power-cut", verifyAll: false, maxOpen: 256 },
-      ...{ clock: systemClock, newId: randomId, logger: silentLogger },
-      indexIsClean: index.clean,
-      openIndex: (...collection) => {
-        const opened = index.open(...collection);
-        const keys = opened.keys.bind(opened);
-        opened.keys = () => {
-          asked = true;
-          return keys();
-        };
-        return opened;
-      },
-      guard: () => undefined,
-      release: () => index.close(),
+    const storage = await openedOver(home, realDisk, (index) => {
+      const keys = index.keys.bind(index);
+      index.keys = () => {
+        asked = true;
+        return keys();
+      };
     });
     await listed(storage.logs("chats", projection));
     await storage.close();
@@ -101,9 +114,97 @@ test("after a clean exit, a home with the same names is listed without asking th
   assert.equal(await wasAsked(), false);
 });
 
+test("a run that could not compare the names with its index leaves that to the next", async (t) => {
+  const home = await homeWith(t, "a", "b");
+  rmSync(join(home, "index.db"));
+  const disk = faultyDisk(realDisk, {
+    ...{ fault: "EIO", at: 2, repeat: "forever" }, // the first one is of the opening
+    ...{ call: "list", path: /chats$/ },
+  });
+  const storage = await openedOver(home, disk);
+  const logs = storage.logs("chats", projection);
+  await assert.rejects(logs.list({ limit: 10 }), { code: "THROUGHLINE_UNAVAILABLE" });
+  disk.heal();
+  await storage.close();
+  await using next = await openFileStorage({ home });
+  assert.deepEqual(await listed(next.logs("chats", projection)), ["a", "b"]);
+});
+
 test("without its index a home lists every log", async (t) => {
   const home = await homeWith(t, "a", "b");
   rmSync(join(home, "index.db"));
   await using storage = await openFileStorage({ home });
   assert.deepEqual(await listed(storage.logs("chats", projection)), ["a", "b"]);
+});
+
+const told = (storage: FileStorage) =>
+  storage.repairs().map(({ key, kind, reason }) => [key, kind, reason.split(":")[0]]);
+
+test("a log whose file was taken away after a clean exit is told of as lost, once", async (t) => {
+  const home = await homeWith(t, "a", "b");
+  rmSync(pathOf(home, "a"));
+  const start = async () => {
+    await using storage = await openFileStorage({ home });
+    return [await listed(storage.logs("chats", projection)), told(storage)];
+  };
+  const reason = "the file is not there, though record 1 had been stored";
+  assert.deepEqual(await start(), [["b"], [["chats/a", "older_copy", reason]]]);
+  assert.deepEqual(await start(), [["b"], []]);
+});
+
+/** The home after a process that died, while it deleted these logs: their files are gone. */
+async function homeOfDead(t: TestContext, ...deleted: readonly string[]): Promise<string> {
+  const home = await homeWith(t, "a", "b");
+  const disk = faultyDisk(realDisk, {
+    ...{ fault: "EIO", at: 2, repeat: "forever" }, // the first one is of the opening
+    ...{ call: "syncDirectory", path: /chats$/ },
+  });
+  const storage = await openedOver(home, disk);
+  const logs = storage.logs("chats", projection);
+  for (const key of deleted) {
+    await assert.rejects(logs.delete(key), { code: "THROUGHLINE_OUTCOME_UNKNOWN" });
+  }
+  const left = mkdtempSync(join(tmpdir(), "throughline-reconcile-"));
+  t.after(() => rmSync(left, { recursive: true }));
+  cpSync(home, left, { recursive: true });
+  disk.heal();
+  await storage.close();
+  return left;
+}
+
+test("a deletion that a crash cut short is told of, and not as a loss", async (t) => {
+  const home = await homeOfDead(t, "a");
+  await using storage = await openedOver(home, realDisk);
+  assert.deepEqual(await listed(storage.logs("chats", projection)), ["b"]);
+  const reason = "the file is not there, though record 1 had been stored";
+  assert.deepEqual(told(storage), [["chats/a", "missing_log", reason]]);
+  assert.match(storage.repairs()[0]?.reason ?? "", /deletion was cut short .*taken away/);
+});
+
+test("a log that is deleted while the index is compared is not told of as missing", async (t) => {
+  const home = await homeOfDead(t);
+  const [unlinked, looked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let isOpen = false;
+  const isHere = (path: string) => isOpen && path.endsWith("chats");
+  // The file is gone from the listing, and the deletion goes on after it.
+  const disk: Disk = {
+    ...realDisk,
+    unlink: (path) => realDisk.unlink(path).finally(unlinked.resolve),
+    async list(path) {
+      if (isHere(path)) await unlinked.promise;
+      const listing = await realDisk.list(path);
+      if (isHere(path)) looked.resolve();
+      return listing;
+    },
+    async syncDirectory(path) {
+      if (isHere(path)) await looked.promise;
+      await realDisk.syncDirectory(path);
+    },
+  };
+  await using storage = await openedOver(home, disk);
+  isOpen = true;
+  const logs = storage.logs("chats", projection);
+  await logs.delete("a");
+  assert.deepEqual(await listed(logs), ["b"]);
+  assert.deepEqual(told(storage), []);
 });

@@ -97,9 +97,50 @@ export async function reconcile(
     const key = await keyOfLog(ports, file.slice(0, -".jsonl".length));
     if (key !== undefined) await follow(ports, key, open);
   }
-  // Rows whose log is gone: forgotten in an earlier run that was cut short, or taken away by hand.
-  for (const key of gone) index.drop(key, "owe");
+  for (const key of gone) {
+    if (!(await isGone(ports, key, open))) continue;
+    reportGone(ports, key, isKnownWhole);
+    index.drop(key, "owe");
+  }
   while (index.wipe()) await setImmediate();
+}
+
+/** Whether a row has outlived its log, also now that all is done that was asked of the log before. */
+async function isGone(
+  ports: FileLogStorePorts,
+  key: string,
+  open: (key: string) => Promise<LogFile | undefined>,
+): Promise<boolean> {
+  let failure: { readonly cause: unknown } | undefined;
+  try {
+    await follow(ports, key, open);
+  } catch (cause) {
+    failure = { cause };
+  }
+  const size = await ports.disk
+    .size(join(ports.directory, `${fileNameOf(key)}.jsonl`))
+    .catch((error) => {
+      if (isCode(error, "ENOENT")) return undefined;
+      throw error;
+    });
+  if (size === undefined) return ports.index.entry(key) !== undefined;
+  if (failure !== undefined) throw failure.cause;
+  return false;
+}
+
+/**
+ * A deletion takes the file first, so a process that died may have left the row of what it deleted: then
+ * nothing is lost. One that ended well left none.
+ */
+function reportGone(ports: FileLogStorePorts, key: string, isKnownWhole: boolean): void {
+  const known = `the file is not there, though record ${ports.index.entry(key)?.seq} had been stored`;
+  const why = isKnownWhole
+    ? "it was taken away"
+    : "its deletion was cut short or did not reach the index, or it was taken away";
+  ports.report({
+    ...{ key, kind: isKnownWhole ? "older_copy" : "missing_log", bytes: 0, after_seq: 0 },
+    reason: `${known}: ${why}; it is listed no more`,
+  });
 }
 
 /** Opens a log, which compares the index with it. */

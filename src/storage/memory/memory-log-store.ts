@@ -178,14 +178,19 @@ export class MemoryLogStore implements LogStore {
     checkSearch(query, options);
     const phrases = queryPhrases(query);
     if (phrases.length === 0) return [];
-    return this.#newestFirst()
-      .filter(({ key }) => options.key === undefined || key === options.key)
+    const searched = options.key === undefined ? this.#newestFirst() : this.#one(options.key);
+    return searched
       .flatMap(({ key, log }) =>
         this.#matches(log, phrases).map((record) => {
           return { key, record };
         }),
       )
       .slice(0, options.limit);
+  }
+
+  #one(key: string): { readonly key: string; readonly log: MemoryLog }[] {
+    const log = this.#logs.get(key);
+    return log === undefined ? [] : [{ key, log }];
   }
 
   /** Every log, in the order of lists. */

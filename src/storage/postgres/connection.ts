@@ -16,9 +16,7 @@ export class DeadlineError extends Error {
 /** Rejects when the promise takes longer; the promise goes on, and what it then does is ignored. */
 export function within<T>(promise: Promise<T>, timers: Timers, ms: number): Promise<T> {
   const { promise: answer, resolve, reject } = Promise.withResolvers<T>();
-  const cancel = timers.after(ms, () => {
-    reject(late(ms));
-  });
+  const cancel = timers.after(ms, () => reject(late(ms)), { holdsProcess: true });
   promise.then(
     (value) => {
       cancel();
@@ -106,7 +104,8 @@ export class Connection {
       fail(new DeadlineError("no time is left"));
       return promise;
     }
-    const cancel = this.#timers.after(limitMs, () => fail(late(limitMs)));
+    const giveUp = () => fail(late(limitMs));
+    const cancel = this.#timers.after(limitMs, giveUp, { holdsProcess: true });
     this.#client.query(statement).then(
       ({ rows }) => {
         if (isOver) return;

@@ -5,8 +5,8 @@ import type { Storage } from "../storage.ts";
 import { openPostgresStorage } from "./postgres.ts";
 
 const reason = noPostgres();
-/** Every clause in `npm run verify`; otherwise one of three, of each group. */
-const step = process.env["THROUGHLINE_FULL"] === "1" ? 1 : 3;
+/** Every clause in `npm run verify`; otherwise one of four, of each group. */
+const step = process.env["THROUGHLINE_FULL"] === "1" ? 1 : 4;
 
 if (reason !== undefined) {
   test("the contracts hold on PostgreSQL", { skip: reason }, () => undefined);

@@ -1,5 +1,5 @@
 import type { Clock } from "../../clock.ts";
-import { errorName, isThroughlineError, ThroughlineError } from "../../errors.ts";
+import { isThroughlineError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import type { Timers } from "../../timers.ts";
 import {
@@ -10,7 +10,8 @@ import {
   lossListenerOf,
   within,
 } from "./connection.ts";
-import { type ErrorClass, errorClass, sqlState } from "./error-class.ts";
+import { DatabaseFailure } from "./database-failure.ts";
+import { type ErrorClass, errorClass, errorCode } from "./error-class.ts";
 import type { PostgresClient, PostgresPool, PostgresStatement, Row } from "./pool.ts";
 
 export interface DatabasePorts {
@@ -85,7 +86,10 @@ const endBackend = `select pg_terminate_backend(pid, $3::bigint) from pg_stat_ac
 /** Pools that are listened to for good: an error that nobody hears ends the process. */
 const heardPools = new WeakSet<PostgresPool>();
 
-/** This process's way to the database: every call has a deadline, and ends in a typed outcome. */
+/**
+ * This process's way to the database: every call has a deadline, and ends in a typed outcome, for which
+ * it keeps the process alive.
+ */
 export class Database {
   readonly #ports: DatabasePorts;
   readonly #known = new WeakMap<PostgresClient, KnownClient>();
@@ -96,7 +100,7 @@ export class Database {
   constructor(ports: DatabasePorts) {
     this.#ports = ports;
     this.#idleError = (error) => {
-      const code = sqlState(error) ?? errorName(error);
+      const code = errorCode(error);
       ports.logger.warn({ code }, "an idle connection to the database ended");
     };
     ports.pool.on("error", this.#idleError);
@@ -214,14 +218,17 @@ export class Database {
 
   /** Waits for a client no longer than that. One that comes later goes straight back. */
   #client(until: number): Promise<PostgresClient> {
+    // First: one that throws, as for a file that the client cannot read, leaves no timer behind.
+    const connecting = this.#ports.pool.connect();
     const { promise, resolve, reject } = Promise.withResolvers<PostgresClient>();
     let isLate = false;
     const leftMs = Math.max(0, this.#left(until));
-    const cancel = this.#ports.timers.after(leftMs, () => {
+    const giveUp = () => {
       isLate = true;
       reject(late(leftMs));
-    });
-    this.#ports.pool.connect().then(
+    };
+    const cancel = this.#ports.timers.after(leftMs, giveUp, { holdsProcess: true });
+    connecting.then(
       (client) => {
         cancel();
         if (isLate) client.release();
@@ -266,7 +273,7 @@ export class Database {
         await connection.run({ text: endBackend, values });
       } catch (error) {
         if (connection.isBroken) throw error;
-        const code = sqlState(error) ?? errorName(error);
+        const code = errorCode(error);
         this.#ports.logger.warn({ code }, "a statement that was given up could not be ended");
       }
       call.backends.shift();
@@ -295,13 +302,14 @@ export class Database {
     if (isOver) {
       throw failure(error, call.isInDoubt ? "THROUGHLINE_OUTCOME_UNKNOWN" : codeOf(kind));
     }
-    const code = sqlState(error) ?? errorName(error);
+    const code = errorCode(error);
     this.#ports.logger.debug({ code, attempt: count, kind }, "trying the database again");
     // One that was in use: a new one that found no primary says nothing of those before it.
     if (kind === "primary" && connection !== undefined) this.#generation++;
     if (pauseMs === 0) return;
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#ports.timers.after(pauseMs, resolve);
+    // Without a connection nothing else keeps the process alive for whoever waits for the outcome.
+    this.#ports.timers.after(pauseMs, resolve, { holdsProcess: true });
     await promise;
   }
 
@@ -342,7 +350,6 @@ function codeOf(kind: ErrorClass): "THROUGHLINE_CONFIGURATION" | "THROUGHLINE_UN
 function failure(
   cause: unknown,
   code: "THROUGHLINE_CONFIGURATION" | "THROUGHLINE_UNAVAILABLE" | "THROUGHLINE_OUTCOME_UNKNOWN",
-): ThroughlineError {
-  const what = sqlState(cause) ?? errorName(cause);
-  return new ThroughlineError(`the database failed (${what})`, { code, cause });
+): DatabaseFailure {
+  return new DatabaseFailure(`the database failed (${errorCode(cause)})`, { code, cause });
 }

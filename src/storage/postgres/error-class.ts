@@ -1,3 +1,5 @@
+import { errorName } from "../../errors.ts";
+
 /**
  * What an error of the database asks for. `"repeat"`: the same again, at once. `"reconnect"`: the same
  * on a new connection. `"wait"`: the same a little later. `"primary"`: look again for the server that
@@ -38,10 +40,39 @@ export function sqlState(error: unknown): string | undefined {
   return typeof error.code === "string" ? error.code : undefined;
 }
 
-/** What to do after this error. Whatever no server sent is a lost connection. */
+/**
+ * Codes with which Node refuses a server's certificate. **Source:** "X509 certificate error codes" in its
+ * documentation of `node:tls`.
+ */
+const ofCertificates =
+  /^(?:CERT|CRL|UNABLE_TO|ERROR_IN|DEPTH_ZERO|SELF_SIGNED|PATH|ERR_TLS_CERT|INVALID|HOSTNAME)_/;
+
+/** What `pg` says, without a code, of a server that answers the wish for TLS with no. */
+const withoutTls = "The server does not support SSL connections";
+
+/** Why no TLS that the settings accept came about; `undefined` for every other error. */
+function tlsRefusal(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const code: unknown = "code" in error ? error.code : undefined;
+  if (typeof code === "string") return ofCertificates.test(code) ? code : undefined;
+  return error.message === withoutTls ? "NOT_SUPPORTED" : undefined;
+}
+
+/**
+ * What may be told of an error, to look it up: PostgreSQL's code, a system's or ours, or its name. That
+ * of TLS begins with `TLS`.
+ */
+export function errorCode(error: unknown): string {
+  const refusal = tlsRefusal(error);
+  if (refusal !== undefined) return `TLS ${refusal}`;
+  const code: unknown = error instanceof Error && "code" in error ? error.code : undefined;
+  return typeof code === "string" ? code : errorName(error);
+}
+
+/** What to do after this error. Whatever no server sent is a lost connection, unless TLS was refused. */
 export function errorClass(error: unknown): ErrorClass {
   const code = sqlState(error);
-  if (code === undefined) return "reconnect";
+  if (code === undefined) return tlsRefusal(error) === undefined ? "reconnect" : "surface";
   return classes[code] ?? classes[code.slice(0, 2)] ?? "surface";
 }
 

@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import { isJsonObject } from "../../json.ts";
+import type { InLane } from "../../keyed-lanes.ts";
 import { syncNames } from "../../storage/files/file-ports.ts";
 import { isPackageName } from "../package/package-format.ts";
 import { intentFile, manifestFile } from "./content.ts";
 import { codeOf } from "./disk-errors.ts";
-import type { InLane } from "./lanes.ts";
 import { type Ending, endings, placeOf } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";
 import { quarantined, removeQuarantined } from "./quarantine.ts";

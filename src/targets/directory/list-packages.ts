@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { DiskEntry } from "../../storage/files/disk.ts";
 import type { Manifest, PackageStatus } from "../package/package-format.ts";
-import { isSeedName, placeOf } from "./names.ts";
+import { checkName, isSeedName, placeOf } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";
 import { readFolder } from "./read-package.ts";
 import { entriesOf } from "./remove-tree.ts";
@@ -41,7 +41,11 @@ export interface PackagePage {
   readonly foreign: readonly string[];
 }
 
-/** One page, newest first by the instant of the trigger. Opens only the packages on the page. */
+/**
+ * One page, newest first by the instant of the trigger. Opens only the packages on the page.
+ *
+ * @throws ThroughlineError `THROUGHLINE_INVALID`: `before` is not the name of a package.
+ */
 export async function listPackages(
   ports: PackagePorts,
   { before, limit = 50 }: ListOptions,
@@ -49,6 +53,7 @@ export async function listPackages(
   if (!Number.isInteger(limit) || limit < 1 || limit > 500) {
     throw new TypeError("limit must be a whole number from 1 to 500");
   }
+  if (before !== undefined && !isSeedName(before)) checkName(before);
   const entries = (await entriesOf(ports.disk, ports.path)) ?? [];
   const names = entries
     .filter(isFolderOfPackage)

@@ -76,3 +76,22 @@ test("a path that is a file is THROUGHLINE_CONFIGURATION", async () => {
     isThroughlineError(error, "THROUGHLINE_CONFIGURATION"),
   );
 });
+
+for (const [what, put] of [
+  ["a directory", (place: string) => fs.mkdirSync(place)],
+  ["a link to the very bytes", (place: string) => fs.symlinkSync(`${place}.elsewhere`, place)],
+] as const) {
+  test(`${what} in the place of a file is no file of the package, and the package is damaged`, async () => {
+    const path = freshPath();
+    const { packages, close } = await openPackageDirectory({ path });
+    const { name } = await packages.save(momentOf(1, { samples: 100 }));
+    for (const file of ["messages.json", "audio.wav"]) {
+      const place = join(path, name, file);
+      fs.renameSync(place, `${place}.elsewhere`);
+      put(place);
+      await assert.rejects(packages.part(name, file), { code: "THROUGHLINE_NOT_FOUND" });
+    }
+    assert.equal((await packages.verify(name)).state, "damaged");
+    await close();
+  });
+}

@@ -290,6 +290,7 @@ test("pages come newest first, each package once, and name what is not ours", as
     before = page.next;
   }
   assert.deepEqual(found, names);
+  await assert.rejects(packages.list({ before: "zz" }), { code: "THROUGHLINE_INVALID" });
 });
 
 test("a package of a later schema is listed as newer, and left alone by every call", async () => {

@@ -1,7 +1,10 @@
 import { dirname, join } from "node:path";
 import { isoTime } from "../../clock.ts";
 import { ThroughlineError } from "../../errors.ts";
+import { fillWithRandom } from "../../ids.ts";
+import { type InLane, KeyedLanes } from "../../keyed-lanes.ts";
 import { silentLogger } from "../../logger.ts";
+import type { Allocate } from "../../storage/files/batch-reader.ts";
 import { patientDisk } from "../../storage/files/patient-disk.ts";
 import {
   makeUuidV7,
@@ -12,12 +15,11 @@ import {
   SaveError,
   type SealedMoment,
 } from "../package/package-format.ts";
-import { manifestFile, messagesFile } from "./content.ts";
+import { manifestFile } from "./content.ts";
 import { type DeleteReceipt, deletePackages, isMeant, type Selection } from "./delete-packages.ts";
 import { codeOf, diskCause, errnoOf, unreachable } from "./disk-errors.ts";
 import { type ImportedSeed, readSeed, type SeedImportOptions } from "./import-seed.ts";
 import { KnownNames } from "./known-names.ts";
-import type { InLane } from "./lanes.ts";
 import { type ListOptions, listPackages, type PackagePage } from "./list-packages.ts";
 import {
   type ChangeStatus,
@@ -59,7 +61,7 @@ export interface Mark {
 export class PackageDirectory implements PackageSink {
   readonly #ports: SavePorts;
   readonly #redact: PackageDirectoryOptions["redact"];
-  readonly #lanes = new Map<string, Promise<unknown>>();
+  readonly #lanes = new KeyedLanes();
   /** Being saved at this moment, by name. */
   readonly #saving = new Map<string, PackageRecord>();
   readonly #names = new KnownNames();
@@ -114,9 +116,9 @@ export class PackageDirectory implements PackageSink {
     checkName(record.name);
     // From this line on a deletion waits for it.
     this.#saving.set(record.name, record);
-    const saved = await this.#inLane(record.name, async () =>
-      savePackage(this.#ports, await this.#redacted(moment), signal),
-    ).finally(() => this.#saving.delete(record.name));
+    const saved = await this.#lanes
+      .run(record.name, async () => savePackage(this.#ports, await this.#redacted(moment), signal))
+      .finally(() => this.#saving.delete(record.name));
     this.#names.here(saved.name);
     await this.#noteSuperseded(record);
     return saved;
@@ -196,21 +198,17 @@ export class PackageDirectory implements PackageSink {
     return this.#reaching(name, () => bytesOf(this.#ports, name, manifestFile));
   }
 
-  /** The bytes of messages.json as they are. @throws ThroughlineError `THROUGHLINE_NOT_FOUND` */
-  async messages(name: string): Promise<Buffer> {
-    return this.#reaching(name, () => bytesOf(this.#ports, name, messagesFile));
-  }
-
   /**
    * The bytes of one file of a package as they are: whoever sends them compares them first.
+   * `allocate` gives the memory that they are to lie in.
    *
    * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: the manifest does not list it, or it is gone.
    */
-  async part(name: string, path: string): Promise<Buffer> {
+  async part(name: string, path: string, allocate?: Allocate): Promise<Buffer> {
     return this.#reaching(name, async () => {
       // An unlisted path is that of no package, whatever may be there.
       const isListed = (await this.#pathsOf(name)).has(path);
-      return bytesOf(this.#ports, name, isListed ? path : undefined);
+      return bytesOf(this.#ports, name, isListed ? path : undefined, allocate);
     });
   }
 
@@ -228,12 +226,15 @@ export class PackageDirectory implements PackageSink {
     return paths;
   }
 
-  /** Compares every byte of a package with its manifest. @throws `THROUGHLINE_NOT_FOUND` */
-  async verify(name: string): Promise<Verification> {
+  /**
+   * Compares every byte of a package with its manifest, but for the files in `compared`: the caller
+   * has done that already. @throws `THROUGHLINE_NOT_FOUND`
+   */
+  async verify(name: string, compared?: ReadonlySet<string>): Promise<Verification> {
     return this.#reaching(name, async () => {
       await assertThere(this.#ports, name);
       const { disk, path } = this.#ports;
-      const { state, differences } = await verifyFolder(disk, join(path, name), name);
+      const { state, differences } = await verifyFolder(disk, join(path, name), name, compared);
       return { name, state, differences };
     });
   }
@@ -354,7 +355,7 @@ export class PackageDirectory implements PackageSink {
 
   /** Finishes what was begun. Changes asked for afterwards reject with `THROUGHLINE_CLOSED`. */
   close(): Promise<void> {
-    this.#closing ??= Promise.all(this.#lanes.values()).then(() => undefined);
+    this.#closing ??= this.#lanes.settled();
     return this.#closing;
   }
 
@@ -401,21 +402,12 @@ export class PackageDirectory implements PackageSink {
     return this.#reaching(name, () => this.#inLane(name, work));
   }
 
-  /** One at a time for each name, in call order. */
-  readonly #inLane: InLane = (name, work) => {
-    const result = (this.#lanes.get(name) ?? Promise.resolve()).then(work).finally(() => {
-      this.#listed = undefined;
-    });
-    const settled = result.then(
-      () => undefined,
-      () => undefined,
+  readonly #inLane: InLane = (name, work) =>
+    this.#lanes.run(name, () =>
+      work().finally(() => {
+        this.#listed = undefined;
+      }),
     );
-    this.#lanes.set(name, settled);
-    void settled.then(() => {
-      if (this.#lanes.get(name) === settled) this.#lanes.delete(name);
-    });
-    return result;
-  };
 
   async #reaching<T>(what: string, work: () => Promise<T>): Promise<T> {
     try {
@@ -430,8 +422,4 @@ export class PackageDirectory implements PackageSink {
       throw new ThroughlineError("the packages are closed", { code: "THROUGHLINE_CLOSED" });
     }
   }
-}
-
-function fillWithRandom(into: Uint8Array): void {
-  globalThis.crypto.getRandomValues(into as Uint8Array<ArrayBuffer>);
 }

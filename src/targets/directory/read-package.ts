@@ -1,7 +1,7 @@
 // Reading what lies in a package's folder: whole small files, and large ones in pieces.
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import { readExactly } from "../../storage/files/batch-reader.ts";
+import { type Allocate, readExactly } from "../../storage/files/batch-reader.ts";
 import type { Disk } from "../../storage/files/disk.ts";
 import {
   type Manifest,
@@ -18,7 +18,11 @@ const maxBytes = 64 * 1024 * 1024;
 const pieceBytes = 256 * 1024;
 
 /** All of a file. `undefined` if there is none, or if it is larger than anything of ours. */
-export async function readWhole(disk: Disk, path: string): Promise<Buffer | undefined> {
+export async function readWhole(
+  disk: Disk,
+  path: string,
+  allocate?: Allocate,
+): Promise<Buffer | undefined> {
   let file: Awaited<ReturnType<Disk["open"]>>;
   try {
     file = await disk.open(path, "read");
@@ -28,7 +32,7 @@ export async function readWhole(disk: Disk, path: string): Promise<Buffer | unde
   }
   try {
     const size = await file.size();
-    return size > maxBytes ? undefined : await readExactly(file, 0, size);
+    return size > maxBytes ? undefined : await readExactly(file, 0, size, allocate);
   } finally {
     await file.close();
   }

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { ThroughlineError } from "../../errors.ts";
+import type { Allocate } from "../../storage/files/batch-reader.ts";
 import {
   type Manifest,
   type PackageMessage,
@@ -7,6 +8,7 @@ import {
   readMessages,
 } from "../package/package-format.ts";
 import { messagesFile } from "./content.ts";
+import { isNoFile } from "./disk-errors.ts";
 import { checkName } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";
 import { readFolder, readWhole } from "./read-package.ts";
@@ -48,15 +50,21 @@ export async function manifestOf(ports: PackagePorts, name: string): Promise<Man
   throw new ThroughlineError(`${name}: ${problem?.detail ?? "unreadable"}`, { code });
 }
 
-/** All bytes of one file. @throws ThroughlineError `THROUGHLINE_NOT_FOUND` */
+/** All bytes of one file. @throws ThroughlineError `THROUGHLINE_NOT_FOUND`, also where it is no file. */
 export async function bytesOf(
   { disk, path }: PackagePorts,
   name: string,
   file: string | undefined,
+  allocate?: Allocate,
 ): Promise<Buffer> {
   checkName(name);
-  const bytes = file === undefined ? undefined : await readWhole(disk, join(path, name, file));
-  if (bytes !== undefined) return bytes;
+  const place = file === undefined ? undefined : join(path, name, file);
+  try {
+    const bytes = place === undefined ? undefined : await readWhole(disk, place, allocate);
+    if (bytes !== undefined) return bytes;
+  } catch (error) {
+    if (!isNoFile(error)) throw error;
+  }
   throw new ThroughlineError(`${name} has no such file`, { code: "THROUGHLINE_NOT_FOUND" });
 }
 

@@ -70,7 +70,7 @@ test("a purge says what it removed and why, and what held the others", async () 
       { name: names[2], because: "owed" },
     ],
     bytes: bytes * 2,
-    clockIsBehind: false,
+    ...{ clockIsBehind: false, clockIsAhead: false },
   });
 });
 
@@ -79,6 +79,47 @@ test("nothing is removed while the clock is behind the newest package", async ()
   clock.set("2026-02-19T15:30:03.000Z");
   const { purged, clockIsBehind } = await packages.purge({ maxAgeMs: 0, maxBytes: 0 });
   assert.deepEqual([purged, clockIsBehind], [[], true]);
+});
+
+const dayMs = 24 * 3_600_000;
+/** Of the newest of the four; the clock is set to `pastMs` after it. */
+const newestAt = Date.parse(
+  `${names[3]!.slice(0, 10)}T${names[3]!.slice(11, 19).replaceAll("-", ":")}Z`,
+);
+for (const [pastMs, limits, gone, isAhead] of [
+  [365 * dayMs, { maxAgeMs: 30 * dayMs }, [1, 4], false],
+  [365 * dayMs + 1, { maxAgeMs: 30 * dayMs }, [], true],
+  [365 * dayMs + 1, { maxAgeMs: 30 * dayMs, maxBytes: 0 }, [1, 4], true],
+  [365 * dayMs + 1, { maxBytes: 0 }, [1, 4], false],
+  [20 * 365 * dayMs, { maxAgeMs: 0 }, [], true],
+] as const) {
+  test(`with a clock ${pastMs} ms past the newest package, ${JSON.stringify(limits)} removes ${gone.length}`, async () => {
+    const { packages, clock, bytes } = await saved();
+    clock.set(new Date(newestAt + pastMs).toISOString());
+    const report = await packages.purge(limits);
+    assert.deepEqual(
+      report.purged.map(({ name }) => names.indexOf(name) + 1),
+      gone,
+    );
+    assert.deepEqual(
+      [report.clockIsAhead, report.clockIsBehind, report.bytes],
+      [isAhead, false, bytes * (4 - gone.length)],
+    );
+    assert.ok(report.purged.every(({ because }) => !isAhead || because === "max_bytes"));
+  });
+}
+
+test("once a package was saved by the clock that was far ahead, ages count again", async () => {
+  const { packages, clock } = await saved();
+  clock.set("2028-02-19T15:30:00.000Z");
+  assert.deepEqual((await packages.purge({ maxAgeMs: dayMs })).purged, []);
+  await packages.save(momentOf((2 * 365 * dayMs) / 1_000));
+  clock.pass(60_000);
+  const { purged } = await packages.purge({ maxAgeMs: dayMs });
+  assert.deepEqual(
+    purged.map(({ name: gone }) => gone),
+    [names[0], names[3]],
+  );
 });
 
 for (const [onFull, uploaded, gone] of [

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { invalid } from "../../errors.ts";
+import type { InLane } from "../../keyed-lanes.ts";
 import { syncNames } from "../../storage/files/file-ports.ts";
 import { codeOf } from "./disk-errors.ts";
-import type { InLane } from "./lanes.ts";
 import { bytesOf, packageNames } from "./list-packages.ts";
 import { endings, timeOf } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";
@@ -12,7 +12,10 @@ import { isThere, removeTree } from "./remove-tree.ts";
 import { readStatus, writeStatus } from "./status.ts";
 
 export interface RetentionLimits {
-  /** Packages whose trigger is longer ago are removed, in milliseconds. Default: none is. */
+  /**
+   * Packages whose trigger is longer ago are removed, in milliseconds, unless the clock is more than
+   * 365 days past the newest of them. Default: none is.
+   */
   readonly maxAgeMs?: number;
   /** Of all packages together; the oldest are removed until the rest fits. Default: no limit. */
   readonly maxBytes?: number;
@@ -32,7 +35,17 @@ export interface PurgeReport {
   readonly kept: readonly { readonly name: string; readonly because: "preserved" | "owed" }[];
   /** Nothing was removed, because the clock is behind the newest package. */
   readonly clockIsBehind: boolean;
+  /** Nothing was removed for its age, because the clock is more than 365 days past the newest package. */
+  readonly clockIsAhead: boolean;
 }
+
+/**
+ * With a clock that is further past the newest package than this, in milliseconds, nothing is old for
+ * certain: it is what a year typed wrong is off at the least, and less than what a lost week count or a
+ * battery makes. A companion that was off that long looks the same, and loses nothing by it: its ages
+ * count again from its next package on, while what is removed is gone.
+ */
+const farAheadMs = 365 * 24 * 3_600_000;
 
 interface Known {
   readonly name: string;
@@ -42,7 +55,7 @@ interface Known {
 /**
  * Removes packages past the limits, oldest first, one by one. Never one that is preserved or owed,
  * nor one that cannot be read: then nobody knows. Nothing at all while the clock is behind the newest
- * package: it cannot tell what is old.
+ * package, and nothing for its age while it is far ahead: it cannot tell what is old.
  */
 export async function purge(
   ports: PackagePorts,
@@ -53,13 +66,15 @@ export async function purge(
   const now = ports.clock.now();
   let bytes = known.reduce((sum, each) => sum + each.bytes, 0);
   const newest = (await packageNames(ports)).at(-1);
-  if (newest !== undefined && timeOf(newest) > now) {
-    return { purged: [], kept: [], bytes, clockIsBehind: true };
+  const pastNewest = newest === undefined ? 0 : now - timeOf(newest);
+  if (pastNewest < 0) {
+    return { purged: [], kept: [], bytes, clockIsBehind: true, clockIsAhead: false };
   }
+  const clockIsAhead = maxAgeMs !== undefined && pastNewest > farAheadMs;
   const purged: Purged[] = [];
   const kept: PurgeReport["kept"][number][] = [];
   for (const { name, bytes: own } of known) {
-    const isOld = maxAgeMs !== undefined && now - timeOf(name) > maxAgeMs;
+    const isOld = maxAgeMs !== undefined && !clockIsAhead && now - timeOf(name) > maxAgeMs;
     const isOver = maxBytes !== undefined && bytes > maxBytes;
     if (!isOld && !isOver) continue;
     const hold = await holdOn(ports, name);
@@ -71,7 +86,7 @@ export async function purge(
     bytes -= own;
     purged.push(told(ports, { name, bytes: own, because: isOld ? "max_age" : "max_bytes" }));
   }
-  return { purged, kept, bytes, clockIsBehind: false };
+  return { purged, kept, bytes, clockIsBehind: false, clockIsAhead };
 }
 
 /** Asked with the bytes that were gained so far. */

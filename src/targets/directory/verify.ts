@@ -1,9 +1,9 @@
 import { join } from "node:path";
+import { inLanes } from "../../in-lanes.ts";
 import type { Disk } from "../../storage/files/disk.ts";
 import type { FileEntry, Manifest } from "../package/package-format.ts";
 import { manifestFile } from "./content.ts";
 import { isGone } from "./disk-errors.ts";
-import { inLanes } from "./lanes.ts";
 import { hashFile, readFolder } from "./read-package.ts";
 import { entriesOf, sizeIfThere } from "./remove-tree.ts";
 
@@ -30,11 +30,12 @@ export interface Verification {
   readonly differences: readonly Difference[];
 }
 
-/** Reads every byte of a package and compares it with its manifest. */
+/** Reads every byte of a package, but for the files in `compared`, and compares it with its manifest. */
 export async function verifyFolder(
   disk: Disk,
   folder: string,
   name: string,
+  compared?: ReadonlySet<string>,
 ): Promise<Verification & { readonly manifest?: Manifest }> {
   const { manifest, problem } = await readFolder(disk, folder, name);
   if (manifest === undefined) {
@@ -44,7 +45,8 @@ export async function verifyFolder(
     return damaged(name, [{ path: manifestFile, kind: "manifest", detail }]);
   }
   const found: (Difference | undefined)[] = [];
-  await inLanes(manifest.files, readsAtOnce, async (file, index) => {
+  const toRead = manifest.files.filter(({ path }) => !compared?.has(path));
+  await inLanes(toRead, readsAtOnce, async (file, index) => {
     found[index] = await differenceOf(disk, folder, file);
   });
   const differences = found.filter((difference) => difference !== undefined);

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { inLanes } from "../../in-lanes.ts";
 import {
   type FileEntry,
   type Manifest,
@@ -12,7 +13,6 @@ import {
   type PackageContent,
   type PackagePart,
 } from "./content.ts";
-import { inLanes } from "./lanes.ts";
 import { type PackagePorts, secondsNow } from "./ports.ts";
 import { sync, writeFile } from "./write-file.ts";
 

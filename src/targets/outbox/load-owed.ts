@@ -44,8 +44,11 @@ async function load(list: OwedList, item: OwedItem, ports: LoadPorts): Promise<v
     return await outbox.remove(item.id);
   }
   const waitMs = Math.min(Math.max(entry.next_at * 1_000 - clock.now(), 0), furthestMs);
-  if (entry.state !== "saving") return note(item, entry, clock.monotonic() + waitMs);
-  // It came to be, or was on its way to the bucket, and the process died before it could say so.
+  if (entry.state === "pending" || (entry.state === "parked" && !list.isAskedFor)) {
+    return note(item, entry, clock.monotonic() + (list.isAskedFor ? 0 : waitMs));
+  }
+  // Somebody asks for it again. Or it came to be, or was on its way to the bucket, and the process
+  // died before it could say so.
   const owed = { ...entry, state: "pending" } as const;
   await outbox.write(item.id, owed);
   note(item, owed, clock.monotonic());

@@ -23,6 +23,8 @@ export interface OwedItem {
 
 /** What is owed, oldest first. */
 export class OwedList {
+  /** Somebody asked for uploads in this run: what is read from now on is due at once, parked or not. */
+  isAskedFor = false;
   readonly #items = new Map<string, OwedItem>();
   #turn = 0;
 
@@ -46,6 +48,10 @@ export class OwedList {
   }
   values(): Iterable<OwedItem> {
     return this.#items.values();
+  }
+
+  parked(): readonly OwedItem[] {
+    return Array.from(this.#items.values()).filter(({ state }) => state === "parked");
   }
 
   putBehind(item: OwedItem): void {

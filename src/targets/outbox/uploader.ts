@@ -117,12 +117,15 @@ export class Uploader {
     this.#hurry();
   }
 
-  /** Somebody asks for uploads: a target that said no is asked again, and parked packages too. */
+  /**
+   * Somebody asks for uploads: a target that said no is asked again, and parked packages too, those
+   * whose entries are not read yet among them. What is refused once more is parked again.
+   */
   async probe(): Promise<void> {
     this.#target.probe();
+    this.#list.isAskedFor = true;
     for (const bucket of this.#buckets.values()) bucket.forget();
-    for (const item of this.#list.values()) {
-      if (item.state !== "parked") continue;
+    for (const item of this.#list.parked()) {
       const entry = await this.#ports.outbox.read(item.id);
       if (entry !== undefined) await this.#keep(item, { ...entry, state: "pending" });
     }

@@ -13,6 +13,11 @@ export function isPackageName(text: unknown): text is string {
   return typeof text === "string" && nameShape.test(text);
 }
 
+/** What a package's name says of its sentiment. */
+export function sentimentOf(name: string): Sentiment | undefined {
+  return nameShape.exec(name)?.[1] as Sentiment | undefined;
+}
+
 /** A UUIDv7: the wall clock's milliseconds, then 74 random bits. `random` fills the bytes given. */
 export function makeUuidV7(wallMs: number, random: (bytes: Uint8Array) => void): string {
   const bytes = new Uint8Array(16);

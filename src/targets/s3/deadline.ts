@@ -25,9 +25,8 @@ export async function withDeadline<T>(
   });
   const onOuter = () => controller.abort(outer.reason);
   outer.addEventListener("abort", onOuter, { once: true });
-  const cancel = timers.after(ms, () => {
-    controller.abort(new DeadlinePassed(`nothing came within ${ms} ms`));
-  });
+  const giveUp = () => controller.abort(new DeadlinePassed(`nothing came within ${ms} ms`));
+  const cancel = timers.after(ms, giveUp, { holdsProcess: true });
   try {
     return await Promise.race([call(signal), aborted]);
   } catch (error) {

@@ -8,6 +8,8 @@ interface ListeningOptions {
   /** What is heard so far, before it is sent. */
   readonly show: (text: string) => void;
   readonly send: (text: string) => void;
+  /** What was heard when it was switched off, or left, before it could be sent. */
+  readonly keep: (text: string) => void;
   /** While the companion is heard, it must not hear itself. */
   readonly isPaused: boolean;
 }
@@ -25,7 +27,7 @@ const againMs = 300;
 /** It began and ended so often in a row without a word: it does not work here. */
 const maxEmpty = 20;
 
-export function useListening({ show, send, isPaused }: ListeningOptions): Listening {
+export function useListening({ show, send, keep, isPaused }: ListeningOptions): Listening {
   const [mode, setMode] = useState<ListeningMode>("off");
   const [trouble, setTrouble] = useState<string>();
   const [round, setRound] = useState(0);
@@ -40,13 +42,15 @@ export function useListening({ show, send, isPaused }: ListeningOptions): Listen
     show(words(said.current));
     if (isFinal && mode === "free") deliver();
   });
-  const deliver = useEffectEvent(() => {
+  const giveTo = useEffectEvent((take: (text: string) => void) => {
     const text = words(said.current);
     said.current = { final: "", interim: "" };
     if (text === "") return;
     show("");
-    send(text);
+    take(text);
   });
+  const deliver = useEffectEvent(() => giveTo(send));
+  const leave = useEffectEvent(() => giveTo(keep));
   const ended = useEffectEvent((why: string | undefined) => {
     active.current = undefined;
     if (why !== undefined) setTrouble(why);
@@ -62,7 +66,9 @@ export function useListening({ show, send, isPaused }: ListeningOptions): Listen
   useEffect(() => {
     if (mode === "off" || (mode === "free" && isPaused)) return;
     const speech = SpeechIn.create({
-      heard: (text, isFinal) => heard(text, isFinal),
+      heard: (text, isFinal) => {
+        if (active.current === speech) heard(text, isFinal);
+      },
       ended: (why) => {
         if (active.current === speech) ended(why);
       },
@@ -81,13 +87,16 @@ export function useListening({ show, send, isPaused }: ListeningOptions): Listen
     };
   }, [mode, isPaused, round]);
 
+  useEffect(() => {
+    if (mode !== "off") return () => leave();
+  }, [mode]);
+
   return {
     ...{ mode, trouble },
     start(wanted) {
       const isThere = SpeechIn.create({ heard: () => undefined, ended: () => undefined });
       setTrouble(isThere === undefined ? speechInMissing : undefined);
       if (isThere === undefined) return;
-      said.current = { final: "", interim: "" };
       empty.current = 0;
       setRound(0);
       setMode(wanted);

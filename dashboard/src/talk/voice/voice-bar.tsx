@@ -7,7 +7,10 @@ import { type Listening, useListening } from "./use-listening.ts";
 
 interface VoiceBarProps {
   readonly send: (text: string) => void;
-  readonly setText: (text: string) => void;
+  /** What is heard so far; what is typed is not touched by it. */
+  readonly show: (text: string) => void;
+  /** Keeps what was heard and not sent. */
+  readonly keep: (text: string) => void;
   readonly answer: VoiceAnswer;
 }
 
@@ -16,10 +19,10 @@ const storageKey = "throughline-read-aloud";
 const tapMs = 350;
 
 /** Talking instead of typing. Where the browser cannot, it says why, and typing goes on. */
-export function VoiceBar({ send, setText, answer }: VoiceBarProps) {
+export function VoiceBar({ send, show, keep, answer }: VoiceBarProps) {
   const [isReading, setIsReading] = useState(() => localStorage.getItem(storageKey) === "on");
   const reading = useReadAloud(isReading, answer);
-  const listening = useListening({ show: setText, send, isPaused: reading.isSpeaking });
+  const listening = useListening({ show, send, keep, isPaused: reading.isSpeaking });
   useEffect(() => localStorage.setItem(storageKey, isReading ? "on" : "off"), [isReading]);
   const isFree = listening.mode === "free";
   const state = reading.isSpeaking

@@ -5,8 +5,8 @@ import type { WorkingMemory } from "../../api/types.ts";
 import { Empty } from "../../ui/empty.tsx";
 import { Loading } from "../../ui/loading.tsx";
 import { Page } from "../../ui/page.tsx";
+import { useNow } from "../../ui/use-now.ts";
 import { Trouble } from "../mood/trouble.tsx";
-import { useNow } from "../mood/use-now.ts";
 import { ChatMemory } from "./chat-memory.tsx";
 import "./memory.css";
 

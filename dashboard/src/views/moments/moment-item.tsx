@@ -1,6 +1,6 @@
 import type { Feedback, MomentEntry, Sentiment } from "../../api/moment-types.ts";
 import { Icon } from "../../ui/icon.tsx";
-import { fullTime, relativeTime } from "../../ui/relative-time.ts";
+import { When } from "../../ui/when.tsx";
 import { countsInWords, isUploaded, stateInWords } from "./words.ts";
 
 interface Props {
@@ -37,14 +37,11 @@ export function MomentItem({ entry, isOpen, open }: Props) {
 
 function Told(feedback: Feedback) {
   const { timestamp, sentiment, what, trigger } = feedback;
-  const at = timestamp * 1000;
   return (
     <>
       <span className="moment-line">
         <Judged sentiment={sentiment} />
-        <time className="hint" dateTime={new Date(at).toISOString()} title={fullTime(at)}>
-          {relativeTime(at)}
-        </time>
+        <When className="hint" at={timestamp * 1000} />
       </span>
       <span className="moment-what" dir="auto">
         {what}

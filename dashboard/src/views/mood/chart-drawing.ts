@@ -1,7 +1,7 @@
 import type uPlot from "uplot";
 import type { EmotionHistory } from "../../api/types.ts";
 import type { ChartColors } from "./chart-colors.ts";
-import { downSpans, moodSpans } from "./history-facts.ts";
+import { downSpans, moodSpans, woundSpans } from "./history-facts.ts";
 import { groupOf, inWords } from "./words.ts";
 
 // Lengths in CSS pixels from the canvas's upper edge: the moods, then the events, then the plot.
@@ -33,7 +33,7 @@ export function drawSpans(plot: uPlot, history: EmotionHistory, colors: ChartCol
   const { ctx, box, scale } = brush;
   ctx.save();
   for (const { from, to } of downSpans(history)) hatch(brush, brush.x(from), brush.x(to), colors);
-  for (const { from, to } of history.wounds) {
+  for (const { from, to } of woundSpans(history)) {
     const width = Math.max(2 * scale, brush.x(to) - brush.x(from));
     ctx.fillStyle = colors.danger;
     ctx.globalAlpha = 0.07;

@@ -35,6 +35,16 @@ export function moodSpans({ at, mood, to }: EmotionHistory): MoodSpan[] {
   return spans;
 }
 
+export interface WoundSpan extends Span {
+  readonly id: string;
+  readonly event: string;
+}
+
+/** Each wound's time. One that does not heal by itself lasts to the end of the history. */
+export function woundSpans({ wounds, to }: EmotionHistory): WoundSpan[] {
+  return wounds.map((wound) => ({ ...wound, to: wound.to ?? to }));
+}
+
 /** Where no run was up, within the history. A run without an end goes on. */
 export function downSpans({ from, to, runs }: EmotionHistory): Span[] {
   const spans: Span[] = [];
@@ -49,30 +59,32 @@ export function downSpans({ from, to, runs }: EmotionHistory): Span[] {
 
 /** The history in a few sentences: what the chart shows to those who do not see it. */
 export function summaryOf(history: EmotionHistory, says: string): string {
-  const moods = moodShares(history);
-  if (moods.length === 0) return `Nothing is known of ${says}.`;
-  const [first, ...rest] = moods;
+  const [first, ...rest] = moodShares(history);
+  if (first === undefined) return `Nothing is known of ${says}.`;
+  const [mood, share] = first;
+  const isMoment = Number.isNaN(share);
   const others = rest.slice(0, 3).map(([mood, share]) => `${inWords(mood)} ${percent(share)}`);
   const downMs = downSpans(history).reduce((sum, span) => sum + span.to - span.from, 0);
   return [
-    `In ${says} mostly ${inWords(first?.[0] ?? "")}`,
-    ` (${percent(first?.[1] ?? 0)} of the time known)`,
+    `In ${says} ${isMoment ? "" : "mostly "}${inWords(mood)}`,
+    isMoment ? "" : ` (${percent(share)} of the time known)`,
     others.length === 0 ? "" : `, then ${others.join(", ")}`,
     `. ${counted(history.events.length, "event")}, ${counted(history.wounds.length, "wound")}`,
     downMs < 1000 ? "." : `; not running for ${spanInWords(downMs / 1000)} in all.`,
   ].join("");
 }
 
-/** The moods with their share of the time that is known, the most frequent first. */
+/**
+ * The moods with their share of the time that is known, the most frequent first. The newest moment
+ * has no length: when nothing else is known, the share is `NaN`.
+ */
 function moodShares(history: EmotionHistory): [mood: string, share: number][] {
   const total = new Map<string, number>();
   for (const { mood, from, to } of moodSpans(history)) {
     total.set(mood, (total.get(mood) ?? 0) + to - from);
   }
   const all = [...total.values()].reduce((sum, ms) => sum + ms, 0);
-  return [...total]
-    .sort((a, b) => b[1] - a[1])
-    .map(([mood, ms]) => [mood, all === 0 ? 0 : ms / all]);
+  return [...total].sort((a, b) => b[1] - a[1]).map(([mood, ms]) => [mood, ms / all]);
 }
 
 function counted(count: number, noun: string): string {

@@ -1,6 +1,7 @@
 import type { EmotionHistory } from "../../api/types.ts";
-import { percent, spanInWords } from "./durations.ts";
-import { downSpans, emotions, moodSpans, valuesOf } from "./history-facts.ts";
+import { percent } from "./durations.ts";
+import { emotions, valuesOf } from "./history-facts.ts";
+import { marksOf } from "./history-marks.ts";
 import { momentInWords, type Range } from "./ranges.ts";
 import { asTitle, inWords } from "./words.ts";
 
@@ -82,28 +83,4 @@ function Marks({ history, range }: Props) {
       ) : null}
     </>
   );
-}
-
-/** Events, wounds, moods and times without a run as one list, the newest first. */
-function marksOf(history: EmotionHistory) {
-  const events = history.events.map(({ at, event, intensity, wound }, index) => ({
-    ...{ key: `event ${index}`, at },
-    says:
-      asTitle(event) +
-      (intensity === 1 ? "" : `, ${intensity} times as strong`) +
-      (wound === "limit" ? ", no wound more than there were" : ""),
-  }));
-  const wounds = history.wounds.map(({ id, event, from, to }) => ({
-    ...{ key: `wound ${id}`, at: from },
-    says: `A wound of ${inWords(event)}, for ${spanInWords((to - from) / 1000)}`,
-  }));
-  const moods = moodSpans(history).map(({ mood, from, to }) => ({
-    ...{ key: `mood ${from}`, at: from },
-    says: `${asTitle(mood)} for ${spanInWords((to - from) / 1000)}`,
-  }));
-  const down = downSpans(history).map(({ from, to }) => ({
-    ...{ key: `down ${from}`, at: from },
-    says: `Not running for ${spanInWords((to - from) / 1000)}`,
-  }));
-  return [...events, ...wounds, ...moods, ...down].sort((a, b) => b.at - a.at);
 }

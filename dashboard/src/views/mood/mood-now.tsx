@@ -5,7 +5,7 @@ import { asTitle, moodSentence } from "./words.ts";
 
 interface Props {
   readonly emotions: Emotions;
-  /** Epoch milliseconds. */
+  /** The server's time in epoch milliseconds. */
   readonly now: number;
 }
 

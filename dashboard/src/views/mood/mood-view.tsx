@@ -1,13 +1,14 @@
+import { serverNow } from "../../api/server-clock.ts";
 import { Loading } from "../../ui/loading.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Acts } from "./acts.tsx";
 import { Levels } from "./levels.tsx";
 import "./mood.css";
+import { useNow } from "../../ui/use-now.ts";
 import { MoodHistory } from "./mood-history.tsx";
 import { MoodNow } from "./mood-now.tsx";
 import { Trouble } from "./trouble.tsx";
 import { useEmotions } from "./use-emotions.ts";
-import { useNow } from "./use-now.ts";
 import { Wounds } from "./wounds.tsx";
 
 /** The mood as it is now and as it was, and what can be done to it. */
@@ -22,7 +23,7 @@ export function MoodView() {
         {isPending ? <Loading label="Loading the mood" /> : null}
         {data === undefined ? null : (
           <>
-            <MoodNow emotions={data} now={now} />
+            <MoodNow emotions={data} now={serverNow()} />
             <Warnings warnings={data.warnings} />
             <div className="mood-pair">
               <Levels emotions={data} />

@@ -1,6 +1,7 @@
 import { type UseQueryResult, useQuery, useQueryClient } from "@tanstack/react-query";
 import { request } from "../../api/client.ts";
 import { useServerEvent } from "../../api/events.ts";
+import { serverNow } from "../../api/server-clock.ts";
 import type { EmotionHistory, Emotions, ServerEvents } from "../../api/types.ts";
 import type { Range } from "./ranges.ts";
 
@@ -35,7 +36,7 @@ export function useEmotionHistory(range: Range): UseQueryResult<EmotionHistory> 
   return useQuery({
     queryKey: [...historyKey, range.name],
     queryFn: ({ signal }) => {
-      const to = Date.now();
+      const to = serverNow();
       const query = `from=${to - range.ms}&to=${to}&points=${historyPoints}`;
       return request<EmotionHistory>(`/api/emotions/history?${query}`, { signal });
     },

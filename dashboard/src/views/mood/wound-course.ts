@@ -7,13 +7,16 @@ export interface FloorCourse {
   readonly now: number;
   /** What it held it at in the beginning. */
   readonly start: number;
-  /** Seconds of age at which nothing of it is left. */
+  /** Seconds of age at which nothing of it is left. `Infinity`: it does not heal by itself. */
   readonly endsAt: number;
 }
 
 export interface WoundCourse {
   readonly floors: readonly FloorCourse[];
-  /** Ages in seconds: until when it does not heal, how old it is, and when it will be gone. */
+  /**
+   * Ages in seconds: until when it does not heal, how old it is, and when it will be gone
+   * (`Infinity`: never by itself).
+   */
   readonly healsFrom: number;
   readonly age: number;
   readonly endsAt: number;
@@ -30,7 +33,7 @@ export interface WoundCourse {
 export function courseOf(wound: Wound, elapsed: number): WoundCourse {
   const floors = Object.entries(wound.floors).filter(([, floor]) => floor > 0);
   const highestNow = Math.max(0, ...floors.map(([, floor]) => floor));
-  const left = Math.max(0, wound.heals_in);
+  const left = wound.heals_in === null ? Number.POSITIVE_INFINITY : Math.max(0, wound.heals_in);
   const untilHealing = Math.max(0, wound.duration - wound.age);
   const rate = left - untilHealing > 0 ? highestNow / (left - untilHealing) : 0;
   const healed = Math.max(0, wound.age - wound.duration) * rate;

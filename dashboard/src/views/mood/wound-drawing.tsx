@@ -1,12 +1,14 @@
-import { percent, spanInWords } from "./durations.ts";
-import { asTitle, inWords } from "./words.ts";
 import type { WoundCourse } from "./wound-course.ts";
+import { drawingInWords } from "./wound-words.ts";
 
 const [width, height, top, bottom] = [320, 92, 8, 84];
 
 /** How the floors of a wound fall over time, what is over already shaded, and where it is now. */
 export function WoundDrawing({ course }: { readonly course: WoundCourse }) {
-  const x = (age: number) => 4 + (Math.min(age, course.endsAt) / course.endsAt) * (width - 8);
+  // What has no end is drawn to twice its age.
+  const isEndless = course.endsAt === Number.POSITIVE_INFINITY;
+  const end = isEndless ? Math.max(course.healsFrom, 2 * course.age, 1) : course.endsAt;
+  const x = (age: number) => 4 + (Math.min(age, end) / end) * (width - 8);
   const y = (level: number) => bottom - (level / course.highest) * (bottom - top);
   return (
     <svg className="wound-drawing" viewBox={`0 0 ${width} ${height}`} role="img">
@@ -24,7 +26,7 @@ export function WoundDrawing({ course }: { readonly course: WoundCourse }) {
           points={[
             `${x(0)},${y(floor.start)}`,
             `${x(course.healsFrom)},${y(floor.start)}`,
-            `${x(floor.endsAt)},${bottom}`,
+            `${x(floor.endsAt)},${isEndless ? y(floor.now) : bottom}`,
           ].join(" ")}
         />
       ))}
@@ -41,26 +43,4 @@ export function WoundDrawing({ course }: { readonly course: WoundCourse }) {
       ))}
     </svg>
   );
-}
-
-/** What a wound does now, and what will become of it. */
-export function woundInWords(course: WoundCourse): string {
-  const left = Math.max(0, course.endsAt - course.age);
-  const end = `gone in ${spanInWords(left)}`;
-  if (course.age >= course.healsFrom) return `Healing, ${end}`;
-  return `Begins to heal in ${spanInWords(course.healsFrom - course.age)}, ${end}`;
-}
-
-function drawingInWords(course: WoundCourse): string {
-  const floors = course.floors.map(
-    ({ emotion, now, start }) =>
-      `${asTitle(emotion)} is held at ${percent(now)} or more, ${percent(start)} at first.`,
-  );
-  return `${floors.join(" ")} ${woundInWords(course)}.`;
-}
-
-/** "fear 25 %, sadness 20 %": what it holds the emotions at now. */
-export function floorsInWords(course: WoundCourse): string {
-  const held = course.floors.map(({ emotion, now }) => `${inWords(emotion)} ${percent(now)}`);
-  return held.length === 0 ? "holds nothing any more" : `holds ${held.join(", ")}`;
 }

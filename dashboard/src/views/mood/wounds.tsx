@@ -2,7 +2,8 @@ import type { Emotions } from "../../api/types.ts";
 import { spanInWords } from "./durations.ts";
 import { asTitle } from "./words.ts";
 import { courseOf } from "./wound-course.ts";
-import { floorsInWords, WoundDrawing, woundInWords } from "./wound-drawing.tsx";
+import { WoundDrawing } from "./wound-drawing.tsx";
+import { floorsInWords, woundInWords } from "./wound-words.ts";
 
 interface Props {
   readonly emotions: Emotions;

@@ -1,12 +1,19 @@
 import type { Chat, ProviderSession } from "../../api/types.ts";
+import type { NamedChat } from "../../chats/chat-menu.tsx";
 import { chatName } from "../../chats/chat-name.ts";
 import { Button } from "../../ui/button.tsx";
 import { ErrorNote } from "../../ui/error-note.tsx";
-import { fullTime, relativeTime } from "../../ui/relative-time.ts";
+import { fullTime } from "../../ui/relative-time.ts";
+import { When } from "../../ui/when.tsx";
 import { bucketsOf, cost, counted } from "./amounts.ts";
 import { ChatLink } from "./chat-link.tsx";
-import type { Reset } from "./reset-dialog.tsx";
 import type { SessionRow } from "./use-sessions.ts";
+
+export interface Reset {
+  readonly chat: NamedChat;
+  /** Only this one's part. */
+  readonly provider?: string;
+}
 
 interface Props {
   readonly session: SessionRow;
@@ -26,15 +33,15 @@ export function ChatSession({ session, onReset }: Props) {
         {chat === undefined || chat.generation === 0 ? null : (
           <Button
             kind="quiet"
-            aria-label={`Reset session of ${title}`}
-            onClick={() => onReset({ chatId: row.chat_id, title })}
+            aria-label={`Begin a new session of ${title}`}
+            onClick={() => onReset({ chat: row })}
           >
-            Reset session
+            New session…
           </Button>
         )}
       </div>
       <p className="hint session-words">
-        {chat === undefined ? null : sessionInWords(chat)}
+        {chat === undefined ? null : <Facts chat={chat} />}
         {chat?.running === true ? <span className="tag tag-accent">answering</span> : null}
         {row.damaged ? <span className="tag tag-danger">damaged</span> : null}
       </p>
@@ -45,7 +52,7 @@ export function ChatSession({ session, onReset }: Props) {
             <Bucket
               key={provider}
               {...{ chat, provider, bucket }}
-              onReset={() => onReset({ chatId: row.chat_id, title, provider })}
+              onReset={() => onReset({ chat: row, provider })}
             />
           ))}
         </ul>
@@ -74,16 +81,22 @@ function Bucket({ chat, provider, bucket, onReset }: BucketProps) {
       <p>{counted(bucket.message_count, "message")}</p>
       <p>{counted(bucket.total_tokens, "token")}</p>
       <p>{cost(bucket.total_cost_usd)}</p>
-      <Button kind="quiet" aria-label={`Reset ${provider} in this session`} onClick={onReset}>
-        Reset
+      <Button kind="quiet" aria-label={`Begin anew with ${provider}`} onClick={onReset}>
+        Begin anew…
       </Button>
     </li>
   );
 }
 
-function sessionInWords(chat: Chat): string {
+function Facts({ chat }: { readonly chat: Chat }) {
   if (chat.generation === 0) return "No session yet.";
   const since = chat.created_at === "" ? "" : ` since ${fullTime(chat.created_at)}`;
-  const active = relativeTime(chat.last_active);
-  return `Session ${chat.generation}${since}${active === "" ? "" : `, last talked in ${active}`} `;
+  const { last_active: at } = chat;
+  return (
+    <>
+      {`Session ${chat.generation}${since}`}
+      {at === "" ? null : ", last talked in "}
+      <When at={at} />{" "}
+    </>
+  );
 }

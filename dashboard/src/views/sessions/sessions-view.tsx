@@ -1,11 +1,11 @@
 import { useState } from "react";
+import { ResetDialog } from "../../chats/chat-dialogs.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { Loading } from "../../ui/loading.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Trouble } from "../mood/trouble.tsx";
-import { ChatSession } from "./chat-session.tsx";
-import { type Reset, ResetDialog } from "./reset-dialog.tsx";
+import { ChatSession, type Reset } from "./chat-session.tsx";
 import { Totals } from "./totals.tsx";
 import { useSessions } from "./use-sessions.ts";
 import "./sessions.css";
@@ -41,9 +41,7 @@ export function SessionsView() {
           </Button>
         ) : null}
       </div>
-      {reset === undefined ? null : (
-        <ResetDialog reset={reset} onClose={() => setReset(undefined)} />
-      )}
+      {reset === undefined ? null : <ResetDialog {...reset} onClose={() => setReset(undefined)} />}
     </Page>
   );
 }

@@ -3,7 +3,7 @@ import type { Delivery } from "../../api/types.ts";
 import { Button } from "../../ui/button.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { Loading } from "../../ui/loading.tsx";
-import { fullTime, relativeTime } from "../../ui/relative-time.ts";
+import { When } from "../../ui/when.tsx";
 import { Trouble } from "../mood/trouble.tsx";
 import { ChatLink } from "../sessions/chat-link.tsx";
 import { kindWords } from "./restart-words.ts";
@@ -46,11 +46,7 @@ function Told({ delivery }: { readonly delivery: Delivery }) {
         <span className={status === "delivered" ? "tag tag-accent" : "tag"}>
           {status === "delivered" ? "Delivered" : "Waits for the next message"}
         </span>
-        {at === null ? null : (
-          <time className="hint" dateTime={at} title={fullTime(at)}>
-            {relativeTime(at)}
-          </time>
-        )}
+        {at === null ? null : <When className="hint" at={at} />}
         <Copy text={text} />
       </header>
       <p className="hint">

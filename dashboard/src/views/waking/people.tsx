@@ -4,8 +4,7 @@ import { request } from "../../api/client.ts";
 import type { CompanionSession, PersonSeen, SleepSet } from "../../api/types.ts";
 import { Button } from "../../ui/button.tsx";
 import { ErrorNote } from "../../ui/error-note.tsx";
-import { fullTime, relativeTime } from "../../ui/relative-time.ts";
-import { useNow } from "../mood/use-now.ts";
+import { When } from "../../ui/when.tsx";
 import { sessionKey } from "./use-waking.ts";
 
 /** Whom it saw last, who is here now, and whether it sleeps. */
@@ -64,15 +63,10 @@ function Person({ session, take }: Props) {
 
 function LastSeen({ session }: { readonly session: CompanionSession }) {
   const { last_person_seen: person, last_person_seen_time: time } = session;
-  const now = useNow();
   return (
     <p className="waking-big">
       <span role="status">{person ?? "Nobody yet"}</span>
-      {person === null || time === null ? null : (
-        <time dateTime={new Date(time * 1000).toISOString()} title={fullTime(time * 1000)}>
-          {relativeTime(time * 1000, now)}
-        </time>
-      )}
+      {person === null || time === null ? null : <When at={time * 1000} />}
     </p>
   );
 }

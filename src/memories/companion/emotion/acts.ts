@@ -1,7 +1,7 @@
 // What can happen to a feeling besides time. Each act anchors the state anew where it is.
 
 import { invalid } from "../../../errors.ts";
-import { anchored, anchorHere, anchorNow, longestToHeal, restingAnchor } from "./anchor.ts";
+import { anchored, anchorHere, anchorNow, restingAnchor } from "./anchor.ts";
 import type { EmotionConfiguration } from "./configuration.ts";
 import {
   type EmotionState,
@@ -147,15 +147,9 @@ export function resetLevels(config: EmotionConfiguration, state: EmotionState): 
 }
 
 /**
- * The state under another configuration, from now on: what is felt stays. If fewer wounds are
- * allowed, those stay that take longest to heal.
+ * The state that goes on under another configuration: all that is felt now stays, also wounds that are
+ * more than the other one allows. Those that come later are limited.
  */
-export function reconfigure(
-  before: EmotionConfiguration,
-  after: EmotionConfiguration,
-  state: EmotionState,
-): EmotionState {
-  const now = anchorNow(before, state);
-  const wounds = longestToHeal(now.wounds, now.at, after.settings.maxWounds);
-  return anchored({ ...now, wounds });
+export function reconfigure(before: EmotionConfiguration, state: EmotionState): EmotionState {
+  return anchorHere(before, state);
 }

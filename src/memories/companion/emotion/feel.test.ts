@@ -18,6 +18,8 @@ import { type Anchor, type EmotionState, emotions, lastInstant, type Mood } from
 import { evolve } from "./evolve.ts";
 import { feel, nextMoodChange } from "./feel.ts";
 import { readEmotionConfiguration } from "./read-configuration.ts";
+import { restoreEmotions } from "./restore-emotions.ts";
+import { storeEmotions } from "./stored-emotions.ts";
 
 const config = builtInEmotions;
 const bornAt = 1_700_000_000_000;
@@ -368,17 +370,27 @@ test("a reset takes levels to their baseline; wounds, boredom and override stay"
 test("another configuration changes what follows, not what is felt", () => {
   const slow = changed("emotions", { joy: { baseline: 0.9, decay_rate: 0.001 } });
   const state = evolve(after(born, "violence", "abuse", "violence"), 1_000);
-  const changedState = reconfigure(config, slow, state);
+  const changedState = reconfigure(config, state);
   assert.deepEqual(feel(slow, changedState).levels, feel(config, state).levels);
   near(feel(slow, evolve(changedState, 1e9)).levels.joy, 0.9);
-  const strict = changed("settings", { max_wounds: 1 });
-  const { wounds } = feel(strict, reconfigure(config, strict, state));
-  assert.deepEqual(
-    wounds.map(({ event }) => event),
-    ["abuse"],
-    "the longest to heal stays",
-  );
 });
+
+for (const most of [0, 1, 2]) {
+  test(`three wounds stay when at most ${most} are allowed, and a further one is not left`, () => {
+    const strict = changed("settings", { max_wounds: most });
+    const before = evolve(after(born, "violence", "abuse", "violence"), 1_000);
+    const state = reconfigure(config, before);
+    assert.deepEqual(feel(strict, state).wounds, feel(config, before).wounds);
+    assert.equal(feel(strict, state).wounds.length, 3);
+    const { state: hurt, wound } = applyEvent(strict, state, { event: "abuse", id: "one more" });
+    assert.equal(wound, "limit");
+    assert.equal(feel(strict, hurt).wounds.length, 3);
+    const { emotions: seed, own } = storeEmotions(strict, state);
+    const restored = restoreEmotions(strict, seed, own, bornAt);
+    assert.equal(feel(strict, restored.state).wounds.length, most, "a boot cuts them");
+    assert.match(restored.repaired.join(), /3 wounds/);
+  });
+}
 
 // BEHAVIOUR 6.7, each row at a new companion whose hysteresis is over.
 const rows: readonly [mood: Mood, levels: readonly number[], more: Partial<Anchor>][] = [

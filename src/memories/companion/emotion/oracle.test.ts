@@ -26,7 +26,7 @@ import type { EmotionState, VoiceState } from "./emotion.ts";
 import { evolve } from "./evolve.ts";
 import { feel } from "./feel.ts";
 import { readEmotionConfiguration } from "./read-configuration.ts";
-import { restoreEmotions } from "./restore-emotions.ts";
+import { restoreEmotions, withRoomForWounds } from "./restore-emotions.ts";
 import { storeEmotions } from "./stored-emotions.ts";
 
 const isFull = process.env["THROUGHLINE_FULL"] === "1";
@@ -400,10 +400,9 @@ class Life {
       this.state = overrideMood(config, state, mood, seconds);
     } else {
       const file = otherFile();
-      file.settings.max_wounds = simulation.file.settings.max_wounds;
       simulation.change({ file });
       this.config = read(file);
-      this.state = reconfigure(config, this.config, state);
+      this.state = reconfigure(config, state);
     }
   }
 
@@ -421,7 +420,7 @@ class Life {
 
   saveAndLoad(): void {
     const { emotions, own } = JSON.parse(JSON.stringify(storeEmotions(this.config, this.state)));
-    const { state, repaired } = restoreEmotions(this.config, emotions, own, 0);
+    const { state, repaired } = restoreEmotions(withRoomForWounds(this.config), emotions, own, 0);
     assert.deepEqual(repaired, []);
     assert.deepEqual(state, this.state);
     this.state = state;

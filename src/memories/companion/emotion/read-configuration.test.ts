@@ -199,7 +199,16 @@ const faults: readonly [file: unknown, path: readonly (string | number)[], says:
   [{ settings: { max_wounds: 2.5 } }, ["settings", "max_wounds"], /whole/],
   [{ settings: { max_wounds: 21 } }, ["settings", "max_wounds"], /to 20/],
   [{ settings: { hysteresis: "1" } }, ["settings", "hysteresis"], /number/],
-  [{ transcript_triggers: [{ event: "e" }] }, ["transcript_triggers", 0, "event"], /one of/],
+  [
+    { transcript_triggers: [{ event: "e" }] },
+    ["transcript_triggers", 0, "event"],
+    /^must be one of the events, and there are none$/,
+  ],
+  [
+    { events: { f: {} }, transcript_triggers: [{ event: "e" }] },
+    ["transcript_triggers", 0, "event"],
+    /^must be one of f$/,
+  ],
   [{ transcript_triggers: ["e"] }, ["transcript_triggers", 0], /mapping/],
   [pattern(1), ["transcript_triggers", 0, "patterns", 0], /text/],
   [pattern("ok", "!!"), ["transcript_triggers", 0, "patterns", 1], /words/],

@@ -18,7 +18,7 @@ export function readTriggers(
     const listed = reading.list(own(trigger, "patterns"), [...path, "patterns"], left);
     left -= listed.length;
     return {
-      event: reading.word(own(trigger, "event"), [...path, "event"], events) ?? "",
+      event: readEvent(reading, own(trigger, "event"), [...path, "event"], events),
       patterns: listed.map((pattern, at) =>
         readPattern(reading, pattern, [...path, "patterns", at]),
       ),
@@ -26,6 +26,12 @@ export function readTriggers(
       directed: reading.flag(trigger, "directed", path),
     };
   });
+}
+
+function readEvent(reading: Reading, value: unknown, path: Path, events: readonly string[]) {
+  if (events.length > 0) return reading.word(value, path, events) ?? "";
+  reading.says(path, "must be one of the events, and there are none");
+  return "";
 }
 
 function readPattern(reading: Reading, value: unknown, path: Path): string {

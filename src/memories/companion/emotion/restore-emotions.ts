@@ -58,6 +58,14 @@ export function restoreEmotions(
   return restored(withSeedFields(config, seedPart, now, repairs), repairs);
 }
 
+/**
+ * The configuration for a state with which no run begins: one that another process goes on with, or
+ * one of the past. It comes back with all its wounds, which a configuration in force never takes away.
+ */
+export function withRoomForWounds(config: EmotionConfiguration): EmotionConfiguration {
+  return { ...config, settings: { ...config.settings, maxWounds: emotionLimits.wounds } };
+}
+
 function restored(anchor: Anchor, repairs: Repairs): RestoredEmotions {
   return { state: anchored(anchor), repaired: repairs.said };
 }

@@ -5,13 +5,13 @@ import type { Manifest } from "../../../targets/package/package-format.ts";
 import { type ExportFilters, Judgements, listedReason, matches } from "./selection.ts";
 
 describe("a listed package", () => {
-  const fine = { name: "n", verified: true, newer: false, retracted: false, superseded: false };
+  const fine = { name: "n", sealed: true, newer: false, retracted: false, superseded: false };
   for (const [change, reason] of [
     [{}, undefined],
-    [{ verified: false }, "unverified"],
-    [{ verified: false, newer: true }, "newer"],
+    [{ sealed: false }, "unverified"],
+    [{ sealed: false, newer: true }, "newer"],
     [{ superseded: true }, "superseded"],
-    [{ retracted: true, superseded: true, verified: false, newer: true }, "retracted"],
+    [{ retracted: true, superseded: true, sealed: false, newer: true }, "retracted"],
   ] as const) {
     test(`with ${JSON.stringify(change)} is ${reason ?? "read"}`, () => {
       assert.equal(listedReason({ ...fine, ...change }), reason);

@@ -1,6 +1,9 @@
 import type { Manifest, Sentiment, Source } from "../../../targets/package/package-format.ts";
 
-/** Why a package, or for `corrupt_frame` a picture of it, is not in an export. */
+/**
+ * Why a package, or for `corrupt_frame` a picture of it, is not in an export: the first reason found.
+ * The files of a package are compared where a row would be made of it, and not to leave it out.
+ */
 export const skipReasons = [
   "unverified",
   "newer",
@@ -19,8 +22,8 @@ export type SkipReason = (typeof skipReasons)[number];
 /** A package as the place that keeps it knows it. */
 export interface ListedPackage {
   readonly name: string;
-  /** Every file was hashed and agrees with the manifest. */
-  readonly verified: boolean;
+  /** Its manifest is right. Whether the files are is found out when they are read. */
+  readonly sealed: boolean;
   /** Written by a later version. */
   readonly newer: boolean;
   readonly retracted: boolean;
@@ -48,7 +51,7 @@ export function listedReason(listed: ListedPackage): SkipReason | undefined {
   if (listed.retracted) return "retracted";
   if (listed.superseded) return "superseded";
   if (listed.newer) return "newer";
-  return listed.verified ? undefined : "unverified";
+  return listed.sealed ? undefined : "unverified";
 }
 
 export function matches(manifest: Manifest, filters: ExportFilters): boolean {
@@ -73,31 +76,36 @@ function sameName(a: string, b: string): boolean {
 export type Judgement = Pick<Manifest, "name" | "timestamp" | "chat_id" | "target">;
 
 /**
- * Which of several judgements of one turn counts: the latest, and of two at one instant the one whose
- * name sorts last. A later judgement counts against an earlier one even where a filter or missing
- * consent keeps it out itself: what a person took back is not to be trained on.
+ * Which of several judgements of one answer counts: the latest, and of two at one instant the one whose
+ * name sorts last. A later judgement counts against an earlier one even where a filter, missing
+ * consent or a damaged file keeps it out itself: what a person took back is not to be trained on.
  */
 export class Judgements {
   readonly #latest = new Map<string, { readonly name: string; readonly timestamp: number }>();
 
   add({ name, timestamp, chat_id, target }: Judgement): void {
-    const key = turnKey(chat_id, target);
-    if (key === undefined) return;
-    const known = this.#latest.get(key);
-    const isLater =
-      known === undefined ||
-      timestamp > known.timestamp ||
-      (timestamp === known.timestamp && name > known.name);
-    if (isLater) this.#latest.set(key, { name, timestamp });
+    for (const key of judgedKeys(chat_id, target)) {
+      const known = this.#latest.get(key);
+      const isLater =
+        known === undefined ||
+        timestamp > known.timestamp ||
+        (timestamp === known.timestamp && name > known.name);
+      if (isLater) this.#latest.set(key, { name, timestamp });
+    }
   }
 
   isLatest({ name, chat_id, target }: Judgement): boolean {
-    const key = turnKey(chat_id, target);
-    return key === undefined || this.#latest.get(key)?.name === name;
+    return judgedKeys(chat_id, target).every((key) => this.#latest.get(key)?.name === name);
   }
 }
 
-function turnKey(chatId: string | null, target: Manifest["target"]): string | undefined {
-  const turn = target?.turn_id ?? target?.message_ids[0];
-  return turn === undefined ? undefined : JSON.stringify([chatId, turn]);
+/**
+ * Of each message that was judged: an answer that was still coming out shares some with the whole one,
+ * and one that was made anew shares none with the one before it.
+ */
+function judgedKeys(chatId: string | null, target: Manifest["target"]): readonly string[] {
+  if (target === null) return [];
+  const { message_ids: ids, turn_id: turn } = target;
+  const judged = ids.length > 0 ? ids : turn === null ? [] : [turn];
+  return judged.map((id) => JSON.stringify([chatId, id]));
 }

@@ -22,6 +22,3 @@ export async function inLanes<T>(
   await Promise.all(Array.from({ length: Math.min(count, items.length) }, lane));
   if (failure !== undefined) throw failure.error;
 }
-
-/** Does work on one package after whatever is under way on it. */
-export type InLane = <T>(name: string, work: () => Promise<T>) => Promise<T>;

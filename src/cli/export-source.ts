@@ -1,0 +1,30 @@
+import type { ExportSource } from "../interchange/feedback-export/ports.ts";
+import type { Moments } from "../moments.ts";
+import { entriesOf } from "./feedback.ts";
+
+/** The packages of a home as an export reads them. */
+export function exportSource({ packages }: Pick<Moments, "packages">): ExportSource {
+  return {
+    async *list() {
+      for await (const { name, state, manifest, status } of entriesOf({ packages })) {
+        const retracted = status?.retracted ?? null;
+        const superseded = retracted?.superseded_by != null;
+        yield {
+          name,
+          sealed: manifest !== undefined,
+          newer: state === "newer",
+          retracted: retracted !== null && !superseded,
+          superseded,
+        };
+      }
+    },
+    manifest: (name) => packages.manifest(name),
+    part: (name, path, allocate) => packages.part(name, path, allocate),
+    async isWhole(name, compared) {
+      // One whose status cannot be read may be retracted. It is told here and not by the list, so that
+      // it is read, and counts against an earlier judgement, as any other that is damaged.
+      if ((await packages.status(name)) === undefined) return false;
+      return (await packages.verify(name, compared)).state === "whole";
+    },
+  };
+}

@@ -1,0 +1,9 @@
+/** As in `package.json`: the first Node that has SQLite unasked. */
+export const neededNode = "22.13";
+
+/** @param version as in `process.versions.node`. */
+export function isNodeEnough(version: string): boolean {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  const [neededMajor = 0, neededMinor = 0] = neededNode.split(".").map(Number);
+  return major > neededMajor || (major === neededMajor && minor >= neededMinor);
+}

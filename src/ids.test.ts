@@ -1,0 +1,33 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { fillWithRandom, randomId } from "./ids.ts";
+
+test("ids are 18 letters and digits, and none comes twice", () => {
+  const ids = Array.from({ length: 20_000 }, randomId);
+  for (const id of ids) assert.match(id, /^[0-9a-z]{18}$/);
+  assert.equal(new Set(ids).size, ids.length);
+});
+
+test("each letter is as likely as each other", () => {
+  const counts = new Map<string, number>();
+  const letters = Array.from({ length: 20_000 }, randomId).join("");
+  for (const letter of letters) counts.set(letter, (counts.get(letter) ?? 0) + 1);
+  assert.equal(counts.size, 36);
+  // 10,000 of each are expected; by chance one in 10^7 such tests is off by six deviations.
+  for (const [letter, count] of counts) assert.ok(Math.abs(count - 10_000) < 600, letter);
+});
+
+test("random bytes of any length fill all of it, and none are given twice", () => {
+  const seen = new Set<string>();
+  for (const length of [4_096, 1, 4_096, 16, 2_050, 2_050, 8, 4_090, 10, 10]) {
+    const bytes = new Uint8Array(length);
+    fillWithRandom(bytes);
+    for (let at = 0; at + 8 <= length; at += 8) {
+      const word = Buffer.from(bytes.subarray(at, at + 8)).toString("hex");
+      assert.ok(!seen.has(word));
+      assert.notEqual(word, "0".repeat(16));
+      seen.add(word);
+    }
+  }
+  assert.throws(() => fillWithRandom(new Uint8Array(4_097)), RangeError);
+});

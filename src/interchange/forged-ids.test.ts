@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { JsonObject } from "../json.ts";
+import { HeldClock } from "../testing/held-clock.ts";
+import { openThroughline, type Throughline } from "../throughline.ts";
+import { exportChats } from "./export.ts";
+import type { Form } from "./head-lines.ts";
+import { importChats } from "./nanobot-import.ts";
+
+const chat = "a:b";
+
+function importInto({ chats }: Throughline, lines: readonly JsonObject[], form: Form = "own") {
+  const text = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
+  const bytes = async function* () {
+    yield Buffer.from(text);
+  };
+  const source = { name: "a_b.jsonl", bytes: { [Symbol.asyncIterator]: bytes } };
+  return importChats([source], { chats, clock: new HeldClock(), zone: "UTC" }, form);
+}
+
+const open = () => openThroughline({ storage: "memory" });
+const secret = { id: "m", role: "user", content: "my secret pin 4711" };
+const forged = { id: "redaction:m", role: "user", content: "innocent" };
+const stamp = { timestamp: "2026-01-01T00:00:00.000Z" };
+
+for (const [says, lines] of [
+  ["as they are written by hand", [secret, forged]],
+  [
+    "as they are exported",
+    [
+      { ...secret, ...stamp, seq: 1 },
+      { ...forged, ...stamp, seq: 2 },
+    ],
+  ],
+  ["that are no messages", [secret, { id: "redaction:m", note: "innocent" }]],
+] as const) {
+  test(`lines ${says} are imported without the ids of our own records, once`, async () => {
+    await using throughline = await open();
+    const { chats } = throughline;
+    const report = await importInto(throughline, lines);
+    const note = "an id that only our own records have is replaced";
+    assert.ok(report.chats[0]?.notes.includes(note));
+    const ids = (await Array.fromAsync(chats.records(chat))).map(({ id }) => id);
+    assert.deepEqual([ids[0], ids.includes("redaction:m"), ids.length], ["m", false, 2]);
+    const [first] = (await chats.messages(chat)).messages;
+    assert.equal(first?.content, secret.content);
+    await chats.redact(chat, "m");
+    assert.deepEqual(await chats.search("secret"), []);
+    const again = await importInto(throughline, lines);
+    assert.deepEqual(
+      again.chats.map(({ chat_id, messages }) => [chat_id, messages]),
+      [[chat, 0]],
+    );
+  });
+}
+
+test("a real redaction is imported with its id", async () => {
+  await using throughline = await open();
+  const { chats } = throughline;
+  const redaction = { _type: "metadata", kind: "redaction", target: "m", ...stamp };
+  await importInto(throughline, [
+    { ...secret, ...stamp, seq: 1 },
+    { id: "redaction:m", seq: 2, ...redaction },
+  ]);
+  const { messages } = await chats.messages(chat);
+  assert.equal(messages[0]?.redacted, true);
+  assert.ok(await chats.log.ports.logs.find(chat, "redaction:m"));
+});
+
+test("what was redacted beside a message with the id of its redaction stays so in another home", async () => {
+  await using before = await open();
+  await before.chats.log.change(chat, (draft) => {
+    for (const message of [secret, forged]) draft.message(message);
+  });
+  await before.chats.redact(chat, "m");
+  const lines: JsonObject[] = [];
+  for await (const { pieces } of exportChats(before.chats, { format: "throughline" })) {
+    for await (const piece of pieces) {
+      const text = piece.trimEnd().split("\n");
+      lines.push(...text.map((line) => JSON.parse(line)));
+    }
+  }
+  await using after = await open();
+  for (const home of [after, after, before]) {
+    const report = await importInto(home, lines);
+    assert.deepEqual(
+      report.chats.map(({ chat_id }) => chat_id),
+      [chat],
+    );
+    const { messages } = await home.chats.messages(chat);
+    assert.deepEqual(
+      messages.map(({ content, redacted }) => [content, redacted]),
+      [
+        ["", true],
+        ["innocent", undefined],
+      ],
+    );
+  }
+});
+
+test("a chat that is titled by a message of such an id loses the title with the message", async () => {
+  await using throughline = await open();
+  const { chats } = throughline;
+  await importInto(throughline, [
+    { ...forged, content: "my secret", ...stamp, seq: 1 },
+    { _type: "metadata", key: chat, title: "my secret", title_of: forged.id },
+  ]);
+  assert.equal((await chats.row(chat)).title, "my secret");
+  const [first] = (await chats.messages(chat)).messages;
+  await chats.redact(chat, first?.id ?? "");
+  assert.equal((await chats.row(chat)).title, "");
+});

@@ -1,0 +1,51 @@
+import type { Clock } from "../clock.ts";
+import type { Chats } from "../memories/chat/chats.ts";
+import type { TranscriptMessage } from "../memories/moment/label.ts";
+import type { MomentRecorder } from "../memories/moment/moment-recorder.ts";
+import { recentMs } from "../memories/moment/target-turn.ts";
+import { maxMessages, transcriptMessage } from "./moment-transcript.ts";
+
+/** More than one companion talks with in two minutes. */
+const maxChats = 10;
+/** No answer comes so long after the last act of a person: older chats need not be read. */
+const longestTurnMs = 3_600_000;
+
+type Said = TranscriptMessage & { readonly atMs: number };
+
+/**
+ * Feeds the buffers with what chats hold in which something was said in the last two minutes, as if this
+ * run had heard it: a pat right after a restart is about the answer before it. Pictures and sound of
+ * that time are gone. To be called before anything is fed.
+ *
+ * @returns how many messages were kept: none without consent.
+ */
+export async function recallWords(
+  chats: Chats,
+  recorder: MomentRecorder,
+  clock: Clock,
+): Promise<number> {
+  const now = clock.now();
+  const said: Said[] = [];
+  const { chats: rows } = await chats.list({ limit: maxChats });
+  for (const { chat_id, last_active } of rows) {
+    if (now - Date.parse(last_active) > longestTurnMs) continue;
+    said.push(...(await saidIn(chats, chat_id, now)));
+  }
+  said.sort((a, b) => a.atMs - b.atMs);
+  let kept = 0;
+  for (const { atMs, ...message } of said.slice(-maxMessages)) {
+    if (recorder.message({ ...message, agoMs: Math.max(0, now - atMs) })) kept++;
+  }
+  return kept;
+}
+
+/** The newest messages of a chat; none when the newest is old, or is of a time that is to come. */
+async function saidIn(chats: Chats, chatId: string, now: number): Promise<readonly Said[]> {
+  const { messages } = await chats.messages(chatId, { limit: maxMessages });
+  const shown = messages.filter(({ hidden, redacted }) => !hidden && !redacted);
+  const said = shown
+    .map((message) => transcriptMessage(chatId, message))
+    .filter((message): message is Said => message.atMs !== undefined);
+  const agoMs = now - (said.at(-1)?.atMs ?? Number.NEGATIVE_INFINITY);
+  return agoMs >= 0 && agoMs <= recentMs ? said : [];
+}

@@ -1,0 +1,68 @@
+import { createHash } from "node:crypto";
+import type { Clock } from "../clock.ts";
+import { ThroughlineError } from "../errors.ts";
+import type { Json } from "../json.ts";
+import { messageIdFor } from "./idempotency.ts";
+
+/** Of so many keys the answers are known, some 3 KB each: a client repeats its last few writes. */
+const maxKeys = 1_000;
+const keptMs = 3_600_000;
+
+interface Known {
+  readonly request: string;
+  readonly answer: object;
+  /** By the monotonic clock. */
+  readonly at: number;
+}
+
+/**
+ * Keys of writes that leave nothing behind that could remember them: for an hour of this process, and
+ * 1,000 of them.
+ */
+export class KnownKeys {
+  readonly #clock: Clock;
+  /** By what a key stands for; the oldest first. */
+  readonly #known = new Map<string, Known>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /**
+   * Does what is asked for, or answers again what the same key was answered. What throws was not done,
+   * and its key stays free.
+   *
+   * @throws ThroughlineError `THROUGHLINE_CONFLICT`: the key is of another request.
+   *   `THROUGHLINE_INVALID`: see `messageIdFor`.
+   */
+  once(key: string | undefined, request: Json, work: () => object): object {
+    if (key === undefined) return work();
+    const id = messageIdFor(key);
+    const digest = createHash("sha256").update(JSON.stringify(request)).digest("base64");
+    this.#forgetOld();
+    const known = this.#known.get(id);
+    if (known === undefined) {
+      const answer = work();
+      this.#makeRoom();
+      this.#known.set(id, { request: digest, answer, at: this.#clock.monotonic() });
+      return answer;
+    }
+    if (known.request === digest) return known.answer;
+    throw new ThroughlineError("this key was used for something else", {
+      code: "THROUGHLINE_CONFLICT",
+    });
+  }
+
+  #forgetOld(): void {
+    const before = this.#clock.monotonic() - keptMs;
+    for (const [id, { at }] of this.#known) {
+      if (at > before) return;
+      this.#known.delete(id);
+    }
+  }
+
+  #makeRoom(): void {
+    const [oldest] = this.#known.keys();
+    if (oldest !== undefined && this.#known.size >= maxKeys) this.#known.delete(oldest);
+  }
+}

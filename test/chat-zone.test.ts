@@ -1,0 +1,45 @@
+// A chat may tell the zone of its person: then times are shown in it, whatever is configured.
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { openThroughline } from "../src/throughline.ts";
+import { fakeIo, keyboard, runCli, temporaryDirectory } from "./command-line.ts";
+
+/** A home whose chats are of two people, who said something at the same time. */
+async function homeOfTwo(t: TestContext): Promise<string> {
+  const home = join(temporaryDirectory(t), "home");
+  await using throughline = await openThroughline({ home });
+  const said = { role: "user", content: "Hello", timestamp: "2026-01-02T13:30:00Z" } as const;
+  for (const id of ["auckland", "here"]) await throughline.chats.append(id, [said]);
+  await throughline.chats.log.change("auckland", (draft) => {
+    draft.control("metadata", {});
+    draft.set({ created_at: said.timestamp });
+  });
+  fs.writeFileSync(join(home, "throughline.config.json"), '{"user_timezone": "UTC"}');
+  await throughline.chats.setMetadata("auckland", { user_timezone: "Pacific/Auckland" });
+  return home;
+}
+
+for (const args of [["show"], ["export", "--format", "markdown"], ["export", "--format", "html"]]) {
+  test(`sessions ${args.join(" ")} tells times in the chat's own zone, then in the configured one`, async (t) => {
+    const home = await homeOfTwo(t);
+    const [command = "", ...flags] = args;
+    const text = async (id: string) => {
+      const { out } = await runCli(["sessions", command, id, ...flags], { home });
+      return out;
+    };
+    assert.match(await text("auckland"), /3 January 2026[\s\S]*02:30/);
+    assert.match(await text("here"), /2 January 2026[\s\S]*13:30/);
+  });
+}
+
+test("sessions forget asks with the time that the chat's person knows", async (t) => {
+  const home = await homeOfTwo(t);
+  const { input, type } = keyboard();
+  const io = fakeIo(input, true);
+  const ended = runCli(["sessions", "forget", "auckland"], { home, io });
+  await io.errors.has("[y/N]");
+  type("n");
+  assert.match((await ended).err, /1 message since 2026-01-03 02:30\?/);
+});

@@ -1,0 +1,98 @@
+// A session.json that somebody else put into a home in which a companion lived: an editor, another
+// program, a later version. What was there before it, as `.bak`, says nothing any more.
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { isThroughlineError } from "../src/errors.ts";
+import type { JsonObject } from "../src/json.ts";
+import { openThroughline } from "../src/throughline.ts";
+import { documentIn, filesOf, HeldBootClock, newHome, up } from "./companion-home.ts";
+
+const golden = new URL("golden/reachy/session.json", import.meta.url);
+
+/** A home in which Ori was seen, with a document and the one before it. */
+async function lived(t: TestContext) {
+  const home = newHome(t);
+  const clock = new HeldBootClock();
+  const { throughline, companion } = await up({ home, clock });
+  companion.personSeen("Ori");
+  await companion.save();
+  await throughline.close();
+  clock.pass(60_000);
+  const path = join(home, "session/session.json");
+  assert.ok(fs.existsSync(`${path}.bak`));
+  return { home, clock, path };
+}
+
+const withoutSeal = (home: string, more: JsonObject) =>
+  JSON.stringify({ ...documentIn(home), ...more }, undefined, 2);
+
+test("a session.json that was edited by hand is in force at the next start, and from then on", async (t) => {
+  const { home, clock, path } = await lived(t);
+  fs.writeFileSync(path, withoutSeal(home, { last_person_seen: "Eve" }));
+  for (const total of [2, 3]) {
+    const { throughline, companion, warnings } = await up({ home, clock });
+    assert.deepEqual([companion.person?.name, companion.report.totalSessions], ["Eve", total]);
+    assert.equal(warnings(), "");
+    await throughline.close();
+    assert.equal(documentIn(home)["last_person_seen"], "Eve");
+  }
+});
+
+test("an original's session.json put over one of ours is taken over", async (t) => {
+  const { home, clock, path } = await lived(t);
+  fs.copyFileSync(golden, path);
+  const { throughline, companion } = await up({ home, clock });
+  assert.equal(companion.report.totalSessions, 43);
+  await throughline.close();
+  const { total_sessions, conversation } = documentIn(home);
+  assert.equal(total_sessions, 43);
+  assert.deepEqual(
+    conversation,
+    (JSON.parse(fs.readFileSync(golden, "utf8")) as JsonObject)["conversation"],
+  );
+});
+
+test("a session.json of a later version is refused, whatever .bak holds, and no byte of either changes", async (t) => {
+  const { home, clock, path } = await lived(t);
+  fs.writeFileSync(path, withoutSeal(home, { version: 2 }));
+  const before = filesOf(join(home, "session"));
+  const isNewer = (error: unknown) => isThroughlineError(error, "THROUGHLINE_NEWER_FORMAT");
+  for (let start = 1; start <= 2; start++) await assert.rejects(up({ home, clock }), isNewer);
+  assert.deepEqual(filesOf(join(home, "session")), before);
+});
+
+test("an original's session.json in an empty home is taken over, and the log says once how its conversation is too", async (t) => {
+  const home = newHome(t);
+  fs.mkdirSync(join(home, "session"), { recursive: true, mode: 0o700 });
+  fs.chmodSync(home, 0o700);
+  fs.copyFileSync(golden, join(home, "session/session.json"));
+  const said: string[] = [];
+  const note = (fields: object, message: string) =>
+    void said.push(JSON.stringify([fields, message]));
+  const ignore = () => undefined;
+  const logger = { debug: ignore, info: note, warn: note, error: note };
+  for (const total of [43, 44]) {
+    const clock = new HeldBootClock();
+    await using throughline = await openThroughline({ home, clock, logger, durability: "process" });
+    const companion = await throughline.startCompanion();
+    assert.equal(companion.report.totalSessions, total);
+    const told = said.filter((line) => line.includes("original's"));
+    assert.equal(told.length, 1);
+    assert.match(told[0] ?? "", /"messages":2.*throughline import <session\.json> --from reachy/);
+    assert.ok(!told[0]?.includes(home));
+  }
+});
+
+test("a session.json of ours that was edited by hand is not told of as an original's", async (t) => {
+  const { home, clock, path } = await lived(t);
+  const conversation = [{ role: "USER", text: "Hello", timestamp: 1_772_616_912 }];
+  fs.writeFileSync(path, withoutSeal(home, { conversation }));
+  const said: string[] = [];
+  const note = (_: object, message: string) => void said.push(message);
+  const logger = { debug: note, info: note, warn: note, error: note };
+  await using throughline = await openThroughline({ home, clock, logger, durability: "process" });
+  await throughline.startCompanion();
+  assert.ok(!said.some((line) => line.includes("original's")), said.join("\n"));
+});
