@@ -35,21 +35,20 @@ export function useListening({ show, send, keep, isPaused }: ListeningOptions): 
   const said = useRef({ final: "", interim: "" });
   const empty = useRef(0);
 
-  const heard = useEffectEvent((text: string, isFinal: boolean) => {
-    empty.current = 0;
-    const { final } = said.current;
-    said.current = isFinal ? { final: final + text, interim: "" } : { final, interim: text };
-    show(words(said.current));
-    if (isFinal && mode === "free") deliver();
-  });
-  const giveTo = useEffectEvent((take: (text: string) => void) => {
+  function giveTo(take: (text: string) => void): void {
     const text = words(said.current);
     said.current = { final: "", interim: "" };
     if (text === "") return;
     show("");
     take(text);
+  }
+  const heard = useEffectEvent((text: string, isFinal: boolean) => {
+    empty.current = 0;
+    const { final } = said.current;
+    said.current = isFinal ? { final: final + text, interim: "" } : { final, interim: text };
+    show(words(said.current));
+    if (isFinal && mode === "free") giveTo(send);
   });
-  const deliver = useEffectEvent(() => giveTo(send));
   const leave = useEffectEvent(() => giveTo(keep));
   const ended = useEffectEvent((why: string | undefined) => {
     active.current = undefined;
@@ -57,7 +56,7 @@ export function useListening({ show, send, keep, isPaused }: ListeningOptions): 
     const isStuck = ++empty.current > maxEmpty;
     if (isStuck) setTrouble("Nothing was heard for a while. Hands free is off.");
     const goesOn = mode === "free" && why === undefined && !isStuck;
-    deliver();
+    giveTo(send);
     if (goesOn) setRound((count) => count + 1);
     else setMode("off");
   });
@@ -103,8 +102,12 @@ export function useListening({ show, send, keep, isPaused }: ListeningOptions): 
     },
     stop() {
       // What was said up to now still comes, and `ended` sends it.
-      if (mode === "push" && active.current !== undefined) active.current.stop();
-      else setMode("off");
+      if (mode === "push" && active.current !== undefined) {
+        active.current.stop();
+        return;
+      }
+      giveTo(keep); // with the switch, so that the page never shows it off and the words nowhere
+      setMode("off");
     },
   };
 }
