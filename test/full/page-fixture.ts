@@ -67,6 +67,8 @@ export interface Visit {
   readonly prepare?: (c: Companion) => Promise<void>;
   /** Runs inside the page before anything of it. */
   readonly inject?: () => void;
+  /** Each task that the page gives itself begins so much later: what two of them do shows as two. */
+  readonly lateMs?: number;
   readonly path?: string;
   readonly options?: FixtureOptions;
   readonly browser?: BrowserContextOptions;
@@ -84,6 +86,7 @@ export async function onPage(
   const { url } = await c.listen({ host: "127.0.0.1", port: 0 });
   const context = await browser.newContext(visit.browser);
   context.setDefaultTimeout(10_000);
+  if (visit.lateMs !== undefined) await context.addInitScript(delayTasks, visit.lateMs);
   if (visit.inject !== undefined) await context.addInitScript(visit.inject);
   const page = await context.newPage();
   const errors: string[] = [];
@@ -104,6 +107,15 @@ export async function onPage(
     await c.server.close();
     await c.throughline.close();
   }
+}
+
+/** In the page: its messages to itself, by which React plans what is not urgent, come later. */
+function delayTasks(lateMs: number): void {
+  class LateChannel {
+    readonly port1 = { onmessage: null as (() => void) | null };
+    readonly port2 = { postMessage: () => setTimeout(() => this.port1.onmessage?.(), lateMs) };
+  }
+  (globalThis as unknown as Record<string, unknown>)["MessageChannel"] = LateChannel;
 }
 
 /** Types a message and sends it. */

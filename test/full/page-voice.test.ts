@@ -99,7 +99,8 @@ test("push to talk: what is said while the button is held is shown, then sent; a
 test("hands free: every sentence is sent until it is switched off, what began stays as a draft", {
   skip,
 }, async () => {
-  await onPage({ script: [["One"], ["Two"]], inject: fakes }, async ({ page }) => {
+  const visit = { script: [["One"], ["Two"]], inject: fakes, lateMs: 50 };
+  await onPage(visit, async ({ page }) => {
     const button = page.getByRole("button", { name: "Hands free" });
     await button.click();
     await note(page).filter({ hasText: "Listening" }).waitFor();
