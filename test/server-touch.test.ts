@@ -79,6 +79,28 @@ test("a second long pat while the hint of the first one waits adds nothing", asy
   assert.equal(c.model.requests.length, 2);
 });
 
+test("the same Idempotency-Key is the same touch, while it is told of and afterwards", async (t) => {
+  const c = await awake(t, [["Hi"], ["Mmh"], ["Mmh again"]]);
+  await c.say("Hello");
+  const send = (body: object, key: string) =>
+    c.post("/api/touch", body, { "idempotency-key": key });
+  const sent = await Promise.all([send({ level: 2 }, "k1"), send({ level: 2 }, "k1")]);
+  const [first, second] = await Promise.all(sent.map((response) => jsonOf(response, 200)));
+  assert.equal(first.hint, "told");
+  assert.deepEqual(second, first);
+  await settled(c);
+  const joy = () => c.run.emotions.feeling().levels["joy"] ?? 0;
+  const felt = joy();
+  assert.deepEqual(await jsonOf(await send({ level: 2 }, "k1"), 200), first);
+  assert.ok(joy() <= felt, "it was felt again");
+  assert.equal(c.model.requests.length, 2);
+  await problemOf(await send({ level: 1 }, "k1"), 409, "THROUGHLINE_CONFLICT");
+  // What was refused was not done: its key is free.
+  const nowhere = { level: 1, chat_id: "local:nobody" };
+  await problemOf(await send(nowhere, "k2"), 404, "THROUGHLINE_NOT_FOUND");
+  assert.equal((await jsonOf(await send({ level: 1 }, "k2"), 200)).event, "pat_level1");
+});
+
 test("with rules on, a long pat is a package of the last answer; a second one within 30 s is none", async (t) => {
   const c = await awake(t, [["Knock, knock"], ["Mmh"], ["Mmh"]], { autoRecord: true });
   await c.say("Tell me a joke");

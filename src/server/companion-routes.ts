@@ -1,6 +1,4 @@
-import { z } from "zod";
-import { invalid, ThroughlineError } from "../errors.ts";
-import type { Json } from "../json.ts";
+import { invalid } from "../errors.ts";
 import {
   deliveryView,
   emotionsView,
@@ -8,45 +6,16 @@ import {
   reportView,
   sessionView,
 } from "./companion-view.ts";
+import { type CompanionWrites, runOf } from "./companion-writes.ts";
 import { type Door, json } from "./door.ts";
-import { KnownKeys } from "./known-keys.ts";
-import type { Nothing, Operation } from "./operation.ts";
-import type { CompanionRun } from "./options.ts";
 import { emotionEvent, moodBody, moodSpan, personBody, sleepBody } from "./schemas.ts";
 
 /** Who answers: how it woke, how it feels, whom it saw. */
-export function addCompanionRoutes(door: Door): void {
+export function addCompanionRoutes(door: Door, writes: CompanionWrites): void {
   addRestart(door);
   addEmotions(door);
-  const keys = new KnownKeys(door.ports.clock);
-  addEmotionChanges(door, keys);
-  addPerson(door, keys);
-}
-
-const repeats =
-  "The same `Idempotency-Key` (1 to 255 printable ASCII characters) is done once, and answered as it was " +
-  "the first time: for an hour, as long as this server runs. With another request it is 409.";
-
-/** Adds something that is done to the companion: under one key, once. */
-function addWrite<Body extends z.ZodType = Nothing>(
-  door: Door,
-  keys: KnownKeys,
-  operation: Omit<Operation<Nothing, Nothing, Body>, "method">,
-  work: (body: z.output<Body>, run: CompanionRun) => object,
-): void {
-  const { id, description } = operation;
-  door.add<Nothing, Nothing, Body>(
-    {
-      ...{ ...operation, method: "post" },
-      headers: () => z.object({ "Idempotency-Key": z.string().optional() }),
-      description: description === undefined ? repeats : `${description}\n\n${repeats}`,
-    },
-    ({ body }, context) => {
-      const run = runOf(door);
-      const key = context.req.header("idempotency-key");
-      return json(keys.once(key, [id, body as Json], () => work(body, run)));
-    },
-  );
+  addEmotionChanges(writes);
+  addPerson(writes);
 }
 
 /** Chats of which `GET /api/restart` tells what they would be told now. */
@@ -115,10 +84,8 @@ function addEmotions(door: Door): void {
   );
 }
 
-function addEmotionChanges(door: Door, keys: KnownKeys): void {
-  addWrite(
-    door,
-    keys,
+function addEmotionChanges(writes: CompanionWrites): void {
+  writes.add(
     {
       ...{ path: "/api/emotions/event", id: "applyEmotionEvent", body: emotionEvent },
       summary: "Something happened to the companion",
@@ -129,9 +96,7 @@ function addEmotionChanges(door: Door, keys: KnownKeys): void {
       return { status: "applied", event, wound, state: emotionsView(run) };
     },
   );
-  addWrite(
-    door,
-    keys,
+  writes.add(
     {
       ...{ path: "/api/emotions/reset", id: "resetEmotions" },
       summary: "Reads the configuration again, and brings the levels to rest",
@@ -146,9 +111,7 @@ function addEmotionChanges(door: Door, keys: KnownKeys): void {
       return { status: "reset", state: emotionsView(run) };
     },
   );
-  addWrite(
-    door,
-    keys,
+  writes.add(
     {
       ...{ path: "/api/mood", id: "setMood", body: moodBody },
       summary: "Shows a mood for some seconds, whatever is felt",
@@ -161,10 +124,8 @@ function addEmotionChanges(door: Door, keys: KnownKeys): void {
   );
 }
 
-function addPerson(door: Door, keys: KnownKeys): void {
-  addWrite(
-    door,
-    keys,
+function addPerson(writes: CompanionWrites): void {
+  writes.add(
     {
       ...{ path: "/api/person", id: "seePerson", body: personBody },
       summary: "Somebody was seen",
@@ -172,9 +133,7 @@ function addPerson(door: Door, keys: KnownKeys): void {
     },
     ({ name }, { companion }) => personView(companion.personSeen(name)),
   );
-  addWrite(
-    door,
-    keys,
+  writes.add(
     {
       ...{ path: "/api/sleep", id: "setSleep", body: sleepBody },
       summary: "Puts the companion to sleep, or wakes it",
@@ -186,9 +145,4 @@ function addPerson(door: Door, keys: KnownKeys): void {
       return { sleep_state: companion.sleepState };
     },
   );
-}
-
-function runOf({ ports }: Door): CompanionRun {
-  if (ports.run !== undefined) return ports.run;
-  throw new ThroughlineError("no companion runs here", { code: "THROUGHLINE_NOT_FOUND" });
 }

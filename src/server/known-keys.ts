@@ -10,7 +10,7 @@ const keptMs = 3_600_000;
 
 interface Known {
   readonly request: string;
-  readonly answer: object;
+  readonly answer: Promise<object>;
   /** By the monotonic clock. */
   readonly at: number;
 }
@@ -29,22 +29,26 @@ export class KnownKeys {
   }
 
   /**
-   * Does what is asked for, or answers again what the same key was answered. What throws was not done,
-   * and its key stays free.
+   * Does what is asked for, or answers again what the same key was answered; while that is still being
+   * done, with it. What fails was not done, and its key is free again.
    *
    * @throws ThroughlineError `THROUGHLINE_CONFLICT`: the key is of another request.
    *   `THROUGHLINE_INVALID`: see `messageIdFor`.
    */
-  once(key: string | undefined, request: Json, work: () => object): object {
+  async once(key: string | undefined, request: Json, work: () => Promise<object>): Promise<object> {
     if (key === undefined) return work();
     const id = messageIdFor(key);
     const digest = createHash("sha256").update(JSON.stringify(request)).digest("base64");
     this.#forgetOld();
     const known = this.#known.get(id);
     if (known === undefined) {
-      const answer = work();
       this.#makeRoom();
-      this.#known.set(id, { request: digest, answer, at: this.#clock.monotonic() });
+      const answer = work();
+      const made = { request: digest, answer, at: this.#clock.monotonic() };
+      this.#known.set(id, made);
+      answer.catch(() => {
+        if (this.#known.get(id) === made) this.#known.delete(id);
+      });
       return answer;
     }
     if (known.request === digest) return known.answer;

@@ -1,9 +1,10 @@
 import { z } from "zod";
-import { isThroughlineError, ThroughlineError } from "../errors.ts";
+import { isThroughlineError } from "../errors.ts";
 import { patHintKind, patText } from "../memories/moment/skills.ts";
 import type { Turn } from "../runtime/turn.ts";
 import { emotionsView } from "./companion-view.ts";
-import { type Door, json } from "./door.ts";
+import type { CompanionWrites } from "./companion-writes.ts";
+import type { Door } from "./door.ts";
 
 const touch = () =>
   z
@@ -21,38 +22,34 @@ const touch = () =>
     .meta({ id: "Touch" });
 
 /** Somebody touched the companion: it feels that, and its model may think about what it was for. */
-export function addTouchRoute(door: Door): void {
+export function addTouchRoute(door: Door, writes: CompanionWrites): void {
   /** Hints that are on their way, by chat: one at a time says all that there is to say. */
   const hints = new Map<string, Turn>();
-  door.add(
+  const { throughline, moments } = door.ports;
+  writes.add(
     {
-      ...{ method: "post", path: "/api/touch", id: "touch", body: touch },
+      ...{ path: "/api/touch", id: "touch", body: touch },
       summary: "Somebody touched the companion",
       description:
         "It is felt as `pat_level1` or `pat_level2`. Of a long one the model is told, in a turn of its " +
         "own: it may say something, and remember what was liked.",
       answers: { 200: { says: "How it feels now, and who was told.", schema: "touched" } },
     },
-    async ({ body }) => {
-      const { run, moments } = door.ports;
-      if (run === undefined) {
-        throw new ThroughlineError("no companion runs here", { code: "THROUGHLINE_NOT_FOUND" });
-      }
-      const { level, chat_id: named } = body;
-      if (named !== undefined) await door.ports.throughline.chats.log.existing(named);
+    async ({ level, chat_id: named }, run) => {
+      if (named !== undefined) await throughline.chats.log.existing(named);
+      const chatId = level === 2 ? (named ?? (await latestChat(door))) : undefined;
       const { companion } = run;
       const event = level === 1 ? "pat_level1" : "pat_level2";
       companion.wake();
       companion.emotions.personActed();
       companion.emotions.eventIfKnown(event);
-      const chatId = level === 2 ? (named ?? (await latestChat(door))) : undefined;
       const recorded = level === 2 ? moments?.happened({ kind: "pat" }, chatId) : undefined;
       const told = await tellModel(door, hints, chatId);
-      return json({
+      return {
         ...{ event, state: emotionsView(run), hint: told.hint },
         ...{ chat_id: chatId ?? null, turn_id: told.turn?.id ?? null },
         recorded: recorded?.accepted === true ? recorded.name : null,
-      });
+      };
     },
   );
 }
