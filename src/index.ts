@@ -9,8 +9,9 @@ export type { Logger } from "./logger.ts";
 export type { ChatRow } from "./memories/chat/chat-row.ts";
 export type { Chats, MessagePage } from "./memories/chat/chats.ts";
 export type { ForgetReceipt } from "./memories/chat/forget-receipt.ts";
-export type { StoredMessage, ToolCall } from "./memories/chat/message.ts";
+export type { Attachment, Role, StoredMessage, ToolCall } from "./memories/chat/message.ts";
 export type { MessageInput } from "./memories/chat/message-input.ts";
+export type { MessageHit } from "./memories/chat/search-chats.ts";
 export type { Companion, CompanionChange, SleepState } from "./memories/companion/companion.ts";
 export type { PersonSeen } from "./memories/companion/companion-document.ts";
 export type { EmotionConfiguration } from "./memories/companion/emotion/configuration.ts";
@@ -22,15 +23,32 @@ export type { WorkingMemories } from "./memories/interaction/working-memories.ts
 export type { WorkingMemory } from "./memories/interaction/working-memory.ts";
 export type { WorkingMemoryView } from "./memories/interaction/working-memory-view.ts";
 export type { Reason } from "./memories/provider-session/freshness.ts";
-export type { FreshnessOptions } from "./memories/provider-session/options.ts";
+export type { FreshnessOptions, FreshnessRules } from "./memories/provider-session/options.ts";
 export type {
   ProviderSessions,
   Resolution,
   SessionView,
+  Target,
 } from "./memories/provider-session/provider-sessions.ts";
 export type { UsageDelta } from "./memories/provider-session/usage.ts";
-export type { DocumentStore } from "./storage/document-store.ts";
-export type { LogProjection, LogStore } from "./storage/log-store.ts";
+export type { DocumentStore, StoredDocument, WriteOptions } from "./storage/document-store.ts";
+export type { Fleet, Lease, LeaseName, LeaseOptions } from "./storage/fleet.ts";
+export type {
+  AppendOptions,
+  EraseOptions,
+  ListOptions,
+  ListPage,
+  LogHead,
+  LogProjection,
+  LogRecord,
+  LogRow,
+  LogStore,
+  LogTail,
+  PageOptions,
+  SearchHit,
+  SearchOptions,
+  StoredRecord,
+} from "./storage/log-store.ts";
 export type { Durability, RepairReport, Storage } from "./storage/storage.ts";
 export type { Throughline, ThroughlineOptions };
 

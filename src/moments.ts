@@ -78,8 +78,10 @@ export {
   type Skill,
   type SkillCall,
 } from "./memories/moment/skills.ts";
-export type { PackageDirectory } from "./targets/directory/package-directory.ts";
+export type { Selection } from "./targets/directory/delete-packages.ts";
+export type { Mark, PackageDirectory } from "./targets/directory/package-directory.ts";
 export type { ForgetReceipt } from "./targets/outbox/forget-packages.ts";
+export type { Consent } from "./targets/package/record.ts";
 export type { S3TargetOptions } from "./targets/s3/options.ts";
 
 export interface MomentsOptions

@@ -13,9 +13,10 @@ import {
   ResponderError,
   type ResponderRequest,
 } from "./responder.ts";
+import { newestWords } from "./retry-records.ts";
 import type { Turn } from "./turn.ts";
 import { turnContext } from "./turn-context.ts";
-import { type Begun, newestWords } from "./turn-records.ts";
+import type { Begun } from "./turn-records.ts";
 
 export interface AskPorts {
   readonly chats: Chats;
@@ -95,16 +96,18 @@ async function historyFor(ports: AskPorts): Promise<{ view: HistoryView; isSmall
 
 /** What is to be answered stands last: it is said again if others were said since. */
 async function endingWith(
-  { chatId, id, content }: Turn,
+  { chatId, id, content, retryId }: Turn,
   { messages }: HistoryView,
   chats: Chats,
   head: ChatHead,
 ): Promise<HistoryView["messages"]> {
   const newest = await newestWords(chats, { chatId, head });
   if (newest === undefined) return messages;
-  // Once their session, or the provider's part of it, has ended, a view without newer words is empty.
-  if (newest.id === id && messages.length > 0) return messages;
   const last = messages.at(-1);
+  // Calls of an attempt that broke off may follow it. Answered anew, what follows is of words that were
+  // redacted. And once its session, or the provider's part of it, has ended, the view is empty.
+  const isLast = retryId === undefined ? last !== undefined : last?.role === "user";
+  if (newest.id === id && isLast) return messages;
   if (last?.role !== "user") return [...messages, { role: "user", content }];
   return [...messages.slice(0, -1), { role: "user", content: `${last.content}\n\n${content}` }];
 }

@@ -17,7 +17,7 @@ export type {
 } from "./coordinator-ports.ts";
 export type { Injection, InjectionResult, InjectOptions } from "./injection.ts";
 export type { InjectionStream } from "./injection-stream.ts";
-export { Injector } from "./injector.ts";
+export { Injector, type InjectorPorts } from "./injector.ts";
 export { type Intent, parseIntent } from "./intent.ts";
 export type { MemoryProvider } from "./memory-provider.ts";
 export { type FeedOptions, feedCompanion, feedTurns } from "./moment-feed.ts";
@@ -26,6 +26,7 @@ export { offerSkills } from "./moment-skills.ts";
 export { transcriptUpTo } from "./moment-transcript.ts";
 export { type PendingInjections, readPendingItems } from "./pending-injections.ts";
 export {
+  type FinishReason,
   type OfferedTools,
   type Responder,
   ResponderError,

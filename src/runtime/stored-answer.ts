@@ -1,45 +1,67 @@
-// What is told of a turn beside what its model says.
 import { ThroughlineError } from "../errors.ts";
 import type { Chats } from "../memories/chat/chats.ts";
+import { isMessage, type StoredMessage } from "../memories/chat/message.ts";
+import { markOf, pendingId } from "../memories/chat/shown-messages.ts";
 import { sessionView } from "../memories/provider-session/provider-sessions.ts";
+import { isErased } from "../storage/batch.ts";
 import type { Turn, TurnAnswer } from "./turn.ts";
-import { answerId, type Begun } from "./turn-records.ts";
+import { answerId } from "./turn-records.ts";
 
 /**
  * The stored result of a turn that was answered before, told to the turn.
  *
  * @throws ThroughlineError `THROUGHLINE_ID_CONFLICT`: its id is of another message.
+ *   `THROUGHLINE_CONFLICT`: the message or its answer was redacted, erased or cleared since.
  */
 export async function storedAnswer(chats: Chats, turn: Turn): Promise<TurnAnswer | undefined> {
-  const user = await chats.find(turn.chatId, turn.id);
-  if (user === undefined) return undefined;
+  const { chatId, retryId } = turn;
+  const { logs } = chats.log.ports;
+  const user = await shownStill(chats, chatId, turn.id);
+  if (user === undefined) {
+    const waited = await logs.find(chatId, pendingId(turn.id));
+    if (waited !== undefined && isErased(waited)) throw hidden("erased");
+    return undefined;
+  }
   if (user.content !== turn.content || user.role !== "user") {
     throw new ThroughlineError("this id was used for another message", {
       code: "THROUGHLINE_ID_CONFLICT",
     });
   }
-  const assistant = await chats.find(turn.chatId, answerId(turn.id, turn.retryId));
-  const { head } = await chats.log.existing(turn.chatId);
+  const assistant = await shownStill(chats, chatId, answerId(turn.id, retryId));
+  const { head } = await chats.log.existing(chatId);
   if (assistant === undefined || head.session === null) return undefined;
   turn.add({ type: "accepted", user });
   turn.add({ type: "text", text: assistant.content });
   return {
     ...{ turnId: turn.id, user, assistant, notices: [] },
-    session: sessionView(turn.chatId, head.session),
+    session: sessionView(chatId, head.session),
     // What it cost was counted then.
     usage: { inputTokens: undefined, outputTokens: undefined, costUsd: 0 },
     outcome: assistant.partial === true ? "interrupted" : "answered",
   };
 }
 
-/** What a person should know of the session that a turn began in. */
-export function noticesOf({ resolution }: Begun): string[] {
-  const { ended, reason, session } = resolution;
-  if (ended === "session") {
-    return [`A new session began (${reason}). The one before is kept and can be read.`];
+/** A message that may be told again. */
+async function shownStill(
+  chats: Chats,
+  chatId: string,
+  id: string,
+): Promise<StoredMessage | undefined> {
+  const { logs } = chats.log.ports;
+  const record = await logs.find(chatId, id);
+  if (record === undefined) return undefined;
+  if (isErased(record)) throw hidden("erased");
+  if (!isMessage(record)) return undefined;
+  const { head } = await chats.log.state(chatId);
+  if (record.seq <= (head?.clear_seq ?? 0)) throw hidden("cleared");
+  if ((await markOf(logs, chatId, { kind: "redaction", target: id })).isThere) {
+    throw hidden("redacted");
   }
-  if (ended === "provider") {
-    return [`${session.provider} starts afresh (${reason}). What was said is kept.`];
-  }
-  return [];
+  return record;
+}
+
+function hidden(how: string): ThroughlineError {
+  return new ThroughlineError(`this message or its answer was ${how} since`, {
+    code: "THROUGHLINE_CONFLICT",
+  });
 }

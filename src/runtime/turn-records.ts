@@ -1,12 +1,12 @@
 // What a turn writes, and when: the user's message before a model is asked, everything else after,
 // each in one append.
-import { isThroughlineError, ThroughlineError } from "../errors.ts";
-import type { JsonObject } from "../json.ts";
+import { isThroughlineError } from "../errors.ts";
+import type { Json, JsonObject } from "../json.ts";
 import type { Chats } from "../memories/chat/chats.ts";
 import { checkMessageId } from "../memories/chat/control-ids.ts";
 import type { Draft } from "../memories/chat/draft.ts";
-import { isMessage, type StoredMessage, type ToolCall } from "../memories/chat/message.ts";
-import { markOf, pendingId, shownMessages, waitingInput } from "../memories/chat/shown-messages.ts";
+import { isControl, type StoredMessage, type ToolCall } from "../memories/chat/message.ts";
+import { pendingId, waitingInput } from "../memories/chat/shown-messages.ts";
 import type { Outcome } from "../memories/interaction/interaction.ts";
 import type {
   ProviderSessions,
@@ -14,7 +14,10 @@ import type {
   Target,
 } from "../memories/provider-session/provider-sessions.ts";
 import { bucketOf, type SessionState } from "../memories/provider-session/session-state.ts";
+import { prepareBatch } from "../storage/batch.ts";
 import type { Usage } from "./responder.ts";
+import { replaceAnswer } from "./retry-records.ts";
+import { type EndedPart, endedAt, endedBy } from "./rollover.ts";
 
 /** The person has been away for so long that a model should know. */
 const leastAwayMs = 30 * 60 * 1000;
@@ -29,6 +32,8 @@ export interface Begun {
   readonly isNew: boolean;
   /** How long the person had been away, when that is worth a line. */
   readonly awayMs: number | undefined;
+  /** What ended with this turn, or with an attempt at it that came to no answer: nobody was told yet. */
+  readonly ended: EndedPart | undefined;
 }
 
 export interface NewTurn {
@@ -54,7 +59,9 @@ export function beginTurn(
       : undefined;
     const isNew = known === undefined;
     // Told once: with the words that were said after it.
-    const away = isNew ? (waiting?.["away_ms"] ?? awayBefore(draft, turn, isQueued)) : undefined;
+    const away = isNew
+      ? (waiting?.["away_ms"] ?? awayBefore(draft, turn, isQueued))
+      : await awayAt(chats, draft.chatId, known);
     const resolution = sessions.resolveIn(draft, target, { isQueued });
     const user = await chats.appendTo(draft, {
       ...{ id: turn.id, role: "user", content: turn.content, turn: turn.id },
@@ -64,7 +71,7 @@ export function beginTurn(
     });
     // Only a person's act moves the clock: not the second attempt, and a queued message did before.
     if (isNew && !isQueued && isPersons(turn)) sessions.humanActedIn(draft);
-    if (typeof away === "number") {
+    if (isNew && typeof away === "number") {
       draft.control("turn", { event: "time_away", turn: turn.id, away_ms: away });
     }
     const open = draft.head.open_turn;
@@ -78,8 +85,20 @@ export function beginTurn(
     });
     const session = draft.head.session as SessionState;
     const awayMs = typeof away === "number" ? away : undefined;
-    return { user, resolution, session, attempt, isNew, awayMs };
+    const ended = endedBy(resolution) ?? (isNew ? undefined : await endedAt(chats, draft, user));
+    return { user, resolution, session, attempt, isNew, awayMs, ended };
   });
+}
+
+/** How long the person had been away when this was said, as it was noted with it. */
+async function awayAt(
+  chats: Chats,
+  chatId: string,
+  { id, seq }: StoredMessage,
+): Promise<Json | undefined> {
+  const [record] = await chats.log.ports.logs.page(chatId, { after: seq, limit: 1 });
+  const isIt = record !== undefined && isControl(record, "turn") && record["turn"] === id;
+  return isIt && record["event"] === "time_away" ? record["away_ms"] : undefined;
 }
 
 /** Whether a person said it, not the application. */
@@ -106,6 +125,7 @@ export async function keepPending(
     if ((await logs.find(draft.chatId, turn.id)) !== undefined) return;
     if ((await waitingInput(logs, draft.chatId, turn.id)) !== undefined) return;
     checkMessageId(turn.id);
+    checkRoom(turn, draft);
     const synthetic = turn.synthetic === undefined ? {} : { synthetic: turn.synthetic };
     const away = awayBefore(draft, turn, false);
     draft.control(
@@ -128,49 +148,13 @@ export async function keepPending(
   }
 }
 
-/**
- * Begins to answer a message anew. Its answer stays until the new one is stored: a crash on the way
- * leaves everything as it was.
- *
- * @throws ThroughlineError `THROUGHLINE_CONFLICT`: something was said after it, or it has no answer.
- */
-export function beginRetry(
-  memories: { readonly chats: Chats; readonly sessions: ProviderSessions },
-  turn: { readonly chatId: string; readonly id: string; readonly retryId: string },
-  target: Target,
-): Promise<Begun> {
-  const { chats, sessions } = memories;
-  return chats.log.change(turn.chatId, async (draft) => {
-    const user = await newestWords(chats, draft);
-    if (user?.id !== turn.id || draft.head.open_turn?.id === turn.id) {
-      throw new ThroughlineError("only the answer to the newest message can be made anew", {
-        code: "THROUGHLINE_CONFLICT",
-      });
-    }
-    const resolution = sessions.resolveIn(draft, target);
-    sessions.humanActedIn(draft);
-    draft.control("turn", { event: "retry", turn: turn.id, retry: turn.retryId });
-    const session = draft.head.session as SessionState;
-    return { user, resolution, session, attempt: 1, isNew: false, awayMs: undefined };
-  });
-}
-
-/** The newest thing that a person said and that models see. */
-export async function newestWords(
-  chats: Chats,
-  { chatId, head }: Pick<Draft, "chatId" | "head">,
-): Promise<StoredMessage | undefined> {
-  const { logs } = chats.log.ports;
-  for (let before = Number.MAX_SAFE_INTEGER; ; ) {
-    const page = await logs.page(chatId, { before, limit: 50 });
-    const said = page.filter((record) => isMessage(record)).toReversed();
-    for (const message of await shownMessages(logs, chatId, said)) {
-      if (message.seq <= (head.clear_seq ?? 0)) return undefined;
-      if (message.role === "user" && !message.hidden && !message.redacted) return message;
-    }
-    before = page[0]?.seq ?? 0;
-    if (before <= 1) return undefined;
-  }
+/** What is kept must fit into a record in whatever form it ends: with all that a dismissed one says. */
+function checkRoom({ chatId, id, content, synthetic }: NewTurn, { at }: Draft): void {
+  const longest = {
+    ...{ id, role: "user", content, timestamp: at, turn: id, dismissed: true },
+    ...(synthetic === undefined ? {} : { synthetic }),
+  };
+  prepareBatch(chatId, [longest]);
 }
 
 export interface Ended {
@@ -279,17 +263,6 @@ function reportedBy(draft: Draft, { usage, provider, model, partialReason, ...en
 /** The answer to a turn has one id, so that it is stored once; each one made anew has its own. */
 export const answerId = (turnId: string, retryId?: string) =>
   retryId === undefined ? `${turnId}:answer` : `${turnId}:answer:${retryId}`;
-
-/** Hides what answered a message until now, tool calls and their results too. */
-async function replaceAnswer(chats: Chats, draft: Draft, user: StoredMessage): Promise<void> {
-  const { logs } = chats.log.ports;
-  for await (const record of logs.read(draft.chatId, { after: user.seq })) {
-    if (!isMessage(record) || record.role === "user" || record.turn !== user.id) continue;
-    const mark = { kind: "replacement", target: record.id } as const;
-    const { id, isThere } = await markOf(logs, draft.chatId, mark);
-    if (!isThere) draft.control("replacement", { target: record.id }, id);
-  }
-}
 
 function toolMessage(draft: Draft, message: ToolMessage, common: JsonObject): void {
   if (message.type === "call") {

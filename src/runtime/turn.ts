@@ -28,6 +28,15 @@ export type TurnProgress =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "result"; readonly answer: TurnAnswer };
 
+export interface TurnOptions {
+  readonly chatId: string;
+  readonly id: string;
+  readonly content: string;
+  readonly retryId?: string | undefined;
+  readonly synthetic?: string | undefined;
+  readonly isFresh?: boolean;
+}
+
 /**
  * One turn as it runs. It belongs to its lane: who watches may come late (everything is replayed)
  * and may leave (nothing stops).
@@ -40,6 +49,8 @@ export class Turn {
   readonly retryId: string | undefined;
   /** Nobody said it: what it is. */
   readonly synthetic: string | undefined;
+  /** Its id was made up for it: nothing is stored of it yet. */
+  readonly isFresh: boolean;
   /** Settles with the stored result. Rejects when nothing, or no answer, could be stored. */
   readonly done: Promise<TurnAnswer>;
 
@@ -51,12 +62,13 @@ export class Turn {
   #settle: (answer: TurnAnswer) => void;
   #fail: (error: unknown) => void;
 
-  constructor(chatId: string, id: string, content: string, retryId?: string, synthetic?: string) {
-    this.chatId = chatId;
-    this.id = id;
-    this.content = content;
-    this.retryId = retryId;
-    this.synthetic = synthetic;
+  constructor(options: TurnOptions) {
+    this.chatId = options.chatId;
+    this.id = options.id;
+    this.content = options.content;
+    this.retryId = options.retryId;
+    this.synthetic = options.synthetic;
+    this.isFresh = options.isFresh ?? false;
     const { promise, resolve, reject } = Promise.withResolvers<TurnAnswer>();
     this.done = promise;
     this.done.catch(() => undefined); // whoever waits hears of it

@@ -19,18 +19,12 @@ import { CompanionPart } from "./companion-part.ts";
 import { parseIntent } from "./intent.ts";
 import { Lanes } from "./lanes.ts";
 import type { OfferedTools, Responder } from "./responder.ts";
-import { noticesOf, storedAnswer } from "./stored-answer.ts";
+import { beginRetry, newestWords, retriedWith } from "./retry-records.ts";
+import { noticesOf } from "./rollover.ts";
+import { storedAnswer } from "./stored-answer.ts";
 import { Turn, type TurnAnswer } from "./turn.ts";
 import { type StopAsked, TurnLeases } from "./turn-leases.ts";
-import {
-  type Begun,
-  beginRetry,
-  beginTurn,
-  type Ended,
-  endTurn,
-  keepPending,
-  newestWords,
-} from "./turn-records.ts";
+import { type Begun, beginTurn, type Ended, endTurn, keepPending } from "./turn-records.ts";
 import { dismissTurns, isDropped, oldestUnanswered } from "./unanswered.ts";
 
 /** The models that can be asked. */
@@ -56,6 +50,8 @@ export interface TurnPorts {
   readonly maxQueued: number;
   /** Who talks: how it feels, and what it knows after a restart. */
   readonly companion?: Companion | undefined;
+  /** What it is called, so that its name beside a command is passed over. */
+  readonly companionName?: string | undefined;
   /** What models may do beside speaking, in this turn. By default nothing. */
   readonly tools?: ((turn: Turn, target: Required<Target>) => OfferedTools) | undefined;
 }
@@ -107,6 +103,7 @@ export class Turns {
     if (typeof input.content !== "string" || input.content.trim() === "") {
       throw invalid("content must be a string with something in it");
     }
+    const isFresh = input.id === undefined;
     const id = input.id ?? this.#ports.newId();
     checkId(id, "id");
     if (Buffer.byteLength(id) > maxTurnIdBytes) throw invalid("id is longer than 200 bytes");
@@ -124,8 +121,8 @@ export class Turns {
       ...(provider === undefined ? {} : { provider }),
       ...(model === undefined ? {} : { model }),
     };
-    const turn = new Turn(chatId, id, input.content, undefined, input.synthetic);
-    return this.#enqueue(turn, target);
+    const { content, synthetic } = input;
+    return this.#enqueue(new Turn({ chatId, id, content, synthetic, isFresh }), target);
   }
 
   /** What a new session runs on. */
@@ -204,7 +201,8 @@ export class Turns {
    *
    * @param options.id makes a repeated call the same retry. At most 36 bytes.
    * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: nothing was said, or not this.
-   *   `THROUGHLINE_CONFLICT`: something is being answered, or the message has no answer: see `answer`.
+   *   `THROUGHLINE_CONFLICT`: something is being answered, or the message has no answer: see `answer`; or
+   *   what this very retry was of, or led to, was hidden, erased or cleared since.
    */
   async retry(
     chatId: string,
@@ -213,16 +211,20 @@ export class Turns {
     const { id = this.#ports.newId(), messageId, ...target } = options;
     checkId(id, "id");
     if (Buffer.byteLength(id) > maxRetryIdBytes) throw invalid("id is longer than 36 bytes");
-    const { head } = await this.#ports.chats.log.existing(chatId);
-    const user = await newestWords(this.#ports.chats, { chatId, head });
+    const { chats } = this.#ports;
+    const { head } = await chats.log.existing(chatId);
+    const before = await retriedWith(chats, chatId, id);
+    const user = before ?? (await newestWords(chats, { chatId, head }));
     if (user === undefined || (messageId ?? user.id) !== user.id) {
       throw notFound(chatId, "message to answer anew");
     }
-    const running = this.#running.get(chatId);
-    if (running?.id === user.id && running.retryId === id) return running;
+    const known = this.#turns.get(turnKey(chatId, user.id));
+    if (known?.retryId === id) return known;
     this.#assertOpen();
-    if (this.#lanes.isBusy(chatId)) throw isBeingAnswered();
-    return this.#enqueue(new Turn(chatId, user.id, user.content, id), target);
+    // The answer that it led to may be stored: then it waits for nothing but its turn.
+    if (before === undefined && this.#lanes.isBusy(chatId)) throw isBeingAnswered();
+    const { content } = user;
+    return this.#enqueue(new Turn({ chatId, id: user.id, content, retryId: id }), target);
   }
 
   /**
@@ -242,7 +244,10 @@ export class Turns {
     return dismissTurns(this.#ports.chats, chatId, isOurs);
   }
 
-  /** Calls back for every turn when it begins to run. @returns a function that ends it. */
+  /**
+   * Calls back for every turn when it begins to run: not for one that was answered before, of which
+   * nothing happens again. @returns a function that ends it.
+   */
   onTurn(listener: (turn: Turn) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -280,7 +285,6 @@ export class Turns {
       return this.#leases.hold(turn, keep, (waited) => {
         this.#running.set(turn.chatId, turn);
         const ended = this.#ports.sessions.turnRuns(turn.chatId);
-        for (const listener of this.#listeners) listener(turn);
         const ran = this.#run(turn, target, mustWait || waited);
         return ran.finally(() => {
           this.#running.delete(turn.chatId);
@@ -320,10 +324,14 @@ export class Turns {
   }
 
   async #run(turn: Turn, asked: Target, waited: boolean): Promise<TurnAnswer> {
-    const { target, responder } = await this.#responder(turn.chatId, asked);
-    const again = await storedAnswer(this.#ports.chats, turn);
+    const isUnwanted = waited && (await this.#isUnwanted(turn));
+    const isRepeat = !isUnwanted && !turn.isFresh;
+    const again = isRepeat ? await storedAnswer(this.#ports.chats, turn) : undefined;
     if (again !== undefined) return again;
-    if (waited) await this.#assertWanted(turn);
+    for (const listener of this.#listeners) listener(turn);
+    if (isUnwanted) throw notFound(turn.chatId, "message that waits");
+    if (waited && turn.retryId !== undefined) throw isBeingAnswered();
+    const { target, responder } = await this.#responder(turn.chatId, asked);
     turn.assertUnfenced();
     const begun =
       turn.retryId === undefined
@@ -342,8 +350,14 @@ export class Turns {
     // A retry without a word leaves what was answered before.
     if (turn.retryId === undefined || answer.assistant !== undefined) {
       const { text: response, outcome } = ended;
+      const { companionName } = this.#ports;
       const utterance = turn.content;
-      const said = { utterance, intent: parseIntent(utterance).type, response, outcome };
+      const said = {
+        utterance,
+        intent: parseIntent(utterance, companionName).type,
+        response,
+        outcome,
+      };
       this.#ports.memories.appendTo(turn.chatId, memory, said, turn.id);
     }
     return answer;
@@ -393,10 +407,8 @@ export class Turns {
   }
 
   /** What waited may have been erased meanwhile, or another process had its say about it. */
-  async #assertWanted(turn: Turn): Promise<void> {
-    const { chats } = this.#ports;
-    if (turn.retryId !== undefined) throw isBeingAnswered();
-    if (await isDropped(chats, turn)) throw notFound(turn.chatId, "message that waits");
+  async #isUnwanted(turn: Turn): Promise<boolean> {
+    return turn.retryId === undefined && isDropped(this.#ports.chats, turn);
   }
 
   #stopAsked({ chatId, turnId, all }: StopAsked): void {

@@ -1,7 +1,5 @@
 import { createHash } from "node:crypto";
-import { invalid, ThroughlineError } from "../errors.ts";
-import type { Chats } from "../memories/chat/chats.ts";
-import { answerId } from "../runtime/turn-records.ts";
+import { invalid } from "../errors.ts";
 
 /**
  * The id of the message that a key stands for, so that the log itself remembers the key: the same
@@ -19,27 +17,4 @@ export function messageIdFor(key: string): string {
 /** The same for a retry: shorter, because it becomes part of an id. */
 export function retryIdFor(key: string): string {
   return messageIdFor(key).replace("i_", "r_");
-}
-
-/**
- * Answering a repeated key repeats what was said: not what was hidden since.
- *
- * @throws ThroughlineError `THROUGHLINE_CONFLICT`: the message or its answer was redacted, or the chat
- *   was cleared since.
- */
-export async function checkRepeatable(chats: Chats, chatId: string, id: string): Promise<void> {
-  const { head } = await chats.log.state(chatId);
-  for (const each of [id, answerId(id)]) {
-    const said = await chats.find(chatId, each);
-    if (said === undefined) continue;
-    if (said.seq <= (head?.clear_seq ?? 0)) throw hidden("cleared");
-    const shown = await chats.message(chatId, each);
-    if (shown["redacted"] === true) throw hidden("redacted");
-  }
-}
-
-function hidden(how: string): ThroughlineError {
-  return new ThroughlineError(`this key is of a message that was ${how} since`, {
-    code: "THROUGHLINE_CONFLICT",
-  });
 }

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { checkChatId } from "../memories/chat/chat-log.ts";
 import type { Turn } from "../runtime/turn.ts";
 import { type Door, type Env, isHead, json, letGo, type Ports } from "./door.ts";
-import { checkRepeatable, messageIdFor, retryIdFor } from "./idempotency.ts";
+import { messageIdFor, retryIdFor } from "./idempotency.ts";
 import type { Answer } from "./operation.ts";
 import { answerBody, chatParams, newMessage, retryBody } from "./schemas.ts";
 import { EventStream, eventHeaders, eventResponse } from "./sse.ts";
@@ -31,7 +31,7 @@ export function addTurnRoutes(door: Door): void {
 }
 
 function addMessage(door: Door): void {
-  const { throughline, turns } = door.ports;
+  const { turns } = door.ports;
   door.add(
     {
       ...{ method: "post", path: "/api/chats/{id}/messages", id: "sendMessage" },
@@ -44,12 +44,11 @@ function addMessage(door: Door): void {
         "it is 502, and the message is kept: it can be answered later.\n\nThe same " +
         "`Idempotency-Key` (1 to 255 printable ASCII characters) is the same message for good: its " +
         "turn is joined or its answer told again, and a turn that failed is tried again. With " +
-        "other content it is 409.",
+        "other content it is 409, also once it or its answer was hidden, erased or cleared.",
     },
     async ({ params, body }, context) => {
       const key = context.req.header("idempotency-key");
       const id = key === undefined ? undefined : messageIdFor(key);
-      if (id !== undefined) await checkRepeatable(throughline.chats, params.id, id);
       const { content, provider, model } = body;
       const isBusy = turns.running(params.id) !== undefined;
       const turn = turns.submit(params.id, {
@@ -73,7 +72,8 @@ function addRetry(door: Door): void {
       summary: "Answers the newest message anew",
       description:
         `${streams} The answer before stays in the log, hidden, once the new one is stored. 409: an ` +
-        "answer is being made, or the message has none. The same `Idempotency-Key` is the same retry.",
+        "answer is being made, or the message has none. The same `Idempotency-Key` is the same retry, also " +
+        "once more was said; it is 409 where its answer was hidden, erased or cleared since.",
     },
     async ({ params, body }, context) => {
       const key = context.req.header("idempotency-key");

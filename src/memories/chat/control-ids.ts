@@ -10,6 +10,7 @@ const prefixes = {
   replacement: "replaced:",
   erasure: "erasure:",
   usage: "usage:",
+  retry: "retry:",
 } as const;
 
 /**

@@ -16,7 +16,10 @@ for (const stamp of [
   "2026-01-01T00:00:00",
 ]) {
   test(`a message said at ${stamp} is refused`, () => {
-    const refused = { code: "THROUGHLINE_INVALID", message: "message.timestamp has a wrong type" };
+    const refused = {
+      code: "THROUGHLINE_INVALID",
+      message: "message.timestamp must be ISO 8601 with a zone",
+    };
     assert.throws(() => record(stamp), refused);
   });
 }
@@ -32,3 +35,20 @@ for (const [stamp, stored] of [
     assert.equal(record(stamp).timestamp, stored);
   });
 }
+
+const at = "2026-03-01T12:00:00.000Z";
+
+test("marks that only we set go inside extra, so that no message passes for one that is hidden", () => {
+  const given = { role: "user", content: "x", redacted: true, replaced: "yes", kind: "clear" };
+  const { redacted, replaced, kind, extra } = messageRecord(given, () => "id", at);
+  assert.deepEqual([redacted, replaced, kind], [undefined, undefined, undefined]);
+  assert.deepEqual(extra, { redacted: true, replaced: "yes", kind: "clear" });
+});
+
+test("attachments that are no objects are refused", () => {
+  for (const attachments of [[1], [null], ["a.png"], [[]], {}]) {
+    const given = { role: "user", content: "x", attachments };
+    const refused = { message: "message.attachments has a wrong type" };
+    assert.throws(() => messageRecord(given, () => "id", at), refused);
+  }
+});

@@ -32,12 +32,12 @@ const fieldChecks: Readonly<Record<string, (value: unknown) => boolean>> = {
   name: isText,
   is_error: (value) => value === true,
   provider_data: isJsonObject,
-  attachments: Array.isArray,
+  attachments: (value) => Array.isArray(value) && value.every(isJsonObject),
   extra: isJsonObject,
 };
 
 /** The names that only we write at the top level of a record. */
-const reserved = ["_type", "seq", "kind"] as const;
+const reserved = ["_type", "seq", "kind", "redacted", "replaced"] as const;
 
 export interface MessageRecord extends JsonObject {
   readonly id: string;
@@ -47,8 +47,8 @@ export interface MessageRecord extends JsonObject {
 }
 
 /**
- * The record of a message. A caller's `_type`, `seq` and `kind` go inside `extra`, so that no
- * message can pass for a control record.
+ * The record of a message. A caller's fields of `reserved` names go inside `extra`, so that no message
+ * can pass for a control record, or for one that is hidden.
  *
  * @throws ThroughlineError `THROUGHLINE_INVALID`: unknown role, content that is no text, a bad id, a
  *   known field of a wrong type.
@@ -62,7 +62,9 @@ export function messageRecord(input: unknown, newId: () => string, at: string): 
   if (typeof content !== "string") throw invalid("message.content must be a string");
   for (const [name, isRight] of Object.entries(fieldChecks)) {
     const value = Object.hasOwn(input, name) ? input[name] : undefined;
-    if (value !== undefined && !isRight(value)) throw invalid(`message.${name} has a wrong type`);
+    if (value === undefined || isRight(value)) continue;
+    const wanted = name === "timestamp" ? "must be ISO 8601 with a zone" : "has a wrong type";
+    throw invalid(`message.${name} ${wanted}`);
   }
   checkJson(rest, "message");
   const own = Object.entries(rest).filter(([name]) => !isReserved(name));

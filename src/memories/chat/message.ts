@@ -25,8 +25,8 @@ export interface Attachment {
 
 /**
  * A message as it lies in the chat's log and goes out over HTTP: snake_case, never changed once it
- * is written. A caller's fields that are none of these are kept as they are; those named `_type`,
- * `id` or `seq` are kept inside `extra`.
+ * is written. A caller's fields that are none of these are kept as they are; those named `_type`, `seq`,
+ * `kind`, `redacted` or `replaced` are kept inside `extra`.
  */
 export interface StoredMessage extends StoredRecord {
   readonly role: Role;
@@ -54,8 +54,8 @@ export interface StoredMessage extends StoredRecord {
   readonly tool_call_id?: string;
   readonly name?: string;
   readonly is_error?: true;
-  /** Reasoning items, signatures, item ids: useful only to the provider and model named here. */
-  readonly provider_data?: JsonObject & { readonly provider: string; readonly model: string };
+  /** Reasoning items, signatures, item ids: useful only to the `provider` and `model` named in it. */
+  readonly provider_data?: JsonObject & { readonly provider?: string; readonly model?: string };
   readonly attachments?: readonly (Attachment & JsonObject)[];
   readonly extra?: JsonObject;
 }

@@ -151,6 +151,19 @@ test("an update under one id counts once, however often it is repeated", async (
   assert.equal((await sessions.active(chat))?.message_count, 1);
 });
 
+test("what is no delta is refused, also where no session is left, and stored nowhere", async () => {
+  const { chats, sessions } = await companion();
+  await chats.append(chat, [{ role: "user", content: "Hello" }]);
+  const { seq } = await chats.log.existing(chat);
+  for (const wrong of [{}, { ...delta(), tokens: 0.5 }, { ...delta(), outcome: "sold" }]) {
+    await assert.rejects(sessions.update(chat, wrong as UsageDelta), {
+      code: "THROUGHLINE_INVALID",
+    });
+  }
+  assert.equal((await chats.log.existing(chat)).seq, seq);
+  await assert.rejects(sessions.update("nobody", delta()), { code: "THROUGHLINE_NOT_FOUND" });
+});
+
 test("an update of an ended session answers the same however often it is repeated: not counted", async () => {
   const { sessions } = await companion();
   await sessions.resolve(chat);

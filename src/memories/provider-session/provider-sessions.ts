@@ -204,7 +204,7 @@ export class ProviderSessions {
    * changes no total.
    *
    * @returns whether it was counted.
-   * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: no session. `THROUGHLINE_INVALID`.
+   * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: no chat. `THROUGHLINE_INVALID`.
    * @throws ThroughlineError `THROUGHLINE_ID_CONFLICT`: the id was used before, for another delta.
    */
   async update(chatId: string, delta: UsageDelta & { readonly id?: string }): Promise<boolean> {
@@ -219,9 +219,7 @@ export class ProviderSessions {
 
   /** `update` as part of a larger change. @returns whether it was counted. */
   updateIn(draft: Draft, delta: UsageDelta, id = draft.newId()): boolean {
-    const { session } = draft.head;
-    const outcome =
-      session === null ? { rejected: "ended_generation" as const } : applyUsage(session, delta);
+    const outcome = applyUsage(draft.head.session, delta);
     const rejected = "rejected" in outcome ? outcome.rejected : undefined;
     // A late attempt cost what it cost: it is on record, and in no total of the new session.
     draft.control("usage", { ...delta, ...(rejected === undefined ? {} : { rejected }) }, id);

@@ -45,13 +45,14 @@ const nanosPerDollar = 1_000_000_000;
  * Adds what an attempt used to the bucket that it began in; the target and the clocks stay. Totals
  * stop at 0 and at `usageLimits`. The caller sees to it that one delta is applied once.
  *
+ * @param state `null`: the session has ended, and no other began.
  * @returns the new state, the same object if nothing changed; or why the delta came too late.
  * @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_TOO_LARGE`: a number that is not
  *   finite, whole or within bounds, or a bad name or id.
  */
-export function applyUsage(state: SessionState, delta: UsageDelta): UsageOutcome {
+export function applyUsage(state: SessionState | null, delta: UsageDelta): UsageOutcome {
   checkDelta(delta);
-  if (delta.generation !== state.generation) return { rejected: "ended_generation" };
+  if (delta.generation !== state?.generation) return { rejected: "ended_generation" };
   const bucket = bucketOf(state, delta.provider);
   if (delta.bucket_generation !== bucket.generation) return { rejected: "ended_bucket" };
   const messages = delta.outcome === "failed" ? 0 : delta.messages;
