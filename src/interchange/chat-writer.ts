@@ -8,8 +8,15 @@ import type { OwnRecord } from "./own-record.ts";
 const batchRecords = 256;
 const batchBytes = 2 * 1024 * 1024;
 
-/** What a writer is given: records with ids that are new to the chat, and then the head. */
-export type Fill = (put: (record: OwnRecord) => Promise<void>) => Promise<ChatHead>;
+/**
+ * What a writer is given: records with ids that are new to the chat, and then the head.
+ *
+ * @param before the head of a chat that is there.
+ */
+export type Fill = (
+  put: (record: OwnRecord) => Promise<void>,
+  before?: ChatHead,
+) => Promise<ChatHead>;
 
 /**
  * Writes a new chat in appends of bounded size. Until the last one is stored it is marked unfinished:
@@ -17,10 +24,10 @@ export type Fill = (put: (record: OwnRecord) => Promise<void>) => Promise<ChatHe
  *
  * @throws ThroughlineError `THROUGHLINE_CONFLICT`: the chat exists.
  */
-export async function writeChat(chats: Chats, chatId: string, fill: Fill): Promise<void> {
+export async function writeChat(chats: Chats, chatId: string, fill: Fill): Promise<ChatHead> {
   const { logs } = chats.log.ports;
   const draft: ChatHead = { ...readHead({}), unfinished: true };
-  await chats.log.exclusively(chatId, async () => {
+  return chats.log.exclusively(chatId, async () => {
     let seq = 0;
     try {
       const batches = new Batches(async (records) => {
@@ -29,6 +36,7 @@ export async function writeChat(chats: Chats, chatId: string, fill: Fill): Promi
       const head = await fill((record) => batches.put(record));
       const records = batches.rest();
       seq = await logs.append(chatId, records, { expectedSeq: seq, head });
+      return head;
     } catch (error) {
       // Without a first append of our own, what is there is somebody else's.
       if (seq > 0) await logs.delete(chatId);
@@ -43,13 +51,9 @@ export async function writeChat(chats: Chats, chatId: string, fill: Fill): Promi
  * Adds the records that a source has gained to the end of its chat. Every append leaves a chat that
  * is whole, so that a crash in between is a source that has gained less.
  */
-export async function extendChat(
-  chats: Chats,
-  chatId: string,
-  fill: (put: (record: OwnRecord) => Promise<void>, head: ChatHead) => Promise<ChatHead>,
-): Promise<void> {
+export async function extendChat(chats: Chats, chatId: string, fill: Fill): Promise<ChatHead> {
   const { logs } = chats.log.ports;
-  await chats.log.exclusively(chatId, async () => {
+  return chats.log.exclusively(chatId, async () => {
     const tail = await logs.tail(chatId, 0);
     let seq = tail?.seq ?? 0;
     let head = readHead(tail?.head ?? {});
@@ -64,6 +68,7 @@ export async function extendChat(
       const last = await fill((record) => batches.put(record), head);
       const records = batches.rest();
       if (records.length > 0) await logs.append(chatId, records, { expectedSeq: seq, head: last });
+      return last;
     } finally {
       chats.log.forgetState(chatId);
     }

@@ -1,13 +1,15 @@
 import { isJsonObject } from "../json.ts";
-import type { ChatHead } from "../memories/chat/chat-head.ts";
 import type { Chats } from "../memories/chat/chats.ts";
-import { extraOf, type SeedHead, toSeedJsonl } from "../memories/chat/render-jsonl.ts";
+import { type SeedHead, seedHead, sinceClear, toSeedJsonl } from "../memories/chat/render-jsonl.ts";
 import { marksIn, withReplaced } from "../memories/chat/shown-messages.ts";
 import { toDuctor } from "../memories/provider-session/legacy.ts";
 import { ductorField } from "./ductor-import.ts";
 import { ExportNames } from "./export-name.ts";
 
-/** `"throughline"` keeps everything; the others what their readers know. */
+/**
+ * `"throughline"` keeps everything, what is hidden too; the others what their readers know, without
+ * what was cleared.
+ */
 export type ExportFormat = "nanobot" | "ductor" | "throughline";
 
 /** A file to write, in bounded memory: `pieces` is read once. */
@@ -63,19 +65,16 @@ async function* chatIds(chats: Chats, only: string | undefined): AsyncGenerator<
 async function* seedFile(chats: Chats, chatId: string): AsyncGenerator<string> {
   const { head } = await chats.log.existing(chatId);
   const { redacted, replaced } = await marksIn(chats.records(chatId));
-  const { metadata, last_consolidated } = head;
-  const seedHead = { ...stamps(head), key: chatId, metadata, last_consolidated, ...extraOf(head) };
-  yield* toSeedJsonl(seedHead, withReplaced(chats.records(chatId), replaced), { redacted });
+  const records = sinceClear(withReplaced(chats.records(chatId), replaced), head);
+  yield* toSeedJsonl(seedHead(chatId, head), records, { redacted });
 }
 
 async function* fullFile(chats: Chats, chatId: string): AsyncGenerator<string> {
   const { head } = await chats.log.existing(chatId);
-  const full: SeedHead = { ...head, ...stamps(head), key: chatId };
+  const { created_at, updated_at } = head;
+  const stamps = { created_at: created_at || null, updated_at: updated_at || null };
+  const full: SeedHead = { ...head, ...stamps, key: chatId };
   yield* toSeedJsonl(full, chats.records(chatId), { form: "full", redacted: new Set() });
-}
-
-function stamps({ created_at, updated_at }: ChatHead) {
-  return { created_at: created_at || null, updated_at: updated_at || null };
 }
 
 async function* ductorFile(chats: Chats, only: string | undefined): AsyncGenerator<string> {

@@ -10,7 +10,9 @@ import { importChats } from "./nanobot-import.ts";
 const chat = "a:b";
 
 function importInto({ chats }: Throughline, lines: readonly JsonObject[], form: Form = "own") {
-  const text = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
+  // As a file of ours ends.
+  const all = form === "own" ? [...lines, { _type: "metadata", key: chat }] : lines;
+  const text = all.map((line) => `${JSON.stringify(line)}\n`).join("");
   const bytes = async function* () {
     yield Buffer.from(text);
   };

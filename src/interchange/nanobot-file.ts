@@ -104,6 +104,9 @@ function idOf(line: Line, index: number, chatId: string): string {
   return hash.digest("hex").slice(0, 24);
 }
 
+/** Whether an id is one that was made for a line of a file. */
+export const isMadeId = (id: string) => /^[0-9a-f]{24}$/.test(id);
+
 function isTooLarge(record: OwnRecord): boolean {
   try {
     checkJson(record, "record");

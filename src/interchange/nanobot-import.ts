@@ -1,4 +1,4 @@
-import { isThroughlineError } from "../errors.ts";
+import { isThroughlineError, ThroughlineError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import type { ChatHead } from "../memories/chat/chat-head.ts";
 import { titleFrom } from "../memories/chat/chat-head.ts";
@@ -6,22 +6,28 @@ import { isControlId } from "../memories/chat/control-ids.ts";
 import { foreignRecord, leftOverId } from "../memories/chat/foreign-record.ts";
 import { instantOf } from "../memories/provider-session/stamp.ts";
 import { isErased } from "../storage/batch.ts";
-import { extendChat, writeChat } from "./chat-writer.ts";
+import type { StoredRecord } from "../storage/log-store.ts";
+import { extendChat, type Fill, writeChat } from "./chat-writer.ts";
 import type { Counted, Form } from "./head-lines.ts";
+import { grownHead, Hidden, headWithout, leftOut } from "./hidden.ts";
 import type { ImportOptions } from "./import-options.ts";
 import { readEntries } from "./nanobot-file.ts";
 import { markId, type OwnRecord, withSeqs } from "./own-record.ts";
-import { findPlace, type Place, type Planned, placeholderId, type RecordEntry } from "./place.ts";
+import { findPlace, namesakes, type Place, type Planned, type RecordEntry } from "./place.ts";
 import { type ImportReport, type Notes, ReportDraft, type SetAside } from "./report.ts";
 import { type Scan, sameBytes, scan } from "./scan.ts";
 import { SeqMap } from "./seq-map.ts";
 import type { Source } from "./source.ts";
+import { placeholderId, StoredWalk } from "./stored-walk.ts";
 
 /**
  * Imports files of which each is a chat: nanobot's JSONL, or with the form `"own"` what
  * `exportChats` wrote. Sources are read and never changed; a repeated import adds nothing; a source
- * that has grown adds what is new. Of two that name the same chat the newer one is that chat, the
- * other a second one: `id~2`.
+ * that has grown adds what is new, after what was said here meanwhile. Of two that name the same chat
+ * the newer one is that chat, the other a second one: `id~2`.
+ *
+ * What was redacted, erased or cleared here does not come back, in no chat of that name, but by
+ * `force`: of a second one it is left out as if erased, and the report says so.
  *
  * @throws ThroughlineError what storing rejects with. What is wrong with a source is in the report.
  */
@@ -68,6 +74,19 @@ async function attempt(report: ReportDraft, source: string, work: () => Promise<
   }
 }
 
+/** A record of a source, and what becomes of it. */
+interface Placed {
+  readonly entry: RecordEntry;
+  /** As it is stored, or would be. */
+  readonly record: OwnRecord;
+  readonly seq: number;
+  readonly isNew: boolean;
+  /** Nobody is to see it here. */
+  readonly isHidden: boolean;
+  /** Of this it is no message here any more: it was erased, or is left out. */
+  readonly isGone: boolean;
+}
+
 class ChatImport {
   readonly #scan: Scan;
   readonly #form: Form;
@@ -80,8 +99,14 @@ class ChatImport {
   #messages = 0;
   #erased = 0;
   #foreign = 0;
+  /** Messages that were stored, or would be. */
+  #added = 0;
+  #skipped = 0;
   #title: { readonly text: string; readonly of: string } | undefined;
   #lastAt = "";
+  /** What is hidden here of what the source says: ids, and how many messages were before each. */
+  readonly #hiddenIds = new Set<string>();
+  readonly #goneAt: number[] = [];
   readonly #seqs = new SeqMap();
 
   constructor(scanned: Scan, form: Form, options: ImportOptions, report: ReportDraft) {
@@ -94,10 +119,11 @@ class ChatImport {
 
   /** @param planned what a trial run would have stored before; this adds what it would store. */
   async run(isOlder: boolean, planned: Planned): Promise<void> {
-    const { chatId, source, unreadable, records, head, bytes } = this.#scan;
+    const { chatId, source, unreadable, records, head, bytes, hasEnd } = this.#scan;
     const { chats, dryRun, force } = this.#options;
     this.#after = force ? undefined : await chats.forgottenAt(chatId);
-    const find = () => findPlace(chats, chatId, () => this.#records(), planned);
+    const named = { chatId, form: this.#form };
+    const find = () => findPlace(chats, named, () => this.#records(), planned);
     let place = await find();
     if (place.chatId !== chatId && !force) {
       this.#after = (await chats.forgottenAt(place.chatId)) ?? this.#after;
@@ -111,6 +137,15 @@ class ChatImport {
       return;
     }
     if (bytes === 0) this.#notes.add("the file is empty");
+    else if (this.#form === "own" && !hasEnd) {
+      if (!force) {
+        // What is missing may be a redaction of what is there.
+        const reason = "its end is missing: --force takes what is there";
+        this.#report.failed.push({ source: source.name, reason });
+        return;
+      }
+      this.#notes.add("its end is missing");
+    }
     if (place.state === "taken") {
       const reason = "there are too many other chats of that name";
       this.#report.failed.push({ source: source.name, reason });
@@ -124,64 +159,109 @@ class ChatImport {
       );
     }
     await this.#setAside(place.chatId, !dryRun && place.state !== "known");
-    await this.#store(place);
-    if (dryRun && place.state !== "known") planned.set(place.chatId, () => this.#ids());
+    const hidden = new Hidden();
+    if (place.state !== "known" && !force) {
+      for await (const stored of namesakes(chats, chatId, place, planned)) await hidden.add(stored);
+    }
+    const { clear_seq: clearSeq = 0 } = await this.#store(place, hidden);
+    if (dryRun && place.state !== "known") {
+      planned.set(place.chatId, { records: () => this.#planned(place, hidden), clearSeq });
+    }
   }
 
-  /** Everything is there already, is added, or would be. */
-  async #store(place: Place): Promise<void> {
-    const { chats, dryRun } = this.#options;
+  /** Everything is there already, is added, or would be. @returns the head that the chat has then. */
+  async #store(place: Place, hidden: Hidden): Promise<ChatHead> {
     const fill = async (put: (record: OwnRecord) => Promise<void>, before?: ChatHead) => {
-      if (before?.title) this.#title = { text: before.title, of: before["title_of"] ?? "" };
-      const head = await this.#fill(place, put);
+      if (before?.title) this.#title = { text: before.title, of: before.title_of ?? "" };
+      const head = await this.#fill(place, hidden, put);
       if (before === undefined || this.#form === "own") return head;
-      const { updated_at, metadata, last_consolidated, message_count, title } = head;
-      return { ...before, updated_at, metadata, last_consolidated, message_count, title };
+      return grownHead(before, head, { added: this.#added, hasLocal: place.hasLocal });
     };
-    if (dryRun || place.state === "known") await fill(async () => undefined);
-    else if (place.state === "grown") await extendChat(chats, place.chatId, fill);
-    else await writeChat(chats, place.chatId, (put) => fill(put));
-    const added = place.state === "known" ? 0 : this.#messages - this.#skipped;
+    const head = await this.#write(place, fill);
     this.#report.chats.push({
       ...{ chat_id: place.chatId, source: this.#scan.source.name },
-      ...{ messages: added, skipped: place.state === "known" ? this.#messages : this.#skipped },
+      ...{ messages: this.#added, skipped: this.#skipped },
       ...{ foreign: this.#foreign, notes: this.#notes.list() },
     });
+    return head;
   }
 
-  #skipped = 0;
+  async #write({ chatId, state }: Place, fill: Fill): Promise<ChatHead> {
+    const { chats, dryRun } = this.#options;
+    if (!dryRun && state === "grown") return extendChat(chats, chatId, fill);
+    if (!dryRun && state === "free") return writeChat(chats, chatId, fill);
+    const { head } = await chats.log.state(chatId);
+    return fill(async () => undefined, state === "grown" ? head : undefined);
+  }
 
   /** Hands on what is new, and counts everything. */
-  async #fill(place: Place, put: (record: OwnRecord) => Promise<void>): Promise<ChatHead> {
-    const idOf = freeIds();
-    let index = 0;
-    for await (const entry of this.#records()) {
-      const { record, oldSeq } = entry;
-      const id = idOf(entry);
-      if (id !== record.id && id === entry.otherId) {
-        this.#notes.add(
-          isForged(entry.kind, record.id)
-            ? "an id that only our own records have is replaced"
-            : "an id that was there before is replaced",
-        );
-      }
-      this.#notes.add(...entry.notes);
-      this.#seq++;
-      if (oldSeq !== undefined) this.#seqs.add(oldSeq, this.#seq);
-      const placed = { ...withSeqs(record, (seq) => this.#seqs.of(seq)), id };
-      this.#count(entry, placed);
-      if (index++ >= place.matched) await put(placed);
-      else if (entry.kind === "message") this.#skipped++;
+  async #fill(
+    place: Place,
+    hidden: Hidden,
+    put: (record: OwnRecord) => Promise<void>,
+  ): Promise<ChatHead> {
+    for await (const placed of this.#placed(place, hidden)) {
+      const { entry, seq } = placed;
+      this.#noteOf(entry, placed.record.id);
+      this.#seq = Math.max(this.#seq, seq);
+      // A mark that was made here first stands before what it would follow.
+      if (entry.oldSeq !== undefined && seq === this.#seq) this.#seqs.add(entry.oldSeq, seq);
+      const record = withSeqs(placed.record, (old) => this.#seqs.of(old));
+      this.#count({ ...placed, record });
+      if (placed.isNew) await put(record);
     }
     const { head, left } = this.#head();
-    if (Object.keys(left).length > 0 && !(await this.#hasLeft(place))) {
+    // With words of its own, the chat keeps what it says of itself.
+    const takesHead = this.#form === "own" || !place.hasLocal;
+    if (takesHead && Object.keys(left).length > 0 && !(await this.#hasLeft(place))) {
       this.#foreign++;
       this.#seq++;
       await put(foreignRecord(left, leftOverId) as OwnRecord);
     }
     if (place.state === "free" && this.#seq === 0)
       await put({ ...placeholder, timestamp: head.updated_at });
-    return head;
+    const { text: title = "", of } = this.#title ?? {};
+    const about = { goneAt: this.#goneAt, ids: this.#hiddenIds };
+    return headWithout(head, { ...about, title: { title, ...(of && { title_of: of }) } });
+  }
+
+  /** The records of the source, each with what becomes of it. */
+  async *#placed(place: Place, hidden: Hidden): AsyncGenerator<Placed> {
+    const idOf = freeIds();
+    const walk = new StoredWalk(place.stored.records(), this.#form);
+    let seq = 0;
+    let lowestHidden = Number.POSITIVE_INFINITY;
+    try {
+      for await (const entry of this.#records()) {
+        const there = place.state === "known" ? undefined : await walk.match(entry);
+        if (there === "other") throw changed(place.chatId);
+        const isNew = there === "new";
+        const record = { ...entry.record, id: idOf(entry) };
+        seq = Math.max(seq, walk.seq) + (isNew || there === undefined ? 1 : 0);
+        const isErasedHere = typeof there === "object" && isErased(there) && !isErased(record);
+        const isLeftOut = isNew && (hidden.has(entry) || summarises(record, lowestHidden));
+        const isHidden = isErasedHere || isLeftOut || place.marked.has(record.id);
+        if (isHidden) lowestHidden = Math.min(lowestHidden, entry.oldSeq ?? seq);
+        yield {
+          ...{ entry, isNew, isHidden, isGone: isErasedHere || isLeftOut },
+          ...{ record: isLeftOut ? leftOut(record.id) : record },
+          seq: typeof there === "object" ? there.seq : seq,
+        };
+      }
+    } finally {
+      await walk.end();
+    }
+  }
+
+  #noteOf(entry: RecordEntry, id: string): void {
+    if (id !== entry.record.id && id === entry.otherId) {
+      this.#notes.add(
+        isForged(entry.kind, entry.record.id)
+          ? "an id that only our own records have is replaced"
+          : "an id that was there before is replaced",
+      );
+    }
+    this.#notes.add(...entry.notes);
   }
 
   /** Whether the chat has what of the head lines was too large: once, as it was first. */
@@ -190,13 +270,21 @@ class ChatImport {
     return (await this.#options.chats.log.ports.logs.find(chatId, leftOverId)) !== undefined;
   }
 
-  #count(entry: RecordEntry, record: OwnRecord): void {
+  #count({ entry, record, isNew, isHidden, isGone }: Placed): void {
+    const isMessage = entry.kind === "message";
+    if (isHidden) this.#hiddenIds.add(record.id);
+    if (isMessage && isGone) this.#goneAt.push(this.#messages);
+    if (isNew && isGone) this.#notes.add("what was redacted, erased or cleared here is left out");
     if (entry.kind === "foreign") this.#foreign++;
-    if (entry.kind === "control" && isErased(record)) this.#erased++;
-    if (entry.kind !== "message") return;
-    const { role, content, timestamp, hidden } = record;
+    if (entry.kind === "control" && isErased(entry.record)) this.#erased++;
+    if (!isMessage) return;
     this.#messages++;
+    const { role, content, timestamp, hidden } = entry.record;
     if (typeof timestamp === "string" && timestamp !== "") this.#lastAt = timestamp;
+    if (!isNew) this.#skipped++;
+    // What was there before has named the chat, or may not.
+    if (!isNew || isGone) return;
+    this.#added++;
     if (this.#title !== undefined || role !== "user" || hidden === true) return;
     const text = titleFrom(String(content));
     if (text !== "") this.#title = { text, of: record.id };
@@ -233,10 +321,12 @@ class ChatImport {
     }
   }
 
-  /** As the records have them in their chat. */
-  async *#ids(): AsyncGenerator<{ readonly id: string }> {
-    const idOf = freeIds();
-    for await (const entry of this.#records()) yield { id: idOf(entry) };
+  /** What the chat would hold after a trial run. */
+  async *#planned(place: Place, hidden: Hidden): AsyncGenerator<StoredRecord> {
+    yield* place.stored.records();
+    for await (const { record, isNew, seq } of this.#placed(place, hidden)) {
+      if (isNew) yield { ...record, seq };
+    }
   }
 
   async #isRefused(place: Place): Promise<boolean> {
@@ -264,14 +354,14 @@ class ChatImport {
     if (unreadable === 0) return;
     const options = { form: this.#form, chatId, zone: this.#options.zone };
     const keep = isKept && this.#after === undefined && !this.#options.dryRun;
-    let piece: SetAside | undefined;
+    let piece: { -readonly [Field in keyof SetAside]: SetAside[Field] } | undefined;
     for await (const entry of readEntries(sameBytes(this.#scan), options)) {
       if (entry.kind !== "unreadable") continue;
       const { line, offset, bytes, reason, continues } = entry;
       if (piece === undefined || !continues) {
         piece = { source: source.name, line, offset, bytes: bytes.length, reason };
         this.#report.setAside(piece);
-      }
+      } else piece.bytes += bytes.length;
       const about = { chatId, digest: digest.slice(0, 12), piece };
       if (keep) await this.#options.keep?.(bytes, about);
     }
@@ -279,6 +369,17 @@ class ChatImport {
 }
 
 const placeholder = { id: placeholderId, _type: "metadata", kind: "metadata", metadata: {} };
+
+function changed(chatId: string): ThroughlineError {
+  const message = `${JSON.stringify(chatId)} changed while it was imported into`;
+  return new ThroughlineError(message, { code: "THROUGHLINE_CONFLICT" });
+}
+
+/** Whether a record is a summary that may repeat what was said in this record. */
+function summarises(record: OwnRecord, seq: number): boolean {
+  const isSummary = record["_type"] === "metadata" && record["kind"] === "compaction";
+  return isSummary && Number(record["up_to_seq"]) >= seq;
+}
 
 /** What is no control record must not have the id of one. */
 const isForged = (kind: RecordEntry["kind"], id: string) => kind !== "control" && isControlId(id);

@@ -76,6 +76,20 @@ test("importing a companion twice is importing it once, and one with a life of i
   assert.equal(self.person?.name, "Ori");
 });
 
+for (const act of ["redact", "erase", "clear"] as const) {
+  test(`after a ${act} a companion can be imported again, and what it hid stays away`, async () => {
+    const c = await companion();
+    await c.run(golden);
+    const [{ id = "" } = {}] = (await c.chats.messages("local:me")).messages;
+    await c.chats[act]("local:me", id);
+    const before = await Array.fromAsync(c.chats.records("local:me"));
+    const again = await c.run(golden);
+    assert.deepEqual([again.chats[0]?.messages, again.chats[0]?.skipped], [0, 2]);
+    assert.deepEqual(await Array.fromAsync(c.chats.records("local:me")), before);
+    assert.deepEqual(await c.chats.search("tell about"), []);
+  });
+}
+
 test("a trial run of importing a companion writes nothing", async () => {
   const c = await companion();
   const report = await c.run(golden, { dryRun: true });

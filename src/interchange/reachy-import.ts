@@ -53,7 +53,9 @@ export async function importCompanion(
   const wanted = forgottenAt === undefined ? messages : [];
   const fresh: MessageInput[] = [];
   for (const message of wanted) {
-    if ((await chats.find(chatId, String(message.id))) === undefined) fresh.push(message);
+    // Also what was erased is there: its id says so.
+    const there = await chats.log.ports.logs.find(chatId, String(message.id));
+    if (there === undefined) fresh.push(message);
   }
   if (!dryRun && fresh.length > 0) await chats.append(chatId, fresh);
   const skipped = wanted.length - fresh.length;

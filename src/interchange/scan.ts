@@ -17,6 +17,8 @@ export interface Scan {
   readonly records: number;
   readonly messages: number;
   readonly unreadable: number;
+  /** Its last line is a head line behind something, as of every file that we wrote to its end. */
+  readonly hasEnd: boolean;
   /** Milliseconds since 1970: the stamp of the file's own, else of its last message, else its age. */
   readonly newestAt: number;
   readonly notes: Notes;
@@ -28,10 +30,12 @@ export async function scan(source: Source, form: Form, zone: string): Promise<Sc
   const notes = new Notes();
   const counts = { bytes: 0, records: 0, messages: 0, unreadable: 0 };
   let lastAt: number | undefined;
+  let endsWithHead = false;
   const bytes = hashed(source.bytes, hash, (count) => {
     counts.bytes += count;
   });
   for await (const entry of readEntries(bytes, { form, chatId: "", zone })) {
+    endsWithHead = entry.kind === "head";
     if (entry.kind === "head") head.add(entry.fields);
     else if (entry.kind === "unreadable") counts.unreadable++;
     else {
@@ -44,7 +48,9 @@ export async function scan(source: Source, form: Form, zone: string): Promise<Sc
   }
   const newestAt = head.updatedAt() ?? lastAt ?? source.modifiedAt ?? 0;
   const chatId = head.key(notes) ?? chatIdOfName(source.name);
-  return { source, chatId, head, ...counts, digest: hash.digest("hex"), newestAt, notes };
+  const digest = hash.digest("hex");
+  const hasEnd = endsWithHead && (counts.records > 0 || head.count > 1);
+  return { source, chatId, head, ...counts, hasEnd, digest, newestAt, notes };
 }
 
 /** The bytes that the first reading saw, and no more of a file that grows meanwhile. */

@@ -1,4 +1,6 @@
 import { isJsonObject, type JsonObject } from "../../json.ts";
+import type { StoredRecord } from "../../storage/log-store.ts";
+import type { ChatHead } from "./chat-head.ts";
 import { foreignObject, leftOverId } from "./foreign-record.ts";
 import { isMessage, type StoredMessage } from "./message.ts";
 import type { Records } from "./render-rows.ts";
@@ -15,9 +17,24 @@ export interface SeedHead extends JsonObject {
   readonly extra?: JsonObject;
 }
 
-/** What else an imported metadata line said, for the head of an export. */
-export function extraOf({ extra }: JsonObject): { readonly extra?: JsonObject } {
-  return isJsonObject(extra) ? { extra } : {};
+/** The first line of a chat for readers of the seed's format, to whom a clear leaves nothing. */
+export function seedHead(key: string, head: ChatHead): SeedHead {
+  const { created_at, updated_at, metadata, last_consolidated, cleared_count = 0, extra } = head;
+  return {
+    ...{ key, created_at: created_at || null, updated_at: updated_at || null, metadata },
+    last_consolidated: Math.max(0, last_consolidated - cleared_count),
+    ...(isJsonObject(extra) ? { extra } : {}),
+  };
+}
+
+/** What a clear hid is left out. What a head has no room for stays, as the metadata does. */
+export async function* sinceClear(
+  records: Records,
+  { clear_seq = 0 }: ChatHead,
+): AsyncGenerator<StoredRecord> {
+  for await (const record of records) {
+    if (record.seq > clear_seq || record.id === leftOverId) yield record;
+  }
 }
 
 export interface SeedJsonlOptions {
