@@ -20,6 +20,8 @@ import {
 import { ProviderSessions } from "./memories/provider-session/provider-sessions.ts";
 import { unlisted } from "./memories/unlisted.ts";
 import type { ForgetReceipt, Moments, MomentsOptions } from "./moments.ts";
+import { checkNames, misconfigured, withDefaults } from "./options.ts";
+import { checkDurability } from "./storage/durability.ts";
 import type { FileStorage } from "./storage/files/file-storage.ts";
 import type { Durability, Storage } from "./storage/storage.ts";
 import type { Timers } from "./timers.ts";
@@ -62,6 +64,21 @@ export const defaults = {
   workingMemoryCapacity: 3,
 } as const satisfies Partial<ThroughlineOptions>;
 
+/** Every option there is. */
+const names: Readonly<Record<keyof ThroughlineOptions, true>> = {
+  home: true,
+  storage: true,
+  durability: true,
+  freshness: true,
+  provider: true,
+  model: true,
+  workingMemoryCapacity: true,
+  clock: true,
+  timers: true,
+  newId: true,
+  logger: true,
+};
+
 /** The memories of one companion, on one storage. */
 export interface Throughline extends AsyncDisposable {
   /** Transcripts: what was said, word for word. */
@@ -77,8 +94,8 @@ export interface Throughline extends AsyncDisposable {
    * `Throughline`; closing it ends the run.
    *
    * @throws ThroughlineError `THROUGHLINE_NEWER_FORMAT`: a later version wrote its document, which was
-   *   left as it is. `THROUGHLINE_CONFLICT`: its run goes on already. `THROUGHLINE_CONFIGURATION`: no
-   *   such time zone.
+   *   left as it is. `THROUGHLINE_CONFLICT`: its run goes on already. `THROUGHLINE_CONFIGURATION`: an
+   *   option cannot be used.
    */
   startCompanion(options?: CompanionOptions): Promise<Companion>;
   /**
@@ -105,9 +122,10 @@ export interface Throughline extends AsyncDisposable {
  * @throws ThroughlineError `THROUGHLINE_CONFLICT`: a move into this storage has not ended: it holds a
  *   part of a companion, and what was added to that could not be copied over any more. Move again.
  */
-export async function openThroughline(options: ThroughlineOptions): Promise<Throughline> {
+export async function openThroughline(given: ThroughlineOptions): Promise<Throughline> {
+  const options = resolveOptions(given);
   const { clock = systemClock, newId = randomId, logger = silentLogger } = options;
-  const { provider, model, workingMemoryCapacity } = { ...defaults, ...options };
+  const { provider, model, workingMemoryCapacity } = options;
   const rules = rulesOf(options.freshness);
   const workingMemory = new WorkingMemories({ capacity: workingMemoryCapacity, clock });
   const storage = await openStorage(options, { clock, newId, logger });
@@ -316,16 +334,14 @@ function rulesOf(freshness: FreshnessOptions = {}): FreshnessRules {
 }
 
 async function openStorage(
-  options: ThroughlineOptions,
+  { home, storage, durability }: ResolvedOptions,
   ports: { readonly clock: Clock; readonly newId: NewId; readonly logger: Logger },
 ): Promise<Storage> {
-  const { home, storage } = options;
   if ((home === undefined) === (storage === undefined)) {
     throw new TypeError("openThroughline takes either a home or a storage");
   }
   if (home !== undefined) {
     const { openFileStorage } = await import("./storage/files/open-file-storage.ts");
-    const { durability } = { ...defaults, ...options };
     return openFileStorage({ home, durability, ...ports });
   }
   if (storage === "memory") {
@@ -333,4 +349,27 @@ async function openStorage(
     return openMemoryStorage();
   }
   return storage as Storage;
+}
+
+type ResolvedOptions = ThroughlineOptions &
+  Required<Pick<ThroughlineOptions, keyof typeof defaults>>;
+
+function resolveOptions(given: ThroughlineOptions): ResolvedOptions {
+  checkNames(given, "the options of openThroughline", names);
+  const options = withDefaults(given, defaults);
+  const { storage, durability, provider, model } = options;
+  checkDurability(durability);
+  if (storage !== undefined && storage !== "memory" && !isStorage(storage)) {
+    throw misconfigured('storage must be "memory" or a storage');
+  }
+  for (const [name, value] of Object.entries({ provider, model })) {
+    if (typeof value !== "string" || value === "") throw misconfigured(`${name} must be a name`);
+  }
+  return options;
+}
+
+function isStorage(value: unknown): value is Storage {
+  if (typeof value !== "object" || value === null) return false;
+  const { logs, documents, close } = value as Partial<Storage>;
+  return [logs, documents, close].every((method) => typeof method === "function");
 }

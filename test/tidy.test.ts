@@ -30,7 +30,7 @@ const layers: Record<string, readonly string[]> = {
 };
 
 function layerOf(path: string): string {
-  if (/^src\/(errors|clock|json|ids|in-lanes|keyed-lanes|logger|timers)\.ts$/.test(path))
+  if (/^src\/(errors|clock|json|ids|in-lanes|keyed-lanes|logger|options|timers)\.ts$/.test(path))
     return "base";
   if (/^src\/(index|throughline|moments)\.ts$/.test(path)) return "front";
   if (/^src\/storage\/[^/]+\.ts$/.test(path)) return "contracts";

@@ -47,8 +47,8 @@ export async function openCompanion(settings: Settings, logger: Logger): Promise
   const throughline = await openMemories(settings, logger, responders.standard, true);
   try {
     const run = await beginRun(throughline, settings, logger);
-    const { persona, feedback } = settings;
-    const parts = { responders, persona, logger, run };
+    const { persona, feedback, companionName } = settings;
+    const parts = { responders, persona, logger, companionName, run };
     // Beside a database another process may keep the moments of this home.
     const keepsMoments = "assertWriter" in throughline.storage;
     if (isEphemeral || !keepsMoments) return withTurns(throughline, parts);
@@ -113,16 +113,17 @@ export function withTurns(
     readonly responders: Responders;
     readonly persona: string;
     readonly logger: Logger;
+    readonly companionName?: string | undefined;
     readonly run?: Run;
     /** What models may do beside speaking. */
     readonly tools?: TurnPorts["tools"];
   },
 ): Companion {
   const { chats, sessions, workingMemory, rules } = throughline;
-  const { responders, persona, logger, run, tools } = parts;
+  const { responders, persona, logger, companionName, run, tools } = parts;
   const turns = new Turns({
     ...{ chats, sessions, memories: workingMemory, rules, maxQueued },
-    ...{ responders, persona, logger, tools, companion: run?.companion },
+    ...{ responders, persona, logger, tools, companionName, companion: run?.companion },
     ...{ clock: systemClock, newId: randomId },
   });
   const close = async (graceMs: number) => {

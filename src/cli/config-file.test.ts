@@ -47,6 +47,7 @@ test("every key of a configuration is read, the original's by their names", (t) 
         max_session_messages: null,
         user_timezone: "Europe/Berlin",
         session_age_warning_hours: 0,
+        time_away_minutes: 10,
       }),
     ),
   );
@@ -76,6 +77,7 @@ test("every key of a configuration is read, the original's by their names", (t) 
       maxSessionMessages: null,
       timeZone: "Europe/Berlin",
       sessionAgeWarningHours: 0,
+      timeAwayMinutes: 10,
     },
   });
   assert.equal(resolveFreshness(config.freshness).idleTimeoutMs, 86_400_000);

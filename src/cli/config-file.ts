@@ -38,6 +38,7 @@ const schema = () =>
     max_session_messages: z.number().nullable().optional(),
     user_timezone: z.string().optional(),
     session_age_warning_hours: z.number().optional(),
+    time_away_minutes: z.number().optional(),
   });
 
 type ConfigFile = z.infer<ReturnType<typeof schema>>;
@@ -114,6 +115,7 @@ function configOf(file: ConfigFile): Config {
       maxSessionMessages: file.max_session_messages,
       timeZone: file.user_timezone,
       sessionAgeWarningHours: file.session_age_warning_hours,
+      timeAwayMinutes: file.time_away_minutes,
     }),
   };
 }

@@ -7,7 +7,7 @@ const read = (variables: Record<string, string>) => readEnvironment(variables, "
 test("an empty environment says nothing but where the user lives", () => {
   const { models, feedback, ...env } = read({});
   const { createBucket, autoRecord, ...named } = feedback;
-  assert.deepEqual([createBucket, autoRecord], [false, false]);
+  assert.deepEqual([createBucket, autoRecord], [false, undefined]);
   assert.ok(Object.values(named).every((value) => value === undefined));
   assert.deepEqual(
     Object.values(models).filter((value) => value !== undefined),
@@ -71,6 +71,27 @@ for (const text of ["65536", "-1", "80a", "1e3", "0x50", "8.0", "999999"]) {
       message: /^PORT /,
     });
   });
+}
+
+const switches = {
+  FEEDBACK_AUTO_RECORD: ({ feedback }: ReturnType<typeof read>) => feedback.autoRecord,
+  THROUGHLINE_S3_CREATE_BUCKET: ({ feedback }: ReturnType<typeof read>) => feedback.createBucket,
+};
+for (const [name, value] of Object.entries(switches)) {
+  for (const word of ["1", "true", "Yes", "ON", " 1 "]) {
+    test(`${name}=${word} is on`, () => assert.equal(value(read({ [name]: word })), true));
+  }
+  for (const word of ["0", "false", "No", "OFF"]) {
+    test(`${name}=${word} is off`, () => assert.equal(value(read({ [name]: word })), false));
+  }
+  for (const word of ["2", "ja", "truee", "01", "null"]) {
+    test(`${name}=${word} is refused with the name of the variable`, () => {
+      assert.throws(() => read({ [name]: word }), {
+        code: "THROUGHLINE_CONFIGURATION",
+        message: `${name} must be 1 or 0, or one of true, false, yes, no, on, off`,
+      });
+    });
+  }
 }
 
 test("LOG_LEVEL is one of pino's levels, in any case; another is refused", () => {

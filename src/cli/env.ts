@@ -20,7 +20,9 @@ export interface Environment {
   readonly logLevel: LogLevel | undefined;
   /** Keys and addresses of models. */
   readonly models: ModelSettings;
-  readonly feedback: FeedbackSettings;
+  readonly feedback: Omit<FeedbackSettings, "autoRecord"> & {
+    readonly autoRecord: boolean | undefined;
+  };
 }
 
 /** Where packages of feedback go beside the home. */
@@ -50,6 +52,7 @@ export function readEnvironment(
     const value = variables[name]?.trim();
     return value === "" ? undefined : value;
   };
+  const isOn = (name: string) => booleanOf(name, read(name));
   return {
     userHome,
     xdgDataHome: read("XDG_DATA_HOME"),
@@ -65,8 +68,8 @@ export function readEnvironment(
       storage: read("FEEDBACK_STORAGE"),
       region: read("AWS_REGION") ?? read("AWS_DEFAULT_REGION"),
       endpoint: read("AWS_ENDPOINT_URL_S3"),
-      createBucket: read("THROUGHLINE_S3_CREATE_BUCKET") === "1",
-      autoRecord: read("FEEDBACK_AUTO_RECORD") === "1",
+      createBucket: isOn("THROUGHLINE_S3_CREATE_BUCKET") ?? false,
+      autoRecord: isOn("FEEDBACK_AUTO_RECORD"),
     },
     models: {
       openaiApiKey: read("OPENAI_API_KEY"),
@@ -125,6 +128,13 @@ function portOf(text: string | undefined): number | undefined {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
   if (!(port <= 65_535)) throw wrong("PORT must be a whole number from 0 to 65535");
   return port;
+}
+
+function booleanOf(name: string, text: string | undefined): boolean | undefined {
+  if (text === undefined) return undefined;
+  if (/^(?:1|true|yes|on)$/i.test(text)) return true;
+  if (/^(?:0|false|no|off)$/i.test(text)) return false;
+  throw wrong(`${name} must be 1 or 0, or one of true, false, yes, no, on, off`);
 }
 
 function logLevelOf(text: string | undefined): LogLevel | undefined {

@@ -132,6 +132,21 @@ for (const [from, given, isOn] of [
   ["the file, as false", { config: { auto_record: false } }, false],
   ["the environment", { variables: { FEEDBACK_AUTO_RECORD: "1" } }, true],
   ["the environment, as 0", { variables: { FEEDBACK_AUTO_RECORD: "0" } }, false],
+  [
+    "the environment, as 0, over the file",
+    { variables: { FEEDBACK_AUTO_RECORD: "0" }, config: { auto_record: true } },
+    false,
+  ],
+  [
+    "the environment, as true, over the file",
+    { variables: { FEEDBACK_AUTO_RECORD: "true" }, config: { auto_record: false } },
+    true,
+  ],
+  [
+    "the file, where the variable is blank,",
+    { variables: { FEEDBACK_AUTO_RECORD: " " }, config: { auto_record: true } },
+    true,
+  ],
 ] as const) {
   test(`reactions are ${isOn ? "" : "not "}recorded by rule when ${from} says so`, (t) => {
     assert.equal(settingsOf(t, given).feedback.autoRecord, isOn);

@@ -58,7 +58,7 @@ export function resolveSettings(flags: Flags, env: Environment): Settings {
     logLevel: env.logLevel,
     feedback: {
       ...env.feedback,
-      autoRecord: env.feedback.autoRecord || (config.autoRecord ?? false),
+      autoRecord: env.feedback.autoRecord ?? config.autoRecord ?? false,
     },
     config,
   };

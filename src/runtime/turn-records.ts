@@ -8,6 +8,7 @@ import type { Draft } from "../memories/chat/draft.ts";
 import { isControl, type StoredMessage, type ToolCall } from "../memories/chat/message.ts";
 import { pendingId, waitingInput } from "../memories/chat/shown-messages.ts";
 import type { Outcome } from "../memories/interaction/interaction.ts";
+import type { FreshnessRules } from "../memories/provider-session/options.ts";
 import type {
   ProviderSessions,
   Resolution,
@@ -18,9 +19,6 @@ import { prepareBatch } from "../storage/batch.ts";
 import type { Usage } from "./responder.ts";
 import { replaceAnswer } from "./retry-records.ts";
 import { type EndedPart, endedAt, endedBy } from "./rollover.ts";
-
-/** The person has been away for so long that a model should know. */
-const leastAwayMs = 30 * 60 * 1000;
 
 export interface Begun {
   readonly user: StoredMessage;
@@ -36,6 +34,12 @@ export interface Begun {
   readonly ended: EndedPart | undefined;
 }
 
+export interface TurnRecordPorts {
+  readonly chats: Chats;
+  readonly sessions: ProviderSessions;
+  readonly rules: FreshnessRules;
+}
+
 export interface NewTurn {
   readonly chatId: string;
   readonly id: string;
@@ -46,11 +50,11 @@ export interface NewTurn {
 
 /** Commits the user's message, with the session that it opens or goes on in. */
 export function beginTurn(
-  memories: { readonly chats: Chats; readonly sessions: ProviderSessions },
+  ports: TurnRecordPorts,
   turn: NewTurn,
   target: Target,
 ): Promise<Begun> {
-  const { chats, sessions } = memories;
+  const { chats, sessions, rules } = ports;
   return chats.log.change(turn.chatId, async (draft) => {
     const known = await chats.find(draft.chatId, turn.id);
     const isQueued = draft.head.pending?.includes(turn.id) ?? false;
@@ -60,7 +64,7 @@ export function beginTurn(
     const isNew = known === undefined;
     // Told once: with the words that were said after it.
     const away = isNew
-      ? (waiting?.["away_ms"] ?? awayBefore(draft, turn, isQueued))
+      ? (waiting?.["away_ms"] ?? awayBefore(draft, turn, { isQueued, rules }))
       : await awayAt(chats, draft.chatId, known);
     const resolution = sessions.resolveIn(draft, target, { isQueued });
     const user = await chats.appendTo(draft, {
@@ -105,20 +109,24 @@ async function awayAt(
 const isPersons = ({ synthetic }: NewTurn) => synthetic === undefined;
 
 /** How long the person had been away before this was said, when that is worth a line. */
-function awayBefore({ head, now }: Draft, turn: NewTurn, isQueued: boolean): number | undefined {
+function awayBefore(
+  { head, now }: Draft,
+  turn: NewTurn,
+  { isQueued, rules }: { readonly isQueued: boolean; readonly rules: FreshnessRules },
+): number | undefined {
   const humanAt = head.session?.human_at;
   if (humanAt === undefined || isQueued || !isPersons(turn)) return undefined;
   const away = now - Date.parse(humanAt);
-  return away >= leastAwayMs ? away : undefined;
+  return rules.timeAwayMs > 0 && away >= rules.timeAwayMs ? away : undefined;
 }
 
 /** Keeps a message that waits for its turn. The person acted now: the session is not judged. */
 export async function keepPending(
-  memories: { readonly chats: Chats; readonly sessions: ProviderSessions },
+  ports: TurnRecordPorts,
   turn: NewTurn,
   target: Target,
 ): Promise<void> {
-  const { chats, sessions } = memories;
+  const { chats, sessions, rules } = ports;
   const { logs } = chats.log.ports;
   const id = pendingId(turn.id);
   const keep = chats.log.change(turn.chatId, async (draft) => {
@@ -127,7 +135,7 @@ export async function keepPending(
     checkMessageId(turn.id);
     checkRoom(turn, draft);
     const synthetic = turn.synthetic === undefined ? {} : { synthetic: turn.synthetic };
-    const away = awayBefore(draft, turn, false);
+    const away = awayBefore(draft, turn, { isQueued: false, rules });
     draft.control(
       "pending_input",
       {

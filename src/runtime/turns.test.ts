@@ -273,6 +273,21 @@ test("the prompt is the persona, then whole turns; what changes comes last, as f
   );
 });
 
+for (const [timeAwayMinutes, goneMs, isTold] of [
+  [30, 30 * 60_000, true],
+  [30, 30 * 60_000 - 1, false],
+  [5, 5 * 60_000, true],
+  [0, 365 * 24 * 60 * 60_000, false],
+] as const) {
+  test(`a model ${isTold ? "is" : "is not"} told of ${goneMs} ms away where it is told from ${timeAwayMinutes} minutes on`, async () => {
+    const c = await companion([["a"], ["b"]], { freshness: { timeAwayMinutes } });
+    await c.turns.submit(chat, { content: "1" }).done;
+    c.clock.pass(goneMs);
+    await c.turns.submit(chat, { content: "2" }).done;
+    assert.equal(c.model.requests[1]?.context?.includes("was away") ?? false, isTold);
+  });
+}
+
 test("what was imported or copied into a chat is history for the first model that is asked", async () => {
   const c = await companion([["a"]]);
   await c.chats.append(chat, [

@@ -89,12 +89,13 @@ export function readHead(stored: LogHead): ChatHead {
   };
 }
 
+/** So much of a text that its title is in it, however much space is between the words. */
+const titleIn = new RegExp(`^\\s*(?:\\S\\s*){0,${titleLength}}`, "u");
+
 /** The start of a person's message, for lists. */
 export function titleFrom(content: string): string {
-  const text = content
-    .slice(0, 4 * titleLength)
-    .replace(/\s+/gu, " ")
-    .trim();
+  const [start = ""] = titleIn.exec(content) ?? [];
+  const text = start.replace(/\s+/gu, " ").trim();
   return [...text].slice(0, titleLength).join("");
 }
 

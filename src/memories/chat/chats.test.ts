@@ -503,3 +503,23 @@ test("a title given back passes over what is redacted", async () => {
   await chats.rename("a", "");
   assert.equal((await chats.row("a")).title, "open");
 });
+
+test("a title given back passes over what nobody said", async () => {
+  const { chats } = await companion();
+  await chats.append("a", [
+    user("[Somebody scratched your head]", { synthetic: "pat_hint" }),
+    user(" \n "),
+    user("Hello there"),
+  ]);
+  assert.equal((await chats.row("a")).title, "Hello there");
+  await chats.rename("a", "Mine");
+  await chats.rename("a", "");
+  assert.equal((await chats.row("a")).title, "Hello there");
+});
+
+test("one id twice in one append is refused, whatever it says, and nothing is stored", async () => {
+  const { chats } = await companion();
+  const twice = [user("Hello", { id: "m1" }), user("Hello", { id: "m1" })];
+  await assert.rejects(chats.append(chat, twice), { code: "THROUGHLINE_INVALID" });
+  await assert.rejects(chats.row(chat), { code: "THROUGHLINE_NOT_FOUND" });
+});

@@ -45,7 +45,8 @@ export class Chats {
 
   /**
    * Adds messages to the end of a chat, all or none, creating the chat on first use. Only what is
-   * new is written. A message whose id the chat holds with the same role and content is passed over.
+   * new is written. A message whose id the chat holds with the same role and content is passed over;
+   * in one call, every id may be given once.
    *
    * @returns the messages as they are stored, in the same order.
    * @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_TOO_LARGE`, `THROUGHLINE_ID_CONFLICT`.

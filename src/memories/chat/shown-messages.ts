@@ -1,4 +1,5 @@
 import type { LogStore, StoredRecord } from "../../storage/log-store.ts";
+import { titleFrom } from "./chat-head.ts";
 import { controlId } from "./control-ids.ts";
 import { type ControlRecord, isControl, isMessage, type StoredMessage } from "./message.ts";
 import type { Records } from "./render-rows.ts";
@@ -59,7 +60,7 @@ export async function shownMessages(
   return shown;
 }
 
-/** The first thing that a person said after this record and that is shown. */
+/** The first thing that a person said after this record, that is shown and is more than space. */
 export async function firstWords(
   logs: Pick<LogStore, "find" | "read">,
   chatId: string,
@@ -67,8 +68,9 @@ export async function firstWords(
 ): Promise<StoredMessage | undefined> {
   for await (const record of logs.read(chatId, { after })) {
     if (!isMessage(record) || record.role !== "user" || record.hidden) continue;
+    if (record.synthetic !== undefined) continue;
     const [shown] = await shownMessages(logs, chatId, [record]);
-    if (shown?.content) return shown;
+    if (shown !== undefined && titleFrom(shown.content) !== "") return shown;
   }
   return undefined;
 }

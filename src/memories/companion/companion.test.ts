@@ -5,6 +5,7 @@ import { Machine } from "../../../test/kept-companion.ts";
 import { isThroughlineError } from "../../errors.ts";
 import { openThroughline } from "../../throughline.ts";
 import type { CompanionChange } from "./companion.ts";
+import type { CompanionOptions } from "./options.ts";
 
 const closed = (error: unknown) => isThroughlineError(error, "THROUGHLINE_CLOSED");
 const invalid = (error: unknown) => isThroughlineError(error, "THROUGHLINE_INVALID");
@@ -429,12 +430,20 @@ test("a watcher that throws breaks neither the loop nor what others hear, and is
 
 for (const options of [
   { saveEveryMs: -1 },
+  { saveEveryMs: "30000" },
   { heartbeatEveryMs: 0 },
+  { heartbeatEveryMs: "10000" },
+  { heartbeatEveryMs: Number.POSITIVE_INFINITY },
   { sleepAfterBoredMs: Number.NaN },
-]) {
-  test(`${JSON.stringify(options)} is refused before a run is on record`, async () => {
+  { sleepAfterBoredMs: "60000" },
+  { pid: "7" },
+] as unknown as CompanionOptions[]) {
+  const [[name, value] = []] = Object.entries(options);
+  test(`${name} ${typeof value} ${value} is refused before a run is on record`, async () => {
     const machine = new Machine();
-    await assert.rejects(machine.run(options), TypeError);
+    await assert.rejects(machine.run(options), {
+      ...{ code: "THROUGHLINE_CONFIGURATION", message: new RegExp(`^${name} must be a number`) },
+    });
     assert.equal((await machine.run()).companion.report.kind, "fresh_start");
   });
 }
@@ -459,7 +468,8 @@ test("one Throughline has one run; one that could not begin can be begun again",
   await assert.rejects(throughline.startCompanion(), conflict);
   const { clock, storage } = machine;
   const other = await openThroughline({ clock, storage });
-  await assert.rejects(other.startCompanion({ saveEveryMs: -1 }), TypeError);
+  const configuration = { code: "THROUGHLINE_CONFIGURATION" };
+  await assert.rejects(other.startCompanion({ saveEveryMs: -1 }), configuration);
   assert.equal((await other.startCompanion()).report.totalSessions, 2);
 });
 

@@ -1,6 +1,6 @@
-import { ThroughlineError } from "../../errors.ts";
 import type { NewId } from "../../ids.ts";
 import type { Logger } from "../../logger.ts";
+import { checkAmount, checkIsObject, misconfigured, withDefaults } from "../../options.ts";
 import type { Storage } from "../../storage/storage.ts";
 import type { Timers } from "../../timers.ts";
 import type { Chats } from "../chat/chats.ts";
@@ -58,16 +58,17 @@ export type ResolvedOptions = CompanionOptions & {
 };
 
 /**
- * @throws TypeError: an option is not a number in its bounds.
- * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: no such time zone.
+ * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: an option is not a number in its bounds, or no
+ *   such time zone.
  */
 export function resolveOptions(given: CompanionOptions): ResolvedOptions {
-  const options = { ...companionDefaults, ...given };
+  checkIsObject(given, "the options of a companion");
+  const options = withDefaults(given, companionDefaults);
   newSaveSchedule(0, options); // checks what it takes
-  if (!(options.sleepAfterBoredMs >= 0)) throw new TypeError("sleepAfterBoredMs must be 0 or more");
+  checkAmount(options.sleepAfterBoredMs, "sleepAfterBoredMs", "from 0");
+  if (options.pid !== undefined) checkAmount(options.pid, "pid", "from 0");
   if (options.timeZone && !isKnownZone(options.timeZone)) {
-    const code = "THROUGHLINE_CONFIGURATION";
-    throw new ThroughlineError("timeZone must be a known IANA time zone", { code });
+    throw misconfigured("timeZone must be a known IANA time zone");
   }
   return options;
 }

@@ -1,6 +1,8 @@
 // When the companion document is to be written. A value and functions of it: whoever runs the loop
 // asks `dueWrite` as often as it likes, and tells what came of a write.
 
+import { checkAmount, withDefaults } from "../../options.ts";
+
 export interface SaveOptions {
   /**
    * How often the whole state is written while the companion runs, in milliseconds. A crash loses at
@@ -48,12 +50,12 @@ const lastRetryMs = 30_000;
 /**
  * A schedule whose first save is due at once.
  *
- * @throws TypeError: an option is not a number in its bounds.
+ * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: an option is not a number in its bounds.
  */
 export function newSaveSchedule(now: number, options: SaveOptions = {}): SaveSchedule {
-  const { saveEveryMs, heartbeatEveryMs } = { ...saveDefaults, ...options };
-  if (!(saveEveryMs >= 0)) throw new TypeError("saveEveryMs must be 0 or more");
-  if (!(heartbeatEveryMs > 0)) throw new TypeError("heartbeatEveryMs must be above 0");
+  const { saveEveryMs, heartbeatEveryMs } = withDefaults(options, saveDefaults);
+  checkAmount(saveEveryMs, "saveEveryMs", "from 0");
+  checkAmount(heartbeatEveryMs, "heartbeatEveryMs", "above 0");
   const heartbeatAt = now + heartbeatEveryMs;
   return {
     ...{ nextAt: now, saveAt: now, heartbeatAt, saveEveryMs, heartbeatEveryMs },

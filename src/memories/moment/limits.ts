@@ -1,3 +1,4 @@
+import { withDefaults } from "../../options.ts";
 import { checkWhole } from "./options-check.ts";
 
 /** What the rolling buffers hold. Source of the counts: the seed; of the bytes: 20 MB in all. */
@@ -45,7 +46,7 @@ const most = 10;
 
 /** @throws TypeError: a limit is not a whole number from 1 to ten times its default. */
 export function resolveLimits(limits: Partial<BufferLimits> = {}): BufferLimits {
-  const resolved = { ...defaults, ...limits };
+  const resolved = withDefaults(limits, defaults);
   for (const [name, value] of Object.entries(defaults)) {
     const min = name === "frameEveryMs" ? 0 : 1;
     checkWhole(name, resolved[name as keyof BufferLimits], min, value * most);

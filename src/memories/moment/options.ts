@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from "../../clock.ts";
 import { fillWithRandom } from "../../ids.ts";
 import { type Logger, silentLogger } from "../../logger.ts";
+import { withDefaults } from "../../options.ts";
 import type { PackageSink } from "../../targets/package/package-sink.ts";
 import type { Consent } from "../../targets/package/record.ts";
 import { systemTimers, type Timers } from "../../timers.ts";
@@ -96,7 +97,7 @@ export interface Resolved {
 
 /** @throws TypeError: an option is out of its bounds. */
 export function resolveOptions(options: MomentRecorderOptions): Resolved {
-  const { maxMediaPerHour, maxWaiting, maxPinnedBytes } = { ...defaults, ...options };
+  const { maxMediaPerHour, maxWaiting, maxPinnedBytes } = withDefaults(options, defaults);
   checkWhole("maxMediaPerHour", maxMediaPerHour, 0, 10_000);
   checkWhole("maxWaiting", maxWaiting, 1, 4);
   checkWhole("maxPinnedBytes", maxPinnedBytes, 1_000_000, 1_000_000_000);

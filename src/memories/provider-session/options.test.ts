@@ -12,6 +12,7 @@ const byDefault = {
   maxSessionMessages: null,
   timeZone: "UTC",
   sessionAgeWarningMs: 43_200_000,
+  timeAwayMs: 1_800_000,
 };
 
 test("without options no rule ends a session", () => {
@@ -45,6 +46,7 @@ test("every setting of the original's configuration is taken over, in its own un
     max_session_messages: 1,
     user_timezone: "Europe/Berlin",
     session_age_warning_hours: 1.5,
+    time_away_minutes: 0,
   });
   assert.deepEqual(rules, {
     idleTimeoutMs: 30_000,
@@ -54,6 +56,7 @@ test("every setting of the original's configuration is taken over, in its own un
     maxSessionMessages: 1,
     timeZone: "Europe/Berlin",
     sessionAgeWarningMs: 5_400_000,
+    timeAwayMs: 0,
   });
 });
 
@@ -79,6 +82,7 @@ const wrong: readonly [option: keyof FreshnessOptions, setting: string, values: 
   ["maxSessionMessages", "max_session_messages", [0, -1, 2.5, Number.NaN, 1 / 0, "5", true]],
   ["timeZone", "user_timezone", ["../x", "/etc/localtime", "Europe/Atlantis", "+01:00", 5, null]],
   ["sessionAgeWarningHours", "session_age_warning_hours", [-12, Number.NaN, "12"]],
+  ["timeAwayMinutes", "time_away_minutes", [-1, Number.POSITIVE_INFINITY, "30"]],
 ];
 for (const [option, setting, values] of wrong) {
   for (const value of values) {
@@ -99,6 +103,23 @@ for (const value of [null, [], "idle_timeout_minutes", 5, undefined]) {
     );
   });
 }
+
+for (const value of [null, [], "x", 5]) {
+  test(`freshness that is ${JSON.stringify(value)} is a configuration error`, () => {
+    const options = value as FreshnessOptions;
+    assert.throws(() => resolveFreshness(options), {
+      ...{ code: "THROUGHLINE_CONFIGURATION", message: "freshness must be an object" },
+    });
+  });
+}
+
+test("a setting that there is not is refused with its name and those that there are", () => {
+  const options = { idle_timeout_minutes: 30 } as FreshnessOptions;
+  assert.throws(() => resolveFreshness(options), {
+    code: "THROUGHLINE_CONFIGURATION",
+    message: `there is no idle_timeout_minutes in freshness: there are ${Object.keys(defaults).join(", ")}`,
+  });
+});
 
 test("a setting that only a prototype has is not read", () => {
   const inherited: object = Object.create({ daily_reset_hour: 9 });

@@ -1,5 +1,6 @@
 import { ThroughlineError } from "../../errors.ts";
 import { isJsonObject } from "../../json.ts";
+import { checkNames } from "../../options.ts";
 import { isKnownZone } from "./reset-day.ts";
 
 /** When a session ends by itself. By default it never does. */
@@ -41,6 +42,12 @@ export interface FreshnessOptions {
    * @default 12
    */
   readonly sessionAgeWarningHours?: number;
+  /**
+   * Once no person acted for so many minutes, the model is told for how long, with what they say then.
+   * 0 is off.
+   * @default 30
+   */
+  readonly timeAwayMinutes?: number;
 }
 
 export const defaults = {
@@ -51,6 +58,7 @@ export const defaults = {
   maxSessionMessages: null,
   timeZone: "",
   sessionAgeWarningHours: 12,
+  timeAwayMinutes: 30,
 } as const satisfies Required<FreshnessOptions>;
 
 /** The options, checked, in the units that the rules count in. */
@@ -65,11 +73,13 @@ export interface FreshnessRules {
   readonly timeZone: string;
   /** 0 is off. */
   readonly sessionAgeWarningMs: number;
+  /** 0 is off. */
+  readonly timeAwayMs: number;
 }
 
 type Setting = keyof FreshnessOptions;
 
-/** The names of the settings in the original's configuration file. */
+/** The names of the settings in a configuration file: the original's, and of ours the last. */
 const configNames = {
   idleTimeoutMinutes: "idle_timeout_minutes",
   dailyReset: "daily_reset_enabled",
@@ -78,15 +88,18 @@ const configNames = {
   maxSessionMessages: "max_session_messages",
   timeZone: "user_timezone",
   sessionAgeWarningHours: "session_age_warning_hours",
+  timeAwayMinutes: "time_away_minutes",
 } as const satisfies Record<Setting, string>;
 
 /**
  * Checks the options and fills in the defaults.
  *
  * @param hostZone the host's own zone, for an empty `timeZone`; one that is not known counts as UTC.
- * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: a bad value; the message names the setting.
+ * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: no object, a bad value or a setting that there
+ *   is not; the message names the setting.
  */
 export function resolveFreshness(options: FreshnessOptions = {}, hostZone = ""): FreshnessRules {
+  checkNames(options, "freshness", defaults);
   return resolve(
     (setting) => options[setting],
     (setting) => setting,
@@ -125,6 +138,7 @@ function resolve(
   const idleTimeoutMinutes = check("idleTimeoutMinutes", isAmount, "a number of minutes from 0");
   const quietMinutes = check("dailyResetQuietMinutes", isAmount, "a number of minutes from 0");
   const warningHours = check("sessionAgeWarningHours", isAmount, "a number of hours from 0");
+  const awayMinutes = check("timeAwayMinutes", isAmount, "a number of minutes from 0");
   return {
     idleTimeoutMs: idleTimeoutMinutes * 60_000,
     dailyReset: check("dailyReset", isBoolean, "true or false"),
@@ -133,6 +147,7 @@ function resolve(
     maxSessionMessages: check("maxSessionMessages", isLimit, "null or a whole number from 1"),
     timeZone: zone !== "" ? zone : isKnownZone(hostZone) ? hostZone : "UTC",
     sessionAgeWarningMs: warningHours * 3_600_000,
+    timeAwayMs: awayMinutes * 60_000,
   };
 }
 

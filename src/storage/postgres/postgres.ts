@@ -2,7 +2,9 @@
 import { type Clock, systemClock } from "../../clock.ts";
 import { type NewId, randomId } from "../../ids.ts";
 import { type Logger, silentLogger } from "../../logger.ts";
+import { withDefaults } from "../../options.ts";
 import { systemTimers, type Timers } from "../../timers.ts";
+import { checkDurability } from "../durability.ts";
 import { checkKey } from "../key.ts";
 import { LeaseRegistry } from "../lease-registry.ts";
 import type { Durability } from "../storage.ts";
@@ -77,7 +79,7 @@ const defaults = {
 /**
  * Opens a companion's logs and documents in PostgreSQL. Any number of processes may have them open.
  *
- * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: a database that is too weak for `durability`,
+ * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: no such `durability`, a database too weak for it,
  * without the schema, or whose encoding is not UTF8; the message says which.
  * @throws ThroughlineError `THROUGHLINE_NEWER_FORMAT`: a later version changed the schema.
  * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: the database did not answer in time.
@@ -85,10 +87,11 @@ const defaults = {
 export async function openPostgresStorage(
   options: PostgresStorageOptions,
 ): Promise<PostgresStorage> {
-  const { pool, companion, timeoutMs, leaseMs, durability, newId, ...resolved } = {
-    ...defaults,
-    ...options,
-  };
+  const { pool, companion, timeoutMs, leaseMs, durability, newId, ...resolved } = withDefaults(
+    options,
+    defaults,
+  );
+  checkDurability(durability);
   checkKey(companion, "companion", longestName);
   if (!(timeoutMs > 0)) throw new TypeError("timeoutMs must be more than 0");
   if (!(leaseMs > 0)) throw new TypeError("leaseMs must be more than 0");
