@@ -99,13 +99,17 @@ test("doctor cuts a torn tail, keeps its bytes and reports it, now and at every 
   assert.equal(fs.readFileSync(kept, "utf8"), '{"id":"half');
 });
 
-test("doctor on a home that is in use names the holder, checks what it can and ends with 0", async (t) => {
+test("doctor on a home that is in use names the holder, checks what it can and ends with 1", async (t) => {
   const home = await homeWithChat(t);
   await using _ = await openThroughline({ home });
   const { code, out } = await runCli(["doctor"], { home });
-  assert.equal(code, 0);
-  assert.match(out, new RegExp(`\\nskipped +process ${process.pid} .*\\n`));
-  assert.match(out, /\nNothing that was looked at is damaged\.\n$/);
+  assert.equal(code, 1);
+  assert.match(out, new RegExp(`\\nFAILED +process ${process.pid} .*\\n`));
+  assert.match(out, /\nok +nothing is set aside in quarantine\n/);
+  assert.match(out, /\nThe home could not be looked at: .* is not known\.\n$/);
+  assert.doesNotMatch(out, /Nothing is damaged/);
+  const { findings } = await doctor(home);
+  assert.deepEqual([findings.failed, findings.damaged], [true, false]);
 });
 
 test("doctor tells of messages without an answer", async (t) => {

@@ -197,6 +197,19 @@ test("delete takes the packages of a chat and no others, and wants to be sure", 
   assert.deepEqual(fs.readdirSync(join(at.path, "feedback")), []);
 });
 
+test("Ctrl-C in an export ends it with 130, and leaves nothing of it", async (t) => {
+  const at = await home(t);
+  await at.record();
+  const io = fakeIo();
+  Object.assign(io.errors, { isTTY: true });
+  void io.errors.has("select 1/1").then(() => io.signal("SIGINT"));
+  const data = join(at.path, "..", "data");
+  const args = ["feedback", "export", "--format", "jsonl", "--out", data];
+  const { code, out } = await runCli(args, { home: at.path, io });
+  assert.deepEqual({ code, out }, { code: 130, out: "" });
+  assert.deepEqual(fs.readdirSync(join(at.path, "..")), ["home"]);
+});
+
 test("import seals copies of the original's packages, once, and does not change them", async (t) => {
   const at = await home(t);
   const seeds = join(at.path, "..", "reachy_nova_data", "feedback");

@@ -82,9 +82,10 @@ test("import --dry-run makes no home", async (t) => {
 });
 
 const failures: readonly (readonly [args: readonly string[], code: number, says: RegExp])[] = [
-  [["import", "/nowhere/at/all", "--from", "nanobot"], 1, /\[THROUGHLINE_NOT_FOUND\]/],
-  [["import", golden, "--from", "ductor"], 1, /\[THROUGHLINE_NOT_FOUND\]/],
-  [["import", golden, "--from", "reachy"], 1, /\[THROUGHLINE_NOT_FOUND\]/],
+  [["import", "/nowhere/at/all", "--from", "nanobot"], 2, /there is nothing at \/nowhere\/at\/all/],
+  [["import", "/nowhere/at/all", "--from", "store"], 2, /there is nothing at \/nowhere\/at\/all/],
+  [["import", golden, "--from", "ductor"], 2, /nothing in .* is named sessions\.json/],
+  [["import", golden, "--from", "reachy"], 2, /nothing in .* is named session\.json/],
   [["import", golden, "--from", "elsewhere"], 2, /\[THROUGHLINE_INVALID\]/],
   [["import", golden], 2, /\[THROUGHLINE_INVALID\]/],
   [["export", "--format", "nanobot"], 2, /\[THROUGHLINE_INVALID\]/],

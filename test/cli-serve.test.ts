@@ -231,6 +231,33 @@ for (const host of ["0.0.0.0", "::"]) {
   });
 }
 
+for (const host of ["0.0.0.0", "::"]) {
+  test(`serve --host ${host} names the key hosts until it lists one`, async (t) => {
+    const home = join(temporaryDirectory(t), "home");
+    const config = join(home, "throughline.config.json");
+    fs.mkdirSync(home, { mode: 0o700 });
+    const told = async (hosts: readonly string[], address: readonly string[]) => {
+      fs.writeFileSync(config, JSON.stringify({ hosts, host }));
+      const io = fakeIo();
+      const token = ["--token-file", join(home, "..", "token")];
+      const served = runCli(["serve", "--port", "0", ...address, ...token], { home, io });
+      await Promise.race([io.output.has("is listening"), served]);
+      io.signal("SIGTERM");
+      assert.equal((await served).code, 0, io.errors.text);
+      return io.errors.text.includes(`under the key hosts in ${config}: {"hosts": [`);
+    };
+    assert.equal(await told([], ["--host", host]), true);
+    assert.equal(await told([], []), true);
+    assert.equal(await told(["nova.example"], []), false);
+    assert.equal(await told([], ["--host", "127.0.0.1"]), false);
+  });
+}
+
+test("serve --help names the key that lets other machines in", async (t) => {
+  const { out } = await runCli(["serve", "--help"], { home: temporaryDirectory(t) });
+  assert.match(out, /hosts in <home>\/throughline\.config\.json: \{"hosts": \["/);
+});
+
 test("a token file is made, its token is asked for, and it is in no output and on no command line", {
   skip: noSignals,
 }, async (t) => {

@@ -315,6 +315,34 @@ test("sessions answer with a model that refuses ends with 1, and the message sti
   assert.equal(JSON.parse(list.out).chats.length, 1);
 });
 
+test("a message that failed can be answered until something else is said: then that is answered", async (t) => {
+  const home = homeWithChats(t);
+  await using server = await openAiServer(() => ({ status: 401 }));
+  const args = ["chat", "--chat", "work", "--model", `${server.url}#none`];
+  for (const words of ["first\n", "second\n"]) {
+    assert.equal((await runCli(args, { home, io: fakeIo(words) })).code, 1);
+  }
+  const answer = ["sessions", "answer", "work", "--model", "offline", "--json"];
+  assert.equal(JSON.parse((await runCli(answer, { home })).out).user.content, "second");
+  assert.equal((await runCli(answer, { home })).out, "null\n");
+});
+
+for (const [args, says] of [
+  [["fork", "local:me", "m9", "local:new"], "there is no such message in chat"],
+  [["redact", "local:me", "m9"], "there is no such message in chat"],
+  [["redact", "local:me", "m9", "--erase"], "there is no such message in chat"],
+  [["reset", "local:me", "--provider", "x"], "there is no such provider session in chat"],
+] as const) {
+  test(`sessions ${args.join(" ")} leads to the chat, where the ids are`, async (t) => {
+    const home = homeWithChats(t);
+    const { code, err } = await runCli(["sessions", ...args], { home });
+    const wayOut =
+      "`throughline sessions show CHAT` shows what is in it, each message with its id.";
+    const text = `error: ${says} "local:me" [THROUGHLINE_NOT_FOUND]\n${wayOut}\n`;
+    assert.deepEqual({ code, err }, { code: 1, err: text });
+  });
+}
+
 test("sessions dismiss leaves what waits without an answer", async (t) => {
   const home = homeWithChats(t);
   const dismiss = async () => (await runCli(["sessions", "dismiss", "work"], { home })).out;
@@ -337,7 +365,9 @@ for (const args of [
     const home = homeWithChats(t);
     const { code, out, err } = await runCli(["sessions", ...args], { home });
     assert.deepEqual({ code, out }, { code: 1, out: "" });
-    assert.match(err, /^error: there is no chat "nobody" \[THROUGHLINE_NOT_FOUND\]\n.+\n$/);
+    const [said, wayOut] = err.split("\n");
+    assert.equal(said, 'error: there is no chat "nobody" [THROUGHLINE_NOT_FOUND]');
+    assert.match(wayOut ?? "", /^`throughline sessions list` shows what is there\.$/);
     const list = await runCli(["sessions", "list", "--json"], { home });
     assert.equal(JSON.parse(list.out).chats.length, 2);
   });

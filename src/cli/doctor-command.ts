@@ -13,7 +13,7 @@ export const addDoctorCommand: AddCommand = (program, context) => {
     .summary("Check that all is well.")
     .description(
       "Check the home or the database, every log from end to end, and the model. Ends with 1 if " +
-        "something is damaged or could not be looked at.",
+        "something is damaged or could not be looked at, as the logs of a home that a server has in use.",
     )
     .option("--driver", "instead, prove each promise of the file storage on a temporary home")
     .addOption(homeOption())

@@ -91,7 +91,7 @@ function text(findings: Findings): string {
   return `${[...lines, "", ...conclusion(findings)].join("\n")}\n`;
 }
 
-function conclusion({ checks, damaged, failed }: Findings): readonly string[] {
+function conclusion({ damaged, failed, store }: Findings): readonly string[] {
   const lines: string[] = [];
   if (damaged) {
     lines.push(
@@ -99,9 +99,10 @@ function conclusion({ checks, damaged, failed }: Findings): readonly string[] {
     );
   }
   if (failed) {
-    lines.push("The store could not be looked at: whether anything in it is damaged is not known.");
+    const what = store === undefined ? "home" : "store";
+    lines.push(
+      `The ${what} could not be looked at: whether anything in it is damaged is not known.`,
+    );
   }
-  if (lines.length > 0) return lines;
-  const isWhole = checks.every(({ status }) => status !== "skipped");
-  return [`Nothing ${isWhole ? "" : "that was looked at "}is damaged.`];
+  return lines.length > 0 ? lines : ["Nothing is damaged."];
 }

@@ -23,6 +23,12 @@ test("an error that knows its own way out tells it", () => {
   );
 });
 
+test("a model that failed leads to asking again, and says how long that can be done", () => {
+  const error = new ThroughlineError("no", { code: "THROUGHLINE_MODEL_FAILED" });
+  const way = /sessions answer ID` asks again, until something else is said in that chat\.\n$/;
+  assert.match(describeFailure(error, "", quiet).text, way);
+});
+
 for (const [code, way] of [
   ["THROUGHLINE_UNAVAILABLE", /Check that the database runs/],
   ["THROUGHLINE_CONFIGURATION", /Check the URL, the role with its rights, and TLS/],

@@ -48,7 +48,9 @@ const waysOut = {
     "If that is `throughline serve`, use the address that it printed, http://127.0.0.1:7423 unless " +
     "told otherwise. Another companion needs another --home.",
   THROUGHLINE_MEDIA_TYPE: "Send what is accepted.",
-  THROUGHLINE_MODEL_FAILED: "The message is kept: `throughline sessions answer ID` asks again.",
+  THROUGHLINE_MODEL_FAILED:
+    "The message is kept: `throughline sessions answer ID` asks again, until something else is said " +
+    "in that chat.",
   THROUGHLINE_NEWER_FORMAT: "Use the version of Throughline that wrote it, or a later one.",
   THROUGHLINE_NOT_FOUND: "`throughline sessions list` shows what is there.",
   THROUGHLINE_OUTCOME_UNKNOWN: "Run the same command again: it finds out.",

@@ -6,10 +6,14 @@ import { printableLine } from "../memories/chat/printable.ts";
 import { realDisk } from "../storage/files/disk.ts";
 import type { Context } from "./command.ts";
 import { exportSource } from "./export-source.ts";
+import { wrongUsage } from "./failure.ts";
 import { type JsonFlag, withMoments } from "./feedback.ts";
 import { counted, json } from "./format.ts";
+import { untilStopped } from "./interrupt.ts";
 import { showProgress, tell, write } from "./io.ts";
 import { wrongOut } from "./out-path.ts";
+import { assertOutsideHome, placeToHome } from "./outside-home.ts";
+import { resolveSettings } from "./settings.ts";
 
 type Filters = NonNullable<FeedbackExportOptions["filters"]>;
 
@@ -26,27 +30,37 @@ export interface ExportFlags extends JsonFlag, Omit<FeedbackExportOptions, "filt
 }
 
 /** `feedback export`. */
-export function exportPackages(flags: ExportFlags, context: Context): Promise<void> {
+export async function exportPackages(flags: ExportFlags, context: Context): Promise<void> {
   const { io } = context;
+  await assertApart(flags, resolveSettings(flags, context.env).home);
   const { format, style, layout, audio, replace, maxFrames, maxPromptChars } = flags;
   return withMoments(flags, context, async (moments) => {
     const out = resolve(flags.out);
-    const report = await exportFeedback(exportSource(moments), realDisk, out, {
-      ...{ format, filters: filtersOf(flags) },
-      onProgress: ({ phase, done, total }) => showProgress(io, `${phase} ${done}/${total}`),
-      ...(style === undefined ? {} : { style }),
-      ...(layout === undefined ? {} : { layout }),
-      ...(audio === undefined ? {} : { audio }),
-      ...(replace === undefined ? {} : { replace }),
-      ...(maxFrames === undefined ? {} : { maxFrames }),
-      ...(maxPromptChars === undefined ? {} : { maxPromptChars }),
-    })
+    const exportUntil = (signal: AbortSignal) =>
+      exportFeedback(exportSource(moments), realDisk, out, {
+        ...{ format, filters: filtersOf(flags), signal },
+        onProgress: ({ phase, done, total }) => showProgress(io, `${phase} ${done}/${total}`),
+        ...(style === undefined ? {} : { style }),
+        ...(layout === undefined ? {} : { layout }),
+        ...(audio === undefined ? {} : { audio }),
+        ...(replace === undefined ? {} : { replace }),
+        ...(maxFrames === undefined ? {} : { maxFrames }),
+        ...(maxPromptChars === undefined ? {} : { maxPromptChars }),
+      });
+    const report = await untilStopped(io, exportUntil)
       .catch((error: unknown) => Promise.reject(wrongOut(flags.out, error)))
       .finally(() => showProgress(io, ""));
     if (flags.json) return write(io.output, json(report));
     await tellLeftOut(io, report);
     await write(io.output, `${counted(report.rows.total, "row")} in ${flags.out}\n`);
   });
+}
+
+/** What is replaced is removed, with all that lies in it. */
+async function assertApart({ out, replace }: ExportFlags, home: string): Promise<void> {
+  await assertOutsideHome(out, home);
+  if (!replace || (await placeToHome(home, out)) === "outside") return;
+  throw wrongUsage(`--out ${out} holds the home ${home}, which --replace would remove`);
 }
 
 function filtersOf(flags: ExportFlags): Filters {

@@ -28,6 +28,21 @@ test("what breaks off leaves no file, and rejects with what broke it off", async
   assert.equal(fs.existsSync(path), false);
 });
 
+test("an abort leaves no file, and rejects with its reason", async (t) => {
+  const directory = temporaryDirectory(t);
+  const stop = new AbortController();
+  const reason = new Error("stop");
+  const endless = async function* () {
+    for (;;) {
+      yield "more";
+      stop.abort(reason);
+    }
+  };
+  const written = writeNewFile(join(directory, "new"), endless(), stop.signal);
+  await assert.rejects(written, reason);
+  assert.deepEqual(fs.readdirSync(directory), []);
+});
+
 for (const kind of ["file", "link"] as const) {
   test(`a ${kind} that is there stays as it is`, async (t) => {
     const directory = temporaryDirectory(t);

@@ -35,14 +35,17 @@ export const addServeCommand: AddCommand = (program, context) => {
         ["serve", "at http://127.0.0.1:7423, for this machine only"],
         ["serve --model ollama/qwen3", "new sessions talk to a local model"],
         ["serve --token-file ~/.throughline/token", "with a token, where others share the machine"],
-        ["serve --host 0.0.0.0 --token-file token", "for the network; put TLS in front of it"],
+        ["serve --host 0.0.0.0 --token-file token", "for the network: see below; put TLS in front"],
         [
           "serve --store postgres://me@db/chats",
           "memories in PostgreSQL; as many servers as you like",
         ],
         ["serve --ephemeral --port 0", "to try it out, leaving nothing behind"],
       ])}
-\nWith a token, a browser signs in with a code: press Enter in this terminal for one.
+\nWith --host 0.0.0.0 or ::, other machines are refused (403) by every name but those listed under the key
+hosts in <home>/throughline.config.json: {"hosts": ["nova.example", "192.168.1.7"]}
+
+With a token, a browser signs in with a code: press Enter in this terminal for one.
 Scripts send the token of the file: Authorization: Bearer <token>.`,
     )
     .action(async (flags) => {

@@ -1,8 +1,10 @@
+import { join } from "node:path";
 import { isThroughlineError, ThroughlineError } from "../errors.ts";
 import { printableLine } from "../memories/chat/printable.ts";
 import { createServer, defaultAddress, type ThroughlineServer } from "../server/server.ts";
 import type { Context } from "./command.ts";
 import { type Companion, openCompanion } from "./companion.ts";
+import { configName } from "./config-file.ts";
 import type { Environment } from "./env.ts";
 import { exitCodes, Failed, isErrno } from "./failure.ts";
 import { counted } from "./format.ts";
@@ -40,6 +42,7 @@ export async function serve(flags: ServeFlags, { io, env, version }: Context): P
     });
     const { url } = await listen(server, flags, settings, env);
     await tellState(io, companion);
+    await tellHosts(io, flags, settings);
     await write(io.output, `Throughline is listening on ${url} (${about(settings, companion)})\n`);
     const stopCodes = await offerCodes(io, server, token, url);
     await stopped;
@@ -112,7 +115,7 @@ async function listen(
   { config }: Settings,
   env: Environment,
 ): Promise<{ readonly url: string }> {
-  const host = flags.host ?? config.host ?? defaultAddress.host;
+  const host = hostOf(flags, config);
   const port = flags.port ?? env.port ?? config.port ?? defaultAddress.port;
   try {
     return await server.listen({ host, port });
@@ -124,6 +127,20 @@ async function listen(
     if (says === undefined || wayOut === undefined) throw cause;
     throw new Failed(`${host} port ${port} ${says}`, { code, wayOut, cause });
   }
+}
+
+const hostOf = (flags: ServeFlags, config: Settings["config"]) =>
+  flags.host ?? config.host ?? defaultAddress.host;
+
+/** Who listens on every address is meant to be reached, and so far nobody is let in by any name. */
+async function tellHosts(io: Io, flags: ServeFlags, { config, home }: Settings): Promise<void> {
+  const isEverywhere = ["0.0.0.0", "::"].includes(hostOf(flags, config));
+  if (!isEverywhere || (config.hosts ?? []).length > 0) return;
+  await tell(
+    io,
+    "Other machines are refused until the names by which they call this one are listed under the " +
+      `key hosts in ${join(home, configName)}: {"hosts": ["nova.example"]}`,
+  );
 }
 
 function withTokenHint(cause: ThroughlineError): Failed {

@@ -160,7 +160,10 @@ function addRemoving(sessions: Command, context: Context): void {
 function addAnswers(sessions: Command, context: Context): void {
   sessions
     .command("answer <chat>")
-    .description("Answer the oldest message of a chat that has no answer.")
+    .description(
+      "Answer the oldest message of a chat that waits for an answer. One that failed or was cut off " +
+        "waits until something else is said there: then the model sees both, and answers that.",
+    )
     .addOption(homeOption())
     .addOption(storeOption())
     .addOption(modelOption())

@@ -3,7 +3,7 @@ import type { Turn } from "../runtime/turn.ts";
 import type { Throughline } from "../throughline.ts";
 import type { Companion } from "./companion.ts";
 
-export const slashHelp = `/answer   answer the message that has no answer yet
+export const slashHelp = `/answer   answer the message that has no answer yet: before you say something else
 /dismiss  leave it without an answer
 /new      begin a new session: the model forgets, the transcript stays
 /clear    begin with an empty page: what was said stays in the file only

@@ -116,7 +116,10 @@ test("a model that does not answer is told of, the message is kept, and a script
   const io = fakeIo("hello\n/answer\n");
   assert.equal(await talk(companion, io), 1);
   assert.equal(io.output.text, "(The model is away.)\nBack.\n");
-  assert.equal(io.errors.text, "(What you said is kept: /answer asks again.)\n");
+  assert.equal(
+    io.errors.text,
+    "(What you said is kept: /answer asks again, until you say something else.)\n",
+  );
   assert.deepEqual(await said(companion), ["user: hello", "assistant: Back."]);
 });
 

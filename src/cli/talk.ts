@@ -173,7 +173,11 @@ export class Talk {
       (row) => row.unanswered,
       () => false, // not even the message could be kept: that was said
     );
-    if (isOpen) await tell(this.#io, "(What you said is kept: /answer asks again.)");
+    if (!isOpen) return;
+    await tell(
+      this.#io,
+      "(What you said is kept: /answer asks again, until you say something else.)",
+    );
   }
 
   #onSignal(signal: EndSignal): void {

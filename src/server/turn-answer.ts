@@ -24,7 +24,7 @@ export function answerJson(answer: TurnAnswer) {
  * Gives back what a turn came to.
  *
  * @throws ThroughlineError `THROUGHLINE_MODEL_FAILED`: not a word came. The message is kept, and can
- * be answered later.
+ * be answered until something else is said.
  */
 export function spoken(answer: TurnAnswer): TurnAnswer {
   if (answer.outcome !== "failed" || answer.assistant !== undefined) return answer;

@@ -41,7 +41,7 @@ function addMessage(door: Door): void {
       description:
         `${streams}\n\nThe message is stored before a model is asked. While a turn runs, the next ` +
         "message waits; when too many wait, it is 503 and nothing is stored. Where not a word came " +
-        "it is 502, and the message is kept: it can be answered later.\n\nThe same " +
+        "it is 502, and the message is kept: it can be answered until something else is said.\n\nThe same " +
         "`Idempotency-Key` (1 to 255 printable ASCII characters) is the same message for good: its " +
         "turn is joined or its answer told again, and a turn that failed is tried again. With " +
         "other content it is 409, also once it or its answer was hidden, erased or cleared.",
@@ -99,7 +99,7 @@ function addRecovery(door: Door): void {
       description:
         `After a crash, or when the model failed. ${streams} One that runs already is joined; ` +
         "what a model did before is not done again. It runs on what the message asked for, if the " +
-        "body names nothing else. 404: every message is answered.",
+        "body names nothing else. 404: every message is answered, or more was said since.",
     },
     async ({ params, body }, context) => {
       const isBusy = turns.running(params.id) !== undefined;

@@ -5,9 +5,8 @@ export interface Check {
   /**
    * `note`: worth a person's attention, nothing is lost. `damaged`: something that was stored cannot
    * be read. `failed`: it was to be looked at and could not be, so that nobody knows; `says` tells why.
-   * `skipped`: it is not to be looked at now, as somebody has it in use.
    */
-  readonly status: "ok" | "note" | "damaged" | "failed" | "skipped";
+  readonly status: "ok" | "note" | "damaged" | "failed";
   /** One line for people. */
   readonly says: string;
 }

@@ -34,8 +34,8 @@ export async function checkLogs(home: string): Promise<{
   } catch (error) {
     if (!isThroughlineError(error)) throw error;
     if (error.code === "THROUGHLINE_LOCKED") {
-      const says = `${error.message}; its logs are checked when it has ended`;
-      return { checks: [{ id: "lock", status: "skipped", says }], repairs: [] };
+      const says = `${error.message}; its logs can be read when it has ended`;
+      return { checks: [{ id: "lock", status: "failed", says }], repairs: [] };
     }
     const says = `the home cannot be opened: ${error.message} [${error.code}]`;
     return { checks: [{ id: "open", status: "damaged", says }], repairs: [] };

@@ -9,7 +9,7 @@ import { printableLine } from "../../memories/chat/printable.ts";
 import type { Throughline } from "../../throughline.ts";
 import type { Context } from "../command.ts";
 import { openMemories } from "../companion.ts";
-import { Exit, exitCodes, Failed } from "../failure.ts";
+import { Exit, exitCodes, wrongUsage } from "../failure.ts";
 import { counted, json } from "../format.ts";
 import { tell, write } from "../io.ts";
 import { openLog } from "../log.ts";
@@ -32,7 +32,10 @@ const endings = {
   ...{ ductor: "sessions.json", reachy: "session.json" },
 } as const satisfies Record<ImportFlags["from"], string>;
 
-/** @throws Exit with 1: of some source nothing was imported. */
+/**
+ * @throws Exit with 1: of some source nothing was imported.
+ * @throws CommanderError wrong usage: there is none.
+ */
 export async function importPath(
   path: string,
   flags: ImportFlags,
@@ -43,9 +46,7 @@ export async function importPath(
   const found = await findSources(path, ending);
   for (const line of found.passedOver) await tell(io, printableLine(line));
   if (found.sources.length === 0) {
-    throw new Failed(`nothing in ${path} is named ${ending}`, {
-      ...{ code: "THROUGHLINE_NOT_FOUND", wayOut: "Name the file, or the folder that it is in." },
-    });
+    throw wrongUsage(`nothing in ${path} is named ${ending}`);
   }
   const settings = resolveSettings(flags, env);
   // A trial run makes no home.

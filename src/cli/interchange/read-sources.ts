@@ -3,7 +3,7 @@ import { lstat, open, opendir, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { ThroughlineError } from "../../errors.ts";
 import type { Source } from "../../interchange/source.ts";
-import { Failed, isErrno } from "../failure.ts";
+import { isErrno, wrongUsage } from "../failure.ts";
 
 /** Files that one import takes. */
 const maxFiles = 100_000;
@@ -20,15 +20,12 @@ export interface FoundSources {
  * nothing but plain files is opened.
  *
  * @param ending of a file's name, such as `.jsonl`; or the whole name.
- * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`, `THROUGHLINE_TOO_LARGE`.
+ * @throws CommanderError wrong usage: nothing is there. ThroughlineError `THROUGHLINE_TOO_LARGE`.
  */
 export async function findSources(path: string, ending: string): Promise<FoundSources> {
   const about = await stat(path).catch((error: unknown) => {
     if (!isErrno(error, "ENOENT", "ENOTDIR")) throw error;
-    throw new Failed(`there is nothing at ${path}`, {
-      ...{ code: "THROUGHLINE_NOT_FOUND", wayOut: "Name a file or a folder that is there." },
-      cause: error,
-    });
+    throw wrongUsage(`there is nothing at ${path}`);
   });
   if (!about.isDirectory())
     return { sources: [fileSource(path, about.mtimeMs, true)], passedOver: [] };

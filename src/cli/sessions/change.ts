@@ -1,5 +1,8 @@
+import { isThroughlineError } from "../../errors.ts";
 import { notFound } from "../../memories/chat/chat-log.ts";
+import type { Chats } from "../../memories/chat/chats.ts";
 import type { Context } from "../command.ts";
+import { Failed } from "../failure.ts";
 import { counted } from "../format.ts";
 import { type Io, write } from "../io.ts";
 import type { Flags } from "../settings.ts";
@@ -20,7 +23,7 @@ export function reset(
       const { generation } = await sessions.reset(chatId);
       return say(io, `Session ${generation} begins. The one before is kept and can be read.`);
     }
-    await sessions.dropProvider(chatId, provider);
+    await inChat(chats, chatId, () => sessions.dropProvider(chatId, provider));
     return say(io, `${provider} starts afresh in this chat. What was said is kept.`);
   });
 }
@@ -44,7 +47,7 @@ export function fork(
 ): Promise<void> {
   const { io } = context;
   return withMemories(flags, context, async ({ chats }) => {
-    const row = await chats.fork(chatId, messageId, newChatId);
+    const row = await inChat(chats, chatId, () => chats.fork(chatId, messageId, newChatId));
     return say(io, `${row.chat_id} begins with ${counted(row.message_count, "message")}.`);
   });
 }
@@ -57,13 +60,31 @@ export function redact(
 ): Promise<void> {
   const { io } = context;
   return withMemories(flags, context, async ({ chats }) => {
-    if (flags.erase) {
-      const { logs } = chats.log.ports;
-      const isHere = (await chats.erase(chatId, messageId)) || (await logs.find(chatId, messageId));
-      if (!isHere) throw notFound(chatId, "message");
-      return say(io, "Its bytes are removed. What others quoted of it is not.");
+    if (!flags.erase) {
+      await inChat(chats, chatId, () => chats.redact(chatId, messageId));
+      return say(io, "It is hidden. Its bytes are kept until --erase or `sessions forget`.");
     }
-    await chats.redact(chatId, messageId);
-    return say(io, "It is hidden. Its bytes are kept until --erase or `sessions forget`.");
+    await inChat(chats, chatId, () => erase(chats, chatId, messageId));
+    return say(io, "Its bytes are removed. What others quoted of it is not.");
   });
+}
+
+async function erase(chats: Chats, chatId: string, messageId: string): Promise<void> {
+  const { logs } = chats.log.ports;
+  const isHere = (await chats.erase(chatId, messageId)) || (await logs.find(chatId, messageId));
+  if (!isHere) throw notFound(chatId, "message");
+}
+
+/** What is not found in a chat that is there is looked for in the chat, and not in the list of them. */
+async function inChat<T>(chats: Chats, chatId: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (cause) {
+    const code = "THROUGHLINE_NOT_FOUND";
+    if (!isThroughlineError(cause, code)) throw cause;
+    await chats.row(chatId);
+    const wayOut =
+      "`throughline sessions show CHAT` shows what is in it, each message with its id.";
+    throw new Failed(cause.message, { code, wayOut, cause });
+  }
 }

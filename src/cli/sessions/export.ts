@@ -1,7 +1,9 @@
 import { type ChatFormat, renderChat } from "../../memories/chat/render-chat.ts";
 import type { Context } from "../command.ts";
+import { untilStopped } from "../interrupt.ts";
 import { tell, write } from "../io.ts";
 import { writeNewFile } from "../new-file.ts";
+import { assertOutsideHome } from "../outside-home.ts";
 import type { Flags } from "../settings.ts";
 import { withMemories } from "./with-memories.ts";
 
@@ -13,13 +15,15 @@ export interface ExportFlags extends Flags {
 /** Writes a chat to stdout or into a new file, in bounded memory however long it is. */
 export function exportChat(chatId: string, flags: ExportFlags, context: Context): Promise<void> {
   const { io } = context;
-  return withMemories(flags, context, async ({ chats, rules }) => {
+  return withMemories(flags, context, async ({ chats, rules }, { home }) => {
+    if (flags.out !== undefined) await assertOutsideHome(flags.out, home);
     const pieces = await renderChat(chats, chatId, flags.format, rules.timeZone);
-    if (flags.out === undefined) {
+    const { out } = flags;
+    if (out === undefined) {
       for await (const piece of pieces) await write(io.output, piece);
       return;
     }
-    await writeNewFile(flags.out, pieces);
-    await tell(io, `Written: ${flags.out}`);
+    await untilStopped(io, (signal) => writeNewFile(out, pieces, signal));
+    await tell(io, `Written: ${out}`);
   });
 }

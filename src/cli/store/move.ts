@@ -12,11 +12,13 @@ import type { Logger } from "../../logger.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { openThroughline } from "../../throughline.ts";
 import type { Context } from "../command.ts";
-import { Exit, exitCodes, Failed, wrongUsage } from "../failure.ts";
+import { Failed, wrongUsage } from "../failure.ts";
 import { counted, json } from "../format.ts";
 import { assertHomeExists } from "../home.ts";
+import { untilStopped } from "../interrupt.ts";
 import { type Io, tell, write } from "../io.ts";
 import { openLog } from "../log.ts";
+import { placeToHome } from "../outside-home.ts";
 import { type Flags, resolveSettings, type Settings } from "../settings.ts";
 import { filesIn, parseLocation, type StoreLocation } from "./location.ts";
 import { openStore, openWholeStore } from "./open-store.ts";
@@ -38,6 +40,9 @@ export function exportToStore(to: string, flags: MoveFlags, context: Context): P
 export function importFromStore(from: string, flags: MoveFlags, context: Context): Promise<void> {
   const settings = resolveSettings(flags, context.env);
   const source = parseLocation(from, "the store to import from");
+  if (source.kind === "files" && !existsSync(source.home)) {
+    return Promise.reject(wrongUsage(`there is nothing at ${from}`));
+  }
   return move(source, own(settings), { settings, flags, io: context.io });
 }
 
@@ -51,8 +56,9 @@ interface MovePorts {
 
 async function move(from: StoreLocation, to: StoreLocation, ports: MovePorts): Promise<void> {
   const { settings, flags, io } = ports;
-  if (from.says === to.says) throw wrongUsage("this is one and the same store");
+  if (from.says === to.says) throw sameStore();
   if (from.kind === "files") assertHomeExists(from.home);
+  if (to.kind === "files") await assertOwnPlace(to.home, from, settings);
   const logger = openLog(settings.logLevel, "warn");
   const source = await openSource(from, logger);
   let report: CopyReport;
@@ -74,6 +80,16 @@ async function move(from: StoreLocation, to: StoreLocation, ports: MovePorts): P
   await write(io.output, flags.json ? json({ ...report, ...about }) : text(report, about));
 }
 
+const sameStore = () => wrongUsage("this is one and the same store");
+
+/** A home among the files of another would be taken for some of them. */
+async function assertOwnPlace(to: string, from: StoreLocation, { home }: Settings): Promise<void> {
+  const source = from.kind === "files" ? from.home : home;
+  const place = await placeToHome(to, source);
+  if (place === "same" && from.kind === "files") throw sameStore();
+  if (place === "inside") throw wrongUsage(`${to} lies in the home ${source}: name another place`);
+}
+
 /** What a dead process left half done in it is finished first, such as a forgetting. */
 async function openSource(from: StoreLocation, logger: Logger): Promise<Storage> {
   const storage = await openWholeStore(from, { logger });
@@ -81,27 +97,22 @@ async function openSource(from: StoreLocation, logger: Logger): Promise<Storage>
   return storage;
 }
 
-async function copyUntilStopped(
+function copyUntilStopped(
   source: Storage,
   target: Storage,
   { flags, io }: MovePorts,
 ): Promise<CopyReport> {
-  const stop = new AbortController();
-  const ignoreSignals = io.onSignal(() => {
-    if (stop.signal.aborted) io.exitNow(exitCodes.interrupted);
-    stop.abort(new Exit(exitCodes.interrupted));
+  return untilStopped(io, async (signal) => {
+    try {
+      return await copyCompanion(source, target, {
+        ...{ signal, onProgress: progressOn(io), onWait: waitingOn(io) },
+        ...(flags.withDamage ? { damaged: "mark" as const } : {}),
+      });
+    } catch (error) {
+      if (signal.aborted) await tell(io, "Stopped. The same command goes on from here.");
+      throw error;
+    }
   });
-  try {
-    return await copyCompanion(source, target, {
-      ...{ signal: stop.signal, onProgress: progressOn(io), onWait: waitingOn(io) },
-      ...(flags.withDamage ? { damaged: "mark" as const } : {}),
-    });
-  } catch (error) {
-    if (stop.signal.aborted) await tell(io, "Stopped. The same command goes on from here.");
-    throw error;
-  } finally {
-    ignoreSignals();
-  }
 }
 
 function waitingOn(io: Io): (which: Side) => void {
