@@ -190,6 +190,63 @@ test("a range that ends before it begins is none", async (t) => {
   assert.equal((await c.ask(path, { headers: { range: "bytes=1-0" } })).status, 200);
 });
 
+/** The file as a whole and its first bytes, by name, and what they are. */
+const files = [
+  ["feedback.json", "getFeedbackFile", "application/json"],
+  ["messages.json", "getFeedbackFile", "application/json"],
+  ["audio.wav", "getFeedbackFile", "audio/wav"],
+  ["frames/000000.jpg", "getFeedbackFrame", "image/jpeg"],
+] as const;
+for (const [file, operationId, type] of files) {
+  test(`${file} of a package comes as it is described, whole and in part; past its end is 416`, async (t) => {
+    const c = await withMoments(t);
+    await c.post("/api/feedback/consent", agreed);
+    await c.feed("/api/frames", "image/jpeg", await picture());
+    await c.feed("/api/audio", "audio/pcm", new Uint8Array(32_000));
+    const { name } = await jsonOf(await c.post("/api/feedback", praise), 201);
+    const path = `/api/feedback/${name}/${file}`;
+    const described = await operationOf(c, operationId);
+    const whole = await c.ask(path);
+    const bytes = new Uint8Array(await whole.arrayBuffer());
+    assert.equal(whole.headers.get("content-type"), type);
+    const { schema } = described.responses[200].content[type];
+    if (type === "application/json") {
+      schemas.packageFile.parse(JSON.parse(new TextDecoder().decode(bytes)));
+      assert.deepEqual(schema, { $ref: "#/components/schemas/PackageFile" });
+    } else assert.deepEqual(schema, { type: "string" });
+    const part = await c.ask(path, { headers: { range: "bytes=1-3" } });
+    assert.deepEqual(new Uint8Array(await part.arrayBuffer()), bytes.subarray(1, 4));
+    assert.deepEqual([part.status, part.headers.get("content-type")], [206, type]);
+    // A piece of a JSON document is no JSON text.
+    const ofPart = described.responses[206].content[type].schema;
+    assert.deepEqual(ofPart, type === "application/json" ? {} : { type: "string" });
+    for (const range of [`bytes=${bytes.length}-`, "bytes=999999999-999999999"]) {
+      const past = await c.ask(path, { headers: { range } });
+      assert.equal(past.headers.get("content-range"), `bytes */${bytes.length}`);
+      await problemOf(past, 416, "THROUGHLINE_INVALID");
+    }
+  });
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a test looks into answers of many shapes.
+async function operationOf(c: { get(path: string): Promise<any> }, id: string): Promise<any> {
+  const { paths } = await c.get("/api/openapi.json");
+  const all = Object.values<object>(paths).flatMap((item) => Object.values(item));
+  return all.find(({ operationId }) => operationId === id);
+}
+
+test("every type of sound that is taken is described", async (t) => {
+  const c = await withMoments(t);
+  await c.post("/api/feedback/consent", agreed);
+  const { content } = (await operationOf(c, "feedAudio")).requestBody;
+  const types = Object.keys(content);
+  assert.deepEqual(types, ["application/octet-stream", "audio/pcm"]);
+  for (const type of types) {
+    const fed = await c.feed("/api/audio", type, new Uint8Array(3_200));
+    assert.deepEqual(await jsonOf(fed, 200), { result: "accepted" });
+  }
+});
+
 test("retracting a package that the bucket alone has is answered as owed; one that is nowhere is not found", async (t) => {
   const bucket = await S3Server.start({ buckets: ["moments"] });
   t.after(() => bucket.close());

@@ -34,6 +34,12 @@ for (const [path, detail] of [
   ["/api/chats?cursor=nonsense", "cursor was not answered by a list"],
   ["/api/chats?query=", "query: must not be empty"],
   ["/api/chats?query=a&cursor=b", "a list with a query has no cursor"],
+  ["/api/chats?damaged=true&cursor=b", "a list with damaged chats has no cursor"],
+  ["/api/feedback/xyz", "name: must be the name of a package"],
+  [
+    "/api/feedback/2026-01-02T03-04-05_positive_fb_0123456789ab/xyz",
+    "file: must be the name of a package's file",
+  ],
   ["/api/chats?query=%ff", "the query is not well encoded"],
   ["/api/chats?query=%2", "the query is not well encoded"],
   [`/api/chats?query=${"a".repeat(1_001)}`, "query: must be at most 1000 characters"],
@@ -120,9 +126,24 @@ for (const [path, body, detail] of [
   [`${me}/fork`, '{"message_id":"a"}', "chat_id: is missing"],
   [`${me}/fork`, '{"message_id":"a","chat_id":"b\\u0000"}', "chat id must not hold NUL"],
   [`${me}/fork`, '{"message_id":"a","chat_id":"\\ud800"}', "chat id must not hold lone surrogates"],
+  [
+    `${me}/fork`,
+    '{"message_id":"a","chat_id":"."}',
+    "chat_id: must not be . or ..: no path leads there",
+  ],
+  [
+    `${me}/fork`,
+    '{"message_id":"a","chat_id":".."}',
+    "chat_id: must not be . or ..: no path leads there",
+  ],
   ["/api/sign-in", '{"code":""}', "code: must not be empty"],
   ["/api/touch", '{"level":3}', "level: must be 1 or 2"],
   ["/api/touch", '{"level":1,"chat_id":""}', "chat_id: must be at least 1 character"],
+  [
+    "/api/feedback",
+    '{"sentiment":"positive","what":"a","post_roll_ms":1.5}',
+    "post_roll_ms: must be a whole number",
+  ],
   ["/api/feedback", '{"what":"a"}', "sentiment: must be positive or negative"],
   [
     "/api/feedback",

@@ -252,6 +252,11 @@ for (const [says, status, of] of [
     (host: string) => wire("GET", "http://evil.example/healthz", host),
   ],
   ["a target that is a star", 400, (host: string) => wire("OPTIONS", "*", host)],
+  [
+    "an expectation that nobody knows",
+    417,
+    (host: string) => wire("GET", "/healthz", host, "Expect: foo"),
+  ],
   ["steps in the path", 400, (host: string) => wire("GET", "/api/chats/../../etc/passwd", host)],
   [
     "encoded steps in the path",
@@ -559,6 +564,44 @@ test("with a token every address can be served, and the url is one that works he
   assert.equal(url, `http://127.0.0.1:${port}`);
   assert.equal((await fetch(`${url}/healthz`)).status, 200);
   await c.server.close();
+});
+
+for (const host of [null, 5, ["127.0.0.1"]]) {
+  test(`${JSON.stringify(host)} is no host, with a token too, and nothing listens after that`, async (t) => {
+    const other = await listening(t);
+    await other.server.close();
+    const c = await companion([], { token });
+    const address = { host: host as never, port: other.port };
+    await assert.rejects(c.server.listen(address), (error) =>
+      isThroughlineError(error, "THROUGHLINE_CONFIGURATION"),
+    );
+    await assert.rejects(raw(other.port, ""), { code: "ECONNREFUSED" });
+  });
+}
+
+test("a host and a port that are undefined are as if they were left out", async (t) => {
+  const c = await companion([], { token });
+  const { url, port } = await c.listen({ host: undefined as never, port: 0 });
+  t.after(() => c.server.close());
+  assert.equal(url, `http://127.0.0.1:${port}`);
+  assert.equal((await fetch(`${url}/healthz`)).status, 200);
+  for (const addresses of Object.values(networkInterfaces())) {
+    for (const { address, internal, family } of addresses ?? []) {
+      if (internal || family !== "IPv4") continue;
+      await assert.rejects(fetch(`http://${address}:${port}/healthz`), TypeError);
+    }
+  }
+  const asked = connect(port, "127.0.0.2");
+  const reached = await new Promise((resolve) => {
+    asked.once("connect", () => resolve(true)).once("error", () => resolve(false));
+  });
+  asked.destroy();
+  assert.equal(reached, false);
+});
+
+test("a limit that is undefined is as if it was left out", async () => {
+  const c = await companion([], { limits: { bodyBytes: undefined as never, watchers: 3 } });
+  assert.equal((await c.ask("/healthz")).status, 200);
 });
 
 test("listening leaves the process's own Request and Response as they are", async (t) => {

@@ -84,9 +84,9 @@ test("every key of a configuration is read, the original's by their names", (t) 
 });
 
 const refused: readonly [json: string, names: RegExp][] = [
-  ['{"idle_timout_minutes": 5}', /idle_timout_minutes/],
+  ['{"idle_timout_minutes": 5}', /the file has no "idle_timout_minutes"$/],
   ['{"prices": {"a/b": {"input": 1}}}', /prices\.a\/b/],
-  ['{"idle_timeout_minutes": "5"}', /idle_timeout_minutes/],
+  ['{"idle_timeout_minutes": "5"}', /idle_timeout_minutes: must be a number$/],
   ['{"idle_timeout_minutes": -1}', /idle_timeout_minutes/],
   ['{"daily_reset_hour": 24}', /daily_reset_hour/],
   ['{"daily_reset_enabled": "yes"}', /daily_reset_enabled/],
@@ -94,7 +94,7 @@ const refused: readonly [json: string, names: RegExp][] = [
   ['{"user_timezone": "Mars/Olympus"}', /user_timezone/],
   ['{"port": 70000}', /port/],
   ['{"model": ""}', /model/],
-  ["[]", /object/],
+  ["[]", /the file: must be an object$/],
   ["{", /not JSON/],
 ];
 for (const [json, names] of refused) {

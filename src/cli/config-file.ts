@@ -4,6 +4,7 @@ import { isThroughlineError, ThroughlineError } from "../errors.ts";
 import { parseJson } from "../json.ts";
 import { type FreshnessOptions, rulesFromConfig } from "../memories/provider-session/options.ts";
 import type { Prices } from "../runtime/responders/prices.ts";
+import { issueLine } from "../server/input.ts";
 import { readOwnFile } from "./own-file.ts";
 
 const usd = z.number().min(0).max(1e6);
@@ -85,10 +86,7 @@ export function readConfig(home: string): Config {
 function toConfig(json: unknown, path: string): Config {
   const parsed = schema().safeParse(json);
   if (!parsed.success) {
-    const issues = parsed.error.issues.map((issue) => {
-      const place = issue.path.length === 0 ? "" : `${issue.path.join(".")}: `;
-      return `${place}${issue.message}`;
-    });
+    const issues = parsed.error.issues.map((issue) => issueLine(issue, "the file"));
     throw wrong(`${path}: ${issues.join("; ")}`);
   }
   rulesFromConfig(json);

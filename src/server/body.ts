@@ -34,13 +34,19 @@ export async function readJson(
 /**
  * The bytes of a request's body.
  *
- * @param type the one content type that is taken: never one that a form of another site can send.
+ * @param types the content types that are taken: never one that a form of another site can send.
  * @throws ThroughlineError `THROUGHLINE_MEDIA_TYPE`, `THROUGHLINE_TOO_LARGE`, `THROUGHLINE_INVALID`.
  */
-export async function readMedia(request: Request, type: string, maxBytes: number): Promise<Buffer> {
-  const given = (request.headers.get("content-type") ?? "").split(";", 1)[0]?.trim();
-  if (given?.toLowerCase() !== type) {
-    throw new ThroughlineError(`this route takes ${type}`, { code: "THROUGHLINE_MEDIA_TYPE" });
+export async function readMedia(
+  request: Request,
+  types: readonly string[],
+  maxBytes: number,
+): Promise<Buffer> {
+  const [given = ""] = (request.headers.get("content-type") ?? "").split(";", 1);
+  if (!types.includes(given.trim().toLowerCase())) {
+    throw new ThroughlineError(`this route takes ${types.join(" or ")}`, {
+      code: "THROUGHLINE_MEDIA_TYPE",
+    });
   }
   return readBytes(request.body, maxBytes);
 }

@@ -36,7 +36,7 @@ function addReading(door: Door): void {
       description:
         "With `query`, the chats that hold a matching message, each with its newest `match` that " +
         "no clear hid; such a list has one page. Where the first 1,000 hits are not enough, at most " +
-        "2,000 chats after those are looked into.",
+        "2,000 chats after those are looked into; with `unanswered` or `damaged`, the first 2,000 of those.",
       query: () =>
         z.strictObject({
           ...{ limit: limit(), query: query().optional() },
@@ -47,13 +47,13 @@ function addReading(door: Door): void {
       answers: { 200: { says: "A page of chats.", schema: "chatList" } },
     },
     async ({ query }) => {
-      const { unanswered, damaged, ...page } = query;
-      if (query.query === undefined) {
-        const only = { unanswered: unanswered === "true", damaged: damaged === "true" };
-        return json(await throughline.chats.list({ ...known(page), ...only }));
+      const { unanswered, damaged, query: words, cursor, limit = 50 } = query;
+      const only = { unanswered: unanswered === "true", damaged: damaged === "true" };
+      if (words === undefined) {
+        return json(await throughline.chats.list({ ...known({ cursor }), limit, ...only }));
       }
-      if (query.cursor !== undefined) throw invalid("a list with a query has no cursor");
-      return json({ chats: await chatsWith(throughline.chats, query.query, query.limit ?? 50) });
+      if (cursor !== undefined) throw invalid("a list with a query has no cursor");
+      return json({ chats: await chatsWith(throughline.chats, words, { limit, only }) });
     },
   );
   door.add(

@@ -30,13 +30,18 @@ export function describe(operations: readonly AnyOperation[], version: string): 
   });
 }
 
+/** Under the name of JSON a schema that says text would say a JSON string: a piece is no value at all. */
+function asBytes(type: string) {
+  return { schema: type === "application/json" ? z.unknown() : z.string() };
+}
+
 function described(operation: AnyOperation): Omit<RouteConfig, "middleware" | "hide"> {
   const { method, path, id, summary, description, params, query, headers, body, bytes } = operation;
   const responses: RouteConfig["responses"] = {};
   for (const [status, { says, schema, types = [] }] of Object.entries(operation.answers)) {
     const json =
       schema === undefined ? [] : [["application/json", { schema: schemas[schema] }] as const];
-    const content = [...json, ...types.map((type) => [type, { schema: z.string() }] as const)];
+    const content = [...json, ...types.map((type) => [type, asBytes(type)] as const)];
     responses[status] = {
       description: says,
       ...(content.length === 0 ? {} : { content: Object.fromEntries(content) }),
@@ -49,7 +54,7 @@ function described(operation: AnyOperation): Omit<RouteConfig, "middleware" | "h
   const content =
     bytes === undefined
       ? { "application/json": { schema: body?.() ?? nothing() } }
-      : { [bytes]: { schema: z.string() } };
+      : Object.fromEntries(bytes.map((type) => [type, asBytes(type)]));
   return {
     ...{ method, path, operationId: id, summary, responses },
     ...(description === undefined ? {} : { description }),

@@ -72,7 +72,9 @@ export const packageList = z
     packages: z.array(z.object(entry).openapi("Package")),
     cursor: z.string().nullable(),
   })
-  .openapi("PackageList", { description: "Newest first." });
+  .openapi("PackageList", {
+    description: "By the second of the reaction, newest first; within a second in no told order.",
+  });
 export const onePackage = z
   .object({
     feedback: z.looseObject({}),
@@ -81,6 +83,9 @@ export const onePackage = z
     incomplete: z.array(z.looseObject({})),
   })
   .openapi("PackageContent");
+export const packageFile = z
+  .union([z.looseObject({}), z.array(z.looseObject({}))])
+  .openapi("PackageFile", { description: "`feedback.json`, or the list of `messages.json`." });
 export const retractedThere = z
   .object({ name: z.string(), owed: z.literal(true) })
   .openapi("RetractedInBucket");

@@ -13,6 +13,7 @@ import {
   whose,
 } from "./feedback-schemas.ts";
 import { known } from "./input.ts";
+import { problem, problemResponse } from "./problem.ts";
 import { limit } from "./schemas.ts";
 
 /** What people react to: consent, reactions, packages. */
@@ -128,12 +129,17 @@ function receiptResponse(recorded: Receipt): Response {
   return json(state, state.durable ? 201 : 202);
 }
 
+const wholeFile = { schema: "packageFile", types: ["audio/wav"] } as const;
+const filePiece = { types: ["application/json", "audio/wav"] } as const;
+const picture = { types: ["image/jpeg"] } as const;
+
 function addPackages(door: Door): void {
   door.add(
     {
       ...{ method: "get", path: "/api/feedback", id: "listFeedback" },
       query: () => z.strictObject({ limit: limit(500), cursor: z.string().optional() }),
       summary: "The packages, newest first",
+      description: "By the second of the reaction. Within one second their order is not told.",
       answers: { 200: { says: "A page.", schema: "packageList" } },
     },
     async ({ query }) => {
@@ -167,8 +173,11 @@ function addPackages(door: Door): void {
     range: string | undefined,
     head: boolean,
   ) => {
+    const { packages } = momentsOf(door);
     const wanted = rangeOf(range);
-    const part = await momentsOf(door).packages.openPart(packageName, path, wanted ?? {});
+    const whole = await packages.openPart(packageName, path);
+    if (wanted !== undefined && wanted.start >= whole.bytes) return noSuchRange(whole.bytes);
+    const part = wanted ? await packages.openPart(packageName, path, wanted) : whole;
     const headers = {
       "content-type": part.mediaType,
       "content-length": String(part.end - part.start),
@@ -190,10 +199,10 @@ function addPackages(door: Door): void {
         path: `/api/feedback/{name}/${folder}{file}`,
         params: filePath,
         summary: folder === "" ? "A file of a package" : "A picture of a package",
-        description: "Takes one `Range`.",
+        description: "Takes one `Range`; one that begins past the end is 416.",
         answers: {
-          200: { says: "The bytes.", types: ["application/json", "audio/wav", "image/jpeg"] },
-          206: { says: "The bytes that were asked for.", types: ["audio/wav", "image/jpeg"] },
+          200: { says: "The bytes.", ...(folder === "" ? wholeFile : picture) },
+          206: { says: "The bytes that were asked for.", ...(folder === "" ? filePiece : picture) },
         },
       },
       ({ params }, context) =>
@@ -297,6 +306,15 @@ function rangeOf(header: string | undefined): { start: number; end?: number } | 
   // One that ends before it begins is no range: as if none was asked for.
   if (last !== undefined && Number(last) < Number(start)) return undefined;
   return { start: Number(start), ...(last === undefined ? {} : { end: Number(last) + 1 }) };
+}
+
+/** RFC 9110, 15.5.17. */
+function noSuchRange(bytes: number): Response {
+  const told = problem("THROUGHLINE_INVALID", `there are ${bytes} bytes, and no such range`);
+  return problemResponse(
+    { ...told, title: "Range Not Satisfiable", status: 416 },
+    { "content-range": `bytes */${bytes}` },
+  );
 }
 
 function momentsOf({ ports }: Door): Moments {

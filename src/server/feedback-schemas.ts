@@ -52,9 +52,17 @@ export const name = () =>
   z.object({
     name: z
       .string()
-      .regex(/^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d_(positive|negative)_fb_[0-9a-f]{6,12}$/),
+      .regex(
+        /^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d_(positive|negative)_fb_[0-9a-f]{6,12}$/,
+        "must be the name of a package",
+      ),
   });
 export const filePath = () =>
   name().extend({
-    file: z.string().regex(/^(feedback\.json|messages\.json|audio\.wav|\d{6}\.jpg)$/),
+    file: z
+      .string()
+      .regex(
+        /^(feedback\.json|messages\.json|audio\.wav|\d{6}\.jpg)$/,
+        "must be the name of a package's file",
+      ),
   });

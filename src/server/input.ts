@@ -10,7 +10,7 @@ export function parseInput<Schema extends z.ZodType>(
 ): z.output<Schema> {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  const lines = parsed.error.issues.slice(0, 5).map((issue) => lineOf(issue, where));
+  const lines = parsed.error.issues.slice(0, 5).map((issue) => issueLine(issue, where));
   throw invalid(lines.join("; "));
 }
 
@@ -28,7 +28,7 @@ export function queryOf(url: URL): Record<string, string> {
 }
 
 /** Names the place and what is wanted there; never the value. */
-function lineOf(issue: z.core.$ZodIssue, where: string): string {
+export function issueLine(issue: z.core.$ZodIssue, where: string): string {
   if (issue.code === "unrecognized_keys") {
     const names = issue.keys.slice(0, 5).map((key) => JSON.stringify(key.slice(0, 40)));
     return `${where} has no ${names.join(", ")}`;
@@ -38,9 +38,9 @@ function lineOf(issue: z.core.$ZodIssue, where: string): string {
 }
 
 /** How the library's own messages begin. */
-const notOurs = /^(Invalid (input|option)|Too (small|big)): /;
+const notOurs = /^(Invalid (input|option|string)|Too (small|big)): /;
 const types: Readonly<Record<string, string>> = {
-  ...{ string: "a text", number: "a number", boolean: "true or false" },
+  ...{ string: "a text", number: "a number", int: "a whole number", boolean: "true or false" },
   ...{ array: "a list", object: "an object", record: "an object" },
 };
 
@@ -50,6 +50,7 @@ function wordsOf(issue: z.core.$ZodIssue): string {
   if (!notOurs.test(message)) return message;
   if (message.endsWith("received undefined")) return "is missing";
   if (code === "invalid_type") return `must be ${types[issue.expected] ?? issue.expected}`;
+  if (code === "invalid_format") return "has another form than is wanted";
   if (code === "invalid_value") return `must be ${issue.values.map(String).join(" or ")}`;
   if (code === "too_small") {
     const bound = issue.inclusive === false ? "more than" : "at least";

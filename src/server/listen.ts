@@ -7,6 +7,7 @@ import type { Logger } from "../logger.ts";
 import { acceptUpgrades, isMediaUpgrade } from "./media-upgrade.ts";
 import type { ServerLimits } from "./options.ts";
 import { type Problem, problem, problemResponse } from "./problem.ts";
+import { rawProblem, writeProblem } from "./raw-problem.ts";
 import { securityHeaders } from "./security-headers.ts";
 
 type Fetch = Parameters<typeof getRequestListener>[0];
@@ -94,6 +95,7 @@ function nodeServer({ fetch, limits, logger }: ListenPorts): Server {
     },
   );
   acceptUpgrades(server, fetch, logger);
+  server.on("checkExpectation", (_, outgoing) => writeProblem(outgoing, unexpected()));
   server.maxConnections = limits.connections;
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
     const isAnswering = answering.get(socket)?.headersSent === true;
@@ -133,16 +135,10 @@ function problemOfParser(code: string | undefined): Problem {
   return { ...told, title: "Request Header Fields Too Large", status: 431 };
 }
 
-function rawProblem(told: Problem): string {
-  const body = JSON.stringify(told);
-  const headers = {
-    ...securityHeaders,
-    connection: "close",
-    "content-type": "application/problem+json",
-    "content-length": Buffer.byteLength(body),
-  };
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-  return [`HTTP/1.1 ${told.status} ${told.title}`, ...lines, "", body].join("\r\n");
+/** For an `Expect` that is not `100-continue`. */
+function unexpected(): Problem {
+  const told = problem("THROUGHLINE_INVALID", "nothing but 100-continue can be expected here");
+  return { ...told, title: "Expectation Failed", status: 417 };
 }
 
 function codeOf(error: unknown): string {

@@ -57,6 +57,8 @@ const clockFields = () => ({
       description: "Whose clock that is: one name for the camera and the microphone of a device.",
     }),
 });
+const jpeg = "image/jpeg";
+const sampleTypes = ["application/octet-stream", "audio/pcm"] as const;
 const maxFrameBytes = 2 * 1024 * 1024;
 const maxAudioBytes = 4 * 1024 * 1024;
 
@@ -65,14 +67,14 @@ function addFrames(door: Door): void {
     z.string().regex(/^[\w .-]{1,64}$/, "must be 1 to 64 letters, digits and ._-");
   door.add(
     {
-      ...{ method: "post", path: "/api/frames", id: "feedFrame", bytes: "image/jpeg" },
+      ...{ method: "post", path: "/api/frames", id: "feedFrame", bytes: [jpeg] },
       query: () => z.strictObject({ ...clockFields(), camera: camera().optional() }),
       summary: "Feeds a picture; one in half a second is kept, for two minutes",
       answers: { 200: { says: "Whether it was taken.", schema: "pushed" } },
     },
     async ({ query }, context) => {
       const recorder = recorderOf(door);
-      const bytes = await readMedia(context.req.raw, "image/jpeg", maxFrameBytes);
+      const bytes = await readMedia(context.req.raw, [jpeg], maxFrameBytes);
       const push = { ...timeOf(query), ...known({ camera: query.camera }) };
       return json({ result: recorder.frame(bytes, push) });
     },
@@ -88,23 +90,20 @@ function addAudio(door: Door): void {
       .optional();
   door.add(
     {
-      ...{ method: "post", path: "/api/audio", id: "feedAudio", bytes: "application/octet-stream" },
+      ...{ method: "post", path: "/api/audio", id: "feedAudio", bytes: sampleTypes },
       query: () =>
         z.strictObject({
           format: z.enum(["s16le", "f32le"]).optional(),
           ...{ rate: whole(768_000), channels: whole(32), ...clockFields() },
         }),
       summary: "Feeds raw samples, 16 kHz mono; the last two minutes are kept",
-      description:
-        "`application/octet-stream` or `audio/pcm`, little endian. Another rate or more channels are 415.",
+      description: "Little endian. Another rate or more channels are 415.",
       answers: { 200: { says: "Whether they were taken.", schema: "pushed" } },
     },
     async ({ query }, context) => {
       const recorder = recorderOf(door);
       const { format: encoding = "s16le", rate = "16000", channels = "1" } = query;
-      const given = context.req.header("content-type")?.split(";", 1)[0]?.trim().toLowerCase();
-      const type = given === "audio/pcm" ? given : "application/octet-stream";
-      const bytes = await readMedia(context.req.raw, type, maxAudioBytes);
+      const bytes = await readMedia(context.req.raw, sampleTypes, maxAudioBytes);
       if (bytes.length % (encoding === "s16le" ? 2 : 4) !== 0) throw invalid("half a sample");
       const push = { rateHz: Number(rate), channels: Number(channels), ...timeOf(query) };
       return json({ result: feedAudio(recorder, bytes, { ...push, encoding }) });

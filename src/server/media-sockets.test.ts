@@ -264,22 +264,51 @@ test("closing the server says good-bye to a WebSocket with 1001, and waits for n
   deaf.terminate();
 });
 
+const version = "Sec-WebSocket-Version: 13";
+const key = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==";
+
 /** A handshake as it stands on the wire. @returns the first line of the answer. */
-function shake(port: number, ...lines: readonly string[]): Promise<string> {
-  const handshake = [
-    "GET /api/media HTTP/1.1",
-    ...["Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13"],
-    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
-    ...lines,
-    ...["", ""],
-  ];
+async function shake(port: number, ...lines: readonly string[]): Promise<string> {
+  const answer = await answerTo(port, "GET", version, key, ...lines);
+  return answer.split("\r\n", 1)[0] ?? "";
+}
+
+/** @returns what came first, of a refusal all of it. */
+function answerTo(port: number, method: string, ...lines: readonly string[]): Promise<string> {
+  const upgrade = ["Connection: Upgrade", "Upgrade: websocket"];
+  const handshake = [`${method} /api/media HTTP/1.1`, ...upgrade, ...lines, "", ""];
   return new Promise((resolve, reject) => {
     const socket = connect(port, "127.0.0.1", () => socket.write(handshake.join("\r\n")));
     socket.once("error", reject);
     socket.once("data", (data) => {
       socket.destroy();
-      resolve(String(data).split("\r\n", 1)[0] ?? "");
+      resolve(String(data));
     });
+  });
+}
+
+for (const [what, status, method, lines] of [
+  ["without a key", 400, "GET", [version]],
+  ["with a key that is none", 400, "GET", [version, "Sec-WebSocket-Key: short"]],
+  ["without a version", 400, "GET", [key]],
+  ["of another version", 400, "GET", [key, "Sec-WebSocket-Version: 99"]],
+  ["with protocols that are none", 400, "GET", [version, key, "Sec-WebSocket-Protocol: ,"]],
+  ["that is a POST", 405, "POST", [version, key]],
+  ["for a host that is no name", 400, "GET", [version, key, "Host: a b"]],
+] as const) {
+  test(`a handshake ${what} is refused with ${status}, as a problem`, async (t) => {
+    const c = await listening(t);
+    await c.post("/api/feedback/consent", agreed);
+    const host = lines.some((line) => line.startsWith("Host")) ? [] : [`Host: 127.0.0.1:${c.port}`];
+    const [head = "", body = ""] = (await answerTo(c.port, method, ...lines, ...host)).split(
+      "\r\n\r\n",
+    );
+    assert.equal(Number(head.slice(9, 12)), status, head);
+    assert.match(head.toLowerCase(), /\ncontent-type: application\/problem\+json\r/);
+    assert.match(head.toLowerCase(), /\nx-content-type-options: nosniff(\r|$)/);
+    const problem = JSON.parse(body) as { status: number; code: string };
+    const code = status === 405 ? "THROUGHLINE_METHOD_NOT_ALLOWED" : "THROUGHLINE_INVALID";
+    assert.deepEqual([problem.status, problem.code], [status, code]);
   });
 }
 

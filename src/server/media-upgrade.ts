@@ -5,6 +5,8 @@ import type { Duplex } from "node:stream";
 import type { WebSocket, WebSocketServer } from "ws";
 import type { Logger } from "../logger.ts";
 import { mediaHeaderBytes } from "./media-message.ts";
+import { problem } from "./problem.ts";
+import { rawProblem } from "./raw-problem.ts";
 
 export const mediaPath = "/api/media";
 /** Of one picture, as everywhere else. */
@@ -19,9 +21,9 @@ export interface Upgrade {
 type Fetch = (request: Request, env: never) => unknown;
 
 /** Whether a request asks for the one WebSocket that there is. Other upgrades are not heard. */
-export function isMediaUpgrade({ url = "", headers }: IncomingMessage): boolean {
+export function isMediaUpgrade({ method, url = "", headers }: IncomingMessage): boolean {
   const isPath = url === mediaPath || url.startsWith(`${mediaPath}?`);
-  return isPath && headers.upgrade?.toLowerCase() === "websocket";
+  return isPath && method === "GET" && headers.upgrade?.toLowerCase() === "websocket";
 }
 
 /** Answers the handshakes of a server through `fetch`. */
@@ -44,10 +46,16 @@ export function acceptUpgrades(server: Server, fetch: Fetch, logger: Logger): vo
 /** Loaded with the first handshake: most runs have none. */
 async function openSockets(): Promise<WebSocketServer> {
   const { WebSocketServer } = await import("ws");
-  return new WebSocketServer({
+  const sockets = new WebSocketServer({
     ...{ noServer: true, maxPayload: maxMessageBytes },
     ...{ perMessageDeflate: false, clientTracking: false },
   });
+  // Told by it, a refusal would be plain text.
+  sockets.on("wsClientError", ({ message }, socket) => {
+    const told = problem("THROUGHLINE_INVALID", `not the handshake of a WebSocket: ${message}`);
+    endWith(socket, rawProblem(told, { "sec-websocket-version": "13" }));
+  });
+  return sockets;
 }
 
 interface Handshake {
@@ -63,7 +71,10 @@ async function upgrade(
 ): Promise<void> {
   const request = isMediaUpgrade(incoming) ? requestOf(incoming) : undefined;
   if (request === undefined) {
-    endWith(socket, "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+    endWith(
+      socket,
+      rawProblem(problem("THROUGHLINE_INVALID", "this is no request for this server")),
+    );
     return;
   }
   const sockets = await opened(); // before the answer: what is accepted becomes a socket at once

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { notFound } from "../memories/chat/chat-log.ts";
 import { pendingId } from "../memories/chat/shown-messages.ts";
+import { isErased } from "../storage/batch.ts";
 import { type Door, json } from "./door.ts";
 import { before, chatParams, limit, messageParams, query } from "./schemas.ts";
 
@@ -65,9 +66,12 @@ function addRemoval(door: Door): void {
       }
       const erased = await chats.erase(chat_id, message_id);
       const { logs } = chats.log.ports;
-      const isKnown = async (id: string) => (await logs.find(chat_id, id)) !== undefined;
+      const wasErased = async (id: string) => {
+        const record = await logs.find(chat_id, id);
+        return record !== undefined && isErased(record);
+      };
       // What was erased while it waited for its turn never was a message.
-      if (!erased && !(await isKnown(message_id)) && !(await isKnown(pendingId(message_id)))) {
+      if (!erased && !(await wasErased(message_id)) && !(await wasErased(pendingId(message_id)))) {
         throw notFound(chat_id, "message");
       }
       watchers.tell("message", { change: "erased", ...ids });

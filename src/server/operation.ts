@@ -25,8 +25,8 @@ export interface Operation<
   readonly query?: () => Query;
   /** JSON. What sends none sends `{}`. */
   readonly body?: () => Body;
-  /** Takes bytes of this type instead: the work reads them from the request. */
-  readonly bytes?: string;
+  /** Takes bytes of one of these types instead: the work reads them from the request. */
+  readonly bytes?: readonly string[];
   readonly headers?: () => z.ZodObject;
   /** By status; every other answer is a problem. */
   readonly answers: Readonly<Record<number, Answer>>;
@@ -37,7 +37,7 @@ export interface Answer {
   readonly says: string;
   /** Of the JSON, as the description has it. */
   readonly schema?: AnswerName;
-  /** What it may come as instead. */
+  /** What it may come as instead: as text or bytes. A piece of a JSON document is bytes, too. */
   readonly types?: readonly string[];
 }
 

@@ -1,9 +1,9 @@
 import { type Clock, systemClock } from "../clock.ts";
-import { ThroughlineError } from "../errors.ts";
 import { type NewId, randomId } from "../ids.ts";
 import { type Logger, silentLogger } from "../logger.ts";
 import type { Companion } from "../memories/companion/companion.ts";
 import type { Moments } from "../moments.ts";
+import { misconfigured, withDefaults } from "../options.ts";
 import type { Turns } from "../runtime/turns.ts";
 import type { Throughline } from "../throughline.ts";
 import { checkHostName } from "./guard.ts";
@@ -99,15 +99,11 @@ export function resolveOptions(options: ServerOptions): Settings {
   const { clock = systemClock, logger = silentLogger, newId = randomId } = options;
   if (token !== undefined) checkToken(token);
   for (const name of hosts) checkHostName(name);
-  const limits = { ...defaults, ...options.limits };
+  const limits = withDefaults(options.limits ?? {}, defaults);
   for (const [name, value] of Object.entries(limits)) {
     if (!Number.isSafeInteger(value) || value < 1) {
-      throw configuration(`${name} must be a whole number from 1`);
+      throw misconfigured(`${name} must be a whole number from 1`);
     }
   }
   return { throughline, turns, run, moments, version, token, hosts, limits, clock, logger, newId };
-}
-
-function configuration(message: string): ThroughlineError {
-  return new ThroughlineError(message, { code: "THROUGHLINE_CONFIGURATION" });
 }

@@ -95,7 +95,9 @@ export const forkBody = () =>
   z
     .strictObject({
       message_id: text(256).meta({ description: "The last message to copy." }),
-      chat_id: text(1_024).meta({ description: "The new chat: its id must not be in use." }),
+      chat_id: text(1_024)
+        .refine((id) => !/^\.{1,2}$/.test(id), "must not be . or ..: no path leads there")
+        .meta({ description: "The new chat: its id must not be in use, nor be `.` or `..`." }),
     })
     .meta({ id: "Fork" });
 export const signInBody = () => z.strictObject({ code: text(64) }).meta({ id: "SignIn" });

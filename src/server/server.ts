@@ -1,5 +1,6 @@
 import type { Server } from "node:http";
 import { ThroughlineError } from "../errors.ts";
+import { misconfigured, withDefaults } from "../options.ts";
 import { Access } from "./access.ts";
 import { createApp } from "./app.ts";
 import { feelingView, personView } from "./companion-view.ts";
@@ -11,7 +12,7 @@ import { type BufferState, MediaSockets } from "./media-sockets.ts";
 import { Metrics } from "./metrics.ts";
 import { resolveOptions, type ServerOptions, type Settings } from "./options.ts";
 
-export type { ServerLimits, ServerOptions } from "./options.ts";
+export type { CompanionRun, ServerLimits, ServerOptions } from "./options.ts";
 
 /** Where a server listens before anybody says otherwise. */
 export const defaultAddress = { host: "127.0.0.1", port: 7423 } as const;
@@ -89,17 +90,19 @@ export function createServer(options: ServerOptions): ThroughlineServer {
   return {
     fetch: async (request) => app.fetch(request, {}),
     async listen(wanted = {}) {
-      address = { ...defaultAddress, ...wanted };
       if (servers !== undefined) throw new TypeError("a server listens once");
-      checkReach(address.host, token);
-      const listening = await listenAt(address, { ...settings, fetch: app.fetch });
+      const { host, port: wantedPort } = withDefaults(wanted, defaultAddress);
+      checkReach(host, token);
+      const listening = await listenAt(
+        { host, port: wantedPort },
+        { ...settings, fetch: app.fetch },
+      );
+      const { port } = listening;
       servers = listening.servers;
-      address = { ...address, port: listening.port };
+      address = { host, port };
       hosts = allowedHosts(address, settings.hosts);
       metrics.watchProcess();
-      const shown = isLoopback(address.host) || isEverywhere(address.host);
-      const host = shown && address.host !== "::1" ? defaultAddress.host : address.host;
-      return { url: `http://${bracketed(host)}:${address.port}`, port: address.port };
+      return { url: `http://${shownHost(host)}:${port}`, port };
     },
     signInCode: () => access.signInCode(),
     close() {
@@ -181,14 +184,20 @@ function subscribe(
   };
 }
 
+/** A name that works on this machine, where there is one. */
+function shownHost(host: string): string {
+  const isHere = isLoopback(host) || isEverywhere(host);
+  return bracketed(isHere && host !== "::1" ? defaultAddress.host : host);
+}
+
 function isEverywhere(host: string): boolean {
   return ["0.0.0.0", "::"].includes(host);
 }
 
 function checkReach(host: string, token: string | undefined): void {
+  // Without a name Node listens at every address there is.
+  if (typeof host !== "string") throw misconfigured("host must be a name or an address");
   if (host === "" || (token === undefined && !isLoopback(host))) {
-    throw new ThroughlineError("an address that other machines reach needs a token", {
-      code: "THROUGHLINE_CONFIGURATION",
-    });
+    throw misconfigured("an address that other machines reach needs a token");
   }
 }

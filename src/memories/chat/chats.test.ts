@@ -523,3 +523,10 @@ test("one id twice in one append is refused, whatever it says, and nothing is st
   await assert.rejects(chats.append(chat, twice), { code: "THROUGHLINE_INVALID" });
   await assert.rejects(chats.row(chat), { code: "THROUGHLINE_NOT_FOUND" });
 });
+
+test("a list of damaged chats has one page", async () => {
+  await using throughline = await openThroughline({ storage: "memory" });
+  await assert.rejects(throughline.chats.list({ damaged: true, cursor: "x" }), {
+    ...{ code: "THROUGHLINE_INVALID", message: "a list with damaged chats has no cursor" },
+  });
+});

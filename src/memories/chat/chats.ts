@@ -312,15 +312,17 @@ export class Chats {
       readonly limit?: number;
       readonly cursor?: string;
       readonly unanswered?: boolean;
-      /** Only chats of which stored bytes were found damaged: looks through the rows of all. */
+      /** Only chats of which stored bytes were found damaged: looks through the rows of all, in one page. */
       readonly damaged?: boolean;
     } = {},
   ): Promise<{ readonly chats: readonly ChatRow[]; readonly cursor?: string }> {
-    if (options.damaged) return { chats: await this.#damaged(options.limit ?? 50) };
+    const { limit = 50, cursor, unanswered = false, damaged = false } = options;
+    if (damaged && cursor !== undefined) throw invalid("a list with damaged chats has no cursor");
+    if (damaged) return { chats: await this.#damaged(limit, unanswered) };
     const page = await this.log.ports.logs.list({
-      limit: options.limit ?? 50,
-      ...(options.cursor === undefined ? {} : { cursor: options.cursor }),
-      ...(options.unanswered ? { label: "unanswered" } : {}),
+      limit,
+      ...(cursor === undefined ? {} : { cursor }),
+      ...(unanswered ? { label: "unanswered" } : {}),
     });
     const chats = page.rows.map(({ key, head, damaged }) => chatRow(key, readHead(head), damaged));
     return page.cursor === undefined ? { chats } : { chats, cursor: page.cursor };
@@ -417,12 +419,12 @@ export class Chats {
     return (await this.log.state(chatId)).head?.unfinished === true;
   }
 
-  async #damaged(limit: number): Promise<ChatRow[]> {
+  async #damaged(limit: number, unanswered: boolean): Promise<ChatRow[]> {
     checkCount(limit, "limit", 1, 1_000);
     const found: ChatRow[] = [];
     let cursor: string | undefined;
     do {
-      const page = await this.list({ limit: 1_000, ...(cursor === undefined ? {} : { cursor }) });
+      const page = await this.list({ limit: 1_000, unanswered, ...(cursor && { cursor }) });
       found.push(...page.chats.filter(({ damaged }) => damaged));
       cursor = page.cursor;
     } while (cursor !== undefined && found.length < limit);

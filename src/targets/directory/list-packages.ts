@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { DiskEntry } from "../../storage/files/disk.ts";
+import { checkCount } from "../../storage/key.ts";
 import type { Manifest, PackageStatus } from "../package/package-format.ts";
 import { checkName, isSeedName, placeOf } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";
@@ -42,17 +43,17 @@ export interface PackagePage {
 }
 
 /**
- * One page, newest first by the instant of the trigger. Opens only the packages on the page.
+ * One page, newest first by the second of the trigger, which stands in the name; within one second in
+ * no order that is promised. Opens only the packages on the page.
  *
- * @throws ThroughlineError `THROUGHLINE_INVALID`: `before` is not the name of a package.
+ * @throws ThroughlineError `THROUGHLINE_INVALID`: `before` is not the name of a package, or `limit` is
+ *   not a whole number from 1 to 500.
  */
 export async function listPackages(
   ports: PackagePorts,
   { before, limit = 50 }: ListOptions,
 ): Promise<PackagePage> {
-  if (!Number.isInteger(limit) || limit < 1 || limit > 500) {
-    throw new TypeError("limit must be a whole number from 1 to 500");
-  }
+  checkCount(limit, "limit", 1, 500);
   if (before !== undefined && !isSeedName(before)) checkName(before);
   const entries = (await entriesOf(ports.disk, ports.path)) ?? [];
   const names = entries

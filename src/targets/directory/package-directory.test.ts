@@ -293,6 +293,14 @@ test("pages come newest first, each package once, and name what is not ours", as
   await assert.rejects(packages.list({ before: "zz" }), { code: "THROUGHLINE_INVALID" });
 });
 
+for (const limit of [0, -1, 1.5, 501, Number.NaN, "3" as never]) {
+  test(`a page of ${JSON.stringify(limit)} packages is refused as bad input`, async () => {
+    const { packages } = await openPackages(new SimulatedDisk());
+    const message = "limit must be a whole number from 1 to 500";
+    await assert.rejects(packages.list({ limit }), { code: "THROUGHLINE_INVALID", message });
+  });
+}
+
 test("a package of a later schema is listed as newer, and left alone by every call", async () => {
   const disk = new SimulatedDisk();
   const { packages } = await openPackages(disk);

@@ -1,0 +1,36 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { heldPlace, type Process, process, until } from "../../test/fleet-world.ts";
+import type { JsonObject } from "../json.ts";
+import { scriptedResponder } from "../testing/scripted-responder.ts";
+
+/** What a server whose model answers with this text tells the others of its messages. */
+async function toldOf(text: string) {
+  const { open, clock } = heldPlace();
+  const others = open().storage;
+  const told: JsonObject[] = [];
+  others.fleet.onTold((message) => {
+    if (message["name"] === "message") told.push(message["event"] as JsonObject);
+  });
+  const model = scriptedResponder([[text]]);
+  const server: Process = await process(open().storage, { clock, model });
+  const { assistant } = await server.turns.submit("chat-1", { content: "Hi" }).done;
+  await until(() => told.length === 2);
+  await server.throughline.close();
+  return { told: told.at(-1)?.["message"] as JsonObject, assistant };
+}
+
+for (const [what, text, isWhole] of [
+  ["1,000 letters", "x".repeat(1_000), true],
+  ["1,000 Chinese characters", "密".repeat(1_000), true],
+  ["5,000 letters", "x".repeat(5_000), false],
+  ["2,000 Chinese characters", "密".repeat(2_000), false],
+  ["3,999 Chinese characters", "密".repeat(3_999), false],
+] as const) {
+  test(`a message of ${what} is told ${isWhole ? "whole" : "by its id alone"}`, async () => {
+    const { told, assistant } = await toldOf(text);
+    assert.equal(told["id"], assistant?.id);
+    if (isWhole) assert.equal(told["content"], text);
+    else assert.deepEqual(Object.keys(told), ["id"]);
+  });
+}
