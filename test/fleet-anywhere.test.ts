@@ -353,12 +353,23 @@ for (const [name, openPlace] of places) {
       assert.equal(second.runId, first.runId);
       second.personSeen("Ada");
       await until(() => first.person?.name === "Ada");
+      const sessionOf = async (at: Process) => {
+        const { uptime: _, ...session } = (await (
+          await at.ask("/api/session")
+        ).json()) as object & {
+          readonly uptime: number;
+        };
+        return session;
+      };
+      const session = await sessionOf(a);
       await end(a);
-      await until(() => second.runId !== first.runId);
-      await second.save();
+      await second.save(); // by itself, once it keeps it
       const { value } = (await watching.storage.documents("session").read("session"))!;
-      assert.deepEqual([value["session_id"], value["last_person_seen"]], [second.runId, "Ada"]);
-      assert.equal(second.report.kind, "fresh_start");
+      assert.notEqual(value["session_id"], first.runId); // the log of runs says who wrote it
+      assert.equal(value["last_person_seen"], "Ada");
+      const c = await process(await place.open(), { awake: {} });
+      assert.deepEqual([await sessionOf(b), await sessionOf(c)], [session, session]);
+      await end(c);
       await b.turns.submit(chat, { content: "a secret" }).done;
       await second.save();
       await watching.chats.forget(chat);

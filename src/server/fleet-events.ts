@@ -6,7 +6,7 @@ import type { Chats } from "../memories/chat/chats.ts";
 import type { Fleet } from "../storage/fleet.ts";
 import type { Events, Watchers } from "./events.ts";
 
-/** Longer messages, in UTF-16 units of JSON, are told by their ids alone. */
+/** Longer messages, in bytes of UTF-8 JSON, are told by their ids alone. */
 const longestTold = 4_000;
 
 /** What happens to the chats. How the companion feels each server knows by itself. */
@@ -44,7 +44,7 @@ export function relayEvents(
 }
 
 function messageOf(name: keyof Events, event: Events[keyof Events]): JsonObject {
-  const isLong = "message" in event && JSON.stringify(event).length > longestTold;
+  const isLong = "message" in event && Buffer.byteLength(JSON.stringify(event)) > longestTold;
   const short = isLong ? { ...event, message: { id: event.message.id } } : event;
   // As it goes over the wire: what is undefined is not there.
   return { about: "event", name, event: JSON.parse(JSON.stringify(short)) as JsonObject };

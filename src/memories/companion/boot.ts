@@ -22,7 +22,8 @@ import {
   restartKind,
   restartReport,
 } from "./restart.ts";
-import { type BegunRun, RunsLog, runsProjection } from "./runs.ts";
+import { type BegunRun, type RunStart, RunsLog, runsProjection } from "./runs.ts";
+import { Uptime } from "./uptime.ts";
 
 /** The key of the document in its collection: `session/session.json`. */
 export const documentKey = "session";
@@ -31,7 +32,12 @@ export const repairedPrefix = "repaired-";
 
 export interface Boot {
   readonly runs: RunsLog;
+  /** Of whoever keeps the companion: a handover begins another one. */
   readonly run: BegunRun;
+  /** Where the companion came up, whoever keeps it since: a handover is no restart. */
+  readonly began: RunStart;
+  /** Since then. */
+  readonly uptime: Uptime;
   readonly report: RestartReport;
   /** What the run before left; `undefined`: nothing that can be read. */
   readonly document: CompanionDocument | undefined;
@@ -84,7 +90,8 @@ export async function boot(
     interrupted: found.interrupted,
     quarantined: storage.repairs().filter(({ quarantined }) => quarantined !== undefined).length,
   });
-  return { runs, run, report, document, revision };
+  const uptime = new Uptime(clock, run.startedAt.at);
+  return { runs, run, began: run, uptime, report, document, revision };
 }
 
 /** What a run reads as the original's it saves as its own: this is told once. */

@@ -28,7 +28,7 @@ import { type Reception, Receptions } from "./receptions.ts";
 import type { RestartReport } from "./restart.ts";
 import { runsProjection } from "./runs.ts";
 import { Seat, type Seated } from "./seat.ts";
-import { joinRun, sharedRun } from "./shared-run.ts";
+import { followedRun, joinRun, sharedRun } from "./shared-run.ts";
 import { type SnapshotParts, snapshot } from "./snapshot.ts";
 
 export type { SleepState } from "./companion-act.ts";
@@ -45,9 +45,6 @@ const settledMs = 5_000;
  * one is done in each, and one of them writes.
  */
 export class Companion implements AsyncDisposable {
-  readonly report: RestartReport;
-  /** Milliseconds since 1970. */
-  readonly startedAt: number;
   /** What each chat is told when it is first talked in after a restart. */
   readonly receptions: Receptions;
   readonly injections: Pick<KeptInjections, "load" | "save">;
@@ -64,7 +61,6 @@ export class Companion implements AsyncDisposable {
   readonly #history: MoodHistory;
   readonly #handover: Handover;
   #conversation: ConversationCopy;
-  readonly #startedMonotonic: number;
   #nextAt: number;
   #actedAt = Number.NEGATIVE_INFINITY;
   #closing: Promise<void> | undefined;
@@ -96,16 +92,12 @@ export class Companion implements AsyncDisposable {
 
   private constructor(ports: CompanionPorts, options: ResolvedOptions, begun: Boot, seat?: Seat) {
     const { clock, logger, newId, storage } = ports;
-    const { document, report, run } = begun;
+    const { document, report } = begun;
     this.#ports = ports;
     this.#clock = clock;
     this.#boot = begun;
     this.#options = options;
     this.#seat = seat;
-    this.report = report;
-    this.startedAt = run.startedAt.at ?? clock.now();
-    const upMs = begun.isJoined ? Math.max(0, clock.now() - this.startedAt) : 0;
-    this.#startedMonotonic = clock.monotonic() - upMs;
     this.#documents = storage.documents("session");
     this.#history = new MoodHistory({ logs: storage.logs("", runsProjection), newId });
     // Whoever keeps the companion has the copy: one is easier to forget in.
@@ -141,13 +133,24 @@ export class Companion implements AsyncDisposable {
     return this.#life.emotions;
   }
 
+  /** How it came up. Where several processes have it: the same for all, whoever keeps it. */
+  get report(): RestartReport {
+    return this.#boot.report;
+  }
+
+  /** Of the run that the report is of. */
   get runId(): string {
-    return this.#boot.run.runId;
+    return this.#boot.began.runId;
+  }
+
+  /** When that was: milliseconds since 1970. */
+  get startedAt(): number {
+    return this.#boot.uptime.startedAt;
   }
 
   /** Since the boot, in milliseconds. */
   get uptimeMs(): number {
-    return this.#clock.monotonic() - this.#startedMonotonic;
+    return this.#boot.uptime.ms;
   }
 
   /** Who was seen last: kept until somebody else is. */
@@ -331,8 +334,8 @@ export class Companion implements AsyncDisposable {
         const reception = act.act === "welcomed" ? act.reception : undefined;
         if (reception && !this.#forgotten.has(reception.chatId)) this.receptions.show(reception);
       },
-      follow: (run) => {
-        this.#boot = { ...this.#boot, run: { ...run, previous: undefined } };
+      follow: (shared) => {
+        this.#boot = followedRun(this.#boot, shared);
       },
       takeOver: () => this.#takeOver(),
       serve: (request) => this.#serve(request),

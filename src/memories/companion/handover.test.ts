@@ -41,12 +41,14 @@ const fail = async () => {
 function world(t: TestContext) {
   const place = heldPlace();
   const { clock } = place;
+  let pid = 0;
   const start = async () => {
     const { storage, timers } = place.open();
     const own = hindered(mortal(storage));
-    const begun = await process(own, { clock, awake: {}, timers: soon });
+    const awake = { pid: ++pid };
+    const begun = await process(own, { clock, awake, timers: soon });
     t.after(() => own.kill());
-    return { ...begun, companion: begun.run!, storage: own, timers };
+    return { ...begun, companion: begun.run!, storage: own, timers, ...awake };
   };
   const store = place.open().storage;
   const runs = async () => {
@@ -58,17 +60,19 @@ function world(t: TestContext) {
       kinds,
       total: tail?.head["total_sessions"],
       ids: tail?.records.map((r) => r["run_id"]),
+      began: tail?.records.map((r) => r["began"]),
+      pid: tail?.records.at(-1)?.["pid"],
     };
   };
   const document = async (): Promise<JsonObject> =>
     (await store.documents("session").read("session"))?.value ?? {};
   /** Waits until the state of this process is stored under a run of its own. */
-  const keeps = ({ companion }: Awaited<ReturnType<typeof start>>) =>
+  const keeps = (keeper: Awaited<ReturnType<typeof start>>) =>
     until(async () => {
       const { session_id: id } = await document();
-      const { ids, kinds } = await runs();
+      const { ids, kinds, pid: owner } = await runs();
       const isTaken = kinds?.at(-1) === "run_start handover" && ids?.at(-1) === id;
-      return isTaken && id === companion.runId;
+      return isTaken && owner === keeper.pid;
     });
   return { ...place, start, runs, document, keeps };
 }
@@ -149,17 +153,77 @@ test("a single process that lost its lease for a while and takes it again keeps 
   const w = world(t);
   const a = await w.start();
   await a.companion.save();
-  const before = a.companion.runId;
   w.clock.pass(10_500); // its timers sleep
   a.companion.emotions.event("abuse");
   await a.timers.pass(0);
-  await until(() => a.companion.runId !== before);
   await w.keeps(a);
   assert.equal(wound(a), 1);
   assert.deepEqual(await w.runs().then(({ kinds, total }) => [kinds, total]), [
     ["run_start", "run_start handover"],
     2,
   ]);
+});
+
+test("whoever keeps the companion, all have the run of its boot: its id, its start, its report", async (t) => {
+  const w = world(t);
+  const runOf = ({ companion }: Awaited<ReturnType<typeof w.start>>) => {
+    const { runId, startedAt, uptimeMs, report } = companion;
+    return { runId, startedAt, uptimeMs, report: JSON.parse(JSON.stringify(report)) };
+  };
+  const a = await w.start();
+  const startedAt = w.clock.now();
+  const { runId, report } = runOf(a);
+  w.clock.pass(3_000);
+  const b = await w.start();
+  assert.deepEqual(runOf(b), { runId, startedAt, uptimeMs: 3_000, report });
+  await a.throughline.close();
+  await w.keeps(b);
+  w.clock.pass(2_000);
+  const c = await w.start();
+  const up = { runId, startedAt, uptimeMs: 5_000, report };
+  assert.deepEqual([runOf(b), runOf(c)], [up, up]);
+  await b.throughline.close();
+  await w.keeps(c);
+  const d = await w.start();
+  assert.deepEqual([runOf(c), runOf(d)], [up, up]);
+  const { kinds, began } = await w.runs();
+  const handovers = began?.filter((_, index) => kinds?.[index] === "run_start handover");
+  assert.deepEqual(handovers, [runId, runId]);
+});
+
+test("the run before a restart is the one that had come up, whoever kept it at its end", async (t) => {
+  const w = world(t);
+  const a = await w.start();
+  const b = await w.start();
+  const { runId } = a.companion;
+  await a.throughline.close();
+  await w.keeps(b);
+  await b.throughline.close();
+  const c = await w.start();
+  assert.equal(c.companion.report.previousRunId, runId);
+  assert.notEqual(c.companion.runId, runId);
+});
+
+test("a process that slept while the companion ended and came up anew has the new run", async (t) => {
+  const w = world(t);
+  const a = await w.start();
+  const sleeper = await w.start();
+  const { runId } = sleeper.companion;
+  sleeper.storage.deafen(true);
+  await a.companion.save();
+  a.storage.kill();
+  w.clock.pass(20_000);
+  const c = await w.start();
+  assert.notEqual(c.companion.runId, runId);
+  sleeper.storage.deafen(false);
+  w.clock.pass(1_000);
+  sleeper.storage.gap();
+  await until(() => sleeper.companion.runId === c.companion.runId);
+  const { startedAt, uptimeMs, report } = sleeper.companion;
+  assert.deepEqual(
+    [startedAt, uptimeMs, report.kind],
+    [c.companion.startedAt, 1_000, "crash_recovery"],
+  );
 });
 
 test("a keeper that knows of a gap keeps the words that it wrote", async (t) => {

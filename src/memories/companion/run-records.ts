@@ -5,7 +5,7 @@ import { type ClockReading, readReading } from "./boot-clock.ts";
 
 /** A run as its records tell of it. */
 export interface PreviousRun {
-  /** Absent when no record of it can be read. */
+  /** Under which it came up, whoever kept it at the end. Absent when no record of it can be read. */
   readonly runId?: string;
   /** Whether it ended in order; `undefined` when no record of it can be read. */
   readonly clean: boolean | undefined;
@@ -44,8 +44,10 @@ export function lastRunOf(records: readonly StoredRecord[]): PreviousRun | undef
   const end = after.findLast(({ runId }) => runId === start?.runId || !started.has(runId));
   const newest = end ?? start;
   if (newest === undefined) return undefined;
-  const { runId, record } = newest;
+  const { record } = newest;
   const reason = end?.record["reason"];
+  const began = newest.runId === start?.runId ? start.record["began"] : undefined;
+  const runId = isRunId(began) ? began : newest.runId;
   return {
     ...{ runId, clean: end !== undefined, lastSign: readReading(record) },
     ...(typeof reason === "string" && { reason }),

@@ -26,14 +26,17 @@ export interface RunsPorts {
 interface BeginOptions {
   readonly atLeast?: number;
   readonly pid?: number;
-  readonly isHandover?: boolean;
+  readonly began?: string;
 }
 
-/** A run that has begun: its record is stored. */
-export interface BegunRun {
+export interface RunStart {
   /** 8 lower-case hexadecimal digits. */
   readonly runId: string;
   readonly startedAt: ClockReading;
+}
+
+/** A run that has begun: its record is stored. */
+export interface BegunRun extends RunStart {
   /** Runs of this companion, this one included. */
   readonly totalSessions: number;
   /** How the run before it ended; `undefined`: there was none. */
@@ -87,7 +90,8 @@ export class RunsLog {
    *
    * @param options.atLeast runs that another place knows of, such as an imported document.
    * @param options.pid for people who look into the log.
-   * @param options.isHandover the companion was up all the time, in another process.
+   * @param options.began the companion was up all the time, in another process: the run under which
+   *   it came up.
    * @throws ThroughlineError the codes of `LogStore.append`: this run must not go on.
    */
   begin(options: BeginOptions = {}): Promise<BegunRun> {
@@ -132,7 +136,7 @@ export class RunsLog {
       const start = { id: this.#id, kind: "run_start", ...count, ...storedReading(startedAt) };
       const record: LogRecord = {
         ...start,
-        ...(options.isHandover === true && { handover: true }),
+        ...(options.began !== undefined && { handover: true, began: options.began }),
         ...(options.pid === undefined ? {} : { pid: options.pid }),
       };
       this.#tried = { runId, startedAt, totalSessions, previous };

@@ -28,7 +28,7 @@ export interface Seated {
   /** Does what was done to the companion in another process. */
   perform(act: unknown): void;
   /** Another process keeps the companion under this run. */
-  follow(run: SharedRun["run"]): void;
+  follow(shared: SharedRun): void;
   /** Keeps the companion from now on. */
   takeOver(): Promise<void>;
   /** Does what another process asked of whoever keeps it. @returns what came of it. */
@@ -239,7 +239,7 @@ export class Seat {
     if (shared === undefined) return;
     this.#heard.resolve(shared);
     if (!keeps || this.isKeeper) return;
-    this.#companion?.follow(shared.run);
+    this.#companion?.follow(shared);
     for (const [id, { request }] of this.#asked) this.tell({ say: "ask", id, request });
   }
 
@@ -291,13 +291,17 @@ export class Seat {
 /** What another process told of the run; `undefined` for what cannot be used. */
 function readShared(told: unknown): SharedRun | undefined {
   if (!isJsonObject(told)) return undefined;
-  const { run, report } = told;
+  const { run, began, report } = told;
   if (!isJsonObject(run) || !isJsonObject(report)) return undefined;
-  const isRun = typeof run["runId"] === "string" && isJsonObject(run["startedAt"]);
   const isReport = typeof report["kind"] === "string" && Array.isArray(report["interrupted"]);
   const isCounted =
     Number.isInteger(run["totalSessions"]) && Number.isInteger(report["totalSessions"]);
-  return isRun && isReport && isCounted ? (told as unknown as SharedRun) : undefined;
+  const isRun = isStart(run) && isStart(began) && isReport && isCounted;
+  return isRun ? (told as unknown as SharedRun) : undefined;
+}
+
+function isStart(told: unknown): boolean {
+  return isJsonObject(told) && typeof told["runId"] === "string" && isJsonObject(told["startedAt"]);
 }
 
 function closed(): ThroughlineError {

@@ -4,12 +4,15 @@ import { type Boot, documentKey } from "./boot.ts";
 import { readCompanionDocument } from "./companion-document.ts";
 import type { CompanionPorts } from "./options.ts";
 import type { RestartReport } from "./restart.ts";
-import { type BegunRun, RunsLog, runsProjection } from "./runs.ts";
+import { type BegunRun, type RunStart, RunsLog, runsProjection } from "./runs.ts";
+import { Uptime } from "./uptime.ts";
 
 /** What the processes that have one companion tell each other of its run. */
 export interface SharedRun {
+  /** Of whoever keeps the companion. */
   readonly run: Omit<BegunRun, "previous">;
-  /** Of the restart: that of the first process, whoever keeps the companion since. */
+  /** Of the first process, whoever keeps the companion since: where it came up, and how. */
+  readonly began: RunStart;
   readonly report: RestartReport;
 }
 
@@ -17,10 +20,14 @@ export interface SharedRun {
 const maxToldInterrupted = 100;
 
 /** The run as other processes are told of it. */
-export function sharedRun({ run, report }: Boot): SharedRun {
+export function sharedRun({ run, began, report }: Boot): SharedRun {
   const { runId, startedAt, totalSessions } = run;
   const interrupted = report.interrupted.slice(0, maxToldInterrupted);
-  return { run: { runId, startedAt, totalSessions }, report: { ...report, interrupted } };
+  return {
+    run: { runId, startedAt, totalSessions },
+    began: { runId: began.runId, startedAt: began.startedAt },
+    report: { ...report, interrupted },
+  };
 }
 
 /** The document as another process wrote it. */
@@ -31,10 +38,20 @@ export async function readLeft(storage: Storage): Promise<Pick<Boot, "document" 
 }
 
 /** Joins a run that goes on in another process: nothing is written, and nothing happened to anybody. */
-export async function joinRun(ports: CompanionPorts, { run, report }: SharedRun): Promise<Boot> {
+export async function joinRun(ports: CompanionPorts, shared: SharedRun): Promise<Boot> {
   const left = await readLeft(ports.storage);
   const runs = newRuns(ports);
-  return { ...left, runs, report, run: { ...run, previous: undefined }, isJoined: true };
+  const run = { ...shared.run, previous: undefined };
+  const uptime = Uptime.sinceThen(ports.clock, shared.began.startedAt.at);
+  return { ...shared, ...left, run, runs, uptime, isJoined: true };
+}
+
+/** The same run under who keeps it now; or the one that came up while this process was away. */
+export function followedRun(boot: Boot, shared: SharedRun): Boot {
+  const run = { ...shared.run, previous: undefined };
+  const { began, report } = shared;
+  if (began.runId === boot.began.runId) return { ...boot, run };
+  return { ...boot, run, began, report, uptime: boot.uptime.of(began.startedAt.at) };
 }
 
 function newRuns({ storage, clock, newId }: CompanionPorts): RunsLog {
@@ -65,9 +82,10 @@ export async function takeOverRun(
 ): Promise<Boot> {
   const { document, revision } = await readLeft(ports.storage);
   const run = await runs.begin({
-    isHandover: true,
+    began: joined.began.runId,
     atLeast: Math.max(joined.run.totalSessions, document?.totalSessions ?? 0),
     ...(pid === undefined ? {} : { pid }),
   });
-  return { report: joined.report, runs, run, document, revision };
+  const { began, uptime, report } = joined;
+  return { report, runs, run, began, uptime, document, revision };
 }

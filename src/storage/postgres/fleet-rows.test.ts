@@ -5,9 +5,8 @@ import { test } from "node:test";
 import { noPostgres, withPostgres } from "../../../test/test-postgres.ts";
 import type { JsonObject } from "../../json.ts";
 import { type Logger, silentLogger } from "../../logger.ts";
-import { HeldBackTimers } from "../../testing/held-back-timers.ts";
 import { contractProjection, messages } from "../../testing/log-store-contract-fixtures.ts";
-import { systemTimers, type Timers } from "../../timers.ts";
+import type { Timers } from "../../timers.ts";
 import { openPostgresStorage, type PostgresPool } from "./postgres.ts";
 
 const reason = noPostgres();
@@ -153,42 +152,58 @@ test("two companions of one database have leases and messages of their own", ski
   assert.deepEqual(heard, []);
 });
 
-test(
-  "a long message is removed by the next process that joins after a minute, not before",
-  skip,
-  async () => {
-    const companion = newCompanion();
-    await using a = await join({ companion });
-    await using b = await join({ companion });
-    const heard = new Promise((resolve) => b.fleet.onTold(resolve));
-    a.fleet.tell({ text: "x".repeat(10_000) });
-    await heard;
-    const left = () =>
-      rows("select id from throughline.messages where companion = $1", [companion]);
-    await (await join({ companion })).close();
-    assert.equal((await left()).length, 1);
-    const age = `update throughline.messages set told_at = told_at - interval '61 s'
-    where companion = $1`;
-    await rows(age, [companion]);
-    await (await join({ companion })).close();
-    assert.deepEqual(await left(), []);
-  },
-);
-
-test("a process removes the long messages that it told itself, a minute later", skip, async () => {
+test("what is told is in no table, however long it is, and is heard whole", skip, async () => {
   const companion = newCompanion();
-  const timers = new HeldBackTimers(systemTimers);
-  await using a = await join({ companion, timers });
+  await using a = await join({ companion });
   await using b = await join({ companion });
-  const heard = new Promise((resolve) => b.fleet.onTold(resolve));
-  a.fleet.tell({ text: "x".repeat(10_000) });
-  a.fleet.tell({ n: 2 });
-  await heard;
-  await a.documents("state").write("after", {}); // the answer to what was told is here too
-  await rows("update throughline.messages set told_at = told_at - interval '61 s'", []);
-  timers.hurry();
-  const left = "select id from throughline.messages where companion = $1";
-  while ((await rows(left, [companion])).length > 0);
+  const texts = ["secret ".repeat(1_500), "秘密".repeat(1_500), "secret".repeat(150_000)];
+  const heard: unknown[] = [];
+  const { promise: done, resolve } = Promise.withResolvers<void>();
+  b.fleet.onTold(({ text }) => {
+    heard.push(text);
+    if (heard.length === texts.length) resolve();
+  });
+  for (const text of texts) a.fleet.tell({ text });
+  await done;
+  assert.deepEqual(heard, texts);
+  const tables = await rows(
+    "select table_name from information_schema.tables where table_schema = 'throughline'",
+    [],
+  );
+  assert.ok(tables.some(({ table_name: name }) => name === "messages"));
+  for (const { table_name: name } of tables) {
+    const text = `select 1 from throughline.${name} as each where each::text ~ 'secret|秘密'`;
+    assert.deepEqual(await rows(text, []), [], String(name));
+  }
+});
+
+test("what an earlier build kept of what it told is removed by who joins", skip, async () => {
+  const [companion, other] = [newCompanion(), newCompanion()];
+  await (await join({ companion })).close();
+  const text = "insert into throughline.messages (companion, id, body) values ($1, 'm', 'secret')";
+  for (const each of [companion, other]) await rows(text, [each]);
+  await (await join({ companion })).close();
+  const left = "select companion from throughline.messages where body = 'secret'";
+  assert.deepEqual(await rows(left, []), [{ companion: other }]);
+  await rows("delete from throughline.messages", []);
+});
+
+test("a process joins also when what was kept cannot be removed, and says so", skip, async () => {
+  const companion = newCompanion();
+  await (await join({ companion })).close();
+  await rows("insert into throughline.messages (companion, id, body) values ($1, 'm', '')", [
+    companion,
+  ]);
+  const client = await admin?.connect();
+  await client?.query("begin; lock table throughline.messages");
+  const warnings: string[] = [];
+  const warn = (_fields: object, message: string) => warnings.push(message);
+  const logger = { ...silentLogger, warn };
+  await using storage = await join({ companion, timeoutMs: 300, logger });
+  await client?.query("rollback");
+  client?.release();
+  assert.ok(storage.fleet.processId);
+  assert.deepEqual(warnings, ["messages could not be removed"]);
 });
 
 test(

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../../clock.ts";
+import { errorName } from "../../errors.ts";
 import type { NewId } from "../../ids.ts";
 import type { JsonObject } from "../../json.ts";
 import type { Logger } from "../../logger.ts";
@@ -13,6 +14,7 @@ import { PostgresLeases } from "./leases.ts";
 import { Hearing } from "./tell-hearing.ts";
 import { Listening } from "./tell-listening.ts";
 import { TellQueue } from "./tell-queue.ts";
+import { tellStatements } from "./tell-statements.ts";
 
 export interface PostgresFleetPorts {
   readonly database: Database;
@@ -41,6 +43,7 @@ export async function openPostgresFleet(ports: PostgresFleetPorts): Promise<Post
 /** One of the processes of a companion: leases in rows, messages by LISTEN and NOTIFY. */
 export class PostgresFleet implements Fleet {
   readonly processId: string;
+  readonly #ports: PostgresFleetPorts;
   readonly #places: PostgresLeases;
   readonly #leases: FleetLeases;
   readonly #listeners: FleetListeners;
@@ -54,19 +57,19 @@ export class PostgresFleet implements Fleet {
     const processId = newId();
     const channel = channelOf(companion);
     this.processId = processId;
+    this.#ports = ports;
     this.#listeners = new FleetListeners(logger);
     this.#places = new PostgresLeases({ database, companion, channel, processId, leaseMs });
     this.#leases = new FleetLeases(this.#places, leases, { clock, timers, leaseMs, logger });
-    const told = { database, companion, channel, processId, newId, timers, logger };
-    this.#telling = new TellQueue(told);
+    this.#telling = new TellQueue({ database, channel, processId, logger });
     this.#hearing = new Hearing({
-      ...told,
+      processId,
       told: (text, from) => this.#listeners.tell(text, from),
       freed: (name) => this.#leases.wake(name),
       gap: () => this.#listeners.gap(),
     });
     this.#listening = new Listening({
-      ...told,
+      ...{ database, channel, timers, logger },
       heard: (payload) => this.#hearing.hear(payload),
       healed: () => this.#healed(),
     });
@@ -74,7 +77,7 @@ export class PostgresFleet implements Fleet {
 
   /** Removes what dead processes left. Resolves when this process hears the others. */
   async open(): Promise<void> {
-    await Promise.all([this.#places.sweep(), this.#telling.forget()]);
+    await Promise.all([this.#places.sweep(), this.#forgetKept()]);
     await this.#listening.open();
   }
 
@@ -103,7 +106,17 @@ export class PostgresFleet implements Fleet {
     this.#listeners.close();
     await Promise.all([this.#telling.close(), this.#leases.close()]);
     this.#listening.close();
-    await this.#hearing.close();
+    this.#hearing.close();
+  }
+
+  /** No build after the first ones keeps what is told: what they left is nobody's to read. */
+  async #forgetKept(): Promise<void> {
+    const { database, companion, logger } = this.#ports;
+    try {
+      await database.query({ ...tellStatements.forget, values: [companion] });
+    } catch (error) {
+      logger.warn({ error: errorName(error) }, "messages could not be removed");
+    }
   }
 
   /** Releases were missed as messages were. */

@@ -1,40 +1,26 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { systemClock } from "../../clock.ts";
-import { silentLogger } from "../../logger.ts";
-import { systemTimers } from "../../timers.ts";
-import { Database } from "./database.ts";
-import type { PostgresPool } from "./pool.ts";
 import { Hearing } from "./tell-hearing.ts";
-import { freedPayload, keptPayload, toldPayload } from "./tell-payload.ts";
-
-/** A database that is always away. */
-const away: PostgresPool = {
-  connect: () => Promise.reject(new Error("away")),
-  on: () => undefined,
-  removeListener: () => undefined,
-};
+import { freedPayload, toldPayloads } from "./tell-payload.ts";
 
 function hearing() {
   const events: unknown[] = [];
-  const { promise: done, resolve } = Promise.withResolvers<void>();
-  const ports = { clock: systemClock, timers: systemTimers, logger: silentLogger };
-  const database = new Database({ ...ports, pool: away, random: () => 0, timeoutMs: 30 });
   const heard = new Hearing({
-    database,
-    companion: "default",
     processId: "own",
-    logger: silentLogger,
-    told(text, from) {
-      events.push([from, text]);
-      resolve();
-    },
+    told: (text, from) => events.push([from, text]),
     freed: ({ key }) => events.push(key),
     gap: () => events.push("gap"),
   });
-  const hear = (from: string, n: number) => heard.hear(toldPayload(from, n, `{"n":${n}}`));
-  return { events, done, heard, hear };
+  const hearText = (from: string, n: number, text: string) => {
+    for (const payload of toldPayloads(from, n, text)) heard.hear(payload);
+  };
+  const hear = (from: string, n: number) => hearText(from, n, `{"n":${n}}`);
+  return { events, heard, hear, hearText };
 }
+
+/** Of four parts. */
+const long = `{"text":"${"密".repeat(10_000)}"}`;
+const parts = (from: string, n: number) => toldPayloads(from, n, long);
 
 test("a message that was sent twice is heard once, in its place", () => {
   const { events, hear } = hearing();
@@ -71,13 +57,65 @@ test("a process hears no message of its own, but what it frees", () => {
   assert.deepEqual(events, ["a"]);
 });
 
-test("a long message that cannot be read is a gap, and what was heard after it comes after it", async () => {
-  const { events, done, heard, hear } = hearing();
-  heard.hear(keptPayload("p", 1, "gone"));
-  hear("p", 2);
+test("a long message is heard whole with its last part, in order with short ones", () => {
+  const { events, heard, hear, hearText } = hearing();
+  hear("p", 1);
+  const [first = "", ...rest] = parts("p", 2);
+  heard.hear(first);
+  assert.equal(events.length, 1);
+  for (const payload of rest) heard.hear(payload);
+  hear("p", 3);
+  hearText("q", 1, long);
+  assert.deepEqual(events, [
+    ["p", '{"n":1}'],
+    ["p", long],
+    ["p", '{"n":3}'],
+    ["q", long],
+  ]);
+});
+
+test("a long message that was sent twice is heard once, also if the first time it broke off", () => {
+  const { events, heard } = hearing();
+  for (const payload of parts("p", 1).slice(0, 2)) heard.hear(payload);
+  for (const payload of [...parts("p", 1), ...parts("p", 1)]) heard.hear(payload);
+  assert.deepEqual(events, [["p", long]]);
+});
+
+for (const missing of [0, 1, 3]) {
+  test(`a long message without part ${missing} of 0 to 3 is a gap before the next message`, () => {
+    const { events, heard, hear } = hearing();
+    hear("p", 1);
+    assert.equal(parts("p", 2).length, 4);
+    for (const [index, payload] of parts("p", 2).entries()) {
+      if (index !== missing) heard.hear(payload);
+    }
+    assert.equal(events.length, 1);
+    hear("p", 3);
+    assert.deepEqual(events.slice(1), ["gap", ["p", '{"n":3}']]);
+  });
+}
+
+for (const order of [
+  [0, 1, 1, 3],
+  [0, 1, 3, 2, 3],
+  [1, 2, 3],
+]) {
+  test(`parts ${order.join(", ")} of four are no message`, () => {
+    const { events, heard } = hearing();
+    const payloads = parts("p", 1);
+    for (const index of order) heard.hear(payloads[index] ?? "");
+    assert.deepEqual(events, []);
+  });
+}
+
+test("parts of different messages are never one message", () => {
+  const { events, heard } = hearing();
+  const [first = ""] = parts("p", 1);
+  heard.hear(first);
+  for (const payload of parts("p", 2).slice(1)) heard.hear(payload);
+  heard.hear(first);
+  for (const payload of parts("q", 1).slice(1)) heard.hear(payload);
   assert.deepEqual(events, []);
-  await done;
-  assert.deepEqual(events, ["gap", ["p", '{"n":2}']]);
 });
 
 test("the numbers of the 1,000 processes heard last are known", () => {
@@ -89,10 +127,12 @@ test("the numbers of the 1,000 processes heard last are known", () => {
   assert.equal(events.filter((event) => event === "gap").length, 1);
 });
 
-test("nothing is passed on after closing, also what was being read", async () => {
+test("nothing is passed on after closing, also what had begun", () => {
   const { events, heard, hear } = hearing();
-  heard.hear(keptPayload("p", 1, "gone"));
-  await heard.close();
+  const [first = "", ...rest] = parts("p", 1);
+  heard.hear(first);
+  heard.close();
+  for (const payload of rest) heard.hear(payload);
   hear("p", 2);
   assert.deepEqual(events, []);
 });

@@ -1,16 +1,9 @@
-import { errorName } from "../../errors.ts";
-import type { Logger } from "../../logger.ts";
 import type { LeaseName } from "../fleet.ts";
-import type { Database } from "./database.ts";
-import { type Heard, parsePayload } from "./tell-payload.ts";
-import { tellStatements as statements } from "./tell-statements.ts";
+import { type Heard, type HeardPart, parsePayload } from "./tell-payload.ts";
 
 export interface HearingPorts {
-  readonly database: Database;
-  readonly companion: string;
   /** What this process sends itself is not heard. */
   readonly processId: string;
-  readonly logger: Logger;
   told(text: string, processId: string): void;
   freed(name: LeaseName): void;
   /** Messages were missed. */
@@ -25,9 +18,8 @@ export class Hearing {
   readonly #ports: HearingPorts;
   /** The number of the last message, by process; the one heard last is last. */
   readonly #last = new Map<string, number>();
-  /** Ends when everything heard so far was passed on. */
-  #passedOn: Promise<void> = Promise.resolve();
-  #reading = 0;
+  /** What was heard of a long message. One at a time: what is sent together comes together. */
+  #begun: { readonly from: string; readonly n: number; readonly texts: string[] } | undefined;
   #closed = false;
 
   constructor(ports: HearingPorts) {
@@ -41,29 +33,32 @@ export class Hearing {
       this.#ports.freed(heard.name); // also what this process freed: others of it may wait
       return;
     }
-    if (heard.from === this.#ports.processId || !this.#isNext(heard)) return;
-    if (heard.kind === "told" && this.#reading === 0) {
-      this.#pass(heard.text, heard.from);
-      return;
-    }
-    this.#reading++;
-    this.#passedOn = this.#passedOn.then(async () => {
-      const text = heard.kind === "told" ? heard.text : await this.#read(heard.id);
-      this.#reading--;
-      this.#pass(text, heard.from);
-    });
+    if (heard.from === this.#ports.processId) return;
+    const text = heard.kind === "told" ? heard.text : this.#joined(heard);
+    if (text !== undefined && this.#isNext(heard)) this.#pass(text, heard.from);
   }
 
   /** Nothing is passed on any more. */
-  async close(): Promise<void> {
+  close(): void {
     this.#closed = true;
-    await this.#passedOn;
+    this.#begun = undefined;
   }
 
   #pass(text: string | undefined, from: string): void {
     if (this.#closed) return;
     if (text === undefined) this.#ports.gap();
     else this.#ports.told(text, from);
+  }
+
+  /** @returns the message, with its last part. One of which a part was missed never comes. */
+  #joined({ from, n, index, count, text }: HeardPart): string | undefined {
+    const begun = index === 0 ? { from, n, texts: [] } : this.#begun;
+    this.#begun = undefined;
+    if (begun?.from !== from || begun.n !== n || begun.texts.length !== index) return undefined;
+    begun.texts.push(text);
+    if (begun.texts.length === count) return begun.texts.join("");
+    this.#begun = begun;
+    return undefined;
   }
 
   /** One that was sent twice, because nobody knew whether it was sent, is heard once. */
@@ -78,18 +73,5 @@ export class Hearing {
     }
     if (last !== undefined && n > last + 1) this.#pass(undefined, from);
     return true;
-  }
-
-  /** @returns `undefined` when it could not be read, or is gone already. */
-  async #read(id: string): Promise<string | undefined> {
-    const { database, companion, logger } = this.#ports;
-    try {
-      const [row] = await database.query({ ...statements.read, values: [companion, id] });
-      const body = row?.["body"];
-      return typeof body === "string" ? body : undefined;
-    } catch (error) {
-      logger.warn({ error: errorName(error) }, "a message could not be read");
-      return undefined;
-    }
   }
 }

@@ -1,26 +1,19 @@
 import { errorName } from "../../errors.ts";
-import type { NewId } from "../../ids.ts";
 import type { Logger } from "../../logger.ts";
-import type { Timers } from "../../timers.ts";
 import type { Database } from "./database.ts";
-import { keptPayload, payloadBytes, toldPayload } from "./tell-payload.ts";
+import { toldPayloads } from "./tell-payload.ts";
 import { tellStatements as statements } from "./tell-statements.ts";
 
 export interface TellQueuePorts {
   readonly database: Database;
-  readonly companion: string;
   readonly channel: string;
   readonly processId: string;
-  readonly newId: NewId;
-  readonly timers: Timers;
   readonly logger: Logger;
 }
 
-/** One message on its way: what is notified, and the row that holds it when it is long. */
+/** One message on its way: its notifications, and their UTF-16 units. */
 interface Sending {
-  readonly payload: string;
-  readonly id: string | null;
-  readonly body: string | null;
+  readonly payloads: readonly string[];
   readonly length: number;
 }
 
@@ -29,9 +22,6 @@ const batchLength = 2 * 1024 * 1024;
 const batchCount = 500;
 const queueLength = 64 * 1024 * 1024;
 const queueCount = 10_000;
-
-/** How long a long message stays, for those who are slow to read it. */
-const keptMs = 60_000;
 
 /**
  * Sends what this process tells, in order, as many at once as wait. What cannot be sent is dropped;
@@ -43,7 +33,6 @@ export class TellQueue {
   #length = 0;
   #count = 0;
   #sending: Promise<void> | undefined;
-  #cancelForgetting: (() => void) | undefined;
   #closed = false;
 
   constructor(ports: TellQueuePorts) {
@@ -58,38 +47,17 @@ export class TellQueue {
       this.#ports.logger.warn({ n }, "too much waits to be told: a message was dropped");
       return;
     }
-    const sending = this.#prepared(n, text);
-    this.#waiting.push(sending);
-    this.#length += sending.length;
+    const payloads = toldPayloads(this.#ports.processId, n, text);
+    const length = payloads.reduce((sum, payload) => sum + payload.length, 0);
+    this.#waiting.push({ payloads, length });
+    this.#length += length;
     this.#sending ??= this.#send();
   }
 
   /** Tells no more. Resolves when what was added before is told or dropped. */
   async close(): Promise<void> {
     this.#closed = true;
-    this.#cancelForgetting?.();
     await this.#sending;
-  }
-
-  /** Removes long messages that everybody had the time to read. */
-  async forget(): Promise<void> {
-    const { database, companion, logger } = this.#ports;
-    try {
-      await database.query({ ...statements.forget, values: [companion, keptMs] });
-    } catch (error) {
-      logger.warn({ error: errorName(error) }, "messages could not be removed");
-    }
-  }
-
-  #prepared(n: number, text: string): Sending {
-    const { processId, newId } = this.#ports;
-    const payload = toldPayload(processId, n, text);
-    const length = payload.length;
-    if (Buffer.byteLength(payload) <= payloadBytes) {
-      return { payload, id: null, body: null, length };
-    }
-    const id = newId();
-    return { payload: keptPayload(processId, n, id), id, body: text, length };
   }
 
   async #send(): Promise<void> {
@@ -121,20 +89,8 @@ export class TellQueue {
   }
 
   async #tell(batch: readonly Sending[]): Promise<void> {
-    const { database, companion, channel } = this.#ports;
-    const payloads = batch.map(({ payload }) => payload);
-    const ids = batch.map(({ id }) => id);
-    const bodies = batch.map(({ body }) => body);
-    const values = [companion, channel, payloads, ids, bodies];
-    await database.query({ ...statements.tell, values });
-    if (ids.some((id) => id !== null)) this.#forgetLater();
-  }
-
-  #forgetLater(): void {
-    if (this.#closed) return;
-    this.#cancelForgetting ??= this.#ports.timers.after(keptMs * 1.1, () => {
-      this.#cancelForgetting = undefined;
-      void this.forget();
-    });
+    const { database, channel } = this.#ports;
+    const payloads = batch.flatMap((sending) => sending.payloads);
+    await database.query({ ...statements.tell, values: [channel, payloads] });
   }
 }
