@@ -25,7 +25,7 @@ export interface Damage {
 
 const chunkBytes = 64 * 1024;
 /** A batch is at most 8 MiB of records and 64 KiB of head: no commit reaches further back. */
-const reachBytes = 10 * 1024 * 1024;
+export const reachBytes = 10 * 1024 * 1024;
 
 /**
  * The batches that end at or before `end`, the last one first. Damage comes where it lies: before

@@ -104,26 +104,33 @@ export function isSealed(batch: Buffer, crc: string): boolean {
  * @throws ThroughlineError `THROUGHLINE_NEWER_FORMAT`.
  */
 export function refuseNewerHeader(line: Buffer): void {
-  if (!line.subarray(0, headerStart.length).equals(headerStart)) return;
+  if (!beginsWithHeader(line)) return;
   const version = /^\d+/.exec(line.toString("latin1", headerStart.length, headerStart.length + 9));
   refuseNewer(Number(version?.[0] ?? 0));
 }
 const headerStart = Buffer.from(`{"_type":"metadata","kind":"log","format":`);
 
-/**
- * Whether this is the start of a log that another program wrote: its first line is a JSON object that
- * is not ours, and no commit line follows. What a power cut left of a log's first write is no JSON.
- */
-export function isForeign(start: Buffer): boolean {
-  const end = start.indexOf(lineBreak);
-  const line = start.subarray(0, end < 0 ? start.length : end);
-  if (line.subarray(0, headerStart.length).equals(headerStart)) return false;
-  if (start.includes(commitStartBytes)) return false;
-  try {
-    return isJsonObject(JSON.parse(line.toString("utf8")));
-  } catch {
-    return false; // not JSON: torn
-  }
+/** Whether a file that begins so begins with the header of a log. */
+export function beginsWithHeader(bytes: Buffer): boolean {
+  return bytes.subarray(0, headerStart.length).equals(headerStart);
+}
+
+/** Whether these bytes are the beginning of a header, and no more than that; also no bytes are. */
+export function isHalfHeader(bytes: Buffer): boolean {
+  return headerStart.subarray(0, bytes.length).equals(bytes);
+}
+
+/** Whether a line of these bytes begins as a commit line does; its seal need not hold. */
+export function holdsCommitLine(bytes: Buffer): boolean {
+  const start = commitStartBytes;
+  return bytes.subarray(0, start.length).equals(start) || bytes.includes(`\n${commitStart}`);
+}
+
+/** Whether a line of these bytes, not the first, begins as a record does, or the last ends in a seal. */
+export function holdsPartOfBatch(bytes: Buffer): boolean {
+  if (/^,"crc":"[0-9a-f]{8}"\}\n$/.test(bytes.toString("latin1", bytes.length - sealBytes)))
+    return true;
+  return /\n\{"id":"(?:[^"\\\n]|\\.){1,1536}","seq":\d/.test(bytes.toString("latin1"));
 }
 
 /** @throws ThroughlineError `THROUGHLINE_NEWER_FORMAT`. */

@@ -37,7 +37,7 @@ import { deletedPerhaps, rethrow, syncNames, unlinkIfThere } from "./file-ports.
 import { LogFile } from "./log-file.ts";
 import type { IndexHit } from "./log-index.ts";
 import { type FileLogStorePorts, OpenLogs, type Slot } from "./open-logs.ts";
-import { namesOf, reconcile } from "./reconcile.ts";
+import { namesOf, type Reconciled, reconcile } from "./reconcile.ts";
 import { rewriteLog } from "./rewrite.ts";
 
 /**
@@ -52,7 +52,7 @@ const busyDrain = { waiting: 1_024, batches: 64 } as const;
 export class FileLogStore implements LogStore {
   readonly #ports: FileLogStorePorts;
   readonly #logs: OpenLogs;
-  #reconciled: Promise<void> | undefined;
+  #reconciled: Promise<Reconciled> | undefined;
   /** Appends that somebody waits for. */
   #inFlight = 0;
   #isCatchingUp = false;
@@ -259,8 +259,8 @@ export class FileLogStore implements LogStore {
   /** What stands for the names of the logs, if each of them was compared with the index. */
   async #names(): Promise<string | undefined> {
     try {
-      await this.#reconciled;
-      if (this.#reconciled === undefined) return undefined; // it failed
+      // It failed; or a file that is no log of ours is to be reported at the next start too.
+      if ((await this.#reconciled) !== "every log is known") return undefined;
       return namesOf(await this.#ports.disk.list(this.#ports.directory));
     } catch {
       return undefined; // the next start will compare them
@@ -279,7 +279,7 @@ export class FileLogStore implements LogStore {
   }
 
   /** Settles when lists and search know every log: soon after a clean exit. Tried again if it fails. */
-  #ready(): Promise<void> {
+  #ready(): Promise<Reconciled> {
     this.#reconciled ??= reconcile(this.#ports, (key) => this.#logs.open(key)).catch((error) => {
       this.#reconciled = undefined;
       return rethrow("the logs", error);

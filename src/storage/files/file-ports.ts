@@ -43,8 +43,9 @@ function noProgress(): Error {
 export function temporaryName(path: string, newId: NewId): string {
   return `${path}.tmp-${newId()}`;
 }
+/** Nothing else is swept: a home may be a folder in which others keep files of their own. */
 export const isTemporaryName = (name: string): boolean =>
-  name.includes(".tmp-") && /\.tmp-[0-9a-z]+$/.test(name);
+  name.includes(".tmp-") && /\.jsonl?(?:\.bak)?\.tmp-[0-9a-z]+$/.test(name);
 
 /** Copies bytes of one open file to the start of another, in bounded memory. */
 export async function copyBytes(
@@ -154,7 +155,7 @@ export async function makeDirectory(disk: Disk, path: string): Promise<void> {
       // Perhaps made by a process that died before it could make the name durable. Above a home that
       // we may only pass through, somebody else made it.
       await disk.syncDirectory(parent).catch((failure) => {
-        if (!isCode(failure, "EACCES", "EPERM", "EROFS")) throw failure;
+        if (!isNotAllowed(failure)) throw failure;
       });
       return;
     }
@@ -163,6 +164,16 @@ export async function makeDirectory(disk: Disk, path: string): Promise<void> {
     await disk.mkdir(path);
   }
   await disk.syncDirectory(parent);
+}
+
+export async function isThere(disk: Disk, path: string): Promise<boolean> {
+  try {
+    await disk.size(path);
+    return true;
+  } catch (error) {
+    if (isCode(error, "ENOENT")) return false;
+    throw error;
+  }
 }
 
 /**
@@ -177,12 +188,7 @@ export async function unlinkIfThere(disk: Disk, path: string): Promise<boolean> 
   } catch (error) {
     if (!isCode(error, "ENOENT")) throw error;
   }
-  try {
-    await disk.size(path);
-  } catch (error) {
-    if (isCode(error, "ENOENT")) return false;
-    throw error;
-  }
+  if (!(await isThere(disk, path))) return false;
   await disk.unlink(path);
   return true;
 }
@@ -196,6 +202,11 @@ export function isCode(error: unknown, ...codes: readonly string[]): boolean {
   );
 }
 
+/** This user may not do that there, and trying again does not help. */
+export function isNotAllowed(error: unknown): boolean {
+  return isCode(error, "EACCES", "EPERM", "EROFS");
+}
+
 export function unavailable(message: string, cause?: unknown): ThroughlineError {
   return new ThroughlineError(message, { code: "THROUGHLINE_UNAVAILABLE", cause });
 }
@@ -203,7 +214,8 @@ export function unavailable(message: string, cause?: unknown): ThroughlineError 
 /** An error of the disk becomes one of ours; whatever could be half done was undone before. */
 export function rethrow(key: string, error: unknown): never {
   if (isThroughlineError(error) || !isDiskError(error)) throw error;
-  throw unavailable(`${key}: the disk refused (${String(error.code)})`, error);
+  const hint = isNotAllowed(error) ? ": see to the owner and the permissions of its file" : "";
+  throw unavailable(`${key}: the disk refused (${String(error.code)})${hint}`, error);
 }
 
 function isDiskError(error: unknown): error is { readonly code: unknown } {

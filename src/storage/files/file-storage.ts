@@ -99,6 +99,7 @@ export class FileStorage implements Storage {
     const store = new FileLogStore({
       ...this.#shared,
       ...{ directory, index, guard, maxOpen, verifyAll, indexIsClean },
+      isShared: directory === this.#ports.home,
       makeDirectory: () => {
         made ??= makeDirectory(this.#ports.disk, directory).catch((error) => {
           made = undefined;
@@ -205,7 +206,8 @@ export class FileStorage implements Storage {
         : "THROUGHLINE_UNAVAILABLE";
       throw new ThroughlineError(
         `the home ${home} cannot be used (${String((cause as { code?: unknown }).code)}): ` +
-          "it must be a directory that this user can write; name another one with --home",
+          "it must be a directory that this user can write: see to its owner and its permissions, " +
+          "or name another one with --home",
         { code, cause },
       );
     }

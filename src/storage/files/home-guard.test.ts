@@ -117,6 +117,35 @@ for (const mode of [0o755, 0o750, 0o701]) {
   });
 }
 
+test("a home that its user cannot write is refused as a setting, with the command that mends it", {
+  skip: windows,
+}, (t) => {
+  const home = temporaryHome(t);
+  // Used before: nothing in it would have to be created.
+  for (const name of ["lock.db", "index.db"]) fs.writeFileSync(join(home, name), "");
+  for (const name of ["chats", "forgotten"]) fs.mkdirSync(join(home, name), { mode: 0o700 });
+  const nobody = 65_534;
+  const isRoot = process.getuid?.() === 0;
+  const all = ["", "lock.db", "index.db", "chats", "forgotten"].map((name) => join(home, name));
+  if (isRoot) for (const path of all) fs.chownSync(path, nobody, nobody);
+  const module = new URL("./open-file-storage.ts", import.meta.url).href;
+  const program =
+    `const { openFileStorage } = await import(${JSON.stringify(module)});` +
+    `const opening = openFileStorage({ home: ${JSON.stringify(home)} });` +
+    'await opening.catch((error) => process.stdout.write(error.code + ": " + error.message));';
+  fs.chmodSync(home, 0o500);
+  let said: string;
+  try {
+    said = execFileSync(process.execPath, ["--input-type=module", "--eval", program], {
+      encoding: "utf8",
+      ...(isRoot ? { uid: nobody, gid: nobody } : {}),
+    });
+  } finally {
+    fs.chmodSync(home, 0o700);
+  }
+  assert.match(said, /^THROUGHLINE_CONFIGURATION: .*cannot be written by this user.*chmod 700/);
+});
+
 test("a home and a lock file of another user are refused", { skip: windows || notRoot }, (t) => {
   const home = temporaryHome(t);
   fs.writeFileSync(join(home, "lock.db"), "", { mode: 0o600 });

@@ -5,6 +5,7 @@
 import fs from "node:fs";
 import { ThroughlineError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
+import { isNotAllowed } from "./file-ports.ts";
 
 /** Which file or directory a path led to. */
 export interface Identity {
@@ -49,8 +50,9 @@ export function fileSystemKind(type: number): FileSystemKind {
 }
 
 /**
- * Checks that a home is a directory, no link, that it belongs to this user and that nobody else can
- * write in it; on Windows only the first two. Others being able to read it is a warning.
+ * Checks that a home is a directory, no link, that it belongs to this user, that nobody else can write
+ * in it and that this user can; on Windows neither the third nor the fourth. Others being able to read
+ * it is a warning.
  *
  * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: not so; the message says what to do.
  */
@@ -62,6 +64,7 @@ export function checkHome(home: string, logger: Logger): Identity {
     throw refused(`the home ${home} is ${kind}`);
   }
   checkOwner(stats, `the home ${home}`, `chmod 700 ${home}`);
+  checkAccess(home);
   if (process.getuid !== undefined && (stats.mode & 0o077n) !== 0n) {
     logger.warn({ home }, `others can look into the home: chmod 700 ${home}`);
   }
@@ -128,6 +131,22 @@ function checkOwner(stats: fs.BigIntStats, name: string, fix: string): void {
   if ((stats.mode & 0o022n) !== 0n) throw refused(`others can write ${name}: ${fix}`);
 }
 
+/** Nothing can be repaired or stored in a home that is read-only. */
+function checkAccess(home: string): void {
+  const { R_OK, W_OK, X_OK } = fs.constants;
+  try {
+    fs.accessSync(home, R_OK | W_OK | X_OK);
+  } catch (cause) {
+    if (!isNotAllowed(cause)) throw cause;
+    const { code } = cause as NodeJS.ErrnoException;
+    const remedy =
+      code === "EROFS"
+        ? "its file system is read-only: mount it for writing, or use another home"
+        : `see to its permissions (chmod 700 ${home}), or use another home`;
+    throw refused(`the home ${home} cannot be written by this user (${code}): ${remedy}`, cause);
+  }
+}
+
 function statOf(path: string): fs.BigIntStats | undefined {
   return fs.lstatSync(path, { bigint: true, throwIfNoEntry: false });
 }
@@ -136,6 +155,6 @@ function identityOf(stats: fs.BigIntStats): Identity {
   return { device: stats.dev, inode: stats.ino };
 }
 
-function refused(message: string): ThroughlineError {
-  return new ThroughlineError(message, { code: "THROUGHLINE_CONFIGURATION" });
+function refused(message: string, cause?: unknown): ThroughlineError {
+  return new ThroughlineError(message, { code: "THROUGHLINE_CONFIGURATION", cause });
 }

@@ -8,6 +8,7 @@ import { type Clock, isoTime, systemClock } from "../../clock.ts";
 import { type ErrorCode, ThroughlineError } from "../../errors.ts";
 import { randomId } from "../../ids.ts";
 import { type Logger, silentLogger } from "../../logger.ts";
+import { isNotAllowed } from "./file-ports.ts";
 import {
   checkFileSystem,
   checkHome,
@@ -65,8 +66,8 @@ const sqliteBusy = 5;
  * @throws ThroughlineError `THROUGHLINE_LOCKED`: there is a writer, also if it is this very process;
  * the message names its pid and host. Within 1 s.
  * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: the home or `lock.db` is a link or no plain
- * directory or file, belongs to another user, can be written by others, or is on a network file
- * system; the message says what to do.
+ * directory or file, belongs to another user, can be written by others or not by this user, or is on
+ * a network file system; the message says what to do.
  * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: the file system gave no lock.
  */
 export function takeLease(home: string, options: LeaseOptions = {}): Lease {
@@ -153,7 +154,8 @@ function makeLockFile(path: string): void {
     fs.closeSync(descriptor);
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === "EEXIST") return;
-    throw failure("THROUGHLINE_UNAVAILABLE", `${path} cannot be created`, cause);
+    const code = isNotAllowed(cause) ? "THROUGHLINE_CONFIGURATION" : "THROUGHLINE_UNAVAILABLE";
+    throw failure(code, `${path} cannot be created`, cause);
   }
 }
 

@@ -9,6 +9,8 @@ import type { LogIndex } from "./log-index.ts";
 import { openMemoryIndex } from "./memory-index.ts";
 
 const path = `/home/chats/${fileNameOf("a")}.jsonl`;
+/** What the file of a log is called while it is open: the name that it was opened by counts. */
+const firstNames = [path, `${path}.tmp-new`];
 
 async function bytesOf(disk: SimulatedDisk, at = path): Promise<Buffer> {
   const file = await disk.open(at, "read");
@@ -86,22 +88,142 @@ test("a log of a later version is refused by its version and left byte for byte"
   assert.deepEqual(await bytesOf(disk), bytes);
 });
 
-test("a file that another program wrote is reported and left byte for byte, not taken for torn", async () => {
-  const bytes = Buffer.from(
-    '{"_type": "metadata", "created_at": "2026-01-01T00:00:00"}\n{"role": "user", "content": "Hello"}\n',
-  );
-  const disk = await diskWith(bytes);
-  const { storage, logs } = await openOn(disk);
-  await assert.rejects(logs.append("a", [{ id: "x" }]), {
-    code: "THROUGHLINE_CORRUPT",
-    message: /import/,
+const nanobot =
+  '{"_type": "metadata", "created_at": "2026-01-01T00:00:00"}\n{"role": "user", "content": "Hello"}\n';
+const foreign: readonly (readonly [name: string, bytes: string | Buffer])[] = [
+  ["JSON lines", nanobot],
+  ["a byte order mark before them", `\ufeff${nanobot}`],
+  ["a blank line first", `\n${nanobot}`],
+  ["a comment first", `# rows\n${nanobot}`],
+  ["a table", "id,text\n1,Hello\n"],
+  ["a first line of 2 MB", `{"text":"${"x".repeat(2_000_000)}"}\n{"text":"y"}\n`],
+  ["UTF-16", Buffer.from(`\ufeff${nanobot}`, "utf16le")],
+  ["NUL bytes before JSON lines", `${"\0".repeat(4_096)}${nanobot}`],
+  ["11 MB of NUL bytes before JSON lines", `${"\0".repeat(11_000_000)}${nanobot}`],
+  ["bytes without any text", Buffer.alloc(5_000, 0x9f)],
+  ["one line without a line break", "Hello"],
+];
+for (const [name, content] of foreign) {
+  test(`a file that another program wrote, ${name}, is reported and left byte for byte, not taken for torn`, async () => {
+    const bytes = Buffer.from(content);
+    const disk = await diskWith(bytes);
+    const { storage, logs } = await openOn(disk);
+    await assert.rejects(logs.append("a", [{ id: "x" }]), {
+      code: "THROUGHLINE_CORRUPT",
+      message: /import/,
+    });
+    await assert.rejects(logs.tail("a", 1), { code: "THROUGHLINE_CORRUPT" });
+    assert.deepEqual((await logs.list({ limit: 9 })).rows, []);
+    assert.deepEqual(
+      storage.repairs().map(({ kind, bytes: size }) => [kind, size]),
+      [["foreign_lines", bytes.length]],
+    );
+    await storage.close();
+    assert.ok((await bytesOf(disk)).equals(bytes));
   });
+}
+
+const firstBatch = await logOf(["m1", "m2"]);
+const ofFirstSector = (bytes: Buffer) => Buffer.concat([Buffer.alloc(64), bytes.subarray(64)]);
+const tornStarts: readonly (readonly [name: string, bytes: Buffer])[] = [
+  ["one byte", firstBatch.subarray(0, 1)],
+  ["half of its header", firstBatch.subarray(0, 30)],
+  ["its header", firstBatch.subarray(0, firstBatch.indexOf("\n") + 1)],
+  ["all but its last byte", firstBatch.subarray(0, -1)],
+  ["nothing but NUL", Buffer.alloc(5_000)],
+  ["9 MB of NUL", Buffer.alloc(9_000_000)],
+  ["its first sector, then NUL", Buffer.concat([firstBatch.subarray(0, 64), Buffer.alloc(448)])],
+  ["all but its first sector", ofFirstSector(firstBatch)],
+  [
+    "records behind its first sector",
+    ofFirstSector(firstBatch.subarray(0, firstBatch.indexOf('{"_type', 1))),
+  ],
+  [
+    "all of it, with a bit of its header flipped",
+    Buffer.from(firstBatch.toString().replace("l", "m")),
+  ],
+];
+for (const [name, bytes] of tornStarts) {
+  test(`a first append of which a power cut left ${name} is set aside, and the chat can be written`, async () => {
+    const disk = await diskWith(bytes);
+    const { storage, logs } = await openOn(disk);
+    assert.equal(await logs.tail("a", 1), undefined);
+    const [repair] = storage.repairs();
+    assert.deepEqual([repair?.kind, repair?.bytes], ["torn_tail", bytes.length]);
+    assert.ok((await bytesOf(disk, `/home/${repair?.quarantined}`)).equals(bytes));
+    assert.equal(await logs.append("a", [{ id: "x" }]), 1);
+    await storage.close();
+  });
+}
+
+test("a log has its name only when its first batch is synced", async () => {
+  const disk = new SimulatedDisk();
+  const { storage, logs } = await openOn(disk);
+  await logs.append("a", [{ id: "m1" }]);
+  const of = disk.operations.filter((each) => each.path.startsWith(path) && each.changes);
   assert.deepEqual(
-    storage.repairs().map(({ kind }) => kind),
-    ["foreign_lines"],
+    of.map(({ call, path: at, to }) => (to === path ? `${call} into place` : `${call} ${at}`)),
+    [...["open", "write", "sync"].map((call) => `${call} ${path}.tmp-new`), "rename into place"],
   );
   await storage.close();
-  assert.deepEqual(await bytesOf(disk), bytes);
+});
+
+test("what a creation that failed left behind is in the way of no later one", async () => {
+  const inner = new SimulatedDisk();
+  const disk = faultyDisk(inner, [
+    { fault: "ENOSPC", at: 1, call: "write", path: /tmp-new$/ },
+    { fault: "EIO", at: 1, call: "unlink", path: /tmp-new$/ },
+  ]);
+  const { storage, logs } = await openOn(disk);
+  await assert.rejects(logs.append("a", [{ id: "m1" }]), { code: "THROUGHLINE_UNAVAILABLE" });
+  assert.equal(disk.failures, 2);
+  assert.equal(await logs.append("a", [{ id: "m1" }]), 1);
+  await storage.close();
+  assert.deepEqual(
+    (await inner.list("/home/chats")).map(({ name }) => name),
+    ["a.jsonl"],
+  );
+});
+
+test("a file that comes to lie where a creation failed in its sync is not emptied", async () => {
+  const inner = new SimulatedDisk();
+  const disk = faultyDisk(inner, { fault: "EIO", at: 1, call: "sync", path: /a\.jsonl/ });
+  const { storage, logs } = await openOn(disk);
+  await assert.rejects(logs.append("a", [{ id: "m1" }]), { code: "THROUGHLINE_UNAVAILABLE" });
+  await (await inner.open(path, "create")).write(Buffer.from(nanobot), 0);
+  await assert.rejects(logs.append("a", [{ id: "m1" }]), { code: "THROUGHLINE_CORRUPT" });
+  await storage.close();
+  assert.equal((await bytesOf(inner)).toString(), nanobot);
+});
+
+test("a file that comes to lie in the place of a new log is not replaced by it", async () => {
+  const inner = new SimulatedDisk();
+  const late = new Proxy(inner, {
+    get(target, name) {
+      const value = Reflect.get(target, name);
+      if (name !== "size") return typeof value === "function" ? value.bind(target) : value;
+      return async (at: string) => {
+        if (at === path) await (await target.open(path, "create")).write(Buffer.from(nanobot), 0);
+        return target.size(at);
+      };
+    },
+  });
+  const { storage, logs } = await openOn(late);
+  await assert.rejects(logs.append("a", [{ id: "m1" }]), { code: "THROUGHLINE_UNAVAILABLE" });
+  await storage.close();
+  assert.equal((await bytesOf(inner)).toString(), nanobot);
+});
+
+test("only what was to replace a file of ours is swept, nothing that is merely called temporary", async () => {
+  const disk = await diskWith(new Uint8Array());
+  const kept = ["report.tmp-abc", "a.csv.tmp-1", "b.json"];
+  for (const name of [...kept, "a.jsonl.tmp-new", "s.json.tmp-1x2", "s.json.bak.tmp-1x3"]) {
+    await disk.open(`/home/${name}`, "create");
+  }
+  const { storage } = await openOn(disk);
+  await storage.close();
+  const files = (await disk.list("/home")).filter(({ kind }) => kind === "file");
+  assert.deepEqual(files.map(({ name }) => name).sort(), kept.toSorted());
 });
 
 test("the file of another chat under this name is refused and left as it is", async () => {
@@ -235,12 +357,12 @@ test("when the index is lost in use, a repeated append is still stored once, and
 
 test("after a failed sync the log goes on in a new file, and the old one is never synced again", async () => {
   const disk = new SimulatedDisk();
-  const faulty = faultyDisk(disk, { fault: "EIO", at: 2, call: "sync", path: /a\.jsonl$/ });
+  const faulty = faultyDisk(disk, { fault: "EIO", at: 2, call: "sync", path: /a\.jsonl/ });
   const { storage, logs } = await openOn(faulty);
   await logs.append("a", [{ id: "m1" }]);
   const before = disk.operations.length;
   await assert.rejects(logs.append("a", [{ id: "m2" }]), { code: "THROUGHLINE_UNAVAILABLE" });
-  const onOld = disk.operations.slice(before).filter((each) => each.path === path);
+  const onOld = disk.operations.slice(before).filter((each) => firstNames.includes(each.path));
   assert.deepEqual(
     onOld.filter(({ call }) => call === "sync" || call === "truncate"),
     [],
@@ -255,7 +377,8 @@ test("at level process nothing is synced by an append, and everything by closing
   const { storage, logs } = await openOn(disk, "process");
   await logs.append("a", [{ id: "m1" }]);
   const syncs = () =>
-    disk.operations.filter(({ call, path: at }) => call === "sync" && at === path).length;
+    disk.operations.filter(({ call, path: at }) => call === "sync" && firstNames.includes(at))
+      .length;
   await logs.append("a", [{ id: "m2" }]);
   assert.equal(syncs(), 0);
   await storage.close();

@@ -6,19 +6,21 @@ import {
   batchesBackward,
   batchesForward,
   type Damage,
-  readExactly,
   recordsOf,
 } from "./batch-reader.ts";
-import { encodeBatch, isForeign, refuseNewerHeader } from "./commit.ts";
+import { encodeBatch } from "./commit.ts";
 import type { DiskFile } from "./disk.ts";
 import {
   copyOfStart,
   type FilePorts,
   isCode,
+  isThere,
   syncNames,
   unavailable,
+  unlinkIfThere,
   writeAll,
 } from "./file-ports.ts";
+import { mayBeOurs } from "./own-log.ts";
 
 /** Where a batch came to lie. */
 export interface Placed {
@@ -88,22 +90,32 @@ export class LogFile {
     }
   }
 
-  /** Creates a log with its first batch. It exists when this resolves, also after a power cut. */
+  /**
+   * Creates a log with its first batch. It exists when this resolves, also after a power cut. It takes
+   * its name only when the batch is as durable as the ports say, so that what a crash leaves under the
+   * name of a log need not be told from a file of somebody else.
+   */
   static async create(
     ports: FilePorts,
     path: string,
     key: string,
     batch: { readonly lines: readonly string[]; readonly headJson: string },
   ): Promise<LogFile> {
-    const file = await ports.disk.open(path, "create");
+    const temporary = `${path}.tmp-new`;
+    const file = await openNew(ports, temporary);
     const log = new LogFile(ports, path, key, file);
+    let isNamed = false;
     try {
       await log.#write({ ...batch, seq: batch.lines.length, meanwhile: () => undefined });
+      // "Not there" is asked twice, because the rename would replace it.
+      if (await isThere(ports.disk, path)) throw unavailable(`${key} has a file all of a sudden`);
+      isNamed = true;
+      await ports.disk.rename(temporary, path);
       if (ports.durability === "power-cut") await syncNames(ports, dirname(path));
       return log;
     } catch (error) {
       await file.close().catch(() => undefined); // the write that failed is the news
-      throw await log.#uncreate(error);
+      throw await log.#uncreate(error, temporary, isNamed);
     }
   }
 
@@ -312,13 +324,20 @@ export class LogFile {
   }
 
   /** After a failed creation: no file, or nobody knows. @returns what to throw. */
-  async #uncreate(cause: unknown): Promise<ThroughlineError> {
+  async #uncreate(cause: unknown, temporary: string, isNamed: boolean): Promise<ThroughlineError> {
+    const { disk, doubtful } = this.#ports;
+    const refused = unavailable(`${this.key} could not be created`, cause);
+    doubtful.delete(this.path);
     try {
-      await this.#ports.disk.unlink(this.path);
-      await syncNames(this.#ports, dirname(this.path));
-      this.#ports.doubtful.delete(this.path);
-      return unavailable(`${this.key} could not be created`, cause);
+      // Where it still has its first name, the rename did not happen, whatever else is wrong.
+      if (await unlinkIfThere(disk, temporary)) return refused;
+      if (isNamed) {
+        await disk.unlink(this.path);
+        await syncNames(this.#ports, dirname(this.path));
+      }
+      return refused;
     } catch {
+      if (!isNamed) return refused; // what is left is swept at the next start
       return new ThroughlineError(`${this.key} may have been created`, {
         code: "THROUGHLINE_OUTCOME_UNKNOWN",
         cause,
@@ -354,9 +373,7 @@ export class LogFile {
   }
 
   async #refuseForeign(size: number): Promise<void> {
-    const start = await readExactly(this.#file, 0, Math.min(size, 1024 * 1024));
-    refuseNewerHeader(start);
-    if (!isForeign(start)) return;
+    if (await mayBeOurs(this.#file, size)) return;
     const reason = "another program wrote this file; it was left as it is, and can be imported";
     const { key } = this;
     this.#ports.report({ key, kind: "foreign_lines", bytes: size, after_seq: 0, reason });
@@ -380,5 +397,16 @@ export class LogFile {
   #foundDamage(damage: Damage): void {
     this.damaged = true;
     this.#ports.damage(this.key, damage);
+  }
+}
+
+/** Only the lane of this log makes a file of this name: one that is there was left by a failure. */
+async function openNew({ disk }: FilePorts, path: string): Promise<DiskFile> {
+  try {
+    return await disk.open(path, "create");
+  } catch (error) {
+    if (!isCode(error, "EEXIST")) throw error;
+    await disk.unlink(path);
+    return disk.open(path, "create");
   }
 }

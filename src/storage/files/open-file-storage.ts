@@ -3,6 +3,8 @@ import { type Clock, systemClock } from "../../clock.ts";
 import { ThroughlineError } from "../../errors.ts";
 import { type NewId, randomId } from "../../ids.ts";
 import { type Logger, silentLogger } from "../../logger.ts";
+import { misconfigured, withDefaults } from "../../options.ts";
+import { checkDurability } from "../durability.ts";
 import type { Durability } from "../storage.ts";
 import { realDisk } from "./disk.ts";
 import { makeDirectory } from "./file-ports.ts";
@@ -43,15 +45,18 @@ export const defaults = {
  * Opens a home and becomes its one writer.
  *
  * @throws ThroughlineError `THROUGHLINE_LOCKED`: another process is; the message names its pid.
- * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: the home is a file, not ours, read-only.
+ * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: the home is a file, not ours, read-only; or
+ *   `home` or `durability` has a value that cannot be used.
  * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: the disk is full or failing.
  */
 export async function openFileStorage(options: FileStorageOptions): Promise<FileStorage> {
-  const { durability, maxOpenFiles, force } = { ...defaults, ...options };
+  const { durability, maxOpenFiles, force } = withDefaults(options, defaults);
   const { clock = systemClock, newId = randomId, logger = silentLogger } = options;
   if (!Number.isInteger(maxOpenFiles) || maxOpenFiles < 1) {
     throw new TypeError("maxOpenFiles must be a whole number from 1");
   }
+  checkDurability(durability);
+  checkHome(options.home);
   const home = resolve(options.home);
   await makeHome(home);
   const lease = takeLease(home, { force, clock, logger });
@@ -78,6 +83,12 @@ export async function openFileStorage(options: FileStorageOptions): Promise<File
     release();
     throw error;
   }
+}
+
+/** An empty path would be the folder that the process happens to be in. */
+function checkHome(home: unknown): void {
+  if (typeof home === "string" && home !== "") return;
+  throw misconfigured("home must be the path of a directory");
 }
 
 async function makeHome(home: string): Promise<void> {

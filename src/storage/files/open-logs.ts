@@ -11,6 +11,11 @@ import { followIndex } from "./reconcile.ts";
 export interface FileLogStorePorts extends FilePorts {
   /** The directory of this collection. */
   readonly directory: string;
+  /**
+   * People keep other things in this directory: a file in it is a log only by what it holds, not by its
+   * name.
+   */
+  readonly isShared: boolean;
   /** Makes the directory, once. Tried again if it fails. */
   makeDirectory(): Promise<void>;
   readonly index: LogIndex;
@@ -163,7 +168,7 @@ export class OpenLogs {
   }
 
   /** Finishes what is in the lanes and closes every file. `ready` is waited for first. */
-  async close(ready: Promise<void> | undefined): Promise<void> {
+  async close(ready: Promise<unknown> | undefined): Promise<void> {
     this.#closed = true;
     await ready?.catch(() => undefined); // whoever listed has heard of it
     for (const slot of this.#slots.values()) await slot.lane;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { copyFileSync, cpSync, mkdtempSync, rmSync } from "node:fs";
+import { copyFileSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -207,4 +207,51 @@ test("a log that is deleted while the index is compared is not told of as missin
   await logs.delete("a");
   assert.deepEqual(await listed(logs), ["b"]);
   assert.deepEqual(told(storage), []);
+});
+
+test("a file in chats/ that another program wrote is reported at every start, not at the first alone", async (t) => {
+  const home = await homeWith(t, "a");
+  writeFileSync(join(home, "chats", "nano.jsonl"), `\ufeff${rows}`);
+  for (let start = 1; start <= 3; start++) {
+    await using storage = await openFileStorage({ home });
+    assert.deepEqual(await listed(storage.logs("chats", projection)), ["a"]);
+    const kinds = storage.repairs().map(({ key, kind }) => `${key} ${kind}`);
+    assert.deepEqual(kinds, ["chats/nano foreign_lines"], `start ${start}`);
+  }
+});
+
+const rows = '{"text":"row 1"}\n{"text":"row 2"}\n';
+const besides: readonly (readonly [name: string, content: string])[] = [
+  ["train.jsonl", rows],
+  ["marked.jsonl", `\ufeff${rows}`],
+  ["zeros.jsonl", "\0".repeat(700)],
+  ["empty.jsonl", ""],
+];
+
+test("in the folder of the home itself a file is a log by what it holds: others are neither opened nor reported", async (t) => {
+  const home = mkdtempSync(join(tmpdir(), "throughline-reconcile-"));
+  t.after(() => rmSync(home, { recursive: true }));
+  for (const [name, content] of besides) writeFileSync(join(home, name), content);
+  {
+    await using storage = await openFileStorage({ home });
+    const logs = storage.logs("", projection);
+    await say(logs, "runs");
+    await say(logs, "damaged");
+    assert.deepEqual(await listed(logs), ["damaged", "runs"]);
+  }
+  const damaged = readFileSync(join(home, "damaged.jsonl"));
+  damaged.writeUInt8(0, 0);
+  writeFileSync(join(home, "damaged.jsonl"), damaged);
+  copyFileSync(join(home, "runs.jsonl"), join(home, "runs-old.jsonl"));
+  rmSync(join(home, "index.db"));
+  await using storage = await openFileStorage({ home });
+  // What a flipped bit left of a log of ours is one still: it is opened, and set aside.
+  assert.deepEqual(await listed(storage.logs("", projection)), ["runs"]);
+  assert.deepEqual(
+    storage.repairs().map(({ key, kind }) => [key, kind]),
+    [["/damaged", "torn_tail"]],
+  );
+  for (const [name, content] of besides) {
+    assert.equal(readFileSync(join(home, name), "utf8"), content, name);
+  }
 });

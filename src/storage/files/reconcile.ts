@@ -4,11 +4,12 @@ import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { isThroughlineError } from "../../errors.ts";
 import { recordsOf } from "./batch-reader.ts";
-import type { DiskEntry } from "./disk.ts";
+import type { DiskEntry, DiskFile } from "./disk.ts";
 import { fileNameOf, keyOfFileName } from "./file-name.ts";
 import { isCode } from "./file-ports.ts";
 import type { LogFile } from "./log-file.ts";
 import type { FileLogStorePorts } from "./open-logs.ts";
+import { isSurelyOurs } from "./own-log.ts";
 
 /**
  * Brings the index up to what a log holds. Called whenever a log is opened: one comparison when the
@@ -59,12 +60,18 @@ function reportOlderCopy(ports: FileLogStorePorts, log: LogFile, known: number):
  * listed as it was.
  */
 export function namesOf(listing: readonly DiskEntry[]): string {
-  let names = "";
-  for (const { name, kind } of listing) {
-    if (kind === "file" && name.endsWith(".jsonl")) names += `${name}/`;
-  }
-  return createHash("sha256").update(names).digest("base64");
+  const names = logsIn(listing).map((name) => `${name}/`);
+  return createHash("sha256").update(names.join("")).digest("base64");
 }
+
+/** The names in a listing that logs could have. */
+function logsIn(listing: readonly DiskEntry[]): readonly string[] {
+  const logs = listing.filter(({ name, kind }) => kind === "file" && name.endsWith(".jsonl"));
+  return logs.map(({ name }) => name);
+}
+
+/** What a directory turned out to hold: a file of another program is no log, whatever its name. */
+export type Reconciled = "every log is known" | "a file is no log";
 
 /**
  * Makes lists and search know every log of the directory. After a clean exit only the names are
@@ -73,18 +80,15 @@ export function namesOf(listing: readonly DiskEntry[]): string {
 export async function reconcile(
   ports: FileLogStorePorts,
   open: (key: string) => Promise<LogFile | undefined>,
-): Promise<void> {
+): Promise<Reconciled> {
   const { disk, directory, index } = ports;
   // Taken together with the keys, before anybody can append: a log that is made from now on is in
   // neither. A list of now comes after the keys, for the same reason: it has all that they have.
   const early = ports.indexIsClean && !ports.verifyAll ? ports.takeListing() : undefined;
   if (early === undefined) await ports.makeDirectory();
-  else if (index.notedNames === namesOf(early)) return;
+  else if (index.notedNames === namesOf(early)) return "every log is known";
   const keys = [...index.keys()];
-  const files = new Set<string>();
-  for (const { name, kind } of early ?? (await disk.list(directory))) {
-    if (kind === "file" && name.endsWith(".jsonl")) files.add(name);
-  }
+  const files = new Set(logsIn(early ?? (await disk.list(directory))));
   const isKnownWhole = ports.indexIsClean && !ports.verifyAll;
   const gone: string[] = [];
   for (const key of keys) {
@@ -93,9 +97,10 @@ export async function reconcile(
     // Not awaited where there is nothing to wait for: there may be ten thousand of them.
     else if (!isKnownWhole && (await isBehind(ports, key, file))) await follow(ports, key, open);
   }
+  let found: Reconciled = "every log is known";
   for (const file of files) {
     const key = await keyOfLog(ports, file.slice(0, -".jsonl".length));
-    if (key !== undefined) await follow(ports, key, open);
+    if (key !== undefined && !(await follow(ports, key, open))) found = "a file is no log";
   }
   for (const key of gone) {
     if (!(await isGone(ports, key, open))) continue;
@@ -103,6 +108,7 @@ export async function reconcile(
     index.drop(key, "owe");
   }
   while (index.wipe()) await setImmediate();
+  return found;
 }
 
 /** Whether a row has outlived its log, also now that all is done that was asked of the log before. */
@@ -143,12 +149,12 @@ function reportGone(ports: FileLogStorePorts, key: string, isKnownWhole: boolean
   });
 }
 
-/** Opens a log, which compares the index with it. */
+/** Opens a log, which compares the index with it. @returns whether it could be opened. */
 async function follow(
   ports: FileLogStorePorts,
   key: string,
   open: (key: string) => Promise<LogFile | undefined>,
-): Promise<void> {
+): Promise<boolean> {
   const log = await open(key).catch((error) => {
     // One file that is not ours to read keeps nobody from the others; whoever opens it hears why.
     if (isThroughlineError(error, "THROUGHLINE_CORRUPT")) return undefined;
@@ -158,6 +164,7 @@ async function follow(
   if (ports.verifyAll && log !== undefined) {
     for await (const _ of log.batches(0)); // reading is checking
   }
+  return log !== undefined;
 }
 
 async function isBehind(ports: FileLogStorePorts, key: string, file: string): Promise<boolean> {
@@ -165,20 +172,18 @@ async function isBehind(ports: FileLogStorePorts, key: string, file: string): Pr
   return (await ports.disk.size(join(ports.directory, file))) !== ports.index.entry(key)?.end;
 }
 
-/** The key that a log says it has, for a log that the index does not know. */
+/**
+ * The key of a log that the index does not know. `undefined`: the name is none of ours, or it is that
+ * of somebody else's file in a directory that is not for logs alone.
+ */
 async function keyOfLog(ports: FileLogStorePorts, name: string): Promise<string | undefined> {
   const decoded = keyOfFileName(name);
-  if (decoded !== undefined) return decoded;
-  // A hashed name: the key stands in the first line.
+  if (decoded !== undefined && !ports.isShared) return decoded;
   try {
     const file = await ports.disk.open(join(ports.directory, `${name}.jsonl`), "read");
     try {
-      const bytes = new Uint8Array(128 * 1024);
-      const count = await file.read(bytes, 0);
-      const line = new TextDecoder().decode(bytes.subarray(0, count)).split("\n", 1)[0] ?? "";
-      const header: unknown = JSON.parse(line);
-      const key = typeof header === "object" && header !== null && "key" in header && header.key;
-      return typeof key === "string" && fileNameOf(key) === name ? key : undefined;
+      if (decoded === undefined) return await keyInHeader(file, name);
+      return (await isSurelyOurs(file)) ? decoded : undefined;
     } finally {
       await file.close();
     }
@@ -186,4 +191,14 @@ async function keyOfLog(ports: FileLogStorePorts, name: string): Promise<string 
     if (error instanceof SyntaxError || isCode(error, "ENOENT", "ELOOP")) return undefined;
     throw error;
   }
+}
+
+/** The key that a log says it has, where its name is hashed. */
+async function keyInHeader(file: DiskFile, name: string): Promise<string | undefined> {
+  const bytes = new Uint8Array(128 * 1024);
+  const count = await file.read(bytes, 0);
+  const line = new TextDecoder().decode(bytes.subarray(0, count)).split("\n", 1)[0] ?? "";
+  const header: unknown = JSON.parse(line);
+  const key = typeof header === "object" && header !== null && "key" in header && header.key;
+  return typeof key === "string" && fileNameOf(key) === name ? key : undefined;
 }
