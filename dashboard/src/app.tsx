@@ -1,5 +1,6 @@
 import { QueryClientProvider } from "@tanstack/react-query";
 import { lazy, Suspense } from "react";
+import { Link } from "wouter";
 import { queryClient } from "./api/query-client.ts";
 import { useIsSignedOut } from "./api/sign-in.ts";
 import { ReceiptDialog } from "./chats/receipt-dialog.tsx";
@@ -79,8 +80,10 @@ function View({ route }: { readonly route: Route }) {
       return <MomentsView />;
     case "none":
       return (
-        <Page title="Not here">
-          <Empty title="There is no such page">It may have moved; the ways above lead on.</Empty>
+        <Page title="No such page">
+          <Empty title="It may have moved.">
+            <Link to="/">Go to Talk</Link>
+          </Empty>
         </Page>
       );
   }

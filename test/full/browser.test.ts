@@ -129,7 +129,7 @@ test("a message that did not reach the server is sent again as the same message"
         else await route.continue();
       });
       await say(page, "Can you hear me?");
-      await page.getByText("Not answered. The companion cannot be reached.").waitFor();
+      await page.getByText("Not sent: The companion cannot be reached.").waitFor();
       isCut = false;
       await page.getByRole("button", { name: "Send again" }).click();
       await message(page, "Got it").waitFor();

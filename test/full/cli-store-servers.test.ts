@@ -44,7 +44,10 @@ test("two servers with one home and one database serve the same chats; one of th
   };
   assert.equal(messages[0]?.content, "hello");
   const locked = await runCli(["export", "--store", store, "--to", join(home, "../x")], { home });
-  assert.match(locked.err, /a server runs this companion on the source.*THROUGHLINE_LOCKED/);
+  assert.match(
+    locked.err,
+    /a server runs this companion on the source.*THROUGHLINE_LOCKED\]\nEnd every `throughline serve`/,
+  );
   for (const { running } of [first, second]) {
     running.child.kill("SIGTERM");
     assert.equal((await running.ended()).code, 0, running.err.text);

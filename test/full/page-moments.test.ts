@@ -71,7 +71,7 @@ test("a reply that is liked is in the gallery with what led to it, and can be ta
     const moment = page.getByRole("region", { name: "The moment" });
     const said = moment.getByRole("region", { name: "What was said" });
     await said.getByText("Tell me a joke").waitFor();
-    await moment.getByText("This is what was meant").waitFor();
+    await moment.getByText("The reply that was judged").waitFor();
     await moment.getByRole("img", { name: /^What was seen/ }).waitFor();
     await moment.getByLabel("What was heard").waitFor();
     await moment.getByRole("slider", { name: "Time" }).press("End");
@@ -156,7 +156,7 @@ for (const colorScheme of ["light", "dark"] as const) {
         await page.locator(".moment-item").waitFor();
         assert.deepEqual(await faults(page), [], "the list");
         await page.locator(".moment-item").click();
-        await page.getByText("This is what was meant").waitFor();
+        await page.getByText("The reply that was judged").waitFor();
         assert.deepEqual(await faults(page), [], "a moment");
         const tooWide = await page.evaluate(
           `[document.documentElement, ...document.querySelectorAll(".nav li")]

@@ -40,9 +40,11 @@ export function RecordingBar() {
 function Light({ what }: { readonly what: string }) {
   return (
     <p className="recording-light">
-      <span className="recording-dot" aria-hidden="true" />
-      <span>
-        <strong>Recording</strong> {what}
+      <span className="recording-what">
+        <span className="recording-dot" aria-hidden="true" />
+        <span>
+          <strong>Recording</strong> {what}
+        </span>
       </span>
       <span className="recording-acts">
         <Link className="recording-more" to="/moments">

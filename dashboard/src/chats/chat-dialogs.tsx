@@ -16,7 +16,8 @@ interface ChatDialogProps {
   readonly onClose: () => void;
 }
 
-const maxTitle = 200;
+/** As the server keeps it: `titleLength` of src/memories/chat/chat-head.ts. */
+const maxTitle = 120;
 
 /** Gives a chat a name of the person's own; without one it has its automatic title again. */
 export function RenameDialog({ chat, onClose }: ChatDialogProps) {
@@ -38,7 +39,7 @@ export function RenameDialog({ chat, onClose }: ChatDialogProps) {
           <Button kind="quiet" onClick={onClose}>
             Cancel
           </Button>
-          <Button kind="primary" type="submit" form={id} disabled={renaming.isPending}>
+          <Button kind="primary" type="submit" form={id} isBusy={renaming.isPending}>
             Rename
           </Button>
         </>
@@ -169,7 +170,7 @@ function Confirm({ title, words, doIt, isDanger = false, onClose, change }: Conf
           </Button>
           <Button
             kind={isDanger ? "danger" : "primary"}
-            disabled={change.isPending}
+            isBusy={change.isPending}
             onClick={() => change.mutate(undefined)}
           >
             {doIt}

@@ -3,7 +3,7 @@ import type { ChatRow, Message } from "../api/types.ts";
 import { chatAddress } from "../routes.ts";
 import { When } from "../ui/when.tsx";
 import { ChatMenu } from "./chat-menu.tsx";
-import { chatName } from "./chat-name.ts";
+import { chatName, untitledId } from "./chat-name.ts";
 import { excerpt } from "./excerpt.ts";
 
 interface ChatItemProps {
@@ -17,7 +17,7 @@ export function ChatItem({ row, query }: ChatItemProps) {
   return (
     <li className="chat-item">
       <Link className="chat-item-link" to={chatAddress(row.chat_id)}>
-        <span className="chat-item-title" dir="auto">
+        <span className="chat-item-title" dir="auto" title={untitledId(row)}>
           {chatName(row)}
         </span>
         {match === undefined ? null : <Match message={match} query={query} />}

@@ -1,35 +1,32 @@
 import "./chats.css";
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useRef } from "react";
 import { useLocation } from "wouter";
 import { useHistoryState } from "wouter/use-browser-location";
 import { chatAddress } from "../routes.ts";
-import { newChatId } from "../talk/edit-and-fork.ts";
+import { unsaidChatId } from "../talk/edit-and-fork.ts";
 import { Button } from "../ui/button.tsx";
 import { Empty } from "../ui/empty.tsx";
 import { ErrorNote } from "../ui/error-note.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { Loading } from "../ui/loading.tsx";
+import { MoreButton } from "../ui/more-button.tsx";
 import { Page } from "../ui/page.tsx";
 import { ChatItem } from "./chat-item.tsx";
+import { useChatSearch } from "./use-chat-search.ts";
 import { type ChatFilter, useChats } from "./use-chats.ts";
 
-/** How long typing rests before the chats are searched. */
-const restMs = 200;
 const maxQuery = 1_000;
 
 /** Every chat there is: found, opened, renamed, copied, forgotten. */
 export function ChatsView() {
-  const [typed, setTyped] = useState("");
-  const [unanswered, setUnanswered] = useState(false);
-  const [damaged, setDamaged] = useState(false);
-  const query = useRested(typed.trim());
+  const { typed, setTyped, filter, setFilter } = useChatSearch();
+  const { unanswered, damaged } = filter;
   const [, navigate] = useLocation();
-  const filter: ChatFilter = { query, unanswered, damaged };
   return (
     <Page
       title="Chats"
       actions={
-        <Button onClick={() => navigate(chatAddress(newChatId()))}>
+        <Button onClick={() => navigate(chatAddress(unsaidChatId()))}>
           <Icon name="edit" size={18} />
           New chat
         </Button>
@@ -37,8 +34,12 @@ export function ChatsView() {
     >
       <search className="chat-search">
         <SearchField typed={typed} setTyped={setTyped} />
-        <Toggle label="Unanswered" isOn={unanswered} set={setUnanswered} />
-        <Toggle label="Damaged" isOn={damaged} set={setDamaged} />
+        <Toggle
+          label="Unanswered"
+          isOn={unanswered}
+          set={(isOn) => setFilter("unanswered", isOn)}
+        />
+        <Toggle label="Damaged" isOn={damaged} set={(isOn) => setFilter("damaged", isOn)} />
       </search>
       <ChatList filter={filter} />
     </Page>
@@ -95,6 +96,7 @@ function Toggle({ label, isOn, set }: ToggleProps) {
 
 function ChatList({ filter }: { readonly filter: ChatFilter }) {
   const chats = useChats(filter);
+  const list = useRef<HTMLUListElement>(null);
   const rows = chats.data?.pages.flatMap((page) => page.chats) ?? [];
   if (chats.isPending) return <Loading label="Loading the chats" />;
   if (chats.isError && rows.length === 0) {
@@ -104,18 +106,14 @@ function ChatList({ filter }: { readonly filter: ChatFilter }) {
   return (
     <>
       {chats.isError ? <ErrorNote error={chats.error} retry={() => void chats.refetch()} /> : null}
-      <ul className="chat-list" aria-busy={chats.isPlaceholderData}>
+      <ul ref={list} className="chat-list" aria-busy={chats.isPlaceholderData}>
         {rows.map((row) => (
           <ChatItem key={row.chat_id} row={row} query={filter.query} />
         ))}
       </ul>
-      {chats.hasNextPage ? (
-        <div className="more">
-          <Button disabled={chats.isFetchingNextPage} onClick={() => void chats.fetchNextPage()}>
-            Show more
-          </Button>
-        </div>
-      ) : null}
+      <MoreButton list={chats} rows={list}>
+        Show more
+      </MoreButton>
     </>
   );
 }
@@ -131,14 +129,4 @@ function NoChats({ filter }: { readonly filter: ChatFilter }) {
   if (filter.unanswered) return <Empty title="Every message is answered" />;
   if (filter.damaged) return <Empty title="No chat is damaged" />;
   return <Empty title="There is no chat yet">What you say under Talk becomes the first.</Empty>;
-}
-
-/** A value once it has not changed for a moment. */
-function useRested(value: string): string {
-  const [rested, setRested] = useState(value);
-  useEffect(() => {
-    const timer = setTimeout(() => setRested(value), restMs);
-    return () => clearTimeout(timer);
-  }, [value]);
-  return rested;
 }

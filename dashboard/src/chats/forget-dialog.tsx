@@ -33,7 +33,7 @@ export function ForgetDialog({ chat, onClose }: ForgetDialogProps) {
           </Button>
           <Button
             kind="danger"
-            disabled={forgetting.isPending}
+            isBusy={forgetting.isPending}
             onClick={() => forgetting.mutate(undefined)}
           >
             Forget for good

@@ -5,13 +5,20 @@ import { Dialog } from "../ui/dialog.tsx";
 import { fullTime } from "../ui/relative-time.ts";
 import { showReceipt, useReceipt } from "./receipt.ts";
 
+/** The server's words for places that a person calls something else. */
+const places: Readonly<Record<string, string>> = {
+  companion: "the companion's own record",
+  packages: "moments",
+};
+
 /** What was removed from where, when a chat was forgotten; nothing while none was. */
 export function ReceiptDialog() {
   const shown = useReceipt();
   const [, navigate] = useLocation();
   if (shown === undefined) return null;
   const { name, receipt } = shown;
-  const { removed, unreachable, at } = receipt;
+  const { unreachable, at } = receipt;
+  const removed = receipt.removed.filter(({ count }) => count > 0);
   function onClose(): void {
     showReceipt(undefined);
     navigate("/chats");
@@ -39,7 +46,7 @@ export function ReceiptDialog() {
         <tbody>
           {removed.map(({ place, count }) => (
             <tr key={place}>
-              <td>{place}</td>
+              <td>{places[place] ?? place}</td>
               <td>{count.toLocaleString()}</td>
             </tr>
           ))}

@@ -1,5 +1,5 @@
 import "./shell.css";
-import { type ReactNode, useEffect } from "react";
+import { type ReactNode, useEffect, useRef } from "react";
 import { Link, useLocation } from "wouter";
 import { RecordingBar } from "../capture/recording-bar.tsx";
 import type { ViewName } from "../routes.ts";
@@ -8,6 +8,8 @@ import { Icon, type IconName } from "../ui/icon.tsx";
 import { toggleTheme, useTheme } from "../ui/theme.ts";
 import { useHasMoments, useLiveBuffers } from "../views/moments/use-moments.ts";
 import { ConnectionNote } from "./connection-note.tsx";
+import { useKeptFocus } from "./kept-focus.ts";
+import { useKeptScroll } from "./kept-scroll.ts";
 import { Mark } from "./mark.tsx";
 
 interface Place {
@@ -35,6 +37,9 @@ export function Shell({
   readonly view: ViewName;
   readonly children: ReactNode;
 }) {
+  const content = useRef<HTMLElement>(null);
+  useKeptFocus(content);
+  useKeptScroll(content);
   useSearchKey();
   useLiveBuffers();
   const hasMoments = useHasMoments();
@@ -69,7 +74,7 @@ export function Shell({
       <div className="stage">
         <ConnectionNote />
         <RecordingBar />
-        <main id="content" className="content" tabIndex={-1}>
+        <main ref={content} id="content" className="content" tabIndex={-1}>
           {children}
         </main>
       </div>

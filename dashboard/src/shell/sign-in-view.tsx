@@ -54,7 +54,7 @@ export function SignIn() {
           />
         </div>
         {entering.isError ? <ErrorNote error={entering.error} /> : null}
-        <Button kind="primary" type="submit" disabled={entering.isPending}>
+        <Button kind="primary" type="submit" isBusy={entering.isPending}>
           Sign in
         </Button>
       </form>

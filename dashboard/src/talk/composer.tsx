@@ -1,16 +1,9 @@
 import "./composer.css";
-import {
-  type FormEvent,
-  type KeyboardEvent,
-  lazy,
-  Suspense,
-  useEffect,
-  useRef,
-  useState,
-} from "react";
+import { type FormEvent, type KeyboardEvent, lazy, Suspense, useEffect, useState } from "react";
 import { Button } from "../ui/button.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { joined } from "./joined.ts";
+import type { ComposerFocus } from "./use-composer-focus.ts";
 import type { VoiceAnswer } from "./voice/read-aloud.ts";
 
 const VoiceBar = lazy(async () => {
@@ -24,17 +17,18 @@ interface ComposerProps {
   /** `undefined`: nothing runs that could be stopped. */
   readonly stop: (() => void) | undefined;
   readonly answer: VoiceAnswer;
+  readonly focus: ComposerFocus;
 }
 
 /** Where a person types or speaks. */
-export function Composer({ text, setText, send, stop, answer }: ComposerProps) {
-  const field = useRef<HTMLTextAreaElement>(null);
+export function Composer({ text, setText, send, stop, answer, focus }: ComposerProps) {
+  const { field } = focus;
   const [heard, setHeard] = useState("");
   const isEmpty = text.trim() === "";
   useEffect(() => {
     // On a phone this would open the keyboard over what there is to read.
     if (window.matchMedia("(pointer: fine)").matches) field.current?.focus();
-  }, []);
+  }, [field]);
   function submit(event: FormEvent): void {
     event.preventDefault();
     if (isEmpty) return;
@@ -48,7 +42,7 @@ export function Composer({ text, setText, send, stop, answer }: ComposerProps) {
     event.currentTarget.form?.requestSubmit();
   }
   return (
-    <form className="composer" aria-label="Say something" onSubmit={submit}>
+    <form className="composer" aria-label="Say something" tabIndex={-1} onSubmit={submit}>
       <div className="composer-box">
         <label className="visually-hidden" htmlFor="message">
           Message
@@ -81,6 +75,7 @@ export function Composer({ text, setText, send, stop, answer }: ComposerProps) {
           <div className="composer-send">
             {stop === undefined ? null : (
               <Button
+                ref={focus.leaving}
                 className="button-icon"
                 aria-label="Stop the answer"
                 title="Stop (Esc)"

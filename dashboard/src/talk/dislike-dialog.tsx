@@ -21,7 +21,10 @@ export function DislikeDialog({ isSending, error, send, onClose }: DislikeDialog
   const [kind, setKind] = useState<Correction["kind"]>("replacement");
   const [text, setText] = useState("");
   const field = useId();
-  const words = text.trim();
+  function keep(): void {
+    const words = text.trim();
+    send(words === "" ? undefined : { text: words, kind });
+  }
   return (
     <Dialog
       title="Not like that"
@@ -31,11 +34,7 @@ export function DislikeDialog({ isSending, error, send, onClose }: DislikeDialog
           <Button kind="quiet" onClick={onClose}>
             Cancel
           </Button>
-          <Button
-            kind="primary"
-            disabled={isSending}
-            onClick={() => send(words === "" ? undefined : { text: words, kind })}
-          >
+          <Button kind="primary" isBusy={isSending} onClick={keep}>
             Keep this
           </Button>
         </>

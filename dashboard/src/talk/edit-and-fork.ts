@@ -3,11 +3,17 @@ import { queryClient } from "../api/query-client.ts";
 import type { Message } from "../api/types.ts";
 import type { Feed } from "./feed.ts";
 import { feedOf } from "./feeds.ts";
+import { typedChat } from "./kept-words.ts";
 import { newKey } from "./message-key.ts";
 
 /** An id for a chat that begins on this page. */
 export function newChatId(): string {
   return `local:${newKey().slice(0, 10)}`;
+}
+
+/** An id for a chat that a person begins: the one in which they typed and said nothing yet, or a new one. */
+export function unsaidChatId(): string {
+  return typedChat() ?? newChatId();
 }
 
 /**

@@ -18,13 +18,14 @@ export function EditBox({ content, isOpened, onChange, send, cancel }: EditBoxPr
   const field = useRef<HTMLTextAreaElement>(null);
   useEffect(() => {
     if (!isOpened) return;
-    field.current?.focus();
+    field.current?.focus({ preventScroll: true });
+    field.current?.scrollIntoView({ block: "center" });
     const end = field.current?.value.length ?? 0;
     field.current?.setSelectionRange(end, end);
   }, [isOpened]);
-  const isReady = text.trim() !== "" && !isSending;
+  const isEmpty = text.trim() === "";
   function submit(): void {
-    if (!isReady) return;
+    if (isEmpty || isSending) return;
     setIsSending(true);
     void send(text).finally(() => setIsSending(false));
   }
@@ -58,7 +59,7 @@ export function EditBox({ content, isOpened, onChange, send, cancel }: EditBoxPr
           <Button kind="quiet" onClick={cancel}>
             Cancel
           </Button>
-          <Button kind="primary" onClick={submit} disabled={!isReady}>
+          <Button kind="primary" onClick={submit} disabled={isEmpty} isBusy={isSending}>
             Send in a new chat
           </Button>
         </div>

@@ -1,4 +1,5 @@
 // What the talk view shows of one chat, as a value, and how it changes.
+import type { Sentiment } from "../api/moment-types.ts";
 import type { Message } from "../api/types.ts";
 
 /** What was sent and is not in the chat yet. */
@@ -10,9 +11,9 @@ export interface Waiting {
   readonly content: string;
   /**
    * `waiting`: the server has it, and another turn runs. `lost`: it had it, and then it ended.
-   * `failed`: `error` says why.
+   * `failed`: `error` says why. `unsure`: the page was left before it was known.
    */
-  readonly state: "sending" | "waiting" | "lost" | "failed";
+  readonly state: "sending" | "waiting" | "lost" | "failed" | "unsure";
   readonly error?: unknown;
 }
 
@@ -22,6 +23,8 @@ export interface Live {
   readonly turnId: string;
   readonly text: string;
   readonly isStopping: boolean;
+  /** Its stream ended before it did. */
+  readonly isBroken?: true;
 }
 
 /** Something that the server told beside what was said. It is gone after a reload. */
@@ -44,15 +47,20 @@ export interface FeedState {
   readonly live: Live | undefined;
   /** The turn that was followed last; another attempt at it has another key. */
   readonly followed: { readonly turnId: string; readonly key: string } | undefined;
+  /** What was typed and not sent. */
+  readonly draft: string;
   readonly waiting: readonly Waiting[];
   readonly notes: readonly Note[];
+  /** What was kept as liked, or not, since the page was opened, by the ids of the messages. */
+  readonly reacted: ReadonlyMap<string, Sentiment>;
   /** What went wrong last, and how to try again. */
   readonly trouble: { readonly error: unknown; readonly retry?: () => void } | undefined;
 }
 
 export const emptyFeed: FeedState = {
   ...{ status: "loading", messages: [], before: undefined, older: "idle" },
-  ...{ live: undefined, followed: undefined, waiting: [], notes: [], trouble: undefined },
+  ...{ live: undefined, followed: undefined, draft: "", waiting: [], notes: [] },
+  ...{ reacted: new Map(), trouble: undefined },
 };
 
 /** With a message in its place, or its newer form in the place of the older. */
@@ -124,6 +132,11 @@ export function withoutStored(
 ): readonly Waiting[] {
   const ids = new Set(messages.map(({ id }) => id));
   return waiting.filter(({ id, state }) => state === "sending" || !ids.has(id ?? ""));
+}
+
+/** Whether it may still arrive by itself. */
+export function isOnItsWay({ state }: Waiting): boolean {
+  return state === "sending" || state === "waiting";
 }
 
 /** Whether a person sees it: what was said, and where something was hidden. */

@@ -7,6 +7,7 @@ import { connectNow } from "../api/events.ts";
 import type { Message, ServerEvents } from "../api/types.ts";
 import { Feed } from "./feed.ts";
 import { feedOf } from "./feeds.ts";
+import { dropWords } from "./kept-words.ts";
 
 type Answer = (path: string, init: RequestInit) => Response | Promise<Response>;
 
@@ -39,7 +40,10 @@ function connect(t: TestContext, answers: Answer = nothingYet): void {
 
 function open(t: TestContext): Feed {
   const feed = new Feed("chat");
-  t.after(() => feed.end());
+  t.after(() => {
+    feed.end();
+    dropWords("chat");
+  });
   return feed;
 }
 
@@ -130,7 +134,7 @@ for (const [says, draft, edits, isKept] of [
     await isReady(feed);
     await until(() => !feed.isBusy);
     feed.draft = draft;
-    for (const [id, content] of edits) feed.edits.set(id, content);
+    for (const [id, content] of edits) feed.edit(id, content);
     for (let n = 1; n <= 7; n++) await isReady(feedOf(`${says} ${n}`));
     assert.equal(feedOf(says) === feed, isKept);
   });

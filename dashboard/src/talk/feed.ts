@@ -2,29 +2,28 @@
 // It lives longer than the view, so that an answer goes on while somebody looks elsewhere.
 import { chatPath, open, ProblemError, request, unreached } from "../api/client.ts";
 import { onServerEvent } from "../api/events.ts";
+import type { Sentiment } from "../api/moment-types.ts";
 import { queryClient } from "../api/query-client.ts";
 import type { Message, ServerEvents } from "../api/types.ts";
 import {
   emptyFeed,
   type FeedState,
+  isOnItsWay,
   isShown,
   type Waiting,
-  withAnswer,
-  withMessage,
   withNewest,
   withoutStored,
-  withoutWaiting,
 } from "./feed-state.ts";
 import { joined } from "./joined.ts";
+import { dropWords, keepWords, keptWords } from "./kept-words.ts";
 import { messageIdFor, newKey } from "./message-key.ts";
 import { PacedText } from "./paced-text.ts";
 import { readPage } from "./read-page.ts";
 import { ToldMeanwhile } from "./told-meanwhile.ts";
-import { type TurnEvent, turnEvents } from "./turn-stream.ts";
+import { afterMessage, afterTurnEvent } from "./turn-state.ts";
+import { settled, type TurnEvent, turnEvents } from "./turn-stream.ts";
 
 const asStream = { accept: "text/event-stream" };
-/** A waiting message is refused within this time or not at all. Then its connection is let go. */
-const settleMs = 1_500;
 /** How long after a stream broke off the chat is read again. */
 const againMs = 1_000;
 /** What a view that is opened again still has in memory. */
@@ -32,19 +31,26 @@ const keptMessages = 400;
 
 export class Feed {
   readonly chatId: string;
-  /** What was typed and not sent. */
-  draft = "";
-  /** What was typed in the place of messages and not sent, by their ids. */
-  readonly edits = new Map<string, string>();
+  readonly #edits: Map<string, string>;
   #state: FeedState = emptyFeed;
   readonly #listeners = new Set<() => void>();
   readonly #ends: (() => void)[];
   readonly #meanwhile = new ToldMeanwhile();
   #isFollowing = false;
-  readonly #text = new PacedText((text) => this.#addText(text));
+  /** The turn that was told of last. */
+  #newestTurn: string | undefined;
+  /** Whether the chat was there: something was said in it. */
+  #isBegun: boolean;
+  readonly #text = new PacedText((text) => {
+    this.#set(afterTurnEvent(this.#state, { name: "text", data: { text } }));
+  });
 
   constructor(chatId: string) {
     this.chatId = chatId;
+    const { draft = "", waiting = [], edits, isBegun = false } = keptWords(chatId) ?? {};
+    this.#edits = new Map(edits);
+    this.#isBegun = isBegun;
+    this.#state = { ...emptyFeed, draft, waiting };
     this.#ends = [
       onServerEvent("message", (data) => this.#onMessage(data as ServerEvents["message"])),
       onServerEvent("turn", (data) => this.#onTurn(data as ServerEvents["turn"])),
@@ -64,9 +70,30 @@ export class Feed {
 
   readonly snapshot = (): FeedState => this.#state;
 
+  /** What was typed and not sent. */
+  get draft(): string {
+    return this.#state.draft;
+  }
+
+  set draft(draft: string) {
+    this.#set({ draft });
+  }
+
+  /** What was typed in the place of messages and not sent, by their ids. */
+  get edits(): ReadonlyMap<string, string> {
+    return this.#edits;
+  }
+
+  /** Keeps what is typed in the place of a message; `undefined`: nothing is any more. */
+  edit(messageId: string, content: string | undefined): void {
+    if (content !== undefined) this.#edits.set(messageId, content);
+    else if (!this.#edits.delete(messageId)) return;
+    this.#keep();
+  }
+
   /** Whether something runs, or was typed, that would be missed. */
   get isBusy(): boolean {
-    const isTyped = this.draft !== "" || this.edits.size > 0;
+    const isTyped = this.draft !== "" || this.#edits.size > 0;
     const isFollowed = this.#isFollowing || this.#listeners.size > 0;
     return isTyped || isFollowed || this.#state.waiting.length > 0;
   }
@@ -80,7 +107,11 @@ export class Feed {
     if (this.#state.status === "failed") this.#set({ status: "loading" });
     try {
       const known = this.#state.messages;
+      const wasBegun = this.#isBegun;
       const page = await this.#meanwhile.during(() => readPage(this.chatId));
+      if (page.isMissing && wasBegun) this.#forgetWords();
+      this.#isBegun ||= !page.isMissing;
+      for (const { id, redacted } of page.messages) if (redacted) this.edit(id, undefined);
       const waiting = withoutStored(this.#state.waiting, page.messages);
       this.#set({ status: "ready", waiting, ...withNewest(this.#state, page, known) });
       for (const event of page.told) this.#onMessage(event);
@@ -127,10 +158,10 @@ export class Feed {
   /** Leaves what failed unsent: its words go before the draft. @returns the draft. */
   takeBack(key: string): string {
     const { waiting } = this.#state;
-    this.#set({ waiting: waiting.filter((each) => each.key !== key) });
     const content = waiting.find((each) => each.key === key)?.content ?? "";
-    this.draft = joined(content, this.draft);
-    return this.draft;
+    const draft = joined(content, this.draft);
+    this.#set({ waiting: waiting.filter((each) => each.key !== key), draft });
+    return draft;
   }
 
   stop(): void {
@@ -196,6 +227,11 @@ export class Feed {
     this.#set({ trouble: undefined });
   }
 
+  /** Shows how an answer was reacted to, once that is kept. */
+  react(messageId: string, sentiment: Sentiment): void {
+    this.#set({ reacted: new Map([...this.#state.reacted, [messageId, sentiment]]) });
+  }
+
   async #submit(entry: Waiting): Promise<void> {
     const rest = this.#state.waiting.filter(({ key }) => key !== entry.key);
     this.#set({ waiting: [...rest, entry], trouble: undefined });
@@ -208,8 +244,10 @@ export class Feed {
         ...{ method: "POST", body: { content: entry.content }, signal: controller.signal },
         headers: { ...asStream, "idempotency-key": entry.key },
       });
-      if (isBehind) await this.#settle(entry.key, response, controller);
-      else {
+      if (isBehind) {
+        this.#change(entry.key, { state: "waiting" });
+        await settled(response, controller);
+      } else {
         const ended = await this.#follow(response);
         // Refused, or cut off, before it was stored.
         this.#change(entry.key, { state: "failed", error: ended ?? unreached() });
@@ -220,23 +258,6 @@ export class Feed {
       if (!isBehind) this.#isFollowing = false;
     }
     if (!isBehind) await this.#next();
-  }
-
-  /** Waits behind another turn, without holding its connection: the events tell when it begins. */
-  async #settle(key: string, response: Response, controller: AbortController): Promise<void> {
-    this.#change(key, { state: "waiting" });
-    const timer = setTimeout(() => controller.abort(), settleMs);
-    try {
-      for await (const event of turnEvents(response)) {
-        if (event.name === "error") throw new ProblemError(event.data);
-        break; // it began: whoever follows the chat has it
-      }
-    } catch (error) {
-      if (!controller.signal.aborted) throw error;
-    } finally {
-      clearTimeout(timer);
-      controller.abort();
-    }
   }
 
   async #run(
@@ -261,7 +282,9 @@ export class Feed {
   /** What came while one turn was followed: the next one may run already. */
   async #next(): Promise<void> {
     this.#refreshChat();
-    if (this.#state.waiting.some(({ state }) => state === "waiting")) {
+    const isNew =
+      this.#newestTurn !== undefined && this.#newestTurn !== this.#state.followed?.turnId;
+    if (isNew || this.#state.waiting.some(({ state }) => state === "waiting")) {
       await this.takeUp().catch(() => undefined); // the connection's own note says that it is gone
     }
   }
@@ -282,85 +305,58 @@ export class Feed {
     this.#text.flush();
     this.#refreshChat();
     if (isWhole) this.#set({ live: undefined });
-    // The server goes on, or has ended: its log knows. While it is away, reconnecting asks again.
-    else setTimeout(() => void this.load(), againMs);
+    else this.#breakOff();
     return failure;
   }
 
-  #on(event: TurnEvent): void {
-    const { live, messages, waiting } = this.#state;
-    if (event.name === "text") {
-      this.#text.add(event.data.text);
-    } else if (event.name === "notice") {
-      this.#note(event.data.text);
-    } else if (event.name === "accepted") {
-      const { turn_id: turnId, user } = event.data;
-      this.#text.drop();
-      this.#set({
-        messages: withMessage(messages, user),
-        waiting: withoutWaiting(waiting, user, messages),
-        live: { turnId, text: "", isStopping: live?.isStopping ?? false },
-        followed: { turnId, key: newKey() },
-      });
-    } else if (event.name === "result") {
-      const { assistant, reason } = event.data;
-      const told = assistant === null ? messages : withAnswer(messages, assistant);
-      this.#set({ messages: told, live: undefined });
-      // That it was stopped stands with the answer.
-      if (reason !== undefined && assistant?.partial_reason !== "stopped") this.#note(reason);
-    } else if (event.name === "error") {
-      // A message that was not stored says itself what became of it.
-      const isStored = live !== undefined;
-      const trouble = isStored ? { error: new ProblemError(event.data) } : undefined;
-      this.#set({ live: undefined, trouble });
-    }
-  }
-
-  #addText(text: string): void {
+  /** The server goes on, or has ended: its log knows. While it is away, reconnecting asks again. */
+  #breakOff(): void {
     const { live } = this.#state;
-    if (live !== undefined) this.#set({ live: { ...live, text: live.text + text } });
+    if (live !== undefined) this.#set({ live: { ...live, isBroken: true } });
+    setTimeout(() => void this.load(), againMs);
   }
 
-  #note(text: string): void {
-    const { notes, messages } = this.#state;
-    const note = { key: newKey(), text, afterSeq: messages.at(-1)?.seq ?? 0 };
-    this.#set({ notes: [...notes, note].slice(-50) });
+  #on(event: TurnEvent): void {
+    if (event.name === "accepted") this.#text.drop();
+    if (event.name === "text") this.#text.add(event.data.text);
+    else this.#set(afterTurnEvent(this.#state, event));
   }
 
   #onMessage(event: ServerEvents["message"]): void {
     if (event.chat_id !== this.chatId) return;
     this.#meanwhile.add(event);
+    if (event.change !== "stored") this.edit(event.message_id, undefined);
     if (this.#state.status !== "ready") return;
-    const { messages, waiting, live } = this.#state;
-    if (event.change === "stored") {
-      const { message } = event;
-      const isAnswer = message.role === "assistant" && message.turn === live?.turnId;
-      this.#set({
-        messages: withAnswer(messages, message),
-        waiting: message.role === "user" ? withoutWaiting(waiting, message, messages) : waiting,
-        live: isAnswer ? undefined : live,
-      });
-      return;
-    }
-    this.#refreshChat();
-    const gone = messages.findLast(({ id }) => id === event.message_id);
-    if (gone === undefined) return;
-    this.#set({ messages: withMessage(messages, { ...gone, content: "", redacted: true }) });
+    if (event.change === "stored") this.#isBegun = true;
+    else this.#refreshChat();
+    this.#set(afterMessage(this.#state, event));
   }
 
   #onTurn(event: ServerEvents["turn"]): void {
     if (event.chat_id !== this.chatId) return;
     this.#refreshChat();
-    if (event.state === "running") void this.takeUp().catch(() => undefined); // as in #next
+    if (event.state !== "running") return;
+    this.#newestTurn = event.turn_id;
+    void this.takeUp().catch(() => undefined); // as in #next
   }
 
   #onSession(event: ServerEvents["session"]): void {
     if (event.chat_id !== this.chatId) return;
     this.#refreshChat();
     if (event.change !== "cleared" && event.change !== "forgotten") return;
-    this.edits.clear();
-    this.#set({ messages: [], before: undefined, notes: [], trouble: undefined });
+    this.#edits.clear();
+    const waiting = this.#state.waiting.filter(isOnItsWay);
+    this.#set({ waiting, messages: [], before: undefined, notes: [], trouble: undefined });
+    dropWords(this.chatId);
+    if (event.change === "forgotten") this.#forgetWords();
     void this.load();
+  }
+
+  /** With the chat goes what was typed in it. */
+  #forgetWords(): void {
+    this.#isBegun = false;
+    this.#edits.clear();
+    this.#set({ draft: "", waiting: [] });
   }
 
   /** What waited in a server that is gone is stored there and not begun: it can be sent again. */
@@ -385,8 +381,16 @@ export class Feed {
     return `${chatPath(this.chatId)}/${rest}`;
   }
 
+  #keep(): void {
+    const { draft, waiting } = this.#state;
+    const isBegun = this.#isBegun;
+    keepWords(this.chatId, { draft, waiting, edits: [...this.#edits], isBegun });
+  }
+
   #set(change: Partial<FeedState>): void {
+    const { draft, waiting } = this.#state;
     this.#state = { ...this.#state, ...change };
+    if (this.#state.draft !== draft || this.#state.waiting !== waiting) this.#keep();
     for (const listener of this.#listeners) listener();
   }
 }

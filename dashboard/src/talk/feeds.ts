@@ -4,6 +4,7 @@ import { onReconnect } from "../api/events.ts";
 import { onSignInChange } from "../api/sign-in.ts";
 import { Feed } from "./feed.ts";
 import type { FeedState } from "./feed-state.ts";
+import { keptChats } from "./kept-words.ts";
 
 const maxFeeds = 6;
 const feeds = new Map<string, Feed>();
@@ -30,5 +31,7 @@ function loadAll(): void {
   for (const feed of feeds.values()) void feed.load();
 }
 
+// What is told of a chat is told of the words that were typed in it, too.
+for (const chatId of keptChats()) feedOf(chatId);
 onReconnect(loadAll);
 onSignInChange(loadAll);

@@ -1,8 +1,8 @@
-import { memo, type ReactNode, useState } from "react";
+import { memo, useState } from "react";
+import type { Sentiment } from "../api/moment-types.ts";
 import type { Message } from "../api/types.ts";
-import { Button } from "../ui/button.tsx";
-import { Icon, type IconName } from "../ui/icon.tsx";
 import { fullTime } from "../ui/relative-time.ts";
+import { Action, CopyAction } from "./action.tsx";
 import { EditBox } from "./edit-box.tsx";
 import { Markdown } from "./markdown.tsx";
 import { modelName } from "./model-name.ts";
@@ -11,7 +11,9 @@ export interface MessageActions {
   /** Sends other words in the place of these, in a new chat, which opens if that could be done. */
   readonly edit: (message: Message, content: string) => Promise<void>;
   /** What is typed in the place of messages, by their ids: a row out of sight holds nothing. */
-  readonly edits: Map<string, string>;
+  readonly edits: ReadonlyMap<string, string>;
+  /** Keeps that; `undefined`: nothing is typed there any more. */
+  readonly keepEdit: (messageId: string, content: string | undefined) => void;
   /** Answers the newest message again. */
   readonly again: () => void;
   readonly remove: (message: Message) => void;
@@ -24,6 +26,8 @@ export interface MessageActions {
 interface MessageRowProps {
   readonly message: Message;
   readonly isNewest: boolean;
+  /** How it was reacted to, as far as this page knows. */
+  readonly reacted: Sentiment | undefined;
   readonly actions: MessageActions;
 }
 
@@ -36,25 +40,25 @@ const cuts = {
 /** One message, with who said it and what can be done with it. */
 export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
   const { message, isNewest, actions } = props;
-  const { edits } = actions;
+  const { edits, keepEdit } = actions;
   const [editing, setEditing] = useState(edits.has(message.id) ? "kept" : "no");
   const isUser = message.role === "user";
   if (message.redacted === true) return <Redacted message={message} />;
   if (isUser && message.synthetic !== undefined) return <Synthetic kind={message.synthetic} />;
   function edit(): void {
-    edits.set(message.id, message.content);
+    keepEdit(message.id, message.content);
     setEditing("opened");
   }
-  if (editing !== "no") {
+  if (editing === "opened" || editing === "kept") {
     return (
       <EditBox
         content={edits.get(message.id) ?? message.content}
         isOpened={editing === "opened"}
-        onChange={(content) => edits.set(message.id, content)}
+        onChange={(content) => keepEdit(message.id, content)}
         send={(content) => actions.edit(message, content)}
         cancel={() => {
-          edits.delete(message.id);
-          setEditing("no");
+          keepEdit(message.id, undefined);
+          setEditing("left");
         }}
       />
     );
@@ -73,14 +77,19 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
         {message.partial === true ? <Cut reason={message.partial_reason ?? "error"} /> : null}
         <Byline message={message} />
         <span className="message-actions">
-          <Action icon="copy" label="Copy" run={() => void copy(message.content)} />
-          {isUser ? <Action icon="edit" label="Edit in a new chat" run={edit} /> : null}
+          <CopyAction text={message.content} />
+          {isUser ? (
+            <Action
+              icon="edit"
+              label="Edit in a new chat"
+              run={edit}
+              isFocused={editing === "left"}
+            />
+          ) : null}
           {isNewest && !isUser ? (
             <Action icon="retry" label="Answer again" run={actions.again} />
           ) : null}
-          {message.role === "assistant" && message.content !== "" ? (
-            <Reactions message={message} actions={actions} />
-          ) : null}
+          {message.role === "assistant" && message.content !== "" ? <Reactions {...props} /> : null}
           <Action icon="hide" label="Hide or erase" run={() => actions.remove(message)} />
         </span>
       </footer>
@@ -88,13 +97,23 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
   );
 });
 
-function Reactions({ message, actions }: Pick<MessageRowProps, "message" | "actions">) {
+function Reactions({ message, reacted, actions }: MessageRowProps) {
   const { like, dislike } = actions;
   if (like === undefined || dislike === undefined) return null;
   return (
     <>
-      <Action icon="like" label="I liked this" run={() => like(message)} />
-      <Action icon="dislike" label="Not like that" run={() => dislike(message)} />
+      <Action
+        icon="like"
+        label="I liked this"
+        run={() => like(message)}
+        isOn={reacted === "positive"}
+      />
+      <Action
+        icon="dislike"
+        label="Not like that"
+        run={() => dislike(message)}
+        isOn={reacted === "negative"}
+      />
     </>
   );
 }
@@ -136,29 +155,9 @@ function Synthetic({ kind }: { readonly kind: string }) {
   return <p className="note">{happenings[kind] ?? "The companion was told of something."}</p>;
 }
 
-interface ActionProps {
-  readonly icon: IconName;
-  readonly label: string;
-  readonly run: () => void;
-}
-
-function Action({ icon, label, run }: ActionProps): ReactNode {
-  return (
-    <Button kind="quiet" className="action" aria-label={label} title={label} onClick={run}>
-      <Icon name={icon} size={17} />
-    </Button>
-  );
-}
-
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
 
 function timeOf(timestamp: string): string {
   const at = new Date(timestamp);
   return Number.isNaN(at.getTime()) ? "" : clock.format(at);
-}
-
-/** The clipboard is there on secure origins only. */
-async function copy(text: string): Promise<void> {
-  const clipboard = navigator.clipboard as Clipboard | undefined;
-  await clipboard?.writeText(text).catch(() => undefined); // refused: the text can be selected
 }

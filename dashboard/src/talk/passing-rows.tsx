@@ -1,21 +1,36 @@
-import { detailOf } from "../api/client.ts";
+import { detailOf, ProblemError } from "../api/client.ts";
 import { Button } from "../ui/button.tsx";
-import type { Live, Note, Waiting } from "./feed-state.ts";
+import { isOnItsWay, type Live, type Note, type Waiting } from "./feed-state.ts";
 import { Markdown } from "./markdown.tsx";
 
 /** The answer as it comes. It is read out once it is whole, not word by word. */
 export function LiveRow({ live }: { readonly live: Live }) {
   return (
-    <article className="message message-assistant" aria-busy="true">
+    <article className="message message-assistant" aria-busy={live.isBroken !== true}>
       <h2 className="visually-hidden">Companion</h2>
       {live.text === "" ? null : <Markdown text={live.text} />}
-      <p className="thinking" aria-hidden="true">
-        <svg viewBox="0 0 48 16" width="48" height="16" aria-hidden="true">
-          <path d="M2 11c6 0 6-6 12-6s6 6 12 6 6-6 12-6 6 6 8 6" />
-        </svg>
-        {live.isStopping ? <span>Stopping</span> : null}
-      </p>
+      {live.isBroken === true ? (
+        <p className="broken" role="status">
+          The answer broke off; it goes on when the companion is back.
+        </p>
+      ) : (
+        <Thinking isStopping={live.isStopping} />
+      )}
     </article>
+  );
+}
+
+const wave = "M2 11c6 0 6-6 12-6s6 6 12 6 6-6 12-6 6 6 8 6";
+
+function Thinking({ isStopping }: { readonly isStopping: boolean }) {
+  return (
+    <p className="thinking" aria-hidden="true">
+      <svg viewBox="0 0 48 16" width="48" height="16" aria-hidden="true">
+        <path d={wave} />
+        <path d={wave} className="thinking-dash" />
+      </svg>
+      {isStopping ? <span>Stopping</span> : null}
+    </p>
   );
 }
 
@@ -38,7 +53,7 @@ interface WaitingRowProps {
 /** What was sent and is not in the chat yet. */
 export function WaitingRow({ waiting, resend, takeBack }: WaitingRowProps) {
   const { content, state } = waiting;
-  const isStuck = state === "failed" || state === "lost";
+  const isStuck = !isOnItsWay(waiting);
   return (
     <article className={`message message-user ${isStuck ? "is-stuck" : "is-waiting"}`}>
       <h2 className="visually-hidden">You</h2>
@@ -49,7 +64,7 @@ export function WaitingRow({ waiting, resend, takeBack }: WaitingRowProps) {
         {isStuck ? (
           <>
             <span className="stuck" role="alert">
-              Not answered. {reasonOf(waiting)}
+              {reasonOf(waiting)}
             </span>
             <Button kind="quiet" className="small" onClick={resend}>
               Send again
@@ -67,5 +82,9 @@ export function WaitingRow({ waiting, resend, takeBack }: WaitingRowProps) {
 }
 
 function reasonOf({ state, error }: Waiting): string {
-  return state === "lost" ? "The companion restarted before its turn came." : detailOf(error);
+  if (state === "lost") return "Not answered. The companion restarted before its turn came.";
+  if (state === "unsure")
+    return "This may not have arrived: the page was left before it was known.";
+  const isUnsent = error instanceof ProblemError && error.status === 0;
+  return `${isUnsent ? "Not sent:" : "Not answered."} ${detailOf(error)}`;
 }

@@ -55,7 +55,7 @@ export function PatButtons({ chatId }: PatButtonsProps) {
           className="button-icon pat"
           aria-label={label}
           title={label}
-          disabled={touching.isPending}
+          isBusy={touching.isPending}
           onClick={() => touching.mutate(level)}
         >
           <Icon name={icon} />

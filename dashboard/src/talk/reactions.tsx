@@ -2,15 +2,16 @@ import { useCallback, useMemo, useState } from "react";
 import type { Message } from "../api/types.ts";
 import { useHasMoments } from "../views/moments/use-moments.ts";
 import { DislikeDialog } from "./dislike-dialog.tsx";
+import type { Feed } from "./feed.ts";
 import type { MessageActions } from "./message-row.tsx";
 import { useReactions } from "./use-reactions.ts";
 
 type ReactionActions = Pick<MessageActions, "like" | "dislike">;
 
 /** How replies are reacted to; no actions and nothing to show where no moments are kept. */
-export function useReactionActions(chatId: string) {
+export function useReactionActions(feed: Feed) {
   const hasMoments = useHasMoments();
-  const { notice, sending } = useReactions(chatId);
+  const { notice, sending } = useReactions(feed);
   const [disliked, setDisliked] = useState<Message>();
   const { mutate, reset } = sending;
   const like = useCallback(

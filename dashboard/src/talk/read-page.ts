@@ -2,22 +2,24 @@ import { chatPath, isMissing, request } from "../api/client.ts";
 import type { MessagePage } from "../api/types.ts";
 import type { FeedState } from "./feed-state.ts";
 
+export interface ReadPage extends Pick<FeedState, "messages" | "before"> {
+  /** There is no such chat: nothing was said in it yet, or it was forgotten. */
+  readonly isMissing: boolean;
+}
+
 const newestSize = 50;
 /** Who goes back goes far: fewer stops on the way. */
 const olderSize = 100;
 
 /** The newest messages of a chat, or those before a place; none where nothing was said yet. */
-export async function readPage(
-  chatId: string,
-  before?: number,
-): Promise<Pick<FeedState, "messages" | "before">> {
+export async function readPage(chatId: string, before?: number): Promise<ReadPage> {
   const which =
     before === undefined ? `limit=${newestSize}` : `limit=${olderSize}&before=${before}`;
   try {
     const page = await request<MessagePage>(`${chatPath(chatId)}/messages?${which}`);
-    return { messages: page.messages, before: page.before };
+    return { messages: page.messages, before: page.before, isMissing: false };
   } catch (error) {
-    if (isMissing(error)) return { messages: [], before: undefined };
+    if (isMissing(error)) return { messages: [], before: undefined, isMissing: true };
     throw error;
   }
 }

@@ -9,16 +9,18 @@ interface RemoveDialogProps {
   readonly chatId: string;
   readonly message: Message;
   readonly onClose: () => void;
+  /** It is done: what opened this is going. */
+  readonly onRemoved: () => void;
 }
 
 /** Hides one message, or erases it. */
-export function RemoveDialog({ chatId, message, onClose }: RemoveDialogProps) {
+export function RemoveDialog({ chatId, message, onClose, onRemoved }: RemoveDialogProps) {
   const removing = useMutation({
     mutationFn: (erase: boolean) => {
       const path = `${chatPath(chatId)}/messages/${encodeURIComponent(message.id)}`;
       return request<MessageReceipt>(`${path}?erase=${erase}`, { method: "DELETE" });
     },
-    onSuccess: onClose,
+    onSuccess: onRemoved,
   });
   return (
     <Dialog
@@ -29,19 +31,21 @@ export function RemoveDialog({ chatId, message, onClose }: RemoveDialogProps) {
           <Button kind="quiet" onClick={onClose}>
             Keep it
           </Button>
-          <Button kind="danger" disabled={removing.isPending} onClick={() => removing.mutate(true)}>
-            Erase for good
-          </Button>
-          <Button disabled={removing.isPending} onClick={() => removing.mutate(false)}>
+          <Button isBusy={removing.isPending} onClick={() => removing.mutate(false)}>
             Hide
+          </Button>
+          <Button kind="danger" isBusy={removing.isPending} onClick={() => removing.mutate(true)}>
+            Erase for good
           </Button>
         </>
       }
     >
       <p>
-        Hidden, nobody and no model sees it any more, and its bytes stay on the disk. Erased, they
-        are gone too. Neither can be undone here.
+        Hide: nobody and no model sees it; it stays on the disk.
+        <br />
+        Erase: it is gone from the disk too.
       </p>
+      <p>Neither can be undone.</p>
       {removing.isError ? <ErrorNote error={removing.error} /> : null}
     </Dialog>
   );

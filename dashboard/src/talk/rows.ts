@@ -12,15 +12,19 @@ export type Row =
 
 /** The rows of a feed, oldest first. What was said already is not gone through for every new word. */
 export function useRows(state: FeedState): readonly Row[] {
-  const { messages, notes, live, waiting } = state;
+  const { messages, notes, live, waiting, status } = state;
   const said = useMemo(() => rowsOf(messages, notes), [messages, notes]);
   return useMemo(() => {
     const isStored = live !== undefined && messages.at(-1)?.id === answerKey(live.turnId);
     const coming: Row[] =
       live === undefined || isStored ? [] : [{ kind: "live", key: answerKey(live.turnId), live }];
-    const rest = waiting.map((each): Row => ({ kind: "waiting", key: each.key, waiting: each }));
+    // What was said already shows whether that arrived.
+    const isKnown = ({ state }: Waiting) => state !== "unsure" || status !== "loading";
+    const rest = waiting
+      .filter(isKnown)
+      .map((each): Row => ({ kind: "waiting", key: each.key, waiting: each }));
     return [...said, ...coming, ...rest];
-  }, [said, live, waiting, messages]);
+  }, [said, live, waiting, messages, status]);
 }
 
 /** The answer keeps its row when it is stored: nothing jumps. */

@@ -1,7 +1,7 @@
 import { useEffect } from "react";
 import type { Chat } from "../api/types.ts";
 import { ChatMenu } from "../chats/chat-menu.tsx";
-import { chatName } from "../chats/chat-name.ts";
+import { chatName, untitledId } from "../chats/chat-name.ts";
 import { defaultChat } from "../routes.ts";
 import { modelName } from "./model-name.ts";
 import { PatButtons } from "./pat.tsx";
@@ -14,18 +14,17 @@ interface TalkHeadProps {
 
 /** Which chat this is, what it runs on, and what can be done with it. */
 export function TalkHead({ chatId, chat }: TalkHeadProps) {
-  const isNew = chat === null && chatId !== defaultChat;
-  const name = isNew ? "New chat" : chatName({ chat_id: chatId, title: chat?.title ?? "" });
+  const name = nameOf(chatId, chat);
   useEffect(() => {
     document.title = `${name} · Throughline`;
   }, [name]);
   return (
     <header className="talk-head">
       <div>
-        <h1>{name}</h1>
+        <h1 title={chat == null ? undefined : untitledId(chat)}>{name}</h1>
         {chat == null ? null : (
           <p className="hint">
-            {modelName(chat)}
+            <span className="talk-model">{modelName(chat)}</span>
             {chat.damaged ? <span className="tag tag-danger">damaged</span> : null}
           </p>
         )}
@@ -36,4 +35,9 @@ export function TalkHead({ chatId, chat }: TalkHeadProps) {
       </div>
     </header>
   );
+}
+
+function nameOf(chatId: string, chat: TalkHeadProps["chat"]): string {
+  if (chat == null && chatId !== defaultChat) return chat === null ? "New chat" : "Chat";
+  return chatName({ chat_id: chatId, title: chat?.title ?? "" });
 }

@@ -1,11 +1,11 @@
 import "./talk.css";
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useCallback, useEffect, useMemo, useState } from "react";
+import { flushSync } from "react-dom";
 import { useLocation } from "wouter";
 import { chatPath, isMissing, request } from "../api/client.ts";
 import type { Chat, Message } from "../api/types.ts";
 import { chatAddress } from "../routes.ts";
-import { Button } from "../ui/button.tsx";
 import { Empty } from "../ui/empty.tsx";
 import { ErrorNote } from "../ui/error-note.tsx";
 import { Loading } from "../ui/loading.tsx";
@@ -13,8 +13,9 @@ import { Announcer } from "./announcer.tsx";
 import { Composer } from "./composer.tsx";
 import { editAndFork } from "./edit-and-fork.ts";
 import type { Feed } from "./feed.ts";
-import { type FeedState, isShown } from "./feed-state.ts";
+import { type FeedState, isOnItsWay, isShown } from "./feed-state.ts";
 import { feedOf, useFeedState } from "./feeds.ts";
+import { FootNote } from "./foot-note.tsx";
 import { type MessageActions, MessageRow } from "./message-row.tsx";
 import { DayRow, LiveRow, NoteRow, WaitingRow } from "./passing-rows.tsx";
 import { useReactionActions } from "./reactions.tsx";
@@ -22,8 +23,8 @@ import { RemoveDialog } from "./remove-dialog.tsx";
 import { type Row, useRows } from "./rows.ts";
 import { TalkHead } from "./talk-head.tsx";
 import { Transcript } from "./transcript.tsx";
-import { UnansweredNote } from "./unanswered-note.tsx";
 import { useAnswer } from "./use-answer.ts";
+import { type ComposerFocus, useComposerFocus } from "./use-composer-focus.ts";
 
 /** One chat: what was said, and where to go on. */
 export function TalkView({ chatId }: { readonly chatId: string }) {
@@ -32,21 +33,26 @@ export function TalkView({ chatId }: { readonly chatId: string }) {
   const rows = useRows(state);
   const chat = useChat(chatId);
   const answer = useAnswer(state);
+  const focus = useComposerFocus();
   const [sent, setSent] = useState(0);
-  const [text, setText] = useDraft(feed);
   const [removing, setRemoving] = useState<Message>();
-  const reactions = useReactionActions(chatId);
-  const actions = useActions(feed, setRemoving, reactions.actions);
-  const stop = state.live === undefined ? undefined : () => feed.stop();
+  const reactions = useReactionActions(feed);
+  const actions = useActions(feed, setRemoving, focus, reactions.actions);
+  const canStop = state.live !== undefined && state.live.isBroken !== true;
+  const stop = canStop ? () => feed.stop() : undefined;
   useEffect(() => feed.shorten(), [feed]);
   useStopKey(stop);
 
   const newest = state.messages.findLast(isShown)?.id;
-  const unanswered = state.live === undefined ? (chat.data?.unanswered_ids.length ?? 0) : 0;
-  const isIdle = chat.data?.running === false && state.waiting.length === 0;
+  const isIdle = chat.data?.running === false && !state.waiting.some(isOnItsWay);
+  const isOffered = isIdle && state.live === undefined;
   function send(words: string): void {
     setSent(sent + 1);
     void feed.send(words);
+  }
+  function removed(): void {
+    flushSync(() => setRemoving(undefined)); // its dialog holds the focus
+    focus.compose();
   }
   function render(row: Row) {
     switch (row.kind) {
@@ -58,16 +64,11 @@ export function TalkView({ chatId }: { readonly chatId: string }) {
         return <LiveRow live={row.live} />;
       case "message": {
         const isNewest = row.message.id === newest && state.live === undefined;
-        return <MessageRow message={row.message} isNewest={isNewest} actions={actions} />;
+        const reacted = state.reacted.get(row.message.id);
+        return <MessageRow {...{ isNewest, reacted, actions }} message={row.message} />;
       }
       case "waiting":
-        return (
-          <WaitingRow
-            waiting={row.waiting}
-            resend={() => void feed.resend(row.key)}
-            takeBack={() => setText(feed.takeBack(row.key))}
-          />
-        );
+        return <WaitingRow waiting={row.waiting} {...waitingActs(feed, row.key, focus)} />;
     }
   }
 
@@ -85,19 +86,28 @@ export function TalkView({ chatId }: { readonly chatId: string }) {
       </Body>
       <div className="talk-foot">
         {reactions.shown}
-        {state.trouble === undefined ? null : <Trouble feed={feed} state={state} />}
-        {unanswered > 0 && isIdle ? (
-          <UnansweredNote
-            count={unanswered}
-            answer={() => void feed.answer()}
-            leave={() => void feed.dismiss()}
-          />
-        ) : null}
-        <Composer text={text} setText={setText} send={send} stop={stop} answer={answer} />
+        <FootNote
+          feed={feed}
+          trouble={state.trouble}
+          unanswered={isOffered ? (chat.data?.unanswered_ids.length ?? 0) : 0}
+          leaving={focus.leaving}
+        />
+        <Composer
+          {...{ send, stop, answer, focus }}
+          text={state.draft}
+          setText={(text) => {
+            feed.draft = text;
+          }}
+        />
       </div>
       <Announcer answer={answer} />
       {removing === undefined ? null : (
-        <RemoveDialog chatId={chatId} message={removing} onClose={() => setRemoving(undefined)} />
+        <RemoveDialog
+          chatId={chatId}
+          message={removing}
+          onClose={() => setRemoving(undefined)}
+          onRemoved={removed}
+        />
       )}
     </div>
   );
@@ -139,17 +149,18 @@ function Body({
   );
 }
 
-function Trouble({ feed, state }: { readonly feed: Feed; readonly state: FeedState }) {
-  const { trouble } = state;
-  if (trouble === undefined) return null;
-  return (
-    <div className="trouble">
-      <ErrorNote error={trouble.error} retry={trouble.retry} />
-      <Button kind="quiet" className="small" onClick={() => feed.calm()}>
-        Close
-      </Button>
-    </div>
-  );
+/** What can be done with what is stuck: both take away what had the focus. */
+function waitingActs(feed: Feed, key: string, focus: ComposerFocus) {
+  return {
+    resend: () => {
+      void feed.resend(key);
+      focus.compose();
+    },
+    takeBack: () => {
+      feed.takeBack(key);
+      focus.field.current?.focus(); // its words are there now, on a phone too
+    },
+  };
 }
 
 /** A chat in which nothing was said yet is none: no error. */
@@ -170,6 +181,7 @@ function useChat(chatId: string) {
 function useActions(
   feed: Feed,
   remove: (message: Message) => void,
+  { compose }: ComposerFocus,
   reactions: Pick<MessageActions, "like" | "dislike">,
 ): MessageActions {
   const [, navigate] = useLocation();
@@ -177,7 +189,7 @@ function useActions(
     async (message: Message, content: string) => {
       try {
         const chatId = await editAndFork(feed, message, content);
-        feed.edits.delete(message.id);
+        feed.edit(message.id, undefined);
         navigate(chatAddress(chatId));
       } catch (error) {
         feed.fail(error);
@@ -185,23 +197,14 @@ function useActions(
     },
     [feed, navigate],
   );
-  return useMemo(
-    () => ({ edit, edits: feed.edits, remove, again: () => void feed.again(), ...reactions }),
-    [edit, remove, feed, reactions],
-  );
-}
-
-/** What is typed stays with its chat while one looks elsewhere. */
-function useDraft(feed: Feed): [string, (text: string) => void] {
-  const [text, setText] = useState(feed.draft);
-  const set = useCallback(
-    (value: string) => {
-      feed.draft = value;
-      setText(value);
-    },
-    [feed],
-  );
-  return [text, set];
+  const again = useCallback(() => {
+    void feed.again();
+    compose();
+  }, [feed, compose]);
+  return useMemo(() => {
+    const keepEdit = feed.edit.bind(feed);
+    return { edit, edits: feed.edits, keepEdit, remove, again, ...reactions };
+  }, [edit, remove, again, feed, reactions]);
 }
 
 /** Escape stops the answer, unless a dialog or a menu takes it. */

@@ -1,8 +1,7 @@
 import type { ServerEvents } from "../api/types.ts";
-import type { FeedState } from "./feed-state.ts";
+import type { ReadPage } from "./read-page.ts";
 
 type MessageEvent = ServerEvents["message"];
-type Page = Pick<FeedState, "messages" | "before">;
 
 /** What is told of messages while a page of them is on its way: the page may be older than that. */
 export class ToldMeanwhile {
@@ -13,7 +12,9 @@ export class ToldMeanwhile {
   }
 
   /** Reads a page. @returns it, and what was told meanwhile, without the messages that it has. */
-  async during(read: () => Promise<Page>): Promise<Page & { readonly told: MessageEvent[] }> {
+  async during(
+    read: () => Promise<ReadPage>,
+  ): Promise<ReadPage & { readonly told: MessageEvent[] }> {
     const told: MessageEvent[] = [];
     this.#reads.add(told);
     try {

@@ -1,5 +1,6 @@
 // A turn as the server tells it: server-sent events in the body of an answer to a POST, which
 // EventSource cannot send.
+import { ProblemError } from "../api/client.ts";
 import type { Answer, Message, Problem } from "../api/types.ts";
 
 export type TurnEvent =
@@ -10,6 +11,9 @@ export type TurnEvent =
   | { readonly name: "notice" | "text"; readonly data: { readonly text: string } }
   | { readonly name: "result"; readonly data: Answer }
   | { readonly name: "error"; readonly data: Problem };
+
+/** A message that waits is refused within this time or not at all. Then its connection is let go. */
+const settleMs = 1_500;
 
 /** The events of a response as they come. Ends when the response does, also where it breaks off. */
 export async function* turnEvents(response: Response): AsyncGenerator<TurnEvent, void, undefined> {
@@ -29,6 +33,27 @@ export async function* turnEvents(response: Response): AsyncGenerator<TurnEvent,
     }
   } finally {
     await reader.cancel().catch(() => undefined); // it was broken already
+  }
+}
+
+/**
+ * Waits behind another turn, without holding the connection: the events tell when it begins. Where it
+ * breaks off, the message may wait all the same.
+ *
+ * @throws ProblemError it was refused.
+ */
+export async function settled(response: Response, controller: AbortController): Promise<void> {
+  const timer = setTimeout(() => controller.abort(), settleMs);
+  try {
+    for await (const event of turnEvents(response)) {
+      if (event.name === "error") throw new ProblemError(event.data);
+      break; // it began: whoever follows the chat has it
+    }
+  } catch (error) {
+    if (error instanceof ProblemError) throw error;
+  } finally {
+    clearTimeout(timer);
+    controller.abort();
   }
 }
 

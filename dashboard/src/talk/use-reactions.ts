@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from "react";
 import { detailOf, ProblemError, request } from "../api/client.ts";
 import type { Correction, MomentReceipt, Reaction, Sentiment } from "../api/moment-types.ts";
 import type { Message } from "../api/types.ts";
+import type { Feed } from "./feed.ts";
 import { newKey } from "./message-key.ts";
 
 const maxWhat = 200;
@@ -15,16 +16,17 @@ export interface Judgement {
 }
 
 /** Sends reactions to the replies of a chat, and holds what became of the last one, in words. */
-export function useReactions(chatId: string) {
+export function useReactions(feed: Feed) {
   const client = useQueryClient();
   const [notice, setNotice] = useState("");
   const keys = useRef(new Map<string, string>());
   const sending = useMutation({
-    mutationFn: (judgement: Judgement) => send(chatId, judgement, keys.current),
+    mutationFn: (judgement: Judgement) => send(feed.chatId, judgement, keys.current),
     // A notice that stays the same would not be read out again.
     onMutate: () => setNotice(""),
-    onSuccess: (receipt) => {
+    onSuccess: (receipt, { message, sentiment }) => {
       setNotice(receiptInWords(receipt));
+      if (isKept(receipt)) feed.react(message.id, sentiment);
       void client.invalidateQueries({ queryKey: ["moments"] });
     },
     onError: (error) => setNotice(`Not kept: ${whyNot(error)}`),
@@ -78,9 +80,13 @@ const reductions: Readonly<Record<string, string>> = {
   disk_full: "Kept: the words alone, for the disk is full",
 };
 
-function receiptInWords({ durable, duplicate_of, reason, reduced }: MomentReceipt): string {
-  if (durable || duplicate_of !== undefined) return reductions[reduced ?? ""] ?? "Kept";
-  return `Not kept: ${reason ?? "it is still being written"}`;
+function isKept({ durable, duplicate_of }: MomentReceipt): boolean {
+  return durable || duplicate_of !== undefined;
+}
+
+function receiptInWords(receipt: MomentReceipt): string {
+  if (isKept(receipt)) return reductions[receipt.reduced ?? ""] ?? "Kept";
+  return `Not kept: ${receipt.reason ?? "it is still being written"}`;
 }
 
 /** By code points: half a character is none. */

@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useId, useRef, useState } from "react";
+import { type ReactNode, useEffect, useId, useLayoutEffect, useRef, useState } from "react";
 import { Button } from "./button.tsx";
 import { Icon } from "./icon.tsx";
 
@@ -9,12 +9,21 @@ interface MenuProps {
   readonly children: ReactNode;
 }
 
+/** Between the button and the list. In pixels, as all of this. */
+const gap = 4;
+/** Where there is less room than this on either side, it is taken all the same. */
+const leastRoom = 120;
+
 /** More that can be done, behind one button. Escape and looking elsewhere close it. */
 export function Menu({ label, children }: MenuProps) {
   const [isOpen, setIsOpen] = useState(false);
   const box = useRef<HTMLDivElement>(null);
   const button = useRef<HTMLButtonElement>(null);
+  const list = useRef<HTMLDivElement>(null);
   const id = useId();
+  useLayoutEffect(() => {
+    if (isOpen && box.current !== null && list.current !== null) place(list.current, box.current);
+  }, [isOpen]);
   useEffect(() => {
     if (!isOpen) return;
     /** Somebody looks elsewhere: by pointer, or by keyboard. */
@@ -55,11 +64,23 @@ export function Menu({ label, children }: MenuProps) {
       >
         <Icon name="more" />
       </Button>
-      <div id={id} className="menu-list" hidden={!isOpen}>
+      <div ref={list} id={id} className="menu-list" hidden={!isOpen}>
         {/* biome-ignore lint/a11y/useKeyWithClickEvents: a key on what is inside clicks it */}
         {/* biome-ignore lint/a11y/noStaticElementInteractions: what is inside is interactive */}
         <div onClick={() => used()}>{children}</div>
       </div>
     </div>
   );
+}
+
+/** Opens the list where there is room for it: below, and where the view ends too soon, above. */
+function place(list: HTMLElement, box: HTMLElement): void {
+  const view = document.getElementById("content")?.getBoundingClientRect();
+  const { top, bottom } = box.getBoundingClientRect();
+  const below = Math.min(view?.bottom ?? window.innerHeight, window.innerHeight) - bottom - gap;
+  const above = top - Math.max(view?.top ?? 0, 0) - gap;
+  list.style.removeProperty("--room");
+  const isUp = list.offsetHeight > below && above > below;
+  list.classList.toggle("opens-up", isUp);
+  list.style.setProperty("--room", `${Math.max(isUp ? above : below, leastRoom)}px`);
 }

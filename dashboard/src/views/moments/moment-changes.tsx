@@ -19,7 +19,7 @@ export function MomentChanges({ name, isRetracted, onGone }: Props) {
   const close = () => setAsked(undefined);
   return (
     <div className="moment-changes">
-      <Button disabled={verifying.isPending} onClick={() => verifying.mutate()}>
+      <Button isBusy={verifying.isPending} onClick={() => verifying.mutate()}>
         Verify
       </Button>
       <a className="button" href={`${momentPath(name)}/package.tar`} download={`${name}.tar`}>
@@ -67,7 +67,7 @@ function RetractDialog({ name, onClose }: DialogProps) {
           </Button>
           <Button
             kind="primary"
-            disabled={retracting.isPending}
+            isBusy={retracting.isPending}
             onClick={() => retracting.mutate(reason.trim())}
           >
             Take back
@@ -104,7 +104,7 @@ function DeleteDialog({ name, onClose, onGone }: DialogProps & Pick<Props, "onGo
           <Button kind="quiet" onClick={onClose}>
             Keep it
           </Button>
-          <Button kind="danger" disabled={deleting.isPending} onClick={() => deleting.mutate()}>
+          <Button kind="danger" isBusy={deleting.isPending} onClick={() => deleting.mutate()}>
             Delete for good
           </Button>
         </>

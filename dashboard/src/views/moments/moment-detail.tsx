@@ -1,8 +1,10 @@
-import { useEffect, useRef } from "react";
+import { type ReactNode, useEffect, useRef } from "react";
 import type { MomentContent } from "../../api/moment-types.ts";
+import { Markdown } from "../../talk/markdown.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import { Loading } from "../../ui/loading.tsx";
+import { plainWords } from "../../ui/plain-words.ts";
 import { fullTime } from "../../ui/relative-time.ts";
 import { Trouble } from "../mood/trouble.tsx";
 import { ChatLink } from "../sessions/chat-link.tsx";
@@ -15,33 +17,39 @@ import { channelInWords, countsInWords, uploadInWords } from "./words.ts";
 interface Props {
   readonly name: string;
   readonly onClose: () => void;
+  /** It was deleted. */
+  readonly onGone: () => void;
 }
 
 /** One package: what was said, seen and heard, and what can be done with it. */
-export function MomentDetail({ name, onClose }: Props) {
+export function MomentDetail({ name, onClose, onGone }: Props) {
   const query = useMoment(name);
   const box = useRef<HTMLElement>(null);
   useEffect(() => box.current?.focus(), []);
   const { data } = query;
+  const isRetracted = (data?.status?.retracted ?? null) !== null;
+  const changes = <MomentChanges name={name} isRetracted={isRetracted} onGone={onGone} />;
   return (
     <section ref={box} className="card moment" aria-label="The moment" tabIndex={-1}>
       <Button kind="quiet" className="moment-close" onClick={onClose}>
         <Icon name="back" size={17} />
-        All moments
+        <span className="moment-close-all">All moments</span>
+        <span className="moment-close-it">Close</span>
       </Button>
       <Trouble query={query} />
       {query.isPending ? <Loading label="Loading the moment" /> : null}
-      {data === undefined ? null : <Content content={data} name={name} />}
-      <MomentChanges
-        name={name}
-        isRetracted={(data?.status?.retracted ?? null) !== null}
-        onGone={onClose}
-      />
+      {data === undefined ? changes : <Content content={data} name={name} changes={changes} />}
     </section>
   );
 }
 
-function Content({ content, name }: { readonly content: MomentContent; readonly name: string }) {
+interface ContentProps {
+  readonly content: MomentContent;
+  readonly name: string;
+  readonly changes: ReactNode;
+}
+
+function Content({ content, name, changes }: ContentProps) {
   const { feedback, status, incomplete } = content;
   const { correction, chat_id: chatId } = feedback;
   const retracted = status?.retracted ?? null;
@@ -53,9 +61,10 @@ function Content({ content, name }: { readonly content: MomentContent; readonly 
           <span className="hint">{fullTime(feedback.timestamp * 1000)}</span>
           {chatId === null ? null : <ChatLink chatId={chatId} />}
         </p>
-        <h2 dir="auto">{feedback.what}</h2>
+        <h2 dir="auto">{plainWords(feedback.what)}</h2>
         <Facts feedback={feedback} status={status} />
       </header>
+      {changes}
       {retracted === null ? null : (
         <p>
           Taken back {fullTime(retracted.timestamp * 1000)}
@@ -111,11 +120,15 @@ function Conversation({ content: { messages, feedback } }: { readonly content: M
             <li key={`${seq} ${id}`} className={isJudged ? "is-judged" : ""}>
               <h3>
                 {speakers[role]}
-                {isJudged ? <span className="tag">This is what was meant</span> : null}
+                {isJudged ? <span className="tag">The reply that was judged</span> : null}
               </h3>
-              <p className="moment-text" dir="auto">
-                {text}
-              </p>
+              {role === "ASSISTANT" ? (
+                <Markdown text={text} />
+              ) : (
+                <p className="moment-text" dir="auto">
+                  {text}
+                </p>
+              )}
             </li>
           );
         })}

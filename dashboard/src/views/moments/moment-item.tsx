@@ -1,5 +1,6 @@
 import type { Feedback, MomentEntry, Sentiment } from "../../api/moment-types.ts";
 import { Icon } from "../../ui/icon.tsx";
+import { plainWords } from "../../ui/plain-words.ts";
 import { When } from "../../ui/when.tsx";
 import { countsInWords, isUploaded, stateInWords } from "./words.ts";
 
@@ -23,9 +24,11 @@ export function MomentItem({ entry, isOpen, open }: Props) {
       >
         {feedback === null ? <span className="moment-what">{name}</span> : <Told {...feedback} />}
         <span className="moment-tags">
-          <span className={`tag ${state === "damaged" ? "tag-danger" : ""}`}>
-            {stateInWords(entry)}
-          </span>
+          {state === "sealed" ? null : (
+            <span className={`tag ${state === "damaged" ? "tag-danger" : ""}`}>
+              {stateInWords(entry)}
+            </span>
+          )}
           {isUploaded(status) ? <span className="tag">Uploaded</span> : null}
           {(status?.retracted ?? null) === null ? null : <span className="tag">Taken back</span>}
         </span>
@@ -42,16 +45,16 @@ function Told(feedback: Feedback) {
       <span className="moment-line">
         <Judged sentiment={sentiment} />
         <When className="hint" at={timestamp * 1000} />
+        <span className="hint">{countsInWords(feedback)}</span>
       </span>
       <span className="moment-what" dir="auto">
-        {what}
+        {plainWords(what)}
       </span>
       {trigger === "" || trigger === what ? null : (
         <span className="hint moment-trigger" dir="auto">
           {trigger}
         </span>
       )}
-      <span className="hint">{countsInWords(feedback)}</span>
     </>
   );
 }

@@ -1,13 +1,14 @@
-import { useState } from "react";
+import { useRef } from "react";
 import { CapturePanel } from "../../capture/capture-panel.tsx";
-import { Button } from "../../ui/button.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { Loading } from "../../ui/loading.tsx";
+import { MoreButton } from "../../ui/more-button.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Trouble } from "../mood/trouble.tsx";
 import { MomentDetail } from "./moment-detail.tsx";
 import { MomentItem } from "./moment-item.tsx";
 import { useMomentStats, useMoments } from "./use-moments.ts";
+import { useOpenMoment } from "./use-open-moment.ts";
 import { storageInWords } from "./words.ts";
 import "./moments.css";
 
@@ -34,35 +35,31 @@ export function MomentsView() {
 
 function Gallery() {
   const { list, entries } = useMoments();
-  const [open, setOpen] = useState<string>();
-  function close(): void {
-    setOpen(undefined);
-    // On a phone the list is hidden until then.
-    requestAnimationFrame(() => document.getElementById(`moment-${open}`)?.focus());
-  }
+  const { name: open, show, close, leave } = useOpenMoment();
+  const rows = useRef<HTMLUListElement>(null);
   return (
     <div className={`moments ${open === undefined ? "" : "has-open"}`}>
       <div className="moments-list">
         <Trouble query={list} />
         {list.isPending ? <Loading label="Loading the moments" /> : null}
         {list.isSuccess && entries.length === 0 ? <NoMoments /> : null}
-        <ul aria-label="Moments">
+        <ul ref={rows} aria-label="Moments">
           {entries.map((entry) => (
             <MomentItem
               key={entry.name}
               entry={entry}
               isOpen={entry.name === open}
-              open={() => setOpen(entry.name)}
+              open={() => show(entry.name)}
             />
           ))}
         </ul>
-        {list.hasNextPage ? (
-          <Button disabled={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
-            {list.isFetchingNextPage ? "Loading…" : "Show earlier moments"}
-          </Button>
-        ) : null}
+        <MoreButton list={list} rows={rows}>
+          {list.isFetchingNextPage ? "Loading…" : "Show earlier moments"}
+        </MoreButton>
       </div>
-      {open === undefined ? null : <MomentDetail key={open} name={open} onClose={close} />}
+      {open === undefined ? null : (
+        <MomentDetail key={open} name={open} onClose={close} onGone={leave} />
+      )}
     </div>
   );
 }

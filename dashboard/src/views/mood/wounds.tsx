@@ -1,4 +1,6 @@
+import { useId, useState } from "react";
 import type { Emotions } from "../../api/types.ts";
+import { Button } from "../../ui/button.tsx";
 import { spanInWords } from "./durations.ts";
 import { asTitle } from "./words.ts";
 import { courseOf } from "./wound-course.ts";
@@ -11,17 +13,25 @@ interface Props {
   readonly elapsed: number;
 }
 
-/** What hurts still, and how it heals. */
+/** So many are shown at first. */
+const mostShown = 3;
+
+/** What hurts still, and how it heals: the freshest first. */
 export function Wounds({ emotions, elapsed }: Props) {
   const courses = emotions.wounds
     .map((wound) => ({ wound, course: courseOf(wound, elapsed) }))
-    .filter(({ course }) => course.age < course.endsAt);
+    .filter(({ course }) => course.age < course.endsAt)
+    .sort((a, b) => a.course.age - b.course.age);
+  const [isWhole, setIsWhole] = useState(false);
+  const list = useId();
+  const shown = isWhole ? courses : courses.slice(0, mostShown);
+  const more = courses.length - mostShown;
   return (
     <section className="card" aria-labelledby="wounds-title">
       <h2 id="wounds-title">Wounds</h2>
       {courses.length === 0 ? <p className="hint">Nothing hurts.</p> : null}
-      <ul className="wounds">
-        {courses.map(({ wound, course }) => (
+      <ul id={list} className="wounds">
+        {shown.map(({ wound, course }) => (
           <li key={wound.id}>
             <h3>
               {asTitle(wound.event)}
@@ -34,6 +44,17 @@ export function Wounds({ emotions, elapsed }: Props) {
           </li>
         ))}
       </ul>
+      {more <= 0 ? null : (
+        <Button
+          kind="quiet"
+          className="wounds-more"
+          aria-expanded={isWhole}
+          aria-controls={list}
+          onClick={() => setIsWhole(!isWhole)}
+        >
+          {isWhole ? "Fewer" : `${more} more`}
+        </Button>
+      )}
     </section>
   );
 }

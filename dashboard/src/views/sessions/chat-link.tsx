@@ -1,5 +1,5 @@
 import { Link } from "wouter";
-import { chatName } from "../../chats/chat-name.ts";
+import { chatName, untitledId } from "../../chats/chat-name.ts";
 import { chatAddress } from "../../routes.ts";
 import { useChat } from "./use-chat.ts";
 import "./chat-link.css";
@@ -13,14 +13,15 @@ interface Props {
 /** The way to a chat, by its title. */
 export function ChatLink({ chatId, title }: Props) {
   if (title === undefined) return <AskedLink chatId={chatId} />;
+  const chat = { chat_id: chatId, title };
   return (
-    <Link className="chat-link" to={chatAddress(chatId)}>
-      {chatName({ chat_id: chatId, title })}
+    <Link className="chat-link" to={chatAddress(chatId)} title={untitledId(chat)}>
+      {chatName(chat)}
     </Link>
   );
 }
 
 function AskedLink({ chatId }: { readonly chatId: string }) {
   const { data } = useChat(chatId);
-  return <ChatLink chatId={chatId} title={data?.title ?? ""} />;
+  return <ChatLink chatId={chatId} title={data?.title ?? chatId} />;
 }

@@ -25,10 +25,10 @@ export function ChatSession({ session, onReset }: Props) {
   const { row, chat, error, retry } = session;
   const title = chatName(row);
   return (
-    <li className="card">
+    <li className="card" tabIndex={-1}>
       <div className="session-head">
         <h2>
-          <ChatLink chatId={row.chat_id} title={title} />
+          <ChatLink chatId={row.chat_id} title={row.title} />
         </h2>
         {chat === undefined || chat.generation === 0 ? null : (
           <Button
@@ -41,12 +41,16 @@ export function ChatSession({ session, onReset }: Props) {
         )}
       </div>
       <p className="hint session-words">
-        {chat === undefined ? null : <Facts chat={chat} />}
+        {chat === undefined ? "\u00a0" : <Facts chat={chat} />}
         {chat?.running === true ? <span className="tag tag-accent">answering</span> : null}
         {row.damaged ? <span className="tag tag-danger">damaged</span> : null}
       </p>
       {error === null ? null : <ErrorNote error={error} retry={retry} />}
-      {chat === undefined ? null : (
+      {chat === undefined ? (
+        error === null ? (
+          <div className="buckets buckets-to-come" />
+        ) : null
+      ) : (
         <ul className="buckets" aria-label="Providers">
           {bucketsOf(chat).map(([provider, bucket]) => (
             <Bucket
@@ -78,9 +82,11 @@ function Bucket({ chat, provider, bucket, onReset }: BucketProps) {
           {bucket.session_id === "" ? "no id of its own yet" : <code>{bucket.session_id}</code>}
         </p>
       </div>
-      <p>{counted(bucket.message_count, "message")}</p>
-      <p>{counted(bucket.total_tokens, "token")}</p>
-      <p>{cost(bucket.total_cost_usd)}</p>
+      <div className="bucket-numbers">
+        <p>{counted(bucket.message_count, "message")}</p>
+        <p>{counted(bucket.total_tokens, "token")}</p>
+        <p>{cost(bucket.total_cost_usd)}</p>
+      </div>
       <Button kind="quiet" aria-label={`Begin anew with ${provider}`} onClick={onReset}>
         Begin anew…
       </Button>

@@ -15,6 +15,7 @@ const partWords = { session: "what was said and felt", memory: "what it remember
 export function Deliveries() {
   const query = useRestart();
   const { data, isPending } = query;
+  const [first, ...others] = data?.deliveries ?? [];
   return (
     <section aria-labelledby="deliveries-title">
       <h2 id="deliveries-title">What it was told</h2>
@@ -27,16 +28,26 @@ export function Deliveries() {
         </Empty>
       ) : null}
       <div className="deliveries">
-        {data?.deliveries.map((delivery) => (
-          <Told key={delivery.chat_id} delivery={delivery} />
-        ))}
+        {first === undefined ? null : <Told delivery={first} />}
+        {others.length === 0 ? null : (
+          <details className="deliveries-more">
+            <summary>
+              {others.length === 1 ? "One more chat" : `${others.length} more chats`}
+            </summary>
+            <div className="deliveries">
+              {others.map((delivery) => (
+                <Told key={delivery.chat_id} delivery={delivery} />
+              ))}
+            </div>
+          </details>
+        )}
       </div>
     </section>
   );
 }
 
 function Told({ delivery }: { readonly delivery: Delivery }) {
-  const { chat_id: chatId, kind, status, text, at, parts } = delivery;
+  const { chat_id: chatId, status, text, at } = delivery;
   return (
     <article className="card">
       <header className="told-head">
@@ -49,10 +60,7 @@ function Told({ delivery }: { readonly delivery: Delivery }) {
         {at === null ? null : <When className="hint" at={at} />}
         <Copy text={text} />
       </header>
-      <p className="hint">
-        {kindWords[kind].title}
-        {parts.length === 0 ? "" : `: ${parts.map((part) => partWords[part]).join(", and ")}`}.
-      </p>
+      <p className="hint">{toldInWords(delivery)}</p>
       {text === "" ? (
         <p>Nothing.</p>
       ) : (
@@ -63,6 +71,14 @@ function Told({ delivery }: { readonly delivery: Delivery }) {
       )}
     </article>
   );
+}
+
+/** In which case it was, and what it was told of. */
+function toldInWords({ kind, status, parts }: Delivery): string {
+  const of = parts.map((part) => partWords[part]).join(", and ");
+  if (kind === "fresh_start") return `New chat: ${of === "" ? "nothing from before" : of}.`;
+  const when = status === "delivered" ? "When it was told: " : "";
+  return `${when}${kindWords[kind].title}${of === "" ? "" : `, with ${of}`}.`;
 }
 
 function Copy({ text }: { readonly text: string }) {

@@ -43,19 +43,19 @@ function InterruptedChat({ chatId, messageIds }: Props) {
   const left = messageIds.filter((id) => data?.unanswered_ids.includes(id) ?? true).length;
   const isAnswering = data?.running === true || (act.isPending && act.variables === "answer");
   return (
-    <li>
+    <li tabIndex={-1}>
       <div className="waking-words">
-        <ChatLink chatId={chatId} title={data?.title ?? ""} />
+        <ChatLink chatId={chatId} title={data?.title ?? chatId} />
         <p className="hint" role="status">
           {isAnswering ? "It is being answered." : leftInWords(left)}
         </p>
       </div>
       {left === 0 || isAnswering ? null : (
         <div className="waking-actions">
-          <Button kind="primary" disabled={act.isPending} onClick={() => act.mutate("answer")}>
+          <Button kind="primary" isBusy={act.isPending} onClick={() => act.mutate("answer")}>
             Answer
           </Button>
-          <Button disabled={act.isPending} onClick={() => act.mutate("dismiss")}>
+          <Button isBusy={act.isPending} onClick={() => act.mutate("dismiss")}>
             Leave without an answer
           </Button>
         </div>

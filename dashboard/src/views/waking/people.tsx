@@ -50,9 +50,10 @@ function Person({ session, take }: Props) {
         <input
           className="field"
           {...{ id: "person-name", value: name, maxLength: 200, autoComplete: "name" }}
+          required
           onChange={(event) => setName(event.target.value)}
         />
-        <Button type="submit" disabled={tell.isPending || name.trim() === ""}>
+        <Button type="submit" isBusy={tell.isPending}>
           I am here
         </Button>
       </form>
@@ -87,7 +88,7 @@ function Sleep({ session, take }: Props) {
         {isAsleep ? "Asleep" : "Awake"}
       </p>
       <p className="hint">It falls asleep when it has been bored for long; a word wakes it.</p>
-      <Button disabled={turn.isPending} onClick={() => turn.mutate()}>
+      <Button isBusy={turn.isPending} onClick={() => turn.mutate()}>
         {isAsleep ? "Wake it" : "Let it sleep"}
       </Button>
       {turn.error === null ? null : <ErrorNote error={turn.error} />}

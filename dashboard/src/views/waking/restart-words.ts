@@ -25,7 +25,7 @@ export const kindWords: Readonly<
 
 export const certaintyWords: Readonly<Record<Certainty, string>> = {
   certain: "Certain: measured without the clock, on a machine that stayed on.",
-  clock: "By the clock alone: as right as the clock was at both ends.",
+  clock: "Measured by the clock; right if the clock was.",
   uncertain: "Uncertain: the clock went backwards, or nothing says when the last run ended.",
 };
 

@@ -26,7 +26,10 @@ export function WakingView() {
             <People session={data} />
           </>
         )}
-        <Deliveries />
+        {/* Asked for at once, and shown when what stands above it is there. */}
+        <div hidden={isPending}>
+          <Deliveries />
+        </div>
       </div>
     </Page>
   );

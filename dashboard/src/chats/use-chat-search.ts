@@ -1,0 +1,40 @@
+import { useEffect, useState } from "react";
+import { useSearchParams } from "wouter";
+import type { ChatFilter } from "./use-chats.ts";
+
+/** How long typing rests before the chats are searched. */
+const restMs = 200;
+
+/** What is searched for, and which chats are wanted: kept in the address, so that Back finds it. */
+export function useChatSearch() {
+  const [params, setParams] = useSearchParams();
+  const query = params.get("q") ?? "";
+  const [typed, setTyped] = useState(query);
+  const [known, setKnown] = useState(query);
+  if (query !== known) {
+    setKnown(query);
+    // The address changed by itself, not because of what is typed.
+    if (query !== typed.trim()) setTyped(query);
+  }
+  useEffect(() => {
+    const wanted = typed.trim();
+    if (wanted === query) return;
+    const timer = setTimeout(() => setParams(withParam("q", wanted), { replace: true }), restMs);
+    return () => clearTimeout(timer);
+  }, [typed, query, setParams]);
+  const filter: ChatFilter = {
+    ...{ query, unanswered: params.has("unanswered"), damaged: params.has("damaged") },
+  };
+  const setFilter = (name: "unanswered" | "damaged", isOn: boolean) =>
+    setParams(withParam(name, isOn ? "1" : ""), { replace: true });
+  return { typed, setTyped, filter, setFilter };
+}
+
+function withParam(name: string, value: string) {
+  return (now: URLSearchParams) => {
+    const next = new URLSearchParams(now);
+    if (value === "") next.delete(name);
+    else next.set(name, value);
+    return next;
+  };
+}

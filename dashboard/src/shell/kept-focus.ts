@@ -1,0 +1,41 @@
+import { type RefObject, useEffect } from "react";
+
+/** What takes the focus from a script alone: rows, cards, the content itself. */
+const takers = "[tabindex='-1']";
+
+/**
+ * When what had the focus is taken away with a part of the view, the nearest thing around it that is
+ * still there gets it: otherwise whoever uses the keyboard begins again at the top of the page.
+ */
+export function useKeptFocus(content: RefObject<HTMLElement | null>): void {
+  useEffect(() => {
+    const element = content.current;
+    if (element === null) return;
+    let around: Element[] = [];
+    function onFocus({ target }: FocusEvent): void {
+      around = target instanceof Element ? takersAround(target) : [];
+    }
+    function onChange(): void {
+      const [had] = around;
+      if (had === undefined || had.isConnected || document.activeElement !== document.body) return;
+      const heir = around.find((each) => each.isConnected && element?.contains(each));
+      if (heir instanceof HTMLElement) heir.focus({ preventScroll: true });
+    }
+    const changes = new MutationObserver(onChange);
+    changes.observe(element, { childList: true, subtree: true });
+    document.addEventListener("focusin", onFocus);
+    return () => {
+      changes.disconnect();
+      document.removeEventListener("focusin", onFocus);
+    };
+  }, [content]);
+}
+
+/** The element, and from the inside out what around it can be given the focus. */
+function takersAround(target: Element): Element[] {
+  const around = [target];
+  for (let at = target.parentElement?.closest(takers); at; at = at.parentElement?.closest(takers)) {
+    around.push(at);
+  }
+  return around;
+}

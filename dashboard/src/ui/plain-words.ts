@@ -1,0 +1,31 @@
+/** Marks around words: each pair is taken away where Markdown would take it away. */
+const pairs = [
+  /(`+)([^`\n]+)\1/g,
+  /(\*{1,3})(?=\S)([^*\n]+)(?<=\S)\1/g,
+  /(?<!\w)(_{1,3})(?=\S)([^_\n]+)(?<=\S)\1(?!\w)/g,
+  /(~~)(?=\S)([^~\n]+)(?<=\S)\1/g,
+] as const;
+const links = /!?\[([^[\]\n]*)\]\([^()\s]*\)/g;
+const fence = /^\s*(?:```|~~~)/;
+const begins = /^\s*(?:#{1,6}\s+|(?:>\s?)+|[-*+]\s+(?:\[[ xX]\]\s+)?)/;
+/** What is cut off lost the other half of its pair. */
+const opened = /(?<!\w)\*\*(?=\w)/g;
+
+/** A model's words without the signs of Markdown, for a title or an excerpt. */
+export function plainWords(text: string): string {
+  return text.split("\n").map(plainLine).join("\n").trim();
+}
+
+function plainLine(line: string): string {
+  if (fence.test(line) || isRule(line)) return "";
+  let plain = line.replace(begins, "").replace(links, "$1");
+  if (plain.trimStart().startsWith("|")) plain = plain.replaceAll("|", " ").trim();
+  // Twice: one may be inside another.
+  for (const pair of [...pairs, ...pairs]) plain = plain.replace(pair, "$2");
+  return plain.replace(opened, "");
+}
+
+/** Under a table's head, or across the page. */
+function isRule(line: string): boolean {
+  return line.includes("---") && /^[\s|:-]+$/.test(line);
+}

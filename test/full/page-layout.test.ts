@@ -1,0 +1,289 @@
+// What stays in sight, in its place and in focus: narrow and low windows, menus, Back, the keyboard.
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import type { Page } from "playwright-core";
+import { consentWording } from "../../src/memories/moment/consent.ts";
+import { feedTurns } from "../../src/runtime/moment-feed.ts";
+import { ResponderError } from "../../src/runtime/responder.ts";
+import { openThroughline } from "../../src/throughline.ts";
+import { type Companion, companion, jsonOf } from "../server-fixture.ts";
+import {
+  field,
+  gate,
+  holds,
+  message,
+  onPage,
+  skip,
+  useBrowser,
+  type Visit,
+} from "./page-fixture.ts";
+
+useBrowser();
+
+const awake = { memory: async () => "Ori likes green tea" };
+const items = (page: Page) => page.locator(".chat-item");
+const content = `document.getElementById("content")`;
+const hasFocus = (around: string, words: string) =>
+  `document.activeElement?.closest("${around}")?.textContent.includes("${words}") === true`;
+
+function chats(count: number) {
+  return async ({ throughline, clock }: Companion) => {
+    for (let n = 1; n <= count; n++) {
+      await throughline.chats.append(`local:${n}`, [{ role: "user", content: `tea ${n}` }]);
+      clock.pass(1_000);
+    }
+  };
+}
+
+/** Two replies that were liked. */
+async function twoMoments(t: TestContext): Promise<Visit> {
+  const home = mkdtempSync(join(tmpdir(), "throughline-page-layout-"));
+  t.after(() => rmSync(home, { recursive: true, force: true }));
+  const target = { provider: "scripted", model: "scripted" };
+  const throughline = await openThroughline({ home, ...target });
+  const software = { name: "throughline", version: "0.0.0" };
+  const moments = await throughline.startMoments({ sessionId: "a1b2c3d4", software });
+  const prepare = async (c: Companion) => {
+    const agreed = { messages: true, frames: false, audio: false, wording: consentWording };
+    moments.recorder.agree(agreed);
+    feedTurns(c.turns, moments.recorder, "You are kind.");
+    for (const what of ["the first joke", "the second joke"]) {
+      const { assistant } = await jsonOf(await c.say("Tell me a joke"), 200);
+      const body = { sentiment: "positive", what, target_message_id: assistant.id };
+      await jsonOf(await c.post("/api/feedback", body), 201);
+    }
+  };
+  const script = [["Knock, **knock**"], ["Who is *there*?"]];
+  return { path: "/moments", script, prepare, options: { throughline, moments } };
+}
+
+test("the mood shrinks with its window", { skip }, async () => {
+  const prepare = async ({ clock }: Companion) => clock.set(new Date().toISOString());
+  const visit = { path: "/mood", options: { awake }, prepare };
+  const browser = { viewport: { width: 1280, height: 800 } };
+  await onPage({ ...visit, browser }, async ({ page }, c) => {
+    c.run?.emotions.event("abuse");
+    await page.locator(".history-chart canvas").first().waitFor();
+    for (const width of [1000, 844, 390]) {
+      await page.setViewportSize({ width, height: 800 });
+      await holds(page, `innerWidth === ${width} && ${content}.scrollWidth <= ${width}`);
+      await holds(page, `${content}.scrollWidth === ${content}.clientWidth`);
+    }
+  });
+});
+
+for (const [width, height] of [
+  [844, 390],
+  [1000, 480],
+  [1280, 360],
+] as const) {
+  test(`a window of ${width} by ${height} scrolls what is in the view, not the page`, {
+    skip,
+  }, async () => {
+    const browser = { viewport: { width, height } };
+    await onPage({ path: "/chats", prepare: chats(20), browser }, async ({ page }) => {
+      await items(page).nth(19).waitFor();
+      await holds(page, `document.documentElement.scrollHeight === ${height}`);
+      await holds(page, `${content}.getBoundingClientRect().bottom <= ${height}`);
+      await page.getByRole("link", { name: "Memory", exact: true }).click();
+      await page.getByText("Nothing in mind").waitFor();
+    });
+  });
+}
+
+const menuIsInside = `(() => {
+  const list = document.querySelector(".menu-list:not([hidden])").getBoundingClientRect();
+  const view = ${content}.getBoundingClientRect();
+  return list.height > 100 && list.top >= view.top && list.bottom <= view.bottom
+    && list.left >= 0 && list.right <= innerWidth;
+})()`;
+
+for (const [width, height] of [
+  [1280, 800],
+  [390, 844],
+  [320, 568],
+] as const) {
+  test(`the menu of the last chat opens in sight, ${width} by ${height}`, { skip }, async () => {
+    const browser = { viewport: { width, height } };
+    await onPage({ path: "/chats", prepare: chats(20), browser }, async ({ page }) => {
+      await items(page).nth(19).getByRole("button").click();
+      await page.getByRole("button", { name: "Forget…" }).waitFor();
+      await holds(page, menuIsInside);
+    });
+  });
+}
+
+test("the menu of a talk in a low window opens in sight, and scrolls", { skip }, async () => {
+  const browser = { viewport: { width: 640, height: 400 } };
+  await onPage({ path: "/chats/local%3A1", prepare: chats(1), browser }, async ({ page }) => {
+    await page.getByRole("button", { name: "More about this chat" }).click();
+    await holds(page, menuIsInside);
+    await page.getByRole("button", { name: "Forget…" }).click();
+    await page.getByRole("dialog").waitFor();
+  });
+});
+
+test("nothing moves for who asked for less motion", { skip }, async () => {
+  const prepare = async ({ clock }: Companion) => clock.set(new Date().toISOString());
+  const browser = { reducedMotion: "reduce" as const };
+  await onPage({ path: "/mood", options: { awake }, prepare, browser }, async ({ page }) => {
+    await page.locator(".level-fill").first().waitFor();
+    const longest = `Math.max(...[...document.querySelectorAll("*")].flatMap((each) => {
+      const style = getComputedStyle(each);
+      return [...style.transitionDuration.split(","), ...style.animationDuration.split(",")];
+    }).map((duration) => parseFloat(duration) * 1_000))`;
+    await holds(page, `${longest} <= 1`);
+    await page.getByRole("button", { name: /violence/i }).click();
+    await page.locator("#content").getByText("Violence", { exact: true }).first().waitFor();
+    const running =
+      "document.getAnimations().map((one) => one.effect.getComputedTiming().duration)";
+    await holds(page, `${running}.every((duration) => duration <= 1)`);
+  });
+});
+
+test("Back leads to the chats as one left them: searched, and scrolled", { skip }, async () => {
+  await onPage({ path: "/chats", prepare: chats(40) }, async ({ page }) => {
+    await page.getByLabel("Search all chats").fill("tea");
+    await holds(page, `location.search === "?q=tea"`);
+    await items(page).nth(30).hover();
+    const top = Number(await page.evaluate(`${content}.scrollTop`));
+    assert.ok(top > 0);
+    await items(page).nth(30).getByRole("link").click();
+    await message(page, "tea 10").waitFor();
+    await holds(page, `${content}.scrollTop === 0`);
+    await page.goBack();
+    await items(page).nth(30).waitFor();
+    assert.equal(await page.getByLabel("Search all chats").inputValue(), "tea");
+    await holds(page, `Math.abs(${content}.scrollTop - ${top}) <= 1`);
+    await page.getByRole("link", { name: "Chats", exact: true }).click();
+    await holds(
+      page,
+      `location.search === "" && document.querySelector("[type=search]").value === ""`,
+    );
+  });
+});
+
+test("which chats are wanted is in the address", { skip }, async () => {
+  await onPage({ path: "/chats", prepare: chats(2) }, async ({ page, url }) => {
+    const filter = page.getByRole("button", { name: "Damaged" });
+    await filter.click();
+    await page.getByText("No chat is damaged").waitFor();
+    assert.equal(page.url(), `${url}/chats?damaged=1`);
+    await page.reload();
+    await page.getByText("No chat is damaged").waitFor();
+    assert.equal(await filter.getAttribute("aria-pressed"), "true");
+    await filter.click();
+    await items(page).nth(1).waitFor();
+    assert.equal(page.url(), `${url}/chats`);
+  });
+});
+
+test("a moment that is open is in the address: a reload keeps it, and Back closes it", {
+  skip,
+}, async (t) => {
+  await onPage(await twoMoments(t), async ({ page, url }) => {
+    const moment = page.getByRole("region", { name: "The moment" });
+    for (const [words, other] of [
+      ["the second joke", "the first joke"],
+      ["the first joke", "the second joke"],
+    ] as const) {
+      await page.locator(".moment-item").filter({ hasText: words }).click();
+      await moment.getByRole("heading", { name: words }).waitFor();
+      await page.reload();
+      await moment.getByRole("heading", { name: words }).waitFor();
+      await page.locator(".moment-item").filter({ hasText: other }).click();
+      await moment.getByRole("heading", { name: other }).waitFor();
+      if (words === "the first joke") await page.goBack();
+      else await moment.getByRole("button", { name: "Close" }).click();
+      await moment.waitFor({ state: "detached" });
+      assert.equal(page.url(), `${url}/moments`);
+      await holds(page, hasFocus(".moment-item", other));
+    }
+  });
+});
+
+test("who asks for more chats is led to the first of them", { skip }, async () => {
+  await onPage({ path: "/chats", prepare: chats(60) }, async ({ page }) => {
+    await items(page).nth(49).waitFor();
+    await page.getByRole("button", { name: "Show more" }).focus();
+    await page.keyboard.press("Enter");
+    await items(page).nth(59).waitFor();
+    await holds(page, hasFocus(".chat-item", "tea 10"));
+  });
+});
+
+test("when a chat was forgotten, the keyboard goes on in the list", { skip }, async () => {
+  await onPage({ path: "/chats", prepare: chats(3) }, async ({ page }) => {
+    await items(page).filter({ hasText: "tea 2" }).getByRole("button").click();
+    await page.getByRole("button", { name: "Forget…" }).click();
+    await page.getByRole("button", { name: "Forget for good" }).click();
+    const receipt = page.getByRole("dialog", { name: "Forgotten" });
+    await receipt.locator("tbody tr").first().waitFor();
+    const places = await receipt.locator("tbody td:last-child").allTextContents();
+    assert.equal(places.includes("0"), false, "what held nothing is not told of");
+    await receipt.getByRole("button", { name: "Done" }).press("Enter");
+    await items(page).filter({ hasText: "tea 2" }).waitFor({ state: "detached" });
+    await holds(page, `document.activeElement === ${content}`);
+  });
+});
+
+test("what has the focus keeps it, or leaves it to what is around it", { skip }, async () => {
+  const prepare = async (c: Companion) => {
+    c.clock.set(new Date().toISOString());
+    await chats(1)(c);
+  };
+  await onPage({ path: "/waking", options: { awake }, prepare }, async ({ page }) => {
+    const { until, open } = gate();
+    await page.route("**/api/sleep", async (route) => {
+      await until;
+      await route.continue();
+    });
+    const sleep = page.getByRole("button", { name: "Let it sleep" });
+    await sleep.press("Enter");
+    await holds(page, "document.querySelector('.waking-people [aria-disabled=true]') !== null");
+    // A disabled button loses the focus with the next picture.
+    await page.evaluate(
+      "new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))",
+    );
+    await sleep.press("Enter");
+    open();
+    await page.getByText("Asleep", { exact: true }).waitFor();
+    await holds(page, `document.activeElement?.textContent === "Wake it"`);
+    await page.getByRole("link", { name: "Chats", exact: true }).click();
+    await items(page).getByRole("link").press("Enter");
+    await field(page).focus();
+    await page.goBack();
+    await items(page).waitFor();
+    await holds(page, `document.activeElement === ${content}`);
+  });
+});
+
+for (const what of ["Answer", "Leave without an answer"]) {
+  test(`the row of an interrupted chat has the focus after “${what}”`, { skip }, async () => {
+    const error = new ResponderError("the model is away", { kind: "refused" });
+    const { throughline, say } = await companion([[{ type: "fail", error }]]);
+    await say("Hello?");
+    const visit = { path: "/waking", script: [["Yes"]], options: { throughline, awake } };
+    await onPage(visit, async ({ page }) => {
+      await page.getByRole("button", { name: what, exact: true }).press("Enter");
+      await page.getByText("Answered or left since.").waitFor();
+      await holds(page, hasFocus(".waking-list li", "Answered or left since."));
+    });
+  });
+}
+
+test("the row of a session that was begun anew has the focus", { skip }, async () => {
+  const script = [["Hello"]];
+  const prepare = async (c: Companion) => {
+    await jsonOf(await c.say("Hi"), 200);
+  };
+  await onPage({ path: "/sessions", script, prepare }, async ({ page }) => {
+    await page.getByRole("button", { name: /^Begin anew with/ }).press("Enter");
+    await page.getByRole("dialog").getByRole("button", { name: "Begin" }).press("Enter");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await holds(page, hasFocus(".session-list > li", "Hi"));
+  });
+});

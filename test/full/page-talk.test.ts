@@ -1,0 +1,406 @@
+// Talking when things go wrong: what waits, what is cut off, what a reload keeps, where the focus goes.
+import assert from "node:assert/strict";
+import { connect, createServer, type Socket } from "node:net";
+import { type TestContext, test } from "node:test";
+import type { Page } from "playwright-core";
+import { ResponderError } from "../../src/runtime/responder.ts";
+import type { ScriptedStep } from "../../src/testing/scripted-responder.ts";
+import { type Companion, companion, me } from "../server-fixture.ts";
+import {
+  field,
+  gate,
+  hasCount,
+  holds,
+  message,
+  messages,
+  onPage,
+  say,
+  skip,
+  useBrowser,
+} from "./page-fixture.ts";
+
+useBrowser();
+
+const lostServer = /ERR_|Failed to load/;
+const nothingKept = "sessionStorage.getItem('throughline-words') === null";
+const isComposing = "document.activeElement?.id === 'message'";
+const stop = (page: Page) => page.getByRole("button", { name: "Stop the answer" });
+
+/** What stands between a page and its server, and is cut where a test says. */
+class Wire {
+  readonly port: number;
+  /** Where it leads; `undefined`: to nowhere. */
+  to: number | undefined;
+  readonly #ends: Set<Socket>;
+
+  static async open(t: TestContext): Promise<Wire> {
+    const ends = new Set<Socket>();
+    const listener = createServer((client) => {
+      const server = wire.to === undefined ? undefined : connect(wire.to, "127.0.0.1");
+      if (server === undefined) return void client.destroy();
+      for (const [from, into] of [
+        [client, server],
+        [server, client],
+      ] as const) {
+        ends.add(from);
+        from.on("error", () => undefined); // "close" follows
+        from.on("close", () => {
+          ends.delete(from);
+          into.destroy();
+        });
+        from.pipe(into);
+      }
+    });
+    await new Promise<void>((resolve) => listener.listen(0, "127.0.0.1", resolve));
+    const wire = new Wire((listener.address() as { port: number }).port, ends);
+    t.after(() => {
+      wire.cut();
+      listener.close();
+    });
+    return wire;
+  }
+
+  private constructor(port: number, ends: Set<Socket>) {
+    this.port = port;
+    this.#ends = ends;
+  }
+
+  /** As when the server is killed: nothing more comes, in the middle of whatever it was. */
+  cut(): void {
+    this.to = undefined;
+    for (const end of this.#ends) end.destroy();
+  }
+}
+
+/** Talks over a wire to a companion, whose page begins with an answer that does not end. */
+async function overWire(
+  t: TestContext,
+  use: (page: Page, wire: Wire, c: Companion) => Promise<void>,
+): Promise<void> {
+  const wire = await Wire.open(t);
+  const hosts = [`127.0.0.1:${wire.port}`];
+  const script: ScriptedStep[][] = [["Once upon", { type: "hang" }]];
+  await onPage({ script, options: { hosts }, expected: lostServer }, async ({ page, url }, c) => {
+    wire.to = Number(new URL(url).port);
+    await page.goto(`http://127.0.0.1:${wire.port}/`);
+    await say(page, "A story");
+    await message(page, "Once upon").waitFor();
+    await use(page, wire, c);
+    await page.goto("about:blank");
+  });
+}
+
+/** The next run of a companion, at the other end of the wire. */
+async function restart(wire: Wire, first: Companion): Promise<Companion> {
+  await first.turns.close(0);
+  const { throughline } = first;
+  const next = await companion([["Again"]], { throughline, hosts: [`127.0.0.1:${wire.port}`] });
+  const { port } = await next.listen({ host: "127.0.0.1", port: 0 });
+  wire.to = port;
+  return next;
+}
+
+/** In the page: that a stream is at its end is heard after what the events tell of the next turn. */
+const lateEnds = () => {
+  const { fetch } = globalThis;
+  const lateMs = 300;
+  globalThis.fetch = async (...asked) => {
+    const response = await fetch(...asked);
+    const isStream = response.headers.get("content-type")?.includes("event-stream") === true;
+    if (!isStream || response.body === null) return response;
+    const late = { flush: () => new Promise<void>((resolve) => setTimeout(resolve, lateMs)) };
+    return new Response(response.body.pipeThrough(new TransformStream(late)), response);
+  };
+};
+
+test("two pages of one chat show every answer as it comes, whoever asked for it", {
+  skip,
+}, async () => {
+  const rounds = Array.from({ length: 3 }, (_, n) => ({ n, one: gate(), two: gate() }));
+  const script = rounds.flatMap(({ n, one, two }): ScriptedStep[][] => [
+    [`One ${n} `, { type: "wait", until: one.until }, "is done"],
+    [`Two ${n} `, { type: "wait", until: two.until }, "is done"],
+  ]);
+  await onPage({ script, inject: lateEnds }, async ({ page, context, url }) => {
+    const other = await context.newPage();
+    await other.goto(url);
+    for (const { n, one, two } of rounds) {
+      await say(page, `first ${n}`);
+      for (const each of [page, other]) await message(each, `One ${n}`).waitFor();
+      await say(other, `second ${n}`);
+      await message(other, `second ${n}`).filter({ hasText: "Waiting its turn" }).waitFor();
+      one.open();
+      for (const each of [page, other]) {
+        await message(each, `Two ${n}`).waitFor();
+        await stop(each).waitFor();
+      }
+      two.open();
+      for (const each of [page, other]) {
+        await message(each, `Two ${n} is done`).waitFor();
+        await stop(each).waitFor({ state: "detached" });
+      }
+    }
+  });
+});
+
+test("a draft is there after a reload and on the way back, and nothing is kept once it is sent", {
+  skip,
+}, async () => {
+  await onPage({ script: [["Got it"]], path: "/chats/local%3Anew" }, async ({ page, url }) => {
+    await field(page).fill("half a thou");
+    await page.goto(`${url}/mood`);
+    await page.getByRole("heading", { name: "Mood", level: 1 }).waitFor();
+    await page.goBack();
+    await holds(page, "document.querySelector('#message')?.value === 'half a thou'");
+    await page.reload();
+    await holds(page, "document.querySelector('#message')?.value === 'half a thou'");
+    await field(page).press("Enter");
+    await message(page, "Got it").waitFor();
+    await holds(page, nothingKept);
+  });
+});
+
+test("what is typed in the place of a message is there after a reload, until it is left", {
+  skip,
+}, async () => {
+  await onPage({ script: [["One"]] }, async ({ page }) => {
+    await say(page, "first words");
+    await message(page, "One").waitFor();
+    await message(page, "first words").hover();
+    await page.getByRole("button", { name: "Edit in a new chat" }).click();
+    const edited = page.getByLabel("Edited message");
+    await edited.fill("better words");
+    await page.reload();
+    await edited.waitFor();
+    assert.equal(await edited.inputValue(), "better words");
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await holds(page, "document.activeElement?.ariaLabel === 'Edit in a new chat'");
+    await holds(page, nothingKept);
+  });
+});
+
+for (const [how, says, fails] of [
+  ["could not be sent", "Not sent: The companion cannot be reached.", true],
+  ["was on its way", "Sending", false],
+] as const) {
+  test(`a message that ${how} is there after a reload, and is sent again as the same`, {
+    skip,
+  }, async () => {
+    await onPage({ script: [["Got it"]], expected: lostServer }, async ({ page }, c) => {
+      await field(page).waitFor();
+      const keys: (string | undefined)[] = [];
+      const path = "**/api/chats/*/messages";
+      await page.route(path, async (route) => {
+        keys.push(route.request().headers()["idempotency-key"]);
+        if (fails) await route.abort(); // else it is held back
+      });
+      await say(page, "Can you hear me?");
+      const sent = message(page, "Can you hear me?");
+      await sent.filter({ hasText: says }).waitFor();
+      while (keys.length === 0) await page.waitForTimeout(20);
+      await page.reload();
+      await sent.filter({ hasText: "This may not have arrived" }).waitFor();
+      await page.unroute(path);
+      page.on("request", (each) => {
+        const key = each.headers()["idempotency-key"];
+        if (key !== undefined) keys.push(key);
+      });
+      await page.getByRole("button", { name: "Send again" }).click();
+      await message(page, "Got it").waitFor();
+      assert.equal(keys.length, 2);
+      assert.equal(keys[0], keys[1]);
+      await hasCount(messages(page), 2);
+      assert.equal((await c.throughline.chats.messages("local:me")).messages.length, 2);
+      await holds(page, nothingKept);
+    });
+  });
+}
+
+test("a message that arrived before the page was left is not shown as one that may not have", {
+  skip,
+}, async () => {
+  const rest = gate();
+  const script = [["Coming ", { type: "wait" as const, until: rest.until }, "now"]];
+  await onPage({ script, expected: lostServer }, async ({ page }, c) => {
+    await field(page).waitFor();
+    await page.route("**/api/chats/*/messages", async (route) => {
+      const key = route.request().headers()["idempotency-key"] ?? "";
+      await c.say("Hello", { "idempotency-key": key, accept: "text/event-stream" });
+    });
+    // It is told of by the events too: this page does not hear them.
+    await page.route("**/api/events", (route) => route.abort());
+    await page.reload();
+    await say(page, "Hello");
+    await holds(page, `!(${nothingKept})`);
+    while (c.model.requests.length === 0) await page.waitForTimeout(20);
+    await page.reload();
+    await message(page, "Coming").waitFor();
+    await hasCount(page.getByRole("button", { name: "Send again" }), 0);
+    await holds(page, nothingKept);
+    rest.open();
+    await message(page, "Coming now").waitFor();
+  });
+});
+
+for (const [where, leave] of [
+  ["shows it", async () => undefined],
+  ["shows something else", (page: Page, url: string) => page.goto(`${url}/chats`)],
+] as const) {
+  test(`when a chat is forgotten, a page that ${where} forgets what was typed in it`, {
+    skip,
+  }, async () => {
+    await onPage({ script: [["One"]] }, async ({ page, url }, c) => {
+      await say(page, "Hello");
+      await message(page, "One").waitFor();
+      await field(page).fill("a secret");
+      await leave(page, url);
+      await holds(page, `!(${nothingKept})`);
+      // Its events are there, and so is what hears them.
+      await holds(
+        page,
+        "performance.getEntriesByType('resource').some(({ name }) => /me.messages/.test(name))",
+      );
+      assert.equal((await c.ask(me, { method: "DELETE" })).status, 200);
+      await holds(page, nothingKept);
+      await page.goto(url);
+      await page.getByText("Nothing was said here yet").waitFor();
+      assert.equal(await field(page).inputValue(), "");
+    });
+  });
+}
+
+test("a chat that was forgotten while nobody told the page is forgotten when it comes back", {
+  skip,
+}, async () => {
+  await onPage({ script: [["One"]] }, async ({ page, url }, c) => {
+    await say(page, "Hello");
+    await message(page, "One").waitFor();
+    await field(page).fill("a secret");
+    await page.goto("about:blank");
+    assert.equal((await c.ask(me, { method: "DELETE" })).status, 200);
+    await page.goto(`${url}/chats`);
+    await holds(page, nothingKept);
+  });
+});
+
+test("the focus goes on at the composer when what had it goes: Stop, Take back, Hide", {
+  skip,
+}, async () => {
+  const script: ScriptedStep[][] = [["Once", { type: "hang" }], ["Two"]];
+  await onPage({ script, expected: lostServer }, async ({ page }) => {
+    await say(page, "A story");
+    await stop(page).focus();
+    await page.keyboard.press("Enter");
+    await message(page, "Stopped here").waitFor();
+    await stop(page).waitFor({ state: "detached" });
+    await holds(page, isComposing);
+
+    await message(page, "Stopped here").getByRole("button", { name: "Answer again" }).focus();
+    await page.keyboard.press("Enter");
+    await message(page, "Two").waitFor();
+    await holds(page, isComposing);
+
+    await page.route("**/api/chats/*/messages", (route) => route.abort());
+    await say(page, "Unsent");
+    await page.getByRole("button", { name: "Take back" }).focus();
+    await page.keyboard.press("Enter");
+    await holds(page, isComposing);
+    assert.equal(await field(page).inputValue(), "Unsent");
+
+    await message(page, "A story").getByRole("button", { name: "Hide or erase" }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: "Hide", exact: true }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByText("What you said here was removed.").waitFor();
+    await holds(page, isComposing);
+  });
+});
+
+test("what failed and what has no answer are one box, and leaving it leads to the composer", {
+  skip,
+}, async () => {
+  const error = new ResponderError("the model is overloaded", { kind: "refused" });
+  const script: ScriptedStep[][] = [[{ type: "fail", error }]];
+  await onPage({ script, expected: /502/ }, async ({ page }) => {
+    await say(page, "Are you there?");
+    const box = page.getByRole("region", { name: "Unanswered messages" });
+    await box.getByText("Your message has no answer yet.").waitFor();
+    await hasCount(box.getByText(/The model is overloaded\./), 1);
+    await hasCount(page.getByRole("alert"), 1);
+    await box.getByRole("button", { name: "Leave it" }).focus();
+    await page.keyboard.press("Enter");
+    await box.waitFor({ state: "detached" });
+    await holds(page, isComposing);
+    await hasCount(page.getByText("overloaded"), 0);
+  });
+});
+
+test("a message that waits when its server dies goes on waiting, and is lost with it", {
+  skip,
+}, async (t) => {
+  await overWire(t, async (page, wire, c) => {
+    await say(page, "And then?");
+    const waiting = message(page, "And then?");
+    await waiting.filter({ hasText: "Waiting its turn" }).waitFor();
+    wire.cut();
+    await page.getByText("The companion does not answer.").waitFor();
+    await waiting.filter({ hasText: "Waiting its turn" }).waitFor();
+    const next = await restart(wire, c);
+    t.after(() => next.server.close());
+    await waiting.filter({ hasText: "The companion restarted before its turn came." }).waitFor();
+    await page.getByRole("button", { name: "Send again" }).click();
+    await message(page, "Again").waitFor();
+  });
+});
+
+test("while the server is away an answer that broke off says so, and there is nothing to stop", {
+  skip,
+}, async (t) => {
+  await overWire(t, async (page, wire) => {
+    const { to } = wire;
+    await stop(page).waitFor();
+    wire.cut();
+    await message(page, "Once upon").filter({ hasText: "The answer broke off" }).waitFor();
+    await stop(page).waitFor({ state: "detached" });
+    await hasCount(page.locator(".thinking"), 0);
+    wire.to = to;
+    await page.getByText("The answer broke off").waitFor({ state: "detached" });
+    await message(page, "Once upon").waitFor();
+    await stop(page).click();
+    await message(page, "Stopped here").waitFor();
+  });
+});
+
+test("copying says that it was done, or could not be", { skip }, async () => {
+  await onPage({ script: [["Words"]] }, async ({ page, context, url }) => {
+    await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: url });
+    await say(page, "Hello");
+    await message(page, "Words").hover();
+    const copy = message(page, "Words").getByRole("button", { name: "Copy" });
+    await copy.click();
+    await message(page, "Words").getByText("Copied").waitFor();
+    assert.equal(await page.evaluate("navigator.clipboard.readText()"), "Words");
+    await context.clearPermissions();
+    await page.evaluate("navigator.clipboard.writeText = () => Promise.reject(new Error('no'))");
+    await copy.click();
+    await message(page, "Words").getByText("Could not copy").waitFor();
+  });
+});
+
+test("a new chat in which something was typed is the one that New chat opens, after a reload too", {
+  skip,
+}, async () => {
+  await onPage({ path: "/chats" }, async ({ page }) => {
+    const open = page.getByRole("button", { name: "New chat" });
+    await open.click();
+    await field(page).fill("half a thou");
+    await page.goBack();
+    await open.click();
+    await holds(page, "document.querySelector('#message')?.value === 'half a thou'");
+    await page.goBack();
+    await open.waitFor();
+    await page.reload();
+    await open.click();
+    await holds(page, "document.querySelector('#message')?.value === 'half a thou'");
+  });
+});
