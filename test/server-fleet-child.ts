@@ -20,7 +20,7 @@ const { home = "", port, store = "" } = values;
 const settings = resolveSettings({ home, store }, readEnvironment());
 const logger = openLog(settings.logLevel, "info");
 const location = parsePostgresUrl(store, "--store");
-const pool = await openPool(location);
+const { pool, end: endPool } = await openPool(location);
 const { companion } = location;
 const leaseMs = Number(process.env["TEST_LEASE_MS"]);
 const storage = await openPostgresStorage({ pool, companion, leaseMs, logger });
@@ -40,6 +40,6 @@ flushCompileCache(); // it may be killed
 const end = async () => {
   await server.close();
   await served.close(0);
-  await pool.end();
+  await endPool();
 };
 process.once("SIGTERM", () => void end());

@@ -32,6 +32,11 @@ export async function chat(flags: ChatFlags, { io, env, version }: Context): Pro
       const name = provider === model ? provider : `${provider}/${model}`;
       await tell(io, `Throughline ${version} · ${chatId} · ${name} · /help lists the commands`);
     }
+    if (companion.throughline.storage.fleet !== undefined) {
+      const { pagesOf } = await import("./sessions/pages.ts");
+      const pages = pagesOf(companion.throughline);
+      companion.turns.onTurn((turn) => void pages.tellTurn(turn));
+    }
     const talk = new Talk(companion, io, { chatId, target, companionName, isEphemeral, logger });
     exitCode = await talk.run();
   } finally {

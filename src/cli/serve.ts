@@ -52,13 +52,13 @@ export async function serve(flags: ServeFlags, { io, env, version }: Context): P
   }
 }
 
-/** Ends the process with 1 when the work takes longer. */
+/** Ends the process with 1 when the work takes longer, or when something holds the process after it. */
 export async function within(ms: number, io: Io, work: () => Promise<void>): Promise<void> {
   const timer = setTimeout(() => io.exitNow(exitCodes.failed), ms);
   try {
     await work();
   } finally {
-    clearTimeout(timer);
+    timer.unref();
   }
 }
 

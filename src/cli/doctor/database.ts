@@ -1,11 +1,24 @@
 // What a database says of itself: whether it keeps what it acknowledges, and whether it is up to date.
-import type { Pool } from "pg";
+import type { Pool, PoolClient } from "pg";
+import { within } from "../../storage/postgres/connection.ts";
 import { migrations } from "../../storage/postgres/migrations/migrations.ts";
+import { systemTimers } from "../../timers.ts";
 import { counted } from "../format.ts";
 import type { PostgresLocation } from "../store/location.ts";
 import type { Check } from "./check.ts";
 
 type Row = Readonly<Record<string, unknown>>;
+type Ask = (text: string) => Promise<Row>;
+
+/** What is known of a database: `schema` says whether it has logs, and whether this version wrote it. */
+export interface DatabaseChecks {
+  readonly checks: readonly Check[];
+  readonly schema: "none" | "older" | "known";
+}
+
+/** The server gives up a statement first, and then says why; one that hangs says nothing. */
+const statementMs = 4_500;
+const silenceMs = 5_000;
 
 const about = `select current_setting('server_version') as version,
   pg_is_in_recovery() as is_standby,
@@ -19,22 +32,46 @@ const about = `select current_setting('server_version') as version,
   (select rolsuper from pg_roles where rolname = current_user) as is_superuser,
   (select ssl from pg_stat_ssl where pid = pg_backend_pid()) as is_encrypted`;
 
-/** @throws whatever the client does: the database cannot be asked. */
+/** @throws whatever the client does, and DeadlineError: the database cannot be asked, or not in time. */
 export async function checkDatabase(
   pool: Pool,
   location: PostgresLocation,
-): Promise<readonly Check[]> {
-  const row = await one(pool, about);
+): Promise<DatabaseChecks> {
+  const client = await pool.connect();
+  // Whoever asks hears of a connection that breaks; unheard, it would end the process.
+  client.on("error", () => undefined);
+  try {
+    const ask = asking(client);
+    await ask(`set statement_timeout = ${statementMs}`);
+    return await askAll(ask, location);
+  } finally {
+    client.release(true);
+  }
+}
+
+function asking(client: PoolClient): Ask {
+  return async (text) => {
+    const asked = client.query<Record<string, unknown>>(text);
+    const { rows } = await within(asked, systemTimers, silenceMs);
+    return rows[0] ?? {};
+  };
+}
+
+async function askAll(ask: Ask, location: PostgresLocation): Promise<DatabaseChecks> {
+  const row = await ask(about);
   const kind = row["is_standby"] === true ? "a standby: it takes no writes" : "the primary";
   const says = `PostgreSQL ${row["version"]} at ${location.says}, ${kind}`;
-  return [
+  const standbyCheck = await standbys(ask, row);
+  const { schema, check } = await schemaOf(ask);
+  const checks: Check[] = [
     { id: "store", status: row["is_standby"] === true ? "note" : "ok", says },
     durability(row),
-    await standbys(pool, row),
+    standbyCheck,
     ...access(row, location),
-    await schema(pool),
-    await health(pool, row, location),
+    check,
+    await health(ask, row, location),
   ];
+  return { checks, schema };
 }
 
 function durability(row: Row): Check {
@@ -45,7 +82,7 @@ function durability(row: Row): Check {
   return { id: "store.durability", status: isWeak ? "note" : "ok", says };
 }
 
-async function standbys(pool: Pool, { standbys: named, synchronous_commit: level }: Row) {
+async function standbys(ask: Ask, { standbys: named, synchronous_commit: level }: Row) {
   const id = "store.standbys";
   if (named === "" || level === "local") {
     const says = "no synchronous standby: losing this server's disk loses what only it had";
@@ -53,7 +90,7 @@ async function standbys(pool: Pool, { standbys: named, synchronous_commit: level
   }
   const text = `select count(*)::int as count from pg_stat_replication
     where sync_state in ('sync', 'quorum')`;
-  const { count } = await one(pool, text);
+  const { count } = await ask(text);
   const says = `synchronous standbys: ${named}; ${count} of them connected`;
   return { id, status: count === 0 ? "note" : "ok", says } satisfies Check;
 }
@@ -73,31 +110,30 @@ function access(row: Row, location: PostgresLocation): readonly Check[] {
   return checks;
 }
 
-async function schema(pool: Pool): Promise<Check> {
+async function schemaOf(ask: Ask): Promise<Pick<DatabaseChecks, "schema"> & { check: Check }> {
   const id = "store.schema";
-  const { there } = await one(
-    pool,
-    "select to_regclass('throughline.migrations') is not null as there",
-  );
+  const { there } = await ask("select to_regclass('throughline.migrations') is not null as there");
   if (there !== true) {
-    return { id, status: "note", says: "no schema yet: the first start makes it" };
+    const says = "no schema yet: the first start makes it";
+    return { schema: "none", check: { id, status: "note", says } };
   }
-  const { count } = await one(pool, "select count(*)::int as count from throughline.migrations");
+  const { count } = await ask("select count(*)::int as count from throughline.migrations");
   const known = migrations.length;
   const done = `${counted(Number(count), "migration")} applied, this version knows ${known}`;
   if (Number(count) < known) {
-    return { id, status: "note", says: `${done}: the next start applies the rest` };
+    const says = `${done}: the next start applies the rest`;
+    return { schema: "older", check: { id, status: "note", says } };
   }
-  return { id, status: "ok", says: done };
+  return { schema: "known", check: { id, status: "ok", says: done } };
 }
 
 const roundTrips = 5;
 
-async function health(pool: Pool, row: Row, { connections }: PostgresLocation): Promise<Check> {
+async function health(ask: Ask, row: Row, { connections }: PostgresLocation): Promise<Check> {
   const times: number[] = [];
   for (let trip = 0; trip < roundTrips; trip++) {
     const start = performance.now();
-    await pool.query("select 1");
+    await ask("select 1");
     times.push(performance.now() - start);
   }
   const median = times.sort((a, b) => a - b)[Math.floor(roundTrips / 2)] ?? 0;
@@ -106,9 +142,4 @@ async function health(pool: Pool, row: Row, { connections }: PostgresLocation): 
     `a round trip takes ${median.toFixed(1)} ms; ${row["used"]} of ${row["most"]} connections are ` +
     `in use, a server of ours takes up to ${connections}`;
   return { id: "store.pool", status: left < connections ? "note" : "ok", says };
-}
-
-async function one(pool: Pool, text: string): Promise<Row> {
-  const { rows } = await pool.query<Record<string, unknown>>(text);
-  return rows[0] ?? {};
 }

@@ -38,7 +38,10 @@ export async function checkLogs(home: string): Promise<{
       return { checks: [{ id: "lock", status: "failed", says }], repairs: [] };
     }
     const says = `the home cannot be opened: ${error.message} [${error.code}]`;
-    return { checks: [{ id: "open", status: "damaged", says }], repairs: [] };
+    // Nobody could look at it, which says nothing of what it holds.
+    const isUnseen = ["THROUGHLINE_CONFIGURATION", "THROUGHLINE_UNAVAILABLE"].includes(error.code);
+    const status = isUnseen ? "failed" : "damaged";
+    return { checks: [{ id: "open", status, says }], repairs: [] };
   } finally {
     await storage?.close();
   }

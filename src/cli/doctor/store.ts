@@ -5,35 +5,47 @@ import { logPlaces, marksPlace } from "../../interchange/move/places.ts";
 import { placeName } from "../../interchange/move/records.ts";
 import { silentLogger } from "../../logger.ts";
 import { chatProjection } from "../../memories/chat/chat-head.ts";
+import { DeadlineError } from "../../storage/postgres/connection.ts";
 import { errorCode, sqlState } from "../../storage/postgres/error-class.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { counted } from "../format.ts";
 import type { PostgresLocation } from "../store/location.ts";
+import { openOlderStore } from "../store/open-older.ts";
 import { openPool } from "../store/open-pool.ts";
 import { openStore } from "../store/open-store.ts";
 import type { Check } from "./check.ts";
-import { checkDatabase } from "./database.ts";
+import { checkDatabase, type DatabaseChecks } from "./database.ts";
 
-/** Looks at a database, and reads every log in it to its end. Changes nothing. */
+/** Looks at a database, and reads every log in it to its end. Brings no schema up to date. */
 export async function checkStore(location: PostgresLocation): Promise<readonly Check[]> {
-  const checks: Check[] = [];
-  const pool = await openPool(location);
+  const { checks, schema } = await askDatabase(location);
+  return schema === "none" ? checks : [...checks, ...(await readContent(location, schema))];
+}
+
+async function askDatabase(location: PostgresLocation): Promise<DatabaseChecks> {
+  const { pool, end } = await openPool(location);
   try {
-    checks.push(...(await checkDatabase(pool, location)));
+    return await checkDatabase(pool, location);
   } catch (error) {
     // The client's own message names hosts and users, and no password; but it is not ours.
+    const why = error instanceof DeadlineError ? error.message : errorCode(error);
     const cannot = sqlState(error) === undefined ? "be reached" : "be asked";
-    const says = `${location.says} cannot ${cannot} (${errorCode(error)})`;
-    return [{ id: "store", status: "failed", says }];
+    const says = `${location.says} cannot ${cannot} (${why})`;
+    return { checks: [{ id: "store", status: "failed", says }], schema: "none" };
   } finally {
-    await pool.end();
+    await end();
   }
-  const isThere = checks.every(({ id, status }) => id !== "store.schema" || status === "ok");
-  if (!isThere) return checks;
+}
+
+async function readContent(
+  location: PostgresLocation,
+  schema: "older" | "known",
+): Promise<readonly Check[]> {
+  const open = schema === "older" ? openOlderStore : openStore;
   try {
-    const storage = await openStore(location, { logger: silentLogger });
+    const storage = await open(location, { logger: silentLogger });
     try {
-      return [...checks, ...(await checkContent(storage))];
+      return await checkContent(storage);
     } finally {
       await storage.close();
     }
@@ -42,7 +54,7 @@ export async function checkStore(location: PostgresLocation): Promise<readonly C
     const cannot = error.code === "THROUGHLINE_UNAVAILABLE" ? "be read now" : "be opened";
     const says = `the store cannot ${cannot}: ${error.message} [${error.code}]`;
     const status = error.code === "THROUGHLINE_CORRUPT" ? "damaged" : "failed";
-    return [...checks, { id: "store.open", status, says }];
+    return [{ id: "store.open", status, says }];
   }
 }
 

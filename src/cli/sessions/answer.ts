@@ -12,6 +12,7 @@ import { tell, write } from "../io.ts";
 import { openLog } from "../log.ts";
 import { type Flags, resolveSettings } from "../settings.ts";
 import { deliver } from "../turn-events.ts";
+import { pagesOf } from "./pages.ts";
 import { withMemories } from "./with-memories.ts";
 
 const allAnswered = "Every message is answered.\n";
@@ -31,7 +32,7 @@ export async function answer(
   { io, env }: Context,
 ): Promise<void> {
   const settings = resolveSettings(flags, env);
-  assertHomeExists(settings.home);
+  if (settings.store === undefined) assertHomeExists(settings.home);
   const logger = openLog(settings.logLevel, "error");
   const companion = await openCompanion(settings, logger);
   const ending = new AbortController();
@@ -46,12 +47,14 @@ export async function answer(
     // A model that is named here is meant for this.
     const asked = flags.model === undefined ? {} : companion.responders.standard;
     const turn = await companion.turns.answer(chatId, asked);
+    const told = pagesOf(companion.throughline).tellTurn(turn);
     const late: string[] = [];
     const sink = textOutput((text) => (flags.json ? undefined : write(io.output, text)));
     const { outcome } = await deliver(turn, sink, ending.signal, {
       early: (text) => tell(io, `(${text})`),
       late: (text) => void late.push(text),
     });
+    await told;
     for (const text of late) await tell(io, `(${text})`);
     if (flags.json) await write(io.output, json(answerJson(await turn.done)));
     if (ending.signal.aborted) throw new Exit(exitCodes.interrupted);

@@ -6,6 +6,7 @@ import { Failed } from "../failure.ts";
 import { counted } from "../format.ts";
 import { type Io, write } from "../io.ts";
 import type { Flags } from "../settings.ts";
+import { pagesOf } from "./pages.ts";
 import { withMemories } from "./with-memories.ts";
 
 const say = (io: Io, line: string) => write(io.output, `${line}\n`);
@@ -16,23 +17,29 @@ export function reset(
   context: Context,
 ): Promise<void> {
   const { io } = context;
-  return withMemories(flags, context, async ({ chats, sessions }) => {
+  return withMemories(flags, context, async (throughline) => {
+    const { chats, sessions } = throughline;
     await chats.row(chatId); // a reset would begin a chat that is not there
     const { provider } = flags;
+    const pages = pagesOf(throughline);
     if (provider === undefined) {
       const { generation } = await sessions.reset(chatId);
+      pages.tell("session", { chat_id: chatId, change: "reset" });
       return say(io, `Session ${generation} begins. The one before is kept and can be read.`);
     }
     await inChat(chats, chatId, () => sessions.dropProvider(chatId, provider));
+    pages.tell("session", { chat_id: chatId, change: "provider_reset" });
     return say(io, `${provider} starts afresh in this chat. What was said is kept.`);
   });
 }
 
 export function clear(chatId: string, flags: Flags, context: Context): Promise<void> {
   const { io } = context;
-  return withMemories(flags, context, async ({ chats }) => {
+  return withMemories(flags, context, async (throughline) => {
+    const { chats } = throughline;
     const { message_count } = await chats.row(chatId);
     await chats.clear(chatId);
+    pagesOf(throughline).tell("session", { chat_id: chatId, change: "cleared" });
     const what = counted(message_count, "message is", "messages are");
     return say(io, `${what} no longer shown, and no model sees them. The file keeps them.`);
   });
@@ -46,8 +53,10 @@ export function fork(
   context: Context,
 ): Promise<void> {
   const { io } = context;
-  return withMemories(flags, context, async ({ chats }) => {
+  return withMemories(flags, context, async (throughline) => {
+    const { chats } = throughline;
     const row = await inChat(chats, chatId, () => chats.fork(chatId, messageId, newChatId));
+    pagesOf(throughline).tell("session", { chat_id: row.chat_id, change: "forked" });
     return say(io, `${row.chat_id} begins with ${counted(row.message_count, "message")}.`);
   });
 }
@@ -59,12 +68,17 @@ export function redact(
   context: Context,
 ): Promise<void> {
   const { io } = context;
-  return withMemories(flags, context, async ({ chats }) => {
+  return withMemories(flags, context, async (throughline) => {
+    const { chats } = throughline;
+    const pages = pagesOf(throughline);
+    const ids = { chat_id: chatId, message_id: messageId };
     if (!flags.erase) {
       await inChat(chats, chatId, () => chats.redact(chatId, messageId));
+      pages.tell("message", { change: "redacted", ...ids });
       return say(io, "It is hidden. Its bytes are kept until --erase or `sessions forget`.");
     }
     await inChat(chats, chatId, () => erase(chats, chatId, messageId));
+    pages.tell("message", { change: "erased", ...ids });
     return say(io, "Its bytes are removed. What others quoted of it is not.");
   });
 }

@@ -7,6 +7,7 @@ import { Exit, exitCodes, wrongUsage } from "../failure.ts";
 import { counted, json, localTime } from "../format.ts";
 import { tell, write } from "../io.ts";
 import type { Flags } from "../settings.ts";
+import { pagesOf } from "./pages.ts";
 import { withMemories } from "./with-memories.ts";
 
 export interface ForgetFlags extends Flags {
@@ -24,7 +25,8 @@ export async function forget(chatId: string, flags: ForgetFlags, context: Contex
   if (!flags.yes && !io.isInteractive) {
     throw wrongUsage("forgetting cannot be undone, and nobody is here to be asked: say --yes");
   }
-  await withMemories(flags, context, async ({ chats, rules }) => {
+  await withMemories(flags, context, async (throughline) => {
+    const { chats, rules } = throughline;
     const row = await chats.row(chatId);
     if (!flags.yes) {
       const { head } = await chats.log.existing(chatId);
@@ -36,6 +38,7 @@ export async function forget(chatId: string, flags: ForgetFlags, context: Contex
       }
     }
     const receipt = await chats.forget(chatId);
+    pagesOf(throughline).tell("session", { chat_id: chatId, change: "forgotten" });
     await write(io.output, flags.json ? json(receipt) : receiptText(receipt));
     if (receipt.unreachable.length > 0) throw new Exit(exitCodes.failed);
   });

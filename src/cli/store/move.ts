@@ -137,6 +137,8 @@ function progressOn(io: Io): (progress: CopyProgress) => void {
   };
 }
 
+const wayCodes = ["THROUGHLINE_CONFLICT", "THROUGHLINE_CORRUPT", "THROUGHLINE_LOCKED"] as const;
+
 function withWayOut(error: unknown): unknown {
   const ways = {
     THROUGHLINE_CONFLICT:
@@ -144,8 +146,12 @@ function withWayOut(error: unknown): unknown {
       "forgotten here is to be forgotten there too: sessions forget ID --store URL.",
     THROUGHLINE_CORRUPT:
       "--with-damage copies what can be read, with a mark for each record that cannot.",
-  };
-  for (const code of ["THROUGHLINE_CONFLICT", "THROUGHLINE_CORRUPT"] as const) {
+    // Only a database can be opened while others work on it.
+    THROUGHLINE_LOCKED:
+      "End every `throughline serve` and `throughline chat` of this companion on that database, on " +
+      "every machine, then run the same command again.",
+  } as const;
+  for (const code of wayCodes) {
     if (!isThroughlineError(error, code) || error instanceof Failed) continue;
     return new Failed(error.message, { code, wayOut: ways[code], cause: error });
   }

@@ -28,8 +28,8 @@ test("a certificate that is away for a moment fails the connections of that mome
   const path = join(temporaryDirectory(t), "ca.pem");
   fs.writeFileSync(path, "");
   const parameters = `sslrootcert=${encodeURIComponent(path)}&sslmode=disable&connections=2`;
-  const pool = await openPool(parsePostgresUrl(`${url}?${parameters}`, "--store"));
-  t.after(() => pool.end());
+  const { pool, end } = await openPool(parsePostgresUrl(`${url}?${parameters}`, "--store"));
+  t.after(end);
   const taken = [await pool.connect(), await pool.connect()];
   const waiting = pool.connect();
   fs.renameSync(path, `${path}.old`);

@@ -1,3 +1,4 @@
+import { Socket } from "node:net";
 import type { Client, Pool } from "pg";
 import { errorCode } from "../../storage/postgres/error-class.ts";
 import { Failed } from "../failure.ts";
@@ -6,6 +7,18 @@ import type { PostgresLocation } from "./location.ts";
 
 /** A connection that takes longer to be made is given up, and tried again by whoever needs it. */
 const connectMs = 5_000;
+
+/** What the other end did not close so long after it was asked to is closed here. */
+const goodbyeMs = 500;
+
+export interface OpenPool {
+  readonly pool: Pool;
+  /**
+   * Ends the connections. One whose other end hangs, or lost its power, closes by itself never: those
+   * are cut off half a second later, so that they do not hold the process.
+   */
+  end(): Promise<void>;
+}
 
 /**
  * The connections of one process to a database. None is made yet. Whoever opens it ends it.
@@ -18,19 +31,20 @@ const connectMs = 5_000;
 export async function openPool(
   location: PostgresLocation,
   load?: () => Promise<Pg>,
-): Promise<Pool> {
+): Promise<OpenPool> {
   const pg = await loadPg(load);
   const connectionString = location.connectionString();
+  const sockets = new Set<Socket>();
   try {
     new pg.Client({ connectionString }); // which parses it; the pool would with its first connection
     const pool = new pg.Pool({
-      ...{ connectionString, Client: failingToConnect(pg.Client) },
+      ...{ connectionString, Client: failingToConnect(pg.Client), stream: () => addTo(sockets) },
       ...{ max: location.connections, connectionTimeoutMillis: connectMs },
       ...{ keepAlive: true, application_name: "throughline" },
     });
     // One that breaks while nobody uses it would end the process; the driver tells of it.
     pool.on("error", () => undefined);
-    return pool;
+    return { pool, end: () => endWith(pool, sockets) };
   } catch (error) {
     // Without its cause: its message may repeat the URL.
     // biome-ignore lint/style/useErrorCause: the cause may hold a password
@@ -39,6 +53,21 @@ export async function openPool(
       wayOut: "Check the parameters of the URL, and the files that they name.",
     });
   }
+}
+
+function addTo(sockets: Set<Socket>): Socket {
+  const socket = new Socket();
+  sockets.add(socket);
+  return socket.once("close", () => sockets.delete(socket));
+}
+
+function endWith(pool: Pool, sockets: ReadonlySet<Socket>): Promise<void> {
+  const cutOff = () => {
+    for (const socket of sockets) socket.destroy();
+  };
+  // Those that are left hold the process until then; without any it may end before.
+  setTimeout(cutOff, goodbyeMs).unref();
+  return pool.end();
 }
 
 /**

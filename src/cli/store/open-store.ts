@@ -58,16 +58,16 @@ async function openDatabase(
   { logger, home }: OpenStoreOptions,
 ): Promise<Storage> {
   const { openPostgresStorage } = await import("../../storage/postgres/postgres.ts");
-  const pool = await openPool(location);
+  const { pool, end } = await openPool(location);
   let lease: Lease | undefined;
   try {
     lease = home && holdHome(home, logger);
     const { companion, durability } = location;
     const storage = await openPostgresStorage({ pool, companion, durability, logger });
-    return withHome(storage, home && lease && { path: home.path, lease }, () => pool.end());
+    return withHome(storage, home && lease && { path: home.path, lease }, end);
   } catch (error) {
     lease?.release();
-    await pool.end();
+    await end();
     throw error;
   }
 }
@@ -98,12 +98,23 @@ function withHome(
   home: { readonly path: string; readonly lease: Lease } | undefined,
   end: () => Promise<void>,
 ): Storage {
+  const endBoth = () => {
+    home?.lease.release();
+    return end();
+  };
+  return {
+    ...endingAfter(storage, endBoth),
+    ...(home && { home: home.path, assertWriter: () => home.lease.check() }),
+  };
+}
+
+/** The same storage, with something to end after it is closed. */
+export function endingAfter(storage: Storage, end: () => Promise<void>): Storage {
   let closing: Promise<void> | undefined;
   const closeAll = async () => {
     try {
       await storage.close();
     } finally {
-      home?.lease.release();
       await end();
     }
   };
@@ -117,7 +128,6 @@ function withHome(
     documents: (collection) => storage.documents(collection),
     repairs: () => storage.repairs(),
     onRepair: (listener) => storage.onRepair(listener),
-    ...(home && { home: home.path, assertWriter: () => home.lease.check() }),
     ...{ close, [Symbol.asyncDispose]: close },
   };
 }

@@ -118,6 +118,25 @@ test("without the right to migrate, an empty database is refused, and a migrated
   await storage.close();
 });
 
+test("a role that may not migrate is told that, and that the schema is older", {
+  skip,
+}, async () => {
+  await dropSchema();
+  await migrate(databaseOf(pool), true, migrations.slice(0, 2));
+  await pool.query("drop role if exists throughline_lesser");
+  await pool.query("create role throughline_lesser login");
+  await pool.query("grant usage on schema throughline to throughline_lesser");
+  await pool.query("grant select on throughline.migrations to throughline_lesser");
+  const lesserUrl = new URL(url);
+  lesserUrl.username = "throughline_lesser";
+  const lesser = server?.pool(lesserUrl.href) as pg.Pool;
+  await assert.rejects(openPostgresStorage({ pool: lesser, durability }), {
+    ...{ name: "ThroughlineError", code: "THROUGHLINE_CONFIGURATION" },
+    message: /^the schema is older than this program, .* this role may not migrate it \(42501\)$/,
+  });
+  await pool.query("drop owned by throughline_lesser; drop role throughline_lesser");
+});
+
 test("beside a later version that only added something, this one works on", { skip }, async () => {
   await dropSchema();
   await migrated();

@@ -1,6 +1,8 @@
 import { ThroughlineError } from "../../errors.ts";
 import type { Connection } from "./connection.ts";
 import type { Database } from "./database.ts";
+import { DatabaseFailure } from "./database-failure.ts";
+import { sqlState } from "./error-class.ts";
 import type { Migration } from "./migrations/migration.ts";
 import { migrations as ourMigrations } from "./migrations/migrations.ts";
 
@@ -41,16 +43,35 @@ export async function migrate(
       code: "THROUGHLINE_CONFIGURATION",
     });
   }
-  await database.transaction(async (connection) => {
-    await connection.run({ text: "set local statement_timeout = 0" });
-    const values = [migrationLock];
-    await connection.run({ text: "select pg_advisory_xact_lock($1::bigint)", values });
-    await connection.run({ text: "create schema if not exists throughline" });
-    await connection.run({ text: createTable });
-    // Whoever had the lock before may have done it all.
-    const done = await applied(connection, known);
-    for (const migration of migrations.slice(done)) await apply(connection, migration);
-  }, migrationMs);
+  try {
+    await database.transaction((connection) => bringUpToDate(connection, migrations), migrationMs);
+  } catch (error) {
+    throw isRefused(error) ? notAllowed(error) : error;
+  }
+}
+
+async function bringUpToDate(
+  connection: Connection,
+  migrations: readonly Migration[],
+): Promise<void> {
+  await connection.run({ text: "set local statement_timeout = 0" });
+  const values = [migrationLock];
+  await connection.run({ text: "select pg_advisory_xact_lock($1::bigint)", values });
+  await connection.run({ text: "create schema if not exists throughline" });
+  await connection.run({ text: createTable });
+  // Whoever had the lock before may have done it all.
+  const done = await applied(connection, migrations.length);
+  for (const migration of migrations.slice(done)) await apply(connection, migration);
+}
+
+/** 42501: insufficient_privilege. */
+const isRefused = (error: unknown) =>
+  error instanceof DatabaseFailure && sqlState(error.cause) === "42501";
+
+function notAllowed(cause: unknown): DatabaseFailure {
+  const says =
+    "the schema is older than this program, or not there, and this role may not migrate it";
+  return new DatabaseFailure(`${says} (42501)`, { code: "THROUGHLINE_CONFIGURATION", cause });
 }
 
 /** How many of our steps the database has. */

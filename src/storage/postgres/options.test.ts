@@ -25,6 +25,14 @@ for (const durability of [null, "power_cut", "off", ""]) {
   });
 }
 
+test("a pool of one connection, which would listen, is refused before it is used", async () => {
+  const { pool, calls } = lonelyPool();
+  await assert.rejects(openPostgresStorage({ pool: { ...pool, options: { max: 1 } } }), {
+    ...{ code: "THROUGHLINE_CONFIGURATION", message: /^the pool has max 1: at least 2/ },
+  });
+  assert.equal(calls(), 0);
+});
+
 test("every option of a PostgreSQL storage that is undefined is as if absent", async () => {
   const connect = () => Promise.reject(new Error("nobody is there"));
   const pool = { on() {}, removeListener() {}, connect } as unknown as PostgresPool;

@@ -28,6 +28,8 @@ export interface PostgresClient {
 
 /** Connections to one database. `Pool` of `pg` fits. It stays the caller's, who ends it. */
 export interface PostgresPool {
+  /** How many connections it makes at most, where it says so. */
+  readonly options?: { readonly max?: number | undefined };
   connect(): Promise<PostgresClient>;
   on(event: "error", listener: (error: Error) => void): unknown;
   removeListener(event: "error", listener: (error: Error) => void): unknown;

@@ -1,5 +1,6 @@
 // PostgreSQL under the contracts of the storage: the door `throughline/postgres`.
 import { type Clock, systemClock } from "../../clock.ts";
+import { ThroughlineError } from "../../errors.ts";
 import { type NewId, randomId } from "../../ids.ts";
 import { type Logger, silentLogger } from "../../logger.ts";
 import { withDefaults } from "../../options.ts";
@@ -26,7 +27,10 @@ export type {
 export type { OpenFleet, PostgresStorage } from "./postgres-storage.ts";
 
 export interface PostgresStorageOptions {
-  /** Connections for this storage alone, whose sessions it sets up. The caller ends it, last. */
+  /**
+   * Connections for this storage alone, whose sessions it sets up: two at least, since one listens to the
+   * other processes. The caller ends it, last.
+   */
   readonly pool: PostgresPool;
   /**
    * Whose logs and documents these are: 1 to 200 bytes. Companions in one database see nothing of each
@@ -79,8 +83,8 @@ const defaults = {
 /**
  * Opens a companion's logs and documents in PostgreSQL. Any number of processes may have them open.
  *
- * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: no such `durability`, a database too weak for it,
- * without the schema, or whose encoding is not UTF8; the message says which.
+ * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: no such `durability`, a pool of one connection, a
+ * database too weak, without the schema, or whose encoding is not UTF8; the message says which.
  * @throws ThroughlineError `THROUGHLINE_NEWER_FORMAT`: a later version changed the schema.
  * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: the database did not answer in time.
  */
@@ -95,6 +99,7 @@ export async function openPostgresStorage(
   checkKey(companion, "companion", longestName);
   if (!(timeoutMs > 0)) throw new TypeError("timeoutMs must be more than 0");
   if (!(leaseMs > 0)) throw new TypeError("leaseMs must be more than 0");
+  checkPool(pool);
   const { clock, timers, logger } = resolved;
   const random = () => randomOf(newId());
   const database = new Database({ pool, clock, timers, logger, random, timeoutMs });
@@ -109,6 +114,14 @@ export async function openPostgresStorage(
     database.close();
     throw error;
   }
+}
+
+/** One connection listens for good: with no other the first call would wait for its deadline. */
+function checkPool({ options }: PostgresPool): void {
+  if (options?.max === undefined || options.max >= 2) return;
+  throw new ThroughlineError(`the pool has max ${options.max}: at least 2, since one listens`, {
+    code: "THROUGHLINE_CONFIGURATION",
+  });
 }
 
 /** From 0 to 1, out of an id. */
