@@ -49,11 +49,7 @@ export interface NewTurn {
 }
 
 /** Commits the user's message, with the session that it opens or goes on in. */
-export function beginTurn(
-  ports: TurnRecordPorts,
-  turn: NewTurn,
-  target: Target,
-): Promise<Begun> {
+export function beginTurn(ports: TurnRecordPorts, turn: NewTurn, target: Target): Promise<Begun> {
   const { chats, sessions, rules } = ports;
   return chats.log.change(turn.chatId, async (draft) => {
     const known = await chats.find(draft.chatId, turn.id);
