@@ -16,9 +16,15 @@ export interface DatabaseChecks {
   readonly schema: "none" | "older" | "known";
 }
 
-/** The server gives up a statement first, and then says why; one that hangs says nothing. */
-const statementMs = 4_500;
-const silenceMs = 5_000;
+/** How long a question may take. */
+export interface AskLimits {
+  /** The server gives up a statement first, and then says why. */
+  readonly statementMs: number;
+  /** One that hangs says nothing. */
+  readonly silenceMs: number;
+}
+
+const askLimits: AskLimits = { statementMs: 4_500, silenceMs: 5_000 };
 
 const about = `select current_setting('server_version') as version,
   pg_is_in_recovery() as is_standby,
@@ -36,12 +42,13 @@ const about = `select current_setting('server_version') as version,
 export async function checkDatabase(
   pool: Pool,
   location: PostgresLocation,
+  { statementMs, silenceMs } = askLimits,
 ): Promise<DatabaseChecks> {
   const client = await pool.connect();
   // Whoever asks hears of a connection that breaks; unheard, it would end the process.
   client.on("error", () => undefined);
   try {
-    const ask = asking(client);
+    const ask = asking(client, silenceMs);
     await ask(`set statement_timeout = ${statementMs}`);
     return await askAll(ask, location);
   } finally {
@@ -49,7 +56,7 @@ export async function checkDatabase(
   }
 }
 
-function asking(client: PoolClient): Ask {
+function asking(client: PoolClient, silenceMs: number): Ask {
   return async (text) => {
     const asked = client.query<Record<string, unknown>>(text);
     const { rows } = await within(asked, systemTimers, silenceMs);

@@ -14,18 +14,24 @@ import { openOlderStore } from "../store/open-older.ts";
 import { openPool } from "../store/open-pool.ts";
 import { openStore } from "../store/open-store.ts";
 import type { Check } from "./check.ts";
-import { checkDatabase, type DatabaseChecks } from "./database.ts";
+import { type AskLimits, checkDatabase, type DatabaseChecks } from "./database.ts";
 
 /** Looks at a database, and reads every log in it to its end. Brings no schema up to date. */
-export async function checkStore(location: PostgresLocation): Promise<readonly Check[]> {
-  const { checks, schema } = await askDatabase(location);
+export async function checkStore(
+  location: PostgresLocation,
+  limits?: AskLimits,
+): Promise<readonly Check[]> {
+  const { checks, schema } = await askDatabase(location, limits);
   return schema === "none" ? checks : [...checks, ...(await readContent(location, schema))];
 }
 
-async function askDatabase(location: PostgresLocation): Promise<DatabaseChecks> {
+async function askDatabase(
+  location: PostgresLocation,
+  limits: AskLimits | undefined,
+): Promise<DatabaseChecks> {
   const { pool, end } = await openPool(location);
   try {
-    return await checkDatabase(pool, location);
+    return await checkDatabase(pool, location, limits);
   } catch (error) {
     // The client's own message names hosts and users, and no password; but it is not ours.
     const why = error instanceof DeadlineError ? error.message : errorCode(error);

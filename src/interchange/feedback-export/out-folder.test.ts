@@ -12,6 +12,9 @@ import { exportFeedback } from "./export-feedback.ts";
 import type { FeedbackExportOptions } from "./options.ts";
 import type { ExportDisk } from "./ports.ts";
 
+/** At every call, or at each fourth. */
+const step = process.env["THROUGHLINE_FULL"] === "1" ? 1 : 4;
+
 const earlier = [samplePackage(0)];
 const later = [samplePackage(0, { frames: [-2_000, -1_000] }), samplePackage(1)];
 const run = (disk: ExportDisk, packages = later, more: Partial<FeedbackExportOptions> = {}) =>
@@ -223,7 +226,7 @@ for (const begins of ["nothing", "an earlier export", "one that is set aside"] a
       await before.rename("/out", "/out.replaced");
       await before.syncDirectory("/out.replaced");
     }
-    for (let n = 1, died = true; died; n++) {
+    for (let n = 1, died = true; died; n += step) {
       const disk = processDeathImage(before, { stopAt: n });
       died = !(await disk.run(() => run(disk, later, { replace: true })));
       for (const image of crashImages(disk, { maxImages: 12 })) {
