@@ -1,5 +1,6 @@
 // The single-writer lease of a home. It is the kernel's lock on a file, so it uses node:sqlite and
 // node:fs on the real files and not the Disk port: a lock that a test could fake would prove nothing.
+import { randomInt } from "node:crypto";
 import fs from "node:fs";
 import { hostname } from "node:os";
 import { join, resolve } from "node:path";
@@ -53,6 +54,9 @@ const held = new Set<DatabaseSync>();
 
 /** SQLite's code for a lock that somebody else has. */
 const sqliteBusy = 5;
+/** With the pauses between them, a tenth of a second. */
+const mostTries = 8;
+const longestPauseMs = 25;
 
 /**
  * Makes this process the writer of a home, which must exist. At once or not at all: nobody waits for
@@ -159,10 +163,29 @@ function makeLockFile(path: string): void {
   }
 }
 
+/**
+ * Two that start in the same moment can each hold a part of the lock, and refuse each other. Each waits a
+ * time of its own then, so that one of them has it.
+ */
 function lock(home: string, path: string): DatabaseSync {
-  let database: DatabaseSync | undefined;
+  const pause = new Int32Array(new SharedArrayBuffer(4));
+  for (let tries = 1; ; tries++) {
+    try {
+      return lockOnce(path);
+    } catch (cause) {
+      if ((cause as { readonly errcode?: unknown }).errcode !== sqliteBusy) {
+        const message = `${path} cannot be locked: ${String(cause)}`;
+        throw failure("THROUGHLINE_UNAVAILABLE", message, cause);
+      }
+      if (tries === mostTries) throw failure("THROUGHLINE_LOCKED", refusal(home), cause);
+    }
+    Atomics.wait(pause, 0, 0, randomInt(1, longestPauseMs));
+  }
+}
+
+function lockOnce(path: string): DatabaseSync {
+  const database = new DatabaseSync(path);
   try {
-    database = new DatabaseSync(path);
     // Nothing is ever written into this database. "off" is refused to a defensive connection, which
     // Node's is by default, and would leave a journal beside it.
     database.exec("pragma journal_mode=memory");
@@ -170,12 +193,9 @@ function lock(home: string, path: string): DatabaseSync {
     database.exec("pragma locking_mode=exclusive");
     database.exec("begin exclusive");
     return database;
-  } catch (cause) {
-    database?.close();
-    if ((cause as { readonly errcode?: unknown }).errcode === sqliteBusy) {
-      throw failure("THROUGHLINE_LOCKED", refusal(home), cause);
-    }
-    throw failure("THROUGHLINE_UNAVAILABLE", `${path} cannot be locked: ${String(cause)}`, cause);
+  } catch (error) {
+    database.close();
+    throw error;
   }
 }
 
