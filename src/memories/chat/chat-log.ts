@@ -290,6 +290,8 @@ export class ChatLog {
   /** Whether others wrote to the chat since it was read; perhaps the very thing, such as a redaction. */
   async #isBehind(chatId: string, { seq }: ChatState, error: unknown): Promise<boolean> {
     if (isThroughlineError(error, "THROUGHLINE_CONFLICT")) return true;
+    // Written under a lease that was let go of on its way: whoever changes something under it keeps it.
+    if (isThroughlineError(error, "THROUGHLINE_FENCED")) return !this.#held.has(chatId);
     if (!isThroughlineError(error, "THROUGHLINE_ID_CONFLICT")) return false;
     return (await this.ports.logs.tail(chatId, 0))?.seq !== seq;
   }
