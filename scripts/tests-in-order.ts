@@ -7,22 +7,27 @@ import { finished } from "node:stream/promises";
 import { run } from "node:test";
 import { spec } from "node:test/reporters";
 
-/** @returns the files in which something failed. */
+/** @returns the files in which something failed, and those whose process ended before it told. */
 async function runFiles(files: readonly string[], concurrency: number): Promise<readonly string[]> {
-  const failed = new Set<string>();
+  const passed = new Set<string>();
+  const died = new Set<string>();
   let isSuccess = false;
-  const execArgv = ["--import", "./scripts/untracked-tests.ts"];
+  const preloads = ["./scripts/untracked-tests.ts", "./scripts/test-limit.ts"];
+  const execArgv = preloads.flatMap((path) => ["--import", path]);
   const told = run({ files, concurrency, execArgv })
     .on("test:summary", ({ file, success }) => {
       if (file === undefined) isSuccess = success;
-      else if (!success) failed.add(file);
+      else if (success) passed.add(file);
     })
-    // A file whose process died fails as a test of its name.
-    .on("test:fail", ({ name }) => files.includes(name) && failed.add(name))
+    // A file without tests is told of as a test of its name, and so is one whose process failed.
+    .on("test:pass", ({ name }) => passed.add(name))
+    .on("test:fail", ({ name }) => died.add(name))
     .compose(spec);
   told.pipe(process.stdout, { end: false });
   await finished(told);
-  return isSuccess || failed.size > 0 ? [...failed] : files;
+  if (isSuccess) return [];
+  const failed = files.filter((file) => died.has(file) || !passed.has(file));
+  return failed.length > 0 ? failed : files;
 }
 
 let failed = await runFiles(
