@@ -269,6 +269,13 @@ for (const [where, leave] of [
   });
 }
 
+test("what is typed as soon as there is a field is kept and sent", { skip }, async () => {
+  await onPage({ script: [["One"]], lateMs: 300 }, async ({ page }) => {
+    await say(page, "Hello");
+    await message(page, "One").waitFor();
+  });
+});
+
 test("a chat that was forgotten while nobody told the page is forgotten when it comes back", {
   skip,
 }, async () => {

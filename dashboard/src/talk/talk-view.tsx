@@ -35,6 +35,8 @@ export function TalkView({ chatId }: { readonly chatId: string }) {
   const answer = useAnswer(state);
   const focus = useComposerFocus();
   const [sent, setSent] = useState(0);
+  // What is typed is shown at once, also before this hears of the feed: a first letter would be lost.
+  const [, showTyped] = useState("");
   const [removing, setRemoving] = useState<Message>();
   const reactions = useReactionActions(feed);
   const actions = useActions(feed, setRemoving, focus, reactions.actions);
@@ -97,6 +99,7 @@ export function TalkView({ chatId }: { readonly chatId: string }) {
           text={state.draft}
           setText={(text) => {
             feed.draft = text;
+            showTyped(text);
           }}
         />
       </div>
