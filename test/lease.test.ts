@@ -80,6 +80,20 @@ test("of two processes started at once, 6 times, exactly one gets the home, and 
   }
 });
 
+test("who is refused because somebody has the lock for a moment asks again, and gets the home", async (t) => {
+  const home = temporaryHome(t);
+  takeLease(home).release();
+  const hold = `const { DatabaseSync } = require("node:sqlite");
+    const database = new DatabaseSync(process.argv[1]);
+    database.exec("begin exclusive");
+    console.log("held");
+    setTimeout(() => database.close(), 15);`;
+  const child = spawn(process.execPath, ["-e", hold, join(home, "lock.db")]);
+  t.after(() => child.kill("SIGKILL"));
+  await once(child.stdout, "data");
+  takeLease(home).release();
+});
+
 test("a stopped holder keeps the home, and goes on as the holder", {
   skip: noSignals,
 }, async (t) => {

@@ -325,7 +325,8 @@ export class Turns {
 
   async #run(turn: Turn, asked: Target, waited: boolean): Promise<TurnAnswer> {
     const isUnwanted = waited && (await this.#isUnwanted(turn));
-    const isRepeat = !isUnwanted && !turn.isFresh;
+    // While it waited another process may have taken it up, whoever made its id.
+    const isRepeat = !isUnwanted && (waited || !turn.isFresh);
     const again = isRepeat ? await storedAnswer(this.#ports.chats, turn) : undefined;
     if (again !== undefined) return again;
     for (const listener of this.#listeners) listener(turn);

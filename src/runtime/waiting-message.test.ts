@@ -45,3 +45,22 @@ test("a message that could not be kept while another one is answered fails alone
   assert.equal((await first.done).assistant?.content, "One");
   await assert.rejects(second.done, { code: "THROUGHLINE_UNAVAILABLE" });
 });
+
+test("a message that another process answered while it waited is not answered again", async () => {
+  const { open } = heldPlace();
+  const model = scriptedResponder([["One"], ["again"]]);
+  const a = await process(open().storage, { model });
+  const b = await process(open().storage, { model });
+  await a.turns.submit(chat, { content: "1" }).done;
+  const lease = await b.chats.log.lease(chat);
+  const turn = a.turns.submit(chat, { content: "2" });
+  for await (const { type } of turn.progress()) if (type === "queued") break;
+  while (!(await b.chats.log.state(chat)).head?.pending?.includes(turn.id)) await setImmediate();
+  await b.chats.append(chat, [
+    { id: turn.id, role: "user", content: "2", turn: turn.id },
+    { id: `${turn.id}:answer`, role: "assistant", content: "Two", turn: turn.id },
+  ]);
+  await lease.release();
+  assert.equal((await turn.done).assistant?.content, "Two");
+  assert.equal(model.requests.length, 1);
+});

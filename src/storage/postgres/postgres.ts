@@ -1,9 +1,8 @@
 // PostgreSQL under the contracts of the storage: the door `throughline/postgres`.
 import { type Clock, systemClock } from "../../clock.ts";
-import { ThroughlineError } from "../../errors.ts";
 import { type NewId, randomId } from "../../ids.ts";
 import { type Logger, silentLogger } from "../../logger.ts";
-import { withDefaults } from "../../options.ts";
+import { misconfigured, withDefaults } from "../../options.ts";
 import { systemTimers, type Timers } from "../../timers.ts";
 import { checkDurability } from "../durability.ts";
 import { checkKey } from "../key.ts";
@@ -119,9 +118,7 @@ export async function openPostgresStorage(
 /** One connection listens for good: with no other the first call would wait for its deadline. */
 function checkPool({ options }: PostgresPool): void {
   if (options?.max === undefined || options.max >= 2) return;
-  throw new ThroughlineError(`the pool has max ${options.max}: at least 2, since one listens`, {
-    code: "THROUGHLINE_CONFIGURATION",
-  });
+  throw misconfigured(`the pool has max ${options.max}: at least 2, since one listens`);
 }
 
 /** From 0 to 1, out of an id. */
