@@ -127,6 +127,15 @@ export type Logs = Awaited<ReturnType<typeof openLogs>>["logs"];
 
 export const appendTurn = (logs: Logs, key: string) => logs.append(key, turnRecords(), { head });
 
+/** Turns as a chat appends them: each on the condition that the log still ends where the last one ended. */
+export function expectedTurns(logs: Logs): (key: string) => Promise<void> {
+  const ends = new Map<string, number>();
+  return async (key) => {
+    const expectedSeq = ends.get(key) ?? 0;
+    ends.set(key, await logs.append(key, turnRecords(), { head, expectedSeq }));
+  };
+}
+
 /** Fills a chat up to so many messages, in batches. */
 export async function fill(logs: Logs, key: string, messages: number): Promise<void> {
   for (let done = 0; done < messages; ) {

@@ -1,10 +1,16 @@
 // What the same memories cost in PostgreSQL, against statements written by hand over the same connections.
 import { type Figure, ms } from "./figure.ts";
-import { appendTurn, fill, head, interleaved, median } from "./measure.ts";
+import { appendTurn, expectedTurns, fill, head, interleaved, median } from "./measure.ts";
 import { postgresServers } from "./postgres-servers.ts";
 import { insertTurn, openPostgres, type PostgresWorld, type Sync } from "./postgres-world.ts";
 
 const bothWays: readonly Sync[] = ["synced", "unsynced"];
+
+/**
+ * What is asked holds for a database that keeps its promise. One that does not sync shows what both
+ * programs do, and no storage at level `"power-cut"` takes it.
+ */
+const targetOf = (sync: Sync, target: number) => (sync === "synced" ? { target } : {});
 
 /** One turn after the other, over one connection. */
 async function turn(): Promise<Figure[]> {
@@ -12,19 +18,20 @@ async function turn(): Promise<Figure[]> {
   for (const sync of bothWays) {
     const world = await openPostgres(sync, 1);
     const { logs, pool } = world;
-    for (let i = 0; i < 50; i++) {
-      await appendTurn(logs, "a");
+    const takeTurn = expectedTurns(logs);
+    for (let i = 0; i < 500; i++) {
+      await takeTurn("a");
       await insertTurn(pool, "a");
     }
     const { ours, floor } = await interleaved(1_000, {
-      ours: async () => void (await appendTurn(logs, "a")),
+      ours: () => takeTurn("a"),
       floor: () => insertTurn(pool, "a"),
     });
     await world.close();
     figures.push({
       says: `a turn in PostgreSQL, ${sync} (${ms(ours)}), against one INSERT of the same bytes (${ms(floor)})`,
       ratio: ours / floor,
-      target: 1.25,
+      ...targetOf(sync, 1.25),
     });
   }
   return figures;
@@ -45,7 +52,7 @@ async function clients(): Promise<Figure[]> {
   };
   for (const sync of bothWays) {
     const world = await openPostgres(sync, count);
-    const ours = inEach((chat) => appendTurn(world.logs, chat));
+    const ours = inEach(expectedTurns(world.logs));
     const floor = inEach((chat) => insertTurn(world.pool, chat));
     await ours();
     await floor();
@@ -55,7 +62,7 @@ async function clients(): Promise<Figure[]> {
     figures.push({
       says: `turns per second over 16 connections, ${sync}: bare INSERTs (${perSecond(times.floor)}) against ours (${perSecond(times.ours)}), at least 85 %`,
       ratio: times.ours / times.floor,
-      target: 1 / 0.85,
+      ...targetOf(sync, 1 / 0.85),
     });
   }
   return figures;

@@ -13,18 +13,25 @@ import { contractProjection } from "../src/testing/log-store-contract-fixtures.t
 import { databaseOf } from "./test-database.ts";
 
 /** One server's logs, the place that they are in, and the time in which it works by itself. */
-export function serverOf(pool: PostgresPool, companion: string) {
-  const database = databaseOf(pool);
+export function serverOf(pool: PostgresPool, companion: string, timeoutMs?: number) {
+  const database = databaseOf(pool, timeoutMs);
   const clock = new HeldClock();
   const timers = new HeldTimers(clock);
   const calls = new Calls();
   const around = { clock, timers, calls, logger: silentLogger };
-  const ports = { ...around, database, companion, leases: new LeaseRegistry() };
+  const leases = new LeaseRegistry();
+  const ports = { ...around, database, companion, leases };
   const collection = "chats";
   const scope = scopeOf(companion, collection);
   const place: IndexedPlace = {
     ...{ database, companion, collection, scope },
     projection: contractProjection,
   };
-  return { log: new PostgresLogStore(ports, collection, contractProjection), place, timers, calls };
+  return {
+    log: new PostgresLogStore(ports, collection, contractProjection),
+    place,
+    timers,
+    calls,
+    leases,
+  };
 }

@@ -615,7 +615,41 @@ const privacy: readonly SeededBug[] = [
   },
 ];
 
+const groups = { test: "src/storage/postgres/append-groups.test.ts" };
+
+const database: readonly SeededBug[] = [
+  {
+    id: "database: a group waits for a log that somebody is writing",
+    file: "src/storage/postgres/append-group-statement.ts",
+    find: "for update skip locked",
+    replace: "for update",
+    ...{ ...groups, named: "keeps no other append waiting" },
+  },
+  {
+    id: "database: a group is stored under an epoch that is over",
+    file: "src/storage/postgres/append-group-statement.ts",
+    find: "and (wanted.epoch is null or old.epoch = wanted.epoch)",
+    replace: "",
+    ...{ ...groups, named: "is fenced in a group" },
+  },
+  {
+    id: "database: a group that may have been stored is sent again",
+    file: "src/storage/postgres/append-groups.ts",
+    find: "        isInDoubt\n",
+    replace: "        false\n",
+    ...{ ...groups, named: "whoever holds the log" },
+  },
+  {
+    id: "database: an append counts as stored whatever the database says",
+    file: "src/storage/postgres/append-statement.ts",
+    find: " || rowCount !== records.length",
+    replace: "",
+    ...{ ...groups, named: "stands against no other" },
+  },
+];
+
 export const seededBugs: readonly SeededBug[] = [
   ...[...log, ...documents, ...lock, ...contracts],
   ...[...sessions, ...turn, ...security, ...companion, ...fleet, ...exports, ...privacy],
+  ...database,
 ];

@@ -1,7 +1,7 @@
 // The one statement of an append. Parameters 1 to 3 are the companion, the collection and the key.
 import type { IndexedBatch, IndexedRecord } from "./indexed-batch.ts";
 import type { LogTarget } from "./locked-log.ts";
-import type { PostgresStatement } from "./pool.ts";
+import type { PostgresAnswer, PostgresStatement } from "./pool.ts";
 
 /** What the text depends on: nothing is sent, and nothing decided, that the batch does not need. */
 interface AppendShape {
@@ -24,8 +24,8 @@ const mostPlain = 8;
 const statements = new Map<number, { readonly name: string; readonly text: string }>();
 
 /**
- * Appends these records. Answers the seq of the last one, or nothing when it stored nothing. A row that is
- * only a lease becomes a log.
+ * Appends these records. A row that is only a lease becomes a log. `appendedSeq` reads what it answers:
+ * no more than has to be said, which takes a tenth of the time.
  */
 export function appendStatement(
   { place, epoch }: LogTarget,
@@ -49,6 +49,17 @@ export function appendStatement(
   pushRecords(values, records, shape);
   const { name, text } = statementOf(shape);
   return { name, text, values };
+}
+
+/** The seq of the last record that an append stored; `undefined` when it stored nothing. */
+export function appendedSeq(
+  { expectedSeq, records }: IndexedBatch,
+  { rows, rowCount }: PostgresAnswer,
+): number | undefined {
+  const row = rows.at(-1);
+  if (row !== undefined) return Number(row["seq"]);
+  if (expectedSeq === undefined || rowCount !== records.length) return undefined;
+  return expectedSeq + records.length;
 }
 
 function pushRecords(
@@ -104,14 +115,13 @@ function textOf(shape: AppendShape): string {
     ...(epoch === undefined ? [] : [`old.epoch = ${epoch}`]),
   ];
   const set = setText(shape, count, labels);
+  const insert = `insert into throughline.records (companion, collection, key, seq, ${columns.join(", ")})
+  select $1, $2, $3, log.seq - ${count} + each.n, ${columns.map((each) => `each.${each}`).join(", ")}
+  from log, ${rows} as each (${columns.join(", ")}, n)`;
   return `with log as (
   ${shape.mayCreate ? createText(shape, count, labels, set) : `update throughline.logs as old set ${set}`}
   ${conditions.length === 0 ? "" : `where ${conditions.join(" and ")}`} returning seq
-), stored as (
-  insert into throughline.records (companion, collection, key, seq, ${columns.join(", ")})
-  select $1, $2, $3, log.seq - ${count} + each.n, ${columns.map((each) => `each.${each}`).join(", ")}
-  from log, ${rows} as each (${columns.join(", ")}, n)
-) select seq from log`;
+)${shape.expectsSeq ? ` ${insert}` : `, stored as (${insert}) select seq from log`}`;
 }
 
 function createText(

@@ -1,13 +1,12 @@
 import { type ErrorCode, ThroughlineError } from "../../errors.ts";
 import { isErased, sameRecord, storedRecord } from "../batch.ts";
-import { appendStatement } from "./append-statement.ts";
+import { appendedSeq, appendStatement } from "./append-statement.ts";
 import type { Connection } from "./connection.ts";
 import { type Database, inTransaction } from "./database.ts";
 import { isDuplicate } from "./error-class.ts";
 import type { IndexedBatch } from "./indexed-batch.ts";
 import { fenced, isFenced, type LockedLog, type LogTarget, lockLog } from "./locked-log.ts";
 import { logStatements as statements } from "./log-statements.ts";
-import type { Row } from "./pool.ts";
 
 /**
  * Appends a batch: by one statement, if nothing stands against it. If something does, or if nobody
@@ -25,8 +24,18 @@ export function append(
       if (seq !== undefined) return seq;
       isPlain = false;
     }
-    return inTransaction(connection, () => decide(connection, target, batch, isInDoubt));
+    return settle(connection, target, batch, isInDoubt);
   });
+}
+
+/** Appends what of a batch is missing, if that may be; `isInDoubt`: all of it may be stored already. */
+export function settle(
+  connection: Connection,
+  target: LogTarget,
+  batch: IndexedBatch,
+  isInDoubt: boolean,
+): Promise<number> {
+  return inTransaction(connection, () => decide(connection, target, batch, isInDoubt));
 }
 
 /** @returns `undefined` when it stored nothing: somebody has to look why. */
@@ -35,14 +44,13 @@ function appendPlainly(
   target: LogTarget,
   batch: IndexedBatch,
 ): Promise<number | undefined> {
-  return connection.store(appendStatement(target, batch)).then(lastSeq, (error: unknown) => {
-    if (isDuplicate(error)) return undefined;
-    throw error;
-  });
-}
-
-function lastSeq([row]: readonly Row[]): number | undefined {
-  return row === undefined ? undefined : Number(row["seq"]);
+  return connection.store(appendStatement(target, batch)).then(
+    (answer) => appendedSeq(batch, answer),
+    (error: unknown) => {
+      if (isDuplicate(error)) return undefined;
+      throw error;
+    },
+  );
 }
 
 /** Holds the log's row, and finds out what of the batch is missing. In a transaction. */
@@ -110,7 +118,7 @@ async function store(
   target: LogTarget,
   batch: IndexedBatch,
 ): Promise<number> {
-  const last = lastSeq(await connection.run(appendStatement(target, batch)));
+  const last = appendedSeq(batch, await connection.step(appendStatement(target, batch)));
   if (last === undefined) throw fenced();
   const before = last - batch.records.length;
   const targets = batch.records.flatMap(({ hides }) => hides ?? []);

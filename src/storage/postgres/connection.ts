@@ -1,6 +1,12 @@
 import type { Timers } from "../../timers.ts";
 import { isAnswer } from "./error-class.ts";
-import type { PostgresClient, PostgresNotification, PostgresStatement, Row } from "./pool.ts";
+import type {
+  PostgresAnswer,
+  PostgresClient,
+  PostgresNotification,
+  PostgresStatement,
+  Row,
+} from "./pool.ts";
 
 /** Which server process serves a connection: its number and its start, as no other has both. */
 export interface Backend {
@@ -40,7 +46,7 @@ export class Connection {
   readonly #client: PostgresClient;
   readonly #timers: Timers;
   readonly #limitMs: () => number;
-  readonly #lost: (() => void)[] = [];
+  #lost: readonly (() => void)[];
   #isBroken = false;
   #isInDoubt = false;
   #isReleased = false;
@@ -55,14 +61,17 @@ export class Connection {
       readonly backend: Backend | undefined;
       /** Registered already, so that no loss is missed. */
       readonly losses: LossListener;
+      /** As what `onLost` is given. */
+      readonly onLost: () => void;
     },
   ) {
     this.#client = client;
     this.#timers = options.timers;
     this.#limitMs = options.limitMs;
     this.backend = options.backend;
+    this.#lost = [options.onLost];
     this.#losses = options.losses;
-    this.#losses.current = () => this.#lose();
+    this.#losses.current = this;
   }
 
   /** Whether it failed in a way after which nothing more is to be sent over it. */
@@ -76,12 +85,17 @@ export class Connection {
   }
 
   /** Runs a statement that stores nothing by itself: a read, or one inside a transaction. */
-  run(statement: PostgresStatement): Promise<readonly Row[]> {
+  async run(statement: PostgresStatement): Promise<readonly Row[]> {
+    return (await this.step(statement)).rows;
+  }
+
+  /** As `run`, for whoever wants to know how many rows it stored. */
+  step(statement: PostgresStatement): Promise<PostgresAnswer> {
     return this.#send(statement, () => undefined);
   }
 
   /** Runs a statement that commits: without an answer nobody knows whether it did. */
-  store(statement: PostgresStatement): Promise<readonly Row[]> {
+  store(statement: PostgresStatement): Promise<PostgresAnswer> {
     this.#isInDoubt = true;
     return this.#send(statement, () => {
       this.#isInDoubt = false;
@@ -89,14 +103,14 @@ export class Connection {
   }
 
   /** Few promises: this is what an append waits for. An answer that comes too late is ignored. */
-  #send(statement: PostgresStatement, answered: () => void): Promise<readonly Row[]> {
-    const { promise, resolve, reject } = Promise.withResolvers<readonly Row[]>();
+  #send(statement: PostgresStatement, answered: () => void): Promise<PostgresAnswer> {
+    const { promise, resolve, reject } = Promise.withResolvers<PostgresAnswer>();
     let isOver = false;
     const fail = (error: unknown) => {
       if (isOver) return;
       isOver = true;
       if (isAnswer(error)) answered();
-      else this.#lose();
+      else this.lose();
       reject(error);
     };
     const limitMs = this.#limitMs();
@@ -107,12 +121,12 @@ export class Connection {
     const giveUp = () => fail(late(limitMs));
     const cancel = this.#timers.after(limitMs, giveUp, { holdsProcess: true });
     this.#client.query(statement).then(
-      ({ rows }) => {
+      (answer) => {
         if (isOver) return;
         isOver = true;
         cancel();
         answered();
-        resolve(rows);
+        resolve(answer);
       },
       (error) => {
         cancel();
@@ -129,7 +143,7 @@ export class Connection {
   /** Calls back once, when the connection ended or failed; at once if it did already. */
   onLost(listener: () => void): void {
     if (this.#isBroken) listener();
-    else this.#lost.push(listener);
+    else this.#lost = [...this.#lost, listener];
   }
 
   /** Gives it back to the pool, or closes it: when it is broken, or when `close` says so. */
@@ -137,11 +151,12 @@ export class Connection {
     if (this.#isReleased) return;
     this.#isReleased = true;
     // From here on its end is the pool's affair: an idle connection may be closed at any time.
-    this.#losses.current = () => undefined;
+    this.#losses.current = undefined;
     this.#client.release(close || this.#isBroken);
   }
 
-  #lose(): void {
+  /** Its client ended or failed. */
+  lose(): void {
     if (this.#isBroken) return;
     this.#isBroken = true;
     for (const listener of this.#lost) listener();
@@ -151,7 +166,7 @@ export class Connection {
 /** Stands on a client for as long as it lives: an error that nobody listens to ends the process. */
 export interface LossListener {
   /** The connection that the client serves now. */
-  current: () => void;
+  current: Connection | undefined;
 }
 
 const lossListeners = new WeakMap<PostgresClient, LossListener>();
@@ -160,9 +175,9 @@ const lossListeners = new WeakMap<PostgresClient, LossListener>();
 export function lossListenerOf(client: PostgresClient): LossListener {
   const known = lossListeners.get(client);
   if (known !== undefined) return known;
-  const losses: LossListener = { current: () => undefined };
+  const losses: LossListener = { current: undefined };
   lossListeners.set(client, losses);
-  client.on("error", () => losses.current());
-  client.on("end", () => losses.current());
+  client.on("error", () => losses.current?.lose());
+  client.on("end", () => losses.current?.lose());
   return losses;
 }

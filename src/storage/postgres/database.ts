@@ -95,6 +95,9 @@ export class Database {
   readonly #known = new WeakMap<PostgresClient, KnownClient>();
   /** Goes up when a connection was lost: those from before are not trusted any more. */
   #generation = 0;
+  readonly #onLost = () => {
+    this.#generation++;
+  };
   readonly #idleError: (error: Error) => void;
 
   constructor(ports: DatabasePorts) {
@@ -198,11 +201,7 @@ export class Database {
   #connection(client: PostgresClient, known: KnownClient, limitMs: () => number): Connection {
     const { timers } = this.#ports;
     const { losses, backend } = known;
-    const connection = new Connection(client, { timers, limitMs, losses, backend });
-    connection.onLost(() => {
-      this.#generation++;
-    });
-    return connection;
+    return new Connection(client, { timers, limitMs, losses, backend, onLost: this.#onLost });
   }
 
   /** A client that was made since the last loss, told what every connection is told. */
@@ -218,8 +217,11 @@ export class Database {
 
   /** Waits for a client no longer than that. One that comes later goes straight back. */
   #client(until: number): Promise<PostgresClient> {
+    const { pool } = this.#ports;
+    // One that is there comes before any timer, and to nobody else.
+    if ((pool.idleCount ?? 0) > 0 && pool.waitingCount === 0) return pool.connect();
     // First: one that throws, as for a file that the client cannot read, leaves no timer behind.
-    const connecting = this.#ports.pool.connect();
+    const connecting = pool.connect();
     const { promise, resolve, reject } = Promise.withResolvers<PostgresClient>();
     let isLate = false;
     const leftMs = Math.max(0, this.#left(until));

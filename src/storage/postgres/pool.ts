@@ -3,6 +3,13 @@
 /** A row as it was answered, by the names of its columns. */
 export type Row = Readonly<Record<string, unknown>>;
 
+/** What a statement was answered. */
+export interface PostgresAnswer {
+  readonly rows: readonly Row[];
+  /** How many rows it stored, changed, removed or answered. */
+  readonly rowCount: number | null;
+}
+
 /** One statement. A name makes the server keep its plan, once per connection. */
 export interface PostgresStatement {
   readonly name?: string;
@@ -18,7 +25,7 @@ export interface PostgresNotification {
 
 /** One connection, checked out of a pool. `PoolClient` of `pg` fits. */
 export interface PostgresClient {
-  query(statement: PostgresStatement): Promise<{ readonly rows: readonly Row[] }>;
+  query(statement: PostgresStatement): Promise<PostgresAnswer>;
   /** Gives it back; `true` closes it. */
   release(destroy?: boolean): void;
   on(event: "error", listener: (error: Error) => void): unknown;
@@ -30,6 +37,10 @@ export interface PostgresClient {
 export interface PostgresPool {
   /** How many connections it makes at most, where it says so. */
   readonly options?: { readonly max?: number | undefined };
+  /** How many connections wait for work, where it says so. */
+  readonly idleCount?: number;
+  /** How many calls of `connect` wait for a connection, where it says so. */
+  readonly waitingCount?: number;
   connect(): Promise<PostgresClient>;
   on(event: "error", listener: (error: Error) => void): unknown;
   removeListener(event: "error", listener: (error: Error) => void): unknown;

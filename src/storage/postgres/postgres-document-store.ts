@@ -12,6 +12,7 @@ import { checkKey } from "../key.ts";
 import type { Calls } from "./calls.ts";
 import type { Connection } from "./connection.ts";
 import type { Database } from "./database.ts";
+import type { PostgresStatement } from "./pool.ts";
 
 export interface StorePorts {
   readonly database: Database;
@@ -125,14 +126,14 @@ export class PostgresDocumentStore implements DocumentStore {
     writeId: string,
   ): Promise<number> {
     const values: unknown[] = [...this.#place(key), json, writeId];
-    if (expectedRevision === undefined || expectedRevision === 0) {
-      const statement = expectedRevision === 0 ? statements.create : statements.write;
-      const [row] = await connection.store({ ...statement, values });
-      if (row === undefined) throw conflict();
-      return Number(row["revision"]);
+    let statement: PostgresStatement = statements.write;
+    if (expectedRevision === 0) statement = statements.create;
+    else if (expectedRevision !== undefined) {
+      statement = statements.replace;
+      values.push(expectedRevision);
     }
-    values.push(expectedRevision);
-    const [row] = await connection.store({ ...statements.replace, values });
+    const { rows } = await connection.store({ ...statement, values });
+    const [row] = rows;
     if (row === undefined) throw conflict();
     return Number(row["revision"]);
   }

@@ -29,7 +29,7 @@ import {
   type SearchOptions,
   type StoredRecord,
 } from "../log-store.ts";
-import { append } from "./append.ts";
+import { AppendGroups } from "./append-groups.ts";
 import type { Database } from "./database.ts";
 import { deleteLog, eraseRecords } from "./forget.ts";
 import { indexBatch, indexHead, labelText } from "./indexed-batch.ts";
@@ -58,6 +58,7 @@ export class PostgresLogStore implements LogStore {
   readonly #collection: string;
   readonly #indexing: IndexedPlace;
   readonly #indexer: Indexer;
+  readonly #appends: AppendGroups;
   /** What the lanes of this collection begin with, and no other's. */
   readonly #lanes: string;
 
@@ -69,6 +70,7 @@ export class PostgresLogStore implements LogStore {
     const scope = scopeOf(companion, collection);
     this.#indexing = { database, companion, collection, projection, scope };
     this.#indexer = new Indexer(ports, this.#indexing);
+    this.#appends = new AppendGroups(ports, collection);
   }
 
   async append(
@@ -79,7 +81,7 @@ export class PostgresLogStore implements LogStore {
     this.#ports.calls.checkOpen();
     const batch = indexBatch(this.#indexing, key, records, options);
     const target = this.#target(key);
-    const seq = await this.#inLane(key, () => append(this.#ports.database, target, batch));
+    const seq = await this.#inLane(key, () => this.#appends.append({ target, batch }));
     if (batch.isSearchable) this.#indexer.missing();
     return seq;
   }

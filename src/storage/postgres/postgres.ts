@@ -17,6 +17,7 @@ import { longestName, PostgresStorage } from "./postgres-storage.ts";
 import { checkSettings } from "./settings.ts";
 
 export type {
+  PostgresAnswer,
   PostgresClient,
   PostgresNotification,
   PostgresPool,

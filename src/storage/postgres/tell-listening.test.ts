@@ -18,9 +18,8 @@ class ScriptedClient extends EventEmitter implements PostgresClient {
   async query({ text }: PostgresStatement) {
     this.asked.push(text);
     if (this.refuses !== undefined && text.startsWith(this.refuses)) throw new Error("refused");
-    return {
-      rows: text.startsWith("select pg_is_in_recovery") ? [{ standby: false, pid: 1 }] : [],
-    };
+    const rows = text.startsWith("select pg_is_in_recovery") ? [{ standby: false, pid: 1 }] : [];
+    return { rows, rowCount: rows.length };
   }
 
   release() {
