@@ -635,8 +635,8 @@ const database: readonly SeededBug[] = [
   {
     id: "database: a group that may have been stored is sent again",
     file: "src/storage/postgres/append-groups.ts",
-    find: "        isInDoubt\n",
-    replace: "        false\n",
+    find: "begun?.isInDoubt ? begun : rest",
+    replace: "rest",
     ...{ ...groups, named: "whoever holds the log" },
   },
   {

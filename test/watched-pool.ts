@@ -1,4 +1,5 @@
 // A pool whose statements can be held back, or lost, by their names.
+import { setTimeout } from "node:timers/promises";
 import type pg from "pg";
 import type {
   PostgresAnswer,
@@ -25,6 +26,8 @@ export class WatchedPool implements PostgresPool {
   readonly removeListener = () => undefined;
   /** The names of the statements that were asked for, in order; their texts, where they have none. */
   readonly asked: string[] = [];
+  /** How long each statement takes longer. */
+  delayMs = 0;
   /** What becomes of the next statement with a name that begins so. */
   readonly #fates: { readonly name: string; readonly fate: Fate }[] = [];
   readonly #pool: pg.Pool;
@@ -59,6 +62,7 @@ export class WatchedPool implements PostgresPool {
     const { after, loss, text, meanwhile } =
       index < 0 ? {} : (this.#fates.splice(index, 1)[0]?.fate ?? {});
     await after;
+    if (this.delayMs > 0) await setTimeout(this.delayMs);
     if (text !== undefined) return client.query(text);
     if (loss === undefined) return client.query(statement);
     if (loss === "reply") await client.query(statement);

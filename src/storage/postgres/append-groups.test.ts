@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type pg from "pg";
+import pg from "pg";
 import type { Loss } from "../../../test/lossy-pool.ts";
 import { serverOf } from "../../../test/postgres-logs.ts";
 import { databaseOf } from "../../../test/test-database.ts";
@@ -34,10 +34,10 @@ before(async () => {
 });
 
 /** One server with logs `a` to `f` of two messages each, and what it asks of the database. */
-async function withSixLogs() {
+async function withSixLogs(timeoutMs?: number) {
   const watched = new WatchedPool(pool);
   const companion = `companion-${++count}`;
-  const opened = serverOf(watched, companion);
+  const opened = serverOf(watched, companion, timeoutMs);
   const { log } = opened;
   for (const key of "abcdef") {
     await log.append(key, messages(1, 2), { head: { updated_at: "2026-01-01", by: key } });
@@ -188,8 +188,91 @@ for (const [loss, again] of [
       assert.deepEqual(await everything(log, key), numbered(messages(1, 4)), key);
     }
     assert.deepEqual(await everything(log, "b"), numbered(messages(1, 2)));
+    // What may still be at work on it is ended first.
+    assert.ok(watched.asked.some((text) => text.startsWith("select pg_terminate_backend")));
   });
 }
+
+test("in a group that was lost, what stands against one append stands against no other", {
+  skip,
+}, async () => {
+  const opened = await withSixLogs(2_000);
+  const { log, companion, watched } = opened;
+  await pool.query(`alter table throughline.records add constraint no_poison
+    check (companion <> '${companion}' or id <> 'poison')`);
+  const { first, letGo } = held(opened);
+  watched.decide("throughline_append_group", { loss: "request" });
+  const client = await pool.connect();
+  await client.query("begin");
+  const lock = "select 1 from throughline.logs where companion = $1 and key = 'b' for update";
+  await client.query(lock, [companion]);
+  const locked = log.append("b", messages(3, 3));
+  const refused = rejects("THROUGHLINE_OUTCOME_UNKNOWN", log.append("c", [message("poison")]));
+  const others = [..."def"].map((key) => log.append(key, messages(3, 3)));
+  letGo();
+  assert.deepEqual(await Promise.all([first, ...others]), [3, 3, 3, 3]);
+  await refused;
+  await client.query("commit");
+  client.release();
+  assert.equal(await locked, 3);
+  await pool.query("alter table throughline.records drop constraint no_poison");
+});
+
+test("a group of 32 that was lost is settled on a slow database: its appends side by side", {
+  skip,
+}, async () => {
+  const { log, watched } = await withSixLogs(1_500);
+  const keys = Array.from({ length: 32 }, (_, i) => `key-${i}`);
+  for (const key of keys) await log.append(key, messages(1, 1));
+  const { first, letGo } = held({ log, watched });
+  watched.decide("throughline_append_group", { loss: "reply" });
+  const appends = keys.map((key) => log.append(key, messages(2, 2)));
+  watched.delayMs = 20;
+  letGo();
+  assert.deepEqual(await Promise.all([first, ...appends]), [3, ...keys.map(() => 2)]);
+});
+
+test("what waits for its group ends within its own deadline, however many wait", {
+  skip,
+}, async () => {
+  const opened = await withSixLogs(300);
+  const { log, watched, timers } = opened;
+  const keys = Array.from({ length: 400 }, (_, i) => `key-${i}`);
+  watched.connect = () => new Promise(() => undefined);
+  const codes: string[] = [];
+  const calls = keys.map((key) => log.append(key, messages(1, 1)).catch(errorName));
+  await timers.pass(50);
+  const began = performance.now();
+  codes.push(...(await Promise.all(calls)).map(String));
+  assert.deepEqual(new Set(codes), new Set(["THROUGHLINE_UNAVAILABLE"]));
+  // One after the other, 13 groups would have taken 300 ms each.
+  assert.ok(performance.now() - began < 3_000);
+});
+
+test("who goes alone after a group has the time that is left", { skip }, async () => {
+  const opened = await withSixLogs(1_000);
+  const { log, watched } = opened;
+  const { first, letGo } = held(opened);
+  const text = "do $$ begin perform pg_sleep(0.8); raise exception 'no'; end $$";
+  watched.decide("throughline_append_group", { text });
+  const began = performance.now();
+  const call = log.append("b", messages(3, 3));
+  letGo();
+  await first;
+  while (groups(watched) === 0) await nextTurn();
+  watched.connect = () => new Promise(() => undefined);
+  await rejects("THROUGHLINE_UNAVAILABLE", call);
+  assert.ok(performance.now() - began < 1_300);
+});
+
+test("a pool that is ended at once refuses what waits for a connection", { skip }, async () => {
+  const ending = new pg.Pool({ connectionString: url });
+  const { log } = serverOf(ending, `companion-${++count}`, 300);
+  await log.append("a", messages(1, 1));
+  const call = log.append("a", messages(2, 2));
+  void ending.end();
+  await rejects("THROUGHLINE_UNAVAILABLE", call);
+});
 
 test("what a lost group stored under a lease is stored, whoever holds the log when it is looked for", {
   skip,
@@ -219,7 +302,7 @@ test("a group of which nobody knows whether it was stored is answered only when 
   const { first, letGo } = held(opened);
   const { promise: after, resolve: confirm } = Promise.withResolvers<void>();
   watched.decide("throughline_append_group", { loss: "reply" });
-  watched.decide("select pg_logical_emit_message", { after });
+  for (const _ of "bc") watched.decide("select pg_logical_emit_message", { after });
   let answered = 0;
   const others = [..."bc"].map((key) => log.append(key, messages(3, 3)).finally(() => answered++));
   letGo();
@@ -305,7 +388,7 @@ test("a long append, and one that hides a message, go alone and keep nobody wait
   await first;
 });
 
-test("more than fit into a group wait for the next one, and a log's appends stay in order", {
+test("more than fit into a group go as several, and a log's appends stay in order", {
   skip,
 }, async () => {
   const { log, watched } = await withSixLogs();
@@ -334,27 +417,6 @@ test("those that were answered together go together again", { skip }, async () =
   letGo();
   await Promise.all([first, ...takingTurns]);
   assert.equal(watched.asked.length, 11, String(watched.asked));
-});
-
-test("who did not fit into a group that hangs waits for no more than 50 ms either", {
-  skip,
-}, async () => {
-  const opened = await withSixLogs();
-  const { log, watched, timers } = opened;
-  const keys = Array.from({ length: 33 }, (_, i) => `key-${i}`);
-  for (const key of keys) await log.append(key, messages(1, 1));
-  const { first, letGo } = held(opened);
-  const appends = keys.map((key) => log.append(key, messages(2, 2)));
-  const { promise: after, resolve: letGroupGo } = Promise.withResolvers<void>();
-  watched.decide("throughline_append_group", { after });
-  letGo();
-  await first;
-  await timers.pass(50);
-  for (let turns = 0; turns < 10_000 && groups(watched) < 2; turns++) await nextTurn();
-  assert.equal(groups(watched), 2);
-  assert.equal(await appends.at(-1), 2);
-  letGroupGo();
-  await Promise.all(appends);
 });
 
 test("an append that begins a log under a lease is not one of a group", { skip }, async () => {

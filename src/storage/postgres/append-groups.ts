@@ -1,11 +1,9 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { isThroughlineError } from "../../errors.ts";
 import type { Timers } from "../../timers.ts";
-import { append, settle } from "./append.ts";
+import { append } from "./append.ts";
 import { appendGroupStatement, type WantedAppend } from "./append-group-statement.ts";
-import type { Connection } from "./connection.ts";
-import type { Database } from "./database.ts";
-import { errorClass, isAnswer, sqlState } from "./error-class.ts";
+import type { Begun, Database } from "./database.ts";
+import { sqlState } from "./error-class.ts";
 
 export interface AppendGroupPorts {
   readonly database: Database;
@@ -15,8 +13,9 @@ export interface AppendGroupPorts {
 
 /** An append that waits for its group, or is in one. */
 interface WaitingAppend extends WantedAppend {
-  readonly resolve: (seq: number) => void;
-  readonly reject: (error: unknown) => void;
+  /** When it has to end. */
+  readonly until: number;
+  readonly resolve: (seq: number | Promise<number>) => void;
 }
 
 /** What one statement stores at most. A longer append goes alone, so that it keeps nobody waiting. */
@@ -24,15 +23,15 @@ const most = { appends: 32, records: 16, characters: 64 * 1024 } as const;
 
 const featureNotSupported = "0A000";
 
-/** So long appends wait for the group before theirs; then they no longer wait for it. */
+/** So long appends wait for those on their way; then they no longer wait for them. */
 const patienceMs = 50;
 
 /**
  * The appends to one collection. While one is on its way to the database, those that come gather, and
  * go together by one statement when it is back: the database then does the work of a statement and of
- * a commit once for all of them, which is most of its work. Each is still stored or refused by itself,
- * and an append that comes alone goes at once. The log is never the same in one group: its lane lets one
- * append through at a time.
+ * a commit once for all of them, which is most of its work. Each is still stored or refused by itself
+ * and within its own deadline, and an append that comes alone goes at once. The log is never the same
+ * in one group: its lane lets one append through at a time.
  */
 export class AppendGroups {
   readonly #ports: AppendGroupPorts;
@@ -51,20 +50,22 @@ export class AppendGroups {
 
   /** As `append`. */
   append(wanted: WantedAppend): Promise<number> {
+    const { database, timers } = this.#ports;
     if (this.#isUnknown || !mayJoin(wanted)) return this.#alone(wanted);
     if (this.#newest === undefined) {
       const appending = this.#alone(wanted);
       this.#goAhead(appending);
       return appending;
     }
-    const { promise, resolve, reject } = Promise.withResolvers<number>();
-    this.#waiting.push({ ...wanted, resolve, reject });
-    this.#bePatient();
+    const { promise, resolve } = Promise.withResolvers<number>();
+    this.#waiting.push({ ...wanted, until: database.deadline(), resolve });
+    // A connection that hangs costs those their time who sent something over it, and nobody else.
+    this.#cancelPatience ??= timers.after(patienceMs, () => this.#next());
     return promise;
   }
 
-  #alone({ target, batch }: WantedAppend): Promise<number> {
-    return append(this.#ports.database, target, batch);
+  #alone({ target, batch }: WantedAppend, begun?: Begun): Promise<number> {
+    return append(this.#ports.database, target, batch, begun);
   }
 
   /** This one is on its way now; who waits goes when it is back, however it ended. */
@@ -76,77 +77,37 @@ export class AppendGroups {
     going.then(isBack, isBack);
   }
 
-  /** Lets those go that wait, as many as fit. */
+  /** Lets those go that wait. */
   #next(): void {
     this.#newest = undefined;
     this.#cancelPatience?.();
     this.#cancelPatience = undefined;
-    const appends = this.#waiting.splice(0, most.appends);
-    if (appends.length === 0) return;
-    this.#goAhead(this.#together(appends).then(() => nextTurn()));
-    if (this.#waiting.length > 0) this.#bePatient();
-  }
-
-  /** A connection that hangs costs those their time who sent something over it, and nobody else. */
-  #bePatient(): void {
-    this.#cancelPatience ??= this.#ports.timers.after(patienceMs, () => this.#next());
-  }
-
-  /** Settles each of these appends, or leaves it to go alone. Never rejects. */
-  async #together(appends: readonly WaitingAppend[]): Promise<void> {
-    const settled = new Map<WaitingAppend, () => void>();
-    try {
-      await this.#ports.database.attempt((connection, { isInDoubt }) =>
-        isInDoubt
-          ? settleEach(connection, appends, settled)
-          : this.#store(connection, appends, settled),
-      );
-    } catch (error) {
-      for (const each of appends) each.reject(error);
-      return;
-    }
-    for (const each of appends) {
-      const settle = settled.get(each);
-      // Whatever stood against it, an append that goes alone finds out.
-      if (settle === undefined) this.#alone(each).then(each.resolve, each.reject);
-      else settle();
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (let at = 0; at < waiting.length; at += most.appends) {
+      const group = waiting.slice(at, at + most.appends);
+      // Those that are answered together mostly come together again.
+      this.#goAhead(this.#together(group).then(() => nextTurn()));
     }
   }
 
-  /** One statement for all; those that it passes over are not settled, none if it is refused. */
-  async #store(
-    connection: Connection,
-    appends: readonly WaitingAppend[],
-    settled: Map<WaitingAppend, () => void>,
-  ): Promise<void> {
-    const { companion } = this.#ports;
-    const statement = appendGroupStatement(companion, this.#collection, appends);
-    const { rows } = await connection.store(statement).catch((error: unknown) => {
-      if (!isRefusal(error)) throw error;
-      this.#isUnknown ||= sqlState(error) === featureNotSupported;
-      return { rows: [] };
-    });
-    for (const row of rows) {
-      const each = appends[Number(row["n"]) - 1];
-      if (each !== undefined) settled.set(each, () => each.resolve(Number(row["seq"])));
-    }
-  }
-}
-
-/** A group may have been stored or not: each append is looked for, and made good. */
-async function settleEach(
-  connection: Connection,
-  appends: readonly WaitingAppend[],
-  settled: Map<WaitingAppend, () => void>,
-): Promise<void> {
-  for (const each of appends) {
-    if (settled.has(each)) continue;
-    try {
-      const seq = await settle(connection, each.target, each.batch, true);
-      settled.set(each, () => each.resolve(seq));
-    } catch (error) {
-      if (!isThroughlineError(error)) throw error;
-      settled.set(each, () => each.reject(error));
+  /**
+   * Sends these appends by one statement, once. Those that it passes over go alone, which finds out why;
+   * all do when it was refused, which may be right for one of them; or when nobody knows what came of it.
+   */
+  async #together(group: readonly WaitingAppend[]): Promise<void> {
+    const { database, companion } = this.#ports;
+    const statement = appendGroupStatement(companion, this.#collection, group);
+    const until = Math.min(...group.map((each) => each.until));
+    const outcome = await database.once((connection) => connection.store(statement), until);
+    const stored = "value" in outcome ? outcome.value.rows : [];
+    const seqs = new Map(stored.map((row) => [Number(row["n"]), Number(row["seq"])]));
+    const begun = "begun" in outcome ? outcome.begun : undefined;
+    if ("error" in outcome) this.#isUnknown ||= sqlState(outcome.error) === featureNotSupported;
+    for (const [index, each] of group.entries()) {
+      const rest = { until: each.until, isInDoubt: false, backends: [] };
+      const seq = seqs.get(index + 1);
+      each.resolve(seq ?? this.#alone(each, begun?.isInDoubt ? begun : rest));
     }
   }
 }
@@ -156,11 +117,4 @@ function mayJoin({ batch: { records } }: WantedAppend): boolean {
   if (records.length > most.records) return false;
   const characters = records.reduce((sum, { json }) => sum + json.length, 0);
   return characters <= most.characters && records.every(({ hides }) => hides === null);
-}
-
-/** Whether the database refused what this group says, which may be right for one append alone. */
-function isRefusal(error: unknown): boolean {
-  if (!isAnswer(error)) return false;
-  const kind = errorClass(error);
-  return kind === "refuse" || kind === "surface";
 }

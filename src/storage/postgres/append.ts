@@ -2,7 +2,7 @@ import { type ErrorCode, ThroughlineError } from "../../errors.ts";
 import { isErased, sameRecord, storedRecord } from "../batch.ts";
 import { appendedSeq, appendStatement } from "./append-statement.ts";
 import type { Connection } from "./connection.ts";
-import { type Database, inTransaction } from "./database.ts";
+import { type Begun, type Database, inTransaction, type Work } from "./database.ts";
 import { isDuplicate } from "./error-class.ts";
 import type { IndexedBatch } from "./indexed-batch.ts";
 import { fenced, isFenced, type LockedLog, type LogTarget, lockLog } from "./locked-log.ts";
@@ -11,31 +11,25 @@ import { logStatements as statements } from "./log-statements.ts";
 /**
  * Appends a batch: by one statement, if nothing stands against it. If something does, or if nobody
  * knows whether an earlier attempt was stored, a transaction looks at what is there and decides.
+ *
+ * @param begun what was tried already, together with others.
  */
 export function append(
   database: Database,
   target: LogTarget,
   batch: IndexedBatch,
+  begun?: Begun,
 ): Promise<number> {
   let isPlain = batch.records.every((record) => record.hides === null);
-  return database.attempt(async (connection, { isInDoubt }) => {
+  const work: Work<number> = async (connection, { isInDoubt }) => {
     if (isPlain && !isInDoubt) {
       const seq = await appendPlainly(connection, target, batch);
       if (seq !== undefined) return seq;
       isPlain = false;
     }
-    return settle(connection, target, batch, isInDoubt);
-  });
-}
-
-/** Appends what of a batch is missing, if that may be; `isInDoubt`: all of it may be stored already. */
-export function settle(
-  connection: Connection,
-  target: LogTarget,
-  batch: IndexedBatch,
-  isInDoubt: boolean,
-): Promise<number> {
-  return inTransaction(connection, () => decide(connection, target, batch, isInDoubt));
+    return inTransaction(connection, () => decide(connection, target, batch, isInDoubt));
+  };
+  return database.attempt(work, begun === undefined ? {} : { begun });
 }
 
 /** @returns `undefined` when it stored nothing: somebody has to look why. */

@@ -46,15 +46,26 @@ interface KnownClient {
   readonly generation: number;
 }
 
+/** How far a call has come: by when it has to end, and what its attempts left behind. */
+export interface Begun {
+  readonly until: number;
+  /** It may be stored already. */
+  readonly isInDoubt: boolean;
+  /** Server processes that may still be at work on an attempt that was given up. */
+  readonly backends: readonly Backend[];
+}
+
 /** One call, from its first attempt to its last. */
-interface Call {
+interface Call extends Begun {
   /** For statements that may take longer than a call. */
   readonly statementMs: number | undefined;
   until: number;
   isInDoubt: boolean;
-  /** Server processes that may still be at work on an attempt that was given up. */
   readonly backends: Backend[];
 }
+
+/** What came of one attempt. */
+export type Outcome<T> = { readonly value: T } | { readonly error: unknown; readonly begun: Begun };
 
 const firstPauseMs = 10;
 const longestPauseMs = 500;
@@ -125,21 +136,25 @@ export class Database {
    * Runs work until it ends, its deadline is over, or trying again makes no sense. Once an attempt is
    * in doubt it has as long again, on new connections, to be settled by being repeated. The server
    * process that may still be at work on an attempt that was given up is ended first. With `statementMs`
-   * each statement has so long, whatever the deadline of the call.
+   * each statement has so long, whatever the deadline of the call; with `begun` it goes on from there.
    *
    * @throws ThroughlineError whatever the work throws itself: it is the outcome.
    * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: nothing was stored.
    * @throws ThroughlineError `THROUGHLINE_OUTCOME_UNKNOWN`: it could not be settled in time.
    */
-  async attempt<T>(work: Work<T>, statementMs?: number): Promise<T> {
-    const call: Call = { until: this.#deadline(), statementMs, isInDoubt: false, backends: [] };
+  async attempt<T>(
+    work: Work<T>,
+    { statementMs, begun }: { readonly statementMs?: number; readonly begun?: Begun } = {},
+  ): Promise<T> {
+    const { until = this.deadline(), isInDoubt = false, backends = [] } = begun ?? {};
+    const call: Call = { until, statementMs, isInDoubt, backends: [...backends] };
     for (let count = 1; ; count++) {
       let connection: Connection | undefined;
       try {
         connection = await this.#checkOut(call);
         if (call.backends.length > 0) await this.#endBackends(call, connection);
         const extend = () => {
-          call.until = this.#deadline();
+          call.until = this.deadline();
         };
         const value = await work(connection, { isInDoubt: call.isInDoubt, extend });
         if (call.isInDoubt) await connection.store({ text: confirm });
@@ -152,11 +167,31 @@ export class Database {
     }
   }
 
+  /** Runs work once, for whoever goes on differently when it fails. Never rejects. */
+  async once<T>(work: (connection: Connection) => Promise<T>, until: number): Promise<Outcome<T>> {
+    const call: Call = { until, statementMs: undefined, isInDoubt: false, backends: [] };
+    let connection: Connection | undefined;
+    try {
+      connection = await this.#checkOut(call);
+      return { value: await work(connection) };
+    } catch (error) {
+      this.#noteFailure(call, connection);
+      return { error, begun: call };
+    } finally {
+      connection?.release();
+    }
+  }
+
+  /** By when a call has to end that begins now. */
+  deadline(): number {
+    return this.#ports.clock.monotonic() + this.#ports.timeoutMs;
+  }
+
   /** Runs work between `begin` and `commit`, and again as `attempt` does. */
-  transaction<T>(work: Work<T>, statementMs?: number): Promise<T> {
+  transaction<T>(work: Work<T>, options?: { readonly statementMs?: number }): Promise<T> {
     return this.attempt(
       (connection, attempt) => inTransaction(connection, () => work(connection, attempt)),
-      statementMs,
+      options,
     );
   }
 
@@ -169,7 +204,7 @@ export class Database {
   async connect(): Promise<Connection> {
     try {
       const { timeoutMs } = this.#ports;
-      const { client, known } = await this.#trusted(this.#deadline());
+      const { client, known } = await this.#trusted(this.deadline());
       return this.#connection(client, known, () => timeoutMs);
     } catch (error) {
       throw failure(error, "THROUGHLINE_UNAVAILABLE");
@@ -179,10 +214,6 @@ export class Database {
   /** Lets go of the pool, which stays open. */
   close(): void {
     this.#ports.pool.removeListener("error", this.#idleError);
-  }
-
-  #deadline(): number {
-    return this.#ports.clock.monotonic() + this.#ports.timeoutMs;
   }
 
   #left(until: number): number {
@@ -217,27 +248,33 @@ export class Database {
 
   /** Waits for a client no longer than that. One that comes later goes straight back. */
   #client(until: number): Promise<PostgresClient> {
-    const { pool } = this.#ports;
-    // One that is there comes before any timer, and to nobody else.
-    if ((pool.idleCount ?? 0) > 0 && pool.waitingCount === 0) return pool.connect();
     // First: one that throws, as for a file that the client cannot read, leaves no timer behind.
-    const connecting = pool.connect();
+    const connecting = this.#ports.pool.connect();
     const { promise, resolve, reject } = Promise.withResolvers<PostgresClient>();
     let isLate = false;
-    const leftMs = Math.max(0, this.#left(until));
-    const giveUp = () => {
-      isLate = true;
-      reject(late(leftMs));
+    let cancel: (() => void) | undefined;
+    const wait = () => {
+      const leftMs = Math.max(0, this.#left(until));
+      const giveUp = () => {
+        isLate = true;
+        reject(late(leftMs));
+      };
+      cancel = this.#ports.timers.after(leftMs, giveUp, { holdsProcess: true });
     };
-    const cancel = this.#ports.timers.after(leftMs, giveUp, { holdsProcess: true });
+    // An idle client comes before the loop turns, without any timer.
+    const turn = setImmediate(wait);
+    const came = () => {
+      clearImmediate(turn);
+      cancel?.();
+    };
     connecting.then(
       (client) => {
-        cancel();
+        came();
         if (isLate) client.release();
         else resolve(client);
       },
       (error) => {
-        cancel();
+        came();
         reject(error);
       },
     );
@@ -282,6 +319,18 @@ export class Database {
     }
   }
 
+  /** What an attempt leaves behind. Once in doubt, a call has as long again. */
+  #noteFailure(call: Call, connection: Connection | undefined): void {
+    if (connection?.isInDoubt) {
+      if (!call.isInDoubt) call.until = this.deadline();
+      call.isInDoubt = true;
+    }
+    // Also one that only reads or locks: it may hold rows for as long as it believes that we are there.
+    if (connection?.isBroken && connection.backend !== undefined) {
+      call.backends.push(connection.backend);
+    }
+  }
+
   /** Returns when the work is to be tried again, and throws the outcome when not. */
   async #afterFailure(
     call: Call,
@@ -290,14 +339,7 @@ export class Database {
   ): Promise<void> {
     if (isThroughlineError(error)) throw error;
     const { count, connection } = attempt;
-    if (connection?.isInDoubt) {
-      if (!call.isInDoubt) call.until = this.#deadline();
-      call.isInDoubt = true;
-    }
-    // Also one that only reads or locks: it may hold rows for as long as it believes that we are there.
-    if (connection?.isBroken && connection.backend !== undefined) {
-      call.backends.push(connection.backend);
-    }
+    this.#noteFailure(call, connection);
     const kind = errorClass(error);
     const pauseMs = this.#pauseMs(kind, count);
     const isOver = kind === "refuse" || kind === "surface" || this.#left(call.until) <= pauseMs;

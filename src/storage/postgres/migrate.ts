@@ -44,7 +44,9 @@ export async function migrate(
     });
   }
   try {
-    await database.transaction((connection) => bringUpToDate(connection, migrations), migrationMs);
+    await database.transaction((connection) => bringUpToDate(connection, migrations), {
+      statementMs: migrationMs,
+    });
   } catch (error) {
     throw isRefused(error) ? notAllowed(error) : error;
   }

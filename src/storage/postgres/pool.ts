@@ -37,10 +37,6 @@ export interface PostgresClient {
 export interface PostgresPool {
   /** How many connections it makes at most, where it says so. */
   readonly options?: { readonly max?: number | undefined };
-  /** How many connections wait for work, where it says so. */
-  readonly idleCount?: number;
-  /** How many calls of `connect` wait for a connection, where it says so. */
-  readonly waitingCount?: number;
   connect(): Promise<PostgresClient>;
   on(event: "error", listener: (error: Error) => void): unknown;
   removeListener(event: "error", listener: (error: Error) => void): unknown;
