@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { chatAddress, routeOf } from "./routes.ts";
+import { chatAddress, messageAddress, messageOf, routeOf } from "./routes.ts";
 
 for (const [path, route] of [
   ["/", { view: "talk", chatId: "local:me" }],
@@ -32,3 +32,20 @@ test("the address of a chat leads to it, whatever its id holds", () => {
     }),
   );
 });
+
+test("the address of a message leads to it in its chat, whatever its id holds", () => {
+  const id = fc.string({ unit: "grapheme", minLength: 1 });
+  fc.assert(
+    fc.property(id, id, fc.integer({ min: 1 }), (chatId, messageId, seq) => {
+      const [path = "", query] = messageAddress(chatId, { id: messageId, seq }).split("?");
+      assert.equal(path, chatAddress(chatId));
+      assert.deepEqual(messageOf(new URLSearchParams(query)), { id: messageId, seq });
+    }),
+  );
+});
+
+for (const query of ["", "q=tea", "message=m1", "seq=1", "message=&seq=1", "message=m1&seq=x"]) {
+  test(`an address with “${query}” opens a chat at no message`, () => {
+    assert.equal(messageOf(new URLSearchParams(query)), undefined);
+  });
+}

@@ -37,6 +37,24 @@ export function chatAddress(chatId: string): string {
   return chatId === defaultChat ? "/" : `/chats/${encodeURIComponent(chatId)}`;
 }
 
+/** A message by its name and its place in the chat. */
+export interface MessagePlace {
+  readonly id: string;
+  readonly seq: number;
+}
+
+/** Where a chat is opened at one of its messages. */
+export function messageAddress(chatId: string, { id, seq }: MessagePlace): string {
+  return `${chatAddress(chatId)}?${new URLSearchParams({ message: id, seq: String(seq) })}`;
+}
+
+/** The message that an address opens its chat at. */
+export function messageOf(params: URLSearchParams): MessagePlace | undefined {
+  const id = params.get("message") ?? "";
+  const seq = Number(params.get("seq"));
+  return id !== "" && Number.isSafeInteger(seq) && seq > 0 ? { id, seq } : undefined;
+}
+
 function decoded(part: string): string | undefined {
   try {
     return decodeURIComponent(part);

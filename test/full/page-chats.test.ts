@@ -7,6 +7,7 @@ import type { Companion } from "../server-fixture.ts";
 import {
   field,
   hasCount,
+  holds,
   message,
   messages,
   onPage,
@@ -217,5 +218,124 @@ test("a long list comes in pages, and every chat can be reached", { skip }, asyn
     await page.getByRole("button", { name: "Show more" }).click();
     await items(page).nth(119).waitFor();
     await hasCount(page.getByRole("button", { name: "Show more" }), 0);
+  });
+});
+
+const longChat = "telegram:saffron";
+const longVisit = { path: "/chats", browser: { viewport: { width: 1280, height: 800 } } };
+
+/** A long chat in which one message, and no other, is of saffron. */
+function saffronAt(n: number, count: number) {
+  return async ({ throughline }: Companion) => {
+    const said = Array.from({ length: count }, (_, index) => {
+      const role = index % 2 === 0 ? ("user" as const) : ("assistant" as const);
+      const words = index % 7 === 0 ? `\n\n${"Long lines of words. ".repeat(index % 40)}` : "";
+      const content = index + 1 === n ? "Saffron is dear" : `Message ${index + 1}.${words}`;
+      return { id: `m${index + 1}`, role, content };
+    });
+    for (let from = 0; from < count; from += 500) {
+      await throughline.chats.append(longChat, said.slice(from, from + 500));
+    }
+  };
+}
+
+async function searchSaffron(page: Page): Promise<void> {
+  await page.getByLabel("Search all chats").fill("saffron");
+  await items(page).locator("mark").waitFor();
+}
+
+const followHit = (page: Page) => items(page).getByRole("link").click();
+
+/** Whether the message that was found is wholly in sight, in the upper half of the transcript. */
+const isInSight = `(() => {
+  const row = document.querySelector(".found")?.getBoundingClientRect();
+  const box = document.querySelector(".transcript-box")?.getBoundingClientRect();
+  return row !== undefined && row.height > 0 && row.top >= box.top
+    && row.bottom <= box.bottom && row.top < box.top + box.height / 2;
+})()`;
+const isFocused = `document.activeElement?.matches(".found") === true`;
+const gapAtEnd = `(() => {
+  const box = document.querySelector(".transcript-box");
+  return box.scrollHeight - box.scrollTop - box.clientHeight;
+})()`;
+
+for (const [where, n, count, pages] of [
+  ["in the newest page", 170, 200, 2],
+  ["hundreds of messages up", 300, 1_100, 3],
+  ["at the very beginning", 1, 1_500, 3],
+] as const) {
+  test(`a hit ${where} opens its chat with the message in sight, marked and focused`, {
+    skip,
+  }, async () => {
+    await onPage({ ...longVisit, prepare: saffronAt(n, count) }, async ({ page }) => {
+      await searchSaffron(page);
+      const asked: string[] = [];
+      page.on("request", (request) => asked.push(request.url()));
+      await followHit(page);
+      await page.locator(".found.is-marked").filter({ hasText: "Saffron is dear" }).waitFor();
+      await holds(page, isInSight);
+      await holds(page, isFocused);
+      const found = page.getByRole("region", { name: "Found: Saffron is dear" });
+      await hasCount(found, 1);
+      await page.locator(".found:not(.is-marked)").waitFor();
+      await holds(page, isInSight);
+      await hasCount(messages(page).filter({ hasText: `Message ${count}.` }), 0);
+      const read = asked.filter((url) => url.includes("/messages?"));
+      assert.ok(read.length <= pages, read.join("\n"));
+    });
+  });
+}
+
+for (const what of ["erased", "redacted", "cleared"] as const) {
+  test(`a hit that was ${what} since opens its chat at the end, and a note says so`, {
+    skip,
+  }, async () => {
+    const count = 150;
+    await onPage({ ...longVisit, prepare: saffronAt(40, count) }, async ({ page, url }, c) => {
+      await searchSaffron(page);
+      const { chats } = c.throughline;
+      if (what === "erased") await chats.erase(longChat, "m40");
+      else if (what === "redacted") await chats.redact(longChat, "m40");
+      else await chats.clear(longChat);
+      await followHit(page);
+      const note = page.getByRole("region", { name: "The message that was found" });
+      await note.getByText("no longer shown here").waitFor();
+      if (what === "cleared") await page.getByText("This chat was cleared").waitFor();
+      else {
+        await message(page, `Message ${count}.`).waitFor();
+        await holds(page, `${gapAtEnd} < 2`);
+      }
+      await holds(page, `document.activeElement === document.getElementById("message")`);
+      await note.getByRole("button", { name: "Close" }).click();
+      await note.waitFor({ state: "detached" });
+      assert.equal(page.url(), `${url}/chats/${encodeURIComponent(longChat)}`);
+    });
+  });
+}
+
+test("a message that was found is still there after a reload, and Back leads to the search", {
+  skip,
+}, async () => {
+  await onPage({ ...longVisit, prepare: saffronAt(300, 900) }, async ({ page, url }) => {
+    await searchSaffron(page);
+    await followHit(page);
+    await holds(page, isInSight);
+    for (const go of ["reload", "back", "away"] as const) {
+      if (go === "reload") await page.reload();
+      else if (go === "back") {
+        await page.goBack();
+        await items(page).locator("mark").waitFor();
+        assert.equal(page.url(), `${url}/chats?q=saffron`);
+        assert.equal(await page.getByLabel("Search all chats").inputValue(), "saffron");
+        await page.goForward();
+      } else {
+        await page.getByRole("link", { name: "Memory", exact: true }).click();
+        await page.getByText("Nothing in mind").waitFor();
+        await page.goBack();
+      }
+      await page.locator(".found.is-marked").waitFor();
+      await holds(page, isInSight);
+      await holds(page, isFocused);
+    }
   });
 });

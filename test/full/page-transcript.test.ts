@@ -1,9 +1,12 @@
 // A long transcript: read from its end, page by page, with few rows and no jump.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "playwright-core";
 import type { Companion } from "../server-fixture.ts";
 import {
+  field,
+  gate,
   hasCount,
   holds,
   message,
@@ -215,3 +218,157 @@ test("pages that do not come can be asked for again", { skip }, async () => {
     await failed.waitFor({ state: "detached" });
   });
 });
+
+/** Where a chat of these is opened at one of them. */
+function addressOf(n: number) {
+  return async ({ throughline }: Companion): Promise<string> => {
+    const { messages } = await throughline.chats.messages("local:me", { before: n + 1, limit: 1 });
+    return `/?message=${messages[0]!.id}&seq=${n}`;
+  };
+}
+
+/** Opens a chat at one of its messages, which is then in sight. */
+async function openAt(page: Page, url: string, c: Companion, n: number): Promise<void> {
+  await page.goto(`${url}${await addressOf(n)(c)}`);
+  await found(page).waitFor();
+  await holds(page, isFocused);
+}
+
+const found = (page: Page) => page.locator(".found");
+const isFocused = `document.activeElement?.matches(".found") === true`;
+/** Below the top of the transcript, which moves when the head grows by the name of a model. */
+async function topOfFound(page: Page): Promise<number> {
+  const [row, around] = [await found(page).boundingBox(), await box(page).boundingBox()];
+  return (row?.y ?? Number.NaN) - (around?.y ?? Number.NaN);
+}
+
+for (const [where, n] of [
+  ["in the middle", 100],
+  ["just below the top of what was read", 151],
+  ["at the end", 200],
+] as const) {
+  test(`a message that was found ${where} stays where it is while others come, until somebody moves`, {
+    skip,
+  }, async () => {
+    const long = "A line of the answer that comes in.\n\n";
+    const script = Array.from({ length: 2 }, () => Array.from({ length: 40 }, () => long));
+    const visit = { path: "/memory", prepare: chatOf(200), script };
+    await onPage(visit, async ({ page, url }, c) => {
+      await openAt(page, url, c, n);
+      await page.waitForTimeout(500);
+      const before = await topOfFound(page);
+      await c.say("From elsewhere");
+      await page.getByRole("button", { name: "Jump to the newest" }).waitFor();
+      await page.waitForTimeout(300);
+      const after = await topOfFound(page);
+      assert.ok(Math.abs(after - before) <= 2, `moved by ${after - before} px`);
+      await box(page).hover();
+      for (let step = 0; step < 80; step++) await page.mouse.wheel(0, 1_000);
+      const newest = page.getByRole("button", { name: "Jump to the newest" });
+      for (let step = 0; step < 40 && (await newest.count()) > 0; step++) {
+        await page.mouse.wheel(0, 4_000);
+        await page.waitForTimeout(50);
+      }
+      await hasCount(newest, 0);
+      await c.say("Once more");
+      await page.waitForTimeout(300);
+      await holds(
+        page,
+        `(({ scrollHeight, scrollTop, clientHeight }) =>
+          scrollHeight - scrollTop - clientHeight < 100)(document.querySelector(".transcript-box"))`,
+      );
+    });
+  });
+}
+
+test("the keyboard scrolls on from a message that was found, also when it is out of sight", {
+  skip,
+}, async () => {
+  await onPage({ path: "/memory", prepare: chatOf(400) }, async ({ page, url }, c) => {
+    await openAt(page, url, c, 150);
+    const { n } = await firstInSight(page);
+    for (let step = 0; step < 12; step++) {
+      await page.keyboard.press("PageDown");
+      await page.waitForTimeout(250);
+    }
+    await hasCount(found(page), 0);
+    await holds(page, `document.activeElement?.matches(".transcript-box") === true`);
+    const further = await firstInSight(page);
+    assert.ok(further.n > n + 20, `from ${n} to ${further.n}`);
+  });
+});
+
+test("what was found is shown, and takes the focus from nobody who types meanwhile", {
+  skip,
+}, async () => {
+  await onPage({ path: "/memory", prepare: chatOf(400) }, async ({ page, url }, c) => {
+    const older = gate();
+    await page.route("**/messages?*before=*", async (route) => {
+      await older.until;
+      await route.continue();
+    });
+    await page.goto(`${url}${await addressOf(150)(c)}`);
+    await page.getByText("Going to the message that was found").waitFor({ state: "attached" });
+    await field(page).click();
+    await page.keyboard.type("Meanwhile");
+    older.open();
+    await found(page).waitFor();
+    await page.keyboard.type(" I type");
+    assert.equal(await field(page).inputValue(), "Meanwhile I type");
+  });
+});
+
+test("a page on the way to a message that was found can be asked for again", { skip }, async () => {
+  const visit = { path: "/memory", prepare: chatOf(400), expected: /ERR_FAILED/ };
+  await onPage(visit, async ({ page, url }, c) => {
+    let isCut = true;
+    await page.route("**/messages?*before=*", (route) => {
+      return isCut ? route.abort() : route.continue();
+    });
+    await page.goto(`${url}${await addressOf(150)(c)}`);
+    await page.getByText("The message that was found did not come.").waitFor();
+    await message(page, "Message 400 of them.").waitFor();
+    isCut = false;
+    await page.getByRole("button", { name: "Try again" }).last().click();
+    await message(page, "Message 150 of them.").waitFor();
+    await holds(page, isFocused);
+  });
+});
+
+test("the default chat is shown at its end again when one goes to Talk from a message", {
+  skip,
+}, async () => {
+  await onPage({ path: "/memory", prepare: chatOf(400) }, async ({ page, url }, c) => {
+    await openAt(page, url, c, 150);
+    await page.getByRole("link", { name: "Talk", exact: true }).click();
+    await message(page, "Message 400 of them.").waitFor();
+    assert.equal(page.url(), `${url}/`);
+  });
+});
+
+for (const colorScheme of ["light", "dark"] as const) {
+  for (const reducedMotion of ["no-preference", "reduce"] as const) {
+    test(`a message that was found is marked for a moment, ${colorScheme}, motion: ${reducedMotion}`, {
+      skip,
+    }, async () => {
+      const browser = { colorScheme, reducedMotion };
+      const visit = { path: "/memory", prepare: chatOf(200), browser };
+      await onPage(visit, async ({ page, url }, c) => {
+        await page.goto(`${url}${await addressOf(150)(c)}`);
+        await page.locator(".found.is-marked").waitFor();
+        const accent = colorScheme === "light" ? "rgb(15, 107, 92)" : "rgb(115, 205, 184)";
+        const style = (name: string) =>
+          `getComputedStyle(document.querySelector(".found")).${name}`;
+        await holds(page, `${style("outlineColor")} === "${accent}"`);
+        await holds(page, `${style("outlineStyle")} === "solid"`);
+        const { violations } = await new AxeBuilder({ page }).analyze();
+        assert.deepEqual(violations, []);
+        const isStill = `parseFloat(${style("transitionDuration")}) <= 0.001`;
+        assert.equal(await page.evaluate(isStill), reducedMotion === "reduce");
+        await page.keyboard.press("Tab"); // the focus has a ring of its own
+        await page.locator(".found:not(.is-marked)").waitFor();
+        await holds(page, `${style("outlineColor")} === "rgba(0, 0, 0, 0)"`);
+      });
+    });
+  }
+}

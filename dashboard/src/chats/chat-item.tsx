@@ -1,6 +1,6 @@
 import { Link } from "wouter";
 import type { ChatRow, Message } from "../api/types.ts";
-import { chatAddress } from "../routes.ts";
+import { chatAddress, messageAddress } from "../routes.ts";
 import { When } from "../ui/when.tsx";
 import { ChatMenu } from "./chat-menu.tsx";
 import { chatName, untitledId } from "./chat-name.ts";
@@ -13,10 +13,11 @@ interface ChatItemProps {
 
 /** One chat of the list. */
 export function ChatItem({ row, query }: ChatItemProps) {
-  const { message_count: count, provider, last_active: at, match } = row;
+  const { chat_id: id, message_count: count, provider, last_active: at, match } = row;
+  const to = match === undefined ? chatAddress(id) : messageAddress(id, match);
   return (
     <li className="chat-item">
-      <Link className="chat-item-link" to={chatAddress(row.chat_id)}>
+      <Link className="chat-item-link" to={to}>
         <span className="chat-item-title" dir="auto" title={untitledId(row)}>
           {chatName(row)}
         </span>

@@ -4,7 +4,7 @@ import { usePathname, useSearch } from "wouter/use-browser-location";
 /** So long the content may take to become as long as it was. */
 const restoreMs = 3_000;
 /** What a person does who wants to be elsewhere. */
-const moves = ["wheel", "touchstart", "pointerdown", "keydown"] as const;
+export const moves = ["wheel", "touchstart", "pointerdown", "keydown"] as const;
 
 const tops = new Map<string, number>();
 let isBack = false;

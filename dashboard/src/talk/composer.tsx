@@ -18,17 +18,21 @@ interface ComposerProps {
   readonly stop: (() => void) | undefined;
   readonly answer: VoiceAnswer;
   readonly focus: ComposerFocus;
+  /** Whether this is where a person goes on: not while they are led to a message. */
+  readonly takesFocus: boolean;
 }
 
 /** Where a person types or speaks. */
-export function Composer({ text, setText, send, stop, answer, focus }: ComposerProps) {
+export function Composer(props: ComposerProps) {
+  const { text, setText, send, stop, answer, focus, takesFocus } = props;
   const { field } = focus;
   const [heard, setHeard] = useState("");
   const isEmpty = text.trim() === "";
   useEffect(() => {
     // On a phone this would open the keyboard over what there is to read.
-    if (window.matchMedia("(pointer: fine)").matches) field.current?.focus();
-  }, [field]);
+    const isFine = window.matchMedia("(pointer: fine)").matches;
+    if (takesFocus && isFine) field.current?.focus();
+  }, [field, takesFocus]);
   function submit(event: FormEvent): void {
     event.preventDefault();
     if (isEmpty) return;

@@ -122,12 +122,12 @@ export class Feed {
   }
 
   /** Reads the page before the oldest that is here. */
-  async loadOlder(): Promise<void> {
+  async loadOlder(limit?: number): Promise<void> {
     const { before, older, status } = this.#state;
     if (before === undefined || older === "loading" || status !== "ready") return;
     this.#set({ older: "loading" });
     try {
-      const page = await readPage(this.chatId, before);
+      const page = await readPage(this.chatId, before, limit);
       // Cleared or shortened meanwhile: that answer belongs nowhere.
       if (this.#state.before !== before) return this.#set({ older: "idle" });
       const messages = [...page.messages, ...this.#state.messages];

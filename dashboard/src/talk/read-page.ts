@@ -11,10 +11,17 @@ const newestSize = 50;
 /** Who goes back goes far: fewer stops on the way. */
 const olderSize = 100;
 
-/** The newest messages of a chat, or those before a place; none where nothing was said yet. */
-export async function readPage(chatId: string, before?: number): Promise<ReadPage> {
-  const which =
-    before === undefined ? `limit=${newestSize}` : `limit=${olderSize}&before=${before}`;
+/**
+ * The newest messages of a chat, or those before a place; none where nothing was said yet.
+ *
+ * @param limit so many before a place, up to 1,000.
+ */
+export async function readPage(
+  chatId: string,
+  before?: number,
+  limit = olderSize,
+): Promise<ReadPage> {
+  const which = before === undefined ? `limit=${newestSize}` : `limit=${limit}&before=${before}`;
   try {
     const page = await request<MessagePage>(`${chatPath(chatId)}/messages?${which}`);
     return { messages: page.messages, before: page.before, isMissing: false };

@@ -16,6 +16,7 @@ import type { Feed } from "./feed.ts";
 import { type FeedState, isOnItsWay, isShown } from "./feed-state.ts";
 import { feedOf, useFeedState } from "./feeds.ts";
 import { FootNote } from "./foot-note.tsx";
+import { FoundNote } from "./found-note.tsx";
 import { type MessageActions, MessageRow } from "./message-row.tsx";
 import { DayRow, LiveRow, NoteRow, WaitingRow } from "./passing-rows.tsx";
 import { useReactionActions } from "./reactions.tsx";
@@ -25,6 +26,7 @@ import { TalkHead } from "./talk-head.tsx";
 import { Transcript } from "./transcript.tsx";
 import { useAnswer } from "./use-answer.ts";
 import { type ComposerFocus, useComposerFocus } from "./use-composer-focus.ts";
+import { useFound } from "./use-found.ts";
 
 /** One chat: what was said, and where to go on. */
 export function TalkView({ chatId }: { readonly chatId: string }) {
@@ -43,6 +45,8 @@ export function TalkView({ chatId }: { readonly chatId: string }) {
   const canStop = state.live !== undefined && state.live.isBroken !== true;
   const stop = canStop ? () => feed.stop() : undefined;
   useEffect(() => feed.shorten(), [feed]);
+  const found = useFound(feed);
+  const isSeeking = found.outcome === "seeking";
   useStopKey(stop);
 
   const newest = state.messages.findLast(isShown)?.id;
@@ -77,8 +81,10 @@ export function TalkView({ chatId }: { readonly chatId: string }) {
   return (
     <div className="talk">
       <TalkHead chatId={chatId} chat={chat.data} />
-      <Body state={state} feed={feed} hasRows={rows.length > 0} isNew={chat.data == null}>
+      <Body {...{ state, feed, isSeeking }} hasRows={rows.length > 0} isNew={chat.data == null}>
         <Transcript
+          key={found.id}
+          found={found.id}
           rows={rows}
           state={state}
           loadOlder={() => void feed.loadOlder()}
@@ -88,6 +94,7 @@ export function TalkView({ chatId }: { readonly chatId: string }) {
       </Body>
       <div className="talk-foot">
         {reactions.shown}
+        <FoundNote found={found} leaving={focus.leaving} />
         <FootNote
           feed={feed}
           trouble={state.trouble}
@@ -96,6 +103,7 @@ export function TalkView({ chatId }: { readonly chatId: string }) {
         />
         <Composer
           {...{ send, stop, answer, focus }}
+          takesFocus={!isSeeking && found.id === undefined}
           text={state.draft}
           setText={(text) => {
             feed.draft = text;
@@ -121,6 +129,7 @@ function Body({
   feed,
   hasRows,
   isNew,
+  isSeeking,
   children,
 }: {
   readonly state: FeedState;
@@ -128,21 +137,27 @@ function Body({
   readonly hasRows: boolean;
   /** A chat that was cleared is still there. */
   readonly isNew: boolean;
+  /** The transcript is shown once it is known where it is to be opened. */
+  readonly isSeeking: boolean;
   readonly children: ReactNode;
 }) {
-  if (hasRows) return children;
+  if (hasRows && !isSeeking) return children;
+  const isReady = state.status === "ready" && !isSeeking;
   return (
     <div className="talk-blank">
       {state.status === "loading" ? <Loading label="Loading the conversation" /> : null}
+      {state.status === "ready" && isSeeking ? (
+        <Loading label="Going to the message that was found" />
+      ) : null}
       {state.status === "failed" ? (
         <ErrorNote error={state.error} retry={() => void feed.load()} />
       ) : null}
-      {state.status === "ready" && isNew ? (
+      {isReady && isNew ? (
         <Empty title="Nothing was said here yet">
           Say something. Every word is kept on this machine, and is still there after a restart.
         </Empty>
       ) : null}
-      {state.status === "ready" && !isNew ? (
+      {isReady && !isNew ? (
         <Empty title="This chat was cleared">
           What was said before is not shown, and no model is told of it. Say something, and it
           begins anew.

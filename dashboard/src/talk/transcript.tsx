@@ -11,6 +11,7 @@ import {
 import { Button } from "../ui/button.tsx";
 import { Icon } from "../ui/icon.tsx";
 import type { FeedState } from "./feed-state.ts";
+import { FoundRow, useFoundMark, useHold } from "./found-row.tsx";
 import type { Row } from "./rows.ts";
 
 interface TranscriptProps {
@@ -18,34 +19,54 @@ interface TranscriptProps {
   readonly state: Pick<FeedState, "before" | "older">;
   readonly loadOlder: () => void;
   readonly render: (row: Row) => ReactNode;
-  /** Changes when the person said something: then the end is shown. */
-  readonly toEnd: unknown;
+  /** Counts what the person said: at each, the end is shown. */
+  readonly toEnd: number;
+  /** The key of the row to open at, which is there; `undefined`: at the end. */
+  readonly found: string | undefined;
 }
 
 /** So near to the end, the view stays at the end when something comes. */
 const endPx = 96;
 /** So near to the oldest row, the page before it is asked for. */
 const edgeRows = 12;
+/** So much of what came before a message that was found is shown above it. */
+const abovePx = 96;
 
 /** What was said: only the rows in sight are there, and older pages come in above without a jump. */
-export function Transcript({ rows, state, loadOlder, render, toEnd }: TranscriptProps) {
+export function Transcript(props: TranscriptProps) {
+  const { rows, state, loadOlder, render, toEnd, found } = props;
   const box = useRef<HTMLDivElement>(null);
+  const foundAt = found === undefined ? -1 : rows.findIndex(({ key }) => key === found);
+  const [isHeld, letGo] = useHold(box, foundAt >= 0, toEnd);
+  const mark = useFoundMark(found !== undefined);
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => box.current,
     estimateSize: (index) => estimate(rows[index]),
     getItemKey: (index) => rows[index]?.key ?? index,
-    ...{ overscan: 6, anchorTo: "end", followOnAppend: true, scrollEndThreshold: endPx },
+    // What is held is not left for the end, not even at the end: nothing is so near to it.
+    ...{ followOnAppend: !isHeld, scrollEndThreshold: isHeld ? -1 : endPx },
+    ...{ overscan: 6, anchorTo: "end", scrollPaddingStart: abovePx },
     ...{ paddingStart: 64, paddingEnd: 16 },
   });
   const isAway = useIsAway(box.current, virtual.getTotalSize());
   // biome-ignore lint/correctness/useExhaustiveDependencies: again for every new `toEnd`
-  useLayoutEffect(() => virtual.scrollToEnd(), [toEnd]);
-  useStayAtEnd(box, () => virtual.scrollToEnd());
+  useLayoutEffect(() => {
+    if (!isHeld) virtual.scrollToEnd();
+  }, [toEnd]);
+  useLayoutEffect(() => {
+    // Again when its place among the rows changes: where the virtualizer goes is told by that.
+    if (isHeld && foundAt >= 0) virtual.scrollToIndex(foundAt, { align: "start" });
+  }, [virtual, isHeld, foundAt]);
+  useStayAtEnd(box, () => {
+    if (!isHeld) virtual.scrollToEnd();
+  });
 
   const items = virtual.getVirtualItems();
   const first = items[0]?.index ?? 0;
-  const wantsOlder = state.before !== undefined && state.older === "idle" && first < edgeRows;
+  const isNear = first < edgeRows && state.before !== undefined;
+  // What is held has something above it: more would only move it.
+  const wantsOlder = isNear && state.older === "idle" && !isHeld;
   // biome-ignore lint/correctness/useExhaustiveDependencies: a page may hold nothing to show
   useEffect(() => {
     if (wantsOlder) loadOlder();
@@ -70,7 +91,11 @@ export function Transcript({ rows, state, loadOlder, render, toEnd }: Transcript
               const row = rows[index];
               return (
                 <li key={key} ref={virtual.measureElement} data-index={index}>
-                  {row === undefined ? null : render(row)}
+                  {row !== undefined && row.key === found ? (
+                    <FoundRow {...{ row, box, mark }}>{render(row)}</FoundRow>
+                  ) : (
+                    row && render(row)
+                  )}
                 </li>
               );
             })}
@@ -81,7 +106,10 @@ export function Transcript({ rows, state, loadOlder, render, toEnd }: Transcript
         <Button
           className="to-end button-icon"
           aria-label="Jump to the newest"
-          onClick={() => virtual.scrollToEnd()}
+          onClick={() => {
+            letGo();
+            virtual.scrollToEnd();
+          }}
         >
           <Icon name="down" />
         </Button>
