@@ -34,33 +34,31 @@ import {
 import { recordsOf } from "./batch-reader.ts";
 import { ReadBatches, recordsFrom } from "./batch-records.ts";
 import { deletedPerhaps, rethrow, syncNames, unlinkIfThere } from "./file-ports.ts";
+import { IndexPace } from "./index-pace.ts";
 import { LogFile } from "./log-file.ts";
 import type { IndexHit } from "./log-index.ts";
 import { type FileLogStorePorts, OpenLogs, type Slot } from "./open-logs.ts";
 import { namesOf, type Reconciled, reconcile } from "./reconcile.ts";
 import { rewriteLog } from "./rewrite.ts";
 
-/**
- * How the index takes up batches: a few at a time while nobody waits for an append, which takes about
- * a millisecond; many at a time when too many wait, because what costs is the transaction. Of so many
- * that wait in 16 parts, one part has as many as are taken.
- */
-const idleDrain = 8;
-const busyDrain = { waiting: 1_024, batches: 64 } as const;
+/** What an append stores. */
+interface WrittenBatch {
+  readonly ids: readonly string[];
+  readonly lines: readonly string[];
+  readonly headJson: string;
+}
 
 /** The file driver's logs: one file per log in one directory, and an index beside them. */
 export class FileLogStore implements LogStore {
   readonly #ports: FileLogStorePorts;
   readonly #logs: OpenLogs;
   #reconciled: Promise<Reconciled> | undefined;
-  /** Appends that somebody waits for. */
-  #inFlight = 0;
-  #isCatchingUp = false;
-  #isClosing = false;
+  readonly #pace: IndexPace;
 
   constructor(ports: FileLogStorePorts) {
     this.#ports = ports;
     this.#logs = new OpenLogs(ports);
+    this.#pace = new IndexPace(ports.index);
     this.#ready().catch(() => undefined); // whoever lists tries again, and hears of it
   }
 
@@ -71,13 +69,7 @@ export class FileLogStore implements LogStore {
     } catch (error) {
       return Promise.reject(error);
     }
-    this.#inFlight++;
-    return this.#logs
-      .inLane(key, (slot) => this.#append(slot, batch))
-      .finally(() => {
-        this.#inFlight--;
-        this.#catchUp();
-      });
+    return this.#pace.during(this.#logs.inLane(key, (slot) => this.#append(slot, batch)));
   }
 
   async tail(key: string, limit: number): Promise<LogTail | undefined> {
@@ -193,6 +185,7 @@ export class FileLogStore implements LogStore {
     checkSearch(query, options);
     this.#logs.assertOpen();
     await this.#ready();
+    await this.#pace.beforeSearch();
     const hits: SearchHit[] = [];
     const found = this.#ports.index.search(query, options);
     for (const [key, inLog] of Map.groupBy(found, (hit) => hit.key)) {
@@ -251,7 +244,7 @@ export class FileLogStore implements LogStore {
   /** Finishes what was accepted, syncs it, and lets go of every file. */
   async close(): Promise<void> {
     await this.#logs.close(this.#reconciled);
-    this.#isClosing = true;
+    this.#pace.close();
     this.#ports.index.flush();
     this.#ports.index.noteNames(await this.#names());
   }
@@ -265,17 +258,6 @@ export class FileLogStore implements LogStore {
     } catch {
       return undefined; // the next start will compare them
     }
-  }
-
-  /** Lets the index take up what waits, slice by slice, as long as nobody waits for an append. */
-  #catchUp(): void {
-    if (this.#isCatchingUp || this.#ports.index.waiting() < idleDrain) return;
-    this.#isCatchingUp = true;
-    setImmediate(() => {
-      this.#isCatchingUp = false;
-      if (this.#inFlight > 0 || this.#isClosing) return;
-      if (this.#ports.index.drain(idleDrain)) this.#catchUp();
-    });
   }
 
   /** Settles when lists and search know every log: soon after a clean exit. Tried again if it fails. */
@@ -304,25 +286,15 @@ export class FileLogStore implements LogStore {
     const seq = log?.seq ?? 0;
     const lines = fresh.map((record, i) => storedLine(record.json, seq + 1 + i));
     const headJson = batch.headJson ?? log?.headJson ?? "{}";
+    const ids = fresh.map(({ id }) => id);
     this.#ports.guard();
-    await this.#write(slot, log, lines, headJson);
+    await this.#write(slot, log, { ids, lines, headJson });
     return last === 0 ? seq + fresh.length : last;
   }
 
-  async #write(
-    slot: Slot,
-    log: LogFile | undefined,
-    lines: readonly string[],
-    headJson: string,
-  ): Promise<void> {
-    const { index } = this.#ports;
-    const parsed = () => lines.map((line) => JSON.parse(line) as StoredRecord);
-    let records: StoredRecord[] | undefined;
-    // While the disk syncs this batch, it is parsed for the index.
-    const meanwhile = () => {
-      records = parsed();
-      if (index.waiting() >= busyDrain.waiting) index.drain(busyDrain.batches);
-    };
+  async #write(slot: Slot, log: LogFile | undefined, batch: WrittenBatch): Promise<void> {
+    const { lines, headJson } = batch;
+    const meanwhile = () => this.#pace.whileSyncing();
     try {
       if (log === undefined) {
         await this.#ports.makeDirectory();
@@ -334,7 +306,7 @@ export class FileLogStore implements LogStore {
       } else {
         const start = log.end;
         await log.append({ lines, headJson, meanwhile });
-        this.#indexed(log, start, records ?? parsed());
+        this.#indexed(log, start, batch);
         return;
       }
     } catch (error) {
@@ -343,12 +315,18 @@ export class FileLogStore implements LogStore {
       await log?.close().catch(() => undefined); // the write that failed is the news
       throw error;
     }
-    this.#indexed(slot.log, 0, parsed());
+    this.#indexed(slot.log, 0, batch);
   }
 
-  #indexed(log: LogFile, start: number, records: readonly StoredRecord[]): void {
+  /** The records are parsed when the index gets to them, which may be long after somebody waited. */
+  #indexed(log: LogFile, start: number, { ids, lines }: WrittenBatch): void {
     const { key, seq, end, crc, head, damaged } = log;
-    this.#ports.index.add({ key, seq, end, crc, head, damaged, start, records });
+    this.#ports.index.add({
+      ...{ key, seq, end, crc, head, damaged, start, ids },
+      get records() {
+        return lines.map((line) => JSON.parse(line) as StoredRecord);
+      },
+    });
   }
 
   /** Forgets a log in the index down to its bytes, without keeping others waiting. */

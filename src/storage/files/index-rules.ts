@@ -1,6 +1,7 @@
 // What every index of logs decides alike.
-import type { LogProjection, StoredRecord } from "../log-store.ts";
-import type { IndexedBatch } from "./log-index.ts";
+import type { ListPlace } from "../batch.ts";
+import type { LogProjection } from "../log-store.ts";
+import { firstSeqOf, type IndexedBatch } from "./log-index.ts";
 
 /** A place is kept at least every so many bytes of a log: what `seek` promises. */
 const placeEveryBytes = 64 * 1024;
@@ -14,8 +15,28 @@ export function needsPlace(place: number | undefined, batch: IndexedBatch): bool
  * Whether an index that knows nothing of a log may begin with this batch. After a loss the writer of
  * a log can go on without knowing of it: a row that began in the middle would look complete.
  */
-export function canBegin(batch: IndexedBatch, first: StoredRecord | undefined): boolean {
-  return batch.damaged || (first?.seq ?? 1) === 1;
+export function canBegin(batch: IndexedBatch): boolean {
+  return batch.damaged || batch.ids.length === 0 || firstSeqOf(batch) === 1;
+}
+
+/** The order of lists: newest first; equal instants by key. By bytes of UTF-8, as SQLite has it. */
+export function comparePlaces(a: ListPlace, b: ListPlace): number {
+  return compareBytes(b.sortedAt, a.sortedAt) || compareBytes(a.key, b.key);
+}
+
+function compareBytes(a: string, b: string): number {
+  if (a === b) return 0;
+  const length = Math.min(a.length, b.length);
+  for (let i = 0; i < length; i++) {
+    const difference = rank(a.charCodeAt(i)) - rank(b.charCodeAt(i));
+    if (difference !== 0) return difference;
+  }
+  return a.length - b.length;
+}
+
+/** Halves of pairs stand for characters past all that are one unit, some of which have greater units. */
+function rank(unit: number): number {
+  return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
 }
 
 /** The labels of a head, each once, in the form that a database gives back. */

@@ -56,7 +56,8 @@ class Logs {
     this.#ends.set(key, last);
     const crc = last.end.toString(16).padStart(8, "0");
     const head = { at, labels };
-    return { key, ...last, crc, start: end, head, damaged, records: stored };
+    const of = { ids: stored.map(({ id }) => id), records: stored };
+    return { key, ...last, crc, start: end, head, damaged, ...of };
   }
 
   forget(key: string): void {
@@ -365,6 +366,8 @@ const cases: Record<string, (index: LogIndex, logs: Logs, open: OpenLogIndex) =>
     index.flush();
     index.drop("a");
     for (let i = 0; i < 40; i++) index.add(logs.batch("b", [{ id: `b${i}` }], { bytes: 10 }));
+    assert.equal(index.find("b", "m7"), undefined);
+    index.flush();
     assert.equal(index.seek("b", 40), 0);
     assert.equal(index.find("b", "m7"), undefined);
     assert.deepEqual(hits(index, "hello"), []);
@@ -384,7 +387,7 @@ const cases: Record<string, (index: LogIndex, logs: Logs, open: OpenLogIndex) =>
   },
 
   "lists a log of which nothing is readable"(index) {
-    const nothing = { key: "a", seq: 0, end: 0, crc: "", head: {}, start: 0, records: [] };
+    const nothing = { key: "a", seq: 0, end: 0, crc: "", head: {}, start: 0, ids: [], records: [] };
     index.add({ ...nothing, damaged: true });
     const row = { key: "a", seq: 0, head: {}, damaged: true };
     assert.deepEqual(index.list({ limit: 1 }), { rows: [row] });
@@ -491,9 +494,27 @@ function answers(index: LogIndex): unknown {
   };
 }
 
-/** What the hot path asks without anything being written out. */
-const quickAnswers = (index: LogIndex) =>
-  keys.map((key) => [index.entry(key), ids.map((id) => index.find(key, id))]);
+/** What is asked without anything being written out. */
+function quickAnswers(index: LogIndex): unknown {
+  return [
+    keys.map((key) => [index.entry(key), ids.map((id) => index.find(key, id))]),
+    ...[undefined, ...labels].map((label) =>
+      listAll(index, { limit: 2, ...(label === undefined ? {} : { label }) }),
+    ),
+  ];
+}
+
+/** A place is no worse than those that are kept of a log, and not past the batch that is looked for. */
+function checkPlaces(index: LogIndex, memory: LogIndex): void {
+  for (const key of keys) {
+    for (const id of ids) {
+      const found = memory.find(key, id);
+      if (found === undefined) continue;
+      const place = index.seek(key, found.seq);
+      assert.ok(place <= found.start && place >= memory.seek(key, found.seq), `${key} ${id}`);
+    }
+  }
+}
 
 test("the index in SQLite answers as the one in memory, after any steps and any reopening", () => {
   fc.assert(
@@ -527,6 +548,7 @@ test("the index in SQLite answers as the one in memory, after any steps and any 
           else if (step.do === "flush") index.flush();
           else index.wipe();
           assert.deepEqual(quickAnswers(index), quickAnswers(memory));
+          checkPlaces(index, memory);
         }
         assert.deepEqual(answers(index), answers(memory));
       } finally {

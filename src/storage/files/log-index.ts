@@ -23,8 +23,15 @@ export interface IndexedBatch extends IndexEntry {
   readonly damaged: boolean;
   /** Byte offset of the batch's first record. */
   readonly start: number;
-  /** Read when the index gets to it: may be a getter that parses. */
+  /** Of its records, in their order. */
+  readonly ids: readonly string[];
+  /** Read once, when the index gets to it: may be a getter that parses. */
   readonly records: readonly StoredRecord[];
+}
+
+/** The number of its first record; of a batch without any, the one that it would have. */
+export function firstSeqOf({ seq, ids }: IndexedBatch): number {
+  return seq - ids.length + 1;
 }
 
 /** A record that search found: which log, and which number. The store reads the record itself. */
@@ -78,7 +85,7 @@ export interface LogIndex {
   waiting(): number;
   /**
    * Writes out so many buffered batches that are cheap to write together, if so many of such wait:
-   * a slice for when there is time. Of 8 each takes about 120 µs, of 64 half of that.
+   * a slice for when there is time. Of 8 each takes about 120 µs, of 64 half of that, of 256 a third.
    *
    * @returns whether it wrote any.
    */

@@ -8,7 +8,7 @@ import type {
   StoredRecord,
 } from "../log-store.ts";
 import { holdsEvery, queryPhrases, searchTokens } from "../search-words.ts";
-import { canBegin, labelsOf, needsPlace } from "./index-rules.ts";
+import { canBegin, comparePlaces, labelsOf, needsPlace } from "./index-rules.ts";
 import type { IndexEntry, IndexedBatch, IndexHit, LogIndex, OpenLogIndex } from "./log-index.ts";
 
 interface IndexedLog {
@@ -48,7 +48,7 @@ class MemoryLogIndex implements LogIndex {
     const { records } = batch;
     const [first] = records;
     const known = this.#logs.get(batch.key);
-    if (known === undefined && !canBegin(batch, first)) return;
+    if (known === undefined && !canBegin(batch)) return;
     const log = known ?? newLog(batch);
     this.#logs.set(batch.key, log);
     for (const record of records) this.#addRecord(log, batch, record);
@@ -157,13 +157,4 @@ function newLog(last: IndexedBatch): IndexedLog {
 
 function rowOf({ key, log }: { readonly key: string; readonly log: IndexedLog }): LogRow {
   return { key, seq: log.last.seq, head: log.last.head, damaged: log.damaged };
-}
-
-/** Newest first; equal instants by key. By bytes of UTF-8, as SQLite has it. */
-function comparePlaces(a: ListPlace, b: ListPlace): number {
-  return compareBytes(b.sortedAt, a.sortedAt) || compareBytes(a.key, b.key);
-}
-
-function compareBytes(a: string, b: string): number {
-  return a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b));
 }

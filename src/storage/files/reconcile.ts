@@ -35,12 +35,14 @@ export async function followIndex(ports: FileLogStorePorts, log: LogFile): Promi
     const { seq, crc, head } = batch.commit;
     const { start, end } = batch;
     const { damaged } = log;
-    index.add({ key, seq, end, crc, head, damaged, start, records: recordsOf(batch) });
+    const records = recordsOf(batch);
+    const ids = records.map(({ id }) => id);
+    index.add({ key, seq, end, crc, head, damaged, start, ids, records });
   }
   if (!log.damaged) return;
   const { seq, end, crc, head, damaged } = log;
   // A log of which nothing is readable has a row too: it is listed as damaged, not hidden.
-  if (end === 0) index.add({ key, seq, end, crc, head, damaged, start: 0, records: [] });
+  if (end === 0) index.add({ key, seq, end, crc, head, damaged, start: 0, ids: [], records: [] });
   index.markDamaged(key, true);
 }
 

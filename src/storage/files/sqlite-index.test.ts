@@ -53,7 +53,8 @@ function killedCopy(t: TestContext, home: string): string {
 function batch(key: string, seq: number, rest: Partial<IndexedBatch> = {}): IndexedBatch {
   const records = [{ id: `m${seq}`, seq, text: `word${seq} hello` }];
   const place = { start: (seq - 1) * 100, end: seq * 100, crc: `${seq}` };
-  return { key, seq, ...place, head: { at: "2026" }, damaged: false, records, ...rest };
+  const ids = (rest.records ?? records).map(({ id }) => id);
+  return { key, seq, ...place, head: { at: "2026" }, damaged: false, ids, records, ...rest };
 }
 
 const unavailable = (error: unknown) => isThroughlineError(error, "THROUGHLINE_UNAVAILABLE");
@@ -81,9 +82,10 @@ test("adding reads no record and writes nothing; each record is read once, when 
   index.drain(8);
   assert.equal(reads(), 8);
   assert.deepEqual(index.find("a", "m200"), { seq: 200, start: 19_900 });
-  const read = reads();
+  assert.equal(index.seek("a", 200), 19_900);
+  assert.equal(index.list({ limit: 1 }).rows[0]?.seq, 255);
   index.drain(248);
-  assert.equal(reads(), read, "fewer wait than that");
+  assert.equal(reads(), 8, "fewer wait than that");
   index.drain(247);
   assert.equal(reads(), 255);
 });
@@ -121,7 +123,7 @@ test("ids are looked up in the log that has the name now: not in one that was dr
 });
 
 for (const [count, bytes] of [
-  [2_048, 100],
+  [8_192, 100],
   [8, 1024 * 1024],
 ] as const) {
   test(`${count} batches of ${bytes} bytes are written out in one go, one fewer is not`, (t) => {
@@ -139,6 +141,28 @@ for (const [count, bytes] of [
     assert.equal(next.reads, 0, "the queue was empty again");
   });
 }
+
+test("a page holds the newest of what is written and of what waits, without what is out of date", (t) => {
+  const { index } = open(t, temporaryHome(t));
+  for (const key of ["a", "b", "c"]) index.add(batch(key, 1, { head: { at: "2026-03" } }));
+  for (const key of ["d", "e"]) index.add(batch(key, 1, { head: { at: "2026-02" } }));
+  index.flush();
+  for (const key of ["a", "b", "c"]) index.add(batch(key, 2, { head: { at: "2026-01" } }));
+  index.add(batch("e", 2, { head: { at: "2026-04" } }));
+  const shown = (limit: number) => index.list({ limit }).rows.map(({ key, seq }) => `${key}${seq}`);
+  assert.deepEqual(shown(1), ["e2"]);
+  assert.deepEqual(shown(9), ["e2", "d1", "a2", "b2", "c2"]);
+});
+
+test("a log of which only the middle is known is not listed while it waits either", (t) => {
+  const { index } = open(t, temporaryHome(t));
+  index.add(batch("a", 2));
+  index.add(batch("b", 2, { damaged: true }));
+  const keys = () => index.list({ limit: 9 }).rows.map(({ key }) => key);
+  assert.deepEqual(keys(), ["b"]);
+  index.flush();
+  assert.deepEqual(keys(), ["b"]);
+});
 
 test("a dropped log leaves its place in the queue to others", (t) => {
   const { index } = open(t, temporaryHome(t));
@@ -552,7 +576,7 @@ test("an index that is spoilt twice goes on in memory, and leaves no file", (t) 
   assert.deepEqual(fs.readdirSync(home), []);
 });
 
-test("on a full disk nothing is lost: reads that need the queue wait, and all is there later", (t) => {
+test("on a full disk nothing is lost: a search waits, lists do not, and all is there later", (t) => {
   const home = temporaryHome(t);
   let isFull = false;
   const opened = open(t, home, {
@@ -570,8 +594,9 @@ test("on a full disk nothing is lost: reads that need the queue wait, and all is
   index.drain(1);
   index.flush();
   index.markDamaged("b", true);
-  assert.throws(() => index.list({ limit: 1 }), unavailable);
   assert.throws(() => index.search("hello", { limit: 1 }), unavailable);
+  assert.equal(index.list({ limit: 1 }).rows[0]?.seq, 2);
+  assert.equal(index.seek("a", 2), 100);
   assert.deepEqual(index.find("a", "m1"), { seq: 1, start: 0 });
   assert.deepEqual(index.find("a", "m2"), { seq: 2, start: 100 });
   assert.equal(index.entry("a")?.seq, 2);
@@ -591,13 +616,14 @@ test("an error of a projection goes to whoever reads, and throws nothing away", 
   let isBroken = true;
   const opened = open(t, temporaryHome(t), {
     ...projection,
-    labels() {
-      if (isBroken) throw new TypeError("no labels");
-      return [];
+    sortedAt(head) {
+      if (isBroken) throw new TypeError("no instant");
+      return projection.sortedAt(head);
     },
   });
   opened.index.add(batch("a", 1));
   assert.throws(() => opened.index.list({ limit: 1 }), TypeError);
+  assert.throws(() => opened.index.search("hello", { limit: 1 }), TypeError);
   isBroken = false;
   assert.equal(opened.index.list({ limit: 1 }).rows.length, 1);
   assert.equal(opened.losses, 0);

@@ -1,6 +1,7 @@
-import { listCursor, parseCursor } from "../batch.ts";
+import { type ListPlace, listCursor, parseCursor } from "../batch.ts";
 import type { ListOptions, ListPage, LogProjection, LogRow, SearchOptions } from "../log-store.ts";
 import { queryPhrases } from "../search-words.ts";
+import { canBegin, comparePlaces, labelsOf } from "./index-rules.ts";
 import type { IndexEntry, IndexedBatch, IndexHit, LogIndex, OpenLogIndex } from "./log-index.ts";
 import { IndexDatabase, parseStored } from "./sqlite-database.ts";
 import { partOf, wordsOf } from "./sqlite-schema.ts";
@@ -64,6 +65,19 @@ const newestLogs = 16;
 /** How many logs' rows are remembered. */
 const knownRows = 1_024;
 
+/** A page of a list. */
+interface WantedRows {
+  readonly after: ListPlace | undefined;
+  readonly label: string | undefined;
+  readonly count: number;
+}
+
+/** A row of a list, made when it is in the page. */
+interface PlacedRow {
+  readonly place: ListPlace;
+  readonly row: () => LogRow;
+}
+
 /** The part of one collection. */
 class SqliteLogIndex implements LogIndex {
   readonly #file: IndexDatabase;
@@ -122,8 +136,9 @@ class SqliteLogIndex implements LogIndex {
   }
 
   seek(key: string, seq: number): number {
+    const queued = this.#queue.seek(key, seq);
+    if (queued !== undefined) return queued;
     return this.#file.run(() => {
-      if (this.#queue.last(key) !== undefined) this.#write(this.#queue.all());
       const row = this.#file.sql.seek.get(this.#collection, key, seq);
       return row === undefined ? 0 : Number(row["start"]);
     });
@@ -132,20 +147,15 @@ class SqliteLogIndex implements LogIndex {
   list({ limit, cursor, label }: ListOptions): ListPage {
     const after = cursor === undefined ? undefined : parseCursor(cursor);
     return this.#file.run(() => {
-      this.#write(this.#queue.all());
-      const { sql } = this.#file;
-      const which = label === undefined ? [] : [label.toWellFormed()];
-      const place = after === undefined ? [] : [after.sortedAt, after.key];
-      const [first, next] =
-        label === undefined ? [sql.firstRows, sql.list] : [sql.firstRowsOfLabel, sql.listLabel];
-      const statement = after === undefined ? first : next;
       // One row more than asked for tells whether there is a next page.
-      const found = statement.all(this.#collection, ...which, ...place, limit + 1);
-      const rows = found.slice(0, limit);
-      const last = found.length > limit ? rows.at(-1) : undefined;
-      if (last === undefined) return { rows: rows.map(rowOf) };
-      const end = { sortedAt: String(last["sorted_at"]), key: String(last["key"]) };
-      return { rows: rows.map(rowOf), cursor: listCursor(end) };
+      const wanted = { after, label, count: limit + 1 };
+      const found = [...this.#writtenRows(wanted), ...this.#queuedRows(wanted)]
+        .sort((a, b) => comparePlaces(a.place, b.place))
+        .slice(0, wanted.count);
+      const shown = found.slice(0, limit);
+      const rows = shown.map(({ row }) => row());
+      const last = found.length > limit ? shown.at(-1) : undefined;
+      return last === undefined ? { rows } : { rows, cursor: listCursor(last.place) };
     });
   }
 
@@ -223,6 +233,42 @@ class SqliteLogIndex implements LogIndex {
     if (this.#rowIds.size >= knownRows) this.#rowIds.clear();
     this.#rowIds.set(key, id);
     return id;
+  }
+
+  /** Rows in the file. That of a log with queued batches is out of date, and passed over. */
+  #writtenRows({ after, label, count }: WantedRows): PlacedRow[] {
+    const { sql } = this.#file;
+    const which = label === undefined ? [] : [label.toWellFormed()];
+    const place = after === undefined ? [] : [after.sortedAt, after.key];
+    const [first, next] =
+      label === undefined ? [sql.firstRows, sql.list] : [sql.firstRowsOfLabel, sql.listLabel];
+    const statement = after === undefined ? first : next;
+    const rows: PlacedRow[] = [];
+    const most = count + this.#queue.logs;
+    for (const row of statement.iterate(this.#collection, ...which, ...place, most)) {
+      const key = String(row["key"]);
+      if (this.#queue.last(key) !== undefined) continue;
+      rows.push({ place: { sortedAt: String(row["sorted_at"]), key }, row: () => rowOf(row) });
+      if (rows.length === count) break;
+    }
+    return rows;
+  }
+
+  /** Rows of logs with queued batches, in no order. Writing them out first would take too long. */
+  #queuedRows({ after, label }: WantedRows): PlacedRow[] {
+    const rows: PlacedRow[] = [];
+    for (const { first, last } of this.#queue.ends()) {
+      const { key, seq, head, damaged } = last;
+      if (label !== undefined && !labelsOf(this.#projection, last).includes(label.toWellFormed())) {
+        continue;
+      }
+      const place = { sortedAt: this.#projection.sortedAt(head).toWellFormed(), key };
+      if (after !== undefined && comparePlaces(place, after) <= 0) continue;
+      // As when they are written: an index that knows nothing of a log begins it at its beginning.
+      if (!canBegin(first) && !damaged && this.#rowId(key) === undefined) continue;
+      rows.push({ place, row: () => ({ key, seq, head: structuredClone(head), damaged }) });
+    }
+    return rows;
   }
 
   #searchLog(match: string, key: string, limit: number): readonly IndexHit[] {

@@ -36,7 +36,7 @@ export class IndexWriter {
 
   add(batch: IndexedBatch, records: readonly StoredRecord[]): void {
     const [first] = records;
-    const draft = this.#draftOf(batch, first);
+    const draft = this.#draftOf(batch);
     if (draft === undefined) return;
     for (const record of records) this.#addRecord(draft, batch, record);
     if (first !== undefined && needsPlace(draft.place < 0 ? undefined : draft.place, batch)) {
@@ -55,11 +55,10 @@ export class IndexWriter {
     }
   }
 
-  #draftOf(batch: IndexedBatch, first: StoredRecord | undefined): LogRowDraft | undefined {
+  #draftOf(batch: IndexedBatch): LogRowDraft | undefined {
     const known = this.#drafts.get(batch.key);
     if (known !== undefined) return known;
-    const draft =
-      this.#load(batch.key) ?? (canBegin(batch, first) ? this.#create(batch.key) : undefined);
+    const draft = this.#load(batch.key) ?? (canBegin(batch) ? this.#create(batch.key) : undefined);
     if (draft !== undefined) this.#drafts.set(batch.key, draft);
     return draft;
   }

@@ -1,9 +1,12 @@
 import type { StoredRecord } from "../log-store.ts";
-import type { IndexedBatch } from "./log-index.ts";
+import { firstSeqOf, type IndexedBatch } from "./log-index.ts";
 import { partOf, wordParts } from "./sqlite-schema.ts";
 
-/** A queue that holds this much is written out: a bound on memory, and on what a read waits for. */
-const limits = { batches: 2_048, bytes: 8 * 1024 * 1024 } as const;
+/**
+ * A queue that holds this much is written out: a bound on memory, and on what a search waits for. A burst
+ * that fits costs the appends nothing.
+ */
+const limits = { batches: 8_192, bytes: 8 * 1024 * 1024 } as const;
 
 /** A batch in the queue. Its records are read once, when they are needed. */
 export class QueuedBatch {
@@ -21,11 +24,8 @@ export class QueuedBatch {
 }
 
 interface QueuedLog {
-  /** How many batches of this log are in the queue. */
-  count: number;
-  last: IndexedBatch;
-  /** Batches whose ids are not in `ids` yet, oldest first. */
-  unread: QueuedBatch[];
+  /** Oldest first; at least one. */
+  readonly batches: QueuedBatch[];
   readonly ids: Map<string, { readonly seq: number; readonly start: number }>;
 }
 
@@ -53,30 +53,46 @@ export class WriteQueue {
     this.#parts[partOf(batch.key)]?.push(queued);
     this.#length++;
     this.#bytes += batch.end - batch.start;
-    const log = this.#logs.get(batch.key);
+    let log = this.#logs.get(batch.key);
     if (log === undefined) {
-      this.#logs.set(batch.key, { count: 1, last: batch, unread: [queued], ids: new Map() });
-      return;
+      log = { batches: [], ids: new Map() };
+      this.#logs.set(batch.key, log);
     }
-    log.count++;
-    log.last = batch;
-    log.unread.push(queued);
+    log.batches.push(queued);
+    const { ids, start } = batch;
+    let seq = firstSeqOf(batch);
+    for (const id of ids) log.ids.set(id, { seq: seq++, start });
   }
 
   /** The newest queued batch of a log. */
   last(key: string): IndexedBatch | undefined {
-    return this.#logs.get(key)?.last;
+    return this.#logs.get(key)?.batches.at(-1)?.batch;
+  }
+
+  /** How many logs have queued batches. */
+  get logs(): number {
+    return this.#logs.size;
+  }
+
+  /** Every log that has queued batches: the oldest of them, and the newest. */
+  *ends(): Generator<{ readonly first: IndexedBatch; readonly last: IndexedBatch }> {
+    for (const { batches } of this.#logs.values()) {
+      const [first, last] = [batches[0], batches.at(-1)];
+      if (first !== undefined && last !== undefined) {
+        yield { first: first.batch, last: last.batch };
+      }
+    }
   }
 
   /** Where a queued record is. An id that is not queued costs one look into a map. */
   find(key: string, id: string): { readonly seq: number; readonly start: number } | undefined {
-    const log = this.#logs.get(key);
-    if (log === undefined) return undefined;
-    for (const { batch, records } of log.unread) {
-      for (const record of records) log.ids.set(record.id, { seq: record.seq, start: batch.start });
-    }
-    log.unread = [];
-    return log.ids.get(id);
+    return this.#logs.get(key)?.ids.get(id);
+  }
+
+  /** The start of the newest queued batch that begins at this record or before it. */
+  seek(key: string, seq: number): number | undefined {
+    const batches = this.#logs.get(key)?.batches;
+    return batches?.findLast(({ batch }) => firstSeqOf(batch) <= seq)?.batch.start;
   }
 
   /** Everything, each log's batches in order. They stay until `shift`. */
@@ -99,10 +115,9 @@ export class WriteQueue {
       this.#bytes -= batch.end - batch.start;
       const log = this.#logs.get(batch.key);
       if (log === undefined) continue;
-      log.count--;
-      if (log.count === 0) this.#logs.delete(batch.key);
-      else if (log.unread[0] === queued) log.unread.shift();
-      else for (const record of queued.records) forgetId(log, record);
+      log.batches.shift();
+      if (log.batches.length === 0) this.#logs.delete(batch.key);
+      else forgetIds(log, batch);
     }
   }
 
@@ -129,6 +144,7 @@ export class WriteQueue {
   }
 }
 
-function forgetId(log: QueuedLog, { id, seq }: StoredRecord): void {
-  if (log.ids.get(id)?.seq === seq) log.ids.delete(id);
+/** An id that a later batch has again is that one's. */
+function forgetIds({ ids }: QueuedLog, batch: IndexedBatch): void {
+  for (const id of batch.ids) if (ids.get(id)?.start === batch.start) ids.delete(id);
 }

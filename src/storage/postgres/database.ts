@@ -252,8 +252,10 @@ export class Database {
     const connecting = this.#ports.pool.connect();
     const { promise, resolve, reject } = Promise.withResolvers<PostgresClient>();
     let isLate = false;
+    let isHere = false;
     let cancel: (() => void) | undefined;
     const wait = () => {
+      if (isHere) return;
       const leftMs = Math.max(0, this.#left(until));
       const giveUp = () => {
         isLate = true;
@@ -261,10 +263,10 @@ export class Database {
       };
       cancel = this.#ports.timers.after(leftMs, giveUp, { holdsProcess: true });
     };
-    // An idle client comes before the loop turns, without any timer.
-    const turn = setImmediate(wait);
+    // An idle client comes in the next tick, before there is a timer.
+    process.nextTick(() => queueMicrotask(wait));
     const came = () => {
-      clearImmediate(turn);
+      isHere = true;
       cancel?.();
     };
     connecting.then(
