@@ -26,7 +26,8 @@ export class QueuedBatch {
 interface QueuedLog {
   /** Oldest first; at least one. */
   readonly batches: QueuedBatch[];
-  readonly ids: Map<string, { readonly seq: number; readonly start: number }>;
+  /** The newest batch with each id. */
+  readonly ids: Map<string, IndexedBatch>;
 }
 
 /**
@@ -59,9 +60,7 @@ export class WriteQueue {
       this.#logs.set(batch.key, log);
     }
     log.batches.push(queued);
-    const { ids, start } = batch;
-    let seq = firstSeqOf(batch);
-    for (const id of ids) log.ids.set(id, { seq: seq++, start });
+    for (const id of batch.ids) log.ids.set(id, batch);
   }
 
   /** The newest queued batch of a log. */
@@ -86,7 +85,9 @@ export class WriteQueue {
 
   /** Where a queued record is. An id that is not queued costs one look into a map. */
   find(key: string, id: string): { readonly seq: number; readonly start: number } | undefined {
-    return this.#logs.get(key)?.ids.get(id);
+    const batch = this.#logs.get(key)?.ids.get(id);
+    if (batch === undefined) return undefined;
+    return { seq: firstSeqOf(batch) + batch.ids.lastIndexOf(id), start: batch.start };
   }
 
   /** The start of the newest queued batch that begins at this record or before it. */
@@ -146,5 +147,5 @@ export class WriteQueue {
 
 /** An id that a later batch has again is that one's. */
 function forgetIds({ ids }: QueuedLog, batch: IndexedBatch): void {
-  for (const id of batch.ids) if (ids.get(id)?.start === batch.start) ids.delete(id);
+  for (const id of batch.ids) if (ids.get(id) === batch) ids.delete(id);
 }
