@@ -5,6 +5,7 @@ import type { Feed } from "./feed.ts";
 import { feedOf } from "./feeds.ts";
 import { typedChat } from "./kept-words.ts";
 import { newKey } from "./message-key.ts";
+import { type ReadPage, readPage } from "./read-page.ts";
 
 /** An id for a chat that begins on this page. */
 export function newChatId(): string {
@@ -36,11 +37,12 @@ export async function editAndFork(feed: Feed, message: Message, content: string)
 
 /** The last message before another that a copy can end with; `undefined`: it is the first. */
 async function messageBefore(feed: Feed, message: Message): Promise<Message | undefined> {
+  // Not by the feed's own way back, on which it may be already, or stop without a word.
+  let page: Pick<ReadPage, "messages" | "before"> = feed.state;
   for (;;) {
-    const { messages, before } = feed.state;
+    const { messages, before } = page;
     const found = messages.findLast(({ seq, redacted }) => seq < message.seq && redacted !== true);
     if (found !== undefined || before === undefined) return found;
-    await feed.loadOlder();
-    if (feed.state.before === before) return undefined; // it did not come
+    page = await readPage(feed.chatId, before);
   }
 }
