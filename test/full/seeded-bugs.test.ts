@@ -16,6 +16,7 @@ const limitMs = 120_000;
 
 const copies = Array.from({ length: workers }, () => {
   const copy = fs.mkdtempSync(join(tmpdir(), "throughline-bugs-"));
+  fs.chmodSync(copy, 0o711); // a database in it runs as nobody
   for (const name of ["src", "test", "package.json", "tsconfig.json"]) {
     fs.cpSync(join(root, name), join(copy, name), { recursive: true });
   }

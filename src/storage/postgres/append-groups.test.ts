@@ -53,6 +53,20 @@ function held({ log, watched }: { readonly log: LogStore; readonly watched: Watc
   return { first: log.append("a", messages(3, 3)), letGo };
 }
 
+/** Does something while somebody else writes the log `b`. */
+async function whileLocked(companion: string, work: () => Promise<void>): Promise<void> {
+  const client = await pool.connect();
+  try {
+    await client.query("begin");
+    const lock = "select 1 from throughline.logs where companion = $1 and key = 'b' for update";
+    await client.query(lock, [companion]);
+    await work();
+    await client.query("commit");
+  } finally {
+    client.release(true);
+  }
+}
+
 const groups = ({ asked }: WatchedPool) =>
   asked.filter((name) => name === "throughline_append_group").length;
 
@@ -136,18 +150,15 @@ test("a log that somebody is writing keeps no other append waiting", { skip }, a
   const opened = await withSixLogs();
   const { log, companion, watched } = opened;
   const { first, letGo } = held(opened);
-  const client = await pool.connect();
-  await client.query("begin");
-  const lock = "select 1 from throughline.logs where companion = $1 and key = 'b' for update";
-  await client.query(lock, [companion]);
-  const locked = log.append("b", messages(3, 3));
-  const others = [..."cdef"].map((key) => log.append(key, messages(3, 3)));
-  letGo();
-  assert.deepEqual(await Promise.all([first, ...others]), [3, 3, 3, 3, 3]);
-  // The first, the group without the locked one, and perhaps that one alone.
-  assert.ok(watched.asked.length <= 3, String(watched.asked));
-  await client.query("commit");
-  client.release();
+  let locked: Promise<number> | undefined;
+  await whileLocked(companion, async () => {
+    locked = log.append("b", messages(3, 3));
+    const others = [..."cdef"].map((key) => log.append(key, messages(3, 3)));
+    letGo();
+    assert.deepEqual(await Promise.all([first, ...others]), [3, 3, 3, 3, 3]);
+    // The first, the group without the locked one, and perhaps that one alone.
+    assert.ok(watched.asked.length <= 3, String(watched.asked));
+  });
   assert.equal(await locked, 3);
 });
 
@@ -202,18 +213,15 @@ test("in a group that was lost, what stands against one append stands against no
     check (companion <> '${companion}' or id <> 'poison')`);
   const { first, letGo } = held(opened);
   watched.decide("throughline_append_group", { loss: "request" });
-  const client = await pool.connect();
-  await client.query("begin");
-  const lock = "select 1 from throughline.logs where companion = $1 and key = 'b' for update";
-  await client.query(lock, [companion]);
-  const locked = log.append("b", messages(3, 3));
-  const refused = rejects("THROUGHLINE_OUTCOME_UNKNOWN", log.append("c", [message("poison")]));
-  const others = [..."def"].map((key) => log.append(key, messages(3, 3)));
-  letGo();
-  assert.deepEqual(await Promise.all([first, ...others]), [3, 3, 3, 3]);
-  await refused;
-  await client.query("commit");
-  client.release();
+  let locked: Promise<number> | undefined;
+  await whileLocked(companion, async () => {
+    locked = log.append("b", messages(3, 3));
+    const refused = rejects("THROUGHLINE_OUTCOME_UNKNOWN", log.append("c", [message("poison")]));
+    const others = [..."def"].map((key) => log.append(key, messages(3, 3)));
+    letGo();
+    assert.deepEqual(await Promise.all([first, ...others]), [3, 3, 3, 3]);
+    await refused;
+  });
   assert.equal(await locked, 3);
   await pool.query("alter table throughline.records drop constraint no_poison");
 });
