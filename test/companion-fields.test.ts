@@ -19,6 +19,7 @@ import type { Storage } from "../src/storage/storage.ts";
 import type { ThroughlineOptions } from "../src/throughline.ts";
 import { fakeIo, runCli, temporaryDirectory } from "./command-line.ts";
 import {
+  chatsOf,
   documentIn,
   editDocument,
   filesOf,
@@ -274,12 +275,12 @@ for (const [index, path] of placesIn(whole).entries()) {
 /** The same from a real file: no byte of the chats is touched, and the run after it finds all whole. */
 async function fromFile(t: TestContext, text: string, path: Path, what: string): Promise<void> {
   const home = homeWith(t, text);
-  const chats = filesOf(join(home, "chats"));
+  const chats = chatsOf(home);
   const next = await nextRun({ home });
   assert.deepEqual([next.report.kind, next.report.totalSessions], ["short_break", 3], what);
   assertElseKept(next.saved, lostWith(path), what);
   assert.equal(next.hasCopy, next.warnings.includes("a copy of it was kept"), what);
-  assert.deepEqual(filesOf(join(home, "chats")), chats, what);
+  assert.deepEqual(chatsOf(home), chats, what);
   const after = await nextRun({ home });
   assert.deepEqual([after.report.totalSessions, after.warnings], [4, ""], what);
 }

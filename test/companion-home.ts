@@ -95,6 +95,14 @@ export function filesOf(directory: string): ReadonlyMap<string, Buffer> {
   return new Map(files.map((name) => [name, fs.readFileSync(join(directory, name))]));
 }
 
+/** What each chat of a home holds, byte for byte: without the room that a killed process leaves after it. */
+export function chatsOf(home: string): ReadonlyMap<string, string> {
+  const files = [...filesOf(join(home, "chats"))];
+  return new Map(
+    files.map(([name, bytes]) => [name, bytes.toString("latin1").replace(/\0+$/, "")]),
+  );
+}
+
 const sessionFile = (home: string) => join(home, "session/session.json");
 
 /** The companion document of a home, without the fields that seal it. */

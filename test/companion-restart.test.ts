@@ -10,7 +10,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { systemClock } from "../src/clock.ts";
 import { HeldClock } from "../src/testing/held-clock.ts";
 import { Process } from "./command-line.ts";
-import { documentIn, filesOf, newHome, talk, up } from "./companion-home.ts";
+import { chatsOf, documentIn, filesOf, newHome, talk, up } from "./companion-home.ts";
 import { getJson, readChat, say } from "./kill-harness.ts";
 import { openAiServer, type Reply, type SeenRequest } from "./openai-server.ts";
 
@@ -194,7 +194,7 @@ test("after 3 SIGKILLs in a row, each before the first save, what was said and f
   await documentHas(home, (text) => /"event": "abuse"/.test(text) && /"Ori"/.test(text));
   await first.end("SIGKILL");
   const saved = filesOf(join(home, "session")).get("session.json");
-  const chats = filesOf(join(home, "chats"));
+  const chats = chatsOf(home);
   for (let kill = 1; kill <= 3; kill++) {
     const server = await serve(t, home, { isHeld: true });
     assert.equal((await getJson(server.url, "/api/session")).total_sessions, kill + 1);
@@ -207,7 +207,7 @@ test("after 3 SIGKILLs in a row, each before the first save, what was said and f
     [session.restart_type, session.clean, session.total_sessions, session.last_person_seen],
     ["crash_recovery", false, 5, "Ori"],
   );
-  assert.deepEqual(filesOf(join(home, "chats")), chats, "waking writes nothing into a chat");
+  assert.deepEqual(chatsOf(home), chats, "waking writes nothing into a chat");
   assert.deepEqual(await readChat(last.url, chat, 50), said);
   assert.equal(said.length, 20);
   const now = await getJson(last.url, "/api/emotions");
@@ -240,7 +240,7 @@ test(`in ${restarts} restarts no record of a chat changes, what it would be told
   await first.throughline.close();
   const hashOf = (value: unknown) =>
     createHash("sha256").update(JSON.stringify(value)).digest("hex");
-  const bytes = filesOf(join(home, "chats"));
+  const bytes = chatsOf(home);
   let hash = "";
   const lengths: number[] = [];
   for (let cycle = 1; cycle <= restarts - 3; cycle++) {
@@ -269,7 +269,7 @@ test(`in ${restarts} restarts no record of a chat changes, what it would be told
     hash,
   );
   await last.throughline.close();
-  assert.deepEqual(filesOf(join(home, "chats")), bytes, "byte for byte");
+  assert.deepEqual(chatsOf(home), bytes, "byte for byte");
   assert.ok(Math.min(...lengths) > 500 && Math.max(...lengths) < 7_500, lengths.join(" "));
   assert.ok((filesOf(join(home, "session")).get("session.json")?.length ?? 0) < 1_000_000);
 });

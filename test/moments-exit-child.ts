@@ -61,6 +61,7 @@ function watched(file: DiskFile): DiskFile {
     read: (into, position) => file.read(into, position),
     size: () => file.size(),
     truncate: (size) => file.truncate(size),
+    extend: (from, size) => file.extend(from, size),
     sync: () => before(() => file.sync()),
     close: () => file.close(),
     async write(bytes, position) {

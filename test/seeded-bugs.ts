@@ -25,6 +25,7 @@ const flippedLog = {
   test: "test/bit-rot.test.ts",
   named: "a log with one bit flipped.*index lost",
 };
+const room = { test: `${files}/room.test.ts` } as const;
 const document = { test: "test/bit-rot.test.ts", named: "a document cut at any length" };
 const turnKill = { test: "test/turn-kill.test.ts" };
 const turns = { test: "src/runtime/turns.test.ts" };
@@ -69,7 +70,7 @@ const log: readonly SeededBug[] = [
   {
     id: "log: a file whose first line is not JSON is taken for torn",
     file: `${files}/own-log.ts`,
-    find: "return size <= reachBytes && isHalfHeader(withoutNulsAtEnd(start));",
+    find: "return size <= reachBytes && isHalfHeader(withoutNuls(start));",
     replace: "return true;",
     ...{ test: `${files}/log-file.test.ts`, named: "a file that another program wrote" },
   },
@@ -97,7 +98,7 @@ const log: readonly SeededBug[] = [
   {
     id: "log: a torn tail is not cut",
     file: `${files}/log-file.ts`,
-    find: "if (this.end < size) await this.#cutTornTail(size);",
+    find: "if (this.end < size) await this.#settleTail(size);",
     replace: "",
     ...cutLog,
   },
@@ -179,6 +180,41 @@ const log: readonly SeededBug[] = [
     replace: "      this.failed = false;",
     ...faultsAfterAll,
   },
+  {
+    id: "room: cut off beside the lane of its log",
+    file: `${files}/open-logs.ts`,
+    find: "closing.push(this.#after(slot, () => this.#letGo(log)));",
+    replace: "this.#slots.delete(slot.key);\n      closing.push(this.#letGo(log));",
+    ...{ ...room, named: "is not cut under an append that opens it again" },
+  },
+  {
+    id: "room: cut off by a process that may no longer write",
+    file: `${files}/open-logs.ts`,
+    find: "      this.#ports.guard();\n      await log.trim();",
+    replace: "      await log.trim();",
+    ...{ ...room, named: "may no longer write" },
+  },
+  {
+    id: "room: taken for a torn append",
+    file: `${files}/log-file.ts`,
+    find: "if (bytes === 0) return this.#room.take(size);",
+    replace: "",
+    ...{ ...room, named: "is cut off in silence" },
+  },
+  {
+    id: "room: any NUL bytes at the end are taken for it",
+    file: `${files}/room.ts`,
+    find: "if (size % blockBytes !== 0) return size;",
+    replace: "",
+    ...{ ...room, named: "are no room" },
+  },
+  {
+    id: "room: kept on a disk that is full",
+    file: `${files}/room.ts`,
+    find: "await this.#file.truncate(end).catch(() => undefined);",
+    replace: "",
+    ...{ ...room, named: "has no space for room" },
+  },
 ];
 
 const documents: readonly SeededBug[] = [
@@ -245,8 +281,8 @@ const lock: readonly SeededBug[] = [
   {
     id: "lock: not asked before an append",
     file: `${files}/file-log-store.ts`,
-    find: "    this.#ports.guard();\n    await this.#write(",
-    replace: "    await this.#write(",
+    find: "    this.#ports.guard();\n    const written",
+    replace: "    const written",
     ...{ test: "test/kill.test.ts", named: "lock file was taken away" },
   },
 ];
@@ -272,6 +308,13 @@ const contracts: readonly SeededBug[] = [
     find: "if (sameRecord(JSON.stringify(content), record.json)) return true;",
     replace: "return true;",
     ...{ ...contract, named: "of one id with different content" },
+  },
+  {
+    id: "lock: not asked at all",
+    file: `${files}/open-file-storage.ts`,
+    find: "oncePerPass(() => lease.check())",
+    replace: "() => undefined",
+    ...{ test: `${files}/lost-home.test.ts` },
   },
   {
     id: "security: an id is a file name",

@@ -10,6 +10,7 @@ import { openMemoryIndex } from "../src/storage/files/memory-index.ts";
 import type { LogProjection, StoredRecord } from "../src/storage/log-store.ts";
 import type { Durability } from "../src/storage/storage.ts";
 import { HeldClock } from "../src/testing/held-clock.ts";
+import { HeldTimers } from "../src/testing/held-timers.ts";
 import { seededRandom } from "../src/testing/random.ts";
 
 export const projection: LogProjection = {
@@ -30,22 +31,26 @@ export async function openOn(
   durability: Durability = "power-cut",
   index: OpenLogIndex = openMemoryIndex(),
   maxOpen = 256,
+  guard: () => void = () => undefined,
 ) {
   // Names of temporary files differ from process to process, and repeat from run to run.
   const process = ++opened;
   let ids = 0;
+  const clock = new HeldClock();
+  const timers = new HeldTimers(clock);
   const storage = await FileStorage.open({
-    ...{ home: "/home", disk, durability, logger: silentLogger, clock: new HeldClock() },
+    ...{ home: "/home", disk, durability, logger: silentLogger, clock, timers },
     newId: () => `${process}x${++ids}`,
     openIndex: index,
     ...{ indexIsClean: false, verifyAll: false, maxOpen },
-    guard: () => undefined,
+    guard,
     release: () => undefined,
   });
   return {
     storage,
     logs: storage.logs("chats", projection),
     documents: storage.documents("session"),
+    timers,
   };
 }
 

@@ -12,6 +12,7 @@ import { FileStorage } from "../src/storage/files/file-storage.ts";
 import { takeLease } from "../src/storage/files/lease.ts";
 import { openSqliteIndex } from "../src/storage/files/sqlite-index.ts";
 import { openThroughline } from "../src/throughline.ts";
+import { systemTimers } from "../src/timers.ts";
 import { chat, hello, journalOf, type KillPlace, question, usage } from "./turn-kill-words.ts";
 
 const [home = "", place = "", task = ""] = process.argv.slice(2);
@@ -40,6 +41,7 @@ function watched(file: DiskFile): DiskFile {
     read: (into, position) => file.read(into, position),
     size: () => file.size(),
     truncate: (size) => file.truncate(size),
+    extend: (from, size) => file.extend(from, size),
     close: () => file.close(),
     async write(bytes, position) {
       if (isArmed) writes++;
@@ -84,7 +86,7 @@ const lease = takeLease(home);
 const index = openSqliteIndex(`${home}/index.db`);
 const ports = { clock: systemClock, newId: randomId, logger: silentLogger };
 const storage = await FileStorage.open({
-  ...{ ...ports, home, disk, durability: "power-cut" },
+  ...{ ...ports, timers: systemTimers, home, disk, durability: "power-cut" },
   ...{ openIndex: index.open, indexIsClean: index.clean, verifyAll: false, maxOpen: 256 },
   guard: () => lease.check(),
   release: () => undefined,

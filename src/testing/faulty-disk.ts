@@ -209,6 +209,12 @@ class FaultyFile implements DiskFile {
   truncate(size: number): Promise<void> {
     return this.#plan.whole(this.#call("truncate", "ftruncate"), () => this.#inner.truncate(size));
   }
+  async extend(from: number, size: number): Promise<void> {
+    const { error, does } = this.#plan.judge(this.#call("extend", "write"));
+    if (error !== undefined && does === "nothing") throw error;
+    await this.#inner.extend(from, does === "half" ? from + ((size - from) >> 1) : size);
+    if (error !== undefined) throw error;
+  }
   async sync(): Promise<void> {
     const { error, does } = this.#plan.judge(this.#call("sync", "fdatasync"));
     if (error === undefined || does === "all") await this.#inner.sync();

@@ -14,6 +14,7 @@ type Step =
   | readonly ["read", number, number, number]
   | readonly ["write", number, number, string]
   | readonly ["truncate", number, number]
+  | readonly ["extend", number, number, number]
   | readonly ["sync" | "close" | "fileSize", number]
   | readonly ["mkdir" | "list" | "size" | "unlink" | "rmdir" | "syncDirectory", string]
   | readonly ["rename" | "link", string, string];
@@ -124,11 +125,27 @@ const behaviours: readonly (readonly [string, ...(readonly [Step, unknown])[]])[
     [["read", 0, 0, 10], "a\0\0x"],
   ],
   [
+    "an extended file has NUL bytes up to a whole block, and what was there stays",
+    [["open", "create", "a"], "ok"],
+    [["write", 0, 0, "abc"], 3],
+    [["extend", 0, 3, 8192], "ok"],
+    [["size", "a"], 8192],
+    [["read", 0, 0, 5], "abc\0\0"],
+    [["read", 0, 8190, 9], "\0\0"],
+    [["write", 0, 3, "def"], 3],
+    [["extend", 0, 6, 4096], "ok"],
+    [["size", "a"], 8192],
+    [["truncate", 0, 6], "ok"],
+    [["extend", 0, 6, 8192], "ok"],
+    [["read", 0, 0, 8], "abcdef\0\0"],
+  ],
+  [
     "a file opened for reading is not written",
     [["open", "create", "a"], "ok"],
     [["open", "read", "a"], "ok"],
     [["write", 1, 0, "x"], "EBADF"],
     [["truncate", 1, 3], "EINVAL"],
+    [["extend", 1, 0, 8192], "EBADF"],
     [["sync", 1], "ok"],
     [["fileSize", 1], 0],
   ],
@@ -140,6 +157,7 @@ const behaviours: readonly (readonly [string, ...(readonly [Step, unknown])[]])[
     [["write", 0, 0, "x"], "EBADF"],
     [["fileSize", 0], "EBADF"],
     [["truncate", 0, 0], "EBADF"],
+    [["extend", 0, 0, 8192], "EBADF"],
     [["sync", 0], "EBADF"],
     [["close", 0], "EBADF"],
   ],
@@ -419,6 +437,8 @@ async function take(
       return await file.write(Buffer.from(step[3]), step[2]);
     case "truncate":
       return await file.truncate(step[2]);
+    case "extend":
+      return await file.extend(step[2], step[3]);
     case "sync":
       return await file.sync();
     case "close":

@@ -203,6 +203,23 @@ export class SimulatedFile implements DiskFile {
     });
   }
 
+  extend(from: number, size: number): Promise<void> {
+    const extendTo = (to: number) => {
+      const file = this.#file("write", "EBADF");
+      if (to > file.size) file.truncate(to);
+    };
+    return this.#perform(
+      { call: "extend", position: from, bytes: size - from, changes: true },
+      () => {
+        if (!this.#writable) this.#fail("EBADF", "write");
+        extendTo(size);
+      },
+      () => {
+        if (this.#writable && !this.#closed) extendTo(from + ((size - from) >> 1));
+      },
+    );
+  }
+
   sync(): Promise<void> {
     return this.#perform({ call: "sync", changes: true }, () => {
       if (this.#closed) this.#fail("EBADF", "fdatasync");

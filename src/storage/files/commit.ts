@@ -29,8 +29,9 @@ export interface Commit {
 
 export interface NewBatch {
   readonly key: string;
-  /** One JSON text a record, without line breaks, each beginning with its `id` and `seq`. */
-  readonly lines: readonly string[];
+  /** The record lines: one JSON text each, beginning with its `id` and `seq`, and a line break. */
+  readonly lines: string;
+  readonly count: number;
   /** Number of the last record. */
   readonly seq: number;
   readonly headJson: string;
@@ -53,10 +54,10 @@ export function encodeBatch(batch: NewBatch): { readonly bytes: Buffer; readonly
   const header = batch.opens
     ? `{"_type":"metadata","kind":"log","format":${formatVersion},"key":${key}${head}}\n`
     : "";
-  const records = `${header}${batch.lines.join("\n")}\n`;
+  const records = `${header}${batch.lines}`;
   const length = Buffer.byteLength(records);
   const commit =
-    `${commitStart}${formatVersion},"seq":${batch.seq},"count":${batch.lines.length}` +
+    `${commitStart}${formatVersion},"seq":${batch.seq},"count":${batch.count}` +
     `,"bytes":${length},"key":${key}${head}` +
     `${batch.damaged ? `,"damaged":true` : ""},"prev":"${batch.prev}"`;
   const sealed = length + Buffer.byteLength(commit);

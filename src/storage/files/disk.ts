@@ -1,6 +1,6 @@
 import fs from "node:fs";
 
-/** What the file driver needs of a file system: 15 calls, so that a test can be the disk. */
+/** What the file driver needs of a file system: 16 calls, so that a test can be the disk. */
 export interface Disk {
   /**
    * Opens a file. `"read"`: it must exist. `"write"`: for reading and writing, it must exist.
@@ -36,6 +36,11 @@ export interface DiskFile {
   write(bytes: Uint8Array, position: number): Promise<number>;
   size(): Promise<number>;
   truncate(size: number): Promise<void>;
+  /**
+   * Makes the file longer, from its end to `size`, a multiple of `blockBytes`, with NUL bytes for which
+   * there is a place on the disk. It may fail with a part of it done.
+   */
+  extend(from: number, size: number): Promise<void>;
   /** Makes the data and the size durable: `fdatasync`. */
   sync(): Promise<void>;
   close(): Promise<void>;
@@ -56,6 +61,10 @@ const flags = {
  * runs on this thread. Larger ones go to another thread, so that nobody waits for them.
  */
 const smallWrite = 64 * 1024;
+
+/** What file systems give out at a time, most of them. */
+export const blockBytes = 4096;
+const nul = new Uint8Array(1);
 
 type Done = (error: NodeJS.ErrnoException | null) => void;
 
@@ -96,6 +105,13 @@ class RealFile implements DiskFile {
   }
   truncate(size: number): Promise<void> {
     return settle((done) => fs.ftruncate(this.#descriptor, size, done));
+  }
+  /** One byte gives a block its place, and the rest of it is NUL: this writes no more than that. */
+  async extend(from: number, size: number): Promise<void> {
+    const first = Math.ceil(from / blockBytes) * blockBytes;
+    for (let end = first + blockBytes; end <= size; end += blockBytes) {
+      fs.writeSync(this.#descriptor, nul, 0, 1, end - 1);
+    }
   }
   sync(): Promise<void> {
     return settle((done) => fs.fdatasync(this.#descriptor, done));

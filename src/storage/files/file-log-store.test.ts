@@ -6,6 +6,8 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { openHome } from "../../../test/bit-rot.ts";
+import { crashImages } from "../../testing/crash-images.ts";
+import { faultyDisk } from "../../testing/faulty-disk.ts";
 import { contractProjection, logsOf, message } from "../../testing/log-store-contract-fixtures.ts";
 import { SimulatedDisk } from "../../testing/simulated-disk.ts";
 import { openMemoryIndex } from "./memory-index.ts";
@@ -47,12 +49,12 @@ async function withWaiting() {
   return { logs, seen };
 }
 
-test("appends are slowed by what the index has to take up only when 4,096 batches wait", async () => {
+test("appends are slowed by what the index has to take up only when 16,384 batches wait", async () => {
   const { logs, seen } = await withWaiting();
-  seen.waiting = 4_095;
+  seen.waiting = 16_383;
   await logs.append("a", [message("m2")]);
   assert.ok(!seen.drained.includes(256), String(seen.drained));
-  seen.waiting = 4_096;
+  seen.waiting = 16_384;
   await logs.append("a", [message("m3")]);
   assert.equal(seen.drained.filter((count) => count === 256).length, 1);
 });
@@ -101,4 +103,19 @@ test("lists, pages and ids know at once what came in a burst", async (t) => {
     [27, 28, 29],
   );
   assert.equal((await log.find("key-7", "m20"))?.seq, 21);
+});
+
+test("a deletion that is repeated because it was not made durable is for good", async () => {
+  const disk = new SimulatedDisk();
+  const faulty = faultyDisk(disk, { fault: "EIO", at: 2, call: "syncDirectory", path: /chats$/ });
+  const { storage, logs } = await openHome(faulty, openMemoryIndex());
+  await logs.append("a", [message("m1")]);
+  await assert.rejects(logs.delete("a"), { code: "THROUGHLINE_OUTCOME_UNKNOWN" });
+  await logs.delete("a");
+  for (const image of crashImages(disk)) {
+    const left = await openHome(image, openMemoryIndex());
+    assert.deepEqual(await Array.fromAsync(left.logs.read("a")), []);
+    await left.storage.close();
+  }
+  await storage.close();
 });

@@ -35,18 +35,12 @@ import { recordsOf } from "./batch-reader.ts";
 import { ReadBatches, recordsFrom } from "./batch-records.ts";
 import { deletedPerhaps, rethrow, syncNames, unlinkIfThere } from "./file-ports.ts";
 import { IndexPace } from "./index-pace.ts";
-import { LogFile } from "./log-file.ts";
+import { type Appended, LogFile } from "./log-file.ts";
 import type { IndexHit } from "./log-index.ts";
 import { type FileLogStorePorts, OpenLogs, type Slot } from "./open-logs.ts";
 import { namesOf, type Reconciled, reconcile } from "./reconcile.ts";
 import { rewriteLog } from "./rewrite.ts";
-
-/** What an append stores. */
-interface WrittenBatch {
-  readonly ids: readonly string[];
-  readonly lines: readonly string[];
-  readonly headJson: string;
-}
+import { WrittenBatch } from "./written-batch.ts";
 
 /** The file driver's logs: one file per log in one directory, and an index beside them. */
 export class FileLogStore implements LogStore {
@@ -54,11 +48,12 @@ export class FileLogStore implements LogStore {
   readonly #logs: OpenLogs;
   #reconciled: Promise<Reconciled> | undefined;
   readonly #pace: IndexPace;
+  readonly #meanwhile = () => this.#pace.whileSyncing();
 
   constructor(ports: FileLogStorePorts) {
     this.#ports = ports;
     this.#logs = new OpenLogs(ports);
-    this.#pace = new IndexPace(ports.index);
+    this.#pace = new IndexPace(ports.index, ports.timers);
     this.#ready().catch(() => undefined); // whoever lists tries again, and hears of it
   }
 
@@ -155,8 +150,9 @@ export class FileLogStore implements LogStore {
     checkKey(key, "key", logLimits.keyBytes);
     return this.#logs.inLane(key, async (slot) => {
       this.#ports.guard();
-      await slot.log?.close();
+      const { log } = slot;
       slot.log = undefined;
+      await log?.close();
       const path = this.#logs.path(key);
       // The log's file goes after what was set aside of it, so that as long as anything is left, the
       // log is there to be deleted again.
@@ -164,7 +160,9 @@ export class FileLogStore implements LogStore {
       try {
         if (await unlinkIfThere(this.#ports.disk, path)) existed = true;
         this.#ports.doubtful.delete(path);
-        if (existed) await syncNames(this.#ports, this.#ports.directory);
+        const { directory, unsyncedNames } = this.#ports;
+        // An earlier call may have taken the name away, and not for good.
+        if (existed || unsyncedNames.has(directory)) await syncNames(this.#ports, directory);
         existed ||= this.#ports.index.entry(key) !== undefined;
         await this.#dropFromIndex(key);
       } catch (cause) {
@@ -271,7 +269,7 @@ export class FileLogStore implements LogStore {
 
   async #append(slot: Slot, batch: PreparedBatch): Promise<number> {
     const { index } = this.#ports;
-    const log = await this.#logs.opened(slot);
+    const log = this.#logs.usable(slot) ?? (await this.#logs.opened(slot));
     const fresh: PreparedRecord[] = [];
     const batches = new ReadBatches();
     let last = 0;
@@ -284,49 +282,38 @@ export class FileLogStore implements LogStore {
     if (fresh.length === 0) return last;
     checkEnd(batch.key, log, batch.expectedSeq);
     const seq = log?.seq ?? 0;
-    const lines = fresh.map((record, i) => storedLine(record.json, seq + 1 + i));
+    const lines = fresh.reduce(
+      (all, { json }, i) => `${all}${storedLine(json, seq + 1 + i)}\n`,
+      "",
+    );
     const headJson = batch.headJson ?? log?.headJson ?? "{}";
-    const ids = fresh.map(({ id }) => id);
+    const start = log?.end ?? 0;
     this.#ports.guard();
-    await this.#write(slot, log, { ids, lines, headJson });
+    const written = await this.#write(slot, log, { lines, count: fresh.length, headJson });
+    const ids = fresh.map(({ id }) => id);
+    index.add(new WrittenBatch(written, start, ids, lines));
     return last === 0 ? seq + fresh.length : last;
   }
 
-  async #write(slot: Slot, log: LogFile | undefined, batch: WrittenBatch): Promise<void> {
-    const { lines, headJson } = batch;
-    const meanwhile = () => this.#pace.whileSyncing();
+  /** @returns the log that was written to. */
+  async #write(slot: Slot, log: LogFile | undefined, batch: Appended): Promise<LogFile> {
+    const isBurst = this.#logs.isBurst(slot);
     try {
-      if (log === undefined) {
-        await this.#ports.makeDirectory();
-        slot.log = await LogFile.create(this.#ports, this.#logs.path(slot.key), slot.key, {
-          lines,
-          headJson,
-        });
-        void this.#logs.makeRoom();
-      } else {
-        const start = log.end;
-        await log.append({ lines, headJson, meanwhile });
-        this.#indexed(log, start, batch);
-        return;
+      if (log !== undefined) {
+        await log.append({ ...batch, isBurst, meanwhile: this.#meanwhile });
+        return log;
       }
+      await this.#ports.makeDirectory();
+      const path = this.#logs.path(slot.key);
+      slot.log = await LogFile.create(this.#ports, path, slot.key, batch);
+      void this.#logs.makeRoom();
+      return slot.log;
     } catch (error) {
       // One way back, opening anew: it repairs, and knows whether the batch is there.
       slot.log = undefined;
       await log?.close().catch(() => undefined); // the write that failed is the news
       throw error;
     }
-    this.#indexed(slot.log, 0, batch);
-  }
-
-  /** The records are parsed when the index gets to them, which may be long after somebody waited. */
-  #indexed(log: LogFile, start: number, { ids, lines }: WrittenBatch): void {
-    const { key, seq, end, crc, head, damaged } = log;
-    this.#ports.index.add({
-      ...{ key, seq, end, crc, head, damaged, start, ids },
-      get records() {
-        return lines.map((line) => JSON.parse(line) as StoredRecord);
-      },
-    });
   }
 
   /** Forgets a log in the index down to its bytes, without keeping others waiting. */

@@ -19,6 +19,8 @@ export interface FilePorts {
   readonly doubtful: Map<string, number>;
   /** Directories in which a name was changed and whose sync failed: synced before anything counts. */
   readonly unsyncedNames: Set<string>;
+  /** Throws when this process is no longer the writer of the home: called before a file is changed. */
+  guard(): void;
   /** Keeps bytes of a file verbatim and durably. @returns the place, relative to the home. */
   quarantine(path: string, file: DiskFile, start: number, end: number): Promise<string>;
   report(report: NewReport): void;
@@ -29,7 +31,8 @@ export interface FilePorts {
 /** Writes all of it: the kernel may take less than it was given, without an error. */
 export async function writeAll(file: DiskFile, bytes: Uint8Array, position: number): Promise<void> {
   for (let done = 0; done < bytes.length; ) {
-    const count = await file.write(bytes.subarray(done), position + done);
+    const rest = done === 0 ? bytes : bytes.subarray(done);
+    const count = await file.write(rest, position + done);
     if (count === 0) throw noProgress();
     done += count;
   }
@@ -46,6 +49,17 @@ export function temporaryName(path: string, newId: NewId): string {
 /** Nothing else is swept: a home may be a folder in which others keep files of their own. */
 export const isTemporaryName = (name: string): boolean =>
   name.includes(".tmp-") && /\.jsonl?(?:\.bak)?\.tmp-[0-9a-z]+$/.test(name);
+
+/** Creates a file whose name nobody else takes meanwhile: one that is there was left by a failure. */
+export async function openNew(disk: Disk, path: string): Promise<DiskFile> {
+  try {
+    return await disk.open(path, "create");
+  } catch (error) {
+    if (!isCode(error, "EEXIST")) throw error;
+    await disk.unlink(path);
+    return disk.open(path, "create");
+  }
+}
 
 /** Copies bytes of one open file to the start of another, in bounded memory. */
 export async function copyBytes(

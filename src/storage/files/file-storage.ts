@@ -3,6 +3,7 @@ import { type Clock, isoTime } from "../../clock.ts";
 import { ThroughlineError } from "../../errors.ts";
 import type { NewId } from "../../ids.ts";
 import type { Logger } from "../../logger.ts";
+import type { Timers } from "../../timers.ts";
 import type { DocumentStore } from "../document-store.ts";
 import type { LogProjection, LogStore } from "../log-store.ts";
 import type { Durability, RepairReport, Storage } from "../storage.ts";
@@ -27,6 +28,7 @@ export interface FileStoragePorts {
   readonly home: string;
   readonly disk: Disk;
   readonly clock: Clock;
+  readonly timers: Timers;
   readonly logger: Logger;
   readonly newId: NewId;
   readonly durability: Durability;
@@ -69,6 +71,7 @@ export class FileStorage implements Storage {
       ...own,
       durability: ports.durability,
       doubtful: new Map(),
+      guard: () => ports.guard(),
       quarantine: (path, file, start, end) => this.#quarantine.keep(path, file, start, end),
     };
   }
@@ -95,10 +98,10 @@ export class FileStorage implements Storage {
     const directory = join(this.#ports.home, collection);
     const index = this.#ports.openIndex(collection, projection);
     let made: Promise<void> | undefined;
-    const { guard, maxOpen, verifyAll, indexIsClean } = this.#ports;
+    const { timers, maxOpen, verifyAll, indexIsClean } = this.#ports;
     const store = new FileLogStore({
       ...this.#shared,
-      ...{ directory, index, guard, maxOpen, verifyAll, indexIsClean },
+      ...{ directory, index, timers, maxOpen, verifyAll, indexIsClean },
       isShared: directory === this.#ports.home,
       makeDirectory: () => {
         made ??= makeDirectory(this.#ports.disk, directory).catch((error) => {

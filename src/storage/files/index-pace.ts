@@ -1,14 +1,23 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Timers } from "../../timers.ts";
 import type { LogIndex } from "./log-index.ts";
 
-/** While nobody waits for an append: about a millisecond at a time. */
-const idleDrain = 8;
+/** How long no append has begun in a pause: others at this pace are not held up by the index. */
+const pauseMs = 5;
+
+/** In a pause: about a millisecond at a time, or, where the last of them wait in many parts, half of that. */
+const pauseDrain = { batches: 32, fewest: 8 } as const;
 
 /**
  * When too many wait: many at a time, because what costs is the transaction. Of so many that wait in 16
  * parts, one part has as many as are taken.
  */
-const busyDrain = { waiting: 4_096, batches: 256 } as const;
+const busyDrain = { waiting: 16_384, batches: 256 } as const;
+
+/** So many pauses did not come, 2 s of them: no burst any more but the load of every day. */
+const steadyAfter = 400;
+/** Under a steady load lists and searches should not find much that waits. */
+const steadyDrain = { waiting: 1_024, batches: 64 } as const;
 
 /** Before a search, which has everybody wait for what is left then. */
 const searchDrain = { waiting: 1_024, batches: 64 } as const;
@@ -16,18 +25,25 @@ const searchDrain = { waiting: 1_024, batches: 64 } as const;
 /** When the index takes up the batches that wait for it. */
 export class IndexPace {
   readonly #index: LogIndex;
+  readonly #timers: Timers;
   /** Appends that somebody waits for. */
   #inFlight = 0;
+  /** How many appends there were. */
+  #begun = 0;
+  /** How often no pause was found since the last one. */
+  #missed = 0;
   #isCatchingUp = false;
   #isClosed = false;
 
-  constructor(index: LogIndex) {
+  constructor(index: LogIndex, timers: Timers) {
     this.#index = index;
+    this.#timers = timers;
   }
 
   /** An append is under way. */
   during<T>(append: Promise<T>): Promise<T> {
     this.#inFlight++;
+    this.#begun++;
     return append.finally(() => {
       this.#inFlight--;
       this.#catchUp();
@@ -36,7 +52,8 @@ export class IndexPace {
 
   /** The disk is busy for a moment, which costs an append nothing. */
   whileSyncing(): void {
-    if (this.#index.waiting() >= busyDrain.waiting) this.#index.drain(busyDrain.batches);
+    const { waiting, batches } = this.#missed < steadyAfter ? busyDrain : steadyDrain;
+    if (this.#index.waiting() >= waiting) this.#index.drain(batches);
   }
 
   /** Lets the index take up most of what waits now, others getting their turn in between. */
@@ -57,14 +74,32 @@ export class IndexPace {
     this.#isClosed = true;
   }
 
-  /** Lets the index take up what waits, slice by slice, as long as nobody waits for an append. */
+  /** Lets the index take up what waits in the next pause. */
   #catchUp(): void {
-    if (this.#isCatchingUp || this.#index.waiting() < idleDrain) return;
+    if (this.#isCatchingUp || this.#index.waiting() < pauseDrain.fewest) return;
     this.#isCatchingUp = true;
+    const begun = this.#begun;
+    this.#timers.after(pauseMs, () => {
+      this.#isCatchingUp = false;
+      if (begun === this.#begun && this.#inFlight === 0) {
+        this.#missed = 0;
+        this.#slice();
+      } else {
+        this.#missed++;
+        this.#catchUp();
+      }
+    });
+  }
+
+  /** Slice by slice, as long as nobody waits for an append. */
+  #slice(): void {
+    const { batches, fewest } = pauseDrain;
+    if (this.#inFlight > 0 || this.#isClosed) return;
+    this.#isCatchingUp = this.#index.drain(batches) || this.#index.drain(fewest);
+    if (!this.#isCatchingUp) return;
     setImmediate(() => {
       this.#isCatchingUp = false;
-      if (this.#inFlight > 0 || this.#isClosed) return;
-      if (this.#index.drain(idleDrain)) this.#catchUp();
+      this.#slice();
     });
   }
 }

@@ -15,18 +15,28 @@ import {
   type FilePorts,
   isCode,
   isThere,
+  openNew,
   syncNames,
   unavailable,
   unlinkIfThere,
   writeAll,
 } from "./file-ports.ts";
 import { mayBeOurs } from "./own-log.ts";
+import { endBeforeRoom, Room } from "./room.ts";
 
-/** Where a batch came to lie. */
-export interface Placed {
-  readonly start: number;
-  readonly end: number;
-  readonly crc: string;
+/** What an append stores. */
+export interface Appended {
+  /** The record lines, each with its line break. */
+  readonly lines: string;
+  readonly count: number;
+  readonly headJson: string;
+}
+
+interface WrittenAppend extends Appended {
+  /** Others will follow: room is made for them when there is none. */
+  readonly isBurst: boolean;
+  /** Called while the disk is busy, to use the time. */
+  readonly meanwhile: () => void;
 }
 
 /**
@@ -52,6 +62,7 @@ export class LogFile {
 
   readonly #ports: FilePorts;
   #file: DiskFile;
+  readonly #room: Room;
   #users = 0;
   #closing = false;
   #closed: Promise<void> | undefined;
@@ -61,6 +72,7 @@ export class LogFile {
     this.path = path;
     this.key = key;
     this.#file = file;
+    this.#room = new Room(file);
   }
 
   /**
@@ -74,7 +86,10 @@ export class LogFile {
     const synced = ports.doubtful.get(path);
     let file: DiskFile;
     try {
-      if (synced !== undefined) await copyOfStart(ports, path, synced);
+      if (synced !== undefined) {
+        ports.guard();
+        await copyOfStart(ports, path, synced);
+      }
       file = await ports.disk.open(path, "write");
     } catch (error) {
       if (isCode(error, "ENOENT")) return undefined;
@@ -99,14 +114,15 @@ export class LogFile {
     ports: FilePorts,
     path: string,
     key: string,
-    batch: { readonly lines: readonly string[]; readonly headJson: string },
+    batch: Appended,
   ): Promise<LogFile> {
     const temporary = `${path}.tmp-new`;
-    const file = await openNew(ports, temporary);
+    const file = await openNew(ports.disk, temporary);
     const log = new LogFile(ports, path, key, file);
     let isNamed = false;
     try {
-      await log.#write({ ...batch, seq: batch.lines.length, meanwhile: () => undefined });
+      const rest = { isBurst: false, meanwhile: () => undefined };
+      await log.#write({ ...batch, ...rest });
       // "Not there" is asked twice, because the rename would replace it.
       if (await isThere(ports.disk, path)) throw unavailable(`${key} has a file all of a sudden`);
       isNamed = true;
@@ -119,22 +135,19 @@ export class LogFile {
     }
   }
 
-  /**
-   * Adds one batch at the end. Resolves once it is as durable as the ports say.
-   *
-   * @param batch.meanwhile is called while the disk is busy, to use the time.
-   */
-  async append(batch: {
-    readonly lines: readonly string[];
-    readonly headJson: string;
-    readonly meanwhile: () => void;
-  }): Promise<Placed> {
+  /** Adds one batch at the end. Resolves once it is as durable as the ports say. */
+  async append(batch: WrittenAppend): Promise<void> {
     if (this.failed) throw unavailable(`${this.key} cannot be written until it is opened anew`);
     try {
-      return await this.#write({ ...batch, seq: this.seq + batch.lines.length });
+      await this.#write(batch);
     } catch (error) {
       throw await this.#undo(error);
     }
+  }
+
+  /** Gives back the room that was made. Must not overlap with `append`. */
+  trim(): Promise<void> {
+    return this.#room.giveBack(this.end);
   }
 
   /** The newest `limit` records, oldest first. Damage on the way is reported. */
@@ -250,37 +263,30 @@ export class LogFile {
     return pages.reverse().flat().slice(-limit);
   }
 
-  async #write(batch: {
-    readonly lines: readonly string[];
-    readonly headJson: string;
-    readonly seq: number;
-    readonly meanwhile: () => void;
-  }): Promise<Placed> {
+  async #write(batch: WrittenAppend): Promise<void> {
+    const seq = this.seq + batch.count;
+    const { lines, count, headJson } = batch;
     const { bytes, crc } = encodeBatch({
-      key: this.key,
-      lines: batch.lines,
-      seq: batch.seq,
-      headJson: batch.headJson,
-      prev: this.crc,
-      damaged: this.damaged,
-      opens: this.end === 0,
+      ...{ key: this.key, lines, count, seq, headJson, prev: this.crc },
+      ...{ damaged: this.damaged, opens: this.end === 0 },
     });
     await writeAll(this.#file, bytes, this.end);
+    const end = this.end + bytes.length;
+    const isSynced = this.#ports.durability === "power-cut";
+    if (batch.isBurst && isSynced && !this.#room.reaches(end)) await this.#room.make(end);
     if (this.#ports.unsyncedNames.has(dirname(this.path))) {
       await syncNames(this.#ports, dirname(this.path));
     }
-    const syncing = this.#ports.durability === "power-cut" ? this.#sync() : undefined;
+    const syncing = isSynced ? this.#sync() : undefined;
     batch.meanwhile();
     await syncing;
-    const start = this.end;
-    this.end += bytes.length;
-    this.seq = batch.seq;
+    this.end = end;
+    this.seq = seq;
     this.crc = crc;
-    if (batch.headJson !== this.headJson) {
-      this.headJson = batch.headJson;
-      this.head = JSON.parse(batch.headJson) as LogHead;
+    if (headJson !== this.headJson) {
+      this.headJson = headJson;
+      this.head = JSON.parse(headJson) as LogHead;
     }
-    return { start, end: this.end, crc };
   }
 
   async #sync(): Promise<void> {
@@ -354,7 +360,7 @@ export class LogFile {
       }
     }
     if (this.end === 0 && size > 0) await this.#refuseForeign(size);
-    if (this.end < size) await this.#cutTornTail(size);
+    if (this.end < size) await this.#settleTail(size);
   }
 
   #take(batch: Batch): void {
@@ -380,33 +386,27 @@ export class LogFile {
     throw new ThroughlineError(`${key}: ${reason}`, { code: "THROUGHLINE_CORRUPT" });
   }
 
-  async #cutTornTail(size: number): Promise<void> {
-    const where = await this.#ports.quarantine(this.path, this.#file, this.end, size);
+  async #settleTail(size: number): Promise<void> {
+    // Room was never made for a log without a commit.
+    const written = this.end === 0 ? size : await endBeforeRoom(this.#file, this.end, size);
+    const bytes = written - this.end;
+    if (bytes === 0) return this.#room.take(size);
+    this.#ports.guard();
+    const where = await this.#ports.quarantine(this.path, this.#file, this.end, written);
     await this.#file.truncate(this.end);
     await this.#sync();
     this.#ports.report({
       key: this.key,
       kind: "torn_tail",
-      bytes: size - this.end,
+      bytes,
       after_seq: this.seq,
       quarantined: where,
-      reason: `${size - this.end} bytes after the last commit were set aside`,
+      reason: `${bytes} bytes after the last commit were set aside`,
     });
   }
 
   #foundDamage(damage: Damage): void {
     this.damaged = true;
     this.#ports.damage(this.key, damage);
-  }
-}
-
-/** Only the lane of this log makes a file of this name: one that is there was left by a failure. */
-async function openNew({ disk }: FilePorts, path: string): Promise<DiskFile> {
-  try {
-    return await disk.open(path, "create");
-  } catch (error) {
-    if (!isCode(error, "EEXIST")) throw error;
-    await disk.unlink(path);
-    return disk.open(path, "create");
   }
 }

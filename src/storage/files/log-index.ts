@@ -25,7 +25,7 @@ export interface IndexedBatch extends IndexEntry {
   readonly start: number;
   /** Of its records, in their order. */
   readonly ids: readonly string[];
-  /** Read once, when the index gets to it: may be a getter that parses. */
+  /** Read when the index gets to it: may be a getter that parses. */
   readonly records: readonly StoredRecord[];
 }
 

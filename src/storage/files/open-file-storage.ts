@@ -4,12 +4,14 @@ import { ThroughlineError } from "../../errors.ts";
 import { type NewId, randomId } from "../../ids.ts";
 import { type Logger, silentLogger } from "../../logger.ts";
 import { misconfigured, withDefaults } from "../../options.ts";
+import { systemTimers } from "../../timers.ts";
 import { checkDurability } from "../durability.ts";
 import type { Durability } from "../storage.ts";
 import { realDisk } from "./disk.ts";
 import { makeDirectory } from "./file-ports.ts";
 import { FileStorage } from "./file-storage.ts";
 import { takeLease } from "./lease.ts";
+import { oncePerPass } from "./once-per-pass.ts";
 import { openSqliteIndex } from "./sqlite-index.ts";
 
 export interface FileStorageOptions {
@@ -70,13 +72,14 @@ export async function openFileStorage(options: FileStorageOptions): Promise<File
     index = openSqliteIndex(`${home}/index.db`, { onLost: () => storage?.indexLost() });
     storage = await FileStorage.open({
       ...{ home, clock, newId, logger, durability, release },
+      timers: systemTimers,
       disk: realDisk,
       openIndex: index.open,
       indexIsClean: index.clean,
       // Written but not synced, batches may be missing anywhere after a power cut.
       verifyAll: durability === "process" && !index.clean,
       maxOpen: maxOpenFiles,
-      guard: () => lease.check(),
+      guard: oncePerPass(() => lease.check()),
     });
     return storage;
   } catch (error) {

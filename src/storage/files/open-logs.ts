@@ -1,5 +1,7 @@
 import { join } from "node:path";
 import { ThroughlineError } from "../../errors.ts";
+import type { Timers } from "../../timers.ts";
+import { Bursts } from "./bursts.ts";
 import type { DiskEntry } from "./disk.ts";
 import { fileNameOf } from "./file-name.ts";
 import { type FilePorts, isCode, rethrow, unavailable } from "./file-ports.ts";
@@ -19,8 +21,7 @@ export interface FileLogStorePorts extends FilePorts {
   /** Makes the directory, once. Tried again if it fails. */
   makeDirectory(): Promise<void>;
   readonly index: LogIndex;
-  /** Throws when this process is no longer the writer of the home. */
-  guard(): void;
+  readonly timers: Timers;
   /** Removes what quarantine keeps of a file. */
   forgetQuarantine(path: string): Promise<number>;
   /** Opens that many files at most; the least used is closed first. At least 1. */
@@ -53,11 +54,13 @@ export class OpenLogs {
   readonly #ports: FileLogStorePorts;
   /** In order of use, the least used first. */
   readonly #slots = new Map<string, Slot>();
+  readonly #bursts: Bursts;
   #closed = false;
   #indexAge = 0;
 
   constructor(ports: FileLogStorePorts) {
     this.#ports = ports;
+    this.#bursts = new Bursts(ports.timers, (key) => this.#trim(key));
   }
 
   /** Does something to a log, after everything that was asked of it before. The key was checked. */
@@ -78,11 +81,16 @@ export class OpenLogs {
   #enter<T>(key: string, work: (slot: Slot) => Promise<T>): Promise<T> {
     const slot = this.#slots.get(key) ?? this.#newSlot(key);
     this.#touch(slot);
+    return this.#after(slot, () => work(slot)).catch((error) => rethrow(key, error));
+  }
+
+  /** Does something at the end of a lane. */
+  #after<T>(slot: Slot, work: () => Promise<T>): Promise<T> {
     slot.waiting++;
-    const result = slot.lane.then(() => work(slot)).catch((error) => rethrow(key, error));
+    const result = slot.lane.then(work);
     const done = () => {
       slot.waiting--;
-      if (slot.waiting === 0 && slot.log === undefined) this.#slots.delete(key);
+      if (slot.waiting === 0 && slot.log === undefined) this.#slots.delete(slot.key);
     };
     slot.lane = result.then(done, done);
     return result;
@@ -92,8 +100,8 @@ export class OpenLogs {
   async read<T>(key: string, read: (log: LogFile | undefined) => Promise<T>): Promise<T> {
     this.assertOpen();
     const slot = this.#slots.get(key);
-    const log = slot?.log;
-    if (slot === undefined || log === undefined || !this.#isUsable(slot, log)) {
+    const log = slot === undefined ? undefined : this.usable(slot);
+    if (slot === undefined || log === undefined) {
       return this.inLane(key, async (own) => read(await this.opened(own)));
     }
     this.#touch(slot);
@@ -104,9 +112,15 @@ export class OpenLogs {
     }
   }
 
+  /** The log of this slot, if it is open and can go on being used. */
+  usable({ log, indexAge }: Slot): LogFile | undefined {
+    return log === undefined || log.failed || indexAge !== this.#indexAge ? undefined : log;
+  }
+
   /** The log of this slot, opened if it is there. In the lane only. */
   async opened(slot: Slot): Promise<LogFile | undefined> {
-    if (slot.log !== undefined && this.#isUsable(slot, slot.log)) return slot.log;
+    const usable = this.usable(slot);
+    if (usable !== undefined) return usable;
     const unusable = slot.log;
     slot.log = undefined;
     await unusable?.close();
@@ -132,6 +146,7 @@ export class OpenLogs {
       throw error;
     }
     slot.log = log;
+    await this.#giveBack(log); // that of a process that died
     void this.makeRoom();
     return log;
   }
@@ -150,9 +165,10 @@ export class OpenLogs {
       const { log } = slot;
       if (slot.waiting > 0 || log === undefined) continue;
       slot.log = undefined;
-      this.#slots.delete(slot.key);
+      this.#bursts.forget(slot.key);
       open--;
-      closing.push(this.#letGo(log));
+      // In its lane: whoever opens the log anew writes where this one still cuts off its room.
+      closing.push(this.#after(slot, () => this.#letGo(log)));
     }
     await Promise.all(closing);
   }
@@ -170,24 +186,49 @@ export class OpenLogs {
   /** Finishes what is in the lanes and closes every file. `ready` is waited for first. */
   async close(ready: Promise<unknown> | undefined): Promise<void> {
     this.#closed = true;
+    this.#bursts.close();
     await ready?.catch(() => undefined); // whoever listed has heard of it
-    for (const slot of this.#slots.values()) await slot.lane;
-    for (const { log } of this.#slots.values()) if (log !== undefined) await this.#letGo(log);
-    this.#slots.clear();
+    // At the end of each lane: what is done in it may open its log, and close another one to make place.
+    for (const slot of [...this.#slots.values()]) await this.#after(slot, () => this.#empty(slot));
   }
 
-  /** At level "process" a file is synced when it is let go of; a failure puts it in doubt. */
+  async #empty(slot: Slot): Promise<void> {
+    const { log } = slot;
+    slot.log = undefined;
+    if (log !== undefined) await this.#letGo(log);
+  }
+
+  /** An append comes. In the lane only. @returns whether others came right before. */
+  isBurst(slot: Slot): boolean {
+    return this.#bursts.append(slot.key);
+  }
+
+  /** Gives back the room of a log that is not appended to any more, if it is still open. */
+  #trim(key: string): void {
+    const slot = this.#slots.get(key);
+    if (slot?.log === undefined) return;
+    void this.#after(slot, async () => slot.log && this.#giveBack(slot.log));
+  }
+
+  /** Never rejects: room that stays harms nobody. In somebody else's home it is not touched. */
+  async #giveBack(log: LogFile): Promise<void> {
+    try {
+      this.#ports.guard();
+      await log.trim();
+    } catch {
+      // It is tried again when the log is opened.
+    }
+  }
+
+  /** In the lane only. At level "process" a file is synced then; a failure puts it in doubt. */
   async #letGo(log: LogFile): Promise<void> {
+    await this.#giveBack(log);
     try {
       if (this.#ports.durability === "process" && !log.failed) await log.sync();
       await log.close();
     } catch {
       this.#ports.doubtful.set(log.path, log.end);
     }
-  }
-
-  #isUsable(slot: Slot, log: LogFile): boolean {
-    return !log.failed && slot.indexAge === this.#indexAge;
   }
 
   #newSlot(key: string): Slot {

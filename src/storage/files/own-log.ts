@@ -8,6 +8,7 @@ import {
   refuseNewerHeader,
 } from "./commit.ts";
 import type { DiskFile } from "./disk.ts";
+import { withoutNuls } from "./room.ts";
 
 /**
  * Whether a file in which no commit holds may be ours, so that its bytes may be set aside.
@@ -30,7 +31,7 @@ export async function mayBeOurs(file: DiskFile, size: number): Promise<boolean> 
   const start = await startOf(file, size);
   refuseNewerHeader(start);
   if (isOurs(start) || (start[0] === 0 && holdsPartOfBatch(start))) return true;
-  return size <= reachBytes && isHalfHeader(withoutNulsAtEnd(start));
+  return size <= reachBytes && isHalfHeader(withoutNuls(start));
 }
 
 /** Whether a file is a log of ours beyond doubt, of this version or a later one, whole or damaged. */
@@ -45,10 +46,4 @@ function startOf(file: DiskFile, size: number): Promise<Buffer> {
 
 function isOurs(start: Buffer): boolean {
   return beginsWithHeader(start) || holdsCommitLine(start);
-}
-
-function withoutNulsAtEnd(bytes: Buffer): Buffer {
-  let end = bytes.length;
-  while (end > 0 && bytes[end - 1] === 0) end--;
-  return bytes.subarray(0, end);
 }

@@ -29,6 +29,7 @@ function patientFile(file: DiskFile): DiskFile {
     write: (bytes, position) => patiently(() => file.write(bytes, position)),
     size: () => patiently(() => file.size()),
     truncate: (size) => patiently(() => file.truncate(size)),
+    extend: (from, size) => patiently(() => file.extend(from, size)),
     sync: () => file.sync(),
     close: () => file.close(),
   };

@@ -7,6 +7,7 @@ import { systemClock } from "../../clock.ts";
 import { randomId } from "../../ids.ts";
 import { silentLogger } from "../../logger.ts";
 import { faultyDisk } from "../../testing/faulty-disk.ts";
+import { systemTimers } from "../../timers.ts";
 import type { LogProjection, LogStore } from "../log-store.ts";
 import { type Disk, realDisk } from "./disk.ts";
 import { fileNameOf } from "./file-name.ts";
@@ -52,7 +53,7 @@ function openedOver(
   const index = openSqliteIndex(join(home, "index.db"));
   return FileStorage.open({
     ...{ home, disk, durability: "power-cut", verifyAll: false, maxOpen: 256 },
-    ...{ clock: systemClock, newId: randomId, logger: silentLogger },
+    ...{ clock: systemClock, timers: systemTimers, newId: randomId, logger: silentLogger },
     indexIsClean: index.clean,
     openIndex: (...collection) => {
       const opened = index.open(...collection);

@@ -21,25 +21,28 @@ export async function rewriteLog(
   await replaceFile(ports, log.path, async (file) => {
     let end = 0;
     let prev = "";
-    let lines: string[] = [];
+    let lines = "";
+    let count = 0;
     const flush = async (seq: number) => {
-      if (lines.length === 0) return;
+      if (count === 0) return;
       const { bytes, crc } = encodeBatch({
-        ...{ key: log.key, lines, seq, headJson, prev },
+        ...{ key: log.key, lines, count, seq, headJson, prev },
         damaged: log.damaged,
         opens: end === 0,
       });
       await writeAll(file, bytes, end);
       end += bytes.length;
       prev = crc;
-      lines = [];
+      lines = "";
+      count = 0;
     };
     let last = 0;
     for await (const batch of log.batches(0)) {
       for (const record of recordsOf(batch)) {
-        lines.push(JSON.stringify(erase.has(record.id) ? erased(record) : record));
+        lines += `${JSON.stringify(erase.has(record.id) ? erased(record) : record)}\n`;
+        count++;
         last = record.seq;
-        if (lines.length >= batchRecords) await flush(last);
+        if (count >= batchRecords) await flush(last);
       }
     }
     await flush(last);

@@ -122,25 +122,29 @@ test("ids are looked up in the log that has the name now: not in one that was dr
   assert.equal(index.find("a", "m1"), undefined);
 });
 
-for (const [count, bytes] of [
-  [8_192, 100],
-  [8, 1024 * 1024],
-] as const) {
-  test(`${count} batches of ${bytes} bytes are written out in one go, one fewer is not`, (t) => {
-    const { index } = open(t, temporaryHome(t));
-    const batches = Array.from({ length: count }, (_, i) => countedBatch("a", i + 1, bytes));
-    for (const each of batches.slice(0, -1)) index.add(each);
-    assert.equal(batches[0]?.reads, 0);
-    index.add(batches.at(-1)!);
-    assert.deepEqual(
-      batches.map(({ reads }) => reads),
-      new Array(count).fill(1),
-    );
-    const next = countedBatch("b", 1, bytes);
-    index.add(next);
-    assert.equal(next.reads, 0, "the queue was empty again");
-  });
+/** Adds batches until the queue holds 32 MiB, which it never does. @returns how often each was read. */
+function fillQueue(t: TestContext, count: number): readonly number[] {
+  const { index } = open(t, temporaryHome(t));
+  const bytes = (32 * 1024 * 1024) / count;
+  const batches = Array.from({ length: count }, (_, i) => countedBatch("a", i + 1, bytes));
+  for (const each of batches.slice(0, -1)) index.add(each);
+  assert.equal(batches[0]?.reads, 0, "one fewer is not full");
+  index.add(batches.at(-1)!);
+  const reads = batches.map((each) => each.reads);
+  const next = countedBatch("b", 1, 1);
+  index.add(next);
+  assert.equal(next.reads, 0, "there is room again");
+  return reads;
 }
+
+test("a full queue writes out 256 batches of one part, which takes some milliseconds", (t) => {
+  const reads = fillQueue(t, 512);
+  assert.deepEqual(reads, [...new Array(256).fill(1), ...new Array(256).fill(0)]);
+});
+
+test("a full queue whose parts have fewer batches than 256 writes out all of it", (t) => {
+  assert.deepEqual(fillQueue(t, 128), new Array(128).fill(1));
+});
 
 test("a page holds the newest of what is written and of what waits, without what is out of date", (t) => {
   const { index } = open(t, temporaryHome(t));

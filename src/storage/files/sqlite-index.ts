@@ -6,7 +6,7 @@ import type { IndexEntry, IndexedBatch, IndexHit, LogIndex, OpenLogIndex } from 
 import { IndexDatabase, parseStored } from "./sqlite-database.ts";
 import { partOf, wordsOf } from "./sqlite-schema.ts";
 import { dropLabels, IndexWriter } from "./sqlite-writer.ts";
-import { type QueuedBatch, WriteQueue } from "./write-queue.ts";
+import { WriteQueue } from "./write-queue.ts";
 
 /** The index of a home, in one file for all collections. */
 export interface SqliteIndex {
@@ -108,7 +108,7 @@ class SqliteLogIndex implements LogIndex {
 
   add(batch: IndexedBatch): void {
     this.#queue.push(batch);
-    if (this.#queue.isFull) this.flush();
+    if (this.#queue.isFull && !this.drain(256)) this.flush();
   }
 
   isDamaged(key: string): boolean {
@@ -300,11 +300,11 @@ class SqliteLogIndex implements LogIndex {
   }
 
   /** Writes these queued batches, in one transaction. */
-  #write(batches: readonly QueuedBatch[]): void {
+  #write(batches: readonly IndexedBatch[]): void {
     if (batches.length === 0) return;
     this.#file.transaction(() => {
       const writer = new IndexWriter(this.#file.sql, this.#collection, this.#projection);
-      for (const queued of batches) writer.add(queued.batch, queued.records);
+      for (const batch of batches) writer.add(batch, batch.records);
       writer.finish();
     });
     this.#queue.shift(batches);

@@ -20,3 +20,35 @@ test("ids of batches that were taken away are forgotten, one that a later batch 
   assert.equal(queue.seek("a", 2), undefined);
   assert.equal(queue.seek("a", 99), 300);
 });
+
+test("a queue is full with 32,768 batches, or with 32 MiB of them, and not with one fewer", () => {
+  const many = new WriteQueue();
+  for (let seq = 1; seq < 32_768; seq++) many.push(batch(seq, "x"));
+  assert.equal(many.isFull, false);
+  many.push(batch(32_768, "x"));
+  assert.equal(many.isFull, true);
+  const large = new WriteQueue();
+  for (let seq = 1; seq <= 32; seq++) {
+    assert.equal(large.isFull, false);
+    large.push({ ...batch(seq, "x"), start: 0, end: 1024 * 1024 });
+  }
+  assert.equal(large.isFull, true);
+});
+
+test("a log that is dropped takes its batches and their bytes along, and no others", () => {
+  const queue = new WriteQueue();
+  for (let seq = 1; seq <= 31; seq++) {
+    queue.push({ ...batch(seq, "x"), key: seq < 31 ? "a" : "b", start: 0, end: 1024 * 1024 });
+  }
+  queue.drop("a");
+  assert.equal(queue.length, 1);
+  assert.deepEqual(
+    queue.all().map(({ key }) => key),
+    ["b"],
+  );
+  for (let seq = 1; seq <= 30; seq++)
+    queue.push({ ...batch(seq, "y"), start: 0, end: 1024 * 1024 });
+  assert.equal(queue.isFull, false);
+  queue.push({ ...batch(31, "y"), start: 0, end: 1024 * 1024 });
+  assert.equal(queue.isFull, true);
+});

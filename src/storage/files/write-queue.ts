@@ -1,4 +1,3 @@
-import type { StoredRecord } from "../log-store.ts";
 import { firstSeqOf, type IndexedBatch } from "./log-index.ts";
 import { partOf, wordParts } from "./sqlite-schema.ts";
 
@@ -6,26 +5,13 @@ import { partOf, wordParts } from "./sqlite-schema.ts";
  * A queue that holds this much is written out: a bound on memory, and on what a search waits for. A burst
  * that fits costs the appends nothing.
  */
-const limits = { batches: 8_192, bytes: 8 * 1024 * 1024 } as const;
-
-/** A batch in the queue. Its records are read once, when they are needed. */
-export class QueuedBatch {
-  readonly batch: IndexedBatch;
-  #records: readonly StoredRecord[] | undefined;
-
-  constructor(batch: IndexedBatch) {
-    this.batch = batch;
-  }
-
-  get records(): readonly StoredRecord[] {
-    this.#records ??= this.batch.records;
-    return this.#records;
-  }
-}
+const limits = { batches: 32_768, bytes: 32 * 1024 * 1024 } as const;
 
 interface QueuedLog {
+  /** The part of the full-text index that has its words. */
+  readonly part: number;
   /** Oldest first; at least one. */
-  readonly batches: QueuedBatch[];
+  readonly batches: IndexedBatch[];
   /** The newest batch with each id. */
   readonly ids: Map<string, IndexedBatch>;
 }
@@ -36,7 +22,7 @@ interface QueuedLog {
  * that a transaction writes to.
  */
 export class WriteQueue {
-  readonly #parts: QueuedBatch[][] = Array.from({ length: wordParts }, () => []);
+  readonly #parts: IndexedBatch[][] = Array.from({ length: wordParts }, () => []);
   #length = 0;
   #bytes = 0;
   readonly #logs = new Map<string, QueuedLog>();
@@ -50,22 +36,21 @@ export class WriteQueue {
   }
 
   push(batch: IndexedBatch): void {
-    const queued = new QueuedBatch(batch);
-    this.#parts[partOf(batch.key)]?.push(queued);
     this.#length++;
     this.#bytes += batch.end - batch.start;
     let log = this.#logs.get(batch.key);
     if (log === undefined) {
-      log = { batches: [], ids: new Map() };
+      log = { part: partOf(batch.key), batches: [], ids: new Map() };
       this.#logs.set(batch.key, log);
     }
-    log.batches.push(queued);
+    this.#parts[log.part]?.push(batch);
+    log.batches.push(batch);
     for (const id of batch.ids) log.ids.set(id, batch);
   }
 
   /** The newest queued batch of a log. */
   last(key: string): IndexedBatch | undefined {
-    return this.#logs.get(key)?.batches.at(-1)?.batch;
+    return this.#logs.get(key)?.batches.at(-1);
   }
 
   /** How many logs have queued batches. */
@@ -77,9 +62,7 @@ export class WriteQueue {
   *ends(): Generator<{ readonly first: IndexedBatch; readonly last: IndexedBatch }> {
     for (const { batches } of this.#logs.values()) {
       const [first, last] = [batches[0], batches.at(-1)];
-      if (first !== undefined && last !== undefined) {
-        yield { first: first.batch, last: last.batch };
-      }
+      if (first !== undefined && last !== undefined) yield { first, last };
     }
   }
 
@@ -93,29 +76,28 @@ export class WriteQueue {
   /** The start of the newest queued batch that begins at this record or before it. */
   seek(key: string, seq: number): number | undefined {
     const batches = this.#logs.get(key)?.batches;
-    return batches?.findLast(({ batch }) => firstSeqOf(batch) <= seq)?.batch.start;
+    return batches?.findLast((batch) => firstSeqOf(batch) <= seq)?.start;
   }
 
   /** Everything, each log's batches in order. They stay until `shift`. */
-  all(): readonly QueuedBatch[] {
+  all(): readonly IndexedBatch[] {
     return this.#parts.flat();
   }
 
   /** The oldest `count` batches of a part in which so many wait. They stay until `shift`. */
-  some(count: number): readonly QueuedBatch[] {
+  some(count: number): readonly IndexedBatch[] {
     const part = this.#parts.find((batches) => batches.length >= count);
     return part?.slice(0, count) ?? [];
   }
 
   /** Takes away what `all` or `some` just gave. */
-  shift(batches: readonly QueuedBatch[]): void {
-    for (const queued of batches) {
-      const { batch } = queued;
-      this.#parts[partOf(batch.key)]?.shift();
-      this.#length--;
-      this.#bytes -= batch.end - batch.start;
+  shift(batches: readonly IndexedBatch[]): void {
+    for (const batch of batches) {
       const log = this.#logs.get(batch.key);
       if (log === undefined) continue;
+      this.#length--;
+      this.#bytes -= batch.end - batch.start;
+      this.#parts[log.part]?.shift();
       log.batches.shift();
       if (log.batches.length === 0) this.#logs.delete(batch.key);
       else forgetIds(log, batch);
@@ -124,17 +106,13 @@ export class WriteQueue {
 
   /** Takes away every batch of a log. */
   drop(key: string): void {
-    if (!this.#logs.delete(key)) return;
-    const part = partOf(key);
-    const kept: QueuedBatch[] = [];
-    for (const queued of this.#parts[part] ?? []) {
-      if (queued.batch.key !== key) kept.push(queued);
-      else {
-        this.#length--;
-        this.#bytes -= queued.batch.end - queued.batch.start;
-      }
-    }
-    this.#parts[part] = kept;
+    const log = this.#logs.get(key);
+    if (log === undefined) return;
+    this.#logs.delete(key);
+    this.#length -= log.batches.length;
+    this.#bytes = log.batches.reduce((bytes, { start, end }) => bytes - (end - start), this.#bytes);
+    const others = this.#parts[log.part]?.filter((batch) => batch.key !== key);
+    this.#parts[log.part] = others ?? [];
   }
 
   clear(): void {

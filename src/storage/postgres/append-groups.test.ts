@@ -111,8 +111,10 @@ test("what stands against one append of a group stands against no other", { skip
   const plain = log.append("e", messages(3, 3), { expectedSeq: 2 });
   const inPart = log.append("f", messages(2, 4));
   letGo();
-  await rejects("THROUGHLINE_CONFLICT", atWrongSeq);
-  await rejects("THROUGHLINE_ID_CONFLICT", ofUsedId);
+  await Promise.all([
+    rejects("THROUGHLINE_CONFLICT", atWrongSeq),
+    rejects("THROUGHLINE_ID_CONFLICT", ofUsedId),
+  ]);
   const seqs = await Promise.all([first, repeated, ofNewLog, plain, inPart]);
   assert.deepEqual(seqs, [3, 2, 4, 3, 4]);
   for (const [key, last] of Object.entries({ a: 3, b: 2, c: 2, d: 2, e: 3, f: 4, new: 4 })) {

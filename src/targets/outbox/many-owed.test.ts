@@ -55,6 +55,7 @@ function counting(disk: Disk) {
       return {
         ...{ read: (into, at) => file.read(into, at), write: (bytes, at) => file.write(bytes, at) },
         ...{ size: () => file.size(), truncate: (size) => file.truncate(size) },
+        extend: (from, size) => file.extend(from, size),
         sync: () => file.sync(),
         close() {
           open.now--;
