@@ -36,8 +36,9 @@ async function burst(t: TestContext) {
 /** A home whose index says how many wait, and notes what it is told to take up. */
 async function withWaiting() {
   const index = openMemoryIndex()("chats", contractProjection);
-  const seen = { waiting: 0, drained: [] as number[] };
+  const seen = { waiting: 0, logs: 0, drained: [] as number[] };
   index.waiting = () => seen.waiting;
+  index.waitingLogs = () => seen.logs;
   index.drain = (batches) => {
     seen.drained.push(batches);
     seen.waiting = Math.max(0, seen.waiting - batches);
@@ -57,6 +58,17 @@ test("appends are slowed by what the index has to take up only when 16,384 batch
   seen.waiting = 16_384;
   await logs.append("a", [message("m3")]);
   assert.equal(seen.drained.filter((count) => count === 256).length, 1);
+});
+
+test("logs that begin give the index its time too, once 1,024 of them wait for it", async () => {
+  const { logs, seen } = await withWaiting();
+  seen.waiting = 1_024;
+  seen.logs = 1_023;
+  await logs.append("b", [message("m1")]);
+  assert.deepEqual(seen.drained, []);
+  seen.logs = 1_024;
+  await logs.append("c", [message("m1")]);
+  assert.deepEqual(seen.drained, [64]);
 });
 
 test("a search has taken up what waits but 1,024 batches, slice by slice, others in between", async () => {

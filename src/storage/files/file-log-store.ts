@@ -307,6 +307,7 @@ export class FileLogStore implements LogStore {
       const path = this.#logs.path(slot.key);
       slot.log = await LogFile.create(this.#ports, path, slot.key, batch);
       void this.#logs.makeRoom();
+      this.#meanwhile();
       return slot.log;
     } catch (error) {
       // One way back, opening anew: it repairs, and knows whether the batch is there.

@@ -9,9 +9,10 @@ import { openMemoryIndex } from "./memory-index.ts";
 
 /** A pace over an index of which so many batches wait, and which notes what it is told to take up. */
 function world(waiting: number) {
-  const seen = { waiting, drained: [] as number[], fewestInPart: 0 };
+  const seen = { waiting, logs: 1, drained: [] as number[], fewestInPart: 0 };
   const index = openMemoryIndex()("chats", contractProjection);
   index.waiting = () => seen.waiting;
+  index.waitingLogs = () => seen.logs;
   index.drain = (batches) => {
     if (batches > seen.waiting || (seen.fewestInPart > 0 && batches > seen.fewestInPart))
       return false;
@@ -78,6 +79,16 @@ test("after two seconds without a pause 64 are taken up at each sync once 1,024 
   const { length } = seen.drained;
   pace.whileSyncing();
   assert.equal(seen.drained.length, length);
+});
+
+test("batches of 1,024 logs are too many for a list: 64 are taken up at each sync from then on", () => {
+  const { seen, pace } = world(2_000);
+  seen.logs = 1_023;
+  pace.whileSyncing();
+  assert.deepEqual(seen.drained, []);
+  seen.logs = 1_024;
+  pace.whileSyncing();
+  assert.deepEqual(seen.drained, [64]);
 });
 
 test("appends that overlap leave no pause, although they begin more than 5 ms apart", async () => {

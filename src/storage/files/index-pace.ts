@@ -16,8 +16,8 @@ const busyDrain = { waiting: 16_384, batches: 256 } as const;
 
 /** So many pauses did not come, 2 s of them: no burst any more but the load of every day. */
 const steadyAfter = 400;
-/** Under a steady load lists and searches should not find much that waits. */
-const steadyDrain = { waiting: 1_024, batches: 64 } as const;
+/** Under a steady load lists and searches should not find much that waits, lists never that of many logs. */
+const steadyDrain = { waiting: 1_024, logs: 1_024, batches: 64 } as const;
 
 /** Before a search, which has everybody wait for what is left then. */
 const searchDrain = { waiting: 1_024, batches: 64 } as const;
@@ -52,8 +52,12 @@ export class IndexPace {
 
   /** The disk is busy for a moment, which costs an append nothing. */
   whileSyncing(): void {
-    const { waiting, batches } = this.#missed < steadyAfter ? busyDrain : steadyDrain;
-    if (this.#index.waiting() >= waiting) this.#index.drain(batches);
+    const waiting = this.#index.waiting();
+    const isSteady = this.#missed >= steadyAfter && waiting >= steadyDrain.waiting;
+    if (waiting >= busyDrain.waiting) this.#index.drain(busyDrain.batches);
+    else if (isSteady || this.#index.waitingLogs() >= steadyDrain.logs) {
+      this.#index.drain(steadyDrain.batches);
+    }
   }
 
   /** Lets the index take up most of what waits now, others getting their turn in between. */

@@ -83,6 +83,8 @@ export interface LogIndex {
   wipe(): boolean;
   /** How many batches are buffered. */
   waiting(): number;
+  /** Of how many logs: each of them makes a list take longer. */
+  waitingLogs(): number;
   /**
    * Writes out so many buffered batches that are cheap to write together, if so many of such wait:
    * a slice for when there is time. Of 8 each takes about 120 µs, of 64 half of that, of 256 a third.

@@ -118,6 +118,10 @@ class MemoryLogIndex implements LogIndex {
     return 0;
   }
 
+  waitingLogs(): number {
+    return 0;
+  }
+
   drain(): boolean {
     return false; // nothing is buffered
   }

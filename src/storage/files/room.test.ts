@@ -160,9 +160,9 @@ test("a process that may no longer write leaves room where it is", async () => {
   guard.lost = true;
   const before = await bytesOf(disk);
   await timers.pass(60_000);
-  assert.deepEqual(await bytesOf(disk), before);
+  assert.ok(before.equals(await bytesOf(disk)));
   await storage.close();
-  assert.deepEqual(await bytesOf(disk), before);
+  assert.ok(before.equals(await bytesOf(disk)));
 });
 
 test("room that a process left behind when it died is cut off in silence, and nothing else is", async () => {
@@ -432,7 +432,7 @@ for (const [name, change] of [
     await logs.tail("a", 5).catch(() => undefined);
     await logs.list({ limit: 5 }).catch(() => undefined);
     await storage.close();
-    assert.deepEqual(await bytesOf(disk), before);
+    assert.ok(before.equals(await bytesOf(disk)));
     assert.ok(!disk.operations.some(({ path: at }) => at.includes("quarantine")));
   });
 }
@@ -449,5 +449,5 @@ test("on the disk of this machine a burst makes room, and a closed log is text a
   assert.equal(during.length, textEnd(during) + (17 * blockBytes - textEnd(during)));
   await storage.close();
   const closed = readFileSync(file);
-  assert.deepEqual(closed, during.subarray(0, textEnd(during)));
+  assert.ok(closed.equals(during.subarray(0, textEnd(during))));
 });

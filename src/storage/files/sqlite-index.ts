@@ -198,6 +198,10 @@ class SqliteLogIndex implements LogIndex {
     return this.#queue.length;
   }
 
+  waitingLogs(): number {
+    return this.#queue.logs;
+  }
+
   drain(batches: number): boolean {
     const before = this.#queue.length;
     this.#file.runQuietly(() => this.#write(this.#queue.some(batches)));
