@@ -133,7 +133,7 @@ async function oneTurn({ home, clock, turns, script }: Run): Promise<string> {
   clock.pass(1_500);
   asked.resolve();
   await turn.done;
-  return readFileSync(join(home, "chats", "local%3ame.jsonl"), "utf8");
+  return textOf(home, "local:me");
 }
 
 /** One line for every kind of record, and for every event of those that have events. */
@@ -190,9 +190,15 @@ async function everyRecord(run: Run): Promise<string> {
 
 /** The record lines of a log, as they lie in the file. */
 function linesOf({ home }: Run, chat: string): string[] {
-  const name = `${chat.replace(":", "%3a")}.jsonl`;
-  const lines = readFileSync(join(home, "chats", name), "utf8").split("\n");
-  return lines.filter((line) => line.startsWith('{"id":'));
+  return textOf(home, chat)
+    .split("\n")
+    .filter((line) => line.startsWith('{"id":'));
+}
+
+/** What the file of a chat holds, which is open: without the room behind it. */
+function textOf(home: string, chat: string): string {
+  const file = join(home, "chats", `${chat.replace(":", "%3a")}.jsonl`);
+  return readFileSync(file, "utf8").replace(/\0+$/, "");
 }
 
 /** The first line of each sort, under the name of the sort. */

@@ -37,6 +37,13 @@ for (const file of generatedFiles) {
   });
 }
 
+test("every page is text: no NUL byte of a file that was read while it was open", () => {
+  assert.deepEqual(
+    pages.filter((page) => read(page).includes("\0")),
+    [],
+  );
+});
+
 test("every part that is generated stands in a page, once", () => {
   const marks = generatedFiles.flatMap((file) =>
     [...read(file).matchAll(/<!-- generated: ([\w-]+) -->/g)].map(([, name]) => name),

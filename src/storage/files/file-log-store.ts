@@ -297,7 +297,7 @@ export class FileLogStore implements LogStore {
 
   /** @returns the log that was written to. */
   async #write(slot: Slot, log: LogFile | undefined, batch: Appended): Promise<LogFile> {
-    const isBurst = this.#logs.isBurst(slot);
+    const isBurst = this.#logs.noteAppend(slot);
     try {
       if (log !== undefined) {
         await log.append({ ...batch, isBurst, meanwhile: this.#meanwhile });

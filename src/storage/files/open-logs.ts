@@ -199,7 +199,7 @@ export class OpenLogs {
   }
 
   /** An append comes. In the lane only. @returns whether others came right before. */
-  isBurst(slot: Slot): boolean {
+  noteAppend(slot: Slot): boolean {
     return this.#bursts.append(slot.key);
   }
 
