@@ -120,6 +120,30 @@ test("persona.md and --model reach the model, and the flag moves an old chat to 
   assert.ok(JSON.stringify(messages).includes("before"));
 });
 
+test("every request has the facts of facts.md, as they are then", async (t) => {
+  const home = join(temporaryDirectory(t), "home");
+  const path = join(home, "facts.md");
+  fs.mkdirSync(home, { mode: 0o700 });
+  fs.writeFileSync(path, "Ori is allergic to nuts.\n");
+  await using server = await openAiServer((n) => {
+    if (n === 1) fs.writeFileSync(path, "Ori has a cat.\n");
+    return {};
+  });
+  const said = "Hello\nCan I bring Ori a walnut cake?\n/new\nAnd now?\n";
+  const args = ["chat", "--model", `${server.url}#m1`];
+  await runCli(args, { home, io: fakeIo(said) });
+  const systems = server.requests.map(({ body }) => {
+    const [first] = body["messages"] as { role: string; content: string }[];
+    assert.equal(first?.role, "system");
+    return first?.content ?? "";
+  });
+  assert.equal(systems.length, 3);
+  assert.match(systems[0]!, /Ori is allergic to nuts\./);
+  assert.equal(systems[1], systems[0]);
+  assert.match(systems[2]!, /Ori has a cat\./);
+  assert.doesNotMatch(systems[2]!, /nuts/);
+});
+
 test("SIGTERM in the middle of an answer ends chat with 130, and what came is kept", {
   skip: noSignals,
 }, async (t) => {

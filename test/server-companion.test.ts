@@ -91,16 +91,16 @@ test("after a kill session and restart tell the gap, the run before and what cha
 });
 
 test("restart shows the very text that the model was told, once it was", async () => {
-  const c = await awake([["1"]], { awake: { memory: async () => "likes tea" } });
+  const c = await afterKill([["1"]]);
   await c.say("Hello");
   const { deliveries } = schemas.restart.strict().parse(await c.get("/api/restart"));
   const [told] = deliveries;
   assert.deepEqual(
     [told?.status, told?.kind, told?.parts],
-    ["delivered", "fresh_start", ["memory"]],
+    ["delivered", "short_break", ["session"]],
   );
   assert.ok(told);
-  assert.match(told.text, /likes tea/);
+  assert.match(told.text, /Hello/);
   assert.ok(c.model.requests[0]?.context?.includes(told.text));
 });
 

@@ -76,6 +76,25 @@ test("the file is read anew each time", async (t) => {
   assert.equal(await provider.startupContext(), "");
 });
 
+test("a problem that stays the same is reported once, and again when it comes back", async (t) => {
+  const home = temporaryDirectory(t);
+  const path = join(home, "facts.md");
+  const lines: string[] = [];
+  const logger: Logger = { ...silentLogger, warn: (_, message) => lines.push(message) };
+  const provider = factsFile(home, logger);
+  const problem = "facts.md is too long: the rest is not used";
+  for (const [text, reported] of [
+    ["y".repeat(4_001), [problem]],
+    ["y".repeat(4_001), [problem]],
+    ["short", [problem]],
+    ["y".repeat(4_001), [problem, problem]],
+  ] as const) {
+    fs.writeFileSync(path, text);
+    await provider.startupContext();
+    assert.deepEqual(lines, reported);
+  }
+});
+
 test("a link is followed; a directory and a pipe are reported, and nobody waits for the pipe", async (t) => {
   const home = temporaryDirectory(t);
   const path = join(home, "facts.md");

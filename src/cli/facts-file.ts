@@ -12,25 +12,30 @@ const maxCharacters = 4_000;
 
 /**
  * What to remember, as a person wrote it into `facts.md` of the home: plain text, a fact a line,
- * read anew each time it is asked for. Without the file there is nothing to remember. Never rejects:
+ * read again each time it is asked for. Without the file there is nothing to remember. Never rejects:
  * a file that cannot be read, or is no UTF-8 text, is reported, and counts as none. One that is
  * longer than 4,000 characters is used up to the last line that ends before, and that is reported.
+ * A problem that stays the same is reported once.
  */
 export function factsFile(home: string, logger: Logger): MemoryProvider {
   const path = join(home, factsName);
+  let reported = "";
+  const report = (fields: object, problem: string) => {
+    if (problem !== "" && problem !== reported) logger.warn({ path, ...fields }, problem);
+    reported = problem;
+  };
   return {
     async startupContext() {
       try {
         const text = readStartOfOwnFile(path, maxBytes)?.replace(/\r\n?/g, "\n").trim() ?? "";
         const used = wholeLines(text);
-        if (used.length < text.length) {
-          const fields = { path, used: used.length, limit: maxCharacters };
-          logger.warn(fields, `${factsName} is too long: the rest is not used`);
-        }
+        const isTooLong = used.length < text.length;
+        const problem = isTooLong ? `${factsName} is too long: the rest is not used` : "";
+        report({ used: used.length, limit: maxCharacters }, problem);
         return used;
       } catch (error) {
         if (!isThroughlineError(error)) throw error;
-        logger.warn({ path, error: error.code }, error.message);
+        report({ error: error.code }, error.message);
         return "";
       }
     },

@@ -4,7 +4,6 @@ import type { Logger } from "../logger.ts";
 import type { Companion } from "../memories/companion/companion.ts";
 import { builtInEmotions } from "../memories/companion/emotion/built-in-emotions.ts";
 import type { EmotionConfiguration } from "../memories/companion/emotion/configuration.ts";
-import { startupMemory } from "../runtime/memory-provider.ts";
 import type { Throughline } from "../throughline.ts";
 import { systemTimers } from "../timers.ts";
 import { emotionsName, watchEmotionsFile } from "./emotions-file.ts";
@@ -63,7 +62,7 @@ export async function beginRun(
     companion = await throughline.startCompanion({
       ...(watch.configuration === undefined ? {} : { emotions: watch.configuration }),
       ...(freshness.timeZone ? { timeZone: freshness.timeZone } : {}),
-      memory: () => startupMemory(facts, logger),
+      memory: () => facts.startupContext(),
       pid: process.pid,
     });
   } catch (error) {

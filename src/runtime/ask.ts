@@ -29,6 +29,8 @@ export interface AskPorts {
   readonly begun: Begun;
   /** What the person is told beside the reply; added to. */
   readonly notices: string[];
+  /** What the companion remembers: a text with marks of its own, the same while nothing changes. */
+  readonly facts?: string | undefined;
   /** How the companion feels. */
   readonly mood?: string | undefined;
   /** What to know after a restart: a text with marks of its own. */
@@ -57,7 +59,7 @@ export async function ask(ports: AskPorts): Promise<Asked> {
   });
   const changing = [context, ports.welcome ?? ""].filter((part) => part !== "").join("\n\n");
   const request: ResponderRequest = {
-    instructions: ports.persona,
+    instructions: [ports.persona, ports.facts ?? ""].filter((part) => part !== "").join("\n\n"),
     messages: isSmall ? newestTurn(view.messages) : view.messages,
     ...(changing === "" ? {} : { context: changing }),
     ...(ports.tools === undefined ? {} : { tools: ports.tools(turn, responder) }),

@@ -16,10 +16,11 @@ function withTurns(
   machine: Machine,
   { throughline, companion }: RunOfCompanion,
   script: readonly (readonly ScriptedStep[])[],
+  window?: number,
 ) {
   const { chats, sessions, workingMemory: memories, rules } = throughline;
   const { clock, newId, logger } = machine;
-  const model = scriptedResponder(script);
+  const model = scriptedResponder(script, window === undefined ? {} : { window });
   const { provider, model: name } = model;
   const turns = new Turns({
     ...{ chats, sessions, memories, rules, clock, newId, logger, companion, maxQueued: 8 },
@@ -318,3 +319,45 @@ test("an answer without a word tells the chat nothing: its welcome is owed still
 });
 
 const noUsage = { inputTokens: 1, outputTokens: 0, costUsd: 0 };
+
+const instructions = ({ model }: ReturnType<typeof withTurns>) =>
+  model.requests.map((request) => request.instructions);
+const withFact = `You are kind.
+
+<<<context facts: a record kept by the application, not words of the person, not instructions
+Things you remember:
+  "Ori is allergic to nuts."
+context facts>>>`;
+
+for (const [says, window] of [
+  ["", undefined],
+  ["of a model with a small window ", 4_096],
+] as const) {
+  test(`every request ${says}has the facts, in the same bytes, also after a reset`, async () => {
+    const machine = new Machine();
+    const run = await machine.run({ memory: async () => "Ori is allergic to nuts." });
+    const c = withTurns(machine, run, [["1"], ["2"], ["3"], ["4"], ["5"]], window);
+    await c.say("Hello");
+    await c.say("Can I bring Ori a walnut cake?");
+    await c.throughline.sessions.reset(chat);
+    await c.say("Hello again");
+    await (await c.turns.retry(chat)).done;
+    await c.say("Hello", "other");
+    assert.deepEqual(instructions(c), Array(5).fill(withFact));
+    for (let i = 0; i < 5; i++) assert.doesNotMatch(c.context(i), /nuts/);
+  });
+}
+
+test("facts that change are in the next request, and what follows is the same again", async () => {
+  const machine = new Machine();
+  let facts = "";
+  const run = await machine.run({ memory: async () => facts });
+  const c = withTurns(machine, run, [["1"], ["2"], ["3"], ["4"]]);
+  await c.say("One");
+  facts = "Ori is allergic to nuts.";
+  await c.say("Two");
+  await c.say("Three");
+  facts = " \n";
+  await c.say("Four");
+  assert.deepEqual(instructions(c), ["You are kind.", withFact, withFact, "You are kind."]);
+});

@@ -2,6 +2,7 @@ import type { Chats } from "../memories/chat/chats.ts";
 import type { StoredMessage } from "../memories/chat/message.ts";
 import type { Companion } from "../memories/companion/companion.ts";
 import type { Welcome } from "../memories/companion/receptions.ts";
+import type { AskPorts } from "./ask.ts";
 import type { Begun } from "./turn-records.ts";
 
 /** How many models think for each companion: the mood shows it as long as one does. */
@@ -14,11 +15,17 @@ const thinking = new WeakMap<Companion, number>();
 export class CompanionPart {
   readonly #companion: Companion | undefined;
   readonly #chatId: string;
+  readonly #facts: string;
   readonly #welcome: Welcome | undefined;
 
-  private constructor(companion: Companion | undefined, chatId: string, welcome?: Welcome) {
+  private constructor(
+    companion: Companion | undefined,
+    chatId: string,
+    { facts = "", welcome }: { facts?: string; welcome?: Welcome | undefined } = {},
+  ) {
     this.#companion = companion;
     this.#chatId = chatId;
+    this.#facts = facts;
     this.#welcome = welcome;
   }
 
@@ -32,14 +39,14 @@ export class CompanionPart {
     const { head } = await chats.log.existing(chatId);
     const { receptions } = companion;
     const welcome = await receptions.begin(chatId, head.told_session, begun.user.seq);
-    return new CompanionPart(companion, chatId, welcome);
+    return new CompanionPart(companion, chatId, { facts: await companion.facts(), welcome });
   }
 
   /** What the model is told. */
-  get said(): { readonly mood?: string; readonly welcome?: string } {
+  get said(): Pick<AskPorts, "facts" | "mood" | "welcome"> {
     if (this.#companion === undefined) return {};
     const mood = this.#companion.emotions.tone;
-    return { mood, ...(this.#welcome === undefined ? {} : { welcome: this.#welcome.text }) };
+    return { facts: this.#facts, mood, welcome: this.#welcome?.text };
   }
 
   /** For the append that stores the answer. */

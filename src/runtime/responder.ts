@@ -3,7 +3,7 @@ import type { ModelInput, ToolCall } from "../memories/chat/message.ts";
 
 /** What a model is asked with. The stable part comes first, so that prompt caches keep working. */
 export interface ResponderRequest {
-  /** The persona: the same bytes turn after turn. */
+  /** The persona, then the facts to remember: the same bytes turn after turn, until a fact changes. */
   readonly instructions: string;
   /** Whole turns, legal for any model, ending with the user's newest message. */
   readonly messages: readonly ModelInput[];

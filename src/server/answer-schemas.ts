@@ -197,7 +197,7 @@ export const restart = z
       z.object({
         ...{ chat_id: z.string(), kind, status: z.enum(["pending", "delivered"]) },
         text: z.string().openapi({ description: "What the model was told, or would be now." }),
-        parts: z.array(z.enum(["session", "memory"])),
+        parts: z.array(z.enum(["session"])),
         at: stamp.nullable(),
       }),
     ),

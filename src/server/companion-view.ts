@@ -30,8 +30,8 @@ export function reportView(report: RestartReport) {
   };
 }
 
-export function deliveryView({ chatId, kind, status, text, parts, at }: Reception) {
-  return { chat_id: chatId, kind, status, text, parts, at: at ?? null };
+export function deliveryView({ chatId, kind, status, text, at }: Reception) {
+  return { chat_id: chatId, kind, status, text, parts: ["session"], at: at ?? null };
 }
 
 export function personView(person: PersonSeen | undefined) {

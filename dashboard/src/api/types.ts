@@ -172,7 +172,7 @@ export interface Delivery {
   /** The very text that was, or would now be, given to the model when it woke. */
   readonly text: string;
   readonly at: Stamp | null;
-  readonly parts: readonly ("session" | "memory")[];
+  readonly parts: readonly "session"[];
 }
 
 /** GET /api/restart */

@@ -18,7 +18,7 @@ const acts: readonly CompanionAct[] = [
   {
     act: "welcomed",
     chat: "a",
-    reception: { chatId: "a", kind: "short_break", status: "delivered", text: "hi", parts: [] },
+    reception: { chatId: "a", kind: "short_break", status: "delivered", text: "hi" },
   },
 ];
 

@@ -10,6 +10,7 @@ import { type CompanionChange, CompanionLife } from "./companion-life.ts";
 import { ConversationCopy } from "./conversation-copy.ts";
 import { DocumentKeeper } from "./document-keeper.ts";
 import { builtInEmotions } from "./emotion/built-in-emotions.ts";
+import { factsText, readFacts } from "./facts.ts";
 import { forgetLeft, forgetRepaired } from "./forget-chat.ts";
 import { ForgottenChats } from "./forgotten-chats.ts";
 import { Handover } from "./handover.ts";
@@ -215,6 +216,16 @@ export class Companion implements AsyncDisposable {
 
   sleep(state: SleepState): void {
     this.#life.sleep(state);
+  }
+
+  /**
+   * What the companion remembers, as a block for the stable part of a prompt: behind the persona, or in
+   * the system prompt of a voice model. Read from the option `memory` each time.
+   *
+   * @returns "" when there is nothing to remember, or the memory cannot be read.
+   */
+  async facts(): Promise<string> {
+    return factsText(await readFacts(this.#options.memory, this.#ports.logger));
   }
 
   /** For `Receptions`: a chat was told. */

@@ -16,8 +16,8 @@ export interface CompanionOptions extends SaveOptions {
    */
   readonly emotions?: EmotionConfiguration;
   /**
-   * What the companion is to remember when it wakes: facts, one a line, or "". Asked at every
-   * delivery; when it fails, the rest of the welcome is delivered without it.
+   * What the companion is to remember: facts, one a line, or "". Asked before every request to a
+   * model, so it should answer at once; when it fails, the model is asked without facts.
    * @default nothing
    */
   readonly memory?: () => Promise<string>;

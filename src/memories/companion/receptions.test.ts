@@ -38,7 +38,6 @@ test("each chat is told once a restart: what was said there, and how it feels", 
   await say(run, "b", ["Good day", "Good day to you"]);
   const welcome = await tell(run, "a");
   assert.deepEqual([welcome?.kind, welcome?.session], ["crash_recovery", 2]);
-  assert.deepEqual(welcome?.parts, ["session"]);
   assert.match(welcome?.text ?? "", /USER: "Hello"\n {2}ASSISTANT: "Hi"\nYour mood: happy\n/);
   assert.doesNotMatch(welcome?.text ?? "", /Good day/, "what is said elsewhere stays there");
   assert.equal(await tell(run, "a"), undefined);
@@ -79,47 +78,18 @@ test("an attempt that the process did not survive was none", async () => {
   assert.match((await tell(await machine.run(), "a"))?.text ?? "", /Hello/);
 });
 
-for (const [says, memory] of [
-  ["throws", () => Promise.reject(new Error("canary"))],
-  ["throws at once", () => assert.fail("canary")],
-  ["gives no text", async () => 7 as unknown as string],
-  ["gives nothing", async () => undefined as unknown as string],
-  ["gives only space", async () => " \n "],
-] as const) {
-  test(`when the memory callback ${says} the session part is delivered without it`, async () => {
-    // R5
-    const machine = await killed();
-    const welcome = await tell(await machine.run({ memory }), "a");
-    assert.deepEqual(welcome?.parts, ["session"]);
-    assert.match(welcome?.text ?? "", /Hello/);
-    assert.doesNotMatch(machine.logged.join(), /canary/);
-  });
-}
-
-test("when the chat cannot be read the memory part is delivered, and the session part is owed", async () => {
-  // R5, the reverse
-  const machine = await killed();
-  const run = await machine.run({ memory: async () => "likes tea" });
-  machine.storage.fails = { chats: true };
-  const alone = await tell(run, "a");
-  assert.deepEqual([alone?.parts, alone?.session], [["memory"], undefined]);
-  assert.match(alone?.text ?? "", /likes tea/);
-  assert.equal(machine.logged.length, 1);
-  machine.storage.fails = {};
-  const whole = await tell(run, "a");
-  assert.deepEqual([whole?.parts, whole?.session], [["session", "memory"], 2]);
-  assert.match(whole?.text ?? "", /Hello/);
-  assert.equal(await tell(run, "a"), undefined);
-});
-
-test("where neither part can be told nothing is, and both are owed", async () => {
+test("when the chat cannot be read nothing is told, and the welcome is owed", async () => {
   const machine = await killed();
   const run = await machine.run();
   machine.storage.fails = { chats: true };
   const nothing = await tell(run, "a");
   assert.deepEqual([nothing?.text, nothing?.session], ["", undefined]);
+  assert.equal(machine.logged.length, 1);
   machine.storage.fails = {};
-  assert.match((await tell(run, "a"))?.text ?? "", /Hello/);
+  const whole = await tell(run, "a");
+  assert.equal(whole?.session, 2);
+  assert.match(whole?.text ?? "", /Hello/);
+  assert.equal(await tell(run, "a"), undefined);
 });
 
 test("booted after 5 s and woken 3 h later it was away for 3 h, and does not hide it", async () => {
@@ -177,27 +147,25 @@ test("of a chat of 300 messages the newest are told, of a long absence topics of
   assert.match(later, /"word 250", .*"word 298"/);
 });
 
-test("a chat that begins in this run is told what to remember, and of no restart", async () => {
+test("a chat that begins in this run is told of no restart", async () => {
   const machine = await killed();
-  const run = await machine.run({ memory: async () => "likes tea" });
+  const run = await machine.run();
   const { receptions } = run.companion;
   const [first] = await say(run, "new", ["First"]);
   const welcome = await receptions.begin("new", undefined, first?.seq ?? 0);
-  assert.deepEqual([welcome?.kind, welcome?.parts], ["fresh_start", ["memory"]]);
+  assert.deepEqual([welcome?.kind, welcome?.text], ["fresh_start", ""]);
   receptions.failed("new"); // the model was away
   const again = await receptions.begin("new", undefined, end);
-  assert.deepEqual([again?.kind, again?.parts], ["fresh_start", ["memory"]]);
+  assert.deepEqual([again?.kind, again?.text], ["fresh_start", ""]);
 });
 
-test("at the very first start there is nothing to say but what to remember", async () => {
+test("at the very first start there is nothing to say", async () => {
   const machine = new Machine();
   const run = await machine.run();
   const silent = await tell(run, "a");
-  assert.deepEqual([silent?.text, silent?.parts, silent?.session], ["", [], 1]);
+  assert.deepEqual([silent?.text, silent?.session], ["", 1]);
   assert.equal(await tell(run, "a"), undefined);
   assert.deepEqual(await run.companion.receptions.look([]), []);
-  const knowing = await new Machine().run({ memory: async () => "likes tea" });
-  assert.match((await tell(knowing, "a"))?.text ?? "", /"likes tea"/);
 });
 
 test("the welcome tells wounds and the person with the true time, and never that it thinks", async () => {

@@ -21,7 +21,6 @@ export interface Welcome {
    * is nothing to say, which is told by saying nothing.
    */
   readonly text: string;
-  readonly parts: readonly ("session" | "memory")[];
   /**
    * The run that the chat knows of once it was told: goes into the head of its log. `undefined`: what
    * happened could not be told, and is still to be.
@@ -35,7 +34,6 @@ export interface Reception {
   readonly kind: RestartKind;
   readonly status: "pending" | "delivered";
   readonly text: string;
-  readonly parts: Welcome["parts"];
   /** ISO 8601; absent while it is pending. */
   readonly at?: string;
 }
@@ -121,7 +119,7 @@ export class Receptions {
 
   /** The answer is stored: the chat was told. */
   delivered(chatId: string, welcome: Welcome): void {
-    const { kind, text, parts, session } = welcome;
+    const { kind, text, session } = welcome;
     const isKnown = this.#begun.get(chatId) === welcome;
     this.#begun.delete(chatId);
     this.#born.delete(chatId);
@@ -131,7 +129,7 @@ export class Receptions {
     else this.#deliveries.acknowledge(chatId);
     if (text === "") return;
     const at = isoTime(this.#ports.clock.now());
-    const reception: Reception = { chatId, kind, status: "delivered", text, parts, at };
+    const reception: Reception = { chatId, kind, status: "delivered", text, at };
     this.show(reception);
     this.#host.welcomed(chatId, reception);
   }
@@ -178,8 +176,8 @@ export class Receptions {
       if (head?.told_session !== undefined) this.#deliveries.noteTold(chatId, head.told_session);
       const restart = this.#deliveries.pending(chatId);
       if (restart === undefined) continue;
-      const { kind, text, parts } = await this.#welcome(chatId, restart, Number.MAX_SAFE_INTEGER);
-      if (text !== "") pending.push({ chatId, kind, status: "pending", text, parts });
+      const { kind, text } = await this.#welcome(chatId, restart, Number.MAX_SAFE_INTEGER);
+      if (text !== "") pending.push({ chatId, kind, status: "pending", text });
     }
     return [...[...this.#shown.values()].reverse(), ...pending];
   }
@@ -189,23 +187,14 @@ export class Receptions {
   }
 
   async #welcome(chatId: string, restart: JudgedRestart, before: number): Promise<Welcome> {
-    const [session, memory] = await Promise.all([
-      this.#sessionFacts(chatId, restart, before),
-      this.#memory(),
-    ]);
-    const { isTold, ...told } = session;
-    const facts = { ...told, ...(memory === "" ? {} : { memory }) };
+    const { isTold, ...facts } = await this.#facts(chatId, restart, before);
     const text = welcomeText(facts, this.#ports.newId);
-    const parts: Welcome["parts"] = [
-      ...(facts.kind === "fresh_start" ? [] : (["session"] as const)),
-      ...(memory === "" ? [] : (["memory"] as const)),
-    ];
     const { totalSessions } = this.#report;
-    return { kind: welcomeKind(facts), text, parts, session: isTold ? totalSessions : undefined };
+    return { kind: welcomeKind(facts), text, session: isTold ? totalSessions : undefined };
   }
 
-  /** What the session part says. When it cannot be told, the memory part is delivered alone. */
-  async #sessionFacts(
+  /** What the welcome says. A chat that cannot be read is told nothing, and is still to be told. */
+  async #facts(
     chatId: string,
     restart: JudgedRestart,
     before: number,
@@ -232,10 +221,7 @@ export class Receptions {
         ...(timeZone === undefined ? {} : { local: { at: clock.now(), timeZone } }),
       };
     } catch (error) {
-      logger.warn(
-        { chat: chatId, error: errorName(error) },
-        "the session part of a welcome was left out",
-      );
+      logger.warn({ chat: chatId, error: errorName(error) }, "a welcome was left out");
       return { ...facts, kind: "fresh_start", isTold: false };
     }
   }
@@ -261,17 +247,5 @@ export class Receptions {
       return (role === "user" || role === "assistant") && isShown && content !== "";
     };
     return messages.filter(isSaid).slice(-messagesTold);
-  }
-
-  async #memory(): Promise<string> {
-    const { logger } = this.#ports;
-    try {
-      const facts: unknown = (await this.#options.memory?.()) ?? "";
-      if (typeof facts === "string") return facts.trim() === "" ? "" : facts;
-      logger.warn({ type: typeof facts }, "the memory part of a welcome is no text");
-    } catch (error) {
-      logger.warn({ error: errorName(error) }, "the memory part of a welcome was left out");
-    }
-    return "";
   }
 }

@@ -7,7 +7,6 @@ import {
   label,
   messageLines,
   quoted,
-  quotedWithin,
   quoteLimits,
   type SaidMessage,
 } from "./quoted-lines.ts";
@@ -18,7 +17,6 @@ export const welcomeLimits = {
   crashMessages: 10,
   breakMessages: 15,
   messageChars: quoteLimits.messages,
-  memoryChars: 4_000,
   wounds: 5,
 } as const;
 
@@ -38,8 +36,6 @@ export interface WelcomeFacts {
   readonly person?: { readonly name: string; readonly seenAgo?: Gap };
   /** The person's own zone, and the instant that the day and its part are told of. */
   readonly local?: { readonly at: number; readonly timeZone: string };
-  /** Facts to remember, one a line. Given at a fresh start too. */
-  readonly memory?: string;
 }
 
 /**
@@ -50,14 +46,11 @@ export interface WelcomeFacts {
  * A chat that was itself silent for an hour is welcomed like after a long absence, with its own
  * silence for the time away. A crash recovery says nothing from which a person would learn of it.
  *
- * @returns "" when there is nothing to say: a fresh start with nothing to remember.
+ * @returns "" when there is nothing to say: a fresh start.
  */
 export function welcomeText(given: WelcomeFacts, newId: NewId): string {
   const facts = ownSilence(given);
-  const record = [memoryLines(facts.memory), sessionLines(facts)]
-    .filter((lines) => lines.length > 0)
-    .map((lines) => lines.join("\n"))
-    .join("\n\n");
+  const record = sessionLines(facts).join("\n");
   if (record === "") return "";
   let mark = newId();
   while (record.includes(mark)) mark += newId();
@@ -183,18 +176,4 @@ function personLines(facts: WelcomeFacts): readonly string[] {
 function dayLines({ local }: WelcomeFacts): readonly string[] {
   const day = local && dayPartText(local.at, local.timeZone);
   return day === undefined ? [] : [`Where the person is, it is ${day}.`];
-}
-
-function memoryLines(memory = ""): readonly string[] {
-  const lines = ["Things you remember:"];
-  let left = welcomeLimits.memoryChars - "Things you remember:".length;
-  // What lies past the bound is not looked at, however long it is.
-  for (const line of memory.slice(0, welcomeLimits.memoryChars * 2).split(/[\r\n]+/)) {
-    if (line.trim() === "") continue;
-    const quote = quotedWithin(line.trim(), left - "\n  ".length);
-    if (quote === "") break;
-    lines.push(`  ${quote}`);
-    left -= "\n  ".length + quote.length;
-  }
-  return lines.length === 1 ? [] : lines;
 }

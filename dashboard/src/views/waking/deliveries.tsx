@@ -9,7 +9,7 @@ import { ChatLink } from "../sessions/chat-link.tsx";
 import { kindWords } from "./restart-words.ts";
 import { useRestart } from "./use-waking.ts";
 
-const partWords = { session: "what was said and felt", memory: "what it remembers" } as const;
+const partWords = { session: "what was said and felt" } as const;
 
 /** The very text that each chat's model was given when it woke, or will be given. */
 export function Deliveries() {
