@@ -108,6 +108,28 @@ test("what a reply should have said is kept with the dislike", { skip }, async (
   });
 });
 
+test("what is typed into the dislike dialog at once is kept, also after it was closed", {
+  skip,
+}, async (t) => {
+  await onPage(await withMoments(t), async ({ page }, c) => {
+    await say(page, "Tell me a joke");
+    await message(page, "Knock, knock").waitFor();
+    await react(page, "Knock, knock", "Not like that");
+    await page.keyboard.type("Who is th");
+    await page.keyboard.press("Escape");
+    await react(page, "Knock, knock", "Not like that");
+    await page.keyboard.press("End");
+    await page.keyboard.type("er");
+    await page.getByLabel("A note about it").check();
+    await page.keyboard.type("e?");
+    assert.equal(await page.getByLabel("Note (optional)").inputValue(), "Who is there?");
+    await page.getByRole("button", { name: "Keep this" }).click();
+    await notice(page, "Kept").waitFor();
+    const { packages } = await c.get("/api/feedback");
+    assert.deepEqual(packages[0].feedback.correction, { text: "Who is there?", kind: "note" });
+  });
+});
+
 test("a reply from before this run is kept with its words alone, and the page says so", {
   skip,
 }, async (t) => {

@@ -1,10 +1,13 @@
-import { useId, useState } from "react";
+import { type KeyboardEvent, useId, useState } from "react";
 import type { Correction } from "../api/moment-types.ts";
 import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { whyNot } from "./use-reactions.ts";
 
 interface DislikeDialogProps {
+  /** What was typed before the dialog was closed without keeping it. */
+  readonly draft: Correction;
+  readonly onDraft: (draft: Correction) => void;
   readonly isSending: boolean;
   readonly error: Error | null;
   readonly send: (correction: Correction | undefined) => void;
@@ -17,10 +20,16 @@ const kinds = [
 ] as const;
 
 /** A reply was not liked: asks, without insisting, how it should have been. */
-export function DislikeDialog({ isSending, error, send, onClose }: DislikeDialogProps) {
-  const [kind, setKind] = useState<Correction["kind"]>("replacement");
-  const [text, setText] = useState("");
+export function DislikeDialog(props: DislikeDialogProps) {
+  const { isSending, error, send, onClose } = props;
+  const [draft, setDraft] = useState(props.draft);
+  const { kind, text } = draft;
   const field = useId();
+  function change(changed: Partial<Correction>): void {
+    const next = { ...draft, ...changed };
+    setDraft(next);
+    props.onDraft(next);
+  }
   function keep(): void {
     const words = text.trim();
     send(words === "" ? undefined : { text: words, kind });
@@ -40,7 +49,7 @@ export function DislikeDialog({ isSending, error, send, onClose }: DislikeDialog
         </>
       }
     >
-      <fieldset className="correction-kinds">
+      <fieldset className="correction-kinds" onKeyDown={typeInField}>
         <legend className="visually-hidden">What you write is</legend>
         {kinds.map(([value, label]) => (
           <label key={value}>
@@ -48,7 +57,7 @@ export function DislikeDialog({ isSending, error, send, onClose }: DislikeDialog
               type="radio"
               name={`${field} kind`}
               checked={kind === value}
-              onChange={() => setKind(value)}
+              onChange={() => change({ kind: value })}
             />
             {label}
           </label>
@@ -59,13 +68,14 @@ export function DislikeDialog({ isSending, error, send, onClose }: DislikeDialog
           {kind === "replacement" ? "Its words, as they should have been" : "Note"} (optional)
         </label>
         <textarea
+          ref={takeFocus}
           id={field}
           className="field"
           rows={4}
           maxLength={8_000}
           dir="auto"
           value={text}
-          onChange={(event) => setText(event.target.value)}
+          onChange={(event) => change({ text: event.target.value })}
         />
       </div>
       {error === null ? null : (
@@ -75,4 +85,15 @@ export function DislikeDialog({ isSending, error, send, onClose }: DislikeDialog
       )}
     </Dialog>
   );
+}
+
+/** A modal dialog gives the focus to the element with this attribute. React only calls `focus()`. */
+function takeFocus(field: HTMLTextAreaElement | null): void {
+  field?.toggleAttribute("autofocus", true);
+}
+
+/** A letter that is typed on a radio button goes into the field. */
+function typeInField({ key, ctrlKey, metaKey, altKey, currentTarget }: KeyboardEvent): void {
+  if ([...key].length !== 1 || key === " " || ctrlKey || metaKey || altKey) return;
+  currentTarget.closest("dialog")?.querySelector("textarea")?.focus();
 }

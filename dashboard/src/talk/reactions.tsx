@@ -1,4 +1,5 @@
-import { useCallback, useMemo, useState } from "react";
+import { useCallback, useMemo, useRef, useState } from "react";
+import type { Correction } from "../api/moment-types.ts";
 import type { Message } from "../api/types.ts";
 import { useHasMoments } from "../views/moments/use-moments.ts";
 import { DislikeDialog } from "./dislike-dialog.tsx";
@@ -13,6 +14,7 @@ export function useReactionActions(feed: Feed) {
   const hasMoments = useHasMoments();
   const { notice, sending } = useReactions(feed);
   const [disliked, setDisliked] = useState<Message>();
+  const drafts = useRef(new Map<string, Correction>());
   const { mutate, reset } = sending;
   const like = useCallback(
     (message: Message) => mutate({ message, sentiment: "positive" }),
@@ -37,12 +39,18 @@ export function useReactionActions(feed: Feed) {
       </div>
       {disliked === undefined ? null : (
         <DislikeDialog
+          draft={drafts.current.get(disliked.id) ?? { text: "", kind: "replacement" }}
+          onDraft={(draft) => drafts.current.set(disliked.id, draft)}
           isSending={sending.isPending}
           error={sending.error}
           send={(correction) => {
             const judgement = { message: disliked, sentiment: "negative" } as const;
             const whole = correction === undefined ? judgement : { ...judgement, correction };
-            mutate(whole, { onSuccess: close });
+            const onSuccess = () => {
+              drafts.current.delete(disliked.id);
+              close();
+            };
+            mutate(whole, { onSuccess });
           }}
           onClose={close}
         />
