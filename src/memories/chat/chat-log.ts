@@ -272,7 +272,9 @@ export class ChatLog {
         this.#states.delete(chatId);
         continue;
       }
-      draft.set({ updated_at: draft.at });
+      // A title and other settings are no activity.
+      const isActivity = !draft.records.every((record) => record["kind"] === "metadata");
+      if (isActivity) draft.set({ updated_at: draft.at });
       const { head, records } = draft;
       try {
         const seq = await logs.append(chatId, records, { expectedSeq: state.seq, head });

@@ -6,7 +6,7 @@ export interface ChatRow {
   readonly provider: string;
   readonly model: string;
   readonly created_at: string;
-  /** When a person last acted; when anything was last written, where no person did. */
+  /** When a person last acted. Where no person did: the last write other than a title or a setting. */
   readonly last_active: string;
   readonly message_count: number;
   readonly generation: number;

@@ -493,6 +493,24 @@ test("a chat takes a title of a person's choice, and gives it back", async () =>
   await assert.rejects(chats.rename("none", "x"), { code: "THROUGHLINE_NOT_FOUND" });
 });
 
+test("a new title or new metadata is no activity: the list keeps its order", async () => {
+  const { chats, clock } = await companion();
+  await chats.append("a", [user("Moons")]);
+  clock.pass(60_000);
+  await chats.append("b", [user("Stars")]);
+  const before = await chats.list();
+  clock.pass(60_000);
+  await chats.rename("a", "My moons");
+  await chats.setMetadata("a", { pinned: true });
+  await chats.setConsolidated("a", 1);
+  const { chats: after } = await chats.list();
+  assert.deepEqual(
+    after.map(({ chat_id, last_active }) => ({ chat_id, last_active })),
+    before.chats.map(({ chat_id, last_active }) => ({ chat_id, last_active })),
+  );
+  assert.deepEqual([after[0]?.chat_id, after[1]?.title], ["b", "My moons"]);
+});
+
 test("a title given back passes over what is redacted", async () => {
   const { chats } = await companion();
   await chats.append("a", [
