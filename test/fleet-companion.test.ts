@@ -109,6 +109,28 @@ test("what happened in two processes at once, each feels in its own order, until
   assert.deepEqual(levels(b), levels(a));
 });
 
+test("a face that several processes report is announced once in 30 s by all of them together", async () => {
+  const w = world();
+  const [a, b] = [await w.start(), await w.start()];
+  a.companion.emotions.event("violence");
+  await until(() => b.companion.emotions.feeling().wounds.length === 1);
+  const joy = ({ companion }: Awake) => companion.emotions.feeling().levels.joy;
+  a.companion.personSeen("Ada");
+  b.companion.personSeen("Ada"); // before it is told of the first sighting
+  const [once, seenAt] = [joy(a), a.companion.person?.seenAt];
+  await a.companion.save();
+  const c = await w.start();
+  for (const each of [a, b, c]) each.companion.personSeen("Ada");
+  w.clock.pass(1);
+  c.companion.personSeen("Ada");
+  await until(() => [a, b].every(({ companion }) => companion.person?.seenAt === seenAt! + 1));
+  assert.ok(
+    [a, b, c].every((each) => joy(each) < once + 0.1),
+    "felt once",
+  );
+  assert.deepEqual([joy(b), joy(c)], [joy(a), joy(a)]);
+});
+
 test("when fewer wounds are allowed in all processes, each feels those that there are", async () => {
   const w = world();
   const [a, b] = [await w.start(), await w.start()];

@@ -129,6 +129,9 @@ function addPerson(writes: CompanionWrites): void {
     {
       ...{ path: "/api/person", id: "seePerson", body: personBody },
       summary: "Somebody was seen",
+      description:
+        "Report a sighting as often as you like. The same person is announced at most once in 30 s: " +
+        "only then the companion feels `face_recognized` and watchers get a `person` event.",
       answers: { 200: { says: "Who was seen last.", schema: "personSeen" } },
     },
     ({ name }, { companion }) => personView(companion.personSeen(name)),

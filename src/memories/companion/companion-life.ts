@@ -20,6 +20,10 @@ export type CompanionChange =
 /** How often the feelings are looked at for what watchers are told, and for sleep. */
 const lookEveryMs = 1_000;
 const boredEnoughToSleep = 0.8;
+/** A face that was announced is not announced again before this. Source: the seed. */
+const announceEveryMs = 30_000;
+/** Faces that are remembered as announced; above that the oldest is forgotten. */
+const maxAnnounced = 100;
 
 export interface LifePorts {
   readonly clock: BootClock;
@@ -34,7 +38,6 @@ export interface LifePorts {
 }
 
 export interface LifeOptions {
-  readonly saveEveryMs: number;
   readonly sleepAfterBoredMs: number;
 }
 
@@ -45,6 +48,8 @@ export class CompanionLife {
   readonly #options: LifeOptions;
   readonly #listeners = new Set<(change: CompanionChange) => void>();
   #person: PersonSeen | undefined;
+  /** When each face was announced last, by name, the oldest first. */
+  readonly #announcedAt = new Map<string, number>();
   #sleepState: SleepState;
   #lookAt: number;
   #told: Feeling | undefined;
@@ -65,7 +70,7 @@ export class CompanionLife {
     const { clock, newId, onFelt } = ports;
     this.#ports = ports;
     this.#options = options;
-    this.#person = from.left?.person;
+    if (from.left?.person) this.#takePerson(from.left.person);
     this.#sleepState = from.left?.sleepState === "asleep" ? "asleep" : "awake";
     const onAct = (act: EmotionAct) => this.#acted(act);
     this.emotions = new LiveEmotions({ clock, newId, onFelt, onAct }, from.config, from.state);
@@ -131,7 +136,8 @@ export class CompanionLife {
     readonly sleepState: string;
   }): void {
     this.emotions.adopt(from.state);
-    if ((from.person?.seenAt ?? 0) > (this.#person?.seenAt ?? 0)) this.#person = from.person;
+    const isNewer = (from.person?.seenAt ?? 0) > (this.#person?.seenAt ?? 0);
+    if (from.person && isNewer) this.#takePerson(from.person);
     this.#setSleep(from.sleepState === "asleep" ? "asleep" : "awake");
     this.lookNow();
   }
@@ -180,15 +186,32 @@ export class CompanionLife {
   }
 
   #seen(name: string, seenAt: number): void {
-    const before = this.#person;
-    const isNews =
-      before?.name !== name || !(seenAt - (before.seenAt ?? 0) < this.#options.saveEveryMs);
     this.#person = { name, seenAt };
     this.emotions.personActed();
-    this.emotions.eventIfKnown("face_recognized");
     this.#setSleep("awake");
-    if (isNews) this.#ports.changed(true);
+    const announcedAt = this.#announcedAt.get(name);
+    // The clocks of two processes may differ a little; one that was set must not silence a face.
+    const isKnown = announcedAt !== undefined && Math.abs(seenAt - announcedAt) < announceEveryMs;
+    if (isKnown) return;
+    this.#noteAnnounced(name, seenAt);
+    this.emotions.eventIfKnown("face_recognized");
+    this.#ports.changed(true);
     this.#tell({ type: "person", person: this.#person });
+  }
+
+  /** Another process, or an earlier run, saw this person, and announced them then or before. */
+  #takePerson(person: PersonSeen): void {
+    this.#person = person;
+    if (person.seenAt !== undefined) this.#noteAnnounced(person.name, person.seenAt);
+  }
+
+  #noteAnnounced(name: string, at: number): void {
+    this.#announcedAt.delete(name);
+    this.#announcedAt.set(name, at);
+    for (const oldest of this.#announcedAt.keys()) {
+      if (this.#announcedAt.size <= maxAnnounced) break;
+      this.#announcedAt.delete(oldest);
+    }
   }
 
   #setSleep(state: SleepState): void {

@@ -191,8 +191,9 @@ export class Companion implements AsyncDisposable {
   }
 
   /**
-   * Somebody was seen: an act of a person. Saved at the next pass, unless the same person was seen a
-   * moment before: who is in view all the time is saved with the rest.
+   * Somebody was seen: an act of a person. Call it as often as you like. The same person is announced
+   * at most once in 30 s: only then `face_recognized` is felt, watchers are told, and it is saved at
+   * the next pass. In between only the time of the sighting changes.
    *
    * @throws ThroughlineError `THROUGHLINE_INVALID`: not a name, of at most 256 characters.
    */

@@ -19,8 +19,8 @@ import {
 const recordMs = 1_000;
 /**
  * The same for what moves nothing that shows. So there is at most a record a second, of some 500 bytes
- * and 75 for each further event. Measured: a turn of a talk makes two; whoever is told of as seen every
- * second makes one in 2 s, 26 MB in a day of that, and five times a second 48 MB.
+ * and 75 for each further event. Measured: a turn of a talk makes two; a person who is
+ * reported as seen all the time makes one in 7 s, 5 MB in a day of that, however often they are reported.
  */
 const quietMs = 10_000;
 /** Of one record. More of the same few seconds are in the state, and not in the list. */
