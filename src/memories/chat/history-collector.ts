@@ -78,6 +78,8 @@ export class HistoryCollector {
     if (this.#bytes < this.#measureAtBytes) return false;
     this.#measureAtBytes = Math.max(this.#bytes * growth, this.#measureAtBytes);
     const turns = turnsOf(this.#scope.messages(), this.#options);
+    // The newest turn is in, whatever its size, and so is what the companion said before it, if it is first.
+    if (turns.length < 2) return false;
     const tokens = turns.reduce((sum, turn) => sum + turnSize(turn, plainMeter).fresh, 0);
     return tokens > this.#enoughTokens;
   }

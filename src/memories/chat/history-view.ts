@@ -50,7 +50,7 @@ export function viewOfScope(scope: ScopeReader, options: HistoryOptions): Histor
   const budget = historyBudget(options.window, options.budgetTokens);
   const found = scope.compaction();
   const compaction = found === "open" ? undefined : found;
-  const sendable = uncovered(turnsOf(scope.messages(), options), compaction);
+  const sendable = uncovered(turnsOf(scope.messages(), options, compaction?.upToSeq), compaction);
   const meter = meterOf(sendable, compaction, options);
   const limited = lastTurns(sendable, options.lastMessages ?? Number.POSITIVE_INFINITY);
   if (limited.length === 0) {

@@ -7,6 +7,7 @@ import {
   modelRow,
   resultEstimate,
 } from "./model-row.ts";
+import { withOpening } from "./opening.ts";
 import { type Meter, noSize, plus, type Size } from "./token-budget.ts";
 import { pairToolCalls } from "./tool-pairs.ts";
 
@@ -21,25 +22,39 @@ export interface Turn {
  * The turns of a scope, oldest first, each as legal for the model as one message list can be.
  *
  * A row belongs to the turn that it names, else to the one that it follows. A row that names a turn
- * out of scope is the late answer to an ended session and in no turn; nor is one before the first
- * user message.
+ * out of scope is the late answer to an ended session and in no turn. What was said before the first
+ * user message goes with that message, but for what a summary tells.
+ *
+ * @param summarySeq a summary stands for everything up to here.
  */
-export function turnsOf(messages: readonly ScopedMessage[], target: ModelTarget): readonly Turn[] {
+export function turnsOf(
+  messages: readonly ScopedMessage[],
+  target: ModelTarget,
+  summarySeq = 0,
+): readonly Turn[] {
   const pairs = pairToolCalls(messages.flatMap(({ message, sent }) => (sent ? [message] : [])));
   const turns: { readonly seq: number; readonly rows: ModelRow[] }[] = [];
   const named = new Map<string, (typeof turns)[number]>();
+  const saidFirst: ModelRow[] = [];
+  let isFirst = true;
   for (const { message, sent } of messages) {
     if (message.role === "tool") continue;
     const row = sent ? modelRow(message, pairs.get(message), target) : undefined;
     if (message.role === "user") {
-      if (row !== undefined) turns.push({ seq: message.seq, rows: [row] });
+      isFirst = false;
+      if (row !== undefined) {
+        const first = turns.length === 0 ? withOpening(row, saidFirst) : row;
+        turns.push({ seq: message.seq, rows: [first] });
+      }
       // A hidden user message opens no turn: its answer is said in the turn that was under way. And
       // one that came into a running turn takes the rest of that turn along.
       const current = turns.at(-1);
       if (current !== undefined) for (const name of namesOf(message)) named.set(name, current);
     } else if (row !== undefined) {
-      const turn = typeof message.turn === "string" ? named.get(message.turn) : turns.at(-1);
-      turn?.rows.push(row);
+      const isNamed = typeof message.turn === "string";
+      const turn = isNamed ? named.get(message.turn) : turns.at(-1);
+      if (turn !== undefined) turn.rows.push(row);
+      else if (isFirst && !isNamed && row.seq > summarySeq) saidFirst.push(row);
     }
   }
   return turns;
