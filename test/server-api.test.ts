@@ -187,6 +187,19 @@ test("what was redacted, erased, cleared or forgotten is not found and not shown
   assert.deepEqual((await c.get("/api/memory")).chats, []);
 });
 
+test("a client that asks whether a chat was begun gets 204 where it was not", async () => {
+  const c = await companion();
+  for (const path of [me, `${me}/messages`]) {
+    assert.equal((await c.ask(`${path}?if_exists=true`)).status, 204);
+    await problemOf(await c.ask(`${path}?if_exists=false`), 404, "THROUGHLINE_NOT_FOUND");
+    await problemOf(await c.ask(`${path}?if_exists=1`), 400, "THROUGHLINE_INVALID");
+  }
+  await c.throughline.chats.append("local:me", [{ role: "user", content: "Hello" }]);
+  assert.deepEqual(await c.get(`${me}?if_exists=true`), await c.get(me));
+  const [message] = (await c.get(`${me}/messages?if_exists=true`)).messages;
+  assert.equal(message.content, "Hello");
+});
+
 test("removing what is not there is 404, removing twice is removing once", async () => {
   const c = await companion([["Hi"]]);
   const { turn_id } = await jsonOf(await c.say("Hello"), 200);

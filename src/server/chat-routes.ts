@@ -4,10 +4,12 @@ import type { JsonObject } from "../json.ts";
 import type { Turns } from "../runtime/turns.ts";
 import type { Throughline } from "../throughline.ts";
 import { type Door, json } from "./door.ts";
+import { ifThere, noSuchChat } from "./if-there.ts";
 import { known } from "./input.ts";
 import {
   chatParams,
   forkBody,
+  ifExists,
   limit,
   metadataBody,
   query,
@@ -59,10 +61,15 @@ function addReading(door: Door): void {
   door.add(
     {
       ...{ method: "get", path: "/api/chats/{id}", id: "getChat", params: chatParams },
+      query: () => z.strictObject({ if_exists: ifExists() }),
       summary: "One chat: its session and what waits in it",
-      answers: { 200: { says: "The session as it is, not judged.", schema: "chat" } },
+      answers: {
+        200: { says: "The session as it is, not judged.", schema: "chat" },
+        204: noSuchChat,
+      },
     },
-    async ({ params }) => json(await chatView(throughline, turns, params.id)),
+    async ({ params, query }) =>
+      ifThere(query.if_exists, async () => json(await chatView(throughline, turns, params.id))),
   );
 }
 

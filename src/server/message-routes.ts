@@ -3,7 +3,8 @@ import { notFound } from "../memories/chat/chat-log.ts";
 import { pendingId } from "../memories/chat/shown-messages.ts";
 import { isErased } from "../storage/batch.ts";
 import { type Door, json } from "./door.ts";
-import { before, chatParams, limit, messageParams, query } from "./schemas.ts";
+import { ifThere, noSuchChat } from "./if-there.ts";
+import { before, chatParams, ifExists, limit, messageParams, query } from "./schemas.ts";
 
 /** What was said: read, searched, hidden, erased. */
 export function addMessageRoutes(door: Door): void {
@@ -11,14 +12,15 @@ export function addMessageRoutes(door: Door): void {
   door.add(
     {
       ...{ method: "get", path: "/api/chats/{id}/messages", id: "listMessages" },
-      ...{ params: chatParams, query: () => z.strictObject({ limit: limit(), before: before() }) },
+      params: chatParams,
+      query: () => z.strictObject({ limit: limit(), before: before(), if_exists: ifExists() }),
       summary: "A page of messages, oldest first; the newest page without `before`",
-      answers: { 200: { says: "A page.", schema: "messagePage" } },
+      answers: { 200: { says: "A page.", schema: "messagePage" }, 204: noSuchChat },
     },
     async ({ params, query }) => {
-      const { limit = 50, before } = query;
+      const { limit = 50, before, if_exists } = query;
       const options = { limit, ...(before === undefined ? {} : { before }) };
-      return json(await chats.messages(params.id, options));
+      return ifThere(if_exists, async () => json(await chats.messages(params.id, options)));
     },
   );
   door.add(

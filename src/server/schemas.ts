@@ -20,6 +20,11 @@ export const before = () =>
     .optional()
     .meta({ description: "The `before` of the page that came after this one." });
 
+export const ifExists = () =>
+  z.enum(["true", "false"], "must be true or false").optional().meta({
+    description: "`true`: where there is no such chat, the answer is 204, not 404.",
+  });
+
 const text = (max: number) =>
   z.string().min(1, "must not be empty").max(max, `must be at most ${max} characters`);
 

@@ -18,6 +18,24 @@ import {
 
 useBrowser();
 
+test("a new chat opens and is talked in without a request that fails", { skip }, async () => {
+  await onPage({ path: "/chats", script: [["Hi"]] }, async ({ page }, c) => {
+    const refused: string[] = [];
+    page.on("response", (response) => {
+      const { pathname } = new URL(response.url());
+      if (response.status() >= 400 && pathname.startsWith("/api/chats")) refused.push(pathname);
+    });
+    await page.getByRole("button", { name: "New chat" }).click();
+    await page.getByText("Nothing was said here yet").waitFor();
+    await page.reload();
+    await page.getByText("Nothing was said here yet").waitFor();
+    await say(page, "Hello");
+    await message(page, "Hi").waitFor();
+    assert.deepEqual(refused, []);
+    assert.equal((await c.get("/api/chats")).chats[0].title, "Hello");
+  });
+});
+
 const withSlash = "discord:general/links?";
 
 async function threeChats({ throughline, clock }: Companion): Promise<void> {

@@ -1,4 +1,4 @@
-import { chatPath, isMissing, request } from "../api/client.ts";
+import { chatPath, request } from "../api/client.ts";
 import type { MessagePage } from "../api/types.ts";
 import type { FeedState } from "./feed-state.ts";
 
@@ -22,11 +22,7 @@ export async function readPage(
   limit = olderSize,
 ): Promise<ReadPage> {
   const which = before === undefined ? `limit=${newestSize}` : `limit=${limit}&before=${before}`;
-  try {
-    const page = await request<MessagePage>(`${chatPath(chatId)}/messages?${which}`);
-    return { messages: page.messages, before: page.before, isMissing: false };
-  } catch (error) {
-    if (isMissing(error)) return { messages: [], before: undefined, isMissing: true };
-    throw error;
-  }
+  const path = `${chatPath(chatId)}/messages?${which}&if_exists=true`;
+  const page = await request<MessagePage | undefined>(path);
+  return { messages: page?.messages ?? [], before: page?.before, isMissing: page === undefined };
 }

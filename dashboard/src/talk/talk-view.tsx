@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useCallback, useEffect, useMemo, useState } from "react";
 import { flushSync } from "react-dom";
 import { useLocation } from "wouter";
-import { chatPath, isMissing, request } from "../api/client.ts";
+import { chatPath, request } from "../api/client.ts";
 import type { Chat, Message } from "../api/types.ts";
 import { chatAddress } from "../routes.ts";
 import { Empty } from "../ui/empty.tsx";
@@ -186,12 +186,8 @@ function useChat(chatId: string) {
   return useQuery({
     queryKey: ["chat", chatId],
     queryFn: async ({ signal }) => {
-      try {
-        return await request<Chat>(chatPath(chatId), { signal });
-      } catch (error) {
-        if (isMissing(error)) return null;
-        throw error;
-      }
+      const path = `${chatPath(chatId)}?if_exists=true`;
+      return (await request<Chat | undefined>(path, { signal })) ?? null;
     },
   });
 }
