@@ -10,7 +10,8 @@ useBrowser();
 
 const markdown =
   "# A heading\n\nSome *words*, a [link](https://example.org), `code`, and:\n\n" +
-  "| a | b |\n| --- | --- |\n| 1 | 2 |\n\n```\nlet x = 1;\n```\n\n- [ ] one\n- two\n\n> quoted";
+  "| a | b |\n| --- | --- |\n| 1 | 2 |\n\n```\nlet x = 1;\n```\n\n- [ ] one\n- two\n\n> quoted" +
+  "\n\n![a cup](https://tea.example/c.png) and \\[\nx_1 * y_1\n\\]";
 
 async function furnish({ throughline }: Companion): Promise<void> {
   const { chats } = throughline;

@@ -1,19 +1,25 @@
 import "./markdown.css";
-import { memo } from "react";
+import { type ComponentProps, memo, useMemo } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
 import remarkGfm from "remark-gfm";
+import { Elsewhere, Picture, placeOf } from "./picture.tsx";
+import { hideMath, remarkVerbatimMath } from "./verbatim-math.ts";
 
-/** What leads elsewhere says nothing of this page, and opens beside it. */
 const components: Components = {
-  a: ({ href, title, children }) => {
+  a: ({ href, title, children, node }) => {
     // What could run was emptied: then it leads nowhere.
     if (href === undefined || href === "") return <span>{children}</span>;
-    return (
-      <a href={href} title={title} target="_blank" rel="noreferrer noopener nofollow">
-        {children}
-      </a>
-    );
+    // The picture has a link of its own.
+    if (hasPicture(node?.children ?? [])) {
+      return (
+        <span>
+          {children} <Elsewhere {...{ href, title }}>{placeOf(href)}</Elsewhere>
+        </span>
+      );
+    }
+    return <Elsewhere {...{ href, title }}>{children}</Elsewhere>;
   },
+  img: ({ src, alt }) => <Picture src={typeof src === "string" ? src : undefined} alt={alt} />,
   input: ({ checked }) => (
     <input
       type="checkbox"
@@ -35,16 +41,26 @@ const components: Components = {
     <pre tabIndex={0}>{children}</pre>
   ),
 };
-const plugins = [remarkGfm];
-/** A picture would be loaded from wherever the words say. */
-const refused = ["img"];
+interface Part {
+  readonly type: string;
+  readonly tagName?: string;
+  readonly children?: readonly Part[];
+}
 
-/** A model's words as Markdown. HTML in it stays text, pictures are left out. */
+function hasPicture(parts: readonly Part[]): boolean {
+  return parts.some(({ tagName, children = [] }) => tagName === "img" || hasPicture(children));
+}
+
+type Plugins = ComponentProps<typeof ReactMarkdown>["remarkPlugins"];
+
+/** A model's words as Markdown. HTML and LaTeX in it stay text, pictures are named and not loaded. */
 export const Markdown = memo(function Markdown({ text }: { readonly text: string }) {
+  const { text: withoutMath, formulas } = useMemo(() => hideMath(text), [text]);
+  const plugins: Plugins = [remarkGfm, [remarkVerbatimMath, formulas]];
   return (
     <div className="markdown" dir="auto">
-      <ReactMarkdown remarkPlugins={plugins} components={components} disallowedElements={refused}>
-        {text}
+      <ReactMarkdown remarkPlugins={plugins} components={components}>
+        {withoutMath}
       </ReactMarkdown>
     </div>
   );

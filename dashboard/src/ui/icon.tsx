@@ -17,6 +17,7 @@ const shapes = {
   down: "M12 5v14M6 13l6 6 6-6",
   camera:
     "M3 8a2 2 0 0 1 2-2h8a2 2 0 0 1 2 2v8a2 2 0 0 1-2 2H5a2 2 0 0 1-2-2zM15 11l6-3.500v9L15 13",
+  picture: "M4 5h16v14H4zM4 16l5-5 4 4 3-3 4 4M9 9h.01",
   play: "M8 5.500v13l10.500-6.500z",
   pause: "M8.500 6v12M15.500 6v12",
   download: "M12 4v11M7 11l5 5 5-5M5 20h14",

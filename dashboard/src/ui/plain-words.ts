@@ -5,7 +5,8 @@ const pairs = [
   /(?<!\w)(_{1,3})(?=\S)([^_\n]+)(?<=\S)\1(?!\w)/g,
   /(~~)(?=\S)([^~\n]+)(?<=\S)\1/g,
 ] as const;
-const links = /!?\[([^[\]\n]*)\]\([^()\s]*\)/g;
+const links = /!?\[([^[\]\n]*)\]\([^()\s]*(?:\s+(?:"[^"\n]*"|'[^'\n]*'))?\)/g;
+const addresses = /<(https?:\/\/[^<>\s]+)>/g;
 const fence = /^\s*(?:```|~~~)/;
 const begins = /^\s*(?:#{1,6}\s+|(?:>\s?)+|[-*+]\s+(?:\[[ xX]\]\s+)?)/;
 /** What is cut off lost the other half of its pair. */
@@ -18,7 +19,9 @@ export function plainWords(text: string): string {
 
 function plainLine(line: string): string {
   if (fence.test(line) || isRule(line)) return "";
-  let plain = line.replace(begins, "").replace(links, "$1");
+  // Twice: a picture may be inside a link.
+  let plain = line.replace(begins, "").replace(links, "$1").replace(links, "$1");
+  plain = plain.replace(addresses, "$1");
   if (plain.trimStart().startsWith("|")) plain = plain.replaceAll("|", " ").trim();
   // Twice: one may be inside another.
   for (const pair of [...pairs, ...pairs]) plain = plain.replace(pair, "$2");
