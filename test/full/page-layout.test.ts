@@ -94,6 +94,34 @@ for (const [width, height] of [
   });
 }
 
+test("a window of 320 by 256, a desk at 400 %, has height for what is said", {
+  skip,
+}, async () => {
+  const prepare = async (c: Companion) => {
+    const words = "Some words of an answer that is long enough for a line or two.";
+    for (let n = 0; n < 20; n++)
+      await c.throughline.chats.append("local:me", [{ role: "assistant", content: words }]);
+  };
+  const browser = { viewport: { width: 320, height: 256 } };
+  const script = [
+    [{ type: "fail" as const, error: new ResponderError("gone", { kind: "refused" }) }],
+  ];
+  await onPage({ prepare, script, browser }, async ({ page }) => {
+    const height = `document.querySelector(".transcript-box").getBoundingClientRect().height`;
+    await message(page, "Some words").last().waitFor();
+    await holds(page, `${height} >= 110`);
+    await holds(
+      page,
+      `document.querySelector(".nav").getBoundingClientRect().bottom <= innerHeight`,
+    );
+    await holds(page, `document.documentElement.scrollWidth <= innerWidth`);
+    await field(page).fill("Hello");
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: "Answer it" }).waitFor();
+    await holds(page, `${height} >= 72`);
+  });
+});
+
 const menuIsInside = `(() => {
   const list = document.querySelector(".menu-list:not([hidden])").getBoundingClientRect();
   const view = ${content}.getBoundingClientRect();
