@@ -122,6 +122,20 @@ test("emotions are levels, wounds and mood, and what can move them", async () =>
   assert.deepEqual([state.moods.length, state.triggers.length], [10, 5]);
 });
 
+test("the feelings say why, what hurts, and whether it sleeps", async () => {
+  const c = await awake();
+  const now = async () => schemas.emotionState.strict().parse(await c.get("/api/emotions"));
+  assert.deepEqual([(await now()).mood_cause, (await now()).sleep_state], [null, "awake"]);
+  c.run.emotions.event("insult");
+  assert.deepEqual((await now()).mood_cause, { event: "insult", age: 0 });
+  c.run.emotions.event("abuse");
+  c.clock.pass(36_000);
+  const { mood, mood_cause: cause, wounds } = await now();
+  assert.deepEqual([mood, cause, wounds.length], ["happy", { event: "abuse", age: 36 }, 1]);
+  c.run.sleep("asleep");
+  assert.equal((await now()).sleep_state, "asleep");
+});
+
 test("boredom is told with 3 decimals", async () => {
   const c = await awake();
   c.clock.pass(333_333);

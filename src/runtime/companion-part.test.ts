@@ -188,7 +188,19 @@ test("a redaction after the first turn does not bring the welcome back, in any c
 test("the words of a person move the mood before the model is asked", async () => {
   const c = await again([["1"]]);
   await c.say("You are trash, useless");
-  assert.match(c.context(0), /Your mood: disappointed\./);
+  assert.match(c.context(0), /Your mood: disappointed, since insult, a moment ago\./);
+});
+
+test("an open wound is told to the model with every turn, beside the mood", async () => {
+  const c = await again([["1"], ["2"]]);
+  c.companion.emotions.event("abuse");
+  c.machine.clock.pass(36_000);
+  await c.say("One");
+  assert.match(c.context(0), /Your mood: happy and hurt, since abuse, 36 seconds ago\./);
+  assert.match(c.context(0), /Your wounds: abuse \(healing: false\)/, "in the welcome too");
+  c.machine.clock.pass(24_000);
+  await c.say("Two");
+  assert.match(c.context(1), /Your mood: \w+ and hurt, since abuse, 1 minute ago\./);
 });
 
 test("a mood that somebody set is the one to speak in", async () => {

@@ -1,6 +1,7 @@
 import type { Chats } from "../memories/chat/chats.ts";
 import type { StoredMessage } from "../memories/chat/message.ts";
 import type { Companion } from "../memories/companion/companion.ts";
+import { moodText } from "../memories/companion/mood-text.ts";
 import type { Welcome } from "../memories/companion/receptions.ts";
 import type { AskPorts } from "./ask.ts";
 import type { Begun } from "./turn-records.ts";
@@ -45,7 +46,8 @@ export class CompanionPart {
   /** What the model is told. */
   get said(): Pick<AskPorts, "facts" | "mood" | "welcome"> {
     if (this.#companion === undefined) return {};
-    const mood = this.#companion.emotions.tone;
+    const { emotions, sleepState } = this.#companion;
+    const mood = moodText(emotions.spoken, sleepState);
     return { facts: this.#facts, mood, welcome: this.#welcome?.text };
   }
 

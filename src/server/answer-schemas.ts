@@ -219,6 +219,15 @@ export const emotionState = z
     ),
     mood: z.string(),
     mood_override: z.object({ mood: z.string(), until: stamp }).nullable(),
+    mood_cause: z
+      .object({ event: z.string(), age: seconds })
+      .nullable()
+      .openapi({
+        description:
+          "Why: the event of the newest open wound, else the event that brought the mood, and its age. " +
+          "`null`: no event did.",
+      }),
+    sleep_state: sleepState,
     voice_state: z.enum(["idle", "listening", "thinking", "speaking"]),
     events: z.array(z.string()),
     event_severity: z.record(z.string(), z.enum(["healing", "mild", "moderate", "severe"])),

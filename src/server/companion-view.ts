@@ -42,7 +42,7 @@ export function personView(person: PersonSeen | undefined) {
 }
 
 /** What watchers are told of a feeling. */
-export function feelingView({ emotions }: Companion, feeling: Feeling) {
+export function feelingView({ emotions, sleepState }: Companion, feeling: Feeling) {
   const { levels, boredom, wounds, mood, override, voiceState } = feeling;
   return {
     ...{ levels, boredom: Math.round(boredom * 1_000) / 1_000, mood, voice_state: voiceState },
@@ -55,7 +55,16 @@ export function feelingView({ emotions }: Companion, feeling: Feeling) {
       override === undefined
         ? null
         : { mood: override.mood, until: isoTime(emotions.wallTime(override.until)) },
+    mood_cause: causeView(feeling),
+    sleep_state: sleepState,
   };
+}
+
+/** An open wound explains a mood before anything else does. */
+function causeView({ wounds, cause }: Feeling) {
+  const newest = wounds.toSorted((a, b) => a.ageSeconds - b.ageSeconds)[0] ?? cause;
+  if (newest === undefined) return null;
+  return { event: newest.event, age: Math.round(newest.ageSeconds * 10) / 10 };
 }
 
 export function emotionsView({ companion, emotionWarnings }: CompanionRun) {

@@ -30,7 +30,14 @@ test("the mood is shown as it is, and follows what happens without a reload", {
     c.clock.pass(2_000);
     runOf(c).tick();
     await content.getByText("Abuse", { exact: true }).first().waitFor();
-    await content.getByText("Sad", { exact: true }).waitFor();
+    await content.getByText("Sad and hurt", { exact: true }).waitFor();
+    c.clock.pass(34_000);
+    runOf(c).tick();
+    await content.getByText("Happy and hurt", { exact: true }).waitFor();
+    await content.getByText(/^since abuse, \d+ s ago$/).waitFor();
+    assert.equal(await content.getByText(/at ease/i).count(), 0);
+    runOf(c).sleep("asleep");
+    await content.getByText("Asleep and hurt", { exact: true }).waitFor();
   });
 });
 

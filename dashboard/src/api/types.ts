@@ -200,6 +200,11 @@ export interface Wound {
 
 export type VoiceState = "idle" | "listening" | "thinking" | "speaking";
 
+export interface MoodCause {
+  readonly event: string;
+  readonly age: number;
+}
+
 export interface MoodOverride {
   readonly mood: string;
   readonly until: Stamp;
@@ -213,6 +218,9 @@ export interface Emotions {
   readonly wounds: readonly Wound[];
   readonly mood: string;
   readonly mood_override: MoodOverride | null;
+  /** The event that explains the mood, and how many seconds ago it was. */
+  readonly mood_cause: MoodCause | null;
+  readonly sleep_state: SleepState;
   readonly voice_state: VoiceState;
   /** Names that `POST /api/emotions/event` takes. */
   readonly events: readonly string[];
@@ -287,7 +295,14 @@ export interface ServerEvents {
   readonly repair: Readonly<Record<string, unknown>>;
   readonly emotions: Pick<
     Emotions,
-    "levels" | "boredom" | "mood" | "mood_override" | "wounds" | "voice_state"
+    | "levels"
+    | "boredom"
+    | "mood"
+    | "mood_override"
+    | "mood_cause"
+    | "sleep_state"
+    | "wounds"
+    | "voice_state"
   >;
   readonly person: PersonSeen;
   readonly sleep: SleepSet;

@@ -96,15 +96,19 @@ export class LiveEmotions {
   }
 
   /**
-   * The mood to speak in: the one that shows, but for what the voice does, and without waiting until
+   * The feeling to speak in: the one that shows, but for what the voice does, and without waiting until
    * the mood before has lasted long enough.
    */
-  get tone(): Mood {
+  get spoken(): Feeling {
     const { settings, ...rest } = this.#config;
     const state = this.#now();
     const atOnce = { ...rest, settings: { ...settings, hysteresisMs: 0 } };
-    const { override, derivedMood } = feel(atOnce, setVoice(this.#config, state, "idle"));
-    return override?.mood ?? derivedMood;
+    return feel(atOnce, setVoice(this.#config, state, "idle"));
+  }
+
+  /** The mood to speak in. */
+  get tone(): Mood {
+    return this.spoken.mood;
   }
 
   /** For the document: see `storeEmotions`. */

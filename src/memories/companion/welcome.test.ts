@@ -39,7 +39,7 @@ const lines = (from: number) =>
     .slice(from)
     .map(({ role, text }) => `  ${role.toUpperCase()}: "${text}"`);
 
-test("a crash_recovery tells the last 10 messages and the mood, and nothing of an interruption", () => {
+test("a crash_recovery tells the last 10 messages, the mood and wounds, and nothing of an interruption", () => {
   const text = of("crash_recovery", { clean: false, gap: gap(5_000), silence: gap(12_000) });
   assert.deepEqual(text.split("\n"), [
     ...frame,
@@ -47,6 +47,7 @@ test("a crash_recovery tells the last 10 messages and the mood, and nothing of a
     "What was said last, oldest first:",
     ...lines(10),
     "Your mood: happy",
+    "Your wounds: harsh_criticism (healing: true), insult (healing: false)",
     "context k3x9>>>",
     "Do not mention the interruption.",
     "Continue seamlessly as if nothing happened.",

@@ -99,7 +99,12 @@ function sessionLines(facts: WelcomeFacts): readonly string[] {
     case "fresh_start":
       return [];
     case "crash_recovery":
-      return [header(facts), ...saidLines(facts, welcomeLimits.crashMessages), ...moodLines(facts)];
+      return [
+        header(facts),
+        ...saidLines(facts, welcomeLimits.crashMessages),
+        ...moodLines(facts),
+        ...woundLines(facts),
+      ];
     case "short_break":
       return [
         header(facts),

@@ -16,6 +16,7 @@ export function MoodView() {
   const query = useEmotions();
   const { data, dataUpdatedAt, isPending } = query;
   const now = useNow();
+  const elapsed = (now - dataUpdatedAt) / 1000;
   return (
     <Page title="Mood">
       <div className="mood">
@@ -23,11 +24,11 @@ export function MoodView() {
         {isPending ? <Loading label="Loading the mood" /> : null}
         {data === undefined ? null : (
           <>
-            <MoodNow emotions={data} now={serverNow()} />
+            <MoodNow emotions={data} elapsed={elapsed} now={serverNow()} />
             <Warnings warnings={data.warnings} />
             <div className="mood-pair">
               <Levels emotions={data} />
-              <Wounds emotions={data} elapsed={(now - dataUpdatedAt) / 1000} />
+              <Wounds emotions={data} elapsed={elapsed} />
             </div>
             <MoodHistory />
             <Acts emotions={data} />

@@ -24,6 +24,14 @@ export function useEmotions(): UseQueryResult<Emotions> {
     const isTurn = known.mood !== changed.mood || known.wounds.length !== changed.wounds.length;
     if (isTurn) void client.invalidateQueries({ queryKey: historyKey });
   });
+  useServerEvent("sleep", (event) => {
+    const changed = event as ServerEvents["sleep"];
+    const known = client.getQueryState<Emotions>(emotionsKey);
+    if (known?.data === undefined) return;
+    // The ages of wounds stay as old as they are.
+    const { data, dataUpdatedAt: updatedAt } = known;
+    client.setQueryData<Emotions>(emotionsKey, { ...data, ...changed }, { updatedAt });
+  });
   return useQuery({
     queryKey: emotionsKey,
     queryFn: ({ signal }) => request<Emotions>("/api/emotions", { signal }),

@@ -1,4 +1,5 @@
 // What the names of the configuration are called on the page, and where they belong.
+import type { Emotions } from "../../api/types.ts";
 
 /** A name of the configuration (`harsh_words`) as words: "harsh words". */
 export function inWords(name: string): string {
@@ -20,8 +21,10 @@ export function groupOf(event: string): EventGroup {
   return harm.has(event) ? "harm" : "other";
 }
 
-/** How the mood is told in one sentence; a mood that the configuration added has none. */
-export function moodSentence(mood: string): string {
+/** How the mood is told in one sentence, which no wound and no sleep contradicts. */
+export function moodSentence({ mood, sleep_state, wounds }: Emotions): string {
+  if (sleep_state === "asleep") return "It sleeps until a person acts.";
+  if (wounds.length > 0) return "Something still hurts.";
   return moodSentences.get(mood) ?? "";
 }
 

@@ -4,14 +4,18 @@ import { invalid } from "../../../errors.ts";
 import { anchored, anchorHere, anchorNow, restingAnchor } from "./anchor.ts";
 import type { EmotionConfiguration } from "./configuration.ts";
 import {
+  type Anchor,
   type EmotionState,
   eachLevel,
   lastInstant,
+  type Mood,
   moods,
   type VoiceState,
   voiceStates,
 } from "./emotion.ts";
 import { effectOf } from "./event-effect.ts";
+import { levelsAt } from "./levels.ts";
+import { ruledMood } from "./mood-rules.ts";
 import { own } from "./problems.ts";
 
 /** A person who comes back after more than this makes it interesting again. Source: the seed. */
@@ -55,7 +59,7 @@ export const longestOverrideSeconds = 3600;
 
 /**
  * Something happened: levels move and stay within 0 to 1, wounds heal a little, and a severe event
- * may leave a new one. Counts as a stimulus.
+ * may leave a new one. Counts as a stimulus. A severe event changes the mood at once.
  *
  * @throws ThroughlineError `THROUGHLINE_INVALID`: no such event (the message lists those there
  *   are), or an intensity or id out of bounds.
@@ -78,7 +82,25 @@ export function applyEvent(
   }
   const now = anchorNow(config, state);
   const { wound, ...effect } = effectOf(config, now, { event, name, intensity, id });
-  return { state: anchored({ ...now, ...effect }), ...(wound && { wound }) };
+  const after = { ...now, ...effect };
+  const isSevere = event.severity === "severe";
+  const mood = moodOf(config, after, "idle");
+  const isCause = isSevere || mood !== moodOf(config, now, "idle");
+  const breaks = isSevere && moodOf(config, after, now.voiceState) !== now.mood;
+  const notHeld = Math.min(now.moodSince, now.at - config.settings.hysteresisMs);
+  const cause = isCause ? { event: name, at: now.at, mood } : now.cause;
+  const moodSince = breaks ? notHeld : now.moodSince;
+  return { state: anchored({ ...after, cause, moodSince }), ...(wound && { wound }) };
+}
+
+/** What the rules make of what is felt at an anchor, whatever the hysteresis. */
+function moodOf(config: EmotionConfiguration, anchor: Anchor, voiceState: VoiceState): Mood {
+  return ruledMood(config, {
+    levels: levelsAt(config, anchor, anchor.at),
+    boredom: anchor.boredom,
+    hasWounds: anchor.wounds.length > 0,
+    voiceState,
+  });
 }
 
 /**

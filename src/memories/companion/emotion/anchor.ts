@@ -48,6 +48,7 @@ export function restingAnchor(config: EmotionConfiguration, at: number): Anchor 
     mood: "happy",
     moodSince: at,
     override: null,
+    cause: null,
     heardAt: {},
   };
 }

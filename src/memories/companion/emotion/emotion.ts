@@ -54,6 +54,13 @@ export interface Override {
   readonly until: number;
 }
 
+/** The event that brought a mood. */
+export interface MoodCause {
+  readonly event: string;
+  readonly at: number;
+  readonly mood: Mood;
+}
+
 /** The last moment at which something other than time happened, and all that was felt then. */
 export interface Anchor {
   readonly at: number;
@@ -71,6 +78,8 @@ export interface Anchor {
   readonly mood: Mood;
   readonly moodSince: number;
   readonly override: Override | null;
+  /** The last event that brought another mood; it explains the mood while that is still the one. */
+  readonly cause: MoodCause | null;
   /** When the words of a trigger last caused each event. */
   readonly heardAt: Readonly<Record<string, number>>;
 }

@@ -441,7 +441,7 @@ test("with a wound sadness of .3 makes sad and anger of .2 disappointed, whateve
 test("a mood lasts 1.0 s, and changes at the first millisecond after that", () => {
   const proud = after(born, "pat_level2");
   assert.equal(feel(config, proud).mood, "proud");
-  const hurt = after(evolve(proud, 100), "violence");
+  const hurt = after(evolve(proud, 100), "insult", "insult");
   assert.equal(feel(config, evolve(hurt, 899)).mood, "proud");
   assert.equal(feel(config, evolve(hurt, 900)).mood, "disappointed");
   assert.equal(feel(config, evolve(hurt, 900)).derivedMoodSince, bornAt + 1_000);

@@ -17,6 +17,8 @@ export interface Feeling {
   readonly derivedMood: Mood;
   readonly derivedMoodSince: number;
   readonly override?: Override;
+  /** The event that brought the mood that shows; `undefined`: time, the voice or a person did. */
+  readonly cause: { readonly event: string; readonly ageSeconds: number } | undefined;
   readonly voiceState: VoiceState;
 }
 
@@ -49,8 +51,14 @@ export function feel(config: EmotionConfiguration, state: EmotionState): Feeling
     derivedMood: derived.mood,
     derivedMoodSince: derived.at,
     ...(override !== null && { override }),
+    cause: override === null ? causeOf(state, derived.mood) : undefined,
     voiceState: anchor.voiceState,
   };
+}
+
+function causeOf({ at, anchor: { cause } }: EmotionState, mood: Mood): Feeling["cause"] {
+  if (cause === null || cause.mood !== mood) return undefined;
+  return { event: cause.event, ageSeconds: (at - cause.at) / 1000 };
 }
 
 function feltWound(wound: Wound, anchorAt: number, at: number): FeltWound | undefined {

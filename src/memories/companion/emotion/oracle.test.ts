@@ -183,9 +183,11 @@ class Simulation {
     return bits;
   }
 
-  #lookAtMood(): void {
+  /** @param breaks whatever the hysteresis. */
+  #lookAtMood(breaks = false): void {
     const { mood, isClose } = this.#rules();
-    if (mood !== this.mood && this.now - this.moodSince >= this.file.settings.hysteresis * 1000) {
+    const isFree = this.now - this.moodSince >= this.file.settings.hysteresis * 1000;
+    if (mood !== this.mood && (isFree || breaks)) {
       this.mood = mood;
       this.moodSince = this.now;
     }
@@ -225,7 +227,7 @@ class Simulation {
     }
     this.#letGo();
     this.stimulus = this.now;
-    this.#raise();
+    this.#raise(event.severity === "severe");
   }
 
   /** A wound is gone when all its floors are 0. */
@@ -239,11 +241,11 @@ class Simulation {
   }
 
   /** Levels up to the floors, and the mood that the new values make at this instant. */
-  #raise(): void {
+  #raise(breaks = false): void {
     this.levels = this.levels.map((level, index) =>
       Math.max(level, ...this.wounds.map(({ floors }) => floors[index]!)),
     );
-    this.#lookAtMood();
+    this.#lookAtMood(breaks);
   }
 
   change(act: Partial<Pick<Simulation, "isUp" | "voice" | "stimulus" | "file">>): void {

@@ -9,6 +9,7 @@ import {
   emotions,
   type Levels,
   lastInstant,
+  type MoodCause,
   moods,
   type Override,
   voiceStates,
@@ -150,6 +151,7 @@ function readAnchor(
     mood: repairs.word(own(stored, "mood"), "mood", moods) ?? "happy",
     moodSince: past("moodSince"),
     override: readOverride(own(stored, "override"), at, repairs),
+    cause: readCause(own(stored, "cause"), at, repairs),
     heardAt: readHeardAt(stored, at, repairs),
   };
 }
@@ -162,6 +164,19 @@ function readOverride(value: unknown, at: number, repairs: Repairs): Override | 
   const latest = at + longestOverrideSeconds * 1000;
   if (mood !== undefined && isInstant(until) && until <= latest) return { mood, until: until + 0 };
   repairs.says("the override cannot be read: left out");
+  return null;
+}
+
+/** A state that an earlier version stored has none. */
+function readCause(value: unknown, anchorAt: number, repairs: Repairs): MoodCause | null {
+  if (value === null || value === undefined) return null;
+  const stored = isJsonObject(value) ? value : {};
+  const event = own(stored, "event");
+  const at = own(stored, "at");
+  const mood = moods.find((known) => known === own(stored, "mood"));
+  const isNamed = typeof event === "string" && event.length <= emotionLimits.nameLength;
+  if (mood !== undefined && isNamed && isInstant(at) && at <= anchorAt) return { event, at, mood };
+  repairs.says("the cause of the mood cannot be read: left out");
   return null;
 }
 
