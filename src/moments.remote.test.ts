@@ -171,6 +171,38 @@ for (const how of ["no moments are kept", "moments are kept without a bucket"] a
   });
 }
 
+for (const how of ["no moments are kept", "the bucket is in use"] as const) {
+  test(`erasing a message while ${how}: packages in the bucket alone that hold it are looked for, and no others`, async (t) => {
+    const at = await world(t);
+    const other = await at.run(async (moments, { chats }) => {
+      await chats.append("a", [{ role: "user", content: "Tell me a joke", id: "qa" }]);
+      await recorded(moments);
+      return await recorded(moments, { chatId: "b" });
+    });
+    assert.equal(at.names().length, 2);
+    const erase = async ({ chats }: Throughline) => {
+      const { unreachable } = await chats.erase("a", "qa");
+      assert.match(unreachable.join(), /^the bucket, for packages that only it has/);
+    };
+    if (how === "no moments are kept") {
+      const throughline = await openThroughline({ home: at.home });
+      await erase(throughline);
+      await throughline.close();
+      const [owed, ...more] = files(join(at.home, "outbox"));
+      assert.match(owed!, /^search_message_[0-9a-f]{64}_\d+\.json$/);
+      assert.deepEqual(more, []);
+      await at.run((moments) => moments.upload());
+    } else {
+      await at.run(async (moments, throughline) => {
+        await erase(throughline);
+        await moments.upload();
+      });
+    }
+    assert.deepEqual(at.names(), [other]);
+    assert.deepEqual(files(join(at.home, "outbox")), []);
+  });
+}
+
 test("a copy that was sent is deleted, once the bucket is named again, also when it was forgotten in mode local", async (t) => {
   const at = await world(t);
   await at.run((moments) => recorded(moments), { s3: at.s3 });

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import sharp from "sharp";
+import type { RemovalReceipt } from "./memories/chat/forget-receipt.ts";
 import { consentWording } from "./memories/moment/consent.ts";
 import type { MomentsOptions } from "./moments.ts";
 import { S3Server } from "./testing/s3/s3-server.ts";
@@ -229,20 +230,69 @@ test("a name that is no package's is taken back nowhere", async (t) => {
   await assert.rejects(moments.retract("../../consent", mark), { code: "THROUGHLINE_INVALID" });
 });
 
-test("clearing, redacting and erasing in a chat leave its packages; only forgetting takes them", async (t) => {
+const said = [
+  { role: "user", content: "Tell me a joke", id: "m1" },
+  { role: "assistant", content: "Knock, knock", id: "m2" },
+] as const;
+
+test("clearing a chat leaves its packages", async (t) => {
   await using throughline = await openThroughline({ home: newHome(t) });
   const moments = await started(throughline);
   await feed(moments);
-  const { chats } = throughline;
-  await chats.append("a", [
-    { role: "user", content: "Tell me a joke", id: "m1" },
-    { role: "assistant", content: "Knock, knock", id: "m2" },
-  ]);
+  await throughline.chats.append("a", said);
   await moments.recorder.record(praise).whenDurable();
-  await chats.redact("a", "m2");
-  await chats.erase("a", "m1");
-  await chats.clear("a");
+  await throughline.chats.clear("a");
   assert.equal((await moments.packages.list()).packages.length, 1);
-  await chats.forget("a");
-  assert.equal((await moments.packages.list()).packages.length, 0);
 });
+
+const packagesIn = ({ removed }: RemovalReceipt) =>
+  removed.find(({ place }) => place === "packages")?.count;
+
+for (const act of ["redact", "erase"] as const) {
+  for (const isKept of [true, false]) {
+    test(`to ${act} a message deletes the packages that hold it, while moments are ${isKept ? "" : "not "}kept`, async (t) => {
+      const home = newHome(t);
+      const first = await openThroughline({ home });
+      const moments = await started(first);
+      await feed(moments);
+      await first.chats.append("a", said);
+      await moments.recorder.record(praise).whenDurable();
+      moments.recorder.message({ role: "assistant", text: "Hm", id: "m3", chatId: "b" });
+      const other = moments.recorder.record({ ...praise, chatId: "b" });
+      await other.whenDurable();
+      await first.close();
+      await using second = await openThroughline({ home });
+      if (isKept) await started(second);
+      const receipt = await second.chats[act]("a", "m2");
+      assert.deepEqual([packagesIn(receipt), receipt.unreachable], [1, []]);
+      assert.deepEqual(readdirSync(join(home, "feedback")), [other.name]);
+      assert.equal(packagesIn(await second.chats[act]("a", "m2")), 0);
+    });
+  }
+
+  test(`to ${act} a message drops the moments that hold it and are not saved yet`, async (t) => {
+    await using throughline = await openThroughline({ home: newHome(t) });
+    const moments = await started(throughline);
+    await feed(moments);
+    await throughline.chats.append("a", said);
+    const receipt = moments.recorder.record({ ...praise, postRollMs: 30_000 });
+    await throughline.chats[act]("a", "m2");
+    await assert.rejects(receipt.whenDurable());
+    assert.equal(receipt.toJSON().reason, "forgotten");
+    assert.deepEqual((await moments.packages.list()).packages, []);
+  });
+
+  test(`to ${act} a message in a chat deletes the packages of a fork that hold it`, async (t) => {
+    await using throughline = await openThroughline({ home: newHome(t) });
+    const { chats } = throughline;
+    const { recorder, packages } = await started(throughline);
+    await chats.append("a", said);
+    await chats.fork("a", "m2", "b");
+    recorder.message({ role: "user", text: "Tell me a joke", id: "m1", chatId: "b" });
+    recorder.message({ role: "assistant", text: "Knock, knock", id: "m2", chatId: "b" });
+    await recorder.record({ ...praise, chatId: "b" }).whenDurable();
+    const receipt = await chats[act]("a", "m1");
+    assert.deepEqual([receipt.copies, packagesIn(receipt)], [["b"], 1]);
+    assert.deepEqual((await packages.list()).packages, []);
+  });
+}

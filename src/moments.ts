@@ -172,7 +172,8 @@ export interface Moments extends AsyncDisposable {
   onEvent(listener: (event: MomentEvent) => void): () => void;
   /**
    * Forgets moments, wherever they are: those that wait to be saved, packages, and what is owed; their
-   * copies in buckets are owed as deletions. Of a chat, also what the buffers hold.
+   * copies in buckets are owed as deletions. Of a chat, also what the buffers hold. Of a message, the
+   * moments that hold it; the bucket is searched for more of them later.
    */
   forget(selection: Selection): Promise<ForgetReceipt>;
   /**
@@ -341,8 +342,9 @@ async function sweepBucket(uploader: Uploader | undefined): Promise<SweepReceipt
 }
 
 /** Whether a moment that is not saved yet is meant, too. */
-function isOf(selection: Selection, { name, chatId, people }: MomentFacts): boolean {
-  return isMeant(selection, name, [{ chat_id: chatId, people }]);
+function isOf(selection: Selection, { name, chatId, people, holds }: MomentFacts): boolean {
+  const isMeantToo = isMeant(selection, name, [{ chat_id: chatId, people }]);
+  return isMeantToo && (!("message" in selection) || holds(selection.message.id));
 }
 
 /**

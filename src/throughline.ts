@@ -11,6 +11,7 @@ import type { CompanionOptions, CompanionPorts } from "./memories/companion/opti
 import { dropWithOthers } from "./memories/fleet-memories.ts";
 import { WorkingMemories } from "./memories/interaction/working-memories.ts";
 import { agreeWithOthers } from "./memories/moment/agree-with-others.ts";
+import { lostPackages } from "./memories/moment/forget-forgotten.ts";
 import { assertMoveEnded } from "./memories/move-under-way.ts";
 import {
   type FreshnessOptions,
@@ -19,7 +20,7 @@ import {
 } from "./memories/provider-session/options.ts";
 import { ProviderSessions } from "./memories/provider-session/provider-sessions.ts";
 import { unlisted } from "./memories/unlisted.ts";
-import type { ForgetReceipt, Moments, MomentsOptions } from "./moments.ts";
+import type { ForgetReceipt, Moments, MomentsOptions, Selection } from "./moments.ts";
 import { checkNames, misconfigured, withDefaults } from "./options.ts";
 import { checkDurability } from "./storage/durability.ts";
 import type { FileStorage } from "./storage/files/file-storage.ts";
@@ -162,11 +163,10 @@ export async function openThroughline(given: ThroughlineOptions): Promise<Throug
     });
     chats.onForget(async (chatId, loss, messageId) => {
       const kept = await moments.begun?.catch(() => undefined);
-      // A package is a record of its own: only forgetting the chat takes it along.
       if (loss !== "forget") kept?.recorder.dropWords(chatId, messageId);
-      if (loss !== "forget") return [];
-      const deleted = await (kept?.forget({ chatId }) ?? deleteMoments(storage, chatId));
-      return droppedOf(deleted);
+      const selection = lostPackages(chatId, loss, messageId);
+      if (selection === undefined) return [];
+      return droppedOf(await (kept?.forget(selection) ?? deleteMoments(storage, selection)));
     });
     const own = { chats, sessions, workingMemory, moments: () => moments.begun, logger };
     const dropNoMore = fleet && dropWithOthers(fleet, own);
@@ -260,12 +260,12 @@ function droppedOf(deleted: ForgetReceipt | undefined): readonly Dropped[] {
   ];
 }
 
-/** Deletes the packages of a chat while nobody keeps moments. */
-async function deleteMoments(storage: Storage, chatId: string) {
+/** Deletes packages while no moments are kept. */
+async function deleteMoments(storage: Storage, selection: Selection) {
   const place = homeOf(storage);
   if (place === undefined) return undefined;
   const { deletePackagesOf } = await import("./moments.ts");
-  return deletePackagesOf(place.home, () => place.assertWriter(), { chatId });
+  return deletePackagesOf(place.home, () => place.assertWriter(), selection);
 }
 
 /** Whoever closes from inside of what is done to a chat would wait for itself. */

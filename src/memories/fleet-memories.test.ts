@@ -102,6 +102,14 @@ test("what one process redacts or clears is in no buffer of another, and the res
   assert.equal(b.recorder.lastAnswer("gone")?.text, "Ha");
 });
 
+test("what one process redacts is in no package of another, and the receipt says what it cannot know", async (t) => {
+  const { a, b } = await two(t);
+  const [said] = (await a.chats.messages("gone")).messages;
+  const { unreachable } = await a.chats.redact("gone", said!.id);
+  assert.match(unreachable.join(), /^packages at other servers/);
+  await until(async () => (await b.packaged()).join() === "kept");
+});
+
 const wording = "I keep what you show me.";
 
 test("what is agreed to at one process holds at another, and what is withdrawn leaves its buffers", async (t) => {

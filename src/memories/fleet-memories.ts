@@ -4,7 +4,7 @@ import type { Logger } from "../logger.ts";
 import type { Fleet } from "../storage/fleet.ts";
 import type { Chats } from "./chat/chats.ts";
 import type { WorkingMemories } from "./interaction/working-memories.ts";
-import { forgetForgotten, type KeptMoments } from "./moment/forget-forgotten.ts";
+import { forgetForgotten, type KeptMoments, lostPackages } from "./moment/forget-forgotten.ts";
 import type { ProviderSessions } from "./provider-session/provider-sessions.ts";
 
 interface FleetMemories {
@@ -43,7 +43,7 @@ export function dropWithOthers(fleet: Fleet, memories: FleetMemories): () => voi
     // Of a chat that is being forgotten it is told again, once nothing is left.
     const what = loss === "forget" ? {} : { loss, ...(messageId && { message: messageId }) };
     fleet.tell({ ...dropMessage(chatId), ...what });
-    return [];
+    return messageId === undefined ? [] : [{ unreachable: packagesElsewhere }];
   });
   // Not before it is on record: who does not hear this any more finds it there.
   chats.onForgotten((chatId, mark) => {
@@ -59,7 +59,11 @@ export function dropWithOthers(fleet: Fleet, memories: FleetMemories): () => voi
     if (loss === undefined) return;
     if (loss !== "forget") {
       const id = typeof messageId === "string" ? messageId : undefined;
-      withMoments(async (kept) => kept?.recorder.dropWords(chatId, id));
+      const selection = lostPackages(chatId, loss, id);
+      withMoments(async (kept) => {
+        kept?.recorder.dropWords(chatId, id);
+        if (selection !== undefined) await kept?.forget(selection);
+      });
       return;
     }
     withMoments(async (kept) => {
@@ -82,5 +86,9 @@ export function dropWithOthers(fleet: Fleet, memories: FleetMemories): () => voi
     endGap();
   };
 }
+
+/** Each server has packages of its own. One that does not run does not hear of it, and none answers. */
+const packagesElsewhere =
+  "packages at other servers: those that run delete theirs now; repeat this at one that did not run";
 
 const dropMessage = (chatId: string): JsonObject => ({ about: "drop", chat: chatId });

@@ -115,6 +115,13 @@ export const removed = z
     message_id: z.string(),
     redacted: z.boolean(),
     erased: z.boolean(),
+    copies: z
+      .array(z.string())
+      .openapi({ description: "Other chats that held the same message, and do not any more." }),
+    removed: z.array(z.object({ place: z.string(), count })),
+    unreachable: z.array(z.string()).openapi({
+      description: "Places that may still hold it. The same request tries them again.",
+    }),
   })
   .openapi("MessageReceipt", { description: "`redacted`: hidden. `erased`: its bytes are gone." });
 export const forgetReceipt = z

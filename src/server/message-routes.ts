@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { notFound } from "../memories/chat/chat-log.ts";
+import type { RemovalReceipt } from "../memories/chat/forget-receipt.ts";
 import { pendingId } from "../memories/chat/shown-messages.ts";
 import { isErased } from "../storage/batch.ts";
 import { type Door, json } from "./door.ts";
@@ -48,25 +49,31 @@ const erase = () => z.enum(["true", "false"], "must be true or false").optional(
 function addRemoval(door: Door): void {
   const { throughline, watchers } = door.ports;
   const { chats } = throughline;
+  const told = (change: "redacted" | "erased", { chat_id, message_id, copies }: RemovalReceipt) => {
+    for (const id of [chat_id, ...copies]) {
+      watchers.tell("message", { change, chat_id: id, message_id });
+    }
+  };
   door.add(
     {
       ...{ method: "delete", path: "/api/chats/{id}/messages/{message_id}", id: "removeMessage" },
       ...{ params: messageParams, query: () => z.strictObject({ erase: erase() }) },
       summary: "Hides a message, or erases it",
       description:
-        "Hidden: no page, search, export or model shows its text any more, and its bytes stay. " +
-        "`erase=true` really removes the bytes. Both can be repeated.",
+        "Hidden: no page, search, export or model shows its text any more, and its bytes stay in the " +
+        "transcript. `erase=true` really removes the bytes. Both reach the forks of the chat and what it is " +
+        "a fork of, and delete the packages of moments that hold the message; `unreachable` names what was " +
+        "not reached. Both can be repeated.",
       answers: { 200: { says: "What was done.", schema: "removed" } },
     },
     async ({ params, query }) => {
       const { id: chat_id, message_id } = params;
-      const ids = { chat_id, message_id };
       if (query.erase !== "true") {
-        await chats.redact(chat_id, message_id);
-        watchers.tell("message", { change: "redacted", ...ids });
-        return json({ ...ids, redacted: true, erased: false });
+        const receipt = await chats.redact(chat_id, message_id);
+        told("redacted", receipt);
+        return json({ ...receipt, redacted: true, erased: false });
       }
-      const erased = await chats.erase(chat_id, message_id);
+      const { erased, ...receipt } = await chats.erase(chat_id, message_id);
       const { logs } = chats.log.ports;
       const wasErased = async (id: string) => {
         const record = await logs.find(chat_id, id);
@@ -76,8 +83,8 @@ function addRemoval(door: Door): void {
       if (!erased && !(await wasErased(message_id)) && !(await wasErased(pendingId(message_id)))) {
         throw notFound(chat_id, "message");
       }
-      watchers.tell("message", { change: "erased", ...ids });
-      return json({ ...ids, redacted: false, erased: true });
+      told("erased", receipt);
+      return json({ ...receipt, redacted: false, erased: true });
     },
   );
 }

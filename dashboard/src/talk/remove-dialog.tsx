@@ -41,11 +41,14 @@ export function RemoveDialog({ chatId, message, onClose, onRemoved }: RemoveDial
       }
     >
       <p>
-        Hide: nobody and no model sees it; it stays on the disk.
+        Hide: no page and no model shows it; its text stays on the disk.
         <br />
         Erase: it is gone from the disk too.
       </p>
-      <p>Neither can be undone.</p>
+      <p>
+        Both reach the copies of this chat, and delete the moments that hold the message. Neither
+        can be undone.
+      </p>
       {removing.isError ? <ErrorNote error={removing.error} /> : null}
     </Dialog>
   );

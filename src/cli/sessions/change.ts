@@ -1,8 +1,10 @@
 import { isThroughlineError } from "../../errors.ts";
 import { notFound } from "../../memories/chat/chat-log.ts";
 import type { Chats } from "../../memories/chat/chats.ts";
+import type { RemovalReceipt } from "../../memories/chat/forget-receipt.ts";
+import { printableLine } from "../../memories/chat/printable.ts";
 import type { Context } from "../command.ts";
-import { Failed } from "../failure.ts";
+import { Exit, exitCodes, Failed } from "../failure.ts";
 import { counted } from "../format.ts";
 import { type Io, write } from "../io.ts";
 import type { Flags } from "../settings.ts";
@@ -71,22 +73,38 @@ export function redact(
   return withMemories(flags, context, async (throughline) => {
     const { chats } = throughline;
     const pages = pagesOf(throughline);
-    const ids = { chat_id: chatId, message_id: messageId };
-    if (!flags.erase) {
-      await inChat(chats, chatId, () => chats.redact(chatId, messageId));
-      pages.tell("message", { change: "redacted", ...ids });
-      return say(io, "It is hidden. Its bytes are kept until --erase or `sessions forget`.");
+    const change = flags.erase ? "erased" : "redacted";
+    const receipt = await inChat(chats, chatId, () =>
+      flags.erase ? erase(chats, chatId, messageId) : chats.redact(chatId, messageId),
+    );
+    for (const id of [chatId, ...receipt.copies]) {
+      pages.tell("message", { change, chat_id: id, message_id: messageId });
     }
-    await inChat(chats, chatId, () => erase(chats, chatId, messageId));
-    pages.tell("message", { change: "erased", ...ids });
-    return say(io, "Its bytes are removed. What others quoted of it is not.");
+    await say(io, removedText[change]);
+    await sayReach(io, receipt);
   });
 }
 
-async function erase(chats: Chats, chatId: string, messageId: string): Promise<void> {
+const removedText = {
+  redacted: "It is hidden. Its bytes are kept until --erase or `sessions forget`.",
+  erased: "Its bytes are removed. What others quoted of it is not.",
+};
+
+/** Where else it was. @throws Exit with 1: a place was not reached. */
+async function sayReach(io: Io, { copies, removed, unreachable }: RemovalReceipt): Promise<void> {
+  for (const chatId of copies) await say(io, `Also in: ${printableLine(chatId)}`);
+  const packages = removed.find(({ place }) => place === "packages")?.count ?? 0;
+  if (packages > 0) await say(io, `Deleted with it: ${counted(packages, "package")} of moments`);
+  for (const place of unreachable) await say(io, `NOT REACHED: ${place}`);
+  if (unreachable.length > 0) throw new Exit(exitCodes.failed);
+}
+
+async function erase(chats: Chats, chatId: string, messageId: string): Promise<RemovalReceipt> {
   const { logs } = chats.log.ports;
-  const isHere = (await chats.erase(chatId, messageId)) || (await logs.find(chatId, messageId));
+  const receipt = await chats.erase(chatId, messageId);
+  const isHere = receipt.erased || (await logs.find(chatId, messageId)) !== undefined;
   if (!isHere) throw notFound(chatId, "message");
+  return receipt;
 }
 
 /** What is not found in a chat that is there is looked for in the chat, and not in the list of them. */

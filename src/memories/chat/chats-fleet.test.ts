@@ -92,7 +92,7 @@ for (const [what, change] of Object.entries(changes) as [
     test(`${what} that another process stores before the ${moment} of an erasure is kept`, async () => {
       const { a, b, stored } = await two();
       a.before[moment] = [() => change(b)];
-      assert.equal(await a.chats.erase(chat, "m1"), true);
+      assert.equal((await a.chats.erase(chat, "m1")).erased, true);
       await isKept(stored);
     });
   }
@@ -123,7 +123,7 @@ test("a title that is taken back while another process erases the words that it 
       return decided.promise;
     },
   ];
-  assert.equal(await a.chats.erase(chat, "m1"), true);
+  assert.equal((await a.chats.erase(chat, "m1")).erased, true);
   erased.resolve();
   await renaming;
   const { head } = await stored();
@@ -136,7 +136,7 @@ test("an erasure that others come before 20 times is a conflict: nothing is remo
   await assert.rejects(a.chats.erase(chat, "m1"), { code: "THROUGHLINE_CONFLICT" });
   assert.match(JSON.stringify(await stored()), secret);
   assert.equal(a.before.erase.length, 0);
-  assert.equal(await a.chats.erase(chat, "m1"), true);
+  assert.equal((await a.chats.erase(chat, "m1")).erased, true);
   const { head, records } = await stored();
   assert.doesNotMatch(JSON.stringify([head, records]), secret);
   assert.deepEqual([head.title, head.message_count, head.last_consolidated], ["title 19", 2, 1]);
@@ -146,7 +146,7 @@ test("an erasure that was cut off is finished by another process, and counts the
   const { a, b, stored } = await two();
   a.before.erase = [() => Promise.reject(new Error("killed"))];
   await assert.rejects(a.chats.erase(chat, "m1"), { message: "killed" });
-  assert.equal(await b.chats.erase(chat, "m1"), true);
+  assert.equal((await b.chats.erase(chat, "m1")).erased, true);
   const { head, records } = await stored();
   assert.doesNotMatch(JSON.stringify([head, records]), secret);
   assert.deepEqual([head.message_count, head.last_consolidated], [2, 1]);

@@ -1,5 +1,5 @@
 import { isoTime } from "../../clock.ts";
-import { invalid, ThroughlineError } from "../../errors.ts";
+import { errorName, invalid, ThroughlineError } from "../../errors.ts";
 import type { JsonObject } from "../../json.ts";
 import { checkCount } from "../../storage/key.ts";
 import type { LogStore, StoredRecord } from "../../storage/log-store.ts";
@@ -9,9 +9,17 @@ import { type ChatLog, checkChatId, notFound } from "./chat-log.ts";
 import { checkMetadata } from "./chat-metadata.ts";
 import { type ChatRow, chatRow } from "./chat-row.ts";
 import { checkMessageId } from "./control-ids.ts";
+import { copiesOf, copyable } from "./copies.ts";
 import type { Draft } from "./draft.ts";
 import { eraseFrom, redactFrom } from "./erasure.ts";
-import type { DropElsewhere, Dropped, ForgetReceipt, Loss } from "./forget-receipt.ts";
+import {
+  type DropElsewhere,
+  type Dropped,
+  type ForgetReceipt,
+  type Loss,
+  type RemovalReceipt,
+  summed,
+} from "./forget-receipt.ts";
 import { isMessage, type StoredMessage } from "./message.ts";
 import type { MessageInput } from "./message-input.ts";
 import { type MessageHit, searchChat, searchChats } from "./search-chats.ts";
@@ -35,6 +43,8 @@ export class Chats {
   /** The marks of forgotten chats. */
   readonly tombstones: Tombstones;
   readonly #onForget: DropElsewhere[] = [];
+  /** Forks that are being made: what they copied already may be hidden or erased since. */
+  readonly #forking = new Set<Promise<unknown>>();
   readonly #onForgotten: ((chatId: string, mark: Mark | undefined) => void)[] = [];
 
   /** @param tombstones a collection of its own: hashes of forgotten ids, never ids. */
@@ -215,33 +225,67 @@ export class Chats {
   }
 
   /**
-   * Hides one message: from models, from pages, from search. Its bytes stay until `erase` or
-   * `forget`. Redacting twice is redacting once. One that waits for its turn is not answered any more.
+   * Hides one message: from models, from pages, from search; in the chats that hold a copy of it, too,
+   * and the packages of moments that hold it are deleted. Its bytes stay in the transcript until `erase`
+   * or `forget`. Redacting twice is redacting once. One that waits for its turn is not answered any more.
    *
    * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`
    */
-  async redact(chatId: string, messageId: string): Promise<void> {
+  async redact(chatId: string, messageId: string): Promise<RemovalReceipt> {
     const { logs } = this.log.ports;
     const { head: before } = await this.log.existing(chatId);
     if (!before.pending?.includes(messageId)) await this.#existing(chatId, messageId);
-    await this.log.changeExisting(chatId, (draft) => redactFrom(draft, messageId, logs));
-    await this.#dropElsewhere(chatId, "redact", messageId);
+    const redactIn = (id: string) =>
+      this.log.changeExisting(id, (draft) => redactFrom(draft, messageId, logs));
+    await redactIn(chatId);
+    return this.#removeCopies({ chatId, messageId, loss: "redact" }, redactIn);
   }
 
   /**
-   * Really removes the bytes of one message, from the log and everything derived from it. The log is
-   * written anew: this is the one operation that does.
+   * Really removes the bytes of one message, from the log and everything derived from it, the chats that
+   * hold a copy of it and the packages of moments among that. The log is written anew: this is the one
+   * operation that does.
    *
-   * @returns whether there was something left to remove.
+   * @returns what that reached; `erased`: there was something left to remove in this chat.
    * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: there is no such chat, or this is no message of it.
    * @throws ThroughlineError `THROUGHLINE_CONFLICT`: others wrote to the chat all the time; try again.
    */
-  async erase(chatId: string, messageId: string): Promise<boolean> {
+  async erase(
+    chatId: string,
+    messageId: string,
+  ): Promise<RemovalReceipt & { readonly erased: boolean }> {
     await this.log.existing(chatId);
     const { ports } = this.log;
-    const erased = await this.log.erase(chatId, (draft) => eraseFrom(draft, messageId, ports));
-    await this.#dropElsewhere(chatId, "erase", messageId);
-    return erased > 0;
+    const eraseIn = (id: string) =>
+      this.log.erase(id, (draft) => eraseFrom(draft, messageId, ports));
+    const erased = await eraseIn(chatId);
+    const receipt = await this.#removeCopies({ chatId, messageId, loss: "erase" }, eraseIn);
+    return { ...receipt, erased: erased > 0 };
+  }
+
+  /** After a message is gone from one chat: from everything else that holds it. */
+  async #removeCopies(
+    gone: { readonly chatId: string; readonly messageId: string; readonly loss: Loss },
+    removeIn: (chatId: string) => Promise<unknown>,
+  ): Promise<RemovalReceipt> {
+    const { chatId, messageId, loss } = gone;
+    const { logs, logger } = this.log.ports;
+    const dropped = [...(await this.#dropElsewhere(chatId, loss, messageId))];
+    await Promise.allSettled(this.#forking);
+    const copies: string[] = [];
+    for (const copy of await copiesOf(logs, chatId, messageId)) {
+      try {
+        await removeIn(copy);
+        dropped.push(...(await this.#dropElsewhere(copy, loss, messageId)));
+        copies.push(copy);
+      } catch (error) {
+        logger.warn({ loss, error: errorName(error) }, "a copy of a message was not removed");
+        dropped.push({
+          unreachable: `the chat ${JSON.stringify(copy)}, which holds a copy: hide or erase it there`,
+        });
+      }
+    }
+    return { chat_id: chatId, message_id: messageId, copies, ...summed(dropped) };
   }
 
   /**
@@ -277,11 +321,18 @@ export class Chats {
     if (until === undefined || until.seq <= (head.clear_seq ?? 0)) {
       throw notFound(chatId, "message");
     }
-    const source = this.#copyable(chatId, head.clear_seq ?? 0, until.seq);
-    await this.write(newChatId, source, {
+    const place = { after: head.clear_seq ?? 0, until: until.seq };
+    const source = copyable(this.log.ports.logs, chatId, place);
+    const copying = this.write(newChatId, source, {
       metadata: head.metadata,
       forked_from: { chat_id: chatId, message_id: messageId },
     });
+    this.#forking.add(copying);
+    try {
+      await copying;
+    } finally {
+      this.#forking.delete(copying);
+    }
     return this.row(newChatId);
   }
 
@@ -453,19 +504,5 @@ export class Chats {
     throw new ThroughlineError("a message with this id and other content is stored already", {
       code: "THROUGHLINE_ID_CONFLICT",
     });
-  }
-
-  async *#copyable(chatId: string, after: number, until: number): AsyncIterable<MessageInput> {
-    let at: string | undefined;
-    for await (const record of this.log.ports.logs.read(chatId, { after })) {
-      if (record.seq > until) return;
-      if (!isMessage(record)) continue;
-      const [shown] = await shownMessages(this.log.ports.logs, chatId, [record]);
-      if (shown?.redacted || shown?.replaced) continue;
-      const { seq: _, timestamp, ...message } = record;
-      // Empty where an import knew none: no earlier than the one before.
-      at = timestamp || at;
-      yield { ...message, ...(at && { timestamp: at }) };
-    }
   }
 }

@@ -24,3 +24,28 @@ export type DropElsewhere = (
   loss: Loss,
   messageId?: string,
 ) => readonly Dropped[] | Promise<readonly Dropped[]>;
+
+/** What hiding or erasing a message reached. */
+export interface RemovalReceipt {
+  readonly chat_id: string;
+  readonly message_id: string;
+  /** Other chats that held the same message, and from which it was removed too: see `copiesOf`. */
+  readonly copies: readonly string[];
+  readonly removed: readonly { readonly place: string; readonly count: number }[];
+  /** Places that may still hold it. The same call again tries them again. */
+  readonly unreachable: readonly string[];
+}
+
+/** The same places of several chats together. */
+export function summed(
+  dropped: readonly Dropped[],
+): Pick<ForgetReceipt, "removed" | "unreachable"> {
+  const counts = new Map<string, number>();
+  const unreachable = new Set<string>();
+  for (const each of dropped) {
+    if ("place" in each) counts.set(each.place, (counts.get(each.place) ?? 0) + each.count);
+    else unreachable.add(each.unreachable);
+  }
+  const removed = [...counts].map(([place, count]) => ({ place, count }));
+  return { removed, unreachable: [...unreachable] };
+}

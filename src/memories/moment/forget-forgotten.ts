@@ -13,8 +13,24 @@ export interface KeptMoments {
       readonly next: string | null;
     }>;
   };
-  /** Forgets those of a chat, wherever they are. */
-  forget(selection: { readonly chatId: string }): Promise<unknown>;
+  /** Forgets those of a chat, or those that hold one message of it, wherever they are. */
+  forget(selection: LostPackages): Promise<unknown>;
+}
+
+/** What a loss in a chat takes along: the packages of the chat, or those that hold one message. */
+export type LostPackages =
+  | { readonly chatId: string }
+  | { readonly message: { readonly chatId: string; readonly id: string } };
+
+/** `undefined`: none. A clear leaves packages as they are. */
+export function lostPackages(
+  chatId: string,
+  loss: unknown,
+  messageId: string | undefined,
+): LostPackages | undefined {
+  if (loss === "forget") return { chatId };
+  if (loss === "clear" || messageId === undefined) return undefined;
+  return { message: { chatId, id: messageId } };
 }
 
 /** Packages that are looked at together. */

@@ -276,11 +276,14 @@ export class MomentRecorder {
     for (const capture of [...this.#captures.keys()]) {
       const { receipt, trigger, people } = capture;
       const { id, name } = receipt;
-      if (holds({ id, name, chatId: trigger.chatId, people })) this.#finish(capture);
+      const words = trigger.messages();
+      const facts = { id, name, chatId: trigger.chatId, people, holds: holding(words) };
+      if (holds(facts)) this.#finish(capture);
     }
     await this.#queue.forget(({ draft }) => {
       const { id, name, chat_id } = draft.fixed;
-      return holds({ id, name, chatId: chat_id, people: draft.content.people });
+      const { people, messages } = draft.content;
+      return holds({ id, name, chatId: chat_id, people, holds: holding(messages) });
     });
   }
 
@@ -428,4 +431,10 @@ export interface MomentFacts {
   readonly name: string;
   readonly chatId: string | null;
   readonly people: readonly string[];
+  /** Whether it holds this message. */
+  readonly holds: (messageId: string) => boolean;
+}
+
+function holding(messages: readonly { readonly id: string }[]): MomentFacts["holds"] {
+  return (messageId) => messages.some(({ id }) => id === messageId);
 }

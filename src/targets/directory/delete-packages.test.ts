@@ -33,6 +33,9 @@ for (const [selection, gone] of [
   [{ name: names[1]! }, pick(2)],
   [{ chatId: "chat:1" }, pick(1, 3)],
   [{ chatId: "chat" }, []],
+  [{ message: { chatId: "chat:1", id: "m1" } }, pick(1, 3)],
+  [{ message: { chatId: "chat:1", id: "m2" } }, []],
+  [{ message: { chatId: "chat", id: "m1" } }, []],
   [{ person: "Ori" }, pick(1, 2)],
   [{ person: " oRI " }, pick(1, 2)],
   [{ person: "Or" }, []],
@@ -105,6 +108,31 @@ test("a package whose manifest only lost its checksum is deleted with its chat; 
   const { deleted, unreadable } = await packages.delete({ chatId: "chat:1" });
   assert.deepEqual([deleted, unreadable], [pick(1, 3), pick(2)]);
   assert.deepEqual((await packages.delete({ name: second })).deleted, [second]);
+});
+
+test("what is half done, spilled or in quarantine is found by a message that it holds, too", async () => {
+  const disk = new SimulatedDisk();
+  const { packages } = await openPackages(disk, { blockingDisk: blocking(disk) });
+  const [spilt, , aside] = moments as [(typeof moments)[0], unknown, (typeof moments)[0]];
+  packages.spillSync([spilt]);
+  await packages.save(aside);
+  await disk.mkdir("/home/quarantine");
+  await disk.rename(`${path}/${names[2]}`, `/home/quarantine/feedback-${names[2]}`);
+  const none = await packages.delete({ message: { chatId: "chat:1", id: "m9" } });
+  assert.deepEqual([none.deleted, none.unreadable], [[], []]);
+  const receipt = await packages.delete({ message: { chatId: "chat:1", id: "m1" } });
+  assert.deepEqual(receipt.deleted, pick(1, 3));
+  assert.equal((await filesOf(disk)).size, 0);
+});
+
+test("a package whose words cannot be read is named, where one message is to go", async () => {
+  const { disk, packages } = await saved();
+  for (const name of pick(1, 2)) {
+    await (await disk.open(`${path}/${name}/messages.json`, "write")).truncate(20);
+  }
+  const selection = { message: { chatId: "chat:1", id: "m1" } };
+  const { deleted, unreadable } = await packages.delete(selection);
+  assert.deepEqual([deleted, unreadable], [pick(3), pick(1)]);
 });
 
 test("copies in buckets are told to the outbox before anything goes, and named in the receipt", async () => {

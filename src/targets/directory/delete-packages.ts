@@ -5,6 +5,7 @@ import { syncNames } from "../../storage/files/file-ports.ts";
 import { isPackageName } from "../package/package-format.ts";
 import { intentFile, manifestFile } from "./content.ts";
 import { codeOf } from "./disk-errors.ts";
+import { holdsMessage } from "./held-messages.ts";
 import { type Ending, endings, placeOf } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";
 import { quarantined, removeQuarantined } from "./quarantine.ts";
@@ -14,10 +15,14 @@ import { entriesOf, isThere, removeTree } from "./remove-tree.ts";
 import { readHeader } from "./spill.ts";
 import { readStatus } from "./status.ts";
 
-/** Which packages: one, those of a chat, those in whose window a person was seen, or every one. */
+/**
+ * Which packages: one, those of a chat, those of a chat that hold one message, those in whose window a
+ * person was seen, or every one.
+ */
 export type Selection =
   | { readonly name: string }
   | { readonly chatId: string }
+  | { readonly message: { readonly chatId: string; readonly id: string } }
   | { readonly person: string }
   | { readonly all: true };
 
@@ -81,9 +86,15 @@ export async function deletePackages(
   for (const name of await candidates(ports, selection, aside)) {
     await inLane(name, async () => {
       try {
-        const whose = await whoseIs(ports, name, aside);
-        if (!isMeant(selection, name, whose)) {
-          if (whose.length === 0) counts.unreadable.push(name);
+        const folders = foldersOf(ports, name, aside);
+        const whose = await whoseIs(ports, name, folders);
+        const isMeantToo = isMeant(selection, name, whose);
+        const isHeld =
+          isMeantToo && "message" in selection
+            ? await holdsMessage(ports, name, folders, selection.message.id)
+            : isMeantToo;
+        if (isHeld !== true) {
+          if (isHeld === "unreadable" || whose.length === 0) counts.unreadable.push(name);
           return;
         }
         if (await deleteOne(ports, name, whose[0], aside, counts)) counts.deleted.push(name);
@@ -118,7 +129,10 @@ async function candidates(
   return [...names].sort();
 }
 
-/** Whether a selection takes in a package whose records say this. */
+/**
+ * Whether a selection takes in a package whose records say this. Records do not list every message: of a
+ * selection by message, whether it can be meant.
+ */
 export function isMeant(
   selection: Selection,
   name: string,
@@ -126,7 +140,10 @@ export function isMeant(
 ): boolean {
   if ("all" in selection) return true;
   if ("name" in selection) return selection.name === name;
-  if ("chatId" in selection) return whose.some(({ chat_id }) => chat_id === selection.chatId);
+  if ("chatId" in selection || "message" in selection) {
+    const { chatId } = "chatId" in selection ? selection : selection.message;
+    return whose.some(({ chat_id }) => chat_id === chatId);
+  }
   const person = foldedName(selection.person);
   return whose.some(({ people }) => people.some((one) => foldedName(one) === person));
 }
@@ -201,16 +218,28 @@ function count(
   if (found.has("status")) counts.statuses++;
 }
 
+/** The folders that hold something of one name. */
+function foldersOf(ports: PackagePorts, name: string, aside: Aside): readonly string[] {
+  const { path, quarantinePath } = ports;
+  const folder = join(path, name);
+  const entries = aside.filter((one) => one.name === name && !one.entry.endsWith(".json"));
+  return [
+    ...["", endings.partial, endings.salvaging].map((ending) => folder + ending),
+    ...entries.map(({ entry }) => join(quarantinePath, entry)),
+  ];
+}
+
 /**
  * Everything that the records of one name say. Damaged ones are read too, as far as they are JSON:
  * whoever asks to be forgotten is not told that a checksum is wrong.
  */
-async function whoseIs(ports: PackagePorts, name: string, aside: Aside): Promise<readonly Whose[]> {
-  const { disk, path, quarantinePath } = ports;
+async function whoseIs(
+  ports: PackagePorts,
+  name: string,
+  folders: readonly string[],
+): Promise<readonly Whose[]> {
+  const { disk, path } = ports;
   const folder = join(path, name);
-  const folders = ["", endings.partial, endings.salvaging].map((ending) => folder + ending);
-  const entries = aside.filter((one) => one.name === name && !one.entry.endsWith(".json"));
-  folders.push(...entries.map(({ entry }) => join(quarantinePath, entry)));
   const found: Whose[] = [];
   for (const each of folders) {
     for (const file of [manifestFile, intentFile]) {

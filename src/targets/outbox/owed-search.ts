@@ -5,18 +5,22 @@ import { foldedName, type Selection } from "../directory/delete-packages.ts";
 import { timeOf } from "../directory/names.ts";
 
 export interface OwedSearch {
-  readonly by: "chat" | "person" | "all";
-  /** Of the chat's id, or of the person's name without case: 64 hex digits. */
+  readonly by: "chat" | "message" | "person" | "all";
+  /** Of the chat's id, of it and the message's, or of the person's name without case: 64 hex digits. */
   readonly sha256: string;
   /** When somebody asked, in seconds since 1970: what came later is not meant. */
   readonly at: number;
 }
 
-const shape = /^search_(chat|person|all)_([0-9a-f]{64})_(\d{1,15})$/;
+const shape = /^search_(chat|message|person|all)_([0-9a-f]{64})_(\d{1,15})$/;
 
 /** `undefined`: one package is looked for by its name. */
 export function searchFor(selection: Selection, at: number): OwedSearch | undefined {
   if ("chatId" in selection) return { by: "chat", sha256: sha256(selection.chatId), at };
+  if ("message" in selection) {
+    const { chatId, id } = selection.message;
+    return { by: "message", sha256: messageHash(chatId, id), at };
+  }
   if ("all" in selection) return { by: "all", sha256: sha256(""), at };
   if (!("person" in selection)) return undefined;
   return { by: "person", sha256: sha256(foldedName(selection.person)), at };
@@ -38,12 +42,22 @@ export function isInTime({ at }: OwedSearch, name: string): boolean {
 
 export function isSearchedFor(
   { by, sha256: hash }: OwedSearch,
-  whose: { readonly chat_id: string | null; readonly people: readonly string[] },
+  whose: {
+    readonly chat_id: string | null;
+    readonly people: readonly string[];
+    readonly messageIds: readonly string[];
+  },
 ): boolean {
+  const { chat_id: chatId, messageIds } = whose;
   if (by === "all") return true;
-  if (by === "chat") return whose.chat_id !== null && sha256(whose.chat_id) === hash;
+  if (by === "chat") return chatId !== null && sha256(chatId) === hash;
+  if (by === "message") {
+    return chatId !== null && messageIds.some((id) => messageHash(chatId, id) === hash);
+  }
   return whose.people.some((one) => sha256(foldedName(one)) === hash);
 }
+
+const messageHash = (chatId: string, id: string) => sha256(JSON.stringify([chatId, id]));
 
 function sha256(text: string): string {
   return createHash("sha256").update(text).digest("hex");

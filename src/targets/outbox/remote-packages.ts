@@ -3,7 +3,13 @@ import type { Clock } from "../../clock.ts";
 import type { Timers } from "../../timers.ts";
 import type { Selection } from "../directory/delete-packages.ts";
 import { DeadlinePassed } from "../s3/deadline.ts";
-import { foldersIn, isAbandoned, type RemoteFolder, readRemote } from "../s3/find-packages.ts";
+import {
+  foldersIn,
+  isAbandoned,
+  type RemoteFolder,
+  readRemote,
+  remoteMessageIds,
+} from "../s3/find-packages.ts";
 import type { S3Bucket } from "../s3/s3-bucket.ts";
 import type { RemoteCopy, RemoteRetraction } from "../target.ts";
 import { idOf } from "./outbox.ts";
@@ -56,6 +62,11 @@ export class RemotePackages {
       return await this.#forgetOne("name" in selection ? selection.name : "");
     }
     const copies: NamedCopy[] = [];
+    // The words of every package are read for it: whoever hides a message does not wait for that.
+    if (wanted.by === "message") {
+      await notes.search(wanted);
+      return { copies, isWhole: false };
+    }
     const isWhole = await this.#search(async (bucket, signal) => {
       for await (const copy of this.#meant(bucket, wanted, signal)) copies.push(copy);
     });
@@ -134,7 +145,10 @@ export class RemotePackages {
       if (!isSealed || !isInTime(wanted, name)) continue;
       if (list.get(idOf("delete", name)) !== undefined || (await packages.has(name))) continue;
       const manifest = await readRemote(bucket, folder, signal);
-      if (manifest === undefined || !isSearchedFor(wanted, manifest)) continue;
+      if (manifest === undefined) continue;
+      const isByMessage = wanted.by === "message";
+      const messageIds = isByMessage ? await remoteMessageIds(bucket, folder, signal) : [];
+      if (!isSearchedFor(wanted, { ...manifest, messageIds })) continue;
       yield await this.#owe(folder, manifest.session_id);
     }
   }

@@ -1,5 +1,10 @@
-import { isPackageName, type Manifest, readManifest } from "../package/package-format.ts";
-import { manifestFile } from "./object-key.ts";
+import {
+  isPackageName,
+  type Manifest,
+  readManifest,
+  readMessages,
+} from "../package/package-format.ts";
+import { manifestFile, messagesFile } from "./object-key.ts";
 import type { S3Bucket } from "./s3-bucket.ts";
 import { type ListedObject, S3Error } from "./s3-port.ts";
 import { UploadStop } from "./upload-stop.ts";
@@ -61,6 +66,17 @@ export async function readRemote(
   const bytes = await bucket.get(prefix + manifestFile, signal);
   const { manifest } = bytes === undefined ? {} : readManifest(bytes);
   return manifest?.name === name ? manifest : undefined;
+}
+
+/** The messages that a package holds. None where they cannot be read. */
+export async function remoteMessageIds(
+  bucket: S3Bucket,
+  { prefix }: Pick<RemoteFolder, "prefix">,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const bytes = await bucket.get(prefix + messagesFile, signal);
+  const messages = bytes === undefined ? undefined : readMessages(bytes);
+  return messages?.map(({ id }) => id) ?? [];
 }
 
 async function* objectsIn(

@@ -15,6 +15,8 @@ export function keyPrefix(sessionId: string, name: string): string {
   return `feedback/${session}/${name}/`;
 }
 
+/** What was said. */
+export const messagesFile = "messages.json";
 /** The manifest: the object whose presence says that all others are there. */
 export const manifestFile = "feedback.json";
 /** The object that says that a package is not to be used any more. */

@@ -1,0 +1,86 @@
+// A fork copies messages under their ids. What is hidden or erased in one chat has to go from the
+// others that hold it, too.
+import { isJsonObject } from "../../json.ts";
+import type { LogStore } from "../../storage/log-store.ts";
+import { isMessage } from "./message.ts";
+import type { MessageInput } from "./message-input.ts";
+import { shownMessages } from "./shown-messages.ts";
+
+interface Fork {
+  readonly chatId: string;
+  readonly from: string;
+  /** The last message that was copied. */
+  readonly lastId: string;
+}
+
+/**
+ * The chats that hold the same message as `chatId`: its forks, the chat that it is a fork of, the forks
+ * of that one, and so on. Looks through the heads of all chats, and opens only forks.
+ */
+export async function copiesOf(
+  logs: LogStore,
+  chatId: string,
+  messageId: string,
+): Promise<readonly string[]> {
+  const forks = await allForks(logs);
+  const related = new Set([chatId]);
+  // A set is walked to its end, those that are added on the way included.
+  for (const known of related) {
+    for (const fork of forks) {
+      const other = fork.chatId === known ? fork.from : fork.chatId;
+      const isNext = (fork.chatId === known || fork.from === known) && !related.has(other);
+      if (isNext && (await isCopied(logs, fork, messageId))) related.add(other);
+    }
+  }
+  related.delete(chatId);
+  const copies: string[] = [];
+  for (const other of related) {
+    const record = await logs.find(other, messageId);
+    if (record !== undefined && isMessage(record)) copies.push(other);
+  }
+  return copies.sort();
+}
+
+/** What a fork copies: the messages of a part of a chat, without what is redacted or was replaced. */
+export async function* copyable(
+  logs: LogStore,
+  chatId: string,
+  { after, until }: { readonly after: number; readonly until: number },
+): AsyncIterable<MessageInput> {
+  let at: string | undefined;
+  for await (const record of logs.read(chatId, { after })) {
+    if (record.seq > until) return;
+    if (!isMessage(record)) continue;
+    const [shown] = await shownMessages(logs, chatId, [record]);
+    if (shown?.redacted || shown?.replaced) continue;
+    const { seq: _, timestamp, ...message } = record;
+    // Empty where an import knew none: no earlier than the one before.
+    at = timestamp || at;
+    yield { ...message, ...(at && { timestamp: at }) };
+  }
+}
+
+async function allForks(logs: LogStore): Promise<readonly Fork[]> {
+  const forks: Fork[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await logs.list({ limit: 1_000, ...(cursor === undefined ? {} : { cursor }) });
+    for (const { key, head } of page.rows) {
+      const origin = head["forked_from"];
+      if (!isJsonObject(origin)) continue;
+      const { chat_id: from, message_id: lastId } = origin;
+      if (typeof from !== "string" || typeof lastId !== "string") continue;
+      forks.push({ chatId: key, from, lastId });
+    }
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+  return forks;
+}
+
+/** A fork may hold another message of the same id among those that came after it was made. */
+async function isCopied(logs: LogStore, fork: Fork, messageId: string): Promise<boolean> {
+  const record = await logs.find(fork.chatId, messageId);
+  if (record === undefined) return false;
+  const last = await logs.find(fork.chatId, fork.lastId);
+  return last === undefined || record.seq <= last.seq;
+}
