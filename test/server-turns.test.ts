@@ -1,8 +1,12 @@
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import { ResponderError } from "../src/runtime/responder.ts";
 import { createServer } from "../src/server/server.ts";
 import type { ScriptedStep } from "../src/testing/scripted-responder.ts";
+import { openThroughline } from "../src/throughline.ts";
 import {
   type Companion,
   companion,
@@ -298,6 +302,36 @@ test("the same Idempotency-Key gets the same answer in the next run", async () =
   assert.deepEqual([second.user, second.assistant], [first.user, first.assistant]);
   assert.equal(next.model.requests.length, 0);
 });
+
+for (const isRestarted of [false, true]) {
+  const when = isRestarted
+    ? "after a restart, and once the chat was begun again"
+    : "in the same run";
+  test(`a message that is repeated by its key after its chat was forgotten stays forgotten, ${when}`, async (t) => {
+    const home = mkdtempSync(join(tmpdir(), "throughline-forgotten-"));
+    t.after(() => rmSync(home, { recursive: true, force: true }));
+    const target = { provider: "scripted", model: "scripted" };
+    let throughline = await openThroughline({ home, ...target });
+    t.after(() => throughline.close());
+    const headers = { "idempotency-key": "k" };
+    let c = await companion([["Hi"]], { throughline });
+    await jsonOf(await c.say("Hello", headers), 200);
+    await jsonOf(await c.ask(me, { method: "DELETE" }), 200);
+    if (isRestarted) {
+      await throughline.close();
+      throughline = await openThroughline({ home, ...target });
+      c = await companion([["Hi"], ["Yes"]], { throughline });
+    }
+    const { detail } = await problemOf(await c.say("Hello", headers), 409, "THROUGHLINE_CONFLICT");
+    assert.match(detail, /forgotten/);
+    await problemOf(await c.ask(me), 404, "THROUGHLINE_NOT_FOUND");
+    if (!isRestarted) return;
+    await jsonOf(await c.say("Are you there?", { "idempotency-key": "other" }), 200);
+    await problemOf(await c.say("Hello", headers), 409, "THROUGHLINE_CONFLICT");
+    await jsonOf(await c.say("Are you there?", { "idempotency-key": "other" }), 200);
+    assert.equal((await c.throughline.chats.row("local:me")).message_count, 2);
+  });
+}
 
 test("the same Idempotency-Key tries a turn again that failed without a word", async () => {
   const c = await companion([[unavailable], ["Hi"]]);

@@ -11,7 +11,7 @@ import { answerId } from "./turn-records.ts";
  * The stored result of a turn that was answered before, told to the turn.
  *
  * @throws ThroughlineError `THROUGHLINE_ID_CONFLICT`: its id is of another message.
- *   `THROUGHLINE_CONFLICT`: the message or its answer was redacted, erased or cleared since.
+ *   `THROUGHLINE_CONFLICT`: the message or its answer was redacted, erased, cleared or forgotten since.
  */
 export async function storedAnswer(chats: Chats, turn: Turn): Promise<TurnAnswer | undefined> {
   const { chatId, retryId } = turn;
@@ -20,6 +20,7 @@ export async function storedAnswer(chats: Chats, turn: Turn): Promise<TurnAnswer
   if (user === undefined) {
     const waited = await logs.find(chatId, pendingId(turn.id));
     if (waited !== undefined && isErased(waited)) throw hidden("erased");
+    if (await chats.tombstones.holds(chatId, turn.id)) throw hidden("forgotten");
     return undefined;
   }
   if (user.content !== turn.content || user.role !== "user") {

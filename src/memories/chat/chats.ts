@@ -23,7 +23,7 @@ import {
 import { isMessage, type StoredMessage } from "./message.ts";
 import type { MessageInput } from "./message-input.ts";
 import { type MessageHit, searchChat, searchChats } from "./search-chats.ts";
-import { firstWords, shownMessages } from "./shown-messages.ts";
+import { firstWords, lastSaid, shownMessages } from "./shown-messages.ts";
 import { hashOf, type Mark, Tombstones } from "./tombstones.ts";
 import { writeMessages } from "./write-messages.ts";
 
@@ -407,7 +407,13 @@ export class Chats {
     const state = await this.log.state(chatId);
     const dropped = await this.#dropElsewhere(chatId, "forget");
     const at = isoTime(this.log.ports.clock.now());
-    const mark = state.head && (await this.tombstones.begin(chatId, at, this.log.ports.newId()));
+    const mark =
+      state.head &&
+      (await this.tombstones.begin(
+        chatId,
+        { at, id: this.log.ports.newId() },
+        await lastSaid(this.log.ports.logs, chatId, state),
+      ));
     const existed = await this.#remove(chatId);
     if (mark !== undefined) await this.tombstones.finish(mark);
     for (const tell of this.#onForgotten) tell(chatId, mark);

@@ -1,6 +1,7 @@
 import type { LogStore, StoredRecord } from "../../storage/log-store.ts";
 import { titleFrom } from "./chat-head.ts";
 import { controlId } from "./control-ids.ts";
+import type { ChatState } from "./draft.ts";
 import { type ControlRecord, isControl, isMessage, type StoredMessage } from "./message.ts";
 import type { Records } from "./render-rows.ts";
 
@@ -73,6 +74,26 @@ export async function firstWords(
     if (shown !== undefined && titleFrom(shown.content) !== "") return shown;
   }
   return undefined;
+}
+
+/** Records at the end of a log that are looked through for what people said. */
+const lastRecords = 1_000;
+
+/** The ids of what people said last in a chat, and of what waits, as far as the log can be read. */
+export async function lastSaid(
+  logs: Pick<LogStore, "read">,
+  chatId: string,
+  { seq, head }: ChatState,
+): Promise<readonly string[]> {
+  const ids: string[] = [];
+  try {
+    for await (const record of logs.read(chatId, { after: Math.max(0, seq - lastRecords) })) {
+      if (isMessage(record) && record.role === "user") ids.push(record.id);
+    }
+  } catch {
+    // Damage must not keep a chat from being forgotten.
+  }
+  return [...ids, ...(head?.pending ?? [])];
 }
 
 /** Only an answer can be replaced, and what led to it. */

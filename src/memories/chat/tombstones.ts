@@ -9,9 +9,13 @@ export interface Mark {
 }
 
 const key = "chats";
+/** So many of a chat's newest messages are remembered by their hash: a client repeats its last few writes. */
+const maxMessages = 256;
 
 /** What the id of a mark ends in when the forgetting has ended. */
 const doneSuffix = /-done$/;
+
+type MarkInput = Pick<Mark, "id" | "at">;
 
 /**
  * Which chats were forgotten, and when: hashes of their ids, never the ids. Written before anything is
@@ -20,15 +24,38 @@ const doneSuffix = /-done$/;
  */
 export class Tombstones {
   readonly #logs: LogStore;
+  /** The numbers of the marks that name messages, by the hash of their chat. */
+  readonly #places = new Map<string, number[]>();
+  #placesEnd = 0;
 
   constructor(logs: LogStore) {
     this.#logs = logs;
   }
 
-  async begin(chatId: string, at: string, id: string): Promise<Mark> {
-    const mark = { id, hash: hashOf(chatId), at };
-    await this.#logs.append(key, [{ ...mark, state: "begun" }]);
+  /** @param messageIds of what people said in it, oldest first. */
+  async begin(chatId: string, given: MarkInput, messageIds: readonly string[]): Promise<Mark> {
+    const mark = { ...given, hash: hashOf(chatId) };
+    const messages = messageIds.slice(-maxMessages).map(shortHashOf);
+    await this.#logs.append(key, [{ ...mark, state: "begun", messages }]);
     return mark;
+  }
+
+  /**
+   * Whether a message was forgotten with its chat, so that its repetition must not bring it back. Knows
+   * the newest 256 messages of people in each forgotten chat.
+   */
+  async holds(chatId: string, messageId: string): Promise<boolean> {
+    for await (const { seq, hash, messages } of this.#logs.read(key, { after: this.#placesEnd })) {
+      this.#placesEnd = seq;
+      if (!Array.isArray(messages) || messages.length === 0) continue;
+      this.#places.set(String(hash), [...(this.#places.get(String(hash)) ?? []), seq]);
+    }
+    for (const seq of this.#places.get(hashOf(chatId)) ?? []) {
+      const [mark] = await this.#logs.page(key, { after: seq - 1, limit: 1 });
+      const messages = mark?.["messages"];
+      if (Array.isArray(messages) && messages.includes(shortHashOf(messageId))) return true;
+    }
+    return false;
   }
 
   async finish(mark: Mark): Promise<void> {
@@ -81,3 +108,5 @@ export class Tombstones {
 }
 
 export const hashOf = (chatId: string): string => createHash("sha256").update(chatId).digest("hex");
+
+const shortHashOf = (messageId: string): string => hashOf(messageId).slice(0, 16);
