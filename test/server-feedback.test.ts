@@ -9,6 +9,7 @@ import { consentWording } from "../src/memories/moment/consent.ts";
 import type { MomentsOptions } from "../src/moments.ts";
 import { feedTurns } from "../src/runtime/moment-feed.ts";
 import * as schemas from "../src/server/feedback-answer-schemas.ts";
+import { readManifest, writeManifest } from "../src/targets/package/package-format.ts";
 import { keyPrefix } from "../src/targets/s3/object-key.ts";
 import { S3Server } from "../src/testing/s3/s3-server.ts";
 import { samplePackage } from "../src/testing/s3/sample-package.ts";
@@ -227,6 +228,40 @@ for (const [file, operationId, type] of files) {
     }
   });
 }
+
+const exportPath = (format: string) => [`${me}/export?format=${format}`, `local_me.${format}`];
+
+test("nothing that a person or another machine made can run as a part of the page", async (t) => {
+  const c = await withMoments(t);
+  await c.post("/api/feedback/consent", agreed);
+  await c.feed("/api/frames", "image/jpeg", await picture());
+  await jsonOf(await c.say("<script>alert(1)</script>"), 200);
+  const { name } = await jsonOf(await c.post("/api/feedback", praise), 201);
+  // As another machine could have sealed it.
+  const file = join(c.home, "feedback", name, "feedback.json");
+  const { manifest } = readManifest(readFileSync(file));
+  assert.ok(manifest);
+  const forged = manifest.files.map((entry) => ({ ...entry, media_type: "text/html" }));
+  writeFileSync(file, writeManifest({ ...manifest, files: forged }));
+  const path = `/api/feedback/${name}`;
+  for (const [url, fileName, type] of [
+    [`${path}/feedback.json`, "feedback.json", "application/json"],
+    [`${path}/messages.json`, "messages.json", "application/json"],
+    [`${path}/frames/000000.jpg`, "000000.jpg", "image/jpeg"],
+    [`${path}/package.tar`, `${name}.tar`, "application/x-tar"],
+    [...exportPath("html"), "text/html; charset=utf-8"],
+    [`${me}/export?format=markdown`, "local_me.md", "text/markdown; charset=utf-8"],
+    [...exportPath("jsonl"), "application/jsonl"],
+  ] as const) {
+    const response = await c.ask(url!);
+    await response.arrayBuffer();
+    const header = (key: string) => response.headers.get(key);
+    assert.deepEqual([response.status, header("content-type")], [200, type], url);
+    assert.equal(header("content-disposition"), `attachment; filename="${fileName}"`);
+    assert.equal(header("x-content-type-options"), "nosniff");
+    assert.equal(header("content-security-policy"), "default-src 'none'; sandbox");
+  }
+});
 
 // biome-ignore lint/suspicious/noExplicitAny: a test looks into answers of many shapes.
 async function operationOf(c: { get(path: string): Promise<any> }, id: string): Promise<any> {

@@ -65,7 +65,9 @@ function counted(ports: Ports): MiddlewareHandler<Env> {
 const withHeaders: MiddlewareHandler<Env> = async (context, next) => {
   await next();
   const { headers } = context.res;
-  for (const [name, value] of Object.entries(securityHeaders)) headers.set(name, value);
+  for (const [name, value] of Object.entries(securityHeaders)) {
+    if (!headers.has(name)) headers.set(name, value);
+  }
   if (!headers.has("cache-control")) headers.set("cache-control", "no-store");
 };
 

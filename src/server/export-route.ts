@@ -2,6 +2,7 @@ import { z } from "zod";
 import { type ChatFormat, renderChat } from "../memories/chat/render-chat.ts";
 import { type Door, isHead, letGo } from "./door.ts";
 import { chatParams } from "./schemas.ts";
+import { foreignFile } from "./security-headers.ts";
 import { tellError } from "./tell.ts";
 
 const formats = {
@@ -38,10 +39,7 @@ export function addExportRoute(door: Door): void {
         letGo(context)();
       };
       return new Response(isHead(context) ? null : bytesOf(first, parts, failed), {
-        headers: {
-          "content-type": type,
-          "content-disposition": `attachment; filename="${name}.${ending}"`,
-        },
+        headers: foreignFile(`${name}.${ending}`, type),
       });
     },
   );

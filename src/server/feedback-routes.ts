@@ -15,6 +15,7 @@ import {
 import { known } from "./input.ts";
 import { problem, problemResponse } from "./problem.ts";
 import { limit } from "./schemas.ts";
+import { foreignFile } from "./security-headers.ts";
 
 /** What people react to: consent, reactions, packages. */
 export function addFeedbackRoutes(door: Door): void {
@@ -179,7 +180,7 @@ function addPackages(door: Door): void {
     if (wanted !== undefined && wanted.start >= whole.bytes) return noSuchRange(whole.bytes);
     const part = wanted ? await packages.openPart(packageName, path, wanted) : whole;
     const headers = {
-      "content-type": part.mediaType,
+      ...foreignFile(path.replace("frames/", ""), part.mediaType),
       "content-length": String(part.end - part.start),
       "accept-ranges": "bytes",
       ...(wanted === undefined

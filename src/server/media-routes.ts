@@ -8,6 +8,7 @@ import { name } from "./feedback-schemas.ts";
 import { known } from "./input.ts";
 import { mediaTar, tarBytesOf } from "./media-tar.ts";
 import { mediaPath } from "./media-upgrade.ts";
+import { foreignFile } from "./security-headers.ts";
 import { tellError } from "./tell.ts";
 
 export function addMediaRoutes(door: Door): void {
@@ -159,9 +160,8 @@ function addArchive(door: Door): void {
       const tar = ReadableStream.from(mediaTar(params.name, parts, failed));
       return new Response(isHead(context) ? null : (tar as ReadableStream<Uint8Array>), {
         headers: {
-          "content-type": "application/x-tar",
+          ...foreignFile(`${params.name}.tar`, "application/x-tar"),
           "content-length": String(tarBytesOf(sizes)),
-          "content-disposition": `attachment; filename="${params.name}.tar"`,
         },
       });
     },

@@ -11,6 +11,18 @@ const contentSecurityPolicy = [
   "form-action 'none'",
 ].join("; ");
 
+/**
+ * For a file that a person or another machine made: a browser stores it, and runs nothing of it. Pictures
+ * and sound can still be shown by the page.
+ */
+export function foreignFile(fileName: string, type: string) {
+  return {
+    "content-type": type,
+    "content-disposition": `attachment; filename="${fileName}"`,
+    "content-security-policy": "default-src 'none'; sandbox",
+  };
+}
+
 /** On every response, refusals included. There is no header that lets another origin in. */
 export const securityHeaders = {
   "content-security-policy": contentSecurityPolicy,

@@ -61,7 +61,9 @@ export async function openPart(
   ) {
     throw invalid(`${name}/${path} has ${bytes} bytes, and no such range`);
   }
-  const { media_type: mediaType = mediaTypeOf(path), sha256 = null } = listed ?? {};
+  // By its name: what another machine wrote into a manifest is not what a browser may be told.
+  const mediaType = mediaTypeOf(path);
+  const { sha256 = null } = listed ?? {};
   return { path, mediaType, bytes, start, end, sha256, pieces: all() };
 
   async function* all(): AsyncGenerator<Uint8Array, void> {
