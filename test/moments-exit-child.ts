@@ -62,6 +62,7 @@ function watched(file: DiskFile): DiskFile {
     size: () => file.size(),
     truncate: (size) => file.truncate(size),
     extend: (from, size) => file.extend(from, size),
+    placeAt: (path) => file.placeAt(path),
     sync: () => before(() => file.sync()),
     close: () => file.close(),
     async write(bytes, position) {

@@ -42,6 +42,7 @@ function watched(file: DiskFile): DiskFile {
     size: () => file.size(),
     truncate: (size) => file.truncate(size),
     extend: (from, size) => file.extend(from, size),
+    placeAt: (path) => file.placeAt(path),
     close: () => file.close(),
     async write(bytes, position) {
       if (isArmed) writes++;

@@ -1,4 +1,4 @@
-import type { Disk, DiskEntry, DiskFile } from "../storage/files/disk.ts";
+import type { Disk, DiskEntry, DiskFile, FilePlace } from "../storage/files/disk.ts";
 import { type DiskCall, SimulatedFile } from "./simulated-disk.ts";
 import { type Errno, type SystemCall, systemError } from "./system-error.ts";
 
@@ -205,6 +205,11 @@ class FaultyFile implements DiskFile {
   }
   size(): Promise<number> {
     return this.#plan.whole(this.#call("size", "fstat"), () => this.#inner.size());
+  }
+  placeAt(path: string): FilePlace {
+    const { error } = this.#plan.judge(onPath("placeAt", path, "lstat"));
+    if (error !== undefined) throw error;
+    return this.#inner.placeAt(path);
   }
   truncate(size: number): Promise<void> {
     return this.#plan.whole(this.#call("truncate", "ftruncate"), () => this.#inner.truncate(size));

@@ -1,4 +1,5 @@
 import { sep } from "node:path";
+import type { FilePlace } from "../storage/files/disk.ts";
 import { FileNode } from "./file-node.ts";
 import { type Errno, systemError } from "./system-error.ts";
 
@@ -58,6 +59,19 @@ export class NameTree {
     const { node } = this.#find(path, fail(call, path));
     if (node === undefined) throw fail(call, path)("ENOENT");
     return node;
+  }
+
+  /** What a path leads to, compared with this file. */
+  placeOf(node: TreeNode, path: string): FilePlace {
+    let there: TreeNode | undefined;
+    try {
+      there = this.#find(path, fail("lstat", path)).node;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    }
+    if (there === undefined) return "nothing";
+    if (there !== node) return "other";
+    return linksIn(this.root, node) === 1 ? "own" : "linked";
   }
 
   directory(path: string, call: string): DirectoryNode {
@@ -202,6 +216,15 @@ function needs(later: NameChange, earlier: NameChange): boolean {
   return [sets, clears].some(
     (one) => one !== undefined && (isSame(one, earlier.sets) || isSame(one, earlier.clears)),
   );
+}
+
+function linksIn({ names }: DirectoryNode, node: TreeNode): number {
+  let links = 0;
+  for (const each of names.values()) {
+    if (each === node) links++;
+    else if (each.kind === "directory") links += linksIn(each, node);
+  }
+  return links;
 }
 
 function isSame(one: Entry, other: Entry | undefined): boolean {

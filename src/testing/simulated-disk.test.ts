@@ -15,6 +15,7 @@ type Step =
   | readonly ["write", number, number, string]
   | readonly ["truncate", number, number]
   | readonly ["extend", number, number, number]
+  | readonly ["placeAt", number, string]
   | readonly ["sync" | "close" | "fileSize", number]
   | readonly ["mkdir" | "list" | "size" | "unlink" | "rmdir" | "syncDirectory", string]
   | readonly ["rename" | "link", string, string];
@@ -69,12 +70,7 @@ const behaviours: readonly (readonly [string, ...(readonly [Step, unknown])[]])[
     [["open", "create", "d"], "EEXIST"],
     [["unlink", "d"], "EISDIR"],
     [["link", "d", "e"], "EPERM"],
-    [["open", "read", "d"], "ok"],
-    [["read", 0, 0, 10], "EISDIR"],
-    [["write", 0, 0, "x"], "EBADF"],
-    [["truncate", 0, 0], "EINVAL"],
-    [["sync", 0], "ok"],
-    [["close", 0], "ok"],
+    [["open", "read", "d"], "EISDIR"],
   ],
   [
     "names are listed with their kind",
@@ -187,6 +183,7 @@ const behaviours: readonly (readonly [string, ...(readonly [Step, unknown])[]])[
     [["link", "a", "b"], "EEXIST"],
     [["link", "c", "b"], "ENOENT"],
     [["write", 0, 0, "both"], 4],
+    [["placeAt", 0, "b"], "linked"],
     [["size", "b"], 4],
     [["rename", "a", "b"], "ok"],
     [
@@ -194,8 +191,14 @@ const behaviours: readonly (readonly [string, ...(readonly [Step, unknown])[]])[
       ["a file", "b file"],
     ],
     [["unlink", "a"], "ok"],
+    [["placeAt", 0, "a"], "nothing"],
+    [["placeAt", 0, "a/b"], "nothing"],
+    [["placeAt", 0, "b"], "own"],
+    [["open", "create", "a"], "ok"],
+    [["placeAt", 0, "a"], "other"],
+    [["placeAt", 0, "a/b"], "ENOTDIR"],
     [["open", "read", "b"], "ok"],
-    [["read", 1, 0, 10], "both"],
+    [["read", 2, 0, 10], "both"],
     [["unlink", "b"], "ok"],
     [["unlink", "b"], "ENOENT"],
   ],
@@ -267,6 +270,7 @@ test(
       { weight: 3, arbitrary: fc.tuple(fc.constant("write"), file, at, text) },
       fc.tuple(fc.constant("truncate"), file, at),
       fc.tuple(fc.constant("fileSize"), file),
+      fc.tuple(fc.constant("placeAt"), file, path),
       { weight: 2, arbitrary: fc.tuple(fc.constant("mkdir"), path) },
       { weight: 4, arbitrary: fc.tuple(fc.constantFrom("rename", "link"), path, path) },
       fc.tuple(fc.constantFrom("list", "size", "unlink", "rmdir"), path),
@@ -372,7 +376,7 @@ async function onRealDisk(steps: readonly Step[]) {
 
 /** What each step answered: a value, `"ok"`, or the error with its code in front. */
 async function onDisk(disk: Disk, home: string, steps: readonly Step[]) {
-  const files: { file: DiskFile; isDirectory: boolean; closed: boolean }[] = [];
+  const files: { file: DiskFile; closed: boolean }[] = [];
   const outcomes: { answer: unknown; message?: string; errno?: number; syscall?: string }[] = [];
   for (const step of steps) {
     try {
@@ -394,7 +398,7 @@ async function take(
   disk: Disk,
   home: string,
   step: Step,
-  files: { file: DiskFile; isDirectory: boolean; closed: boolean }[],
+  files: { file: DiskFile; closed: boolean }[],
 ): Promise<unknown> {
   const path = (name: string) => join(home, name);
   const isDirectory = (name: string) =>
@@ -404,8 +408,7 @@ async function take(
     );
   switch (step[0]) {
     case "open": {
-      const file = await disk.open(path(step[2]), step[1]);
-      files.push({ file, isDirectory: await isDirectory(step[2]), closed: false });
+      files.push({ file: await disk.open(path(step[2]), step[1]), closed: false });
       return undefined;
     }
     case "mkdir":
@@ -444,10 +447,10 @@ async function take(
     case "close":
       open.closed = true;
       return await file.close();
-    case "fileSize": {
-      const size = await file.size();
-      return open.isDirectory ? "a directory's size" : size;
-    }
+    case "fileSize":
+      return await file.size();
+    case "placeAt":
+      return open.closed ? "it is closed" : file.placeAt(path(step[2]));
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Disk, DiskEntry, DiskFile } from "../storage/files/disk.ts";
+import type { Disk, DiskEntry, DiskFile, FilePlace } from "../storage/files/disk.ts";
 import type { FileNode } from "./file-node.ts";
 import { NameTree, type TreeNode } from "./name-tree.ts";
 import { type Errno, systemError } from "./system-error.ts";
@@ -83,7 +83,7 @@ export class SimulatedDisk implements Disk {
     return this.perform({ call: "open", path, changes: how === "create" }, () => {
       if (how === "create") return new SimulatedFile(this, this.tree.create(path), path, true);
       const node = this.tree.get(path, "open");
-      if (how === "write" && node.kind === "directory") {
+      if (node.kind === "directory") {
         throw systemError("EISDIR", { name: "open", path });
       }
       return new SimulatedFile(this, node, path, how === "write");
@@ -154,12 +154,12 @@ export class SimulatedDisk implements Disk {
 /** An open file of a simulated disk: goes on working when its name is gone. */
 export class SimulatedFile implements DiskFile {
   readonly #disk: SimulatedDisk;
-  readonly #node: TreeNode;
+  readonly #node: FileNode;
   readonly #path: string;
   readonly #writable: boolean;
   #closed = false;
 
-  constructor(disk: SimulatedDisk, node: TreeNode, path: string, writable: boolean) {
+  constructor(disk: SimulatedDisk, node: FileNode, path: string, writable: boolean) {
     this.#disk = disk;
     this.#node = node;
     this.#path = path;
@@ -169,7 +169,7 @@ export class SimulatedFile implements DiskFile {
   read(into: Uint8Array, position: number): Promise<number> {
     const bytes = into.length;
     return this.#perform({ call: "read", position, bytes, changes: false }, () =>
-      this.#file("read", "EISDIR").read(into, position),
+      this.#file("read").read(into, position),
     );
   }
 
@@ -178,12 +178,12 @@ export class SimulatedFile implements DiskFile {
       { call: "write", position, bytes: bytes.length, changes: true },
       () => {
         if (!this.#writable) this.#fail("EBADF", "write");
-        this.#file("write", "EBADF").write(bytes, position);
+        this.#file("write").write(bytes, position);
         return bytes.length;
       },
       () => {
         if (!this.#writable || this.#closed) return;
-        this.#file("write", "EBADF").write(bytes.subarray(0, bytes.length >> 1), position);
+        this.#file("write").write(bytes.subarray(0, bytes.length >> 1), position);
       },
     );
   }
@@ -191,13 +191,18 @@ export class SimulatedFile implements DiskFile {
   size(): Promise<number> {
     return this.#perform({ call: "size", changes: false }, () => {
       if (this.#closed) this.#fail("EBADF", "fstat");
-      return sizeOf(this.#node);
+      return this.#node.size;
     });
+  }
+
+  /** No operation of the disk: it changes nothing, and nothing can come between it and its answer. */
+  placeAt(path: string): FilePlace {
+    return this.#disk.tree.placeOf(this.#node, path);
   }
 
   truncate(size: number): Promise<void> {
     return this.#perform({ call: "truncate", bytes: size, changes: true }, () => {
-      const file = this.#file("ftruncate", "EINVAL");
+      const file = this.#file("ftruncate");
       if (!this.#writable) this.#fail("EINVAL", "ftruncate");
       file.truncate(size);
     });
@@ -205,7 +210,7 @@ export class SimulatedFile implements DiskFile {
 
   extend(from: number, size: number): Promise<void> {
     const extendTo = (to: number) => {
-      const file = this.#file("write", "EBADF");
+      const file = this.#file("write");
       if (to > file.size) file.truncate(to);
     };
     return this.#perform(
@@ -223,7 +228,7 @@ export class SimulatedFile implements DiskFile {
   sync(): Promise<void> {
     return this.#perform({ call: "sync", changes: true }, () => {
       if (this.#closed) this.#fail("EBADF", "fdatasync");
-      if (this.#node.kind === "file") this.#node.sync();
+      this.#node.sync();
     });
   }
 
@@ -236,7 +241,7 @@ export class SimulatedFile implements DiskFile {
 
   /** What a failed sync does to the data that was not synced: see `FileNode.loseUnsynced`. */
   loseUnsynced(): void {
-    if (this.#node.kind === "file") this.#node.loseUnsynced();
+    this.#node.loseUnsynced();
   }
 
   #perform<T>(
@@ -247,9 +252,8 @@ export class SimulatedFile implements DiskFile {
     return this.#disk.perform({ ...operation, path: this.#path }, act, actHalf);
   }
 
-  #file(call: string, ofDirectory: Errno): FileNode {
+  #file(call: string): FileNode {
     if (this.#closed) this.#fail("EBADF", call);
-    if (this.#node.kind === "directory") this.#fail(ofDirectory, call);
     return this.#node;
   }
 

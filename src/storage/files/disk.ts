@@ -1,11 +1,13 @@
 import fs from "node:fs";
+import { constants } from "node:os";
 
-/** What the file driver needs of a file system: 16 calls, so that a test can be the disk. */
+/** What the file driver needs of a file system: 17 calls, so that a test can be the disk. */
 export interface Disk {
   /**
    * Opens a file. `"read"`: it must exist. `"write"`: for reading and writing, it must exist.
    * `"create"`: for both, it must not exist; created with mode 0600. No call follows a link in the
-   * last component.
+   * last component. What is no file is refused at once: `ELOOP` (a link), `EISDIR`, `ENXIO` (a pipe,
+   * a socket or a device).
    */
   open(path: string, how: "read" | "write" | "create"): Promise<DiskFile>;
   /** Creates one directory with mode 0700; its parent must exist. */
@@ -29,12 +31,20 @@ export interface DiskEntry {
   readonly kind: "file" | "directory" | "other";
 }
 
+/**
+ * What a path leads to, compared with an open file. `"own"`: to this file, which has no other name.
+ * `"linked"`: to this file, which has other names too. `"other"`: to another file. `"nothing"`: nowhere.
+ */
+export type FilePlace = "own" | "linked" | "other" | "nothing";
+
 export interface DiskFile {
   /** Reads up to `into.length` bytes from `position`. @returns how many; 0 at the end. */
   read(into: Uint8Array, position: number): Promise<number>;
   /** Writes at `position`. @returns how many bytes the kernel took: it may be fewer. */
   write(bytes: Uint8Array, position: number): Promise<number>;
   size(): Promise<number>;
+  /** Compares this file with what `path` leads to now. At once: it takes two microseconds. */
+  placeAt(path: string): FilePlace;
   truncate(size: number): Promise<void>;
   /**
    * Makes the file longer, from its end to `size`, a multiple of `blockBytes`, with NUL bytes for which
@@ -46,13 +56,15 @@ export interface DiskFile {
   close(): Promise<void>;
 }
 
-const { O_RDONLY, O_RDWR, O_CREAT, O_EXCL, O_NOFOLLOW, O_DIRECTORY } = fs.constants;
-// Windows has no O_NOFOLLOW: there it is undefined, and 0 asks for nothing.
-const noFollow = O_NOFOLLOW ?? 0;
+const { errno } = constants;
+const { O_RDONLY, O_RDWR, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_DIRECTORY } = fs.constants;
+// Windows has neither: there they are undefined, and 0 asks for nothing. Opening a pipe must not wait
+// for its other end.
+const careful = (O_NOFOLLOW ?? 0) | (O_NONBLOCK ?? 0);
 const flags = {
-  read: O_RDONLY | noFollow,
-  write: O_RDWR | noFollow,
-  create: O_RDWR | O_CREAT | O_EXCL | noFollow,
+  read: O_RDONLY | careful,
+  write: O_RDWR | careful,
+  create: O_RDWR | O_CREAT | O_EXCL | careful,
 } as const;
 
 /**
@@ -77,8 +89,18 @@ function settle(call: (done: Done) => void): Promise<void> {
 
 class RealFile implements DiskFile {
   readonly #descriptor: number;
-  constructor(descriptor: number) {
+  readonly #device: number;
+  readonly #inode: number;
+  constructor(descriptor: number, { dev, ino }: fs.Stats) {
     this.#descriptor = descriptor;
+    this.#device = dev;
+    this.#inode = ino;
+  }
+  placeAt(path: string): FilePlace {
+    const there = fs.lstatSync(path, { throwIfNoEntry: false });
+    if (there === undefined) return "nothing";
+    if (there.ino !== this.#inode || there.dev !== this.#device) return "other";
+    return there.nlink === 1 ? "own" : "linked";
   }
   read(into: Uint8Array, position: number): Promise<number> {
     return new Promise((resolve, reject) => {
@@ -121,13 +143,41 @@ class RealFile implements DiskFile {
   }
 }
 
+/** @throws an error of the system: it is no file, or it cannot be looked at. */
+function fileOf(descriptor: number, path: string): RealFile {
+  const stats = fs.fstatSync(descriptor);
+  if (stats.isFile()) return new RealFile(descriptor, stats);
+  throw new NotAFile(stats.isDirectory() ? "EISDIR" : "ENXIO", path);
+}
+
+/** As the system says it of a directory that is opened for writing. */
+class NotAFile extends Error {
+  readonly errno: number;
+  readonly code: "EISDIR" | "ENXIO";
+  readonly syscall = "open";
+  readonly path: string;
+
+  constructor(code: "EISDIR" | "ENXIO", path: string) {
+    const says = code === "EISDIR" ? "illegal operation on a directory" : "not a file";
+    super(`${code}: ${says}, open '${path}'`);
+    this.errno = -errno[code];
+    this.code = code;
+    this.path = path;
+  }
+}
+
 /** The disk of this machine. */
 export const realDisk: Disk = {
   open(path, how) {
     return new Promise((resolve, reject) => {
-      fs.open(path, flags[how], 0o600, (error, descriptor) =>
-        error ? reject(error) : resolve(new RealFile(descriptor)),
-      );
+      fs.open(path, flags[how], 0o600, (error, descriptor) => {
+        if (error) return reject(error);
+        try {
+          resolve(fileOf(descriptor, path));
+        } catch (refused) {
+          fs.close(descriptor, () => reject(refused));
+        }
+      });
     });
   },
   mkdir: (path) => settle((done) => fs.mkdir(path, 0o700, done)),

@@ -38,7 +38,7 @@ import { IndexPace } from "./index-pace.ts";
 import { type Appended, LogFile } from "./log-file.ts";
 import type { IndexHit } from "./log-index.ts";
 import { type FileLogStorePorts, OpenLogs, type Slot } from "./open-logs.ts";
-import { namesOf, type Reconciled, reconcile } from "./reconcile.ts";
+import { areLogsOf, namesOf, type Reconciled, reconcile } from "./reconcile.ts";
 import { rewriteLog } from "./rewrite.ts";
 import { WrittenBatch } from "./written-batch.ts";
 
@@ -123,7 +123,7 @@ export class FileLogStore implements LogStore {
   async erase(key: string, ids: readonly string[], options?: EraseOptions): Promise<number> {
     const erasure = prepareErasure(key, ids, options);
     return this.#logs.inLane(key, async (slot) => {
-      const log = await this.#logs.opened(slot);
+      const log = await this.#logs.writable(slot);
       checkEnd(key, log, erasure.expectedSeq);
       if (log === undefined) return 0;
       const { headJson } = erasure;
@@ -252,7 +252,8 @@ export class FileLogStore implements LogStore {
     try {
       // It failed; or a file that is no log of ours is to be reported at the next start too.
       if ((await this.#reconciled) !== "every log is known") return undefined;
-      return namesOf(await this.#ports.disk.list(this.#ports.directory));
+      const listing = await this.#ports.disk.list(this.#ports.directory);
+      return areLogsOf(this.#ports.index.keys(), listing) ? namesOf(listing) : undefined;
     } catch {
       return undefined; // the next start will compare them
     }
@@ -269,7 +270,7 @@ export class FileLogStore implements LogStore {
 
   async #append(slot: Slot, batch: PreparedBatch): Promise<number> {
     const { index } = this.#ports;
-    const log = this.#logs.usable(slot) ?? (await this.#logs.opened(slot));
+    const log = await this.#logs.writable(slot);
     const fresh: PreparedRecord[] = [];
     const batches = new ReadBatches();
     let last = 0;

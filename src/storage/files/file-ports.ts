@@ -1,5 +1,5 @@
 // What the files of one collection share: ports, and the few moves that every protocol is made of.
-import { dirname } from "node:path";
+import { basename, dirname } from "node:path";
 import { isThroughlineError, ThroughlineError } from "../../errors.ts";
 import type { NewId } from "../../ids.ts";
 import type { Durability, RepairReport } from "../storage.ts";
@@ -94,6 +94,29 @@ export async function copyOfStart(ports: FilePorts, path: string, length: number
     await old.close();
   }
   ports.doubtful.delete(path);
+}
+
+/**
+ * Opens a file for writing that has no other name. One that has is replaced by a copy first: another home
+ * may have it too, when one was made of the other with links, and what one writes would be in both.
+ */
+export async function openOwn(ports: FilePorts, path: string): Promise<DiskFile> {
+  const synced = ports.doubtful.get(path);
+  if (synced !== undefined) {
+    ports.guard();
+    await copyOfStart(ports, path, synced);
+  }
+  const file = await ports.disk.open(path, "write");
+  try {
+    if (file.placeAt(path) !== "linked") return file;
+    ports.guard();
+    await copyOfStart(ports, path, await file.size());
+  } catch (error) {
+    await file.close().catch(() => undefined); // what failed before is the news
+    throw error;
+  }
+  await file.close();
+  return ports.disk.open(path, "write");
 }
 
 type NamePorts = Pick<FilePorts, "disk" | "newId" | "unsyncedNames">;
@@ -225,13 +248,25 @@ export function unavailable(message: string, cause?: unknown): ThroughlineError 
   return new ThroughlineError(message, { code: "THROUGHLINE_UNAVAILABLE", cause });
 }
 
+/** What `Disk.open` refuses because it is no file, by the code that it gives then. */
+const wrongKinds: ReadonlyMap<unknown, string> = new Map([
+  ["ELOOP", "a link"],
+  ["EISDIR", "a folder"],
+  ["ENXIO", "a pipe, a socket or a device"],
+]);
+
 /** An error of the disk becomes one of ours; whatever could be half done was undone before. */
 export function rethrow(key: string, error: unknown): never {
   if (isThroughlineError(error) || !isDiskError(error)) throw error;
+  const kind = wrongKinds.get(error.code);
+  if (kind !== undefined && error.path !== undefined) {
+    const name = basename(String(error.path));
+    throw unavailable(`${key}: ${name} is ${kind}, not a file: move it away`, error);
+  }
   const hint = isNotAllowed(error) ? ": see to the owner and the permissions of its file" : "";
   throw unavailable(`${key}: the disk refused (${String(error.code)})${hint}`, error);
 }
 
-function isDiskError(error: unknown): error is { readonly code: unknown } {
+function isDiskError(error: unknown): error is { readonly code: unknown; readonly path?: unknown } {
   return typeof error === "object" && error !== null && "errno" in error && "code" in error;
 }

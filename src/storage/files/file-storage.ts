@@ -1,6 +1,6 @@
 import { join, resolve } from "node:path";
 import { type Clock, isoTime } from "../../clock.ts";
-import { ThroughlineError } from "../../errors.ts";
+import { isThroughlineError, ThroughlineError } from "../../errors.ts";
 import type { NewId } from "../../ids.ts";
 import type { Logger } from "../../logger.ts";
 import type { Timers } from "../../timers.ts";
@@ -21,7 +21,7 @@ import {
 } from "./file-ports.ts";
 import type { OpenLogIndex } from "./log-index.ts";
 import { patientDisk } from "./patient-disk.ts";
-import { Quarantine } from "./quarantine.ts";
+import { Quarantine, quarantineFolder } from "./quarantine.ts";
 
 /** The ports of one home; `openFileStorage` fills them with those of this machine. */
 export interface FileStoragePorts {
@@ -53,6 +53,8 @@ export class FileStorage implements Storage {
   readonly #documents = new Map<string, FileDocumentStore>();
   /** The logs that each directory held when the home was opened: they need not be listed again. */
   readonly #listings = new Map<string, readonly DiskEntry[]>();
+  /** What else the home held then, by name. */
+  readonly #noFolders = new Set<string>();
   readonly #repairs: RepairReport[] = [];
   readonly #reported = new Set<string>();
   readonly #listeners = new Set<(report: RepairReport) => void>();
@@ -95,6 +97,7 @@ export class FileStorage implements Storage {
     this.#assertOpen();
     const known = this.#logs.get(collection);
     if (known !== undefined) return known;
+    this.#assertFolder(collection);
     const directory = join(this.#ports.home, collection);
     const index = this.#ports.openIndex(collection, projection);
     let made: Promise<void> | undefined;
@@ -130,6 +133,7 @@ export class FileStorage implements Storage {
     this.#assertOpen();
     const known = this.#documents.get(collection);
     if (known !== undefined) return known;
+    this.#assertFolder(collection);
     const store = new FileDocumentStore({
       ...this.#shared,
       directory: join(this.#ports.home, collection),
@@ -199,11 +203,14 @@ export class FileStorage implements Storage {
       await makeDirectory(disk, home);
       const inHome = await this.#sweep(home);
       const folders = inHome.filter(({ kind }) => kind === "directory");
+      for (const { name, kind } of inHome) if (kind !== "directory") this.#noFolders.add(name);
+      for (const name of [quarantineFolder, "feedback", "outbox"]) this.#assertFolder(name);
       // All of them have ended before one that failed is told of: then the home is let go of.
       const sweeps = folders.map(({ name }) => this.#sweep(join(home, name)));
       await Promise.allSettled(sweeps);
       await Promise.all(sweeps);
     } catch (cause) {
+      if (isThroughlineError(cause)) throw cause;
       const code = isCode(cause, "ENOTDIR", "EACCES", "EPERM", "EROFS", "ELOOP", "ENAMETOOLONG")
         ? "THROUGHLINE_CONFIGURATION"
         : "THROUGHLINE_UNAVAILABLE";
@@ -245,6 +252,16 @@ export class FileStorage implements Storage {
     const kept = this.#quarantine.keepReport(full).finally(() => this.#writing.delete(kept));
     this.#writing.add(kept);
     for (const listener of this.#listeners) listener(full);
+  }
+
+  /** A folder that is a link would be written wherever the link leads, where the lock does not hold. */
+  #assertFolder(collection: string): void {
+    if (!this.#noFolders.has(collection)) return;
+    const path = join(this.#ports.home, collection);
+    throw new ThroughlineError(
+      `${path} is not a folder but a link, a file, a pipe or the like: put the folder itself there`,
+      { code: "THROUGHLINE_CONFIGURATION" },
+    );
   }
 
   #assertOpen(): void {

@@ -168,7 +168,9 @@ test("a lock file that is a link, a hard link, a pipe or a directory is refused"
   fs.writeFileSync(join(home, "other"), "", { mode: 0o600 });
   for (const [name, make] of Object.entries(plant)) {
     make(join(home, name));
-    assert.throws(() => checkLockFile(join(home, name)), refusedWith(/remove it/), name);
+    const advice =
+      name === "hard" ? /stop every process.*remove it/ : /stop every process.*move it/;
+    assert.throws(() => checkLockFile(join(home, name)), refusedWith(advice), name);
   }
 });
 

@@ -105,8 +105,18 @@ export function checkFileSystem(home: string, type: number, force: boolean, logg
 export function checkLockFile(path: string): Identity {
   const stats = statOf(path);
   if (stats === undefined) throw refused(`${path} is gone again: somebody else changes this home`);
-  if (!stats.isFile() || stats.nlink !== 1n) {
-    throw refused(`${path} is not a file of its own but a link, a pipe or the like: remove it`);
+  if (!stats.isFile()) {
+    throw refused(
+      `${path} is not a file but a link, a folder, a pipe or the like: stop every process that uses ` +
+        "this home, then move it away",
+    );
+  }
+  if (stats.nlink !== 1n) {
+    throw refused(
+      `${path} has a second name, as after a copy of the home that was made with links (cp -al). It ` +
+        "holds no data: stop every process that uses this home or the copy, then remove it here. " +
+        "Copy a home with cp -a instead",
+    );
   }
   checkOwner(stats, path, `chmod 600 ${path}`);
   if (process.getuid !== undefined && (stats.mode & 0o077n) !== 0n) fs.chmodSync(path, 0o600);

@@ -9,13 +9,14 @@ import {
   recordsOf,
 } from "./batch-reader.ts";
 import { encodeBatch } from "./commit.ts";
-import type { DiskFile } from "./disk.ts";
+import type { DiskFile, FilePlace } from "./disk.ts";
 import {
   copyOfStart,
   type FilePorts,
   isCode,
   isThere,
   openNew,
+  openOwn,
   syncNames,
   unavailable,
   unlinkIfThere,
@@ -83,14 +84,9 @@ export class LogFile {
    * @throws ThroughlineError `THROUGHLINE_NEWER_FORMAT`, `THROUGHLINE_CORRUPT` (another log's file).
    */
   static async open(ports: FilePorts, path: string, key: string): Promise<LogFile | undefined> {
-    const synced = ports.doubtful.get(path);
     let file: DiskFile;
     try {
-      if (synced !== undefined) {
-        ports.guard();
-        await copyOfStart(ports, path, synced);
-      }
-      file = await ports.disk.open(path, "write");
+      file = await openOwn(ports, path);
     } catch (error) {
       if (isCode(error, "ENOENT")) return undefined;
       throw error;
@@ -145,9 +141,14 @@ export class LogFile {
     }
   }
 
+  /** What its path leads to now: only its own file may be written. */
+  place(): FilePlace {
+    return this.#file.placeAt(this.path);
+  }
+
   /** Gives back the room that was made. Must not overlap with `append`. */
-  trim(): Promise<void> {
-    return this.#room.giveBack(this.end);
+  async trim(): Promise<void> {
+    if (this.place() === "own") await this.#room.giveBack(this.end);
   }
 
   /** The newest `limit` records, oldest first. Damage on the way is reported. */

@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { ThroughlineError } from "../../errors.ts";
 import type { Timers } from "../../timers.ts";
 import { Bursts } from "./bursts.ts";
@@ -149,6 +149,27 @@ export class OpenLogs {
     await this.#giveBack(log); // that of a process that died
     void this.makeRoom();
     return log;
+  }
+
+  /**
+   * The same to change it: its path still leads to its file, and nothing else does. In the lane only.
+   *
+   * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: another program removed or replaced the file. The
+   *   next call opens what is there then.
+   */
+  async writable(slot: Slot): Promise<LogFile | undefined> {
+    const log = this.usable(slot);
+    if (log === undefined) return this.opened(slot);
+    const place = log.place();
+    if (place === "own") return log;
+    slot.log = undefined;
+    await log.close();
+    if (place === "linked") return this.opened(slot); // which makes a file of its own of the same bytes
+    const name = basename(log.path);
+    throw unavailable(
+      `${slot.key}: the file ${name} was removed or replaced by another program. Nothing was stored. ` +
+        "Try again to continue with the file that is there now",
+    );
   }
 
   /** The index was lost: every log is compared with the new one before it is used again. */

@@ -28,6 +28,7 @@ function patientFile(file: DiskFile): DiskFile {
     read: (into, position) => patiently(() => file.read(into, position)),
     write: (bytes, position) => patiently(() => file.write(bytes, position)),
     size: () => patiently(() => file.size()),
+    placeAt: (path) => file.placeAt(path),
     truncate: (size) => patiently(() => file.truncate(size)),
     extend: (from, size) => patiently(() => file.extend(from, size)),
     sync: () => file.sync(),

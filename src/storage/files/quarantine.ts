@@ -11,6 +11,9 @@ import {
   writeAll,
 } from "./file-ports.ts";
 
+/** Its name in the home. */
+export const quarantineFolder = "quarantine";
+
 type QuarantinePorts = Pick<FilePorts, "disk" | "newId" | "unsyncedNames">;
 
 /**
@@ -26,7 +29,7 @@ export class Quarantine {
   constructor(ports: QuarantinePorts, home: string) {
     this.#ports = ports;
     this.#home = home;
-    this.#directory = join(home, "quarantine");
+    this.#directory = join(home, quarantineFolder);
   }
 
   /** Copies bytes of `file`, which is open at `path`. Durable when it resolves. */
@@ -34,7 +37,7 @@ export class Quarantine {
     await makeDirectory(this.#ports.disk, this.#directory);
     const name = `${this.#prefix(path)}${start}-${end}.bytes`;
     await this.#write(name, (copy) => copyBytes(file, start, end, copy));
-    return `quarantine/${name}`;
+    return `${quarantineFolder}/${name}`;
   }
 
   /** Keeps the report beside the bytes it speaks of. Best effort: the report was made already. */

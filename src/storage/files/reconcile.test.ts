@@ -106,8 +106,9 @@ test("after a clean exit, a home with the same names is listed without asking th
       };
     });
     await listed(storage.logs("chats", projection));
+    const wasAskedByList = asked;
     await storage.close();
-    return asked;
+    return wasAskedByList;
   };
   assert.equal(await wasAsked(), false);
   rmSync(pathOf(home, "b"));

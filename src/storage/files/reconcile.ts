@@ -66,6 +66,13 @@ export function namesOf(listing: readonly DiskEntry[]): string {
   return createHash("sha256").update(names.join("")).digest("base64");
 }
 
+/** Whether a listing holds the files of these logs and no others: somebody may have changed it under us. */
+export function areLogsOf(keys: Iterable<string>, listing: readonly DiskEntry[]): boolean {
+  const files = new Set(logsIn(listing));
+  for (const key of keys) if (!files.delete(`${fileNameOf(key)}.jsonl`)) return false;
+  return files.size === 0;
+}
+
 /** The names in a listing that logs could have. */
 function logsIn(listing: readonly DiskEntry[]): readonly string[] {
   const logs = listing.filter(({ name, kind }) => kind === "file" && name.endsWith(".jsonl"));

@@ -295,6 +295,7 @@ function slowToCut(disk: Disk, pending = { now: 0 }): Disk {
         ...{ read: (into, from) => file.read(into, from), size: () => file.size() },
         ...{ write: (bytes, to) => file.write(bytes, to), sync: () => file.sync() },
         ...{ extend: (from, size) => file.extend(from, size), close: () => file.close() },
+        placeAt: (where) => file.placeAt(where),
         async truncate(size) {
           pending.now++;
           for (let i = truncates++ % 2 === 0 ? 60 : 2; i > 0; i--) await nextTurn();

@@ -4,6 +4,7 @@ import { isJsonObject } from "../../json.ts";
 import type { Disk } from "../../storage/files/disk.ts";
 import { replaceFile, writeAll } from "../../storage/files/file-ports.ts";
 import type { Consent } from "../package/record.ts";
+import { isNoFile } from "./disk-errors.ts";
 import { readWhole } from "./read-package.ts";
 import { isThere } from "./remove-tree.ts";
 
@@ -17,14 +18,16 @@ export async function readConsent(
   home: string,
 ): Promise<Consent | "unreadable" | undefined> {
   const path = consentPath(home);
-  const bytes = await readWhole(disk, path);
-  // Larger than anything of ours is not absent.
-  if (bytes === undefined) return (await isThere(disk, path)) ? "unreadable" : undefined;
   try {
+    const bytes = await readWhole(disk, path);
+    // Larger than anything of ours is not absent.
+    if (bytes === undefined) return (await isThere(disk, path)) ? "unreadable" : undefined;
     const value: unknown = JSON.parse(bytes.toString("utf8"));
     return consentOf(value) ?? "unreadable";
-  } catch {
-    return "unreadable"; // torn, or somebody wrote it by hand
+  } catch (error) {
+    // Torn, or somebody wrote it by hand, or it is a folder, a link or a pipe.
+    if (error instanceof SyntaxError || isNoFile(error)) return "unreadable";
+    throw error;
   }
 }
 

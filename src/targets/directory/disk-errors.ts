@@ -7,7 +7,7 @@ import { isThroughlineError, ThroughlineError } from "../../errors.ts";
 export type SaveFailure = "disk_full" | "read_only" | "io" | "redaction_failed";
 
 const { ENOSPC, EDQUOT, EFBIG, EROFS, EACCES, EPERM, EMFILE, ENFILE, ENOENT } = constants.errno;
-const { EISDIR, ELOOP, ENOTDIR } = constants.errno;
+const { EISDIR, ELOOP, ENOTDIR, ENXIO } = constants.errno;
 const full: readonly number[] = [ENOSPC, EDQUOT, EFBIG];
 const refused: readonly number[] = [EROFS, EACCES, EPERM];
 
@@ -24,8 +24,9 @@ export const isFull = (error: unknown): boolean => isOneOf(error, full);
 /** Too many open files: worth another attempt with fewer at once. */
 export const isCrowded = (error: unknown): boolean => isOneOf(error, [EMFILE, ENFILE]);
 export const isGone = (error: unknown): boolean => isOneOf(error, [ENOENT]);
-/** Something is there that is no file: a directory, or a link, which is never followed. */
-export const isNoFile = (error: unknown): boolean => isOneOf(error, [EISDIR, ELOOP, ENOTDIR]);
+/** Something is there that is no file: a directory, a pipe, or a link, which is never followed. */
+export const isNoFile = (error: unknown): boolean =>
+  isOneOf(error, [EISDIR, ELOOP, ENOTDIR, ENXIO]);
 
 function isOneOf(error: unknown, numbers: readonly number[]): boolean {
   const number = errnoOf(error);

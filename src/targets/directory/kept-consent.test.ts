@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -56,6 +57,21 @@ test("what is withdrawn and cannot be kept is not there any more, what is grante
     await consent.read();
     await assert.rejects(consent.keep(now), { code: "THROUGHLINE_UNAVAILABLE" });
     assert.deepEqual(await kept(path).read(), after);
+  }
+});
+
+test("a folder, a link or a pipe in the place of the file agrees to nothing, and keeps nothing waiting", {
+  timeout: 20_000,
+}, async (t) => {
+  const plant: readonly ((path: string) => void)[] = [
+    (path) => mkdirSync(path),
+    (path) => symlinkSync(path, path),
+    (path) => void execFileSync("mkfifo", [path]),
+  ];
+  for (const make of plant) {
+    const path = home(t);
+    make(join(path, "consent.json"));
+    assert.equal(await kept(path).read(), "unreadable");
   }
 });
 

@@ -56,6 +56,7 @@ function counting(disk: Disk) {
         ...{ read: (into, at) => file.read(into, at), write: (bytes, at) => file.write(bytes, at) },
         ...{ size: () => file.size(), truncate: (size) => file.truncate(size) },
         extend: (from, size) => file.extend(from, size),
+        placeAt: (where) => file.placeAt(where),
         sync: () => file.sync(),
         close() {
           open.now--;
