@@ -1,9 +1,10 @@
-import { createServer as createHttpServer, type Server, type ServerResponse } from "node:http";
+import { createServer as createHttpServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { getRequestListener, RequestError } from "@hono/node-server";
 import { ThroughlineError } from "../errors.ts";
 import type { Logger } from "../logger.ts";
+import { Connections } from "./connections.ts";
 import { acceptUpgrades, isMediaUpgrade } from "./media-upgrade.ts";
 import type { ServerLimits } from "./options.ts";
 import { type Problem, problem, problemResponse } from "./problem.ts";
@@ -76,7 +77,6 @@ function nodeServer({ fetch, limits, logger }: ListenPorts): Server {
     overrideGlobalObjects: false,
     errorHandler: (error) => unparsable(error, logger),
   });
-  const answering = new WeakMap<Duplex, ServerResponse>();
   const headersTimeout = Math.min(limits.headersTimeoutMs, limits.requestTimeoutMs);
   const server = createHttpServer(
     {
@@ -87,18 +87,20 @@ function nodeServer({ fetch, limits, logger }: ListenPorts): Server {
       // Node looks at the timeouts only so often.
       connectionsCheckingInterval: Math.min(1_000, headersTimeout),
       // Everything else that asks for an upgrade is answered as if it did not.
-      shouldUpgradeCallback: isMediaUpgrade,
+      shouldUpgradeCallback: (incoming) =>
+        isMediaUpgrade(incoming) && connections.answering(incoming.socket) === undefined,
     },
     (incoming, outgoing) => {
-      answering.set(incoming.socket, outgoing);
-      void listener(incoming, outgoing);
+      connections.answer(incoming, outgoing, () => void listener(incoming, outgoing));
     },
   );
+  const connections = new Connections(server, limits);
   acceptUpgrades(server, fetch, logger);
-  server.on("checkExpectation", (_, outgoing) => writeProblem(outgoing, unexpected()));
-  server.maxConnections = limits.connections;
+  server.on("checkExpectation", (incoming, outgoing) => {
+    connections.answer(incoming, outgoing, () => writeProblem(outgoing, unexpected()));
+  });
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
-    const isAnswering = answering.get(socket)?.headersSent === true;
+    const isAnswering = connections.answering(socket)?.headersSent === true;
     if (socket.writable && !isAnswering && error.code !== "ECONNRESET") {
       socket.write(rawProblem(problemOfParser(error.code)));
     }

@@ -15,12 +15,19 @@ export interface ServerLimits {
    * @default 1_048_576
    */
   readonly bodyBytes?: number;
-  /** Connections at once, on each address. @default 256 */
+  /** Connections at once, on each address that is listened at. @default 256 */
   readonly connections?: number;
+  /** Connections at once from one address, on each that is listened at. @default 128 */
+  readonly connectionsPerClient?: number;
   /** How long a request's headers may take to arrive, in milliseconds. @default 10_000 */
   readonly headersTimeoutMs?: number;
   /** How long a whole request may take to arrive, in milliseconds. @default 30_000 */
   readonly requestTimeoutMs?: number;
+  /**
+   * How long a client may take nothing of what is written to it, in milliseconds. Then its connection
+   * is closed. @default 30_000
+   */
+  readonly writeTimeoutMs?: number;
   /** Who may watch at once: streams of events, and of turns taken up again. @default 64 */
   readonly watchers?: number;
   /** What may wait for one slow reader, in bytes. One more event drops the reader. @default 1_048_576 */
@@ -34,8 +41,10 @@ export interface ServerLimits {
 export const defaults = {
   bodyBytes: 1_048_576,
   connections: 256,
+  connectionsPerClient: 128,
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 30_000,
+  writeTimeoutMs: 30_000,
   watchers: 64,
   watcherBytes: 1_048_576,
   keepAliveMs: 15_000,

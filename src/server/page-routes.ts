@@ -73,9 +73,20 @@ function isNavigation({ method, headers, url }: Request): boolean {
 
 function responseOf({ type, bytes, isHashed }: PageFile, status = 200): Response {
   const caching = isHashed ? "public, max-age=31536000, immutable" : "no-cache";
-  return new Response(bytes, {
+  // Given the bytes themselves, a response would copy them for every reader.
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      controller.enqueue(bytes);
+      controller.close();
+    },
+  });
+  return new Response(body, {
     status,
-    headers: { "content-type": type, "cache-control": caching },
+    headers: {
+      "content-type": type,
+      "cache-control": caching,
+      "content-length": String(bytes.length),
+    },
   });
 }
 
