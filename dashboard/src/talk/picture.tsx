@@ -52,6 +52,6 @@ export function Elsewhere({ href, title, label, children }: ElsewhereProps) {
 
 /** The host that an address leads to; the address itself where it leads to this server. */
 export function placeOf(address: string): string {
-  const { host } = URL.parse(address, location.href) ?? location;
+  const { host } = URL.parse(address, location.origin) ?? location;
   return host === location.host || host === "" ? address : host;
 }
