@@ -120,7 +120,7 @@ test("a search does not find what a clear hid", async (t) => {
   assert.deepEqual(JSON.parse(out).hits, []);
 });
 
-test("sessions reset begins a new session; --provider drops one provider's part and keeps the rest", async (t) => {
+test("sessions reset is for the active provider, --provider for the one that is named, --all for all", async (t) => {
   const home = homeWithChats(t);
   const session = () => inHome(home, ({ sessions }) => sessions.active("local:me"));
   const delta = { messages: 1, cost_usd: 0, tokens: 5, outcome: "answered" as const };
@@ -148,8 +148,28 @@ test("sessions reset begins a new session; --provider drops one provider's part 
   const unknown = await runCli(["sessions", "reset", "local:me", "--provider", "x"], { home });
   assert.equal(unknown.code, 1);
   assert.match(unknown.err, /\[THROUGHLINE_NOT_FOUND\]/);
-  assert.match((await runCli(["sessions", "reset", "local:me"], { home })).out, /^Session 2 /);
-  assert.equal((await session())?.generation, 2);
+  await inHome(home, ({ sessions }) =>
+    sessions.update("local:me", {
+      ...{ ...delta, turn: "m4", provider: "openai", model: "gpt" },
+      ...{ generation: 1, bucket_generation: 2 },
+    }),
+  );
+  const active = await runCli(["sessions", "reset", "local:me"], { home });
+  assert.match(active.out, /^ollama begins again in this chat.* --all begins again with every/);
+  assert.deepEqual(Object.keys((await session())?.provider_sessions ?? {}), ["openai"]);
+  const both = await runCli(["sessions", "reset", "local:me", "--all", "--provider", "x"], {
+    home,
+  });
+  assert.equal(both.code, 2);
+  const all = await runCli(["sessions", "reset", "local:me", "--all"], { home });
+  assert.match(all.out, /^Session 2 begins with every provider\./);
+  assert.deepEqual((await session())?.provider_sessions, {});
+});
+
+test("sessions reset of a chat that no model answered yet begins a new session", async (t) => {
+  const home = homeWithChats(t);
+  const { out } = await runCli(["sessions", "reset", "work"], { home });
+  assert.match(out, /^Session 2 begins with every provider\./);
 });
 
 test("sessions fork copies a chat up to a message, and refuses an id that is in use", async (t) => {

@@ -239,16 +239,27 @@ test("messages page backwards from the newest, oldest first", async () => {
   assert.equal(oldest.before, undefined);
 });
 
-test("a reset begins a new generation, or drops one provider's part", async () => {
+test("a reset is for the active provider, for the one that is named, or for all", async () => {
   const c = await companion([["Hi"]]);
+  const { sessions } = c.throughline;
   await c.say("Hello");
+  await sessions.update("local:me", {
+    ...{ turn: "t", provider: "claude", model: "m", session_id: "s1", messages: 3 },
+    ...{ cost_usd: 0, tokens: 7, outcome: "answered", generation: 1, bucket_generation: 1 },
+  });
+  const active = await jsonOf(await c.post(`${me}/reset`), 200);
+  assert.deepEqual([active.generation, active.message_count], [1, 0]);
+  assert.equal(active.provider_sessions.claude.session_id, "s1");
   const dropped = await jsonOf(await c.post(`${me}/reset`, { provider: "scripted" }), 200);
   assert.deepEqual([dropped.generation, dropped.message_count], [1, 0]);
   await problemOf(await c.post(`${me}/reset`, { provider: "nope" }), 404, "THROUGHLINE_NOT_FOUND");
   const nobody = await c.post("/api/chats/nobody/reset", { provider: "scripted" });
   await problemOf(nobody, 404, "THROUGHLINE_NOT_FOUND");
   assert.equal((await c.get(me)).provider, "scripted");
-  const reset = await jsonOf(await c.post(`${me}/reset`), 200);
+  const both = { all: true, provider: "scripted" };
+  await problemOf(await c.post(`${me}/reset`, both), 400, "THROUGHLINE_INVALID");
+  const reset = await jsonOf(await c.post(`${me}/reset`, { all: true }), 200);
+  assert.deepEqual(reset.provider_sessions, {});
   assert.deepEqual([reset.generation, reset.provider, reset.model], [2, "scripted", "script-1"]);
   assert.equal((await c.get(`${me}/messages`)).messages.length, 2);
 });

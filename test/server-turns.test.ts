@@ -409,7 +409,8 @@ test("events tell every message, turn and session change, in order", async () =>
   await c.ask(`${me}/messages/${user.id}?erase=true`, { method: "DELETE" });
   assert.equal((await next())?.data.change, "erased");
   for (const [path, body, change] of [
-    [`${me}/reset`, {}, "ended"],
+    [`${me}/reset`, {}, "provider_reset"],
+    [`${me}/reset`, { all: true }, "ended"],
     [`${me}/reset`, { provider: "scripted" }, "provider_reset"],
     [`${me}/fork`, { message_id: assistant.id, chat_id: "copy" }, "forked"],
     [`${me}/clear`, {}, "cleared"],

@@ -30,7 +30,7 @@ export const addChatCommand: AddCommand = (program, context) => {
         ["chat --ephemeral", "leave nothing behind"],
         ["chat < questions.txt", "one message a line, answers on stdout"],
       ])}
-\nIn the chat: /answer /dismiss /new /clear /help /quit`,
+\nIn the chat: /answer /dismiss /new /newall /clear /help /quit`,
     )
     .action(async (flags) => {
       const { chat } = await import("./chat.ts");

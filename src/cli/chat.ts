@@ -1,7 +1,6 @@
 import type { Target } from "../memories/provider-session/provider-sessions.ts";
-import type { Responders } from "../runtime/turns.ts";
 import type { Context } from "./command.ts";
-import { type Companion, openCompanion } from "./companion.ts";
+import { openCompanion } from "./companion.ts";
 import { Exit, exitCodes } from "./failure.ts";
 import { tell } from "./io.ts";
 import { openLog } from "./log.ts";
@@ -25,10 +24,9 @@ export async function chat(flags: ChatFlags, { io, env, version }: Context): Pro
     const { companionName, isEphemeral } = settings;
     const chatId = flags.chat;
     // Named for this chat, not only for new ones.
-    const { standard } = companion.responders;
-    const target: Target = flags.model === undefined ? {} : standard;
+    const target: Target = flags.model === undefined ? {} : companion.responders.standard;
     if (io.isInteractive) {
-      const { provider, model } = await speaksNow(companion, chatId, standard, target);
+      const { provider, model } = await companion.turns.target(chatId, target);
       const name = provider === model ? provider : `${provider}/${model}`;
       await tell(io, `Throughline ${version} · ${chatId} · ${name} · /help lists the commands`);
     }
@@ -43,16 +41,4 @@ export async function chat(flags: ChatFlags, { io, env, version }: Context): Pro
     await companion.close(graceMs);
   }
   if (exitCode !== exitCodes.done) throw new Exit(exitCode);
-}
-
-/** What the next turn of a chat will run on. */
-async function speaksNow(
-  { throughline }: Companion,
-  chatId: string,
-  standard: Responders["standard"],
-  target: Target,
-): Promise<Responders["standard"]> {
-  const session = await throughline.sessions.active(chatId);
-  const own = session === undefined || session.provider === "offline" ? standard : session;
-  return { ...own, ...target };
 }

@@ -105,8 +105,9 @@ function addExport(sessions: Command, context: Context): void {
 function addChanges(sessions: Command, context: Context): void {
   sessions
     .command("reset <chat>")
-    .description("Begin a new session: models start afresh, the transcript stays.")
-    .option("--provider <name>", "drop only what this provider remembers", notEmpty)
+    .description("Begin again with a provider: it forgets what was said, the transcript stays.")
+    .option("--provider <name>", "which one (default: the one that the chat runs on)", notEmpty)
+    .addOption(new Option("--all", "begin a new session with every provider").conflicts("provider"))
     .addOption(homeOption())
     .addOption(storeOption())
     .action(async (chat, flags) =>

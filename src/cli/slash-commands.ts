@@ -1,15 +1,19 @@
 import { isThroughlineError } from "../errors.ts";
+import type { Target } from "../memories/provider-session/provider-sessions.ts";
 import type { Turn } from "../runtime/turn.ts";
-import type { Throughline } from "../throughline.ts";
 import type { Companion } from "./companion.ts";
 
 export const slashHelp = `/answer   answer the message that has no answer yet: before you say something else
 /dismiss  leave it without an answer
-/new      begin a new session: the model forgets, the transcript stays
+/new      begin again: the active provider forgets, others and the transcript stay
+/newall   begin a new session: every provider forgets, the transcript stays
 /clear    begin with an empty page: what was said stays in the file only
 /help     this list
 /quit     end; so does "goodbye"
 A line that begins with a space is never a command.`;
+
+const othersStay =
+  "Other providers keep their part, and the transcript stays. /newall begins again with every provider.";
 
 /** What a command did: a line to show, a turn to follow, or the end of the chat. */
 export type SlashResult =
@@ -27,12 +31,13 @@ export async function runSlashCommand(
   name: string,
   chatId: string,
   companion: Companion,
+  target: Target = {},
 ): Promise<SlashResult> {
-  const { throughline, turns } = companion;
+  const { turns } = companion;
   if (name === "quit" || name === "exit") return { type: "quit" };
   try {
     if (name === "answer") return { type: "turn", turn: await turns.answer(chatId) };
-    return { type: "say", text: await change(name, chatId, companion, throughline) };
+    return { type: "say", text: await change(name, chatId, companion, target) };
   } catch (error) {
     if (!isThroughlineError(error, "THROUGHLINE_NOT_FOUND")) throw error;
     return {
@@ -45,9 +50,10 @@ export async function runSlashCommand(
 async function change(
   name: string,
   chatId: string,
-  { turns }: Companion,
-  { chats, sessions }: Throughline,
+  { turns, throughline }: Companion,
+  target: Target,
 ): Promise<string> {
+  const { chats, sessions } = throughline;
   if (name === "help") return slashHelp;
   if (name === "dismiss") {
     const count = await turns.dismiss(chatId);
@@ -58,8 +64,14 @@ async function change(
   }
   if (name === "new") {
     await chats.row(chatId);
+    const { provider } = await turns.target(chatId, target);
+    await sessions.beginAgain(chatId, provider);
+    return `${provider} begins again: it gets nothing that was said before. ${othersStay}`;
+  }
+  if (name === "newall") {
+    await chats.row(chatId);
     await sessions.reset(chatId);
-    return "A new session begins. The one before is kept and can be read.";
+    return "A new session begins with every provider. The one before is kept and can be read.";
   }
   if (name === "clear") {
     await chats.clear(chatId);

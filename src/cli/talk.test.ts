@@ -88,21 +88,54 @@ test("/help and an unknown command are told on stderr, and are no messages", asy
 
 test("commands on a chat in which nothing was said say so, and make no chat", async (t) => {
   const companion = await companionOf(t, []);
-  const io = fakeIo("/new\n/clear\n/dismiss\n/answer\n");
+  const io = fakeIo("/new\n/newall\n/clear\n/dismiss\n/answer\n");
   assert.equal(await talk(companion, io), 0);
   assert.equal(
     io.errors.text,
-    "Nothing was said yet.\nNothing was said yet.\nNothing was said yet.\nEvery message is answered.\n",
+    `${"Nothing was said yet.\n".repeat(4)}Every message is answered.\n`,
   );
   assert.deepEqual((await companion.throughline.chats.list()).chats, []);
 });
 
-test("/new begins a session that remembers nothing, and the transcript stays", async (t) => {
+const otherPart = {
+  ...{ turn: "t", provider: "claude", model: "m", session_id: "s1", messages: 3 },
+  ...{ cost_usd: 0, tokens: 7, outcome: "answered" as const, generation: 1 },
+  bucket_generation: 1,
+};
+
+test("/new begins again with the active provider: others keep their part, the transcript stays", async (t) => {
   const companion = await companionOf(t, [["One."], ["Two."]]);
-  await talk(companion, fakeIo("first\n/new\nsecond\n"));
+  const { sessions } = companion.throughline;
+  await sessions.resolve(chatId);
+  await sessions.update(chatId, otherPart);
+  const io = fakeIo("first\n/new\nsecond\n");
+  await talk(companion, io);
+  assert.equal(
+    io.errors.text,
+    "scripted begins again: it gets nothing that was said before. Other providers keep their part, " +
+      "and the transcript stays. /newall begins again with every provider.\n",
+  );
   assert.equal((await said(companion)).length, 4);
-  const session = await companion.throughline.sessions.active(chatId);
-  assert.equal(session?.generation, 2);
+  const session = await sessions.active(chatId);
+  assert.deepEqual([session?.generation, session?.message_count], [1, 1]);
+  assert.equal(session?.provider_sessions["claude"]?.session_id, "s1");
+});
+
+test("/newall begins a new session with every provider, and the transcript stays", async (t) => {
+  const companion = await companionOf(t, [["One."], ["Two."]]);
+  const { sessions } = companion.throughline;
+  await sessions.resolve(chatId);
+  await sessions.update(chatId, otherPart);
+  const io = fakeIo("first\n/newall\nsecond\n");
+  await talk(companion, io);
+  assert.equal(
+    io.errors.text,
+    "A new session begins with every provider. The one before is kept and can be read.\n",
+  );
+  assert.equal((await said(companion)).length, 4);
+  const session = await sessions.active(chatId);
+  assert.deepEqual([session?.generation, session?.message_count], [2, 1]);
+  assert.deepEqual(Object.keys(session?.provider_sessions ?? {}), ["scripted"]);
 });
 
 test("/clear leaves an empty page", async (t) => {

@@ -119,7 +119,8 @@ export class Talk {
   /** Runs a command of the chat. @returns false when it ends the chat. */
   async #run(name: string): Promise<boolean> {
     try {
-      const result = await runSlashCommand(name, this.#options.chatId, this.#companion);
+      const { chatId, target } = this.#options;
+      const result = await runSlashCommand(name, chatId, this.#companion, target);
       if (result.type === "quit") return false;
       if (result.type === "say") await tell(this.#io, result.text);
       else await deliver(result.turn, this.#sink, this.#ending.signal, this.#notices);

@@ -318,7 +318,7 @@ export class Turns {
 
   /** What answers in a chat, and what it runs on. */
   async #responder(chatId: string, asked: Target) {
-    const target = await this.#target(chatId, asked);
+    const target = await this.target(chatId, asked);
     const responder = await this.#ports.responders.get(target.provider, target.model);
     return { target, responder };
   }
@@ -393,8 +393,8 @@ export class Turns {
     return { answer, ended };
   }
 
-  /** What to run on: what was asked for, else what the session runs on, else the configuration. */
-  async #target(chatId: string, asked: Target): Promise<Required<Target>> {
+  /** What the next turn of a chat runs on: what was asked for, else what the session runs on, else the configuration. */
+  async target(chatId: string, asked: Target = {}): Promise<Required<Target>> {
     const { standard } = this.#ports.responders;
     const state = await this.#ports.chats.log.state(chatId);
     const session = state.head?.session;

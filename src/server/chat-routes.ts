@@ -94,18 +94,20 @@ function addChanges(door: Door): void {
     {
       ...{ method: "post", path: "/api/chats/{id}/reset", id: "resetSession" },
       ...{ params: chatParams, body: resetBody },
-      summary: "Begins a new session, or drops one provider's part of it",
+      summary: "Begins again with one provider, or a new session with all of them",
       description:
-        "The session before it stays readable. Opens one where there is none, but not for a `provider` of which the chat has nothing: 404. What the next turn runs on stays.",
+        "Without a body: the provider that the next turn runs on forgets what was said, and the others keep their part. `provider` names another; one of which the chat has nothing is a 404. `all` begins a new session with every provider. What was said stays readable, and what the next turn runs on stays. Opens a session where there is none.",
       answers: { 200: { says: "The session as it is now.", schema: "session" } },
     },
     async ({ params, body }) => {
-      const { provider } = body;
-      const view =
-        provider === undefined
-          ? await sessions.reset(params.id)
+      const { provider, all = false } = body;
+      if (all && provider !== undefined) throw invalid("name a provider or all of them, not both");
+      const view = all
+        ? await sessions.reset(params.id)
+        : provider === undefined
+          ? await sessions.beginAgain(params.id, (await turns.target(params.id)).provider)
           : await sessions.dropProvider(params.id, provider);
-      const change = provider === undefined ? "reset" : "provider_reset";
+      const change = all ? "reset" : "provider_reset";
       watchers.tell("session", { chat_id: params.id, change });
       return json(view);
     },

@@ -93,7 +93,13 @@ export const answerBody = () =>
 export const resetBody = () =>
   z
     .strictObject({
-      provider: name().optional().meta({ description: "Only this one's part of the session." }),
+      provider: name().optional().meta({
+        description:
+          "Begin again with this one. Without it: with the one that the next turn runs on.",
+      }),
+      all: z.boolean().optional().meta({
+        description: "Begin a new session with every provider; not together with `provider`.",
+      }),
     })
     .meta({ id: "Reset" });
 export const forkBody = () =>

@@ -163,8 +163,9 @@ function subscribe(
     watchers.tell("repair", report);
     metrics.repair(report);
   });
-  throughline.sessions.onEnd((chatId) => {
-    if (!isOver) watchers.tell("session", { chat_id: chatId, change: "ended" });
+  throughline.sessions.onEnd((chatId, ended) => {
+    if (!isOver && ended === "session")
+      watchers.tell("session", { chat_id: chatId, change: "ended" });
   });
   const endChanges = run?.companion.onChange((change) => {
     if (change.type === "emotions") {

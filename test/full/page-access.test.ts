@@ -78,7 +78,7 @@ test("axe finds nothing wrong with menus, dialogs, a coming answer and the sign-
     rest.open();
     await page.getByRole("button", { name: "More about this chat" }).click();
     assert.deepEqual(await violations(page), [], "menu");
-    for (const what of ["Rename…", "Copy into a new chat…", "Begin a new session…", "Forget…"]) {
+    for (const what of ["Rename…", "Copy into a new chat…", "Begin again…", "Forget…"]) {
       const item = page.getByRole("button", { name: what });
       if (!(await item.isVisible())) {
         await page.getByRole("button", { name: "More about this chat" }).click();

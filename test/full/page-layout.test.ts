@@ -303,13 +303,51 @@ for (const what of ["Answer", "Leave without an answer"]) {
   });
 }
 
+test("a chat begins again with its provider from the menu, with all of them on the Sessions page", {
+  skip,
+}, async () => {
+  let sessions: Companion["throughline"]["sessions"] | undefined;
+  const providers = async () =>
+    Object.keys((await sessions?.active("local:me"))?.provider_sessions ?? {});
+  const prepare = async (c: Companion) => {
+    sessions = c.throughline.sessions;
+    await jsonOf(await c.say("Hi"), 200);
+    await sessions.update("local:me", {
+      ...{ turn: "t", provider: "claude", model: "m", messages: 3, cost_usd: 0, tokens: 7 },
+      ...{ outcome: "answered", generation: 1, bucket_generation: 1 },
+    });
+  };
+  await onPage({ script: [["Hello"]], prepare }, async ({ page }) => {
+    const begin = async () => {
+      await page.getByRole("dialog").getByRole("button", { name: "Begin" }).click();
+      await page.getByRole("dialog").waitFor({ state: "detached" });
+    };
+    await page.getByRole("button", { name: "More about this chat" }).click();
+    await page.getByRole("button", { name: "Begin again…" }).click();
+    await page
+      .getByRole("dialog")
+      .getByText(/Other providers keep their part/)
+      .waitFor();
+    await begin();
+    assert.deepEqual(await providers(), ["claude"]);
+    await page.getByRole("link", { name: "Sessions" }).click();
+    await page.getByRole("button", { name: /^Begin a new session of/ }).click();
+    await page
+      .getByRole("dialog")
+      .getByText(/No provider gets what was said/)
+      .waitFor();
+    await begin();
+    assert.deepEqual(await providers(), []);
+  });
+});
+
 test("the row of a session that was begun anew has the focus", { skip }, async () => {
   const script = [["Hello"]];
   const prepare = async (c: Companion) => {
     await jsonOf(await c.say("Hi"), 200);
   };
   await onPage({ path: "/sessions", script, prepare }, async ({ page }) => {
-    await page.getByRole("button", { name: /^Begin anew with/ }).press("Enter");
+    await page.getByRole("button", { name: /^Begin again with/ }).press("Enter");
     await page.getByRole("dialog").getByRole("button", { name: "Begin" }).press("Enter");
     await page.getByRole("dialog").waitFor({ state: "detached" });
     await holds(page, hasFocus(".session-list > li", "Hi"));

@@ -99,29 +99,38 @@ export function ForkDialog({ chat, onClose }: ChatDialogProps) {
 }
 
 interface ResetDialogProps extends ChatDialogProps {
-  /** With this one alone. */
+  /** With this one. @default the one that the chat runs on */
   readonly provider?: string | undefined;
+  /** With every provider. */
+  readonly all?: boolean | undefined;
 }
 
-/** Begins a new session of a chat, with every provider or with one. */
-export function ResetDialog({ chat, provider, onClose }: ResetDialogProps) {
+/** Begins a chat again with one provider, or a new session with all of them. */
+export function ResetDialog({ chat, provider, all = false, onClose }: ResetDialogProps) {
   const resetting = useChatChange(
     () => {
-      const body = provider === undefined ? {} : { provider };
+      const body = all ? { all } : provider === undefined ? {} : { provider };
       return request<Session>(`${chatPath(chat.chat_id)}/reset`, { method: "POST", body });
     },
     () => onClose(),
   );
+  const who = provider === undefined ? "The provider that this chat runs on" : provider;
   return (
     <Confirm
-      title={provider === undefined ? "Begin a new session?" : `Begin anew with ${provider}?`}
+      title={
+        all
+          ? "Begin a new session?"
+          : provider === undefined
+            ? "Begin again?"
+            : `Begin again with ${provider}?`
+      }
       doIt="Begin"
       onClose={onClose}
       change={resetting}
       words={
-        provider === undefined
-          ? `The model starts afresh in “${chatName(chat)}”, and its counts begin at zero. What was said before stays here and can be read, but is not sent to it any more.`
-          : `The next message to ${provider} in “${chatName(chat)}” begins a new session there, and its counts begin at zero. The other providers and the messages stay as they are.`
+        all
+          ? `No provider gets what was said before in “${chatName(chat)}”, and all counts begin at zero. What was said stays here and can be read.`
+          : `${who} no longer gets what was said before in “${chatName(chat)}”, and its counts begin at zero. Other providers keep their part, and what was said stays here. To begin again with all of them, use “New session…” on the Sessions page.`
       }
     />
   );

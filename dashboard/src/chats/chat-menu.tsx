@@ -52,7 +52,7 @@ export function ChatMenu({ chat, inList = false }: ChatMenuProps) {
           </a>
         ))}
         <hr />
-        {item("reset", "Begin a new session…")}
+        {item("reset", "Begin again…")}
         {item("clear", "Clear…")}
         <span className="menu-danger">{item("forget", "Forget…")}</span>
         {inList ? null : <ThemeItem />}

@@ -15,23 +15,31 @@ const say = (io: Io, line: string) => write(io.output, `${line}\n`);
 
 export function reset(
   chatId: string,
-  flags: Flags & { readonly provider?: string },
+  flags: Flags & { readonly provider?: string; readonly all?: boolean },
   context: Context,
 ): Promise<void> {
   const { io } = context;
   return withMemories(flags, context, async (throughline) => {
     const { chats, sessions } = throughline;
     await chats.row(chatId); // a reset would begin a chat that is not there
-    const { provider } = flags;
+    const active = (await sessions.active(chatId))?.provider;
     const pages = pagesOf(throughline);
+    // Where no model has answered yet, whichever answers first begins again.
+    const isAll = active === undefined || active === "offline";
+    const provider = flags.provider ?? (isAll || flags.all === true ? undefined : active);
     if (provider === undefined) {
       const { generation } = await sessions.reset(chatId);
       pages.tell("session", { chat_id: chatId, change: "reset" });
-      return say(io, `Session ${generation} begins. The one before is kept and can be read.`);
+      const begins = `Session ${generation} begins with every provider.`;
+      return say(io, `${begins} The one before is kept and can be read.`);
     }
     await inChat(chats, chatId, () => sessions.dropProvider(chatId, provider));
     pages.tell("session", { chat_id: chatId, change: "provider_reset" });
-    return say(io, `${provider} starts afresh in this chat. What was said is kept.`);
+    return say(
+      io,
+      `${provider} begins again in this chat: it gets nothing that was said before. Other providers ` +
+        "keep their part, and the transcript stays. --all begins again with every provider.",
+    );
   });
 }
 

@@ -52,7 +52,7 @@ async function heard(t: TestContext) {
 
 const chat_id = "a";
 for (const [args, event] of [
-  [["reset", "a"], { name: "session", chat_id, change: "reset" }],
+  [["reset", "a", "--all"], { name: "session", chat_id, change: "reset" }],
   [["clear", "a"], { name: "session", chat_id, change: "cleared" }],
   [["fork", "a", "m2", "b"], { name: "session", chat_id: "b", change: "forked" }],
   [["redact", "a", "m1"], { name: "message", chat_id, message_id: "m1", change: "redacted" }],

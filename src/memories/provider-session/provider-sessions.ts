@@ -62,6 +62,9 @@ export interface ProviderSessionOptions {
   readonly model: string;
 }
 
+/** The whole session, or the part of the provider that the chat runs on. */
+export type EndedPart = "session" | "provider";
+
 /**
  * Where each provider left off, per chat. Every call is durable before it returns, judged in one
  * place, and logged at debug with its reason.
@@ -69,7 +72,7 @@ export interface ProviderSessionOptions {
 export class ProviderSessions {
   readonly #log: ChatLog;
   readonly #options: ProviderSessionOptions;
-  readonly #onEnd: ((chatId: string) => void)[] = [];
+  readonly #onEnd: ((chatId: string, ended: EndedPart) => void)[] = [];
   /** How many turns of this process run in a chat. */
   readonly #turns = new Map<string, number>();
 
@@ -150,7 +153,10 @@ export class ProviderSessions {
     return head?.session ? sessionView(chatId, head.session) : undefined;
   }
 
-  /** A person asks for a new session: a new generation, all buckets empty. The old one stays readable. */
+  /**
+   * A person asks for a new session with every provider: a new generation, all buckets empty. The old
+   * one stays readable. See `beginAgain` for one provider.
+   */
   async reset(chatId: string, target: Target = {}): Promise<SessionView> {
     const session = await this.#log.change(chatId, (draft) => {
       const before = draft.head.session;
@@ -161,7 +167,22 @@ export class ProviderSessions {
       }
       return draft.head.session as SessionState;
     });
-    for (const tell of this.#onEnd) tell(chatId);
+    this.#tellEnd(chatId, "session");
+    return sessionView(chatId, session);
+  }
+
+  /**
+   * A person begins again with one provider, the one that the chat runs on: it no longer gets what was
+   * said before. The others keep their part, and the target stays. Opens a session where there is none.
+   */
+  async beginAgain(chatId: string, provider: string): Promise<SessionView> {
+    const session = await this.#log.change(chatId, (draft) => {
+      const before = draft.head.session;
+      if (before === null) this.#openDefault(draft, {});
+      else this.#dropByPerson(draft, before, provider);
+      return draft.head.session as SessionState;
+    });
+    this.#tellEnd(chatId, "provider");
     return sessionView(chatId, session);
   }
 
@@ -190,12 +211,17 @@ export class ProviderSessions {
       const before = draft.head.session;
       const isHere = before?.provider === provider || hasBucket(before, provider);
       if (before === null || !isHere) throw notFound(chatId, "provider session");
-      const dropped = resetProvider(before, provider, undefined, { humanAt: draft.now });
-      const next = syncTarget(dropped, before.provider, before.model);
-      this.#endProvider(draft, next, before, { provider, reason: "reset" });
+      this.#dropByPerson(draft, before, provider);
       return draft.head.session as SessionState;
     });
+    if (session.provider === provider) this.#tellEnd(chatId, "provider");
     return sessionView(chatId, session);
+  }
+
+  #dropByPerson(draft: Draft, before: SessionState, provider: string): void {
+    const dropped = resetProvider(before, provider, undefined, { humanAt: draft.now });
+    const next = syncTarget(dropped, before.provider, before.model);
+    this.#endProvider(draft, next, before, { provider, reason: "reset" });
   }
 
   /**
@@ -264,15 +290,21 @@ export class ProviderSessions {
     };
   }
 
-  /** Calls back when a session ends, so that what lives no longer than a session can go. */
-  onEnd(tell: (chatId: string) => void): void {
+  /**
+   * Calls back when a session ends, or a person begins again with what the chat runs on, so that what
+   * lives no longer can go.
+   */
+  onEnd(tell: (chatId: string, ended: EndedPart) => void): void {
     this.#onEnd.push(tell);
   }
 
   /** Tells who asked (`onEnd`), once the change that `resolveIn` was part of is stored. */
   announceEnd(chatId: string, resolution: Resolution): void {
-    if (resolution.ended !== "session") return;
-    for (const tell of this.#onEnd) tell(chatId);
+    if (resolution.ended === "session") this.#tellEnd(chatId, "session");
+  }
+
+  #tellEnd(chatId: string, ended: EndedPart): void {
+    for (const tell of this.#onEnd) tell(chatId, ended);
   }
 
   #openDefault(draft: Draft, target: Target): void {

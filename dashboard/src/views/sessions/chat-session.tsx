@@ -13,6 +13,7 @@ export interface Reset {
   readonly chat: NamedChat;
   /** Only this one's part. */
   readonly provider?: string;
+  readonly all?: true;
 }
 
 interface Props {
@@ -34,7 +35,7 @@ export function ChatSession({ session, onReset }: Props) {
           <Button
             kind="quiet"
             aria-label={`Begin a new session of ${title}`}
-            onClick={() => onReset({ chat: row })}
+            onClick={() => onReset({ chat: row, all: true })}
           >
             New session…
           </Button>
@@ -87,8 +88,8 @@ function Bucket({ chat, provider, bucket, onReset }: BucketProps) {
         <p>{counted(bucket.total_tokens, "token")}</p>
         <p>{cost(bucket.total_cost_usd)}</p>
       </div>
-      <Button kind="quiet" aria-label={`Begin anew with ${provider}`} onClick={onReset}>
-        Begin anew…
+      <Button kind="quiet" aria-label={`Begin again with ${provider}`} onClick={onReset}>
+        Begin again…
       </Button>
     </li>
   );
