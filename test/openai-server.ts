@@ -9,6 +9,8 @@ export interface Reply {
   /** The error's `code` and `param`. */
   readonly code?: string;
   readonly param?: string;
+  /** The error's `retry-after`, in seconds. */
+  readonly retryAfter?: number;
   /** Only this many bytes of the stream are sent; then the connection ends cleanly, or breaks. */
   readonly cutAt?: number;
   readonly cut?: "close" | "reset";
@@ -62,8 +64,12 @@ export async function openAiServer(reply: (n: number, request: SeenRequest) => R
 function answer(response: ServerResponse, reply: Reply, key: string | undefined): void {
   if (reply.cutAt === -1) return;
   if (reply.status !== undefined) {
-    // `retry-after-ms` keeps the retries of a test short.
-    response.writeHead(reply.status, { "content-type": "application/json", "retry-after-ms": "1" });
+    const { retryAfter } = reply;
+    response.writeHead(reply.status, {
+      "content-type": "application/json",
+      // Keeps the retries of a test short.
+      [retryAfter === undefined ? "retry-after-ms" : "retry-after"]: `${retryAfter ?? 1}`,
+    });
     const message = `Incorrect API key provided: ${key}.`;
     const { code = null, param = null } = reply;
     response.end(

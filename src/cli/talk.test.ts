@@ -211,6 +211,26 @@ test("Ctrl-C while an answer streams stops the answer and keeps it; at the promp
   assert.deepEqual(io.exits, []);
 });
 
+test("a wait for the provider is announced with its reason and its seconds, and Ctrl-C ends it", {
+  timeout: 15_000,
+}, async (t) => {
+  const reason = "openai/gpt-5 is rate limited (HTTP 429)";
+  const wait = { type: "retrying", reason, attempt: 2, waitMs: 19_500 } as const;
+  const companion = await companionOf(t, [[wait, { type: "hang" }]]);
+  const { input, type } = keyboard();
+  const io = fakeIo(input, true);
+  const ended = talk(companion, io);
+  await io.output.has("> ");
+  type("hello");
+  await io.errors.has(`(${reason}: trying again in 20 s. Ctrl-C stops it.)\n`);
+  const shown = io.output.text.length;
+  io.signal("SIGINT");
+  await io.output.has("> ", shown);
+  io.signal("SIGINT");
+  assert.equal(await ended, 0);
+  assert.deepEqual(await said(companion), ["user: hello"]);
+});
+
 test("Ctrl-C stops what /answer streams, too", async (t) => {
   const companion = await companionOf(t, [[unavailable], ["Half ", { type: "hang" }]]);
   await talk(companion, fakeIo("hello\n"));

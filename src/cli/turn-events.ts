@@ -29,6 +29,10 @@ export async function* turnEvents(
       else if (progress.type === "notice") {
         told.add(progress.text);
         await notices.early(progress.text);
+      } else if (progress.type === "retrying") {
+        const { reason, waitMs } = progress;
+        const seconds = Math.ceil(waitMs / 1_000);
+        await notices.early(`${reason}: trying again in ${seconds} s. Ctrl-C stops it.`);
       } else if (progress.type === "result") {
         const { answer } = progress;
         for (const text of answer.notices) if (!told.has(text)) notices.late(text);

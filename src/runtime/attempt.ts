@@ -15,6 +15,7 @@ import {
   ResponderError,
   type ResponderEvent,
   type ResponderRequest,
+  type Retry,
   type Usage,
 } from "./responder.ts";
 import type { Turn } from "./turn.ts";
@@ -29,6 +30,7 @@ interface AttemptPorts {
 export interface Asked extends Ended {
   /** Why the answer is not whole: one sentence that is safe to show. */
   readonly reason?: string;
+  readonly detail?: string | undefined;
 }
 
 const noUsage: Usage = { inputTokens: 0, outputTokens: 0, costUsd: 0 };
@@ -68,8 +70,10 @@ export class Attempt {
     const { turn, responder } = this.#ports;
     const reader = new AbortController();
     const signal = AbortSignal.any([turn.signal, reader.signal]);
+    const onRetry = (retry: Retry) => turn.add({ ...retry, type: "retrying" });
     try {
-      for await (const event of responder.respond(request, signal)) this.#take(event);
+      const events = responder.respond({ ...request, onRetry }, signal);
+      for await (const event of events) this.#take(event);
       return undefined;
     } catch (error) {
       if (error instanceof ResponderError && error.usage !== undefined) {
@@ -148,7 +152,11 @@ export class Attempt {
     const isCut = this.#finish === undefined || ["error", "other"].includes(this.#finish);
     const isStopped = turn.signal.aborted && isCut;
     const isFailed = !isStopped && (error !== undefined || isCut);
-    if (isFailed) this.#warn({ error: errorName(error) }, "the model did not finish its answer");
+    const known = error instanceof ResponderError ? error : undefined;
+    if (isFailed) {
+      const fields = { error: errorName(error), errno: known?.errno };
+      this.#warn(fields, "the model did not finish its answer");
+    }
     const reason = isFailed ? reasonOf(error) : isStopped ? "The answer was stopped." : undefined;
     const { kept, lost } = storableExtras({
       ...{ usage: this.#usage, model: this.#model },
@@ -165,6 +173,7 @@ export class Attempt {
       model: kept.model ?? responder.model,
       viewFrom: this.#viewFrom,
       ...(reason === undefined ? {} : { reason }),
+      detail: isFailed ? known?.detail : undefined,
     };
   }
 }

@@ -16,6 +16,19 @@ export interface ResponderRequest {
   readonly providerSessionId?: string;
   /** What the model may do beside speaking. A responder whose model has no use for tools ignores it. */
   readonly tools?: OfferedTools;
+  /** Called before a wait, after which the provider is called again. Nothing has come of the call. */
+  readonly onRetry?: ((retry: Retry) => void) | undefined;
+}
+
+/** A call that failed in a way that may pass, such as a rate limit, and is made again. */
+export interface Retry {
+  /** Why: one sentence that is safe to show. */
+  readonly reason: string;
+  /** The provider's own words, as in `ResponderError`. */
+  readonly detail?: string | undefined;
+  /** The number of the call that follows the wait: 2 for the first retry. */
+  readonly attempt: number;
+  readonly waitMs: number;
 }
 
 /** Tools that a model is offered, the same ones turn after turn. */
@@ -97,17 +110,25 @@ export class ResponderError extends Error {
    */
   readonly kind: "session_refused" | "unavailable" | "refused";
   readonly usage: Usage | undefined;
+  /** The provider's own words: one line, bounded, without what looks like a key. Not for logs. */
+  readonly detail: string | undefined;
+  /** Of the connection, for logs: `ECONNRESET`. */
+  readonly errno: string | undefined;
 
   constructor(
     message: string,
     options: {
       readonly kind: ResponderError["kind"];
       readonly usage?: Usage;
+      readonly detail?: string | undefined;
+      readonly errno?: string | undefined;
       readonly cause?: unknown;
     },
   ) {
     super(message, { cause: options.cause });
     this.kind = options.kind;
     this.usage = options.usage;
+    this.detail = options.detail;
+    this.errno = options.errno;
   }
 }

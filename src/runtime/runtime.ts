@@ -33,6 +33,7 @@ export {
   type ResponderEvent,
   type ResponderRequest,
   type ResponderTool,
+  type Retry,
   type Usage,
 } from "./responder.ts";
 export { isStopRequest } from "./stop-words.ts";

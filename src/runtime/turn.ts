@@ -1,7 +1,7 @@
 import type { StoredMessage } from "../memories/chat/message.ts";
 import type { Outcome } from "../memories/interaction/interaction.ts";
 import type { SessionView } from "../memories/provider-session/provider-sessions.ts";
-import type { Usage } from "./responder.ts";
+import type { Retry, Usage } from "./responder.ts";
 
 /** What came of a turn, once it is stored. */
 export interface TurnAnswer {
@@ -15,6 +15,8 @@ export interface TurnAnswer {
   readonly outcome: Outcome;
   /** Why it is not whole: one sentence that is safe to show. */
   readonly reason?: string;
+  /** What the provider said about it, as in `ResponderError`. */
+  readonly detail?: string | undefined;
   /** For the person, beside the reply: a rollover, an old session. Never sent to a model. */
   readonly notices: readonly string[];
 }
@@ -25,6 +27,8 @@ export type TurnProgress =
   /** The user's message is durable. */
   | { readonly type: "accepted"; readonly user: StoredMessage }
   | { readonly type: "notice"; readonly text: string }
+  /** The provider could not take the call now: it is called again after the wait. */
+  | ({ readonly type: "retrying" } & Retry)
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "result"; readonly answer: TurnAnswer };
 

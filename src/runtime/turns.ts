@@ -389,6 +389,7 @@ export class Turns {
       session: sessionView(turn.chatId, session),
       outcome: ended.outcome,
       ...(ended.reason === undefined ? {} : { reason: ended.reason }),
+      detail: ended.detail,
     };
     return { answer, ended };
   }

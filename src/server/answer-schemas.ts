@@ -103,6 +103,10 @@ export const answer = z
     }),
     outcome: z.enum(["answered", "interrupted", "failed"]),
     reason: z.string().optional().openapi({ description: "Why it is not whole." }),
+    detail: z
+      .string()
+      .optional()
+      .openapi({ description: "What the model's provider said about it, in its own words." }),
     notices: z.array(z.string()).openapi({ description: "For the person, beside the reply." }),
   })
   .openapi("Answer");
@@ -323,5 +327,9 @@ export const problem = z
     detail: z.string(),
     code: z.string().openapi({ description: "What to branch on." }),
     turn_id: z.string().optional(),
+    provider_detail: z
+      .string()
+      .optional()
+      .openapi({ description: "What the model's provider said, in its own words." }),
   })
   .openapi("Problem");

@@ -9,6 +9,7 @@ import type { feelingView, personView } from "./companion-view.ts";
 import type { BufferState } from "./media-sockets.ts";
 import { problemOf } from "./problem.ts";
 import { EventStream, type EventStreamOptions } from "./sse.ts";
+import { retryJson } from "./turn-answer.ts";
 
 /** What `GET /api/events` tells everyone who listens. A repeated request tells a message again. */
 export interface Events {
@@ -25,6 +26,11 @@ export interface Events {
     readonly state: "running" | Outcome;
     /** Of what went wrong where nothing could be stored. */
     readonly code?: string;
+  };
+  /** A turn waits for its provider, which is called again then. */
+  readonly retrying: ReturnType<typeof retryJson> & {
+    readonly chat_id: string;
+    readonly turn_id: string;
   };
   readonly session: {
     readonly chat_id: string;
@@ -131,6 +137,7 @@ export class Watchers {
     try {
       for await (const item of turn.progress()) {
         if (item.type === "accepted") tellMessage(item.user);
+        if (item.type === "retrying") this.tell("retrying", { ...ids, ...retryJson(item) });
         if (item.type !== "result") continue;
         if (item.answer.assistant !== undefined) tellMessage(item.answer.assistant);
         this.tell("turn", { ...ids, state: item.answer.outcome });

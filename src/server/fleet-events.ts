@@ -10,7 +10,14 @@ import type { Events, Watchers } from "./events.ts";
 const longestTold = 4_000;
 
 /** What happens to the chats. How the companion feels each server knows by itself. */
-const relayed: readonly (keyof Events)[] = ["message", "turn", "session", "repair", "feedback"];
+const relayed: readonly (keyof Events)[] = [
+  "message",
+  "turn",
+  "retrying",
+  "session",
+  "repair",
+  "feedback",
+];
 
 /**
  * Tells the watchers of this server what those of every other one are told, and the other way round, in

@@ -1,5 +1,6 @@
 import { STATUS_CODES } from "node:http";
 import { type ErrorCode, errorCodes, isThroughlineError } from "../errors.ts";
+import { ModelFailed } from "./turn-answer.ts";
 
 /** What only a door can answer. Codes are API, like those of `errorCodes`. */
 export const doorCodes = {
@@ -21,6 +22,8 @@ export interface Problem {
   readonly code: ProblemCode;
   /** The turn that it is about: its message is kept if it was accepted. */
   readonly turn_id?: string;
+  /** What the model's provider said: one line without what looks like a key. */
+  readonly provider_detail?: string | undefined;
 }
 
 const codes = { ...errorCodes, ...doorCodes };
@@ -53,7 +56,8 @@ export function problemOf(error: unknown, turnId?: string): Problem {
   const isModels = error.code === "THROUGHLINE_MODEL_FAILED";
   const message = error.message.slice(0, isModels ? maxModelDetail : maxDetail);
   const isTold = tellsMessage.includes(error.code) && !pathLike.test(message);
-  return problem(error.code, isTold ? message : undefined, turnId);
+  const told = problem(error.code, isTold ? message : undefined, turnId);
+  return error instanceof ModelFailed ? { ...told, provider_detail: error.providerDetail } : told;
 }
 
 /** @param detail the code's own words when absent. */

@@ -1,10 +1,11 @@
 import { ThroughlineError } from "../errors.ts";
+import type { Retry } from "../runtime/responder.ts";
 import type { Turn, TurnAnswer, TurnProgress } from "../runtime/turn.ts";
 import type { EventStream } from "./sse.ts";
 
 /** A turn's result as it goes over the wire. */
 export function answerJson(answer: TurnAnswer) {
-  const { turnId, user, assistant, session, usage, outcome, reason, notices } = answer;
+  const { turnId, user, assistant, session, usage, outcome, reason, detail, notices } = answer;
   return {
     ...{ turn_id: turnId, user, assistant: assistant ?? null, session },
     usage: {
@@ -17,24 +18,39 @@ export function answerJson(answer: TurnAnswer) {
     },
     ...{ outcome, notices },
     ...(reason === undefined ? {} : { reason }),
+    detail,
   };
+}
+
+/** A wait for a provider, as it goes over the wire. */
+export function retryJson({ reason, detail, attempt, waitMs }: Retry) {
+  return { reason, detail, attempt, seconds: Math.ceil(waitMs / 1_000) };
+}
+
+/** Not a word came. */
+export class ModelFailed extends ThroughlineError {
+  /** What the provider said. */
+  readonly providerDetail: string | undefined;
+
+  constructor({ reason, detail }: TurnAnswer) {
+    super(reason ?? "the model did not answer", { code: "THROUGHLINE_MODEL_FAILED" });
+    this.providerDetail = detail;
+  }
 }
 
 /**
  * Gives back what a turn came to.
  *
- * @throws ThroughlineError `THROUGHLINE_MODEL_FAILED`: not a word came. The message is kept, and can
+ * @throws ModelFailed `THROUGHLINE_MODEL_FAILED`: not a word came. The message is kept, and can
  * be answered until something else is said.
  */
 export function spoken(answer: TurnAnswer): TurnAnswer {
   if (answer.outcome !== "failed" || answer.assistant !== undefined) return answer;
-  throw new ThroughlineError(answer.reason ?? "the model did not answer", {
-    code: "THROUGHLINE_MODEL_FAILED",
-  });
+  throw new ModelFailed(answer);
 }
 
 /**
- * Sends a turn's progress as events: `accepted`, `notice`, `text`, then `result` or `error`. Waits
+ * Sends a turn's progress as events: `accepted`, `notice`, `retrying`, `text`, then `result` or `error`. Waits
  * for the reader before each, so that nothing piles up; when the reader leaves, the turn goes on.
  */
 export async function sendTurn(
@@ -59,6 +75,7 @@ function sendItem(turn: Turn, item: TurnProgress, stream: EventStream): void {
   if (item.type === "queued") return; // the stream is open: that is all there is to tell
   if (item.type === "accepted") stream.send("accepted", { turn_id: turn.id, user: item.user });
   else if (item.type === "result") stream.send("result", answerJson(spoken(item.answer)));
+  else if (item.type === "retrying") stream.send("retrying", retryJson(item));
   else stream.send(item.type, { text: item.text });
 }
 

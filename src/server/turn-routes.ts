@@ -18,8 +18,9 @@ const answers: Record<number, Answer> = {
 };
 const streams =
   "With `Accept: text/event-stream` it is told as it comes: `accepted` (the message is stored), " +
-  "`notice`, `text`, then `result` (what JSON would have been) or `error` (a problem). Who leaves " +
-  "does not stop the turn.";
+  "`notice`, `retrying` (the provider was not ready and is called again in `seconds`: `reason`, " +
+  "`attempt` and, in `detail`, its own words), `text`, then `result` (what JSON would have been) or " +
+  "`error` (a problem). Disconnecting does not stop the turn.";
 
 /** Turns: say something, stop the answer, take up or leave what was not answered. */
 export function addTurnRoutes(door: Door): void {

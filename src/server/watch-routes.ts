@@ -10,7 +10,7 @@ export function addWatchRoutes(door: Door): void {
       summary: "Everything that happens from now on, in all chats",
       description:
         "Server-sent events: `message` (stored, redacted, erased), `turn` (running, answered, " +
-        "interrupted, failed), `session` (ended, reset, provider_reset, cleared, renamed, metadata, " +
+        "interrupted, failed), `retrying` (a turn waits for its provider: reason, attempt, seconds), `session` (ended, reset, provider_reset, cleared, renamed, metadata, " +
         "forked, forgotten), `repair` (stored bytes that were not as they were left), `emotions`, " +
         "`person`, `sleep`, `restart` (a chat was told of it), `feedback` (a reaction), `buffers` (what is kept in memory, and whether anything comes in). Nothing is told " +
         "again after a break: read the chat instead. A reader that is too slow is dropped.",

@@ -3,6 +3,7 @@ import {
   ResponderError,
   type ResponderEvent,
   type ResponderRequest,
+  type Retry,
 } from "../runtime/responder.ts";
 
 /** One thing that a scripted model does in a turn. A bare string is said. */
@@ -11,6 +12,8 @@ export type ScriptedStep =
   | ResponderEvent
   /** Says nothing until the promise resolves: the gate of a test. */
   | { readonly type: "wait"; readonly until: Promise<unknown> }
+  /** The provider is not ready: says that it will be called again, and does not wait for it. */
+  | ({ readonly type: "retrying" } & Retry)
   /** Throws; a `ResponderError` as a provider would, anything else as a bug would. */
   | { readonly type: "fail"; readonly error: unknown }
   /** The connection closes: an end that says so, with unknown usage. */
@@ -49,7 +52,8 @@ export function scriptedResponder(
     requests,
     respond(request, signal) {
       requests.push(request);
-      return play(turns[requests.length - 1] ?? [pastTheScript(turns.length)], signal);
+      const steps = turns[requests.length - 1] ?? [pastTheScript(turns.length)];
+      return play(steps, request, signal);
     },
   };
 }
@@ -61,6 +65,7 @@ function pastTheScript(turns: number): ScriptedStep {
 
 async function* play(
   steps: readonly ScriptedStep[],
+  { onRetry }: ResponderRequest,
   signal: AbortSignal,
 ): AsyncGenerator<ResponderEvent, void> {
   let texts = 0;
@@ -70,6 +75,7 @@ async function* play(
     if (event.type === "fail") throw event.error;
     if (event.type === "wait") await abortable(event.until, signal);
     else if (event.type === "hang") await abortable(new Promise(() => undefined), signal);
+    else if (event.type === "retrying") onRetry?.(event);
     else if (event.type === "cut") {
       yield { type: "end", finish: "other", usage: usage(undefined, undefined) };
       return;

@@ -13,6 +13,7 @@ import { type Attempt, toResponderError, unavailable } from "./errors.ts";
 import { type Price, toUsage, unknownUsage } from "./prices.ts";
 import { writeProviderData } from "./provider-data.ts";
 import { planSession, type SessionPlan, sessionIdOf } from "./provider-session.ts";
+import { withRetries } from "./retries.ts";
 import { toAiMessages } from "./to-ai-messages.ts";
 import { refusesTools, ToolsRefused, toAiTools } from "./to-ai-tools.ts";
 
@@ -36,9 +37,10 @@ export interface AiSdkResponderOptions extends DeadlineOptions {
   /** The longest answer in tokens. The provider decides when absent. */
   readonly maxOutputTokens?: number;
   /**
-   * How often a call that failed before its first byte is asked again: on 408, 409, 429, 5xx and
-   * connections that fail. Waits 2 s, then twice as long each time, or what `retry-after` says up to
-   * a minute; `firstTokenTimeoutMs` bounds it all. 0 (never) to 10.
+   * How often a call that failed before its first byte is made again: on 408, 409, 429, 5xx and
+   * connections that fail. Waits as long as `retry-after` says, else 2 s and then twice as long each
+   * time. A provider that asks for more than a minute is not called again. Each wait is announced
+   * through `ResponderRequest.onRetry`; `firstTokenTimeoutMs` bounds it all. 0 (never) to 10.
    *
    * @default 2
    */
@@ -73,7 +75,6 @@ export function aiSdkResponder(options: AiSdkResponderOptions): Responder {
     options,
     name: `${provider}/${options.modelId ?? options.model.modelId}`,
     limits: resolveDeadlines(options),
-    model: withoutWarnings(options.model),
     takesTools: true,
   };
   return {
@@ -88,7 +89,6 @@ interface Setup {
   readonly options: AiSdkResponderOptions;
   readonly name: string;
   readonly limits: Required<DeadlineOptions>;
-  readonly model: AiModel;
   /** Until it turns out that it does not. */
   takesTools: boolean;
 }
@@ -131,7 +131,8 @@ async function* respondOnce(
   const reader = new AbortController();
   try {
     const abortSignal = AbortSignal.any([signal, deadline.signal, reader.signal]);
-    for await (const part of ask(setup, plan, request, abortSignal)) {
+    const model = guarded(setup, request, attempt);
+    for await (const part of ask(setup, model, plan, request, abortSignal)) {
       const event = answer.read(part);
       deadline.pause();
       if (event !== undefined) yield event;
@@ -162,16 +163,17 @@ function passOnRefusal({ tools }: ResponderRequest, error: unknown): void {
 
 function ask(
   setup: Setup,
+  model: AiModel,
   plan: SessionPlan,
   { context, tools }: Pick<ResponderRequest, "context" | "tools">,
   abortSignal: AbortSignal,
 ): ReturnType<typeof streamText>["stream"] {
-  const { maxOutputTokens, maxRetries = responderDefaults.maxRetries } = setup.options;
+  const { maxOutputTokens } = setup.options;
   const { instructions, providerOptions } = plan;
   return streamText({
-    model: setup.model,
+    model,
     messages: toAiMessages(plan.messages, context),
-    maxRetries,
+    maxRetries: 0, // the retries are ours: see guarded
     abortSignal,
     telemetry: { isEnabled: false },
     onError: () => undefined, // its default prints the request; the stream brings the error to us
@@ -213,14 +215,25 @@ function closedEarly(end: AnswerEnd): boolean {
   return end.error === undefined && (end.finish === undefined || end.finish === "other");
 }
 
-/** The SDK prints a model's warnings on the process, and some of them quote whole messages. */
-function withoutWarnings(model: AiModel): AiModel {
+/**
+ * The model with our retries, and without its warnings: the SDK prints them on the process, and some of
+ * them quote whole messages.
+ */
+function guarded(setup: Setup, { onRetry }: ResponderRequest, attempt: Attempt): AiModel {
+  const { model, maxRetries = responderDefaults.maxRetries } = setup.options;
   return wrapLanguageModel({
     model,
     middleware: {
       specificationVersion: "v4",
-      async wrapStream({ doStream }) {
-        const result = await doStream();
+      async wrapStream({ doStream, params }) {
+        const result = await withRetries(doStream, {
+          maxRetries,
+          signal: params.abortSignal,
+          onWait: ({ error, ...wait }) => {
+            const { message: reason, detail } = toResponderError(error, attempt);
+            onRetry?.({ reason, detail, ...wait });
+          },
+        });
         const quiet = result.stream.pipeThrough(
           new TransformStream<StreamPart, StreamPart>({
             transform(part, controller) {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { APICallError, RetryError } from "ai";
+import { APICallError } from "ai";
 import type { ResponderError } from "../responder.ts";
 import { toResponderError, unavailable } from "./errors.ts";
 
@@ -21,6 +21,11 @@ function refused(statusCode: number, error: object = {}, cause?: unknown): APICa
     data: { error: { message: canary, ...error } },
     cause,
   });
+}
+
+function call(fields: Partial<ConstructorParameters<typeof APICallError>[0]>): APICallError {
+  const request = { message: canary, url: "https://api.example", requestBodyValues: {} };
+  return new APICallError({ ...request, statusCode: 503, ...fields });
 }
 
 function broken(code: string): Error {
@@ -61,20 +66,20 @@ const rows: readonly [unknown, ResponderError["kind"], string][] = [
     "unavailable",
     "failed (HTTP 529, overloaded_error)",
   ],
+  [broken("ECONNRESET"), "unavailable", "broke off: the connection was lost"],
+  [broken("UND_ERR_SOCKET"), "unavailable", "broke off: the connection was lost"],
   [
-    new RetryError({
-      message: canary,
-      reason: "maxRetriesExceeded",
-      errors: [refused(401), refused(503)],
-    }),
+    broken("ECONNREFUSED"),
     "unavailable",
-    "failed (HTTP 503)",
+    "is not reachable: nothing accepts connections at its address",
   ],
-  [broken("ECONNRESET"), "unavailable", "broke off (ECONNRESET)"],
-  [broken("UND_ERR_SOCKET"), "unavailable", "broke off (UND_ERR_SOCKET)"],
-  [broken("ECONNREFUSED"), "unavailable", "is not reachable (ECONNREFUSED)"],
-  [broken("ENOTFOUND"), "unavailable", "is not reachable (ENOTFOUND)"],
-  [broken(canary), "unavailable", "broke off (TypeError)"],
+  [broken("ENOTFOUND"), "unavailable", "is not reachable: its host name is not known"],
+  [
+    Object.assign(broken("EPIPE"), { code: "EPIPE" }),
+    "unavailable",
+    "broke off: the connection was lost",
+  ],
+  [broken(canary), "unavailable", "broke off"],
   [{ message: canary, type: "overloaded_error" }, "unavailable", "broke off (overloaded_error)"],
   [
     { message: canary, type: "authentication_error" },
@@ -92,7 +97,7 @@ const rows: readonly [unknown, ResponderError["kind"], string][] = [
     "refused the request (AI_MissingToolResultsError)",
   ],
   [named("AI_LoadAPIKeyError"), "refused", "refused the request (AI_LoadAPIKeyError)"],
-  [named("SyntaxError"), "unavailable", "broke off (SyntaxError)"],
+  [named("SyntaxError"), "unavailable", "broke off"],
   [named(canary), "unavailable", "broke off"],
   [canary, "unavailable", "broke off"],
   [undefined, "unavailable", "broke off"],
@@ -104,9 +109,51 @@ for (const [error, kind, says] of rows) {
     assert.equal(known.kind, kind);
     assert.equal(known.usage, attempt.usage);
     assert.equal(known.cause, undefined);
-    assert.equal(JSON.stringify({ ...known, stack: known.stack }).includes("canary"), false);
+    const { detail = "", ...rest } = known;
+    assert.equal(JSON.stringify({ ...rest, stack: known.stack }).includes("canary"), false);
+    assert.equal(detail.includes("0123456789"), false, "the provider's words hold no key");
   });
 }
+
+const details: readonly [string, unknown, string | undefined][] = [
+  ["its message", refused(429, { message: "Slow\u0007 down.\nNow." }), "Slow down. Now."],
+  ["an error that is a text", call({ data: { error: "model is loading" } }), "model is loading"],
+  ["a body of JSON", call({ responseBody: '{"message":"too busy"}' }), "too busy"],
+  ["a plain body", call({ responseBody: " upstream is down\n" }), "upstream is down"],
+  ["a page of HTML", call({ responseBody: "<html>503</html>" }), undefined],
+  ["an error in its stream", { message: "Overloaded", type: "overloaded_error" }, "Overloaded"],
+  ["a key", call({ data: { error: "bad key sk-abcd****efgh0123." } }), "bad key […]."],
+  [
+    "its model",
+    call({ data: { error: "no openai/gpt-5-2025-08-07x" } }),
+    "no openai/gpt-5-2025-08-07x",
+  ],
+  [
+    "a long text",
+    call({ data: { error: "ha ".repeat(400) } }),
+    `${"ha ".repeat(400).slice(0, 499)}…`,
+  ],
+  ["a refused key", refused(401, { message: "sk-short" }), undefined],
+  ["words of our own side", broken("ECONNRESET"), undefined],
+];
+for (const [what, error, detail] of details) {
+  test(`the provider's words are kept apart: ${what}`, () => {
+    const name = "openai/gpt-5-2025-08-07x";
+    assert.equal(toResponderError(error, { ...attempt, name }).detail, detail);
+  });
+}
+
+test("the code of a lost connection is for logs, not for people", () => {
+  const { errno, message } = toResponderError(broken("UND_ERR_SOCKET"), attempt);
+  assert.equal(errno, "UND_ERR_SOCKET");
+  assert.doesNotMatch(message, /UND_ERR|[A-Z]{5}/);
+});
+
+test("a wait that is too long for a retry is named", () => {
+  const error = call({ statusCode: 429, responseHeaders: { "retry-after": "300" } });
+  const { message } = toResponderError(error, attempt);
+  assert.equal(message, "openai/gpt-5 is rate limited (HTTP 429): it asks to wait 300 s");
+});
 
 const ids: readonly [object, number, boolean, ResponderError["kind"]][] = [
   [

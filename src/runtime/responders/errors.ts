@@ -1,6 +1,8 @@
-import { APICallError, RetryError } from "ai";
+import { APICallError } from "ai";
 import { isJsonObject } from "../../json.ts";
 import { ResponderError, type Usage } from "../responder.ts";
+import { providerWords } from "./provider-words.ts";
+import { longestWaitMs, requestedWaitMs } from "./retries.ts";
 
 /** What is known about the attempt that failed. */
 export interface Attempt {
@@ -17,22 +19,27 @@ interface Facts {
   /** The provider's own words of a closed set: `invalid_api_key`, `overloaded_error`. */
   readonly codes: readonly string[];
   readonly param: string | undefined;
-  /** Of the connection: `ECONNREFUSED`, `ECONNRESET`. */
+  /** Of the connection: `ECONNREFUSED`, `ECONNRESET`. Not for people. */
   readonly errno: string | undefined;
   readonly name: string;
+  /** How long the provider asks to wait, in milliseconds. */
+  readonly waitMs: number | undefined;
 }
 
 /**
  * Any failure of the AI SDK as a `ResponderError`.
  *
  * The original is left out on purpose, also as `cause`: it carries the request (what people said),
- * and providers quote the key in its message. The message here is made of names, numbers and codes.
+ * and providers quote the key in its message. The message here is made of names, numbers and the
+ * provider's codes; the provider's words are in `detail`, without what looks like a key.
  */
 export function toResponderError(error: unknown, attempt: Attempt): ResponderError {
-  const facts = factsOf(RetryError.isInstance(error) ? error.lastError : error);
+  const facts = factsOf(error);
   const kind = kindOf(facts, attempt.resumed);
   const message = `${attempt.name} ${explain(kind, facts)}`;
-  return new ResponderError(message, { kind, usage: attempt.usage });
+  const detail = providerWords(error, attempt.name);
+  const { errno } = facts;
+  return new ResponderError(message, { kind, usage: attempt.usage, detail, errno });
 }
 
 /** A failure that no error describes: a missed deadline, a connection that closed. */
@@ -46,7 +53,14 @@ export function unavailable(what: string, attempt: Attempt): ResponderError {
 function factsOf(error: unknown): Facts {
   const fields: unknown = error;
   if (!isJsonObject(fields)) {
-    return { status: undefined, codes: [], param: undefined, errno: undefined, name: "Error" };
+    return {
+      status: undefined,
+      codes: [],
+      param: undefined,
+      errno: undefined,
+      name: "Error",
+      waitMs: undefined,
+    };
   }
   const body = APICallError.isInstance(error) ? errorBody(error.data) : fields;
   const status = fields["statusCode"];
@@ -57,6 +71,7 @@ function factsOf(error: unknown): Facts {
     param: typeof param === "string" ? param : undefined,
     errno: errnoOf(error),
     name: isCode(fields["name"]) ? fields["name"] : "Error",
+    waitMs: requestedWaitMs(error),
   };
 }
 
@@ -117,17 +132,35 @@ const refusals: ReadonlySet<string> = new Set([
 
 function explain(kind: ResponderError["kind"], facts: Facts): string {
   const status = facts.status === undefined ? [] : [`HTTP ${facts.status}`];
-  const errno = facts.errno === undefined ? [] : [facts.errno];
-  const known = new Set([...status, ...facts.codes.slice(0, 1), ...errno]);
-  const named = known.size === 0 && facts.name !== "Error" ? [facts.name] : [...known];
+  // The code of a connection error of Bun or Node stands in the same field as a provider's code.
+  const codes = facts.codes.filter((code) => code !== facts.errno).slice(0, 1);
+  const known = [...status, ...codes];
+  // The SDK's own name is all that says why nothing was sent.
+  const named = known.length === 0 && kind === "refused" ? [facts.name] : known;
   const why = named.length === 0 ? "" : ` (${named.join(", ")})`;
   if (kind === "session_refused") return `does not know the session that was to be resumed${why}`;
   if (kind === "refused") return `refused the request${why}${hint(facts)}`;
-  if (facts.status === 429) return `is rate limited${why}`;
-  if (facts.status !== undefined) return `failed${why}`;
-  return facts.errno === "ECONNREFUSED" || facts.errno === "ENOTFOUND"
-    ? `is not reachable${why}`
-    : `broke off${why}`;
+  if (facts.status === 429) return `is rate limited${why}${requestedWait(facts)}`;
+  if (facts.status !== undefined) return `failed${why}${requestedWait(facts)}`;
+  if (facts.errno === undefined) return `broke off${why}`;
+  return unreachable[facts.errno] ?? "broke off: the connection was lost";
+}
+
+/** What the codes of connections mean that never came about. */
+const unreachable: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "is not reachable: nothing accepts connections at its address",
+  ENOTFOUND: "is not reachable: its host name is not known",
+  EAI_AGAIN: "is not reachable: its host name could not be looked up",
+  EHOSTUNREACH: "is not reachable: there is no route to its address",
+  ENETUNREACH: "is not reachable: there is no network",
+  ETIMEDOUT: "is not reachable: the connection timed out",
+  UND_ERR_CONNECT_TIMEOUT: "is not reachable: the connection timed out",
+};
+
+/** Worth a word where it is too long to wait for. */
+function requestedWait({ waitMs }: Facts): string {
+  if (waitMs === undefined || waitMs <= longestWaitMs) return "";
+  return `: it asks to wait ${Math.ceil(waitMs / 1_000)} s`;
 }
 
 function hint(facts: Facts): string {

@@ -1,4 +1,4 @@
-import { APICallError, dynamicTool, jsonSchema, RetryError, type ToolSet } from "ai";
+import { APICallError, dynamicTool, jsonSchema, type ToolSet } from "ai";
 import type { OfferedTools } from "../responder.ts";
 
 /** Tools in the AI SDK's form. What is wrong with the arguments is for the tool itself to say. */
@@ -28,7 +28,6 @@ const refusals: readonly (number | undefined)[] = [400, 404, 405, 422, 501];
 
 /** Whether an error can mean that the model takes no tools. There is no code for it: only words. */
 export function refusesTools(error: unknown): boolean {
-  const last = RetryError.isInstance(error) ? error.lastError : error;
-  if (!APICallError.isInstance(last) || !refusals.includes(last.statusCode)) return false;
-  return /\btools?\b|function.?call/i.test(`${last.message} ${last.responseBody ?? ""}`);
+  if (!APICallError.isInstance(error) || !refusals.includes(error.statusCode)) return false;
+  return /\btools?\b|function.?call/i.test(`${error.message} ${error.responseBody ?? ""}`);
 }
