@@ -12,8 +12,12 @@ const fakes = () => {
   const all = globalThis as unknown as Record<string, unknown>;
   let current: EventTarget | undefined;
   class Recognition extends EventTarget {
+    static available = async () => "available";
+    processLocally = false;
     start() {
       current = this;
+      const { processLocally } = this;
+      all["heardBy"] = processLocally ? "device" : "vendor";
     }
     stop() {
       if (current === this) current = undefined;
@@ -37,9 +41,13 @@ const fakes = () => {
   const valuesOf = (fields: object) =>
     Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, { value }]));
   const spoken: string[] = [];
+  const voices: string[] = [];
+  all["voicesUsed"] = voices;
+  all["offered"] = [{ name: "device", lang: "en-US", localService: true, default: true }];
   all["spoken"] = spoken;
   class Utterance extends EventTarget {
     readonly text: string;
+    voice: { readonly name: string } | null = null;
     constructor(text: string) {
       super();
       this.text = text;
@@ -49,10 +57,11 @@ const fakes = () => {
   const synthesis = {
     speak(utterance: Utterance) {
       spoken.push(utterance.text);
+      voices.push(utterance.voice?.name ?? "browser's choice");
       setTimeout(() => utterance.dispatchEvent(new Event("end")), 20);
     },
     cancel() {},
-    getVoices: () => [{}],
+    getVoices: () => all["offered"],
     addEventListener() {},
     removeEventListener() {},
   };
@@ -132,6 +141,150 @@ test("answers are read aloud sentence by sentence while that is on, without thei
     await say(page, "Be quiet");
     await message(page, "Silent.").waitFor();
     assert.equal((await spoken(page)).length, 2);
+  });
+});
+
+const talk = (page: Page) => page.getByRole("button", { name: "Hold to talk" });
+const handsFree = (page: Page) => page.getByRole("button", { name: "Hands free" });
+/** Where the sound that is listened to goes; `undefined`: nothing ever listened. */
+const heardBy = (page: Page) => page.evaluate("globalThis.heardBy");
+
+test("where the browser recognises speech on the device nothing is asked, and no sound leaves it", {
+  skip,
+}, async () => {
+  await onPage({ inject: fakes }, async ({ page }) => {
+    await handsFree(page).click();
+    await note(page).filter({ hasText: "Listening, on this device" }).waitFor();
+    await holds(page, "globalThis.heardBy === 'device'");
+    assert.equal(await page.getByRole("dialog").count(), 0);
+  });
+});
+
+for (const [browser, lacking] of [
+  ["does not say where it recognises speech", "delete SpeechRecognition.available"],
+  ["cannot on the device", "SpeechRecognition.available = async () => 'unavailable'"],
+  ["fails when it is asked", "SpeechRecognition.available = async () => { throw new Error('no') }"],
+] as const) {
+  test(`a browser that ${browser} listens only after the person agreed`, { skip }, async () => {
+    await onPage({ inject: fakes }, async ({ page }) => {
+      await page.evaluate(lacking);
+      for (const button of [handsFree(page), talk(page)]) {
+        await button.click();
+        const dialog = page.getByRole("dialog", { name: "Where may your voice go?" });
+        await dialog.getByText("a service of its vendor").waitFor();
+        await dialog.getByRole("button", { name: "Not now" }).click();
+        await dialog.waitFor({ state: "detached" });
+      }
+      assert.equal(await heardBy(page), undefined);
+      await handsFree(page).click();
+      await page.getByRole("button", { name: "I agree" }).click();
+      await note(page).filter({ hasText: "may go to the browser's vendor" }).waitFor();
+      await holds(page, "globalThis.heardBy === 'vendor'");
+      await page.reload();
+      await handsFree(page).waitFor();
+      await page.evaluate(lacking);
+      await handsFree(page).click();
+      await note(page).filter({ hasText: "may go to the browser's vendor" }).waitFor();
+    });
+  });
+}
+
+for (const [works, says, by] of [
+  [true, "Listening, on this device", "device"],
+  [false, "could not download it", undefined],
+] as const) {
+  const outcome = works ? "stays on the device" : "says so";
+  test(`speech recognition that can be downloaded is offered, and when that ${works ? "works" : "fails"} it ${outcome}`, {
+    skip,
+  }, async () => {
+    await onPage({ inject: fakes }, async ({ page }) => {
+      await page.evaluate("SpeechRecognition.available = async () => 'downloadable'");
+      await page.evaluate(`SpeechRecognition.install = async (options) => {
+        globalThis.installed = options;
+        return ${works};
+      }`);
+      await handsFree(page).click();
+      await page.getByRole("button", { name: "Download and stay on this device" }).click();
+      await note(page).filter({ hasText: says }).waitFor();
+      if (by !== undefined) await holds(page, `globalThis.heardBy === ${JSON.stringify(by)}`);
+      else assert.equal(await heardBy(page), undefined);
+      assert.deepEqual(await page.evaluate("installed"), {
+        langs: ["en-US"],
+        processLocally: true,
+      });
+    });
+  });
+}
+
+/** As the fakes, but the voice that the browser prefers is that of a service. */
+const preferredRemote = () => {
+  const { offered } = globalThis as unknown as { offered: unknown[] };
+  offered[0] = { name: "device", lang: "en-US", localService: true, default: false };
+  offered.unshift({ name: "remote", lang: "en-US", localService: false, default: true });
+};
+
+test("answers are read by a voice of the device, though the browser prefers a remote one", {
+  skip,
+}, async () => {
+  await onPage({ script: [["Hello."]], inject: fakes }, async ({ page, context }) => {
+    await context.addInitScript(preferredRemote);
+    await page.reload();
+    await page.getByRole("button", { name: "Read answers aloud" }).click();
+    await say(page, "Speak");
+    await holds(page, "spoken.length === 1");
+    assert.deepEqual(await page.evaluate("voicesUsed"), ["device"]);
+  });
+});
+
+/** As the fakes, but all voices are those of a service. */
+const remoteVoices = () => {
+  const synthesis = (globalThis as unknown as { speechSynthesis: Record<string, unknown> })
+    .speechSynthesis;
+  synthesis["getVoices"] = () => [
+    { name: "remote", lang: "en-US", localService: false, default: true },
+  ];
+};
+
+test("where every voice is remote no word is read aloud before the person agreed", {
+  skip,
+}, async () => {
+  const script = [["First."], ["Second."]];
+  await onPage({ script, inject: fakes }, async ({ page, context }) => {
+    await context.addInitScript(remoteVoices);
+    await page.reload();
+    const button = page.getByRole("button", { name: "Read answers aloud" });
+    const dialog = page.getByRole("dialog", { name: "Where may answers be read?" });
+    await button.click();
+    await dialog.getByRole("button", { name: "Not now" }).click();
+    await say(page, "Speak");
+    await message(page, "First.").waitFor();
+    assert.deepEqual(await spoken(page), []);
+    await button.click();
+    await dialog.getByRole("button", { name: "I agree" }).click();
+    await say(page, "Speak");
+    await holds(page, "spoken.length === 1");
+    assert.deepEqual(await spoken(page), ["Second."]);
+  });
+});
+
+test("reading aloud that was switched on before does not send words to a vendor unasked", {
+  skip,
+}, async () => {
+  await onPage({ script: [["First."]], inject: fakes }, async ({ page, context }) => {
+    await page.getByRole("button", { name: "Read answers aloud" }).click();
+    await context.addInitScript(remoteVoices);
+    await page.reload();
+    await note(page).filter({ hasText: "sends words to its vendor" }).waitFor();
+    await say(page, "Speak");
+    await message(page, "First.").waitFor();
+    assert.deepEqual(await spoken(page), []);
+  });
+});
+
+test("an empty chat says where words go", { skip }, async () => {
+  await onPage({ inject: fakes }, async ({ page }) => {
+    await page.getByText("goes to the model that answers").waitFor();
+    assert.equal(await page.getByText("Every word is kept on this machine").count(), 0);
   });
 });
 

@@ -154,7 +154,8 @@ function Body({
       ) : null}
       {isReady && isNew ? (
         <Empty title="Nothing was said here yet">
-          Say something. Every word is kept on this machine, and is still there after a restart.
+          Say something. Every word is stored where Throughline runs, goes to the model that
+          answers, and is still there after a restart.
         </Empty>
       ) : null}
       {isReady && !isNew ? (

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from "react";
 import { sentencesFrom, speakable } from "./speakable.ts";
+import { hasAgreed, voiceOfDevice } from "./speech-place.ts";
 
 /** The answer that came, or comes, since the page was opened. */
 export type VoiceAnswer =
@@ -10,10 +11,14 @@ export interface ReadingAloud {
   readonly isSpeaking: boolean;
   /** Why nothing is heard, for the person. */
   readonly trouble: string | undefined;
+  /** The words would go to the browser's vendor, and the person did not agree to that. */
+  readonly mustAsk: boolean;
 }
 
 const missing = "This browser cannot read aloud.";
 const voiceless = "This browser has no voice installed to read with.";
+const unasked =
+  "This browser sends words to its vendor to read them aloud. Switch it off and on to allow that.";
 /** Browsers look for their voices when they are asked the first time. */
 const voicesMs = 1_500;
 
@@ -26,7 +31,10 @@ export function useReadAloud(isOn: boolean, answer: VoiceAnswer): ReadingAloud {
   const [pending, setPending] = useState(0);
   const [failure, setFailure] = useState<string>();
   const read = useRef({ key: "", upTo: 0 });
-  const isSilent = useIsVoiceless(isOn);
+  const voices = useVoices();
+  const voice = voices && voiceOfDevice(voices, navigator.language);
+  const isRemote = voices !== undefined && voices.length > 0 && voice === undefined;
+  const mustAsk = isRemote && !hasAgreed("reading");
 
   useEffect(() => {
     if (!isOn || !hasSpeechOut()) return;
@@ -38,17 +46,18 @@ export function useReadAloud(isOn: boolean, answer: VoiceAnswer): ReadingAloud {
   }, [isOn]);
 
   useEffect(() => {
-    if (answer === undefined) return;
+    if (answer === undefined || (isOn && hasSpeechOut() && voices === undefined)) return;
     const { key, text, isWhole } = answer;
     const isNew = read.current.key !== key;
     const { sentences, next } = sentencesFrom(text, isNew ? 0 : read.current.upTo, isWhole);
     read.current = { key, upTo: next };
-    if (!isOn || !hasSpeechOut()) return; // passed over: it is not read out later
+    if (!isOn || mustAsk || !hasSpeechOut()) return; // passed over: it is not read out later
     if (isNew) window.speechSynthesis.cancel();
     for (const sentence of sentences) {
       const words = speakable(sentence);
       if (words === "") continue;
       const utterance = new SpeechSynthesisUtterance(words);
+      if (voice !== undefined) utterance.voice = voice;
       const done = () => setPending((count) => Math.max(0, count - 1));
       utterance.addEventListener("end", done, { once: true });
       utterance.addEventListener("error", (event) => {
@@ -58,26 +67,32 @@ export function useReadAloud(isOn: boolean, answer: VoiceAnswer): ReadingAloud {
       setPending((count) => count + 1);
       window.speechSynthesis.speak(utterance);
     }
-  }, [isOn, answer]);
+  }, [isOn, answer, voices, voice, mustAsk]);
 
-  const trouble = hasSpeechOut() ? (failure ?? (isSilent ? voiceless : undefined)) : missing;
-  return { isSpeaking: isOn && pending > 0, trouble: isOn ? trouble : undefined };
+  const silence = voices?.length === 0 ? voiceless : mustAsk ? unasked : undefined;
+  const trouble = hasSpeechOut() ? (failure ?? silence) : missing;
+  return { isSpeaking: isOn && pending > 0, trouble: isOn ? trouble : undefined, mustAsk };
 }
 
-function useIsVoiceless(isOn: boolean): boolean {
-  const [isSilent, setIsSilent] = useState(false);
+/** @returns `undefined` while the browser looks for them. */
+function useVoices(): readonly SpeechSynthesisVoice[] | undefined {
+  const [voices, setVoices] = useState<readonly SpeechSynthesisVoice[]>();
   useEffect(() => {
-    if (!isOn || !hasSpeechOut()) return;
+    if (!hasSpeechOut()) return;
     const { speechSynthesis } = window;
-    const look = () => setIsSilent(speechSynthesis.getVoices().length === 0);
+    const look = () => setVoices(speechSynthesis.getVoices());
+    const lookEarly = () => {
+      if (speechSynthesis.getVoices().length > 0) look();
+    };
     const timer = setTimeout(look, voicesMs);
-    speechSynthesis.addEventListener("voiceschanged", look);
+    lookEarly();
+    speechSynthesis.addEventListener("voiceschanged", lookEarly);
     return () => {
       clearTimeout(timer);
-      speechSynthesis.removeEventListener("voiceschanged", look);
+      speechSynthesis.removeEventListener("voiceschanged", lookEarly);
     };
-  }, [isOn]);
-  return isSilent;
+  }, []);
+  return voices;
 }
 
 function reasonOf(code: string): string {

@@ -1,6 +1,14 @@
-// The browser's speech recognition, where it has one. Most send the sound to a service of theirs.
+// The browser's speech recognition, where it has one. Most send the sound to a service of theirs: see
+// speech-place.ts.
+import {
+  installOnDevice,
+  type OnDeviceRecognition,
+  placeOf,
+  type SpeechPlace,
+} from "./speech-place.ts";
 
 interface Recognition extends EventTarget {
+  processLocally?: boolean;
   lang: string;
   continuous: boolean;
   interimResults: boolean;
@@ -37,19 +45,36 @@ export function hasSpeechIn(): boolean {
   return recognitionOf() !== undefined;
 }
 
+/** Where speech would be recognised now; `undefined`: this browser cannot. */
+export async function speechInPlace(): Promise<SpeechPlace | undefined> {
+  const Constructor = recognitionOf();
+  return Constructor && placeOf(Constructor, navigator.language);
+}
+
+/** Lets the browser download what it needs. @returns whether speech stays on the device from now on. */
+export async function installSpeechIn(): Promise<boolean> {
+  const Constructor = recognitionOf();
+  return Constructor !== undefined && installOnDevice(Constructor, navigator.language);
+}
+
 /** One stretch of listening. */
 export class SpeechIn {
   readonly #recognition: Recognition;
   #why: string | undefined;
 
-  /** @returns `undefined`: this browser cannot. */
-  static create(events: SpeechInEvents): SpeechIn | undefined {
+  /**
+   * @param staysOnDevice no sound may leave the device; else the browser decides.
+   * @returns `undefined`: this browser cannot.
+   */
+  static create(events: SpeechInEvents, staysOnDevice: boolean): SpeechIn | undefined {
     const Constructor = recognitionOf();
-    return Constructor === undefined ? undefined : new SpeechIn(new Constructor(), events);
+    if (Constructor === undefined) return undefined;
+    return new SpeechIn(new Constructor(), events, staysOnDevice);
   }
 
-  private constructor(recognition: Recognition, events: SpeechInEvents) {
+  private constructor(recognition: Recognition, events: SpeechInEvents, staysOnDevice: boolean) {
     this.#recognition = recognition;
+    if (staysOnDevice) recognition.processLocally = true;
     recognition.lang = navigator.language;
     recognition.continuous = true;
     recognition.interimResults = true;
@@ -88,7 +113,9 @@ export class SpeechIn {
   }
 }
 
-function recognitionOf(): (new () => Recognition) | undefined {
-  const all = window as unknown as Record<string, (new () => Recognition) | undefined>;
+type RecognitionConstructor = (new () => Recognition) & OnDeviceRecognition;
+
+function recognitionOf(): RecognitionConstructor | undefined {
+  const all = window as unknown as Record<string, RecognitionConstructor | undefined>;
   return all["SpeechRecognition"] ?? all["webkitSpeechRecognition"];
 }

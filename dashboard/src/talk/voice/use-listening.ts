@@ -1,5 +1,6 @@
 import { useEffect, useEffectEvent, useRef, useState } from "react";
-import { SpeechIn, speechInMissing } from "./speech-in.ts";
+import { SpeechIn } from "./speech-in.ts";
+import { type ListeningQuestion, useListeningPlace } from "./use-listening-place.ts";
 
 /** `push`: while a button is held, then it is sent. `free`: every sentence is sent as it ends. */
 export type ListeningMode = "off" | "push" | "free";
@@ -16,8 +17,12 @@ interface ListeningOptions {
 
 export interface Listening {
   readonly mode: ListeningMode;
+  /** No sound leaves the device. */
+  readonly staysOnDevice: boolean;
   /** Why it cannot listen, for the person. */
   readonly trouble: string | undefined;
+  /** Before it listens, the person has to say where the sound may go. */
+  readonly question: ListeningQuestion | undefined;
   readonly start: (mode: "push" | "free") => void;
   readonly stop: () => void;
 }
@@ -31,6 +36,7 @@ export function useListening({ show, send, keep, isPaused }: ListeningOptions): 
   const [mode, setMode] = useState<ListeningMode>("off");
   const [trouble, setTrouble] = useState<string>();
   const [round, setRound] = useState(0);
+  const [staysOnDevice, setStaysOnDevice] = useState(false);
   const active = useRef<SpeechIn>(undefined);
   const said = useRef({ final: "", interim: "" });
   const empty = useRef(0);
@@ -64,14 +70,15 @@ export function useListening({ show, send, keep, isPaused }: ListeningOptions): 
   // Listens while the mode says so; each stretch that ended by itself is a new round.
   useEffect(() => {
     if (mode === "off" || (mode === "free" && isPaused)) return;
-    const speech = SpeechIn.create({
-      heard: (text, isFinal) => {
+    const events = {
+      heard: (text: string, isFinal: boolean) => {
         if (active.current === speech) heard(text, isFinal);
       },
-      ended: (why) => {
+      ended: (why: string | undefined) => {
         if (active.current === speech) ended(why);
       },
-    });
+    };
+    const speech = SpeechIn.create(events, staysOnDevice);
     const timer = setTimeout(
       () => {
         active.current = speech;
@@ -84,23 +91,26 @@ export function useListening({ show, send, keep, isPaused }: ListeningOptions): 
       if (active.current === speech) active.current = undefined;
       speech?.abort();
     };
-  }, [mode, isPaused, round]);
+  }, [mode, isPaused, round, staysOnDevice]);
 
   useEffect(() => {
     if (mode !== "off") return () => leave();
   }, [mode]);
 
-  return {
-    ...{ mode, trouble },
-    start(wanted) {
-      const isThere = SpeechIn.create({ heard: () => undefined, ended: () => undefined });
-      setTrouble(isThere === undefined ? speechInMissing : undefined);
-      if (isThere === undefined) return;
+  const place = useListeningPlace({
+    begin(wanted, isLocal) {
       empty.current = 0;
       setRound(0);
+      setStaysOnDevice(isLocal);
       setMode(wanted);
     },
+    tell: setTrouble,
+  });
+
+  return {
+    ...{ mode, staysOnDevice, trouble, question: place.question, start: place.want },
     stop() {
+      place.letGo();
       // What was said up to now still comes, and `ended` sends it.
       if (mode === "push" && active.current !== undefined) {
         active.current.stop();

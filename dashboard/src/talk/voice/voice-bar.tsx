@@ -3,7 +3,9 @@ import { Button } from "../../ui/button.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import { hasSpeechOut, useReadAloud, type VoiceAnswer } from "./read-aloud.ts";
 import { hasSpeechIn, speechInMissing } from "./speech-in.ts";
+import { agree } from "./speech-place.ts";
 import { type Listening, useListening } from "./use-listening.ts";
+import { ListeningDialog, ReadingDialog } from "./vendor-dialog.tsx";
 
 interface VoiceBarProps {
   readonly send: (text: string) => void;
@@ -21,6 +23,7 @@ const tapMs = 350;
 /** Talking instead of typing. Where the browser cannot, it says why, and typing goes on. */
 export function VoiceBar({ send, show, keep, answer }: VoiceBarProps) {
   const [isReading, setIsReading] = useState(() => localStorage.getItem(storageKey) === "on");
+  const [isAsking, setIsAsking] = useState(false);
   const reading = useReadAloud(isReading, answer);
   const listening = useListening({ show, send, keep, isPaused: reading.isSpeaking });
   useEffect(() => localStorage.setItem(storageKey, isReading ? "on" : "off"), [isReading]);
@@ -29,7 +32,9 @@ export function VoiceBar({ send, show, keep, answer }: VoiceBarProps) {
     ? "Reading aloud"
     : listening.mode === "off"
       ? undefined
-      : "Listening";
+      : listening.staysOnDevice
+        ? "Listening, on this device"
+        : "Listening. The sound may go to the browser's vendor.";
   return (
     <div className="voice">
       <PushToTalk listening={listening} />
@@ -49,13 +54,34 @@ export function VoiceBar({ send, show, keep, answer }: VoiceBarProps) {
         aria-pressed={isReading}
         aria-label="Read answers aloud"
         title={hasSpeechOut() ? "Read answers aloud" : "This browser cannot read aloud"}
-        onClick={() => setIsReading(!isReading)}
+        onClick={() => {
+          if (!isReading && reading.mustAsk) setIsAsking(true);
+          else setIsReading(!isReading);
+        }}
       >
         <Icon name="speaker" />
       </Button>
       <p className="voice-note" role="status">
         {listening.trouble ?? reading.trouble ?? state ?? ""}
       </p>
+      {listening.question === undefined ? null : (
+        <ListeningDialog
+          canDownload={listening.question.canDownload}
+          onDownload={listening.question.download}
+          onAgree={listening.question.agree}
+          onClose={listening.question.close}
+        />
+      )}
+      {isAsking ? (
+        <ReadingDialog
+          onAgree={() => {
+            agree("reading");
+            setIsAsking(false);
+            setIsReading(true);
+          }}
+          onClose={() => setIsAsking(false)}
+        />
+      ) : null}
     </div>
   );
 }

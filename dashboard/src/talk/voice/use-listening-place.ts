@@ -1,0 +1,75 @@
+import { useRef, useState } from "react";
+import { installSpeechIn, speechInMissing, speechInPlace } from "./speech-in.ts";
+import { agree, hasAgreed } from "./speech-place.ts";
+
+type Wanted = "push" | "free";
+
+interface PlaceOptions {
+  /** It may listen now. */
+  readonly begin: (mode: Wanted, staysOnDevice: boolean) => void;
+  /** What the person must know; `undefined`: nothing more. */
+  readonly tell: (trouble: string | undefined) => void;
+}
+
+/** What a person is asked before any sound may leave the device. */
+export interface ListeningQuestion {
+  /** Speech can be recognised on the device, after a download. */
+  readonly canDownload: boolean;
+  readonly download: () => void;
+  readonly agree: () => void;
+  readonly close: () => void;
+}
+
+export interface ListeningPlace {
+  readonly question: ListeningQuestion | undefined;
+  /** Begins where no sound leaves the device, or where the person agreed that it may; else asks. */
+  readonly want: (mode: Wanted) => void;
+  /** The button was let go: what is not begun yet will not begin. */
+  readonly letGo: () => void;
+}
+
+const downloading = "The browser downloads what it needs to recognise speech on this device.";
+const notDownloaded = "The browser could not download it. Press again to choose otherwise.";
+
+export function useListeningPlace({ begin, tell }: PlaceOptions): ListeningPlace {
+  const wanted = useRef<Wanted>(undefined);
+  const [asked, setAsked] = useState<{ readonly mode: Wanted; readonly canDownload: boolean }>();
+
+  async function look(mode: Wanted): Promise<void> {
+    const place = await speechInPlace();
+    if (wanted.current !== mode) return;
+    if (place === undefined) tell(speechInMissing);
+    else if (place === "device" || hasAgreed("listening")) begin(mode, place === "device");
+    else setAsked({ mode, canDownload: place === "download" });
+  }
+
+  async function download(mode: Wanted): Promise<void> {
+    setAsked(undefined);
+    wanted.current = mode;
+    tell(downloading);
+    const isDone = await installSpeechIn();
+    tell(isDone ? undefined : notDownloaded);
+    if (isDone && wanted.current === mode) begin(mode, true);
+  }
+
+  return {
+    question: asked && {
+      canDownload: asked.canDownload,
+      download: () => void download(asked.mode),
+      agree() {
+        agree("listening");
+        setAsked(undefined);
+        begin(asked.mode, false);
+      },
+      close: () => setAsked(undefined),
+    },
+    want(mode) {
+      tell(undefined);
+      wanted.current = mode;
+      void look(mode);
+    },
+    letGo() {
+      wanted.current = undefined;
+    },
+  };
+}
