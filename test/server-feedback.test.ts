@@ -389,6 +389,28 @@ test("feeds take their own content type alone, and no half samples", async (t) =
   await problemOf(huge, 413, "THROUGHLINE_TOO_LARGE");
 });
 
+test("a picture that cannot be kept is refused; one that comes too soon is not an error", async (t) => {
+  const c = await withMoments(t, [], { limits: { oneFrameBytes: 1_000 } });
+  const feed = (bytes: Uint8Array) => c.feed("/api/frames", "image/jpeg", bytes);
+  assert.deepEqual(await jsonOf(await feed(await picture()), 200), { result: "off" });
+  await c.post("/api/feedback/consent", agreed);
+  const cutOff = (await picture()).subarray(0, 40);
+  for (const bytes of [new Uint8Array(0), Buffer.from("<html></html>"), cutOff]) {
+    await problemOf(await feed(bytes), 400, "THROUGHLINE_INVALID");
+  }
+  const noise = { type: "gaussian", mean: 128, sigma: 30 } as const;
+  const large = sharp({
+    create: { width: 640, height: 480, channels: 3, background: "teal", noise },
+  });
+  const tooLarge = await feed(await large.jpeg().toBuffer());
+  await problemOf(tooLarge, 413, "THROUGHLINE_TOO_LARGE");
+  for (const result of ["accepted", "throttled"]) {
+    assert.deepEqual(await jsonOf(await feed(await picture()), 200), { result });
+  }
+  await c.moments.recorder.close();
+  await problemOf(await feed(await picture()), 503, "THROUGHLINE_CLOSED");
+});
+
 test("without moments their routes are not there", async () => {
   const c = await companion();
   await problemOf(await c.ask("/api/feedback/stats"), 404, "THROUGHLINE_NOT_FOUND");

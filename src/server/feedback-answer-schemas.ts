@@ -121,5 +121,9 @@ export const deletion = z
   })
   .openapi("DeletedPackages");
 export const pushed = z
-  .object({ result: z.string() })
-  .openapi("Pushed", { description: "`accepted`, or why it was not: `throttled`, `off`, …" });
+  .object({ result: z.enum(["accepted", "throttled", "off", "busy"]) })
+  .openapi("Pushed", {
+    description:
+      "`accepted`; or why it was not kept: `throttled`, too soon after the last picture; `off`, nobody " +
+      "agreed to it; `busy`, an encoder is at work.",
+  });

@@ -1,7 +1,7 @@
 // Pictures and sound on their way in, over HTTP and by WebSocket, and whole packages on their way out.
 import { z } from "zod";
-import { invalid, ThroughlineError } from "../errors.ts";
-import type { AudioPush, MomentRecorder, Moments } from "../moments.ts";
+import { type ErrorCode, invalid, ThroughlineError } from "../errors.ts";
+import type { AudioPush, MomentRecorder, Moments, PushResult } from "../moments.ts";
 import { readMedia } from "./body.ts";
 import { type Door, isHead, json, letGo } from "./door.ts";
 import { name } from "./feedback-schemas.ts";
@@ -71,13 +71,15 @@ function addFrames(door: Door): void {
       ...{ method: "post", path: "/api/frames", id: "feedFrame", bytes: [jpeg] },
       query: () => z.strictObject({ ...clockFields(), camera: camera().optional() }),
       summary: "Feeds a picture; one in half a second is kept, for two minutes",
-      answers: { 200: { says: "Whether it was taken.", schema: "pushed" } },
+      description:
+        "A body that is no whole JPEG of 1 to 8,192 pixels a side is 400, a picture that is too large 413.",
+      answers: { 200: { says: "Whether it was kept.", schema: "pushed" } },
     },
     async ({ query }, context) => {
       const recorder = recorderOf(door);
       const bytes = await readMedia(context.req.raw, [jpeg], maxFrameBytes);
       const push = { ...timeOf(query), ...known({ camera: query.camera }) };
-      return json({ result: recorder.frame(bytes, push) });
+      return pushed(recorder.frame(bytes, push));
     },
   );
 }
@@ -99,7 +101,7 @@ function addAudio(door: Door): void {
         }),
       summary: "Feeds raw samples, 16 kHz mono; the last two minutes are kept",
       description: "Little endian. Another rate or more channels are 415.",
-      answers: { 200: { says: "Whether they were taken.", schema: "pushed" } },
+      answers: { 200: { says: "Whether they were kept.", schema: "pushed" } },
     },
     async ({ query }, context) => {
       const recorder = recorderOf(door);
@@ -107,9 +109,24 @@ function addAudio(door: Door): void {
       const bytes = await readMedia(context.req.raw, sampleTypes, maxAudioBytes);
       if (bytes.length % (encoding === "s16le" ? 2 : 4) !== 0) throw invalid("half a sample");
       const push = { rateHz: Number(rate), channels: Number(channels), ...timeOf(query) };
-      return json({ result: feedAudio(recorder, bytes, { ...push, encoding }) });
+      return pushed(feedAudio(recorder, bytes, { ...push, encoding }));
     },
   );
+}
+
+const refusals: Partial<Record<PushResult, readonly [ErrorCode, string]>> = {
+  not_jpeg: ["THROUGHLINE_INVALID", "the body is no whole JPEG of 1 to 8,192 pixels a side"],
+  too_large: ["THROUGHLINE_TOO_LARGE", "the picture is larger than one may be here"],
+  format: ["THROUGHLINE_MEDIA_TYPE", "the body is no sound of that format"],
+  closed: ["THROUGHLINE_CLOSED", "nothing is taken any more: the server is closing"],
+};
+
+/** What was not kept through no fault of the sender is an answer. @throws ThroughlineError the rest. */
+function pushed(result: PushResult): Response {
+  const refusal = refusals[result];
+  if (refusal === undefined) return json({ result });
+  const [code, message] = refusal;
+  throw new ThroughlineError(message, { code });
 }
 
 interface SenderTime {
@@ -124,7 +141,7 @@ function timeOf({ captured_ms, source }: SenderTime) {
 }
 
 /** @throws ThroughlineError `THROUGHLINE_MEDIA_TYPE`: not 16 kHz mono, and nothing makes it so. */
-function feedAudio(recorder: MomentRecorder, bytes: Uint8Array, push: AudioPush): string {
+function feedAudio(recorder: MomentRecorder, bytes: Uint8Array, push: AudioPush): PushResult {
   try {
     return recorder.audio(bytes, push);
   } catch (cause) {
