@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { proveDriver } from "../src/cli/doctor/driver.ts";
 import type { Contract } from "../src/testing/contract.ts";
@@ -69,6 +69,68 @@ test("doctor reports a byte that was flipped in the middle of a log as damage: e
   assert.equal(findings.repairs[0].key, "chats/local:me");
   assert.deepEqual(fs.readFileSync(log), bytes, "doctor heals nothing by rewriting");
   assert.match((await runCli(["doctor"], { home })).out, /\nDAMAGED +chats\/local:me .*\n/);
+});
+
+/** A home with one package of feedback. @returns its folder. */
+async function withPackage(home: string): Promise<string> {
+  await using throughline = await openThroughline({ home });
+  const software = { name: "throughline", version: "0.0.0" };
+  const { recorder } = await throughline.startMoments({ sessionId: "a1b2c3d4", software });
+  recorder.message({ role: "user", text: "Tell me a joke", id: "m1", chatId: "a" });
+  recorder.message({ role: "assistant", text: "Knock, knock", id: "m2", chatId: "a" });
+  const receipt = recorder.record({ sentiment: "positive", what: "the joke", source: "http" });
+  await receipt.whenDurable();
+  return join(home, "feedback", receipt.name);
+}
+
+test("doctor compares every byte of every package with its seal", async (t) => {
+  const home = await homeWithChat(t);
+  await withPackage(home);
+  const { code, out } = await runCli(["doctor"], { home });
+  assert.equal(code, 0, out);
+  assert.match(out, /\nok +1 package of feedback, every byte as it was sealed\n/);
+});
+
+for (const [what, harm, file] of [
+  [
+    "a byte of its words changed",
+    (folder: string) => {
+      const path = join(folder, "messages.json");
+      fs.writeFileSync(path, fs.readFileSync(path, "utf8").replace("Knock", "Knack"));
+    },
+    "messages.json",
+  ],
+  ["a file gone", (folder: string) => fs.rmSync(join(folder, "messages.json")), "messages.json"],
+  [
+    "a manifest that was cut off",
+    (folder: string) => fs.truncateSync(join(folder, "feedback.json"), 50),
+    "feedback.json",
+  ],
+] as const) {
+  test(`doctor reports a package with ${what} as damage, names the file, and ends with 1`, async (t) => {
+    const home = await homeWithChat(t);
+    const folder = await withPackage(home);
+    harm(folder);
+    const { code, out } = await runCli(["doctor"], { home });
+    assert.equal(code, 1, out);
+    const [line = ""] = /^DAMAGED +.*package.*$/m.exec(out) ?? [];
+    assert.ok(line.includes(`${basename(folder)}/${file}`), out);
+    assert.match(line, /throughline feedback repair/);
+    assert.doesNotMatch(out, /Nothing is damaged/);
+  });
+}
+
+test("doctor says of a package that it cannot read that it was not looked at: exit 1", async (t) => {
+  const home = await homeWithChat(t);
+  const folder = await withPackage(home);
+  fs.rmSync(join(folder, "messages.json"));
+  fs.mkdirSync(join(folder, "messages.json"));
+  fs.rmSync(join(folder, "feedback.json"));
+  fs.mkdirSync(join(folder, "feedback.json"));
+  const { code, out } = await runCli(["doctor"], { home });
+  assert.equal(code, 1, out);
+  assert.match(out, new RegExp(`^(DAMAGED|FAILED) .*${basename(folder)}`, "m"));
+  assert.doesNotMatch(out, /Nothing is damaged/);
 });
 
 test("doctor reports a chat whose file was taken away as damage: exit 1", async (t) => {

@@ -12,7 +12,7 @@ export const addDoctorCommand: AddCommand = (program, context) => {
     .command("doctor")
     .summary("Check that all is well.")
     .description(
-      "Check the home or the database, every log from end to end, and the model. Ends with 1 if " +
+      "Check the home or the database, every log from end to end, every package of feedback, and the model. Ends with 1 if " +
         "something is damaged or could not be looked at, as the logs of a home that a server has in use.",
     )
     .option("--driver", "instead, prove each promise of the file storage on a temporary home")

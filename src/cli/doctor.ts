@@ -6,6 +6,7 @@ import { checkHome, checkSpace } from "./doctor/home.ts";
 import { checkLogs } from "./doctor/logs.ts";
 import { checkModel } from "./doctor/model.ts";
 import { checkMoments, checkStatuses, checkUploads } from "./doctor/moments.ts";
+import { checkPackages } from "./doctor/packages.ts";
 import { type KeptPiece, readQuarantine } from "./doctor/quarantine.ts";
 import { Exit, exitCodes } from "./failure.ts";
 import { json } from "./format.ts";
@@ -68,7 +69,7 @@ async function examine(flags: DoctorFlags, { env, version }: Context): Promise<F
     repairs = logs.repairs;
   }
   checks.push(checkMoments(settings.feedback), await checkUploads(home));
-  checks.push(await checkStatuses(home));
+  checks.push(await checkPackages(home), await checkStatuses(home));
   const quarantine = await readQuarantine(home);
   checks.push(quarantine.check, await checkModel(settings));
   return {

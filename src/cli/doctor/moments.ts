@@ -42,7 +42,7 @@ export async function checkUploads(home: string): Promise<Check> {
 /** How many of them are named. */
 const namedAtMost = 5;
 
-/** What became of the packages: whether it can be read. The packages themselves are for `feedback verify`. */
+/** What became of the packages: whether it can be read. */
 export async function checkStatuses(home: string): Promise<Check> {
   const id = "feedback_status";
   const path = join(home, "feedback");
