@@ -15,7 +15,8 @@ export const addExportCommand: AddCommand = (program, context) => {
     .summary("Write chats out for other programs, or copy all of it to another store.")
     .description(
       "Write every chat, or one, into a folder. The format throughline keeps everything, what was " +
-        "hidden or redacted too; the others have what their programs read. With --to instead: copy " +
+        "hidden or redacted too; the others have what their programs read. A chat that cannot be read is " +
+        "named and left out, and the exit code is 1. With --to instead: copy " +
         "the whole companion into another store, which is empty or holds an earlier copy of it.",
     )
     .addOption(

@@ -24,6 +24,8 @@ export interface ExportOptions {
   readonly format: ExportFormat;
   /** One chat instead of all. */
   readonly chatId?: string | undefined;
+  /** Called for a chat that cannot be read and is left out of a file of all chats. Default: it fails. */
+  readonly onUnreadable?: ((chatId: string, error: unknown) => Promise<void>) | undefined;
 }
 
 /**
@@ -39,7 +41,7 @@ export async function* exportChats(
   const { format, chatId: only } = options;
   if (only !== undefined) await chats.log.existing(only);
   if (format === "ductor") {
-    yield { name: "sessions.json", pieces: ductorFile(chats, only) };
+    yield { name: "sessions.json", pieces: ductorFile(chats, options) };
     return;
   }
   const names = new ExportNames();
@@ -77,10 +79,19 @@ async function* fullFile(chats: Chats, chatId: string): AsyncGenerator<string> {
   yield* toSeedJsonl(full, chats.records(chatId), { form: "full", redacted: new Set() });
 }
 
-async function* ductorFile(chats: Chats, only: string | undefined): AsyncGenerator<string> {
+async function* ductorFile(
+  chats: Chats,
+  { chatId: only, onUnreadable }: ExportOptions,
+): AsyncGenerator<string> {
   let before = "{";
   for await (const chatId of chatIds(chats, only)) {
-    const { head } = await chats.log.existing(chatId);
+    const state = await chats.log.existing(chatId).catch(async (error: unknown) => {
+      if (onUnreadable === undefined) throw error;
+      await onUnreadable(chatId, error);
+      return undefined;
+    });
+    if (state === undefined) continue;
+    const { head } = state;
     if (head.session === null) continue;
     const unknown = head[ductorField];
     const { key, entry } = toDuctor(chatId, head.session, isJsonObject(unknown) ? unknown : {});

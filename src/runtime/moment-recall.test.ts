@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
+import { mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
+import { temporaryDirectory } from "../../test/command-line.ts";
 import { everything, liked, MomentsWorld } from "../../test/moments-world.ts";
 import type { ConsentInput } from "../memories/moment/consent.ts";
 import { openThroughline } from "../throughline.ts";
@@ -49,6 +52,28 @@ test("a reaction right after a start is about the answer before it, with its con
     ["USER", -66_000, end - 66],
     ["ASSISTANT", -65_000, end - 65],
   ]);
+});
+
+test("a chat that cannot be read keeps the others in no way from being recalled", async (t) => {
+  const home = temporaryDirectory(t);
+  const moments = await MomentsWorld.open();
+  await using throughline = await openThroughline({ home, clock: moments.clock });
+  const { chats } = throughline;
+  for (const chatId of ["a", "b"]) {
+    await chats.append(chatId, [{ role: "assistant", content: `Knock from ${chatId}` }]);
+  }
+  const path = join(home, "chats", "b.jsonl");
+  await throughline.storage.close();
+  rmSync(path);
+  mkdirSync(path);
+  await using again = await openThroughline({ home, clock: moments.clock });
+  const recalled = recallWords(again.chats, moments.recorder, moments.clock);
+  await assert.rejects(recalled, { code: "THROUGHLINE_UNAVAILABLE" });
+  const { messages } = await moments.packages.read(await moments.react({}));
+  assert.deepEqual(
+    messages.map(({ text }) => text),
+    ["Knock from a"],
+  );
 });
 
 test("an answer is recalled for two minutes, and is too old to be judged from then on", async () => {

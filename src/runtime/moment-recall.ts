@@ -18,6 +18,7 @@ type Said = TranscriptMessage & { readonly atMs: number };
  * that time are gone. To be called before anything is fed.
  *
  * @returns how many messages were kept: none without consent.
+ * @throws what reading one of the chats threw, after the others were recalled.
  */
 export async function recallWords(
   chats: Chats,
@@ -26,16 +27,22 @@ export async function recallWords(
 ): Promise<number> {
   const now = clock.now();
   const said: Said[] = [];
+  let failure: { readonly cause: unknown } | undefined;
   const { chats: rows } = await chats.list({ limit: maxChats });
   for (const { chat_id, last_active } of rows) {
     if (now - Date.parse(last_active) > longestTurnMs) continue;
-    said.push(...(await saidIn(chats, chat_id, now)));
+    try {
+      said.push(...(await saidIn(chats, chat_id, now)));
+    } catch (cause) {
+      failure = { cause }; // the other chats are recalled all the same
+    }
   }
   said.sort((a, b) => a.atMs - b.atMs);
   let kept = 0;
   for (const { atMs, ...message } of said.slice(-maxMessages)) {
     if (recorder.message({ ...message, agoMs: Math.max(0, now - atMs) })) kept++;
   }
+  if (failure !== undefined) throw failure.cause;
   return kept;
 }
 

@@ -18,6 +18,7 @@ export interface RepairReport {
     | "torn_tail"
     | "damaged_middle"
     | "unreadable_document"
+    | "unreadable_log"
     | "older_copy"
     | "missing_log"
     | "unfinished_package"

@@ -17,6 +17,7 @@ const losses: ReadonlySet<RepairReport["kind"]> = new Set([
   "damaged_middle",
   "older_copy",
   "unreadable_document",
+  "unreadable_log",
 ]);
 
 /** Opens a home, which repairs what can be repaired, and reads every log in it to its end. */

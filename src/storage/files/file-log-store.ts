@@ -38,7 +38,7 @@ import { IndexPace } from "./index-pace.ts";
 import { type Appended, LogFile } from "./log-file.ts";
 import type { IndexHit } from "./log-index.ts";
 import { type FileLogStorePorts, OpenLogs, type Slot } from "./open-logs.ts";
-import { areLogsOf, namesOf, type Reconciled, reconcile } from "./reconcile.ts";
+import { areLogsOf, namesOf, type Reconciled, reconcile, reportUnreadable } from "./reconcile.ts";
 import { rewriteLog } from "./rewrite.ts";
 import { WrittenBatch } from "./written-batch.ts";
 
@@ -184,13 +184,30 @@ export class FileLogStore implements LogStore {
     this.#logs.assertOpen();
     await this.#ready();
     await this.#pace.beforeSearch();
-    const hits: SearchHit[] = [];
-    const found = this.#ports.index.search(query, options);
-    for (const [key, inLog] of Map.groupBy(found, (hit) => hit.key)) {
-      const records = await this.#logs.read(key, (log) => this.#records(log, inLog));
-      for (const record of records) hits.push({ key, record });
+    const { limit } = options;
+    for (let most = limit; ; ) {
+      const hits: SearchHit[] = [];
+      let unreadable = 0;
+      const found = this.#ports.index.search(query, { ...options, limit: most });
+      for (const [key, inLog] of Map.groupBy(found, (hit) => hit.key)) {
+        const records = await this.#foundIn(key, inLog);
+        if (records === undefined) unreadable += inLog.length;
+        else for (const record of records) hits.push({ key, record });
+      }
+      if (hits.length >= limit || found.length < most) return hits.slice(0, limit);
+      if (unreadable === 0) return hits;
+      most = limit + unreadable;
     }
-    return hits;
+  }
+
+  /** The records of one log that search found; `undefined`: the log cannot be read, which was reported. */
+  async #foundIn(key: string, hits: readonly IndexHit[]): Promise<StoredRecord[] | undefined> {
+    try {
+      return await this.#logs.read(key, (log) => this.#records(log, hits));
+    } catch (error) {
+      reportUnreadable(this.#ports, key, error);
+      return undefined;
+    }
   }
 
   /** Those of these records that the log holds, newest first. Reads what they share once. */
@@ -244,14 +261,16 @@ export class FileLogStore implements LogStore {
     await this.#logs.close(this.#reconciled);
     this.#pace.close();
     this.#ports.index.flush();
-    this.#ports.index.noteNames(await this.#names());
+    const reconciled = await this.#reconciled?.catch(() => undefined);
+    const isBehind = reconciled === undefined || reconciled === "a log is unreadable";
+    // Names of which one is no log of ours are not noted, so that it is reported at the next start too.
+    const names = reconciled === "every log is known" ? await this.#names() : undefined;
+    this.#ports.index.noteNames(names, isBehind);
   }
 
-  /** What stands for the names of the logs, if each of them was compared with the index. */
+  /** What stands for the names of the logs, if the index knows each of them. */
   async #names(): Promise<string | undefined> {
     try {
-      // It failed; or a file that is no log of ours is to be reported at the next start too.
-      if ((await this.#reconciled) !== "every log is known") return undefined;
       const listing = await this.#ports.disk.list(this.#ports.directory);
       return areLogsOf(this.#ports.index.keys(), listing) ? namesOf(listing) : undefined;
     } catch {

@@ -267,6 +267,8 @@ export function rethrow(key: string, error: unknown): never {
   throw unavailable(`${key}: the disk refused (${String(error.code)})${hint}`, error);
 }
 
-function isDiskError(error: unknown): error is { readonly code: unknown; readonly path?: unknown } {
+export function isDiskError(
+  error: unknown,
+): error is { readonly code: unknown; readonly path?: unknown } {
   return typeof error === "object" && error !== null && "errno" in error && "code" in error;
 }

@@ -104,8 +104,9 @@ export interface LogIndex {
    *
    * @param names stands for the names of all logs as they are now, every one of them compared with
    * the index; `undefined`: that is not so, and the next start compares them.
+   * @param isBehind a log could not be compared with the index: the next start compares all of them.
    */
-  noteNames(names: string | undefined): void;
+  noteNames(names: string | undefined, isBehind?: boolean): void;
 }
 
 /** Opens the index of one collection. */

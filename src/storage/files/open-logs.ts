@@ -7,7 +7,7 @@ import { fileNameOf } from "./file-name.ts";
 import { type FilePorts, isCode, rethrow, unavailable } from "./file-ports.ts";
 import { LogFile } from "./log-file.ts";
 import type { LogIndex } from "./log-index.ts";
-import { followIndex } from "./reconcile.ts";
+import { followIndex, reportUnreadable } from "./reconcile.ts";
 
 /** What a collection of logs needs. */
 export interface FileLogStorePorts extends FilePorts {
@@ -55,6 +55,8 @@ export class OpenLogs {
   /** In order of use, the least used first. */
   readonly #slots = new Map<string, Slot>();
   readonly #bursts: Bursts;
+  /** Logs whose file could not be opened the last time. */
+  readonly #unreadable = new Set<string>();
   #closed = false;
   #indexAge = 0;
 
@@ -73,9 +75,17 @@ export class OpenLogs {
     return this.#enter(key, work);
   }
 
-  /** Opens a log for its index, also while the store is closing. */
+  /**
+   * Opens a log for its index, also while the store is closing.
+   *
+   * @returns `undefined` when its file cannot be read, which was reported: a fault stays with its log.
+   */
   open(key: string): Promise<LogFile | undefined> {
-    return this.#enter(key, (slot) => this.opened(slot));
+    return this.#enter(key, (slot) => this.opened(slot)).catch((error) => {
+      if (!this.#unreadable.has(key)) throw error;
+      reportUnreadable(this.#ports, key, error);
+      return undefined;
+    });
   }
 
   #enter<T>(key: string, work: (slot: Slot) => Promise<T>): Promise<T> {
@@ -125,15 +135,7 @@ export class OpenLogs {
     slot.log = undefined;
     await unusable?.close();
     slot.indexAge = this.#indexAge;
-    const path = this.path(slot.key);
-    let log: LogFile | undefined;
-    try {
-      log = await LogFile.open(this.#ports, path, slot.key);
-    } catch (error) {
-      if (!isCode(error, "EMFILE", "ENFILE")) throw error;
-      await this.makeRoom(0);
-      log = await LogFile.open(this.#ports, path, slot.key);
-    }
+    const log = await this.#openFile(slot.key);
     if (log === undefined) {
       if ((this.#ports.index.entry(slot.key)?.seq ?? 0) === 0) return undefined;
       // Deleted behind our back, or a file system that lost sight of it: not a new log.
@@ -149,6 +151,23 @@ export class OpenLogs {
     await this.#giveBack(log); // that of a process that died
     void this.makeRoom();
     return log;
+  }
+
+  async #openFile(key: string): Promise<LogFile | undefined> {
+    const path = this.path(key);
+    const open = () => LogFile.open(this.#ports, path, key);
+    try {
+      const log = await open().catch(async (error) => {
+        if (!isCode(error, "EMFILE", "ENFILE")) throw error;
+        await this.makeRoom(0);
+        return open();
+      });
+      this.#unreadable.delete(key);
+      return log;
+    } catch (error) {
+      this.#unreadable.add(key);
+      throw error;
+    }
   }
 
   /**

@@ -1,5 +1,13 @@
 import assert from "node:assert/strict";
-import { copyFileSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  cpSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -130,6 +138,31 @@ test("a run that could not compare the names with its index leaves that to the n
   await storage.close();
   await using next = await openFileStorage({ home });
   assert.deepEqual(await listed(next.logs("chats", projection)), ["a", "b"]);
+});
+
+test("what a log held that could not be read at one start is found after the next", async (t) => {
+  const home = await homeWith(t, "a", "b");
+  const index = join(home, "index.db");
+  {
+    await using storage = await openedOver(home, realDisk);
+    // As a process leaves it that dies before the index takes up what it appends.
+    for (const end of ["", "-wal"]) copyFileSync(index + end, join(home, `old${end}`));
+    await storage.logs("chats", projection).append("a", [{ id: "m2", content: "late words" }]);
+  }
+  for (const end of ["", "-wal"]) renameSync(join(home, `old${end}`), index + end);
+  const disk = faultyDisk(realDisk, {
+    ...{ fault: "EIO", at: 1, repeat: "forever", call: "open", path: /a\.jsonl/ },
+  });
+  {
+    await using storage = await openedOver(home, disk);
+    assert.deepEqual(await listed(storage.logs("chats", projection)), ["a", "b"]);
+  }
+  await using storage = await openedOver(home, realDisk);
+  const hits = await storage.logs("chats", projection).search("late", { limit: 10 });
+  assert.deepEqual(
+    hits.map(({ key }) => key),
+    ["a"],
+  );
 });
 
 test("without its index a home lists every log", async (t) => {

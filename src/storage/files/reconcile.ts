@@ -6,7 +6,7 @@ import { isThroughlineError } from "../../errors.ts";
 import { recordsOf } from "./batch-reader.ts";
 import type { DiskEntry, DiskFile } from "./disk.ts";
 import { fileNameOf, keyOfFileName } from "./file-name.ts";
-import { isCode } from "./file-ports.ts";
+import { isCode, isDiskError } from "./file-ports.ts";
 import type { LogFile } from "./log-file.ts";
 import type { FileLogStorePorts } from "./open-logs.ts";
 import { isSurelyOurs } from "./own-log.ts";
@@ -73,6 +73,13 @@ export function areLogsOf(keys: Iterable<string>, listing: readonly DiskEntry[])
   return files.size === 0;
 }
 
+/** What has the name of a log where nothing but logs lies, and is no file. */
+function noFilesIn(ports: FileLogStorePorts, listing: readonly DiskEntry[]): readonly string[] {
+  if (ports.isShared) return [];
+  const others = listing.filter(({ name, kind }) => kind !== "file" && name.endsWith(".jsonl"));
+  return others.map(({ name }) => name);
+}
+
 /** The names in a listing that logs could have. */
 function logsIn(listing: readonly DiskEntry[]): readonly string[] {
   const logs = listing.filter(({ name, kind }) => kind === "file" && name.endsWith(".jsonl"));
@@ -80,7 +87,7 @@ function logsIn(listing: readonly DiskEntry[]): readonly string[] {
 }
 
 /** What a directory turned out to hold: a file of another program is no log, whatever its name. */
-export type Reconciled = "every log is known" | "a file is no log";
+export type Reconciled = "every log is known" | "a file is no log" | "a log is unreadable";
 
 /**
  * Makes lists and search know every log of the directory. After a clean exit only the names are
@@ -97,22 +104,34 @@ export async function reconcile(
   if (early === undefined) await ports.makeDirectory();
   else if (index.notedNames === namesOf(early)) return "every log is known";
   const keys = [...index.keys()];
-  const files = new Set(logsIn(early ?? (await disk.list(directory))));
+  const listing = early ?? (await disk.list(directory));
+  const files = new Set(logsIn(listing));
   const isKnownWhole = ports.indexIsClean && !ports.verifyAll;
   const gone: string[] = [];
+  let found: Reconciled = "every log is known";
   for (const key of keys) {
     const file = `${fileNameOf(key)}.jsonl`;
     if (!files.delete(file)) gone.push(key);
     // Not awaited where there is nothing to wait for: there may be ten thousand of them.
-    else if (!isKnownWhole && (await isBehind(ports, key, file))) await follow(ports, key, open);
+    else if (!isKnownWhole && (await isBehind(ports, key, file))) {
+      if (!(await follow(ports, key, open))) found = "a log is unreadable";
+    }
   }
-  let found: Reconciled = "every log is known";
-  for (const file of files) {
-    const key = await keyOfLog(ports, file.slice(0, -".jsonl".length));
-    if (key !== undefined && !(await follow(ports, key, open))) found = "a file is no log";
+  for (const file of [...files, ...noFilesIn(ports, listing)]) {
+    const name = file.slice(0, -".jsonl".length);
+    try {
+      const key = await keyOfLog(ports, name);
+      if (key !== undefined && !(await follow(ports, key, open))) found = "a file is no log";
+    } catch (error) {
+      if (!isDiskError(error)) throw error;
+      reportUnreadable(ports, name, error);
+      found = "a log is unreadable";
+    }
   }
   for (const key of gone) {
-    if (!(await isGone(ports, key, open))) continue;
+    const outcome = await outcomeOf(ports, key, open);
+    if (outcome === "unreadable") found = "a log is unreadable";
+    if (outcome !== "gone") continue;
     reportGone(ports, key, isKnownWhole);
     index.drop(key, "owe");
   }
@@ -120,27 +139,26 @@ export async function reconcile(
   return found;
 }
 
-/** Whether a row has outlived its log, also now that all is done that was asked of the log before. */
-async function isGone(
+/**
+ * What became of a log that is in the index and not in the listing, now that all is done that was asked of
+ * it before. `"gone"`: its row has outlived it.
+ */
+async function outcomeOf(
   ports: FileLogStorePorts,
   key: string,
   open: (key: string) => Promise<LogFile | undefined>,
-): Promise<boolean> {
-  let failure: { readonly cause: unknown } | undefined;
+): Promise<"gone" | "unreadable" | "known"> {
+  const path = join(ports.directory, `${fileNameOf(key)}.jsonl`);
   try {
-    await follow(ports, key, open);
-  } catch (cause) {
-    failure = { cause };
+    return (await follow(ports, key, open)) ? "known" : "unreadable";
+  } catch (failure) {
+    try {
+      await ports.disk.size(path);
+    } catch (error) {
+      if (isCode(error, "ENOENT")) return ports.index.entry(key) === undefined ? "known" : "gone";
+    }
+    throw failure;
   }
-  const size = await ports.disk
-    .size(join(ports.directory, `${fileNameOf(key)}.jsonl`))
-    .catch((error) => {
-      if (isCode(error, "ENOENT")) return undefined;
-      throw error;
-    });
-  if (size === undefined) return ports.index.entry(key) !== undefined;
-  if (failure !== undefined) throw failure.cause;
-  return false;
 }
 
 /**
@@ -158,27 +176,41 @@ function reportGone(ports: FileLogStorePorts, key: string, isKnownWhole: boolean
   });
 }
 
-/** Opens a log, which compares the index with it. @returns whether it could be opened. */
+/** Opens a log, which compares the index with it. @returns whether it could be read. */
 async function follow(
   ports: FileLogStorePorts,
   key: string,
   open: (key: string) => Promise<LogFile | undefined>,
 ): Promise<boolean> {
-  const log = await open(key).catch((error) => {
-    // One file that is not ours to read keeps nobody from the others; whoever opens it hears why.
-    if (isThroughlineError(error, "THROUGHLINE_CORRUPT")) return undefined;
-    if (isThroughlineError(error, "THROUGHLINE_NEWER_FORMAT")) return undefined;
-    throw error;
-  });
-  if (ports.verifyAll && log !== undefined) {
+  const log = await open(key);
+  if (log === undefined) return false;
+  if (!ports.verifyAll) return true;
+  try {
     for await (const _ of log.batches(0)); // reading is checking
+    return true;
+  } catch (error) {
+    reportUnreadable(ports, key, error);
+    return false;
   }
-  return log !== undefined;
+}
+
+/**
+ * Reports a log that could not be read, so that the others can be served. It is read again when it is
+ * asked for. Throws what is no fault of the log.
+ */
+export function reportUnreadable(ports: FileLogStorePorts, key: string, error: unknown): void {
+  if (!isDiskError(error) && !isThroughlineError(error)) throw error;
+  if (isThroughlineError(error, "THROUGHLINE_CLOSED")) throw error;
+  // Of a file that is not ours there is a report already.
+  if (isThroughlineError(error, "THROUGHLINE_CORRUPT")) return;
+  const reason = error instanceof Error ? error.message : "it cannot be read";
+  ports.report({ key, kind: "unreadable_log", bytes: 0, after_seq: 0, reason });
 }
 
 async function isBehind(ports: FileLogStorePorts, key: string, file: string): Promise<boolean> {
   if (ports.verifyAll) return true;
-  return (await ports.disk.size(join(ports.directory, file))) !== ports.index.entry(key)?.end;
+  const size = await ports.disk.size(join(ports.directory, file)).catch(() => undefined);
+  return size !== ports.index.entry(key)?.end;
 }
 
 /**

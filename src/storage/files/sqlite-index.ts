@@ -52,7 +52,7 @@ export function openSqliteIndex(path: string, options: SqliteIndexOptions = {}):
       if (isClosed) return;
       isClosed = true;
       let isComplete = true;
-      for (const part of parts.values()) isComplete = part.flush() && isComplete;
+      for (const part of parts.values()) isComplete = part.flush() && !part.isBehind && isComplete;
       const names = Array.from(parts, ([collection, part]) => [collection, part.names] as const);
       database.close(isComplete, new Map(names));
     },
@@ -88,6 +88,7 @@ class SqliteLogIndex implements LogIndex {
   readonly #rowIds = new Map<string, number>();
   /** What is noted at the end, see `noteNames`. */
   names: string | undefined;
+  isBehind = false;
 
   constructor(file: IndexDatabase, collection: string, projection: LogProjection) {
     this.#file = file;
@@ -224,8 +225,9 @@ class SqliteLogIndex implements LogIndex {
     return this.#file.names.get(this.#collection);
   }
 
-  noteNames(names: string | undefined): void {
+  noteNames(names: string | undefined, isBehind = false): void {
     this.names = names;
+    this.isBehind = isBehind;
   }
 
   /** The row of a log, as long as the log is not dropped and the file not lost. */
