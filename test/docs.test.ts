@@ -13,6 +13,7 @@ import { tmpdir } from "node:os";
 import { basename, dirname, join, normalize } from "node:path";
 import { test } from "node:test";
 import { generatedFiles, generateParts, withGenerated } from "../scripts/docs.ts";
+import { readConfig } from "../src/cli/config-file.ts";
 import { readEmotionsFile } from "../src/cli/emotions-file.ts";
 import { errorCodes } from "../src/errors.ts";
 import { openThroughline } from "../src/index.ts";
@@ -164,6 +165,15 @@ test("the built-in file of docs/formats/emotions.md, saved as it stands, is the 
   const path = join(folder, "emotions.yaml");
   writeFileSync(path, yaml);
   assert.deepEqual(readEmotionsFile(path), { kind: "read", configuration: builtInEmotions });
+});
+
+test("the prices in docs/formats/home.md are a configuration that can be read", (t) => {
+  const sample = /```json\n(\{"prices".*)\n```/.exec(read("docs/formats/home.md"))?.[1];
+  assert.ok(sample);
+  const home = mkdtempSync(join(tmpdir(), "throughline-docs-"));
+  t.after(() => rmSync(home, { recursive: true }));
+  writeFileSync(join(home, "throughline.config.json"), sample);
+  assert.equal(readConfig(home).prices?.["ollama/qwen3"]?.outputPerMillionUsd, 0);
 });
 
 test("docs/formats/companion.md has a row for every field of the document, and of ours in it", () => {

@@ -53,6 +53,40 @@ test("a turn answers with both messages, the session and the usage, and is store
   assert.deepEqual(await transcript(c), ["user: Hello", "assistant: Hi there"]);
 });
 
+test("an answer is kept with what it took: tokens, cost, its time and the time to its first word", async () => {
+  const [first, rest] = [gate(), gate()];
+  const c = await companion([[first.step, "Hi ", rest.step, "there"]]);
+  const response = await c.stream(`${me}/messages`, { content: "Hello" });
+  const events = eventsOf(response.body);
+  await until(events, "accepted");
+  c.clock.pass(400);
+  first.open();
+  await until(events, "text");
+  c.clock.pass(600);
+  rest.open();
+  const { data } = await until(events, "result");
+  const stats = { input_tokens: 10, output_tokens: 2, cost_usd: 0 };
+  assert.deepEqual(data.assistant.stats, { ...stats, latency_ms: 1_000, first_word_ms: 400 });
+  const { messages } = await c.get(`${me}/messages`);
+  assert.deepEqual(messages[1].stats, data.assistant.stats);
+  assert.equal(messages[0].stats, undefined);
+});
+
+test("without a price the cost is unknown, not 0, in the answer, its message and the session", async () => {
+  const usage = { inputTokens: 7, outputTokens: 3, costUsd: undefined };
+  const end = { type: "end", finish: "stop", usage } as const;
+  const c = await companion([["Hi", end], ["Priced"]]);
+  const answer = await jsonOf(await c.say("Hello"), 200);
+  assert.deepEqual(answer.usage, { input_tokens: 7, output_tokens: 3, cost_usd: null });
+  assert.equal(answer.assistant.stats.cost_usd, null);
+  const { session } = await jsonOf(await c.say("And now?"), 200);
+  const bucket = session.provider_sessions.scripted;
+  assert.deepEqual(
+    [bucket.total_cost_usd, bucket.total_tokens, bucket.unpriced_tokens],
+    [0, 21, 10],
+  );
+});
+
 test("a stream tells accepted, text and result, and the result is what JSON would have been", async () => {
   const c = await companion([["Hi ", "there"]]);
   const response = await c.stream(`${me}/messages`, { content: "Hello" });

@@ -80,10 +80,11 @@ export function storableExtras(given: Extras): { kept: Extras; lost: readonly st
 /** Past it the counts of two runs could not be added. */
 const maxTokens = 2 ** 50;
 
-/** A count that is none is unknown; a cost that is none is 0, and counts up to the limit. */
+/** A count or a cost that is none is unknown; a cost counts up to the limit. */
 function storableUsage(usage: Usage): Usage {
   const { inputTokens, outputTokens, cachedInputTokens, costUsd } = usage;
-  const cost = Number.isFinite(costUsd) && costUsd > 0 ? Math.min(costUsd, usageLimits.costUsd) : 0;
+  const isCost = costUsd !== undefined && Number.isFinite(costUsd) && costUsd >= 0;
+  const cost = isCost ? Math.min(costUsd, usageLimits.costUsd) : undefined;
   const counts = [inputTokens, outputTokens, cachedInputTokens];
   if (cost === costUsd && counts.every((count) => count === countOf(count))) return usage;
   const cached = countOf(cachedInputTokens);

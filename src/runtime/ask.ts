@@ -1,3 +1,4 @@
+import type { Clock } from "../clock.ts";
 import type { NewId } from "../ids.ts";
 import type { Logger } from "../logger.ts";
 import type { ChatHead } from "../memories/chat/chat-head.ts";
@@ -22,6 +23,7 @@ export interface AskPorts {
   readonly chats: Chats;
   readonly memories: WorkingMemories;
   readonly newId: NewId;
+  readonly clock: Clock;
   readonly logger: Logger;
   readonly persona: string;
   readonly responder: Responder;

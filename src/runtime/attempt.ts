@@ -1,3 +1,4 @@
+import type { Clock } from "../clock.ts";
 import { errorName } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import type { Logger } from "../logger.ts";
@@ -24,6 +25,7 @@ import type { Ended, ToolMessage } from "./turn-records.ts";
 interface AttemptPorts {
   readonly turn: Turn;
   readonly responder: Responder;
+  readonly clock: Clock;
   readonly logger: Logger;
 }
 
@@ -34,7 +36,11 @@ export interface Asked extends Ended {
 }
 
 const noUsage: Usage = { inputTokens: 0, outputTokens: 0, costUsd: 0 };
-const unknownUsage: Usage = { inputTokens: undefined, outputTokens: undefined, costUsd: 0 };
+const unknownUsage: Usage = {
+  inputTokens: undefined,
+  outputTokens: undefined,
+  costUsd: undefined,
+};
 
 /**
  * One answer as it comes in, over at most two runs. It is cut short where more of it could not be
@@ -46,6 +52,8 @@ export class Attempt {
   readonly #toolMessages: ToolMessage[] = [];
   /** Calls that are left out: what came of them is left out too. */
   readonly #lostCalls = new Set<string>();
+  readonly #beganAt: number;
+  #firstWordMs: number | undefined;
   #text = "";
   #textBytes = 0;
   #toolBytes = 0;
@@ -58,6 +66,7 @@ export class Attempt {
   constructor(ports: AttemptPorts, viewFrom: number | undefined) {
     this.#ports = ports;
     this.#viewFrom = viewFrom;
+    this.#beganAt = ports.clock.monotonic();
   }
 
   /** Nothing came yet, so that asking again repeats nothing. */
@@ -76,7 +85,9 @@ export class Attempt {
       for await (const event of events) this.#take(event);
       return undefined;
     } catch (error) {
-      if (error instanceof ResponderError && error.usage !== undefined) {
+      // A provider that does not know its session has used nothing.
+      const isRefused = error instanceof ResponderError && error.kind === "session_refused";
+      if (error instanceof ResponderError && error.usage !== undefined && !isRefused) {
         this.#usage = sum(this.#usage, error.usage);
       }
       return error ?? new Error("the model's stream broke");
@@ -102,6 +113,7 @@ export class Attempt {
     const kept = fitText(text, answerLimits.textBytes - this.#textBytes);
     this.#text += kept;
     this.#textBytes += jsonBytes(kept);
+    this.#firstWordMs ??= this.#elapsedMs();
     this.#ports.turn.add({ type: "text", text: kept });
     if (kept.length < text.length) throw this.#tooLong();
   }
@@ -141,6 +153,10 @@ export class Attempt {
     return new ResponderError(says, { kind: "refused", usage: unknownUsage });
   }
 
+  #elapsedMs(): number {
+    return Math.round(this.#ports.clock.monotonic() - this.#beganAt);
+  }
+
   #warn(fields: object, says: string): void {
     const { responder, turn, logger } = this.#ports;
     const where = { chat: turn.chatId, turn: turn.id, provider: responder.provider };
@@ -172,6 +188,8 @@ export class Attempt {
       provider: responder.provider,
       model: kept.model ?? responder.model,
       viewFrom: this.#viewFrom,
+      latencyMs: this.#elapsedMs(),
+      firstWordMs: this.#firstWordMs,
       ...(reason === undefined ? {} : { reason }),
       detail: isFailed ? known?.detail : undefined,
     };
@@ -193,6 +211,6 @@ function sum(a: Usage, b: Usage): Usage {
     inputTokens: add(a.inputTokens, b.inputTokens),
     outputTokens: add(a.outputTokens, b.outputTokens),
     ...(b.cachedInputTokens === undefined ? {} : { cachedInputTokens: b.cachedInputTokens }),
-    costUsd: a.costUsd + b.costUsd,
+    costUsd: add(a.costUsd, b.costUsd),
   };
 }

@@ -57,8 +57,8 @@ export interface Usage {
   readonly inputTokens: number | undefined;
   readonly outputTokens: number | undefined;
   readonly cachedInputTokens?: number;
-  /** US dollars, from the configured prices; 0 when the model has no price. */
-  readonly costUsd: number;
+  /** US dollars, from the configured prices. `undefined`: the model has no price, or a count is unknown. */
+  readonly costUsd: number | undefined;
 }
 
 export type FinishReason = "stop" | "length" | "tool-calls" | "content-filter" | "error" | "other";

@@ -5,7 +5,12 @@ import type { Json, JsonObject } from "../json.ts";
 import type { Chats } from "../memories/chat/chats.ts";
 import { checkMessageId } from "../memories/chat/control-ids.ts";
 import type { Draft } from "../memories/chat/draft.ts";
-import { isControl, type StoredMessage, type ToolCall } from "../memories/chat/message.ts";
+import {
+  type AnswerStats,
+  isControl,
+  type StoredMessage,
+  type ToolCall,
+} from "../memories/chat/message.ts";
 import { pendingId, waitingInput } from "../memories/chat/shown-messages.ts";
 import type { Outcome } from "../memories/interaction/interaction.ts";
 import type { FreshnessRules } from "../memories/provider-session/options.ts";
@@ -172,6 +177,10 @@ export interface Ended {
   readonly provider: string;
   readonly model: string;
   readonly viewFrom: number | undefined;
+  /** From when the model was asked to the end of its answer, waits for the provider included. */
+  readonly latencyMs: number;
+  /** To its first word. */
+  readonly firstWordMs: number | undefined;
   /** The run of the companion that the model was told of. */
   readonly toldSession?: number | undefined;
 }
@@ -223,6 +232,7 @@ export function endTurn(
             ...common,
           },
           ...(isPartial ? { partial: true, partial_reason: ended.partialReason } : {}),
+          stats: statsOf(ended),
           ...(ended.providerData === undefined
             ? {}
             : { provider_data: { ...ended.providerData, ...target(ended) } }),
@@ -230,7 +240,7 @@ export function endTurn(
       : undefined;
     sessions.updateIn(draft, {
       ...{ turn: turn.id, provider: ended.provider, model: ended.model, messages: 1, generation },
-      cost_usd: ended.usage.costUsd,
+      cost_usd: ended.usage.costUsd ?? null,
       tokens: (ended.usage.inputTokens ?? 0) + (ended.usage.outputTokens ?? 0),
       outcome: ended.outcome,
       bucket_generation: bucketOf(begun.session, ended.provider).generation,
@@ -251,6 +261,19 @@ export function endTurn(
       session: draft.head.session ?? begun.session,
     };
   });
+}
+
+/** What an answer took, kept with it. `null`: not known. */
+function statsOf({ usage, latencyMs, firstWordMs }: Ended): AnswerStats & JsonObject {
+  const { cachedInputTokens } = usage;
+  return {
+    input_tokens: usage.inputTokens ?? null,
+    output_tokens: usage.outputTokens ?? null,
+    ...(cachedInputTokens === undefined ? {} : { cached_input_tokens: cachedInputTokens }),
+    cost_usd: usage.costUsd ?? null,
+    latency_ms: latencyMs,
+    first_word_ms: firstWordMs ?? null,
+  };
 }
 
 /** What the provider counted, for the next turn to go by: the view, the question and the answer. */

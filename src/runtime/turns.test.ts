@@ -200,7 +200,8 @@ test("an unanswered message can be dismissed, and then there is nothing to answe
 });
 
 test("a provider's session id is kept and resumed; one it refuses is asked anew once, announced", async () => {
-  const refused = new ResponderError("unknown id", { kind: "session_refused" });
+  const unknown = { inputTokens: undefined, outputTokens: undefined, costUsd: undefined };
+  const refused = new ResponderError("unknown id", { kind: "session_refused", usage: unknown });
   const c = await companion([
     ["a", { type: "provider-session", id: "s1" }, end()],
     [{ type: "fail", error: refused }],
@@ -215,6 +216,7 @@ test("a provider's session id is kept and resumed; one it refuses is asked anew 
   assert.equal(c.model.requests[2]?.providerSessionId, undefined);
   assert.equal(second.notices.length, 1);
   assert.equal(second.session.session_id, "s2");
+  assert.deepEqual(second.usage, usage, "the refusal used nothing");
   const third = await c.turns.submit(chat, { content: "3" }).done;
   assert.equal(third.outcome, "failed");
   assert.equal(c.model.requests.length, 5);

@@ -23,6 +23,20 @@ export const message = z
       .string()
       .optional()
       .openapi({ description: "Nobody said it; what the model was told, such as `pat_hint`." }),
+    stats: z
+      .object({
+        input_tokens: z.int().nullable(),
+        output_tokens: z.int().nullable(),
+        cached_input_tokens: z.int().optional(),
+        cost_usd: z.number().nullable(),
+        latency_ms: z.int(),
+        first_word_ms: z.int().nullable(),
+      })
+      .optional()
+      .openapi({
+        description:
+          "What an answer took. `null`: not known; `cost_usd` also where the model has no price.",
+      }),
     replaced: z.literal(true).optional().openapi({ description: "Another answer took its place." }),
     redacted: z.literal(true).optional().openapi({ description: "Its text is not shown." }),
   })
@@ -56,8 +70,11 @@ const bucket = z
   .looseObject({
     session_id: z.string(),
     message_count: count,
-    total_cost_usd: z.number(),
+    total_cost_usd: z.number().openapi({ description: "The known costs." }),
     total_tokens: z.int(),
+    unpriced_tokens: count.optional().openapi({
+      description: "How many of the tokens have no known cost: their model has no price.",
+    }),
   })
   .openapi("ProviderSession");
 const sessionFields = {
@@ -99,7 +116,10 @@ export const answer = z
       input_tokens: z.int().nullable(),
       output_tokens: z.int().nullable(),
       cached_input_tokens: z.int().optional(),
-      cost_usd: z.number(),
+      cost_usd: z
+        .number()
+        .nullable()
+        .openapi({ description: "`null`: not known, as where the model has no price." }),
     }),
     outcome: z.enum(["answered", "interrupted", "failed"]),
     reason: z.string().optional().openapi({ description: "Why it is not whole." }),

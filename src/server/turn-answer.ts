@@ -14,7 +14,7 @@ export function answerJson(answer: TurnAnswer) {
       ...(usage.cachedInputTokens === undefined
         ? {}
         : { cached_input_tokens: usage.cachedInputTokens }),
-      cost_usd: usage.costUsd,
+      cost_usd: usage.costUsd ?? null,
     },
     ...{ outcome, notices },
     ...(reason === undefined ? {} : { reason }),

@@ -110,7 +110,9 @@ function describe(chat: ChatRow, session: SessionView | null, zone: string): str
     for (const [provider, bucket] of Object.entries(session.provider_sessions)) {
       const { message_count, total_tokens, total_cost_usd } = bucket;
       const cost = total_cost_usd > 0 ? `, ${total_cost_usd.toFixed(4)} USD` : "";
-      const used = `${counted(message_count, "answer")}, ${counted(total_tokens, "token")}${cost}`;
+      const unpriced = bucket.unpriced_tokens ? `, ${bucket.unpriced_tokens} without a price` : "";
+      const tokens = `${counted(total_tokens, "token")}${unpriced}`;
+      const used = `${counted(message_count, "answer")}, ${tokens}${cost}`;
       lines.push([`  ${printableLine(provider)}`, used]);
     }
   }

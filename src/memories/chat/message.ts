@@ -15,6 +15,18 @@ export interface ToolCall {
   };
 }
 
+/** What an answer took. `null`: not known. */
+export interface AnswerStats {
+  readonly input_tokens: number | null;
+  readonly output_tokens: number | null;
+  readonly cached_input_tokens?: number;
+  /** `null` also where the model has no price. */
+  readonly cost_usd: number | null;
+  /** From when the model was asked to the end of the answer, waits for the provider included. */
+  readonly latency_ms: number;
+  readonly first_word_ms: number | null;
+}
+
 /** What a message carries of a file: never its bytes. */
 export interface Attachment {
   readonly name: string;
@@ -56,6 +68,8 @@ export interface StoredMessage extends StoredRecord {
   readonly is_error?: true;
   /** Reasoning items, signatures, item ids: useful only to the `provider` and `model` named in it. */
   readonly provider_data?: JsonObject & { readonly provider?: string; readonly model?: string };
+  /** On the answer of a turn: what it took. */
+  readonly stats?: AnswerStats & JsonObject;
   readonly attachments?: readonly (Attachment & JsonObject)[];
   readonly extra?: JsonObject;
 }

@@ -10,9 +10,11 @@ export interface ProviderSession extends JsonObject {
   /** The provider's own id; empty while there is none. */
   readonly session_id: string;
   readonly message_count: number;
-  /** In whole nano-dollars, written as dollars. */
+  /** The known costs, in whole nano-dollars, written as dollars. */
   readonly total_cost_usd: number;
   readonly total_tokens: number;
+  /** How many of them have no known cost, as where the model has no price. Absent: none. */
+  readonly unpriced_tokens?: number;
   /** Counts the resets of this provider within the session, from 1. */
   readonly generation: number;
 }

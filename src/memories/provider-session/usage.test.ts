@@ -59,6 +59,25 @@ test("two updates made from equal snapshots are both counted (D13)", () => {
   assert.deepEqual(totals(apply(first, answer, answer)), [2, 0.02, 20]);
 });
 
+test("tokens whose cost is unknown are counted apart, and the known costs stay", () => {
+  const priced = apply(first, answer);
+  assert.equal("unpriced_tokens" in bucketOf(priced, "claude"), false);
+  const state = apply(priced, { cost_usd: null }, { cost_usd: null, tokens: 5 }, answer);
+  assert.deepEqual(totals(state), [4, 0.02, 35]);
+  assert.equal(bucketOf(state, "claude").unpriced_tokens, 15);
+  assert.equal(
+    bucketOf(apply(state, { cost_usd: null, tokens: -99 }), "claude").unpriced_tokens,
+    0,
+  );
+});
+
+test("a key of an import by the name of the unpriced tokens does not stop the count", () => {
+  const state = apply(first, answer);
+  const bucket = { ...bucketOf(state, "claude"), unpriced_tokens: "many" as unknown as number };
+  const imported = { ...state, provider_sessions: { claude: bucket } };
+  assert.equal(bucketOf(apply(imported, { cost_usd: null }), "claude").unpriced_tokens, 10);
+});
+
 test("a refund makes the totals fall (D13)", () => {
   const refund = { messages: -1, cost_usd: -0.02, tokens: -5 };
   assert.deepEqual(totals(apply(first, { cost_usd: 0.05 }, refund)), [0, 0.03, 5]);
@@ -155,7 +174,6 @@ const refused: readonly Partial<Record<keyof UsageDelta, unknown>>[] = [
   { cost_usd: 1_000_001 },
   { cost_usd: -1_000_001 },
   { cost_usd: undefined },
-  { cost_usd: null },
   { cost_usd: "0.5" },
   { cost_usd: [0.5] },
   { cost_usd: true },

@@ -17,8 +17,8 @@ export interface UsageDelta {
   readonly model: string;
   /** Whole; negative to correct. Does not count when the attempt failed. */
   readonly messages: number;
-  /** Dollars; negative to correct. Rounded to nano-dollars. */
-  readonly cost_usd: number;
+  /** Dollars; negative to correct. Rounded to nano-dollars. `null`: not known, as without a price. */
+  readonly cost_usd: number | null;
   /** Whole; negative to correct. */
   readonly tokens: number;
   readonly outcome: (typeof outcomes)[number];
@@ -60,10 +60,19 @@ export function applyUsage(state: SessionState | null, delta: UsageDelta): Usage
     ...bucket,
     session_id: delta.session_id || bucket.session_id,
     message_count: addCounts(bucket.message_count, messages),
-    total_cost_usd: addDollars(bucket.total_cost_usd, delta.cost_usd),
+    total_cost_usd: addDollars(bucket.total_cost_usd, delta.cost_usd ?? 0),
     total_tokens: addCounts(bucket.total_tokens, delta.tokens),
+    ...unpriced(bucket, delta),
   };
   return { state: isSame(added, bucket) ? state : withBucket(state, delta.provider, added) };
+}
+
+/** The tokens whose cost is not known: there is such a count once there are such tokens. */
+function unpriced({ unpriced_tokens: before }: ProviderSession, { cost_usd, tokens }: UsageDelta) {
+  if (cost_usd !== null || tokens === 0) return {};
+  // An import may have brought a key of this name.
+  const known = Number.isSafeInteger(before) ? (before as number) : 0;
+  return { unpriced_tokens: addCounts(known, tokens) };
 }
 
 function addCounts(total: number, count: number): number {
@@ -80,7 +89,8 @@ function isSame(a: ProviderSession, b: ProviderSession): boolean {
     a.session_id === b.session_id &&
     a.message_count === b.message_count &&
     a.total_cost_usd === b.total_cost_usd &&
-    a.total_tokens === b.total_tokens
+    a.total_tokens === b.total_tokens &&
+    a.unpriced_tokens === b.unpriced_tokens
   );
 }
 
@@ -96,9 +106,10 @@ function checkDelta(delta: UsageDelta): void {
   checkWhole(delta.bucket_generation, "bucket_generation");
   // `Math.abs` alone would count "0.5" and `null`.
   const { cost_usd } = delta;
+  if (cost_usd === null) return;
   if (typeof cost_usd !== "number" || !(Math.abs(cost_usd) <= usageLimits.costUsd)) {
     throw invalid(
-      `cost_usd must be a number from -${usageLimits.costUsd} to ${usageLimits.costUsd}`,
+      `cost_usd must be null or a number from -${usageLimits.costUsd} to ${usageLimits.costUsd}`,
     );
   }
 }

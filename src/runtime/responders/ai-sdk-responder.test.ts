@@ -8,7 +8,7 @@ import { chatStream, openAiServer, type Reply } from "../../../test/openai-serve
 import { ResponderError, type ResponderRequest } from "../responder.ts";
 import { type AiSdkResponderOptions, aiSdkResponder } from "./ai-sdk-responder.ts";
 
-const unknown = { inputTokens: undefined, outputTokens: undefined, costUsd: 0 };
+const unknown = { inputTokens: undefined, outputTokens: undefined, costUsd: undefined };
 const text = "Hello from the model, in nine words at most.";
 
 /** A responder of a server of ours, with short deadlines where a test asks for them. */
@@ -382,7 +382,7 @@ for (const [reason, stored] of [
       {
         type: "end",
         finish: stored,
-        usage: { inputTokens: 5, outputTokens: 2, cachedInputTokens: 3, costUsd: 0 },
+        usage: { inputTokens: 5, outputTokens: 2, cachedInputTokens: 3, costUsd: undefined },
         model: "mock-model-id",
       },
     ]);

@@ -32,7 +32,7 @@ export interface AiSdkResponderOptions extends DeadlineOptions {
   readonly modelId?: string;
   /** Context window in tokens. Unknown when absent: there is no built-in table. */
   readonly window?: number;
-  /** Without one, answers cost 0. */
+  /** Without one, what answers cost is unknown. */
   readonly price?: Price;
   /** The longest answer in tokens. The provider decides when absent. */
   readonly maxOutputTokens?: number;

@@ -26,13 +26,14 @@ const rows: readonly [
   number | undefined,
   number | undefined,
   number | undefined,
-  number,
+  number | undefined,
 ][] = [
-  [undefined, 1_000, 1_000, undefined, 0],
+  [undefined, 1_000, 1_000, undefined, undefined],
   [price, 1_000_000, 0, undefined, 3],
   [price, 0, 1_000_000, undefined, 15],
   [price, 1, 0, undefined, 0.000003],
-  [price, undefined, 10, undefined, 0.00015],
+  [price, undefined, 10, undefined, undefined],
+  [{ inputPerMillionUsd: 0, outputPerMillionUsd: 0 }, 1_000, 1_000, undefined, 0],
   [price, 1_000, 0, 400, 0.003],
   [withCache, 1_000, 0, 400, 0.00192],
   [withCache, 100, 0, 400, 0.00012],
@@ -66,7 +67,11 @@ test("a cost is always a whole number of nano-dollars, within half of one of the
 for (const bad of [-1, Number.NaN, 1.5, Number.POSITIVE_INFINITY]) {
   test(`a reported count of ${bad} is unknown, not a number to add`, () => {
     const usage = toUsage(reported(bad, bad, bad), price);
-    assert.deepEqual(usage, { inputTokens: undefined, outputTokens: undefined, costUsd: 0 });
+    assert.deepEqual(usage, {
+      inputTokens: undefined,
+      outputTokens: undefined,
+      costUsd: undefined,
+    });
   });
 }
 

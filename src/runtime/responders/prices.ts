@@ -16,7 +16,7 @@ export interface Price {
 
 /**
  * Prices by `provider/model`, the names that a chat's session carries. There is no built-in table:
- * prices change and a stale one is worse than none, so a model without an entry costs 0.
+ * prices change and a stale one is worse than none. What a model without an entry costs is unknown.
  */
 export type Prices = Readonly<Record<string, Price>>;
 
@@ -24,7 +24,7 @@ export type Prices = Readonly<Record<string, Price>>;
 export const unknownUsage: Usage = {
   inputTokens: undefined,
   outputTokens: undefined,
-  costUsd: 0,
+  costUsd: undefined,
 };
 
 /**
@@ -67,7 +67,10 @@ export function toUsage(reported: LanguageModelUsage, price?: Price): Usage {
     inputTokens,
     outputTokens,
     ...(cached === undefined ? {} : { cachedInputTokens: cached }),
-    costUsd: costUsd(price, inputTokens ?? 0, cached ?? 0, outputTokens ?? 0),
+    costUsd:
+      price === undefined || inputTokens === undefined || outputTokens === undefined
+        ? undefined
+        : costUsd(price, inputTokens, cached ?? 0, outputTokens),
   };
 }
 
@@ -96,8 +99,7 @@ function count(tokens: number | undefined): number | undefined {
  * Dollars, a whole number of nano-dollars. Summed as integers, because sums of doubles drift; a
  * price of 1 USD per million tokens is 10^6 pico-dollars per token.
  */
-function costUsd(price: Price | undefined, input: number, cached: number, output: number): number {
-  if (price === undefined) return 0;
+function costUsd(price: Price, input: number, cached: number, output: number): number {
   const cachedPrice = price.cachedInputPerMillionUsd ?? price.inputPerMillionUsd;
   const pico =
     pricePerToken(price.inputPerMillionUsd) * BigInt(Math.max(0, input - cached)) +
