@@ -1,7 +1,7 @@
 import { isoTime } from "../clock.ts";
 import { isThroughlineError } from "../errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../json.ts";
-import type { ChatHead } from "../memories/chat/chat-head.ts";
+import { type ChatHead, titleFrom } from "../memories/chat/chat-head.ts";
 import { checkChatId } from "../memories/chat/chat-log.ts";
 import { isExtraSize, isMetadataSize } from "../memories/chat/chat-metadata.ts";
 import { isControlId } from "../memories/chat/control-ids.ts";
@@ -26,6 +26,8 @@ export interface Counted {
   readonly lastSeq: number;
   readonly title: string;
   readonly titleOf: string | undefined;
+  /** Nothing of the file is hidden here, so that a title of its own may tell of all. */
+  readonly isWhole: boolean;
   /** The last stamp of a message; "" when there is none. */
   readonly lastAt: string;
   /** The number that the record with an old number has now. */
@@ -86,8 +88,6 @@ export class HeadLines {
     const hasRest = this.#form === "seed" && Object.keys(rest).length > 0;
     // In a file of ours the stamp is unknown because it was; in others it was never written.
     const lastAt = this.#form === "own" ? "" : counted.lastAt;
-    // A title of a message that got another id would outlive the redaction of that message.
-    const isNamed = typeof rest["title_of"] !== "string" || !isControlId(rest["title_of"]);
     const head: ChatHead = {
       ...(this.#form === "own" ? this.#own(rest, counted, notes) : { session: null }),
       ...(hasRest ? { extra: rest } : {}),
@@ -96,15 +96,24 @@ export class HeadLines {
       metadata: isJsonObject(metadata) ? metadata : {},
       last_consolidated: consolidated(last_consolidated, messages, notes),
       message_count: messages,
-      ...(this.#form === "own" && typeof rest["title"] === "string" && isNamed
-        ? { title: rest["title"] }
-        : { title: counted.title, ...(counted.titleOf && { title_of: counted.titleOf }) }),
+      ...this.#title(counted),
     };
     if (fits(head)) return { head, left: {} };
     notes.add("metadata is too large for a chat: kept as a foreign record");
     const { extra, metadata: large, ...small } = head;
     const left = { metadata: large, ...(extra === undefined ? {} : { extra }) };
     return { head: { ...(small as ChatHead), metadata: {} }, left };
+  }
+
+  #title(counted: Counted): Pick<ChatHead, "title" | "title_of"> {
+    const { title, title_of: titleOf, metadata } = this.#fields;
+    // A title of a message that got another id would outlive the redaction of that message.
+    const isNamed = typeof titleOf !== "string" || !isControlId(titleOf);
+    if (this.#form === "own" && typeof title === "string" && isNamed) return { title };
+    const given = isJsonObject(metadata) ? metadata["title"] : undefined;
+    const chosen = typeof given === "string" ? titleFrom(given) : "";
+    if (this.#form === "seed" && chosen !== "" && counted.isWhole) return { title: chosen };
+    return { title: counted.title, ...(counted.titleOf && { title_of: counted.titleOf }) };
   }
 
   /** Erased messages still count; whether an erased record was one, only the file knows. */

@@ -98,10 +98,12 @@ export function grownHead(
   { added, hasLocal }: { readonly added: number; readonly hasLocal: boolean },
 ): ChatHead {
   const { updated_at, metadata, last_consolidated, title, title_of } = head;
-  const { title_of: _, ...kept } = before;
+  const { title: own, title_of: ownOf, ...kept } = before;
+  const isOwn = hasLocal && own !== "";
+  const named = isOwn ? { title: own, title_of: ownOf } : { title, title_of };
   const grown = {
-    ...{ ...kept, message_count: before.message_count + added, title },
-    ...(title_of && { title_of }),
+    ...{ ...kept, message_count: before.message_count + added, title: named.title },
+    ...(named.title_of && { title_of: named.title_of }),
   };
   if (!hasLocal) return { ...grown, updated_at, metadata, last_consolidated };
   return updated_at > before.updated_at ? { ...grown, updated_at } : grown;

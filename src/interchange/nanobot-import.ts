@@ -296,6 +296,7 @@ class ChatImport {
       ...{ lastSeq: this.#seq, lastAt: this.#lastAt },
       title: this.#title?.text ?? "",
       titleOf: this.#title?.of,
+      isWhole: this.#hiddenIds.size === 0,
       seqOf: (old) => this.#seqs.of(old),
     };
     if (this.#after === undefined) return this.#scan.head.head(counted, this.#notes);

@@ -6,6 +6,7 @@ import { type Role, roles } from "../memories/chat/message.ts";
 import { messageRecord } from "../memories/chat/message-input.ts";
 import { readStamp } from "../memories/provider-session/read-values.ts";
 import { contentText } from "./content-text.ts";
+import { mediaAttachments } from "./seed-media.ts";
 
 export interface SeedRecord {
   readonly kind: "message" | "foreign";
@@ -58,6 +59,12 @@ export function seedRecord(source: JsonObject, id: string, zone: string): SeedRe
       if (value === given) extra.put(name, given);
       if (given !== null) notes.push("a field of a wrong type is kept in extra");
     }
+  }
+  // Commands, and what was answered to them: people can see them, and no model.
+  if (source["_command"]) define(fields, "hidden", true);
+  const attachments = mediaAttachments(source["media"]);
+  if (attachments !== undefined && source["attachments"] === undefined) {
+    define(fields, "attachments", attachments);
   }
   const kept = extra.fields();
   const record = {

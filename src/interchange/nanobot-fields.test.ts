@@ -1,0 +1,121 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { JsonObject } from "../json.ts";
+import { historyView } from "../memories/chat/history-view.ts";
+import { HeldClock } from "../testing/held-clock.ts";
+import { openThroughline, type Throughline } from "../throughline.ts";
+import { importChats } from "./nanobot-import.ts";
+import type { Source } from "./source.ts";
+
+const gpt = { provider: "openai", model: "gpt-5" };
+const clock = new HeldClock("2026-06-01T00:00:00.000Z");
+
+const open = () => openThroughline({ storage: "memory", clock });
+
+const importInto = ({ chats }: Throughline, sources: readonly Source[]) =>
+  importChats(sources, { chats, clock, zone: "UTC" });
+
+const records = ({ chats }: Throughline, chatId: string) => Array.fromAsync(chats.records(chatId));
+
+async function messages({ chats }: Throughline, chatId: string): Promise<readonly JsonObject[]> {
+  return (await chats.messages(chatId)).messages;
+}
+
+const head = (metadata: JsonObject) =>
+  JSON.stringify({ _type: "metadata", key: "telegram:7", metadata, last_consolidated: 0 });
+const line = (role: string, content: string, more: JsonObject = {}) =>
+  JSON.stringify({ role, content, timestamp: "2026-03-03T10:00:00Z", ...more });
+const fileOf = (...lines: readonly string[]) => {
+  const bytes = async function* () {
+    yield Buffer.from(lines.join("\n"));
+  };
+  return { name: "telegram_7.jsonl", bytes: { [Symbol.asyncIterator]: bytes } };
+};
+
+test("media are attachments: a model gets a note of each, also where nothing else was said", async () => {
+  await using throughline = await open();
+  const media = [
+    "/home/ori/.nanobot/media/cat.jpg",
+    "C:\\media\\voice.ogg",
+    "https://example.org/a/clip.mp4?token=1",
+    "report.pdf",
+    "AgACAgIAAx",
+    `data:image/png;base64,${"A".repeat(200)}`,
+  ];
+  const file = fileOf(
+    head({}),
+    line("user", "", { media }),
+    line("assistant", "A cat."),
+    line("user", "And this?", { media: ["dog.png"] }),
+    line("user", "No media", { media: "cat.jpg" }),
+    line("user", "Its own", {
+      media: ["cat.jpg"],
+      attachments: [{ name: "b.png", type: "image/png" }],
+    }),
+  );
+  await importInto(throughline, [file]);
+  const view = historyView(await records(throughline, "telegram:7"), gpt);
+  assert.deepEqual(
+    view.messages.map(({ content }) => content),
+    [
+      "[image: cat.jpg]\n[audio: voice.ogg]\n[video: clip.mp4]\n[file: report.pdf]\n" +
+        "[image: AgACAgIAAx]\n[image: unnamed]",
+      "A cat.",
+      "And this?\n\n[image: dog.png]\n\nNo media\n\nIts own\n\n[image: b.png]",
+    ],
+  );
+  const [first] = await messages(throughline, "telegram:7");
+  assert.deepEqual([first?.["content"], first?.["media"]], ["", media], "it is kept as it came");
+});
+
+test("commands and their replies are kept hidden: no model gets them, and they name no chat", async () => {
+  await using throughline = await open();
+  const file = fileOf(
+    head({}),
+    line("user", "/status", { _command: true }),
+    line("assistant", "All is well", { _command: true }),
+    line("user", "Hello", { _command: false }),
+  );
+  await importInto(throughline, [file]);
+  const view = historyView(await records(throughline, "telegram:7"), gpt);
+  assert.deepEqual(view.messages, [{ role: "user", content: "Hello" }]);
+  assert.equal((await throughline.chats.row("telegram:7")).title, "Hello");
+  const found = await messages(throughline, "telegram:7");
+  assert.deepEqual(
+    found.map(({ hidden }) => hidden),
+    [true, true, undefined],
+  );
+});
+
+test("metadata.title is the title, until somebody gives the chat another one here", async () => {
+  await using throughline = await open();
+  const titled = (title: string, ...more: readonly string[]) =>
+    importInto(throughline, [fileOf(head({ title }), line("user", "Hello"), ...more)]);
+  const title = async () => (await throughline.chats.row("telegram:7")).title;
+  await titled("  Cats\nand dogs ");
+  assert.equal(await title(), "Cats and dogs");
+  await titled("Cats", line("user", "1"));
+  assert.equal(await title(), "Cats");
+  await throughline.chats.rename("telegram:7", "Mine");
+  await titled("Dogs", line("user", "1"), line("user", "2"));
+  assert.equal(await title(), "Mine");
+});
+
+test("a title that is no text leaves the title to the first message", async () => {
+  for (const title of [" ", 7, null]) {
+    await using throughline = await open();
+    await importInto(throughline, [fileOf(head({ title }), line("user", "Hello"))]);
+    assert.equal((await throughline.chats.row("telegram:7")).title, "Hello");
+  }
+});
+
+test("metadata.title is not the title of a second chat whose words are redacted here", async () => {
+  await using throughline = await open();
+  const pin = line("user", "My PIN is 4711");
+  await importInto(throughline, [fileOf(head({}), pin)]);
+  const [first] = await records(throughline, "telegram:7");
+  await throughline.chats.redact("telegram:7", first?.id ?? "");
+  const other = line("user", "Hello", { timestamp: "2026-03-03T09:00:00Z" });
+  await importInto(throughline, [fileOf(head({ title: "PIN 4711" }), other, pin)]);
+  assert.equal((await throughline.chats.row("telegram:7~2")).title, "Hello");
+});
