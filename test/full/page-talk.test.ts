@@ -332,7 +332,7 @@ test("what failed and what has no answer are one box, and leaving it leads to th
     await say(page, "Are you there?");
     const box = page.getByRole("region", { name: "Unanswered messages" });
     await box.getByText("Your message has no answer yet.").waitFor();
-    await hasCount(box.getByText(/The model is overloaded\./), 1);
+    await hasCount(box.getByText("the model is overloaded.", { exact: true }), 1);
     await hasCount(page.getByRole("alert"), 1);
     await box.getByRole("button", { name: "Leave it" }).focus();
     await page.keyboard.press("Enter");

@@ -14,6 +14,7 @@ interface ProblemInit {
   readonly status: number;
   readonly code: string;
   readonly detail: string;
+  readonly provider_detail?: string | undefined;
 }
 
 /** A problem of the server (RFC 9457), or that it could not be reached: status 0. */
@@ -23,6 +24,8 @@ export class ProblemError extends Error {
   readonly code: string;
   /** For people. */
   readonly detail: string;
+  /** What the model's provider said, in its own words. */
+  readonly providerDetail: string | undefined;
 
   constructor(problem: ProblemInit, options?: ErrorOptions) {
     super(problem.detail, options);
@@ -30,6 +33,7 @@ export class ProblemError extends Error {
     this.status = problem.status;
     this.code = problem.code;
     this.detail = problem.detail;
+    this.providerDetail = problem.provider_detail;
   }
 }
 
@@ -86,6 +90,11 @@ export function detailOf(error: unknown): string {
   return "Something went wrong on this page.";
 }
 
+/** What the model's provider said about it, if it said anything. */
+export function providerWordsOf(error: unknown): string | undefined {
+  return error instanceof ProblemError ? error.providerDetail : undefined;
+}
+
 async function reach(path: string, init: Parameters<typeof fetch>[1]): Promise<Response> {
   try {
     const sentAt = Date.now();
@@ -103,10 +112,11 @@ async function problemOf(response: Response): Promise<ProblemError> {
   const fallback = { status, code: `HTTP_${status}`, detail: `The server answered ${status}.` };
   const told: unknown = await response.json().catch(() => undefined); // not JSON: the fallback
   if (typeof told !== "object" || told === null) return new ProblemError(fallback);
-  const { code, detail } = told as { code?: unknown; detail?: unknown };
+  const { code, detail, provider_detail: words } = told as Record<string, unknown>;
   return new ProblemError({
     status,
     code: typeof code === "string" ? code : fallback.code,
     detail: typeof detail === "string" ? detail : fallback.detail,
+    provider_detail: typeof words === "string" ? words : undefined,
   });
 }

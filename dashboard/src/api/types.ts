@@ -20,6 +20,14 @@ export interface Message {
   /** Nobody said it: what the companion was told of, such as `pat_hint`. */
   readonly synthetic?: string;
   readonly redacted?: true;
+  /** What the model asked for after these words. */
+  readonly tool_calls?: readonly unknown[];
+  /** On a tool's result: of which call, of which tool, and whether it failed. */
+  readonly tool_call_id?: string;
+  readonly name?: string;
+  readonly is_error?: true;
+  /** What the model thought before these words. */
+  readonly reasoning_content?: string;
 }
 
 /** Oldest first. `before` asks for the page before it; without one this is the first. */
@@ -90,7 +98,19 @@ export interface Answer {
   };
   readonly outcome: "answered" | "interrupted" | "failed";
   readonly reason?: string;
+  /** What the model's provider said about it, in its own words. */
+  readonly detail?: string;
   readonly notices: readonly string[];
+}
+
+/** A provider could not take a call now: it is called again after a wait. */
+export interface Retrying {
+  readonly reason: string;
+  /** The provider's own words. */
+  readonly detail?: string;
+  /** The number of the call that follows: 2 for the first retry. */
+  readonly attempt: number;
+  readonly seconds: number;
 }
 
 export interface ForgetReceipt {
@@ -128,6 +148,8 @@ export interface Problem {
   readonly detail: string;
   readonly code: string;
   readonly turn_id?: string;
+  /** What the model's provider said, in its own words. */
+  readonly provider_detail?: string;
 }
 
 export type RestartKind = "fresh_start" | "crash_recovery" | "short_break" | "long_absence";

@@ -34,16 +34,25 @@ test("a message that came again is the newer one", () => {
   assert.equal(second?.redacted, true);
 });
 
-test("an answer takes the place of the one to the same message, and of no other", () => {
-  const answer = (seq: number, id: string, turn: string) =>
-    message(seq, { id, turn, role: "assistant" });
+test("the answer of a retry takes the place of the one before with its calls, and of no other", () => {
+  const said = (seq: number, id: string, turn: string, role: Message["role"] = "assistant") =>
+    message(seq, { id, turn, role });
   const had = [
-    answer(2, "t1:answer", "t1"),
-    answer(3, "t2:tool", "t2"),
-    answer(4, "t2:answer", "t2"),
+    said(2, "t1:answer", "t1"),
+    said(3, "t2", "t2", "user"),
+    said(4, "t2:call:1", "t2"),
+    said(5, "t2:result:1", "t2", "tool"),
+    said(6, "t2:answer", "t2"),
+    said(7, "t2:call:r1:1", "t2"),
+    said(8, "t2:result:r1:1", "t2", "tool"),
   ];
-  assert.deepEqual(numbers(withAnswer(had, answer(5, "t2:answer:r1", "t2"))), [2, 3, 5]);
-  assert.deepEqual(numbers(withAnswer(had, answer(5, "t3:answer", "t3"))), [2, 3, 4, 5]);
+  assert.deepEqual(numbers(withAnswer(had, said(9, "t2:answer:r1", "t2"))), [2, 3, 7, 8, 9]);
+  assert.deepEqual(numbers(withAnswer(had, said(9, "t2:answer:r2", "t2"))), [2, 3, 9]);
+  assert.deepEqual(
+    numbers(withAnswer(had.slice(0, 4), said(6, "t2:answer", "t2"))),
+    [2, 3, 4, 5, 6],
+  );
+  assert.deepEqual(numbers(withAnswer(had, said(9, "t3:answer", "t3"))), [2, 3, 4, 5, 6, 7, 8, 9]);
 });
 
 for (const [says, had, known, page, before, has, asks] of [

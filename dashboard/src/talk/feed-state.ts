@@ -1,6 +1,6 @@
 // What the talk view shows of one chat, as a value, and how it changes.
 import type { Sentiment } from "../api/moment-types.ts";
-import type { Message } from "../api/types.ts";
+import type { Message, Retrying } from "../api/types.ts";
 
 /** What was sent and is not in the chat yet. */
 export interface Waiting {
@@ -21,18 +21,14 @@ export interface Waiting {
 export interface Live {
   /** The id of the message that is answered; "" before the server named it. */
   readonly turnId: string;
+  /** What was said, and thought, since the last call that is stored. */
   readonly text: string;
+  readonly reasoning: string;
   readonly isStopping: boolean;
+  /** Its provider is called again at this time, in epoch milliseconds. */
+  readonly retrying?: (Retrying & { readonly atMs: number }) | undefined;
   /** Its stream ended before it did. */
   readonly isBroken?: true;
-}
-
-/** Something that the server told beside what was said. It is gone after a reload. */
-export interface Note {
-  readonly key: string;
-  readonly text: string;
-  /** The message after which it came. */
-  readonly afterSeq: number;
 }
 
 export interface FeedState {
@@ -50,7 +46,8 @@ export interface FeedState {
   /** What was typed and not sent. */
   readonly draft: string;
   readonly waiting: readonly Waiting[];
-  readonly notes: readonly Note[];
+  /** What the server told beside the newest answer. The chat does not keep it. */
+  readonly notices: readonly string[];
   /** What was kept as liked, or not, since the page was opened, by the ids of the messages. */
   readonly reacted: ReadonlyMap<string, Sentiment>;
   /** What went wrong last, and how to try again. */
@@ -59,7 +56,7 @@ export interface FeedState {
 
 export const emptyFeed: FeedState = {
   ...{ status: "loading", messages: [], before: undefined, older: "idle" },
-  ...{ live: undefined, followed: undefined, draft: "", waiting: [], notes: [] },
+  ...{ live: undefined, followed: undefined, draft: "", waiting: [], notices: [] },
   ...{ reacted: new Map(), trouble: undefined },
 };
 
@@ -72,15 +69,24 @@ export function withMessage(messages: readonly Message[], message: Message): rea
   return isSame ? messages.with(at, message) : messages.toSpliced(at + 1, 0, message);
 }
 
-/** With an answer, in the place of the one that it replaces, if it does. */
+/** With an answer. That of a retry takes the place of the answer before, and of what led to that. */
 export function withAnswer(messages: readonly Message[], answer: Message): readonly Message[] {
-  const isReplaced = ({ id, turn }: Message) =>
-    turn !== undefined &&
-    turn === answer.turn &&
-    id !== answer.id &&
-    [id, answer.id].every((each) => each.startsWith(`${turn}:answer`));
+  const retry = retryOf(answer);
+  if (retry === undefined || !answer.id.startsWith(`${answer.turn}:answer`)) {
+    return withMessage(messages, answer);
+  }
+  const isReplaced = (each: Message) =>
+    each.role !== "user" && each.turn === answer.turn && retryOf(each) !== retry;
   const rest = messages.some(isReplaced) ? messages.filter((each) => !isReplaced(each)) : messages;
   return withMessage(rest, answer);
+}
+
+/** Which retry made a message: of `t:answer:r` and `t:call:r:1` it is "r", else `undefined`. */
+function retryOf({ id, turn }: Message): string | undefined {
+  if (turn === undefined || !id.startsWith(`${turn}:`)) return undefined;
+  const [kind, ...rest] = id.slice(turn.length + 1).split(":");
+  const name = (kind === "answer" ? rest : rest.slice(0, -1)).join(":");
+  return name === "" ? undefined : name;
 }
 
 /**
@@ -139,8 +145,11 @@ export function isOnItsWay({ state }: Waiting): boolean {
   return state === "sending" || state === "waiting";
 }
 
-/** Whether a person sees it: what was said, and where something was hidden. */
-export function isShown({ role, hidden, content, redacted }: Message): boolean {
+/** Whether a person sees it as a row: what was said, thought and called, and what was removed. */
+export function isShown(message: Message): boolean {
+  const { role, hidden, content, redacted, tool_calls: calls = [] } = message;
   const isSpoken = role === "user" || role === "assistant";
-  return isSpoken && hidden !== true && (content !== "" || redacted === true);
+  if (!isSpoken || hidden === true) return false;
+  const isThought = (message.reasoning_content ?? "") !== "";
+  return content !== "" || redacted === true || calls.length > 0 || isThought;
 }

@@ -20,7 +20,7 @@ import { messageIdFor, newKey } from "./message-key.ts";
 import { PacedText } from "./paced-text.ts";
 import { readPage } from "./read-page.ts";
 import { ToldMeanwhile } from "./told-meanwhile.ts";
-import { afterMessage, afterTurnEvent } from "./turn-state.ts";
+import { afterMessage, afterTurnEvent, nothingSaid } from "./turn-state.ts";
 import { settled, type TurnEvent, turnEvents } from "./turn-stream.ts";
 
 const asStream = { accept: "text/event-stream" };
@@ -43,6 +43,9 @@ export class Feed {
   #isBegun: boolean;
   readonly #text = new PacedText((text) => {
     this.#set(afterTurnEvent(this.#state, { name: "text", data: { text } }));
+  });
+  readonly #reasoning = new PacedText((text) => {
+    this.#set(afterTurnEvent(this.#state, { name: "reasoning", data: { text } }));
   });
 
   constructor(chatId: string) {
@@ -184,7 +187,7 @@ export class Feed {
     const { messages } = this.#state;
     const answered = messages.findLast(isShown);
     if (this.#isFollowing || answered === undefined) return;
-    if (answered.role === "assistant") this.#set({ messages: messages.filter(isNot(answered)) });
+    if (answered.role === "assistant") this.#set({ messages: withoutAnswer(messages, answered) });
     await this.#run("retry", () => void this.again(key), { "idempotency-key": key });
     // Where it failed, the answer before is still the answer.
     await this.load();
@@ -224,7 +227,7 @@ export class Feed {
   }
 
   calm(): void {
-    this.#set({ trouble: undefined });
+    this.#set({ trouble: undefined, notices: [] });
   }
 
   /** Shows how an answer was reacted to, once that is kept. */
@@ -267,7 +270,7 @@ export class Feed {
   ): Promise<void> {
     if (this.#isFollowing) return;
     this.#isFollowing = true;
-    this.#set({ trouble: undefined, live: { turnId: "", text: "", isStopping: false } });
+    this.#set({ trouble: undefined, live: { turnId: "", ...nothingSaid, isStopping: false } });
     try {
       const init = { method: "POST", headers: { ...asStream, ...headers } } as const;
       await this.#follow(await open(this.#path(action), init));
@@ -293,19 +296,24 @@ export class Feed {
   async #follow(response: Response): Promise<ProblemError | undefined> {
     let isWhole = false;
     let failure: ProblemError | undefined;
+    let isUnanswered = false;
     try {
       for await (const event of turnEvents(response)) {
         this.#on(event);
         isWhole ||= event.name === "result" || event.name === "error";
         if (event.name === "error") failure = new ProblemError(event.data);
+        isUnanswered = event.name === "result" && event.data.assistant === null;
       }
     } catch {
       isWhole = false; // broken off: as below
     }
     this.#text.flush();
+    this.#reasoning.flush();
     this.#refreshChat();
     if (isWhole) this.#set({ live: undefined });
     else this.#breakOff();
+    // What a retry did counts only with its answer: the server knows what is left of it.
+    if (failure !== undefined || isUnanswered) void this.load();
     return failure;
   }
 
@@ -317,8 +325,17 @@ export class Feed {
   }
 
   #on(event: TurnEvent): void {
-    if (event.name === "accepted") this.#text.drop();
+    const isSaid = event.name === "message" && event.data.message.role === "assistant";
+    if (event.name === "accepted" || isSaid) {
+      this.#text.drop();
+      this.#reasoning.drop();
+    }
+    if (event.name === "retrying") {
+      this.#text.flush(); // words that come later say that the wait is over
+      this.#reasoning.flush();
+    }
     if (event.name === "text") this.#text.add(event.data.text);
+    else if (event.name === "reasoning") this.#reasoning.add(event.data.text);
     else this.#set(afterTurnEvent(this.#state, event));
   }
 
@@ -346,7 +363,7 @@ export class Feed {
     if (event.change !== "cleared" && event.change !== "forgotten") return;
     this.#edits.clear();
     const waiting = this.#state.waiting.filter(isOnItsWay);
-    this.#set({ waiting, messages: [], before: undefined, notes: [], trouble: undefined });
+    this.#set({ waiting, messages: [], before: undefined, notices: [], trouble: undefined });
     dropWords(this.chatId);
     if (event.change === "forgotten") this.#forgetWords();
     void this.load();
@@ -395,6 +412,8 @@ export class Feed {
   }
 }
 
-function isNot(one: Message): (each: Message) => boolean {
-  return ({ id }) => id !== one.id;
+/** Without an answer, and what led to it. */
+function withoutAnswer(messages: readonly Message[], { id, turn }: Message): readonly Message[] {
+  const isOfTurn = (each: Message) => turn !== undefined && each.turn === turn;
+  return messages.filter((each) => each.id !== id && (each.role === "user" || !isOfTurn(each)));
 }

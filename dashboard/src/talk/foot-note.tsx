@@ -1,32 +1,40 @@
 import type { RefCallback } from "react";
-import { detailOf } from "../api/client.ts";
+import { detailOf, providerWordsOf } from "../api/client.ts";
 import { Button } from "../ui/button.tsx";
+import { sentence } from "../ui/plain-words.ts";
 import type { Feed } from "./feed.ts";
 import type { FeedState } from "./feed-state.ts";
+import { ProviderWords } from "./provider-words.tsx";
 
 interface FootNoteProps {
   readonly feed: Feed;
   readonly trouble: FeedState["trouble"];
+  readonly notices: FeedState["notices"];
   /** How many messages have no answer, where that can be changed now. */
   readonly unanswered: number;
   readonly leaving: RefCallback<HTMLElement>;
 }
 
-/** What went wrong last, and what a crash or a failed model left without an answer: one box for both. */
-export function FootNote({ feed, trouble, unanswered, leaving }: FootNoteProps) {
-  if (trouble === undefined && unanswered === 0) return null;
+/**
+ * What the chat does not keep: what went wrong last, what a crash or a failed model left without an
+ * answer, and what the server told beside the newest one. One box for all.
+ */
+export function FootNote({ feed, trouble, notices, unanswered, leaving }: FootNoteProps) {
   const isOffer = unanswered > 0;
+  if (trouble === undefined && notices.length === 0 && !isOffer) return null;
+  const label = isOffer ? "Unanswered messages" : trouble ? "What went wrong" : "Notices";
   return (
-    <section
-      className={trouble === undefined ? "offer" : "offer is-trouble"}
-      aria-label={isOffer ? "Unanswered messages" : "What went wrong"}
-    >
-      <p>
-        {trouble === undefined ? null : (
-          <span role="alert">{sentence(detailOf(trouble.error))} </span>
-        )}
-        {isOffer ? missing(unanswered, trouble === undefined ? "A" : "Your") : null}
-      </p>
+    <section className={trouble === undefined ? "offer" : "offer is-trouble"} aria-label={label}>
+      <div className="offer-words">
+        {notices.map((notice) => (
+          <p key={notice} role="status">
+            {notice}
+          </p>
+        ))}
+        {trouble === undefined ? null : <p role="alert">{sentence(detailOf(trouble.error))}</p>}
+        {isOffer ? <p>{missing(unanswered, trouble === undefined ? "A" : "Your")}</p> : null}
+        <ProviderWords words={providerWordsOf(trouble?.error)} />
+      </div>
       <div>
         {isOffer ? (
           <Offer feed={feed} count={unanswered} leaving={leaving} />
@@ -79,11 +87,4 @@ function missing(count: number, which: "A" | "Your"): string {
   return count === 1
     ? `${which} message has no answer yet.`
     : `${count} messages have no answer yet.`;
-}
-
-/** What a provider says is not always one. */
-function sentence(words: string): string {
-  const [first = "", ...rest] = words.trim();
-  const text = first.toUpperCase() + rest.join("");
-  return /[.!?…]$/.test(text) ? text : `${text}.`;
 }

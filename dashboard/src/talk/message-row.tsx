@@ -1,11 +1,14 @@
 import { memo, useState } from "react";
 import type { Sentiment } from "../api/moment-types.ts";
 import type { Message } from "../api/types.ts";
+import { Button } from "../ui/button.tsx";
 import { fullTime } from "../ui/relative-time.ts";
 import { Action, CopyAction } from "./action.tsx";
 import { EditBox } from "./edit-box.tsx";
 import { Markdown } from "./markdown.tsx";
 import { modelName } from "./model-name.ts";
+import { Reasoning, ToolCall } from "./steps.tsx";
+import type { Call } from "./tool-calls.ts";
 
 export interface MessageActions {
   /** Sends other words in the place of these, in a new chat, which opens if that could be done. */
@@ -25,6 +28,9 @@ export interface MessageActions {
 
 interface MessageRowProps {
   readonly message: Message;
+  readonly calls: readonly Call[];
+  /** Its turn runs. */
+  readonly isRunning: boolean;
   readonly isNewest: boolean;
   /** How it was reacted to, as far as this page knows. */
   readonly reacted: Sentiment | undefined;
@@ -39,7 +45,7 @@ const cuts = {
 
 /** One message, with who said it and what can be done with it. */
 export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
-  const { message, isNewest, actions } = props;
+  const { message, calls, isRunning, isNewest, actions } = props;
   const { edits, keepEdit } = actions;
   const [editing, setEditing] = useState(edits.has(message.id) ? "kept" : "no");
   const isUser = message.role === "user";
@@ -71,31 +77,64 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
           {message.content}
         </p>
       ) : (
-        <Markdown text={message.content} />
+        <Answer {...{ message, calls, isRunning }} />
       )}
-      <footer className="message-foot">
-        {message.partial === true ? <Cut reason={message.partial_reason ?? "error"} /> : null}
-        <Byline message={message} />
-        <span className="message-actions">
-          <CopyAction text={message.content} />
-          {isUser ? (
-            <Action
-              icon="edit"
-              label="Edit in a new chat"
-              run={edit}
-              isFocused={editing === "left"}
-            />
+      {calls.length > 0 && message.content === "" ? null : (
+        <footer className="message-foot">
+          {message.partial === true ? <Cut reason={message.partial_reason ?? "error"} /> : null}
+          {isNewest && isBroken(message) ? (
+            <Button kind="quiet" className="small" onClick={actions.again}>
+              Try again
+            </Button>
           ) : null}
-          {isNewest && !isUser ? (
-            <Action icon="retry" label="Answer again" run={actions.again} />
-          ) : null}
-          {message.role === "assistant" && message.content !== "" ? <Reactions {...props} /> : null}
-          <Action icon="hide" label="Hide or erase" run={() => actions.remove(message)} />
-        </span>
-      </footer>
+          <Byline message={message} />
+          <span className="message-actions">
+            <CopyAction text={message.content} />
+            {isUser ? (
+              <Action
+                icon="edit"
+                label="Edit in a new chat"
+                run={edit}
+                isFocused={editing === "left"}
+              />
+            ) : null}
+            {isNewest && !isUser && calls.length === 0 ? (
+              <Action icon="retry" label="Answer again" run={actions.again} />
+            ) : null}
+            {message.role === "assistant" && message.content !== "" ? (
+              <Reactions {...props} />
+            ) : null}
+            <Action icon="hide" label="Hide or erase" run={() => actions.remove(message)} />
+          </span>
+        </footer>
+      )}
     </article>
   );
 });
+
+/** What the companion thought, said and called, in this order: so it is stored. */
+function Answer({
+  message,
+  calls,
+  isRunning,
+}: Pick<MessageRowProps, "message" | "calls" | "isRunning">) {
+  const { content, reasoning_content: reasoning = "" } = message;
+  return (
+    <>
+      {reasoning === "" ? null : <Reasoning text={reasoning} />}
+      {content === "" ? null : <Markdown text={content} />}
+      {calls.map((call, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: they never change their places
+        <ToolCall key={index} {...{ call, isRunning }} />
+      ))}
+    </>
+  );
+}
+
+/** Whether it was cut, and not by the person. */
+function isBroken({ partial, partial_reason: reason }: Message): boolean {
+  return partial === true && reason !== "stopped";
+}
 
 function Reactions({ message, reacted, actions }: MessageRowProps) {
   const { like, dislike } = actions;

@@ -1,22 +1,55 @@
 import { detailOf, ProblemError } from "../api/client.ts";
 import { Button } from "../ui/button.tsx";
-import { isOnItsWay, type Live, type Note, type Waiting } from "./feed-state.ts";
+import { sentence } from "../ui/plain-words.ts";
+import { useNow } from "../ui/use-now.ts";
+import { isOnItsWay, type Live, type Waiting } from "./feed-state.ts";
 import { Markdown } from "./markdown.tsx";
+import { ProviderWords } from "./provider-words.tsx";
+import { Reasoning } from "./steps.tsx";
 
 /** The answer as it comes. It is read out once it is whole, not word by word. */
-export function LiveRow({ live }: { readonly live: Live }) {
+export function LiveRow({ live, stop }: { readonly live: Live; readonly stop: () => void }) {
   return (
     <article className="message message-assistant" aria-busy={live.isBroken !== true}>
       <h2 className="visually-hidden">Companion</h2>
+      {live.reasoning === "" ? null : <Reasoning text={live.reasoning} />}
       {live.text === "" ? null : <Markdown text={live.text} />}
       {live.isBroken === true ? (
         <p className="broken" role="status">
           The answer broke off; it goes on when the companion is back.
         </p>
       ) : (
-        <Thinking isStopping={live.isStopping} />
+        <>
+          {live.retrying === undefined ? null : <Retry retrying={live.retrying} stop={stop} />}
+          <Thinking isStopping={live.isStopping} />
+        </>
       )}
     </article>
+  );
+}
+
+interface RetryProps {
+  readonly retrying: NonNullable<Live["retrying"]>;
+  readonly stop: () => void;
+}
+
+/** The provider could not take the call: why, and when it is called again. */
+function Retry({ retrying, stop }: RetryProps) {
+  const { reason, detail, attempt, atMs } = retrying;
+  const seconds = Math.max(0, Math.ceil((atMs - useNow()) / 1_000));
+  return (
+    <div className="retry">
+      <p>
+        <span role="status">{sentence(reason)}</span>{" "}
+        <span>
+          {seconds === 0 ? "Trying again now" : `Trying again in ${seconds} s`} (attempt {attempt}).
+        </span>
+      </p>
+      <Button kind="quiet" className="small" onClick={stop}>
+        Stop
+      </Button>
+      <ProviderWords words={detail} />
+    </div>
   );
 }
 
@@ -32,11 +65,6 @@ function Thinking({ isStopping }: { readonly isStopping: boolean }) {
       {isStopping ? <span>Stopping</span> : null}
     </p>
   );
-}
-
-/** Something that the server told beside what was said. */
-export function NoteRow({ note }: { readonly note: Note }) {
-  return <p className="note">{note.text}</p>;
 }
 
 /** A day begins. */

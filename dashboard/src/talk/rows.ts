@@ -1,19 +1,26 @@
-// The lines of a transcript: what was said, the days between, what the server told beside it.
+// The lines of a transcript: what was said, thought and called, and the days between.
 import { useMemo } from "react";
 import type { Message } from "../api/types.ts";
-import { type FeedState, isShown, type Live, type Note, type Waiting } from "./feed-state.ts";
+import { type FeedState, isShown, type Live, type Waiting } from "./feed-state.ts";
+import { type Call, callsOf } from "./tool-calls.ts";
 
 export type Row =
   | { readonly kind: "day"; readonly key: string; readonly label: string }
-  | { readonly kind: "message"; readonly key: string; readonly message: Message }
-  | { readonly kind: "note"; readonly key: string; readonly note: Note }
+  | {
+      readonly kind: "message";
+      readonly key: string;
+      readonly message: Message;
+      readonly calls: readonly Call[];
+    }
+  /** A tool's result whose call is not among the messages that are here. */
+  | { readonly kind: "result"; readonly key: string; readonly message: Message }
   | { readonly kind: "live"; readonly key: string; readonly live: Live }
   | { readonly kind: "waiting"; readonly key: string; readonly waiting: Waiting };
 
 /** The rows of a feed, oldest first. What was said already is not gone through for every new word. */
 export function useRows(state: FeedState): readonly Row[] {
-  const { messages, notes, live, waiting, status } = state;
-  const said = useMemo(() => rowsOf(messages, notes), [messages, notes]);
+  const { messages, live, waiting, status } = state;
+  const said = useMemo(() => rowsOf(messages), [messages]);
   return useMemo(() => {
     const isStored = live !== undefined && messages.at(-1)?.id === answerKey(live.turnId);
     const coming: Row[] =
@@ -32,33 +39,32 @@ function answerKey(turnId: string): string {
   return `${turnId}:answer`;
 }
 
-function rowsOf(messages: readonly Message[], notes: readonly Note[]): Row[] {
+export function rowsOf(messages: readonly Message[]): Row[] {
   const rows: Row[] = [];
   let day = "";
-  let next = 0;
+  let open: { readonly turn: string | undefined; readonly call: Call }[] = [];
   for (const message of messages) {
-    next = addNotes(rows, notes, next, message.seq - 1);
-    if (!isShown(message)) continue;
+    const isResult = message.role === "tool" && message.hidden !== true && !message.redacted;
+    if (!isShown(message) && !isResult) continue;
+    if (message.role === "user") open = [];
+    if (isResult) {
+      const { turn, tool_call_id: id } = message;
+      const at = open.findIndex((each) => each.turn === turn && each.call.id === id);
+      const [asked] = at < 0 ? [] : open.splice(at, 1);
+      if (asked === undefined) rows.push({ kind: "result", key: message.id, message });
+      else asked.call.result = message;
+      continue;
+    }
     const label = dayOf(message);
     if (label !== "" && label !== day) {
       rows.push({ kind: "day", key: `day ${label}`, label });
       day = label;
     }
-    rows.push({ kind: "message", key: message.id, message });
+    const calls = callsOf(message);
+    for (const call of calls) open.push({ turn: message.turn, call });
+    rows.push({ kind: "message", key: message.id, message, calls });
   }
-  addNotes(rows, notes, next, Number.MAX_SAFE_INTEGER);
   return rows;
-}
-
-/** Adds those that came after messages up to this one. @returns where to go on. */
-function addNotes(rows: Row[], notes: readonly Note[], from: number, upTo: number): number {
-  let next = from;
-  for (; next < notes.length; next++) {
-    const note = notes[next];
-    if (note === undefined || note.afterSeq > upTo) break;
-    rows.push({ kind: "note", key: note.key, note });
-  }
-  return next;
 }
 
 /** Formatting a date costs more than all the rest: once for each message. */

@@ -18,10 +18,11 @@ import { feedOf, useFeedState } from "./feeds.ts";
 import { FootNote } from "./foot-note.tsx";
 import { FoundNote } from "./found-note.tsx";
 import { type MessageActions, MessageRow } from "./message-row.tsx";
-import { DayRow, LiveRow, NoteRow, WaitingRow } from "./passing-rows.tsx";
+import { DayRow, LiveRow, WaitingRow } from "./passing-rows.tsx";
 import { useReactionActions } from "./reactions.tsx";
 import { RemoveDialog } from "./remove-dialog.tsx";
 import { type Row, useRows } from "./rows.ts";
+import { ToolResult } from "./steps.tsx";
 import { TalkHead } from "./talk-head.tsx";
 import { Transcript } from "./transcript.tsx";
 import { useAnswer } from "./use-answer.ts";
@@ -64,14 +65,16 @@ export function TalkView({ chatId }: { readonly chatId: string }) {
     switch (row.kind) {
       case "day":
         return <DayRow label={row.label} />;
-      case "note":
-        return <NoteRow note={row.note} />;
+      case "result":
+        return <ToolResult message={row.message} />;
       case "live":
-        return <LiveRow live={row.live} />;
+        return <LiveRow live={row.live} stop={() => feed.stop()} />;
       case "message": {
-        const isNewest = row.message.id === newest && state.live === undefined;
-        const reacted = state.reacted.get(row.message.id);
-        return <MessageRow {...{ isNewest, reacted, actions }} message={row.message} />;
+        const { message, calls } = row;
+        const isNewest = message.id === newest && state.live === undefined;
+        const isRunning = state.live !== undefined && state.live.turnId === message.turn;
+        const reacted = state.reacted.get(message.id);
+        return <MessageRow {...{ message, calls, isRunning, isNewest, reacted, actions }} />;
       }
       case "waiting":
         return <WaitingRow waiting={row.waiting} {...waitingActs(feed, row.key, focus)} />;
@@ -98,6 +101,7 @@ export function TalkView({ chatId }: { readonly chatId: string }) {
         <FootNote
           feed={feed}
           trouble={state.trouble}
+          notices={state.notices}
           unanswered={isOffered ? (chat.data?.unanswered_ids.length ?? 0) : 0}
           leaving={focus.leaving}
         />

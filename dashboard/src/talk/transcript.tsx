@@ -190,7 +190,7 @@ function useIsAway(box: HTMLElement | null, size: number): boolean {
 
 /** A first guess, in pixels, until a row was seen. */
 function estimate(row: Row | undefined): number {
-  if (row === undefined || row.kind === "day" || row.kind === "note") return 48;
+  if (row === undefined || row.kind === "day" || row.kind === "result") return 48;
   if (row.kind === "live") return 80 + row.live.text.length / 3;
   const { content } = row.kind === "message" ? row.message : row.waiting;
   return 70 + Math.ceil(content.length / 80) * 24;

@@ -1,14 +1,20 @@
 // A turn as the server tells it: server-sent events in the body of an answer to a POST, which
 // EventSource cannot send.
 import { ProblemError } from "../api/client.ts";
-import type { Answer, Message, Problem } from "../api/types.ts";
+import type { Answer, Message, Problem, Retrying } from "../api/types.ts";
 
 export type TurnEvent =
   | {
       readonly name: "accepted";
       readonly data: { readonly turn_id: string; readonly user: Message };
     }
-  | { readonly name: "notice" | "text"; readonly data: { readonly text: string } }
+  | {
+      readonly name: "notice" | "text" | "reasoning";
+      readonly data: { readonly text: string };
+    }
+  /** A call or a result is stored: a call's message holds the words and the reasoning before it. */
+  | { readonly name: "message"; readonly data: { readonly message: Message } }
+  | { readonly name: "retrying"; readonly data: Retrying }
   | { readonly name: "result"; readonly data: Answer }
   | { readonly name: "error"; readonly data: Problem };
 

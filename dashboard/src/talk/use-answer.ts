@@ -1,4 +1,5 @@
 import { useMemo } from "react";
+import type { Message } from "../api/types.ts";
 import type { FeedState } from "./feed-state.ts";
 import type { VoiceAnswer } from "./voice/read-aloud.ts";
 
@@ -6,12 +7,20 @@ import type { VoiceAnswer } from "./voice/read-aloud.ts";
 export function useAnswer({ live, followed, messages }: FeedState): VoiceAnswer {
   const text = live?.text;
   const turnId = followed?.turnId;
-  const stored = messages.findLast(({ role, turn }) => role === "assistant" && turn === turnId);
+  const said = useMemo(() => saidIn(messages, turnId), [messages, turnId]);
   return useMemo(() => {
     if (followed === undefined) return undefined;
-    if (text !== undefined) return { key: followed.key, text, isWhole: false };
-    return stored === undefined
-      ? undefined
-      : { key: followed.key, text: stored.content, isWhole: true };
-  }, [followed, text, stored]);
+    const { key } = followed;
+    // What was said before a call comes first: so the text only grows.
+    if (text !== undefined) return { key, text: [...said, text].join("\n\n"), isWhole: false };
+    return said.length === 0 ? undefined : { key, text: said.join("\n\n"), isWhole: true };
+  }, [followed, text, said]);
+}
+
+function saidIn(messages: readonly Message[], turnId: string | undefined): readonly string[] {
+  if (turnId === undefined) return [];
+  return messages
+    .filter(({ role, turn, hidden }) => role === "assistant" && turn === turnId && !hidden)
+    .map(({ content }) => content)
+    .filter((content) => content !== "");
 }

@@ -32,3 +32,9 @@ function plainLine(line: string): string {
 function isRule(line: string): boolean {
   return line.includes("---") && /^[\s|:-]+$/.test(line);
 }
+
+/** With its stop. It begins as it was said: a provider's name keeps its case. */
+export function sentence(words: string): string {
+  const text = words.trim();
+  return /[.!?…]$/.test(text) ? text : `${text}.`;
+}
