@@ -233,6 +233,8 @@ export function checkSearch(query: string, options: SearchOptions): void {
   if (typeof query !== "string") throw invalid("query must be a string");
   checkCount(options.limit, "limit", 1, maxRows);
   if (options.key !== undefined) checkKey(options.key, "key", logLimits.keyBytes);
+  const { prefix = false } = options;
+  if (typeof prefix !== "boolean") throw invalid("prefix must be true or false");
 }
 
 /** A place in a list: just after the row with this instant and key. */

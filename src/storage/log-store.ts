@@ -100,6 +100,12 @@ export interface SearchOptions {
   readonly limit: number;
   /** Search one log only. */
   readonly key?: string;
+  /**
+   * The last word of the query is the beginning of a word, unless white space ends it: for a query that
+   * a person is typing.
+   * @default false
+   */
+  readonly prefix?: boolean | undefined;
 }
 
 export interface SearchHit {

@@ -39,11 +39,32 @@ export function queryPhrases(query: string): string[][] {
     .filter((phrase) => phrase.length > 0);
 }
 
-/** Whether every phrase occurs in these tokens, as a run of consecutive ones; in any order. */
-export function holdsEvery(tokens: readonly string[], phrases: readonly string[][]): boolean {
-  return phrases.every((phrase) =>
-    tokens.some((_, start) => phrase.every((token, i) => tokens[start + i] === token)),
-  );
+/**
+ * Whether the last token of the last phrase stands for every token that begins with it: `prefix` is asked
+ * for, and no white space ends the query.
+ */
+export function endsOpen(query: string, prefix = false): boolean {
+  return prefix && searchTokens(query.split(/\s+/u).at(-1) ?? "").length > 0;
+}
+
+/**
+ * Whether every phrase occurs in these tokens, as a run of consecutive ones; in any order.
+ *
+ * @param isOpen see `endsOpen`.
+ */
+export function holdsEvery(
+  tokens: readonly string[],
+  phrases: readonly string[][],
+  isOpen = false,
+): boolean {
+  return phrases.every((phrase, index) => {
+    const open = isOpen && index === phrases.length - 1 ? phrase.length - 1 : -1;
+    const matches = (token: string, i: number, found: string | undefined) =>
+      i === open ? found?.startsWith(token) === true : found === token;
+    return tokens.some((_, start) =>
+      phrase.every((token, i) => matches(token, i, tokens[start + i])),
+    );
+  });
 }
 
 function fold(text: string): string {

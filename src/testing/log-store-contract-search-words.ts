@@ -4,14 +4,24 @@ import { textCorpus } from "./corpus.ts";
 import { chat, found, message, messageOfBytes, withLogs } from "./log-store-contract-fixtures.ts";
 
 /** Proves which of some texts a query finds: those, and in any order. */
-function finds(query: string, texts: readonly string[], others: readonly string[] = []) {
+function finds(
+  query: string,
+  texts: readonly string[],
+  {
+    others = [],
+    prefix,
+  }: {
+    readonly others?: readonly string[] | undefined;
+    readonly prefix?: boolean | undefined;
+  } = {},
+) {
   return withLogs(async (log) => {
     const all = [...texts, ...others];
     await log.append(
       chat,
       all.map((text, index) => message(`m${index}`, text)),
     );
-    const hits = await log.search(query, { limit: 100 });
+    const hits = await log.search(query, { limit: 100, prefix });
     const contents = hits.map((hit) => hit.record["content"]);
     assert.deepEqual(contents, [...texts].reverse());
   });
@@ -22,7 +32,8 @@ interface Match {
   readonly says: string;
   readonly query: string;
   readonly texts: readonly string[];
-  readonly others?: readonly string[];
+  readonly others?: readonly string[] | undefined;
+  readonly prefix?: boolean | undefined;
 }
 
 const matches: readonly Match[] = [
@@ -178,6 +189,52 @@ const matches: readonly Match[] = [
   },
 ];
 
+/** With `prefix`, as while a person types. */
+const beginnings: readonly Match[] = [
+  {
+    id: "prefix",
+    says: "the last word is the beginning of a word",
+    query: "vio",
+    texts: ["vio", "violin", "A Viola plays", "vio lin", "(VIOLET)"],
+    others: ["aviolin", "vi", "v i o"],
+  },
+  {
+    id: "prefix-last",
+    says: "only the last word is one, the others are whole",
+    query: "green te",
+    texts: ["green tea", "ten green bottles"],
+    others: ["greenish tea", "green", "evergreen tea"],
+  },
+  {
+    id: "prefix-of-run",
+    says: "a run of words is one with the beginning of its last word",
+    query: "e-mai",
+    texts: ["e-mail", "E mails"],
+    others: ["email", "mail e", "e my mail"],
+  },
+  {
+    id: "prefix-ended",
+    says: "a last word that white space ends is whole",
+    query: "tea ",
+    texts: ["tea", "green tea"],
+    others: ["teapot"],
+  },
+  {
+    id: "prefix-accents",
+    says: "case and accents do not matter",
+    query: "CAF",
+    texts: ["caf\u00e9", "cafe\u0301s", "Cafeteria"],
+    others: ["coffee"],
+  },
+  {
+    id: "prefix-cjk",
+    says: "Chinese characters match by any run, as ever",
+    query: "北京",
+    texts: ["北京", "在北京吃饭"],
+    others: ["北", "京北"],
+  },
+].map((match) => ({ ...match, says: `with prefix ${match.says}`, prefix: true }));
+
 /** Queries that would be operators or errors in a search language. Each is text here. */
 const plainQueries: readonly (readonly [name: string, query: string])[] = [
   ["apostrophe", "don't"],
@@ -207,18 +264,18 @@ const nothing = ["", " ", " \t\n", '"', '""', "*", "-", "\0", "(", "%", "\ud800"
 
 /** What a query finds. */
 export const searchWordClauses: readonly Clause[] = [
-  ...matches.map(
-    ({ id, says, query, texts, others }): Clause => ({
+  ...[...matches, ...beginnings].map(
+    ({ id, says, query, texts, others, prefix }): Clause => ({
       id: `log.search.${id}`,
       says: `search: ${says}`,
-      proof: finds(query, texts, others),
+      proof: finds(query, texts, { others, prefix }),
     }),
   ),
   ...plainQueries.map(
     ([name, query]): Clause => ({
       id: `log.search.plain.${name}`,
       says: `search takes ${JSON.stringify(query)} as plain text`,
-      proof: finds(query, [query, `before ${query} after`], ["milk", "before after"]),
+      proof: finds(query, [query, `before ${query} after`], { others: ["milk", "before after"] }),
     }),
   ),
   {

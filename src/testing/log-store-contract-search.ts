@@ -87,6 +87,7 @@ const order: readonly Clause[] = [
       }
       await refuses("THROUGHLINE_INVALID", log.search(untyped(7), { limit: 1 }));
       await refuses("THROUGHLINE_INVALID", log.search("tea", { limit: 1, key: "" }));
+      await refuses("THROUGHLINE_INVALID", log.search("tea", untyped({ limit: 1, prefix: "yes" })));
     }),
   },
 ];

@@ -7,7 +7,7 @@ import type {
   SearchOptions,
   StoredRecord,
 } from "../log-store.ts";
-import { holdsEvery, queryPhrases, searchTokens } from "../search-words.ts";
+import { endsOpen, holdsEvery, queryPhrases, searchTokens } from "../search-words.ts";
 import { canBegin, comparePlaces, labelsOf, needsPlace } from "./index-rules.ts";
 import type { IndexEntry, IndexedBatch, IndexHit, LogIndex, OpenLogIndex } from "./log-index.ts";
 
@@ -89,14 +89,16 @@ class MemoryLogIndex implements LogIndex {
     return last === undefined ? page : { ...page, cursor: listCursor(last) };
   }
 
-  search(query: string, { limit, key }: SearchOptions): readonly IndexHit[] {
+  search(query: string, { limit, key, prefix }: SearchOptions): readonly IndexHit[] {
     const phrases = queryPhrases(query);
     if (phrases.length === 0) return [];
+    const isOpen = endsOpen(query, prefix);
     const hits: IndexHit[] = [];
     for (const row of this.#newestFirst()) {
       if (key !== undefined && row.key !== key) continue;
       for (const [seq, words] of [...row.log.words].reverse()) {
-        if (hits.length < limit && holdsEvery(words, phrases)) hits.push({ key: row.key, seq });
+        if (hits.length < limit && holdsEvery(words, phrases, isOpen))
+          hits.push({ key: row.key, seq });
       }
     }
     return hits;

@@ -1,6 +1,6 @@
 import { type ListPlace, listCursor, parseCursor } from "../batch.ts";
 import type { ListOptions, ListPage, LogProjection, LogRow, SearchOptions } from "../log-store.ts";
-import { queryPhrases } from "../search-words.ts";
+import { endsOpen, queryPhrases } from "../search-words.ts";
 import { canBegin, comparePlaces, labelsOf } from "./index-rules.ts";
 import type { IndexEntry, IndexedBatch, IndexHit, LogIndex, OpenLogIndex } from "./log-index.ts";
 import { IndexDatabase, parseStored } from "./sqlite-database.ts";
@@ -160,11 +160,12 @@ class SqliteLogIndex implements LogIndex {
     });
   }
 
-  search(query: string, { limit, key }: SearchOptions): readonly IndexHit[] {
+  search(query: string, { limit, key, prefix }: SearchOptions): readonly IndexHit[] {
     const phrases = queryPhrases(query);
     if (phrases.length === 0) return [];
     // Only tokens get in here, which hold no quote: nothing that a person wrote is syntax.
-    const match = phrases.map((tokens) => `"${tokens.join(" ")}"`).join(" AND ");
+    const words = phrases.map((tokens) => `"${tokens.join(" ")}"`).join(" AND ");
+    const match = endsOpen(query, prefix) ? `${words} *` : words;
     return this.#file.run(() => {
       this.#write(this.#queue.all());
       if (key !== undefined) return this.#searchLog(match, key, limit);

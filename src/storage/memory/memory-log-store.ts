@@ -35,7 +35,7 @@ import {
   type SearchOptions,
   type StoredRecord,
 } from "../log-store.ts";
-import { holdsEvery, queryPhrases, searchTokens } from "../search-words.ts";
+import { endsOpen, holdsEvery, queryPhrases, searchTokens } from "../search-words.ts";
 
 /** One log: its records as JSON text; the record at index `i` has the `seq` `i + 1`. */
 export interface MemoryLog {
@@ -178,10 +178,12 @@ export class MemoryLogStore implements LogStore {
     checkSearch(query, options);
     const phrases = queryPhrases(query);
     if (phrases.length === 0) return [];
+    const isOpen = endsOpen(query, options.prefix);
+    const holds = (text: string) => holdsEvery(searchTokens(text), phrases, isOpen);
     const searched = options.key === undefined ? this.#newestFirst() : this.#one(options.key);
     return searched
       .flatMap(({ key, log }) =>
-        this.#matches(log, phrases).map((record) => {
+        this.#matches(log, holds).map((record) => {
           return { key, record };
         }),
       )
@@ -204,8 +206,8 @@ export class MemoryLogStore implements LogStore {
     return this.#projection.labels(headOf(log));
   }
 
-  /** The records of a log that hold every phrase and that no later record hides, newest first. */
-  #matches(log: MemoryLog, phrases: readonly string[][]): StoredRecord[] {
+  /** The records of a log that hold what is searched and that no later record hides, newest first. */
+  #matches(log: MemoryLog, holds: (text: string) => boolean): StoredRecord[] {
     const hidden = new Set<string>();
     return between(log, 0, log.records.length)
       .reverse()
@@ -214,7 +216,7 @@ export class MemoryLogStore implements LogStore {
         const target = this.#projection.hides(record);
         if (target !== undefined) hidden.add(target);
         const text = isHidden ? undefined : this.#projection.text(record);
-        return text !== undefined && holdsEvery(searchTokens(text), phrases);
+        return text !== undefined && holds(text);
       });
   }
 }

@@ -1,6 +1,6 @@
 import { storedRecord } from "../batch.ts";
 import type { SearchHit, SearchOptions } from "../log-store.ts";
-import { holdsEvery, queryPhrases, searchTokens } from "../search-words.ts";
+import { endsOpen, holdsEvery, queryPhrases, searchTokens } from "../search-words.ts";
 import { searchLog, searchNewest, searchStatement } from "./list-statements.ts";
 import type { PostgresStatement, Row } from "./pool.ts";
 import type { IndexedPlace } from "./unindexed.ts";
@@ -16,18 +16,19 @@ const fewestCandidates = 50;
 export async function search(
   searched: IndexedPlace,
   query: string,
-  { limit, key }: SearchOptions,
+  { limit, key, prefix }: SearchOptions,
 ): Promise<readonly SearchHit[]> {
   const phrases = queryPhrases(query);
   if (phrases.length === 0) return [];
+  const isOpen = endsOpen(query, prefix);
   const { database, companion, collection, scope } = searched;
   const holds = ({ record }: SearchHit) => {
     const text = searched.projection.text(record);
-    return text !== undefined && holdsEvery(searchTokens(text), phrases);
+    return text !== undefined && holdsEvery(searchTokens(text), phrases, isOpen);
   };
   let count = Math.max(limit, fewestCandidates);
   if (key === undefined) {
-    const values = [companion, collection, count, scope, anywhereQueryOf(phrases)];
+    const values = [companion, collection, count, scope, anywhereQueryOf(phrases, isOpen)];
     const rows = await database.query({ ...searchNewest, values });
     const hits = rows.map(hitOf).filter(holds);
     if (hits.length >= limit) return hits.slice(0, limit);
@@ -35,7 +36,7 @@ export async function search(
   const hits: SearchHit[] = [];
   let last: Row | undefined;
   for (;;) {
-    const values = [companion, collection, count, queryOf(phrases, scope, key)];
+    const values = [companion, collection, count, queryOf({ phrases, isOpen }, scope, key)];
     const rows = await database.query(candidates(values, key, last));
     hits.push(...rows.map(hitOf).filter(holds));
     last = rows.at(-1);

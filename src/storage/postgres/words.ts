@@ -35,15 +35,25 @@ export function lexemesOf(text: string, places: string): string | null {
  * The query, as the text of a `tsquery`, for every record that can hold these phrases: in one log, or
  * in the whole collection. Holds nothing that a person wrote but letters and digits.
  */
-export function queryOf(phrases: readonly string[][], scope: string, key?: string): string {
+export function queryOf(
+  { phrases, isOpen }: { readonly phrases: readonly string[][]; readonly isOpen: boolean },
+  scope: string,
+  key?: string,
+): string {
   const place = key === undefined ? scopeLexeme(scope) : logLexeme(scope, key);
-  return `'${place}' & ${anywhereQueryOf(phrases)}`;
+  return `'${place}' & ${anywhereQueryOf(phrases, isOpen)}`;
 }
 
-/** The same for every place; for a query that says the place itself. */
-export function anywhereQueryOf(phrases: readonly string[][]): string {
-  const tokens = new Set(phrases.flat().map(lexemeOf));
-  return `(${[...tokens].map((token) => `'${token}'`).join(" & ")} | '${anyToken}')`;
+/**
+ * The same for every place; for a query that says the place itself.
+ *
+ * @param isOpen the last token stands for those that begin with it, but for tokens that are looked up by
+ *   their hash.
+ */
+export function anywhereQueryOf(phrases: readonly string[][], isOpen: boolean): string {
+  const lexemes = phrases.flat().map((token) => `'${lexemeOf(token)}'`);
+  if (isOpen) lexemes.push(`${lexemes.pop()}:*`);
+  return `(${[...new Set(lexemes)].join(" & ")} | '${anyToken}')`;
 }
 
 /** The lexeme of the log in the row `log`, in SQL, the scope being this parameter: see `logLexeme`. */
