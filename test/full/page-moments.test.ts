@@ -1,6 +1,6 @@
 // Reactions on the page: from a reply to a package in the gallery, and back.
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -10,13 +10,13 @@ import sharp from "sharp";
 import { consentWording } from "../../src/memories/moment/consent.ts";
 import { feedTurns } from "../../src/runtime/moment-feed.ts";
 import { openThroughline } from "../../src/throughline.ts";
-import type { Companion } from "../server-fixture.ts";
+import { type Companion, jsonOf } from "../server-fixture.ts";
 import { hasCount, message, onPage, say, skip, useBrowser, type Visit } from "./page-fixture.ts";
 
 useBrowser();
 
 /** A companion that keeps moments, with a second of sound and a picture before the first word. */
-async function withMoments(t: TestContext): Promise<Visit> {
+async function withMoments(t: TestContext): Promise<Visit & { readonly home: string }> {
   const home = mkdtempSync(join(tmpdir(), "throughline-page-moments-"));
   t.after(() => rmSync(home, { recursive: true, force: true }));
   const target = { provider: "scripted", model: "scripted" };
@@ -33,6 +33,7 @@ async function withMoments(t: TestContext): Promise<Visit> {
     recorder.frame(await sharp({ create: size }).jpeg().toBuffer());
   };
   return {
+    home,
     script: [["Knock, knock"], ["Who is there?"]],
     prepare,
     options: { throughline, moments },
@@ -89,6 +90,48 @@ test("a reply that is liked is in the gallery with what led to it, and can be ta
     await page.getByRole("button", { name: "Delete for good" }).click();
     await page.getByText("No moment yet").waitFor();
     assert.deepEqual((await c.get("/api/feedback")).packages, []);
+  });
+});
+
+test("a damaged moment is red, names its files, says what to do, and can be repaired", {
+  skip,
+}, async (t) => {
+  const visit = await withMoments(t);
+  await onPage(visit, async ({ page }, c) => {
+    await say(page, "Tell me a joke");
+    await message(page, "Knock, knock").waitFor();
+    await react(page, "Knock, knock", "I liked this");
+    await notice(page, "Kept").waitFor();
+    const { packages } = await c.get("/api/feedback");
+    const folder = join(visit.home, "feedback", packages[0].name);
+    rmSync(join(folder, "messages.json"));
+
+    await page.getByRole("link", { name: "Moments", exact: true }).click();
+    await page.locator(".moment-item").getByText("Damaged").waitFor();
+    await page.locator(".moment-item").click();
+    const moment = page.getByRole("region", { name: "The moment" });
+    const damage = moment.getByRole("alert").filter({ hasText: "This moment is damaged" });
+    await damage.getByText("messages.json: listed, and not there").waitFor();
+    await damage.getByText("from a backup").waitFor();
+    const red = String(
+      await page.evaluate(`getComputedStyle(document.querySelector(".moment-damage")).color`),
+    );
+    const [r = 0, g = 0, b = 0] = (red.match(/[\d.]+/g) ?? []).map(Number);
+    assert.ok(r > g && r > b, red);
+    assert.deepEqual(await faults(page), []);
+
+    writeFileSync(join(folder, "stray.txt"), "");
+    await moment.getByRole("button", { name: "Verify" }).click();
+    await damage.getByText("stray.txt: not of this package").waitFor();
+    await damage.getByRole("button", { name: "Repair" }).click();
+    await moment.getByText("Repaired").waitFor();
+    await damage.waitFor({ state: "detached" });
+    await page.locator(".moment-item").getByText("Damaged").waitFor({ state: "detached" });
+    const { verified } = await jsonOf(
+      await c.post(`/api/feedback/${packages[0].name}/verify`),
+      200,
+    );
+    assert.equal(verified, true);
   });
 });
 

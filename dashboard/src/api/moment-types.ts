@@ -151,13 +151,24 @@ export interface MomentContent {
   readonly feedback: Feedback;
   readonly messages: readonly MomentMessage[];
   readonly status: MomentStatus | null;
-  readonly incomplete: readonly unknown[];
+  readonly incomplete: readonly Difference[];
+}
+
+/** One way in which a package is not as it was sealed. */
+export interface Difference {
+  readonly path: string;
+  readonly detail: string;
+}
+
+/** POST /api/feedback/{name}/repair */
+export interface Repaired {
+  readonly outcome: "whole" | "repaired" | "not_repaired";
 }
 
 /** POST /api/feedback/{name}/verify */
 export interface Verification {
   readonly verified: boolean;
-  readonly differences: readonly unknown[];
+  readonly differences: readonly Difference[];
 }
 
 /** DELETE /api/feedback/{name} */

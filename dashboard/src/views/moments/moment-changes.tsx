@@ -1,22 +1,27 @@
 import { useId, useState } from "react";
+import type { Difference } from "../../api/moment-types.ts";
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { ErrorNote } from "../../ui/error-note.tsx";
 import { Icon } from "../../ui/icon.tsx";
+import { MomentDamage } from "./moment-damage.tsx";
 import { momentPath, useDelete, useRetract, useVerify } from "./use-moments.ts";
 
 interface Props {
   readonly name: string;
   readonly isRetracted: boolean;
+  /** What is known to be damaged before anything is compared. */
+  readonly damage: readonly Difference[];
   /** It was deleted. */
   readonly onGone: () => void;
 }
 
 /** What can be done with a package: compare it with its seal, take it away, take it back, delete it. */
-export function MomentChanges({ name, isRetracted, onGone }: Props) {
+export function MomentChanges({ name, isRetracted, damage, onGone }: Props) {
   const [asked, setAsked] = useState<"retract" | "delete">();
   const verifying = useVerify(name);
   const close = () => setAsked(undefined);
+  const differences = verifying.data?.differences ?? damage;
   return (
     <div className="moment-changes">
       <Button isBusy={verifying.isPending} onClick={() => verifying.mutate()}>
@@ -31,20 +36,14 @@ export function MomentChanges({ name, isRetracted, onGone }: Props) {
         Delete…
       </Button>
       <p className="hint" role="status">
-        {verifying.data === undefined ? "" : verifiedInWords(verifying.data.differences.length)}
+        {verifying.data?.differences.length === 0 ? "Every byte is as it was sealed." : ""}
       </p>
+      <MomentDamage name={name} differences={differences} onRepaired={verifying.reset} />
       {verifying.isError ? <ErrorNote error={verifying.error} /> : null}
       {asked === "retract" ? <RetractDialog name={name} onClose={close} /> : null}
       {asked === "delete" ? <DeleteDialog name={name} onClose={close} onGone={onGone} /> : null}
     </div>
   );
-}
-
-function verifiedInWords(differences: number): string {
-  if (differences === 0) return "Every byte is as it was sealed.";
-  return differences === 1
-    ? "One file is not as it was."
-    : `${differences} files are not as they were.`;
 }
 
 interface DialogProps {

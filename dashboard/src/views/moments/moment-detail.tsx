@@ -28,7 +28,14 @@ export function MomentDetail({ name, onClose, onGone }: Props) {
   useEffect(() => box.current?.focus(), []);
   const { data } = query;
   const isRetracted = (data?.status?.retracted ?? null) !== null;
-  const changes = <MomentChanges name={name} isRetracted={isRetracted} onGone={onGone} />;
+  const changes = (
+    <MomentChanges
+      name={name}
+      isRetracted={isRetracted}
+      damage={data?.incomplete ?? []}
+      onGone={onGone}
+    />
+  );
   return (
     <section ref={box} className="card moment" aria-label="The moment" tabIndex={-1}>
       <Button kind="quiet" className="moment-close" onClick={onClose}>
@@ -50,7 +57,7 @@ interface ContentProps {
 }
 
 function Content({ content, name, changes }: ContentProps) {
-  const { feedback, status, incomplete } = content;
+  const { feedback, status } = content;
   const { correction, chat_id: chatId } = feedback;
   const retracted = status?.retracted ?? null;
   return (
@@ -71,7 +78,6 @@ function Content({ content, name, changes }: ContentProps) {
           {retracted.reason === null ? "" : `: ${retracted.reason}`}
         </p>
       )}
-      {incomplete.length === 0 ? null : <p className="hint">Parts of it are missing.</p>}
       {correction === null ? null : (
         <div>
           <h3>{correction.kind === "replacement" ? "It should have said" : "A note"}</h3>

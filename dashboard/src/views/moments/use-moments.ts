@@ -6,6 +6,7 @@ import type {
   MomentContent,
   MomentPage,
   MomentStats,
+  Repaired,
   Verification,
 } from "../../api/moment-types.ts";
 import { leftInWords } from "./words.ts";
@@ -75,6 +76,19 @@ export function useMoment(name: string) {
 export function useVerify(name: string) {
   return useMutation({
     mutationFn: () => request<Verification>(`${momentPath(name)}/verify`, { method: "POST" }),
+  });
+}
+
+/** Makes a new package of what is right in a damaged one, which is kept aside. */
+export function useRepair(name: string, done: () => void) {
+  const client = useQueryClient();
+  return useMutation({
+    mutationFn: () => request<Repaired>(`${momentPath(name)}/repair`, { method: "POST", body: {} }),
+    onSuccess: async ({ outcome }) => {
+      if (outcome === "not_repaired") return;
+      await client.invalidateQueries({ queryKey: momentsKey });
+      done();
+    },
   });
 }
 
