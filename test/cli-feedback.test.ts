@@ -1,7 +1,7 @@
 // What people reacted to, at the command line: recorded, kept, mended, exported, taken over, removed.
 import assert from "node:assert/strict";
 import fs from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { consentWording } from "../src/memories/moment/consent.ts";
 import { keyPrefix } from "../src/targets/s3/object-key.ts";
@@ -210,10 +210,10 @@ test("Ctrl-C in an export ends it with 130, and leaves nothing of it", async (t)
   assert.deepEqual(fs.readdirSync(join(at.path, "..")), ["home"]);
 });
 
-test("import seals copies of the original's packages, once, and does not change them", async (t) => {
-  const at = await home(t);
-  const seeds = join(at.path, "..", "reachy_nova_data", "feedback");
-  const seed = join(seeds, "2026-02-19T15-30-00_positive_fb_a1b2c3");
+/** A package as the original wrote it. @returns its folder. */
+function seedIn(place: string): string {
+  const name = "2026-02-19T15-30-00_positive_fb_a1b2c3";
+  const seed = join(place, "reachy_nova_data", "feedback", name);
   fs.mkdirSync(seed, { recursive: true });
   const record = {
     ...{ id: "a1b2c3", timestamp: 1771515000, timestamp_str: "2026-02-19T15-30-00" },
@@ -223,12 +223,29 @@ test("import seals copies of the original's packages, once, and does not change 
   fs.writeFileSync(join(seed, "feedback.json"), JSON.stringify(record));
   const words = [{ role: "ASSISTANT", text: joke, timestamp: 1771514990 }];
   fs.writeFileSync(join(seed, "messages.json"), JSON.stringify(words));
+  return seed;
+}
+
+test("import seals copies of the original's packages, once, and does not change them", async (t) => {
+  const at = await home(t);
+  const seed = seedIn(join(at.path, ".."));
+  const seeds = dirname(seed);
   const before = fs.readFileSync(join(seed, "feedback.json"), "utf8");
   assert.equal(await at.ok("import", seeds), "1 package imported, 0 known\n");
   assert.equal(await at.ok("import", seed), "0 packages imported, 1 known\n");
   assert.equal(fs.readFileSync(join(seed, "feedback.json"), "utf8"), before);
   assert.match(await at.ok("verify"), /: whole\n$/);
   assert.equal((await at.run("import", join(at.path, "nowhere"))).code, 2);
+});
+
+test("import makes the home that it imports into; a path that holds nothing makes none", async (t) => {
+  const place = temporaryDirectory(t);
+  const path = join(place, "home");
+  const nothing = await runCli(["feedback", "import", join(place, "nowhere")], { home: path });
+  assert.equal(nothing.code, 2);
+  assert.equal(fs.existsSync(path), false);
+  const { code, out, err } = await runCli(["feedback", "import", seedIn(place)], { home: path });
+  assert.deepEqual([code, out], [0, "1 package imported, 0 known\n"], err);
 });
 
 /** A bucket to upload to, and what names it. */

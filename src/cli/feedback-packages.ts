@@ -6,7 +6,7 @@ import type { ImportedSeed } from "../targets/directory/import-seed.ts";
 import type { Context } from "./command.ts";
 import { confirm } from "./confirm.ts";
 import { describeFailure, Exit, exitCodes, isErrno, wrongUsage } from "./failure.ts";
-import { entriesOf, type JsonFlag, nothingYet, withMoments } from "./feedback.ts";
+import { entriesOf, type JsonFlag, nothingYet, withMadeHome, withMoments } from "./feedback.ts";
 import { bytes, counted, json } from "./format.ts";
 import { tell, write } from "./io.ts";
 
@@ -215,15 +215,20 @@ export interface ImportFlags extends JsonFlag {
  *
  * @throws Exit with 1: not all were taken.
  */
-export function importSeeds(path: string, flags: ImportFlags, context: Context): Promise<void> {
+export async function importSeeds(
+  path: string,
+  flags: ImportFlags,
+  context: Context,
+): Promise<void> {
   const { io } = context;
   const { allowUpload = false, allowExport = false, by = null } = flags;
   const consent = { upload: allowUpload, export: allowExport, by };
-  return withMoments(flags, context, async ({ packages }) => {
-    const folders = seedFolders(resolve(path));
-    if (folders.length === 0) {
-      throw wrongUsage(`${path} is no package of the original, and has none`);
-    }
+  const folders = seedFolders(resolve(path));
+  if (folders.length === 0) {
+    throw wrongUsage(`${path} is no package of the original, and has none`);
+  }
+  // What is imported needs a home: as `throughline import` does, it makes one.
+  return withMadeHome(flags, context, async ({ packages }) => {
     const done: ImportedSeed[] = [];
     for (const folder of folders) {
       try {

@@ -1,9 +1,11 @@
 import type { Moments } from "../moments.ts";
 import type { Throughline } from "../throughline.ts";
 import type { Context } from "./command.ts";
+import { openMemories } from "./companion.ts";
 import { Exit, exitCodes } from "./failure.ts";
 import { counted, json, table } from "./format.ts";
 import { showProgress, tell, write } from "./io.ts";
+import { openLog } from "./log.ts";
 import { startMoments } from "./moments.ts";
 import { type OwedUpload, owedByPackage, readOwed } from "./owed-uploads.ts";
 import { withMemories } from "./sessions/with-memories.ts";
@@ -100,6 +102,22 @@ export function withMoments(
   return withMemories(flags, context, async (throughline, { feedback }) =>
     work(await startMoments(throughline, feedback), throughline),
   );
+}
+
+/** The same, and makes the home if there is none yet. */
+export async function withMadeHome(
+  flags: Flags,
+  { env }: Context,
+  work: (moments: Moments) => Promise<void>,
+): Promise<void> {
+  const settings = resolveSettings(flags, env);
+  const logger = openLog(settings.logLevel, "warn");
+  const throughline = await openMemories(settings, logger, {}, true);
+  try {
+    await work(await startMoments(throughline, settings.feedback));
+  } finally {
+    await throughline.close();
+  }
 }
 
 /** Every package, newest first. */
