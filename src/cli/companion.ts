@@ -7,7 +7,7 @@ import { ResponderRegistry } from "../runtime/responders/registry.ts";
 import type { Responders, TurnPorts } from "../runtime/turns.ts";
 import { Turns } from "../runtime/turns.ts";
 import type { Storage } from "../storage/storage.ts";
-import { openThroughline, type Throughline } from "../throughline.ts";
+import { defaults, openThroughline, type Throughline } from "../throughline.ts";
 import { systemTimers } from "../timers.ts";
 import { beginRun, type Run } from "./run.ts";
 import type { Settings } from "./settings.ts";
@@ -91,9 +91,10 @@ export async function openMemories(
   standard: Partial<Responders["standard"]> = {},
   makesHome = false,
 ): Promise<Throughline> {
-  const { isEphemeral, freshness } = settings;
+  const { isEphemeral, freshness, config } = settings;
+  const { workingMemoryCapacity = defaults.workingMemoryCapacity } = config;
   const storage = isEphemeral ? "memory" : await openKept(settings, logger, makesHome);
-  return openThroughline({ storage, ...standard, freshness, logger });
+  return openThroughline({ storage, ...standard, freshness, workingMemoryCapacity, logger });
 }
 
 async function openKept(

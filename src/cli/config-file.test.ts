@@ -48,6 +48,7 @@ test("every key of a configuration is read, the original's by their names", (t) 
         user_timezone: "Europe/Berlin",
         session_age_warning_hours: 0,
         time_away_minutes: 10,
+        working_memory_capacity: 12,
       }),
     ),
   );
@@ -61,6 +62,7 @@ test("every key of a configuration is read, the original's by their names", (t) 
     tokenFile: "/etc/nova",
     store: "postgres://nova@db/chats",
     autoRecord: true,
+    workingMemoryCapacity: 12,
     prices: {
       "openai/gpt": {
         inputPerMillionUsd: 2,
@@ -89,6 +91,8 @@ const refused: readonly [json: string, names: RegExp][] = [
   ['{"idle_timeout_minutes": "5"}', /idle_timeout_minutes: must be a number$/],
   ['{"idle_timeout_minutes": -1}', /idle_timeout_minutes/],
   ['{"daily_reset_hour": 24}', /daily_reset_hour/],
+  ['{"working_memory_capacity": 0}', /working_memory_capacity/],
+  ['{"working_memory_capacity": 1001}', /working_memory_capacity/],
   ['{"daily_reset_enabled": "yes"}', /daily_reset_enabled/],
   ['{"max_session_messages": 0}', /max_session_messages/],
   ['{"user_timezone": "Mars/Olympus"}', /user_timezone/],

@@ -21,6 +21,7 @@ const schema = () =>
     token_file: z.string().min(1).optional(),
     store: z.string().min(1).optional(),
     auto_record: z.boolean().optional(),
+    working_memory_capacity: z.int().min(1).max(1_000).optional(),
     prices: z
       .record(
         z.string(),
@@ -58,6 +59,8 @@ export interface Config {
   readonly store: string | undefined;
   /** Reactions are recorded by rule, too. */
   readonly autoRecord: boolean | undefined;
+  /** Interactions that the working memory of each chat holds. */
+  readonly workingMemoryCapacity: number | undefined;
   readonly prices: Prices | undefined;
   readonly freshness: FreshnessOptions;
 }
@@ -104,6 +107,7 @@ function configOf(file: ConfigFile): Config {
     tokenFile: file.token_file,
     store: file.store,
     autoRecord: file.auto_record,
+    workingMemoryCapacity: file.working_memory_capacity,
     prices: file.prices && toPrices(file.prices),
     freshness: defined({
       idleTimeoutMinutes: file.idle_timeout_minutes,

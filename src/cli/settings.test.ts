@@ -3,8 +3,10 @@ import fs from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { temporaryDirectory } from "../../test/command-line.ts";
+import { silentLogger } from "../logger.ts";
 import { builtInPersona } from "../runtime/persona.ts";
 import { parseModelName } from "../runtime/responders/model-name.ts";
+import { openMemories } from "./companion.ts";
 import { readEnvironment } from "./env.ts";
 import { type Flags, resolveSettings } from "./settings.ts";
 
@@ -18,6 +20,16 @@ function settingsOf(
   if (persona !== undefined) fs.writeFileSync(join(home, "persona.md"), persona);
   return resolveSettings({ ...flags, home }, readEnvironment(variables, home));
 }
+
+test("the capacity of working memories is as the file says, and 3 without it", async (t) => {
+  for (const [config, capacity] of [
+    [{ working_memory_capacity: 12 }, 12],
+    [{}, 3],
+  ] as const) {
+    await using throughline = await openMemories(settingsOf(t, { config }), silentLogger);
+    assert.equal(throughline.workingMemory.of("a").stats().capacity, capacity);
+  }
+});
 
 const model = (name: string) => ({ flags: { model: parseModelName(`ollama/${name}`) } });
 const models: readonly [
