@@ -3,30 +3,43 @@
 import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { builtFrom, codeOf, root, sourcesIn, stampName, stampOf } from "./stamp.ts";
+import { thirdPartyNotice } from "./third-party.ts";
 
 /** The server serves no file with the stamp's name. */
 const web = join(root, "dist/web");
 
 /** Builds the page, unless nothing changed since it was built. @returns whether it was built. */
 export async function buildPage(): Promise<boolean> {
-  const stamp = stampOf(["package-lock.json", ...sourcesIn("dashboard")]);
+  const stamp = stampOf([
+    "package-lock.json",
+    "scripts/build-page.ts",
+    "scripts/third-party.ts",
+    ...sourcesIn("dashboard"),
+  ]);
   if (builtFrom(web) === stamp) return false;
   process.stderr.write("Building the page, once.\n");
   // Beside its place, and then moved there: two that build at once do not mix their files.
   const made = `${web}.${process.pid}`;
   try {
     const { build } = await import("vite");
-    await build({
+    const built = await build({
       root: join(root, "dashboard"),
       logLevel: "warn",
       build: { outDir: made, emptyOutDir: true },
     });
+    writeFileSync(join(made, "THIRD-PARTY.txt"), thirdPartyNotice(modulesOf(built)));
     writeFileSync(join(made, stampName), stamp);
     putInPlace(made, stamp);
   } finally {
     rmSync(made, { recursive: true, force: true });
   }
   return true;
+}
+
+/** The modules whose code is in the page. */
+function modulesOf(built: Awaited<ReturnType<typeof import("vite").build>>): readonly string[] {
+  const outputs = [built].flat().flatMap((each) => ("output" in each ? each.output : []));
+  return outputs.flatMap((each) => (each.type === "chunk" ? each.moduleIds : []));
 }
 
 /** Moves a finished page to where it is served from. */

@@ -9,6 +9,9 @@ interface Manifest {
   readonly author?: string | { readonly name: string };
 }
 
+const unlicense =
+  "This is free and unencumbered software released into the public domain: https://unlicense.org";
+
 /** @param ids paths of the modules that were bundled, those of this project among them. */
 export function thirdPartyNotice(ids: readonly string[]): string {
   const folders = new Set(ids.flatMap((id) => folderOf(id) ?? []));
@@ -18,7 +21,8 @@ export function thirdPartyNotice(ids: readonly string[]): string {
 }
 
 function folderOf(id: string): string | undefined {
-  return /^.*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+/.exec(id)?.[0];
+  // A bundler puts a NUL before the path of a module that it wraps.
+  return /[^\0]*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/?]+/.exec(id)?.[0];
 }
 
 function noticeOf(folder: string): string {
@@ -27,6 +31,8 @@ function noticeOf(folder: string): string {
   ) as Manifest;
   const file = licenceFile(folder);
   if (file !== undefined) return `${name} ${version}\n\n${readFileSync(file, "utf8").trim()}`;
+  // It asks for no copy of its text.
+  if (license === "Unlicense") return `${name} ${version}\n\n${unlicense}`;
   // One repository of many packages: the text stands with its neighbour of the same owner.
   const owner = typeof author === "string" ? author : (author?.name ?? name);
   if (license !== "MIT") throw new Error(`${name} has neither a licence file nor the MIT licence`);

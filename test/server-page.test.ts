@@ -79,6 +79,29 @@ test("every file that was built is served as what it is, for good if its name sa
   assert.equal((await c.ask("/icon.svg")).headers.get("content-type"), "image/svg+xml");
 });
 
+test("the page comes with the licence of every package that it holds code of", async () => {
+  const c = await companion([], { token });
+  const response = await c.ask("/THIRD-PARTY.txt");
+  assert.equal(response.status, 200);
+  assert.equal(response.headers.get("content-type"), "text/plain; charset=utf-8");
+  const parts = (await response.text()).split(/\n-{80}\n/).slice(1);
+  const names = new Set(
+    sources.flatMap(([, text]) =>
+      [...text.matchAll(/ from "((?:@[\w.-]+\/)?[a-z][\w.-]*)/g)].map(([, name = ""]) => name),
+    ),
+  );
+  assert.ok(names.has("react") && names.has("react-markdown"), [...names].join(" "));
+  // Two that only other packages import.
+  for (const name of [...names, "scheduler", "micromark"]) {
+    const part = parts.find((each) => each.trimStart().startsWith(`${name} `));
+    assert.match(
+      part ?? "",
+      /Permission is hereby granted|Permission to use, copy, modify|into the public domain/,
+      name,
+    );
+  }
+});
+
 test("the page runs under its own policy: no script, style or handler in it, nothing from elsewhere", async () => {
   const html = await file("/");
   assert.doesNotMatch(html, /<style|\sstyle=|\son\w+=|javascript:|https?:|data:/i);

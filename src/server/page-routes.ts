@@ -9,6 +9,7 @@ const types: Readonly<Record<string, string>> = {
   json: "application/json",
   png: "image/png",
   svg: "image/svg+xml",
+  txt: "text/plain; charset=utf-8",
   woff2: "font/woff2",
 };
 
@@ -40,7 +41,8 @@ const notBuilt = `<!doctype html>
  * nothing, so nobody has to be signed in to load them.
  */
 export function isPagePath(path: string): boolean {
-  return viewPattern.test(path) || path === "/icon.svg" || path.startsWith("/assets/");
+  const isFile = path === "/icon.svg" || path === "/THIRD-PARTY.txt";
+  return isFile || viewPattern.test(path) || path.startsWith("/assets/");
 }
 
 /**

@@ -168,6 +168,14 @@ describe("the package", () => {
     });
   });
 
+  test("comes with the licences of what is in the page", () => {
+    const notice = join(bare, "node_modules/throughline/dist/web/THIRD-PARTY.txt");
+    assert.match(
+      fs.readFileSync(notice, "utf8"),
+      /^react-dom \d[\s\S]*Permission is hereby granted/m,
+    );
+  });
+
   test("the programs of README.md run where the package is installed", () => {
     const text = fs.readFileSync(join(root, "README.md"), "utf8");
     const programs = [...text.matchAll(/^```(ts|js)\n([\s\S]*?)^```$/gm)].filter(
