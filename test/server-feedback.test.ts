@@ -389,6 +389,26 @@ test("feeds take their own content type alone, and no half samples", async (t) =
   await problemOf(huge, 413, "THROUGHLINE_TOO_LARGE");
 });
 
+test("a body that is encoded is refused, and identity is no encoding", async (t) => {
+  const c = await withMoments(t);
+  const say = (encoding: string, body: string) =>
+    c.ask(`${me}/messages`, {
+      ...{ method: "POST", body },
+      headers: { "content-encoding": encoding },
+    });
+  const content = JSON.stringify({ content: "Tell me a joke" });
+  for (const encoding of ["gzip", "br", "deflate, gzip", "made-up"]) {
+    await problemOf(await say(encoding, content), 415, "THROUGHLINE_MEDIA_TYPE");
+  }
+  const zipped = await c.ask("/api/frames", {
+    method: "POST",
+    headers: { "content-type": "image/jpeg", "content-encoding": "gzip" },
+    body: (await picture()) as never,
+  });
+  await problemOf(zipped, 415, "THROUGHLINE_MEDIA_TYPE");
+  await jsonOf(await say("identity", content), 200);
+});
+
 test("a picture that cannot be kept is refused; one that comes too soon is not an error", async (t) => {
   const c = await withMoments(t, [], { limits: { oneFrameBytes: 1_000 } });
   const feed = (bytes: Uint8Array) => c.feed("/api/frames", "image/jpeg", bytes);

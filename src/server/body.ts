@@ -11,7 +11,7 @@ type Body = AsyncIterable<Uint8Array> | null;
  * The JSON of a request's body; `{}` when it has none.
  *
  * @param body where the bytes are read, if not from the request.
- * @throws ThroughlineError `THROUGHLINE_MEDIA_TYPE`: the content type is not JSON.
+ * @throws ThroughlineError `THROUGHLINE_MEDIA_TYPE`: the content type is not JSON, or it is encoded.
  * @throws ThroughlineError `THROUGHLINE_TOO_LARGE`: more bytes than `maxBytes`, too deep.
  * @throws ThroughlineError `THROUGHLINE_INVALID`: not UTF-8, not JSON, cut off.
  */
@@ -25,6 +25,7 @@ export async function readJson(
       code: "THROUGHLINE_MEDIA_TYPE",
     });
   }
+  assertNotEncoded(request);
   const length = Number(request.headers.get("content-length") ?? 0);
   if (length > maxBytes) throw bodyTooLarge(maxBytes);
   const text = decode(await readBytes(body, maxBytes));
@@ -48,7 +49,17 @@ export async function readMedia(
       code: "THROUGHLINE_MEDIA_TYPE",
     });
   }
+  assertNotEncoded(request);
   return readBytes(request.body, maxBytes);
+}
+
+/** @throws ThroughlineError `THROUGHLINE_MEDIA_TYPE`: the bytes are compressed; none are decoded here. */
+function assertNotEncoded({ headers }: Request): void {
+  const encoding = headers.get("content-encoding")?.trim().toLowerCase() ?? "";
+  if (encoding === "" || encoding === "identity") return;
+  throw new ThroughlineError("a body is taken as it is, without a Content-Encoding", {
+    code: "THROUGHLINE_MEDIA_TYPE",
+  });
 }
 
 /** Counts as it reads: a chunked body does not say how long it is. */

@@ -21,7 +21,7 @@ export function describe(operations: readonly AnyOperation[], version: string): 
       ...{ title: "Throughline", version },
       description:
         "The session layer for conversational agents and companions. Every POST is " +
-        "`application/json`, also one that sends nothing. Every error is a problem (RFC 9457) " +
+        "`application/json`, also one that sends nothing, and without a `Content-Encoding`. Every error is a problem (RFC 9457) " +
         "with a stable `code`. Fields may be added to answers; none is renamed.",
       license: { name: "MIT" },
     },
