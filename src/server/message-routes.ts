@@ -63,7 +63,8 @@ function addRemoval(door: Door): void {
         "Hidden: no page, search, export or model shows its text any more, and its bytes stay in the " +
         "transcript. `erase=true` really removes the bytes. Both reach the forks of the chat and what it is " +
         "a fork of, and delete the packages of moments that hold the message; `unreachable` names what was " +
-        "not reached. Both can be repeated.",
+        "not reached. An erasure also removes the bytes of the chat that could not be read, and tells " +
+        "how many as `damaged_bytes`. Both can be repeated.",
       answers: { 200: { says: "What was done.", schema: "removed" } },
     },
     async ({ params, query }) => {

@@ -51,6 +51,8 @@ export interface EraseOptions {
   readonly expectedSeq?: number;
   /** Replaces the head, for when it repeats words of an erased record. Also if nothing is erased. */
   readonly head?: LogHead;
+  /** Called when bytes that could not be read went along, in the log or set aside from it: how many. */
+  readonly onDamageRemoved?: ((bytes: number) => void) | undefined;
 }
 
 /** The end of a log: everything that a reader needs to go on, in one read. */
@@ -172,7 +174,8 @@ export interface LogStore {
    * Really removes the content of these records: their bytes are gone from the store and from its
    * index when the promise resolves. Each leaves `{ id, seq, _type: "metadata", kind: "erased" }`,
    * so that numbers and ids stay true. Ids that the log does not hold are passed over. Earlier heads
-   * go with them; bytes of this log in quarantine, which may hold the same text, are removed too.
+   * go with them; bytes of this log that are damaged or in quarantine, which may hold the same text,
+   * are removed too. Where nothing is erased and the head stays as it is, nothing is removed.
    *
    * @returns how many records were erased by this call.
    * @throws ThroughlineError `THROUGHLINE_CONFLICT`: the log does not end at `expectedSeq`; nothing

@@ -101,7 +101,12 @@ const removedText = {
 /** Where else it was. @throws Exit with 1: a place was not reached. */
 async function sayReach(io: Io, { copies, removed, unreachable }: RemovalReceipt): Promise<void> {
   for (const chatId of copies) await say(io, `Also in: ${printableLine(chatId)}`);
-  const packages = removed.find(({ place }) => place === "packages")?.count ?? 0;
+  const countOf = (name: string) => removed.find(({ place }) => place === name)?.count ?? 0;
+  const packages = countOf("packages");
+  const damaged = countOf("damaged_bytes");
+  if (damaged > 0) {
+    await say(io, `Removed with it: ${counted(damaged, "byte")} that could not be read`);
+  }
   if (packages > 0) await say(io, `Deleted with it: ${counted(packages, "package")} of moments`);
   for (const place of unreachable) await say(io, `NOT REACHED: ${place}`);
   if (unreachable.length > 0) throw new Exit(exitCodes.failed);

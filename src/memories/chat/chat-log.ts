@@ -106,12 +106,17 @@ export class ChatLog {
    * takes what the head repeats of them out of the draft; it may run again, as that of `change` may.
    * What it adds to the draft is stored first.
    *
+   * @param onDamageRemoved as in `EraseOptions`.
    * @returns how many were removed.
    * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`.
    * @throws ThroughlineError `THROUGHLINE_CONFLICT`: another process wrote to the chat each of 20 times;
    *   nothing was removed.
    */
-  erase(chatId: string, decide: (draft: Draft) => Promise<readonly string[]>): Promise<number> {
+  erase(
+    chatId: string,
+    decide: (draft: Draft) => Promise<readonly string[]>,
+    onDamageRemoved?: (bytes: number) => void,
+  ): Promise<number> {
     return this.exclusively(chatId, async () => {
       for (let attempt = 1; ; attempt++) {
         const { draft, ids } = await this.#change(chatId, async (made) => {
@@ -121,7 +126,7 @@ export class ChatLog {
         const { head, seq: expectedSeq } = draft;
         this.#states.delete(chatId);
         try {
-          return await this.ports.logs.erase(chatId, ids, { expectedSeq, head });
+          return await this.ports.logs.erase(chatId, ids, { expectedSeq, head, onDamageRemoved });
         } catch (error) {
           const isBehind = isThroughlineError(error, "THROUGHLINE_CONFLICT");
           if (attempt >= maxTries || !isBehind) throw error;

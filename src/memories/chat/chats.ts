@@ -238,13 +238,14 @@ export class Chats {
     const redactIn = (id: string) =>
       this.log.changeExisting(id, (draft) => redactFrom(draft, messageId, logs));
     await redactIn(chatId);
-    return this.#removeCopies({ chatId, messageId, loss: "redact" }, redactIn);
+    return this.#removeCopies({ chatId, messageId, loss: "redact", dropped: [] }, redactIn);
   }
 
   /**
    * Really removes the bytes of one message, from the log and everything derived from it, the chats that
    * hold a copy of it and the packages of moments among that. The log is written anew: this is the one
-   * operation that does.
+   * operation that does. Bytes of it that could not be read go too, since nobody knows what they say: the
+   * receipt has them as `damaged_bytes`.
    *
    * @returns what that reached; `erased`: there was something left to remove in this chat.
    * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: there is no such chat, or this is no message of it.
@@ -256,21 +257,33 @@ export class Chats {
   ): Promise<RemovalReceipt & { readonly erased: boolean }> {
     await this.log.existing(chatId);
     const { ports } = this.log;
+    const dropped: Dropped[] = [];
     const eraseIn = (id: string) =>
-      this.log.erase(id, (draft) => eraseFrom(draft, messageId, ports));
+      this.log.erase(
+        id,
+        (draft) => eraseFrom(draft, messageId, ports),
+        (count) => dropped.push({ place: "damaged_bytes", count }),
+      );
     const erased = await eraseIn(chatId);
-    const receipt = await this.#removeCopies({ chatId, messageId, loss: "erase" }, eraseIn);
+    const gone = { chatId, messageId, loss: "erase", dropped } as const;
+    const receipt = await this.#removeCopies(gone, eraseIn);
     return { ...receipt, erased: erased > 0 };
   }
 
   /** After a message is gone from one chat: from everything else that holds it. */
   async #removeCopies(
-    gone: { readonly chatId: string; readonly messageId: string; readonly loss: Loss },
+    gone: {
+      readonly chatId: string;
+      readonly messageId: string;
+      readonly loss: Loss;
+      /** What is told of it already, and what is found on the way. */
+      readonly dropped: Dropped[];
+    },
     removeIn: (chatId: string) => Promise<unknown>,
   ): Promise<RemovalReceipt> {
-    const { chatId, messageId, loss } = gone;
+    const { chatId, messageId, loss, dropped } = gone;
     const { logs, logger } = this.log.ports;
-    const dropped = [...(await this.#dropElsewhere(chatId, loss, messageId))];
+    dropped.push(...(await this.#dropElsewhere(chatId, loss, messageId)));
     await Promise.allSettled(this.#forking);
     const copies: string[] = [];
     for (const copy of await copiesOf(logs, chatId, messageId)) {

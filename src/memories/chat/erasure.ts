@@ -2,7 +2,7 @@ import type { ChatHead } from "./chat-head.ts";
 import { type ChatPorts, notFound } from "./chat-log.ts";
 import type { Draft } from "./draft.ts";
 import { isControl, isMessage, type StoredMessage } from "./message.ts";
-import { markOf, waitingInput } from "./shown-messages.ts";
+import { markOf, pendingId, waitingInput } from "./shown-messages.ts";
 import { endWaits } from "./waiting-messages.ts";
 
 /** What our records about one message are. */
@@ -12,8 +12,8 @@ const marks = ["redaction", "replacement", "erasure"] as const;
  * Takes what is to be erased out of a chat's head: a message, or one that waits for its turn.
  *
  * @returns the ids of the records that have to go.
- * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: it is a record of ours about a message. Without it,
- *   what it hides would be shown again.
+ * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: there is no such record, or it is one of ours about a
+ *   message. Without it, what it hides would be shown again.
  */
 export async function eraseFrom(
   draft: Draft,
@@ -22,9 +22,9 @@ export async function eraseFrom(
 ): Promise<readonly string[]> {
   const { chatId } = draft;
   const record = await ports.logs.find(chatId, messageId);
-  if (record !== undefined && marks.some((kind) => isControl(record, kind))) {
-    throw notFound(chatId, "message");
-  }
+  const isMark = record !== undefined && marks.some((kind) => isControl(record, kind));
+  const known = record ?? (await ports.logs.find(chatId, pendingId(messageId)));
+  if (isMark || known === undefined) throw notFound(chatId, "message");
   const isFound = record !== undefined && isMessage(record);
   const summaries = isFound ? await eraseMessage(draft, record, ports) : [];
   const waits = draft.head.pending?.filter((id) => id !== messageId);

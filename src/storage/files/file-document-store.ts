@@ -34,10 +34,12 @@ import {
   writeAll,
 } from "./file-ports.ts";
 
+import type { Forgotten } from "./quarantine.ts";
+
 export interface FileDocumentStorePorts extends FilePorts {
   readonly directory: string;
   guard(): void;
-  forgetQuarantine(path: string): Promise<number>;
+  forgetQuarantine(path: string): Promise<Forgotten>;
 }
 
 /** Which document a file holds; what it says is read when somebody asks for it. */
@@ -78,7 +80,7 @@ export class FileDocumentStore implements DocumentStore {
       this.#ports.guard();
       const path = this.#path(key);
       this.#forgetKnown(path);
-      let existed = (await this.#ports.forgetQuarantine(path)) > 0;
+      let existed = (await this.#ports.forgetQuarantine(path)).files > 0;
       // The older copy goes first and for good: were the current one gone and it not, it would speak.
       try {
         for (const each of [`${path}.bak`, path]) {

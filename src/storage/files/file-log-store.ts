@@ -128,13 +128,15 @@ export class FileLogStore implements LogStore {
       if (log === undefined) return 0;
       const { headJson } = erasure;
       const wanted = await this.#unerased(log, erasure.ids);
-      if (wanted.size === 0 && headJson === undefined) return 0;
+      // Damaged bytes and quarantine are evidence: they do not go for nothing.
+      const isHeadKept = headJson === undefined || headJson === log.headJson;
+      if (wanted.size === 0 && isHeadKept) return 0;
       this.#ports.guard();
       // What is derived or set aside goes first: as long as any of it is left, so is the record.
-      await this.#ports.forgetQuarantine(log.path);
+      let damaged = (await this.#ports.forgetQuarantine(log.path)).bytes;
       await this.#dropFromIndex(key);
       try {
-        await rewriteLog(this.#ports, log, wanted, headJson ?? log.headJson);
+        damaged += await rewriteLog(this.#ports, log, wanted, headJson ?? log.headJson);
       } finally {
         slot.log = undefined;
         await log.close().catch(() => undefined); // nothing was written through it
@@ -142,6 +144,7 @@ export class FileLogStore implements LogStore {
       // The one way in: the index follows the file that is there now. What is erased is erased, should
       // this fail; then the next call opens it.
       await this.#logs.opened(slot).catch(() => undefined);
+      if (damaged > 0) options?.onDamageRemoved?.(damaged);
       return wanted.size;
     });
   }
@@ -156,7 +159,7 @@ export class FileLogStore implements LogStore {
       const path = this.#logs.path(key);
       // The log's file goes after what was set aside of it, so that as long as anything is left, the
       // log is there to be deleted again.
-      let existed = (await this.#ports.forgetQuarantine(path)) > 0;
+      let existed = (await this.#ports.forgetQuarantine(path)).files > 0;
       try {
         if (await unlinkIfThere(this.#ports.disk, path)) existed = true;
         this.#ports.doubtful.delete(path);

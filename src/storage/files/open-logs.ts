@@ -7,6 +7,7 @@ import { fileNameOf } from "./file-name.ts";
 import { type FilePorts, isCode, rethrow, unavailable } from "./file-ports.ts";
 import { LogFile } from "./log-file.ts";
 import type { LogIndex } from "./log-index.ts";
+import type { Forgotten } from "./quarantine.ts";
 import { followIndex, reportUnreadable } from "./reconcile.ts";
 
 /** What a collection of logs needs. */
@@ -23,7 +24,7 @@ export interface FileLogStorePorts extends FilePorts {
   readonly index: LogIndex;
   readonly timers: Timers;
   /** Removes what quarantine keeps of a file. */
-  forgetQuarantine(path: string): Promise<number>;
+  forgetQuarantine(path: string): Promise<Forgotten>;
   /** Opens that many files at most; the least used is closed first. At least 1. */
   readonly maxOpen: number;
   /** Check every log from end to end at start, because pages may be missing after a power cut. */

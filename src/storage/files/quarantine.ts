@@ -14,6 +14,11 @@ import {
 /** Its name in the home. */
 export const quarantineFolder = "quarantine";
 
+export interface Forgotten {
+  readonly files: number;
+  readonly bytes: number;
+}
+
 type QuarantinePorts = Pick<FilePorts, "disk" | "newId" | "unsyncedNames">;
 
 /**
@@ -48,20 +53,27 @@ export class Quarantine {
     await this.#write(name, (file) => writeAll(file, text, 0)).catch(() => undefined);
   }
 
-  /** Removes everything that was kept of one file. @returns how many files. */
-  async forget(path: string): Promise<number> {
+  /** Removes everything that was kept of one file. @returns how many files, and how many bytes they kept. */
+  async forget(path: string): Promise<Forgotten> {
+    const { disk } = this.#ports;
     const prefix = this.#prefix(path);
     let names: readonly string[];
     try {
-      names = (await this.#ports.disk.list(this.#directory)).map((entry) => entry.name);
+      names = (await disk.list(this.#directory)).map((entry) => entry.name);
     } catch (error) {
-      if (isCode(error, "ENOENT")) return 0;
+      if (isCode(error, "ENOENT")) return { files: 0, bytes: 0 };
       throw error;
     }
-    const kept = names.filter((name) => name.startsWith(prefix));
-    for (const name of kept) await this.#ports.disk.unlink(join(this.#directory, name));
+    const kept = names
+      .filter((name) => name.startsWith(prefix))
+      .map((name) => join(this.#directory, name));
+    let bytes = 0;
+    for (const each of kept) {
+      if (each.endsWith(".bytes")) bytes += await disk.size(each);
+      await disk.unlink(each);
+    }
     if (kept.length > 0) await syncNames(this.#ports, this.#directory);
-    return kept.length;
+    return { files: kept.length, bytes };
   }
 
   /** `chats/a.jsonl` gives `chats-a.jsonl.3f2a91c0.`: the CRC keeps prefixes of names apart. */

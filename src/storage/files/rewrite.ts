@@ -11,13 +11,16 @@ const batchRecords = 64;
  * Writes a log anew without the content of some records, and puts the new file in the place of the
  * old one. Numbers and ids stay; every commit line carries the given head, since earlier heads may
  * repeat what was said. A power cut leaves the old file or the new one.
+ *
+ * @returns how many bytes of the old file could not be read, and are not in the new one.
  */
 export async function rewriteLog(
   ports: FilePorts,
   log: LogFile,
   erase: ReadonlySet<string>,
   headJson: string,
-): Promise<void> {
+): Promise<number> {
+  let unread = log.end;
   await replaceFile(ports, log.path, async (file) => {
     let end = 0;
     let prev = "";
@@ -38,6 +41,7 @@ export async function rewriteLog(
     };
     let last = 0;
     for await (const batch of log.batches(0)) {
+      unread -= batch.end - batch.start;
       for (const record of recordsOf(batch)) {
         lines += `${JSON.stringify(erase.has(record.id) ? erased(record) : record)}\n`;
         count++;
@@ -47,6 +51,7 @@ export async function rewriteLog(
     }
     await flush(last);
   });
+  return unread;
 }
 
 function erased({ id, seq }: { readonly id: string; readonly seq: number }) {
