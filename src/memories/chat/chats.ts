@@ -24,7 +24,7 @@ import { isMessage, type StoredMessage } from "./message.ts";
 import type { MessageInput } from "./message-input.ts";
 import { type MessageHit, searchChat, searchChats } from "./search-chats.ts";
 import { firstWords, lastSaid, shownMessages } from "./shown-messages.ts";
-import { hashOf, type Mark, Tombstones } from "./tombstones.ts";
+import { hashOf, type Mark, noMark, Tombstones } from "./tombstones.ts";
 import { writeMessages } from "./write-messages.ts";
 
 export interface MessagePage {
@@ -258,12 +258,9 @@ export class Chats {
     await this.log.existing(chatId);
     const { ports } = this.log;
     const dropped: Dropped[] = [];
+    const onDamage = (count: number) => void dropped.push({ place: "damaged_bytes", count });
     const eraseIn = (id: string) =>
-      this.log.erase(
-        id,
-        (draft) => eraseFrom(draft, messageId, ports),
-        (count) => dropped.push({ place: "damaged_bytes", count }),
-      );
+      this.log.erase(id, (draft) => eraseFrom(draft, messageId, ports), onDamage);
     const erased = await eraseIn(chatId);
     const gone = { chatId, messageId, loss: "erase", dropped } as const;
     const receipt = await this.#removeCopies(gone, eraseIn);
@@ -419,20 +416,19 @@ export class Chats {
   async #forget(chatId: string): Promise<ForgetReceipt> {
     const state = await this.log.state(chatId);
     const dropped = await this.#dropElsewhere(chatId, "forget");
-    const at = isoTime(this.log.ports.clock.now());
-    const mark =
-      state.head &&
-      (await this.tombstones.begin(
-        chatId,
-        { at, id: this.log.ports.newId() },
-        await lastSaid(this.log.ports.logs, chatId, state),
-      ));
+    const { clock, newId, logs } = this.log.ports;
+    const at = isoTime(clock.now());
+    const said = state.head && (await lastSaid(logs, chatId, state));
+    const given = { at, id: newId() };
+    const begin = async () => said && this.tombstones.tryBegin(chatId, given, said);
+    let mark = await begin();
     const existed = await this.#remove(chatId);
+    mark ??= await begin(); // a full disk has room for it now
     if (mark !== undefined) await this.tombstones.finish(mark);
     for (const tell of this.#onForgotten) tell(chatId, mark);
     const count = existed ? (state.head?.message_count ?? 1) : 0;
-    const removed = dropped.filter((each) => "place" in each);
-    const unreachable = dropped.flatMap((each) => ("place" in each ? [] : each.unreachable));
+    const isUnmarked = said !== undefined && mark === undefined;
+    const { removed, unreachable } = summed(isUnmarked ? [...dropped, noMark] : dropped);
     return {
       chat_id: chatId,
       at,

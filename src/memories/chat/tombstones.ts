@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { isThroughlineError } from "../../errors.ts";
 import type { LogStore } from "../../storage/log-store.ts";
 
 /** The mark of one forgetting that has begun. */
@@ -9,6 +10,11 @@ export interface Mark {
 }
 
 const key = "chats";
+
+/** Where a chat is missing that was forgotten without a mark. */
+export const noMark = {
+  unreachable: "the list of forgotten chats: an import could bring it back",
+} as const;
 /** So many of a chat's newest messages are remembered by their hash: a client repeats its last few writes. */
 const maxMessages = 256;
 
@@ -38,6 +44,20 @@ export class Tombstones {
     const messages = messageIds.slice(-maxMessages).map(shortHashOf);
     await this.#logs.append(key, [{ ...mark, state: "begun", messages }]);
     return mark;
+  }
+
+  /** The same where a disk may be full, which takes no mark: then `undefined`. */
+  async tryBegin(
+    chatId: string,
+    given: MarkInput,
+    messageIds: readonly string[],
+  ): Promise<Mark | undefined> {
+    try {
+      return await this.begin(chatId, given, messageIds);
+    } catch (error) {
+      if (isThroughlineError(error, "THROUGHLINE_UNAVAILABLE")) return undefined;
+      throw error;
+    }
   }
 
   /**

@@ -33,7 +33,14 @@ import {
 } from "../log-store.ts";
 import { recordsOf } from "./batch-reader.ts";
 import { ReadBatches, recordsFrom } from "./batch-records.ts";
-import { deletedPerhaps, rethrow, syncNames, unlinkIfThere } from "./file-ports.ts";
+import {
+  deletedPerhaps,
+  isCode,
+  rethrow,
+  syncNames,
+  unavailable,
+  unlinkIfThere,
+} from "./file-ports.ts";
 import { IndexPace } from "./index-pace.ts";
 import { type Appended, LogFile } from "./log-file.ts";
 import type { IndexHit } from "./log-index.ts";
@@ -137,6 +144,8 @@ export class FileLogStore implements LogStore {
       await this.#dropFromIndex(key);
       try {
         damaged += await rewriteLog(this.#ports, log, wanted, headJson ?? log.headJson);
+      } catch (error) {
+        throw noRoom(log, error);
       } finally {
         slot.log = undefined;
         await log.close().catch(() => undefined); // nothing was written through it
@@ -379,6 +388,15 @@ export class FileLogStore implements LogStore {
       code: "THROUGHLINE_ID_CONFLICT",
     });
   }
+}
+
+function noRoom({ key, end }: LogFile, error: unknown): unknown {
+  if (!isCode(error, "ENOSPC", "EDQUOT")) return error;
+  return unavailable(
+    `${key}: the disk is full. Erasing rewrites the log, which needs ${end} bytes of free space. ` +
+      "Deleting the whole log needs none",
+    error,
+  );
 }
 
 /** @throws ThroughlineError `THROUGHLINE_CONFLICT`: the log does not end where it is expected to. */
