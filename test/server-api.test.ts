@@ -35,7 +35,7 @@ test("every operation has an id of its own, and is there", async () => {
     }
   }
   assert.equal(new Set(ids).size, ids.length);
-  assert.equal(ids.length, 50);
+  assert.equal(ids.length, 51);
 });
 
 test("every answer is what its description says", async () => {
@@ -59,6 +59,7 @@ test("every answer is what its description says", async () => {
   schemas.hits.strict().parse(await read("/api/search?query=hello"));
   schemas.memory.strict().parse(await read("/api/memory"));
   schemas.health.strict().parse(await read("/healthz"));
+  schemas.ready.strict().parse(await read("/readyz"));
   schemas.stopped.strict().parse(await sent(`${me}/stop`));
   schemas.dismissed.strict().parse(await sent(`${me}/dismiss`));
   const fork = { message_id: first.turn_id, chat_id: "copy" };

@@ -510,7 +510,7 @@ test("a server that never listened closes, and ends its streams", async () => {
 test("with a token every route needs it, but for signing in, health and the page's files", async (t) => {
   const c = await listening(t, [["Hi"]], { token });
   const host = `Host: 127.0.0.1:${c.port}`;
-  const open = ["/", "/chats", "/mood", "/icon.svg", "/healthz"];
+  const open = ["/", "/chats", "/mood", "/icon.svg", "/healthz", "/readyz"];
   const { paths } = await jsonOf(
     await c.send("/api/openapi.json", { headers: { authorization: `Bearer ${token}` } }),
     200,

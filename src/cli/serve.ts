@@ -2,11 +2,12 @@ import { join } from "node:path";
 import { isThroughlineError, ThroughlineError } from "../errors.ts";
 import { printableLine } from "../memories/chat/printable.ts";
 import { createServer, defaultAddress, type ThroughlineServer } from "../server/server.ts";
+import type { FileStorage } from "../storage/files/file-storage.ts";
 import type { Context } from "./command.ts";
 import { type Companion, openCompanion } from "./companion.ts";
 import { configName } from "./config-file.ts";
 import type { Environment } from "./env.ts";
-import { exitCodes, Failed, isErrno } from "./failure.ts";
+import { describeFailure, Exit, exitCodes, Failed, isErrno } from "./failure.ts";
 import { counted } from "./format.ts";
 import { type Io, tell, write } from "./io.ts";
 import { openLog } from "./log.ts";
@@ -32,6 +33,7 @@ export async function serve(flags: ServeFlags, { io, env, version }: Context): P
   const logger = openLog(settings.logLevel, "info");
   const companion = await openCompanion(settings, logger);
   let server: ThroughlineServer | undefined;
+  let lost: Failed | undefined;
   try {
     const { throughline, turns } = companion;
     server = createServer({
@@ -45,11 +47,38 @@ export async function serve(flags: ServeFlags, { io, env, version }: Context): P
     await tellHosts(io, flags, settings);
     await write(io.output, `Throughline is listening on ${url} (${about(settings, companion)})\n`);
     const stopCodes = await offerCodes(io, server, token, url);
-    await stopped;
+    const home = watchHome(companion);
+    lost = await Promise.race([stopped, home.lost]);
+    home.stop();
     stopCodes();
+    if (lost !== undefined)
+      await write(io.errors, describeFailure(lost, "", { stack: false }).text);
   } finally {
-    await within(deadlineMs, io, () => shutDown(companion, server));
+    const ended = within(deadlineMs, io, () => shutDown(companion, server));
+    // Without its home a process can store nothing more, and has said so.
+    await (lost === undefined ? ended : ended.catch(() => undefined));
   }
+  if (lost !== undefined) throw new Exit(exitCodes.failed);
+}
+
+/** How often a server looks whether its home is still its own, in milliseconds. */
+const lookEveryMs = 1_000;
+
+/** Looks whether this process is still the writer of its home. Without a turn it would not notice. */
+function watchHome({ throughline }: Companion) {
+  const { promise: lost, resolve } = Promise.withResolvers<Failed>();
+  const { storage } = throughline;
+  const timer = setInterval(() => {
+    try {
+      if ("assertWriter" in storage) (storage as FileStorage).assertWriter();
+    } catch (cause) {
+      const code = isThroughlineError(cause) ? cause.code : "THROUGHLINE_UNAVAILABLE";
+      const wayOut = "Make sure that no other process uses this home, then start it again.";
+      const message = cause instanceof Error ? cause.message : "the home cannot be looked at";
+      resolve(new Failed(message, { code, wayOut, cause }));
+    }
+  }, lookEveryMs);
+  return { lost, stop: () => clearInterval(timer) };
 }
 
 /** Ends the process with 1 when the work takes longer, or when something holds the process after it. */
@@ -77,13 +106,13 @@ async function shutDown(companion: Companion, server: ThroughlineServer | undefi
 }
 
 /** Resolves at the first signal; the second ends the process at once. */
-function stopSignal(io: Io): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
+function stopSignal(io: Io): Promise<undefined> {
+  const { promise, resolve } = Promise.withResolvers<undefined>();
   let isStopping = false;
   io.onSignal(() => {
     if (isStopping) io.exitNow(exitCodes.interrupted);
     isStopping = true;
-    resolve();
+    resolve(undefined);
   });
   return promise;
 }

@@ -339,6 +339,8 @@ export const health = z
   })
   .openapi("Health");
 
+export const ready = z.object({ status: z.literal("ready") }).openapi("Ready");
+
 export const problem = z
   .object({
     type: z.string(),

@@ -44,7 +44,7 @@ export function createApp(ports: Ports, state: State): Door["app"] {
 }
 
 /** Answered without a token, as the page is: they hold nothing, and signing in starts there. */
-const openPaths: readonly string[] = ["/healthz", "/api/sign-in"];
+const openPaths: readonly string[] = ["/healthz", "/readyz", "/api/sign-in"];
 const knownMethods = ["GET", "HEAD", "POST", "DELETE"];
 
 /** Counts and logs every request, by its route's pattern: a path may hold a chat's name. */

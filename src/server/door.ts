@@ -13,6 +13,7 @@ import type { Metrics } from "./metrics.ts";
 import { type AnyOperation, type Nothing, type Operation, takenBy } from "./operation.ts";
 import type { Settings } from "./options.ts";
 import { problem, problemResponse } from "./problem.ts";
+import type { Readiness } from "./readiness.ts";
 
 /** What the Node server hands on; nothing of it is there in a test without a port. */
 export interface Env {
@@ -25,6 +26,7 @@ export interface Ports extends Settings {
   readonly watchers: Watchers;
   readonly media: MediaSockets;
   readonly metrics: Metrics;
+  readonly readiness: Readiness;
   /**
    * Runs what a request asks for; closing waits for it.
    *

@@ -5,6 +5,7 @@ export interface Gauges {
   readonly turns: () => number;
   readonly chats: () => number;
   readonly watchers: () => number;
+  readonly isReady: () => Promise<boolean>;
 }
 
 export type Instruments = ReturnType<typeof openInstruments>;
@@ -43,6 +44,14 @@ export function openInstruments(version: string, now: Gauges) {
   gauge("throughline_turns", "Turns that run or wait.", now.turns);
   gauge("throughline_open_chats", "Chats that were talked in lately.", now.chats);
   gauge("throughline_watchers", "Open event streams.", now.watchers);
+  new Gauge({
+    name: "throughline_ready",
+    help: "1 when something could be stored now, else 0.",
+    registers,
+    async collect() {
+      this.set((await now.isReady()) ? 1 : 0);
+    },
+  });
   new Gauge({
     ...{ name: "throughline_build_info", help: "Always 1.", labelNames: ["version"], registers },
   }).set({ version }, 1);

@@ -70,7 +70,7 @@ export interface ServerOptions {
   /** Of the product: shown by `/healthz`, `/metrics` and the API's description. */
   readonly version: string;
   /**
-   * Asked for on every route but `/healthz`, signing in, and the page's own files, which hold
+   * Asked for on every route but `/healthz`, `/readyz`, signing in, and the page's own files, which hold
    * nothing. At least 256 random bits. Without one, only this machine can be served.
    */
   readonly token?: string;

@@ -11,6 +11,7 @@ import { closeAll, listenAt } from "./listen.ts";
 import { type BufferState, MediaSockets } from "./media-sockets.ts";
 import { Metrics } from "./metrics.ts";
 import { resolveOptions, type ServerOptions, type Settings } from "./options.ts";
+import { Readiness } from "./readiness.ts";
 
 export type { CompanionRun, ServerLimits, ServerOptions } from "./options.ts";
 
@@ -67,7 +68,9 @@ export function createServer(options: ServerOptions): ThroughlineServer {
   const { moments, newId } = settings;
   const tell = (state: BufferState) => watchers.tellHere("buffers", state);
   const media = new MediaSockets({ moments, clock, newId, tell });
+  const readiness = new Readiness(throughline.storage, clock);
   const metrics = new Metrics(clock, settings.version, {
+    isReady: async () => (await readiness.reason()) === undefined,
     turns: () => turns.size,
     chats: () => throughline.workingMemory.stats().length,
     watchers: () => watchers.size,
@@ -81,7 +84,7 @@ export function createServer(options: ServerOptions): ThroughlineServer {
   let closing: Promise<void> | undefined;
   const app = createApp(
     {
-      ...{ ...settings, watchers, metrics, media },
+      ...{ ...settings, watchers, metrics, media, readiness },
       begin: (begun) => work.begin(begun),
       track: (promise) => work.track(promise),
     },

@@ -1,5 +1,6 @@
 import { ThroughlineError } from "../errors.ts";
 import { type Door, json, type State } from "./door.ts";
+import { problemResponse } from "./problem.ts";
 import { signInBody } from "./schemas.ts";
 
 /** What the server says of itself, and how a browser signs in. */
@@ -10,12 +11,13 @@ export function addServiceRoutes(door: Door, state: State): void {
 }
 
 function addHealth(door: Door): void {
-  const { throughline, version, clock, metrics } = door.ports;
+  const { throughline, version, clock, metrics, readiness } = door.ports;
   const startedAt = clock.monotonic();
   door.add(
     {
       ...{ method: "get", path: "/healthz", id: "getHealth" },
       summary: "Whether the server lives; needs no token",
+      description: "Says nothing of whether anything can be stored: `/readyz` does.",
       answers: { 200: { says: "It lives. `degraded`: there were repairs.", schema: "health" } },
     },
     () => {
@@ -23,6 +25,22 @@ function addHealth(door: Door): void {
       const status = repairs === 0 ? "ok" : "degraded";
       const uptime = Math.round(clock.monotonic() - startedAt) / 1000;
       return json({ status, version, uptime_seconds: uptime, repairs });
+    },
+  );
+  door.add(
+    {
+      method: "get",
+      path: "/readyz",
+      id: "getReadiness",
+      summary: "Whether something could be stored now; needs no token",
+      description:
+        "503 with the reason when nothing could: the home was taken, the disk is full or refuses, the " +
+        "database does not answer. Reading may still work. Found out at most every 2 seconds.",
+      answers: { 200: { says: "It could.", schema: "ready" } },
+    },
+    async () => {
+      const reason = await readiness.reason();
+      return reason === undefined ? json({ status: "ready" }) : problemResponse(reason);
     },
   );
   door.add(

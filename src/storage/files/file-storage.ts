@@ -18,6 +18,9 @@ import {
   makeDirectory,
   type NewReport,
   syncNames,
+  temporaryName,
+  unavailable,
+  writeAll,
 } from "./file-ports.ts";
 import type { OpenLogIndex } from "./log-index.ts";
 import { patientDisk } from "./patient-disk.ts";
@@ -154,6 +157,37 @@ export class FileStorage implements Storage {
   assertWriter(): void {
     this.#assertOpen();
     this.#ports.guard();
+  }
+
+  /** Writes a small file, syncs it and removes it. */
+  async ready(): Promise<void> {
+    this.#assertOpen();
+    try {
+      this.#ports.guard();
+    } catch (cause) {
+      const code = isThroughlineError(cause) ? cause.code : "THROUGHLINE_UNAVAILABLE";
+      const message = "this process is no longer the writer of its home";
+      throw new ThroughlineError(message, { code, cause });
+    }
+    const { disk, newId } = this.#shared;
+    const path = temporaryName(join(this.#ports.home, "ready.json"), newId);
+    try {
+      const file = await disk.open(path, "create");
+      try {
+        await writeAll(file, Buffer.alloc(4096, " "), 0);
+        await file.sync();
+      } finally {
+        await file.close();
+        await disk.unlink(path);
+      }
+    } catch (cause) {
+      const isFull = isCode(cause, "ENOSPC", "EDQUOT");
+      const { code } = cause as { code?: unknown };
+      throw unavailable(
+        isFull ? "the disk is full" : `the disk refuses what is stored (${String(code)})`,
+        cause,
+      );
+    }
   }
 
   /** Its directory, as an absolute path. */

@@ -79,21 +79,28 @@ export class LogFile {
   /**
    * Opens a log by its tail, whatever its length. Bytes after the last valid commit are a write that
    * was never acknowledged: they are copied to quarantine, cut off and reported before this resolves.
+   * After a failed sync, while the disk takes no copy either, what had been synced can be read, and the
+   * log refuses appends (`failed`).
    *
    * @returns `undefined` when there is no such file.
    * @throws ThroughlineError `THROUGHLINE_NEWER_FORMAT`, `THROUGHLINE_CORRUPT` (another log's file).
    */
   static async open(ports: FilePorts, path: string, key: string): Promise<LogFile | undefined> {
     let file: DiskFile;
+    let synced: number | undefined;
     try {
       file = await openOwn(ports, path);
     } catch (error) {
       if (isCode(error, "ENOENT")) return undefined;
-      throw error;
+      synced = ports.doubtful.get(path);
+      if (synced === undefined) throw error;
+      ports.guard();
+      file = await ports.disk.open(path, "read");
     }
     const log = new LogFile(ports, path, key, file);
+    log.failed = synced !== undefined;
     try {
-      await log.#recover();
+      await log.#recover(synced ?? (await file.size()));
       return log;
     } catch (error) {
       await file.close();
@@ -352,8 +359,7 @@ export class LogFile {
     }
   }
 
-  async #recover(): Promise<void> {
-    const size = await this.#file.size();
+  async #recover(size: number): Promise<void> {
     for await (const item of batchesBackward(this.#file, size)) {
       if (item.kind === "batch") {
         this.#take(item);

@@ -179,17 +179,23 @@ export class OpenLogs {
    */
   async writable(slot: Slot): Promise<LogFile | undefined> {
     const log = this.usable(slot);
-    if (log === undefined) return this.opened(slot);
+    if (log === undefined) return this.#reopened(slot);
     const place = log.place();
     if (place === "own") return log;
     slot.log = undefined;
     await log.close();
-    if (place === "linked") return this.opened(slot); // which makes a file of its own of the same bytes
+    if (place === "linked") return this.#reopened(slot); // which makes a file of its own of the same bytes
     const name = basename(log.path);
     throw unavailable(
       `${slot.key}: the file ${name} was removed or replaced by another program. Nothing was stored. ` +
         "Try again to continue with the file that is there now",
     );
+  }
+
+  async #reopened(slot: Slot): Promise<LogFile | undefined> {
+    const log = await this.opened(slot);
+    if (log?.failed !== true) return log;
+    throw unavailable(`${slot.key}: the disk still refuses to sync it. Nothing was stored`);
   }
 
   /** The index was lost: every log is compared with the new one before it is used again. */

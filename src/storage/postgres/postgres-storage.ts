@@ -1,3 +1,4 @@
+import { ThroughlineError } from "../../errors.ts";
 import type { DocumentStore } from "../document-store.ts";
 import type { Fleet } from "../fleet.ts";
 import { checkKey } from "../key.ts";
@@ -45,6 +46,23 @@ export class PostgresStorage implements Storage {
     const store = new PostgresDocumentStore(this.#ports, collection);
     this.#documents.set(collection, store);
     return store;
+  }
+
+  /** Asks the primary. */
+  async ready(): Promise<void> {
+    this.#ports.calls.checkOpen();
+    let isReadOnly: unknown;
+    try {
+      const text = "select current_setting('transaction_read_only') = 'on' as is_read_only";
+      const [row] = await this.#ports.calls.run(() => this.#ports.database.query({ text }));
+      isReadOnly = row?.["is_read_only"];
+    } catch (cause) {
+      const code = "THROUGHLINE_UNAVAILABLE";
+      throw new ThroughlineError("the database does not answer", { code, cause });
+    }
+    if (isReadOnly !== true) return;
+    const code = "THROUGHLINE_UNAVAILABLE";
+    throw new ThroughlineError("the database takes no writes", { code });
   }
 
   /** None: the database repairs itself, and says so in its own log. */
