@@ -88,7 +88,7 @@ export function dropWithOthers(fleet: Fleet, memories: FleetMemories): () => voi
 }
 
 /** Each server has packages of its own. One that does not run does not hear of it, and none answers. */
-const packagesElsewhere =
+export const packagesElsewhere =
   "packages at other servers: those that run delete theirs now; repeat this at one that did not run";
 
 const dropMessage = (chatId: string): JsonObject => ({ about: "drop", chat: chatId });
