@@ -28,6 +28,19 @@ export interface Message {
   readonly is_error?: true;
   /** What the model thought before these words. */
   readonly reasoning_content?: string;
+  /** On the answer of a turn. */
+  readonly stats?: AnswerStats;
+}
+
+/** What an answer took. `null`: not known. */
+export interface AnswerStats {
+  readonly input_tokens: number | null;
+  readonly output_tokens: number | null;
+  readonly cached_input_tokens?: number;
+  /** `null` also where the model has no price. */
+  readonly cost_usd: number | null;
+  readonly latency_ms: number;
+  readonly first_word_ms: number | null;
 }
 
 /** Oldest first. `before` asks for the page before it; without one this is the first. */
@@ -61,6 +74,8 @@ export interface ProviderSession {
   readonly message_count: number;
   readonly total_cost_usd: number;
   readonly total_tokens: number;
+  /** How many of them have no known cost: their model has no price. */
+  readonly unpriced_tokens?: number;
 }
 
 export interface Session {
@@ -94,7 +109,7 @@ export interface Answer {
     readonly input_tokens: number | null;
     readonly output_tokens: number | null;
     readonly cached_input_tokens?: number;
-    readonly cost_usd: number;
+    readonly cost_usd: number | null;
   };
   readonly outcome: "answered" | "interrupted" | "failed";
   readonly reason?: string;

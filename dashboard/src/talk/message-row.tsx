@@ -4,6 +4,7 @@ import type { Message } from "../api/types.ts";
 import { Button } from "../ui/button.tsx";
 import { fullTime } from "../ui/relative-time.ts";
 import { Action, CopyAction } from "./action.tsx";
+import { Stats } from "./answer-stats.tsx";
 import { EditBox } from "./edit-box.tsx";
 import { Markdown } from "./markdown.tsx";
 import { modelName } from "./model-name.ts";
@@ -88,6 +89,7 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
             </Button>
           ) : null}
           <Byline message={message} />
+          {message.stats === undefined ? null : <Stats stats={message.stats} />}
           <span className="message-actions">
             <CopyAction text={message.content} />
             {isUser ? (

@@ -1,25 +1,39 @@
 import type { Chat, ProviderSession } from "../../api/types.ts";
+import { cost, counted, noPrice } from "../../ui/amounts.ts";
 
-/** US dollars: to the cent, and below one dollar to a hundredth of it. */
-export function cost(usd: number): string {
-  const digits = usd === 0 || Math.abs(usd) >= 1 ? 2 : 4;
-  return usd.toLocaleString(undefined, {
-    ...{ style: "currency", currency: "USD", currencyDisplay: "narrowSymbol" },
-    ...{ minimumFractionDigits: digits, maximumFractionDigits: digits },
+interface Spent {
+  readonly tokens: number;
+  /** How many of them have no known cost. */
+  readonly unpriced: number;
+  readonly costUsd: number;
+}
+
+/** What was spent, as far as it is known. */
+export function spent({ unpriced, costUsd }: Spent): string {
+  if (unpriced === 0) return cost(costUsd);
+  if (costUsd === 0) return noPrice;
+  return `${cost(costUsd)}, ${noPrice} for ${counted(unpriced, "token")}`;
+}
+
+export function spentIn(bucket: ProviderSession): Spent {
+  const { total_tokens: tokens, total_cost_usd: costUsd, unpriced_tokens: unpriced = 0 } = bucket;
+  return { tokens, unpriced, costUsd };
+}
+
+/** The models without a price, by the names that the configuration has for them. */
+export function unpricedModels(chats: readonly Chat[]): readonly string[] {
+  const names = chats.flatMap(({ provider, model, provider_sessions: buckets }) => {
+    const bucket = buckets[provider];
+    if (bucket === undefined || model === "") return [];
+    return spentIn(bucket).unpriced > 0 ? [`${provider}/${model}`] : [];
   });
+  return [...new Set(names)].sort();
 }
 
-/** A number with its noun: "one chat", "1,204 tokens". */
-export function counted(count: number, noun: string): string {
-  return `${count.toLocaleString()} ${noun}${count === 1 ? "" : "s"}`;
-}
-
-export interface ProviderTotal {
+export interface ProviderTotal extends Spent {
   readonly provider: string;
   readonly chats: number;
   readonly messages: number;
-  readonly tokens: number;
-  readonly costUsd: number;
 }
 
 /** A chat's buckets by provider: the one in use first, then by name. */
@@ -36,13 +50,14 @@ export function totalsOf(chats: readonly Chat[]): ProviderTotal[] {
   for (const chat of chats) {
     for (const [provider, bucket] of bucketsOf(chat)) {
       const sum = totals.get(provider) ?? {
-        ...{ provider, chats: 0, messages: 0, tokens: 0, costUsd: 0 },
+        ...{ provider, chats: 0, messages: 0, tokens: 0, unpriced: 0, costUsd: 0 },
       };
       totals.set(provider, {
         provider,
         chats: sum.chats + 1,
         messages: sum.messages + bucket.message_count,
         tokens: sum.tokens + bucket.total_tokens,
+        unpriced: sum.unpriced + (bucket.unpriced_tokens ?? 0),
         costUsd: sum.costUsd + bucket.total_cost_usd,
       });
     }

@@ -1,11 +1,12 @@
 import type { Chat, ProviderSession } from "../../api/types.ts";
 import type { NamedChat } from "../../chats/chat-menu.tsx";
 import { chatName } from "../../chats/chat-name.ts";
+import { counted } from "../../ui/amounts.ts";
 import { Button } from "../../ui/button.tsx";
 import { ErrorNote } from "../../ui/error-note.tsx";
 import { fullTime } from "../../ui/relative-time.ts";
 import { When } from "../../ui/when.tsx";
-import { bucketsOf, cost, counted } from "./amounts.ts";
+import { bucketsOf, spent, spentIn } from "./amounts.ts";
 import { ChatLink } from "./chat-link.tsx";
 import type { SessionRow } from "./use-sessions.ts";
 
@@ -86,7 +87,7 @@ function Bucket({ chat, provider, bucket, onReset }: BucketProps) {
       <div className="bucket-numbers">
         <p>{counted(bucket.message_count, "message")}</p>
         <p>{counted(bucket.total_tokens, "token")}</p>
-        <p>{cost(bucket.total_cost_usd)}</p>
+        <p>{spent(spentIn(bucket))}</p>
       </div>
       <Button kind="quiet" aria-label={`Begin again with ${provider}`} onClick={onReset}>
         Begin again…

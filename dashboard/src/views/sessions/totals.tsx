@@ -1,5 +1,6 @@
 import type { Chat } from "../../api/types.ts";
-import { cost, counted, totalsOf } from "./amounts.ts";
+import { counted, howToPrice } from "../../ui/amounts.ts";
+import { spent, totalsOf, unpricedModels } from "./amounts.ts";
 
 interface Props {
   readonly chats: readonly Chat[];
@@ -10,12 +11,14 @@ interface Props {
 /** What the sessions of the chats below come to, by provider. */
 export function Totals({ chats, isAll }: Props) {
   const totals = totalsOf(chats);
-  const sum = totals.reduce((usd, { costUsd }) => usd + costUsd, 0);
+  const costUsd = totals.reduce((usd, total) => usd + total.costUsd, 0);
   const tokens = totals.reduce((count, total) => count + total.tokens, 0);
+  const unpriced = totals.reduce((count, total) => count + total.unpriced, 0);
+  const models = unpricedModels(chats);
   return (
     <section className="totals" aria-label="In all">
       <div>
-        <p className="totals-sum">{cost(sum)}</p>
+        <p className="totals-sum">{spent({ tokens, unpriced, costUsd })}</p>
         <p className="hint">
           {counted(tokens, "token")} in the present sessions of{" "}
           {isAll ? (chats.length === 1 ? "the one chat" : `all ${chats.length} chats`) : null}
@@ -23,16 +26,22 @@ export function Totals({ chats, isAll }: Props) {
         </p>
       </div>
       <ul>
-        {totals.map(({ provider, costUsd, tokens: used, messages, chats: count }) => (
-          <li key={provider}>
-            <h2>{provider}</h2>
-            <p className="totals-cost">{cost(costUsd)}</p>
+        {totals.map((total) => (
+          <li key={total.provider}>
+            <h2>{total.provider}</h2>
+            <p className="totals-cost">{spent(total)}</p>
             <p className="hint">
-              {counted(used, "token")}, {counted(messages, "message")}, {counted(count, "chat")}
+              {counted(total.tokens, "token")}, {counted(total.messages, "message")},{" "}
+              {counted(total.chats, "chat")}
             </p>
           </li>
         ))}
       </ul>
+      {models.length === 0 ? null : (
+        <p className="hint totals-prices">
+          No price is set for {models.join(", ")}. {howToPrice}
+        </p>
+      )}
     </section>
   );
 }
