@@ -113,6 +113,23 @@ test("sessions search finds all words in any order, in one chat or in all", asyn
   assert.match(err, /Nothing was said with these words/);
 });
 
+test("sessions search finds beginnings of words, titles and ids, and counts", async (t) => {
+  const home = homeWithChats(t);
+  const found = async (query: string) => runCli(["sessions", "search", query], { home });
+  const byWord = await found("lightho");
+  assert.match(byWord.out, /m1/);
+  assert.match(byWord.err, /^1 message in 1 chat\./);
+  await inHome(home, ({ chats }) => chats.rename("work", "Dentist appointments"));
+  for (const query of ["dentist", "work"]) {
+    assert.match((await found(query)).out, /work .*Dentist appointments/, query);
+  }
+  const { out } = await runCli(["sessions", "search", "--json", "dentist"], { home });
+  assert.deepEqual(
+    JSON.parse(out).chats.map((chat: { chat_id: string }) => chat.chat_id),
+    ["work"],
+  );
+});
+
 test("a search does not find what a clear hid", async (t) => {
   const home = homeWithChats(t);
   assert.equal((await runCli(["sessions", "clear", "local:me"], { home })).code, 0);

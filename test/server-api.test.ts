@@ -115,6 +115,7 @@ test("a query lists each chat that holds it once, with the newest match", async 
   const { chats, cursor } = await c.get("/api/chats?query=GREEN%20tea");
   assert.deepEqual([chats.length, chats[0].chat_id, cursor], [1, "local:me", undefined]);
   assert.equal(chats[0].match.content, "more green tea");
+  assert.deepEqual([chats[0].match_count, chats[0].match.timestamp !== ""], [2, true]);
   assert.equal((await c.get("/api/chats?query=t&limit=1")).chats.length, 0);
   const { hits } = await c.get("/api/search?query=tea&limit=1&chat_id=local:me");
   assert.deepEqual(
@@ -122,6 +123,49 @@ test("a query lists each chat that holds it once, with the newest match", async 
     ["more green tea"],
   );
   assert.deepEqual((await c.get("/api/search?query=green&chat_id=b")).hits, []);
+});
+
+test("while a query is typed its last word is a beginning, and titles and ids are found", async () => {
+  const c = await companion([["one"], ["two"]]);
+  await c.say("green tea");
+  c.clock.pass(1_000);
+  await c.post("/api/chats/telegram%3A42/messages", { content: "coffee" });
+  await c.post("/api/chats/telegram%3A42/rename", { title: "Teapots" });
+  const ids = async (query: string) => {
+    const list = schemas.chatList.strict().parse(await c.get(`/api/chats?${query}`));
+    return list.chats.map(({ chat_id, match_count }) => [chat_id, match_count]);
+  };
+  assert.deepEqual(await ids("query=gre&prefix=true"), [["local:me", 1]]);
+  assert.deepEqual(await ids("query=gre&prefix=false"), []);
+  assert.deepEqual(await ids("query=teapots"), [["telegram:42", 0]]);
+  assert.deepEqual(await ids("query=telegram:42"), [["telegram:42", 0]]);
+  assert.deepEqual(await ids("query=te&prefix=true"), [
+    ["telegram:42", 0],
+    ["local:me", 1],
+  ]);
+  const { hits } = await c.get("/api/search?query=cof&prefix=true");
+  assert.equal(hits[0].message.content, "coffee");
+  const refused = await c.ask("/api/chats?query=te&prefix=yes");
+  await problemOf(refused, 400, "THROUGHLINE_INVALID");
+});
+
+test("every match in a chat is told with its place and its own time, newest first", async () => {
+  const c = await companion([["tea for you"], ["milk"]]);
+  await c.say("green tea");
+  c.clock.pass(60_000);
+  await c.say("more tea");
+  const path = "/api/chats/local%3Ame/matches";
+  const found = async (query: string) =>
+    schemas.matches.strict().parse(await c.get(`${path}?${query}`)).matches;
+  const { messages } = await c.get("/api/chats/local%3Ame/messages");
+  const wanted = [messages[2], messages[1], messages[0]].map(({ id, seq, timestamp }) => {
+    return { id, seq, timestamp };
+  });
+  assert.deepEqual(await found("query=tea"), wanted);
+  assert.notEqual(wanted[0]?.timestamp, wanted[1]?.timestamp);
+  assert.deepEqual(await found("query=te"), []);
+  assert.equal((await found("query=te&prefix=true")).length, 3);
+  assert.deepEqual((await c.get("/api/chats/none/matches?query=tea")).matches, []);
 });
 
 test("what a clear hid, and a chat with 1,001 hits, take no place from other chats", async () => {

@@ -63,7 +63,10 @@ function addReading(sessions: Command, context: Context): void {
     .action(async (chat, flags) => (await import("./sessions/read.ts")).show(chat, flags, context));
   sessions
     .command("search <words...>")
-    .description("Messages that hold every one of the words: by chat, the newest chat first.")
+    .description(
+      "Messages that hold every one of the words: by chat, the newest chat first; and chats whose title " +
+        "and id hold them. The last word may be the beginning of a word.",
+    )
     .option("--chat <id>", "in one chat only", notEmpty)
     .option("--limit <n>", "how many at most", wholeNumber(1, 1_000), 20)
     .addOption(homeOption())
@@ -71,7 +74,10 @@ function addReading(sessions: Command, context: Context): void {
     .addOption(jsonOption())
     .addHelpText(
       "after",
-      examples([["sessions search red lighthouse", "both words, in any order"]]),
+      examples([
+        ["sessions search red lighthouse", "both words, in any order"],
+        ["sessions search light", "lighthouses too"],
+      ]),
     )
     .action(async (words: string[], flags) =>
       (await import("./sessions/read.ts")).search(words.join(" "), flags, context),

@@ -61,7 +61,15 @@ const row = {
 export const chatRow = z.object(row).openapi("ChatRow");
 export const chatList = z
   .object({
-    chats: z.array(z.object({ ...row, match: message.optional() }).openapi("ChatListRow")),
+    chats: z.array(
+      z
+        .object({
+          ...row,
+          match: message.optional(),
+          match_count: count.optional().openapi({ description: "With `query`; up to 100." }),
+        })
+        .openapi("ChatListRow"),
+    ),
     cursor: z.string().optional(),
   })
   .openapi("ChatList", { description: "The chat in which a person acted last comes first." });
@@ -156,6 +164,10 @@ export const forgetReceipt = z
     unreachable: z.array(z.string()),
   })
   .openapi("ForgetReceipt");
+
+export const matches = z
+  .object({ matches: z.array(z.object({ id: z.string(), seq: count, timestamp: stamp })) })
+  .openapi("Matches");
 
 export const hits = z
   .object({ hits: z.array(z.object({ chat_id: z.string(), message })) })

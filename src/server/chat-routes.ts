@@ -12,11 +12,11 @@ import {
   ifExists,
   limit,
   metadataBody,
+  prefix,
   query,
   renameBody,
   resetBody,
 } from "./schemas.ts";
-import { chatsWith } from "./search.ts";
 
 /** Chats and their sessions: list, look at, start afresh, copy, forget. */
 export function addChatRoutes(door: Door): void {
@@ -36,12 +36,13 @@ function addReading(door: Door): void {
       ...{ method: "get", path: "/api/chats", id: "listChats" },
       summary: "The chats, the one in which a person acted last first",
       description:
-        "With `query`, the chats that hold a matching message, each with its newest `match` that " +
-        "no clear hid; such a list has one page. Where the first 1,000 hits are not enough, at most " +
-        "2,000 chats after those are looked into; with `unanswered` or `damaged`, the first 2,000 of those.",
+        "With `query`, the chats that hold every word in a message, each with the newest (`match`) and " +
+        "how many there are (`match_count`, up to 100), or in their title and id; such a list has one " +
+        "page. Where the first 1,000 hits are not enough, at most 2,000 chats after those are looked " +
+        "into; titles and ids are those of the first 10,000 chats.",
       query: () =>
         z.strictObject({
-          ...{ limit: limit(), query: query().optional() },
+          ...{ limit: limit(), query: query().optional(), prefix: prefix() },
           cursor: z.string().min(1, "must not be empty").optional(),
           unanswered: flag().meta({ description: "Only chats in which a message has no answer." }),
           damaged: flag().meta({ description: "Only chats found damaged; one page." }),
@@ -49,13 +50,14 @@ function addReading(door: Door): void {
       answers: { 200: { says: "A page of chats.", schema: "chatList" } },
     },
     async ({ query }) => {
-      const { unanswered, damaged, query: words, cursor, limit = 50 } = query;
+      const { unanswered, damaged, query: words, prefix, cursor, limit = 50 } = query;
       const only = { unanswered: unanswered === "true", damaged: damaged === "true" };
       if (words === undefined) {
         return json(await throughline.chats.list({ ...known({ cursor }), limit, ...only }));
       }
       if (cursor !== undefined) throw invalid("a list with a query has no cursor");
-      return json({ chats: await chatsWith(throughline.chats, words, { limit, only }) });
+      const options = { ...only, limit, prefix: prefix === "true" };
+      return json({ chats: await throughline.chats.findChats(words, options) });
     },
   );
   door.add(

@@ -5,7 +5,7 @@ import { pendingId } from "../memories/chat/shown-messages.ts";
 import { isErased } from "../storage/batch.ts";
 import { type Door, json } from "./door.ts";
 import { ifThere, noSuchChat } from "./if-there.ts";
-import { before, chatParams, ifExists, limit, messageParams, query } from "./schemas.ts";
+import { before, chatParams, ifExists, limit, messageParams, prefix, query } from "./schemas.ts";
 
 /** What was said: read, searched, hidden, erased. */
 export function addMessageRoutes(door: Door): void {
@@ -28,7 +28,10 @@ export function addMessageRoutes(door: Door): void {
     {
       ...{ method: "get", path: "/api/search", id: "searchMessages" },
       query: () =>
-        z.strictObject({ query: query(), limit: limit(), chat_id: z.string().optional() }),
+        z.strictObject({
+          ...{ query: query(), prefix: prefix(), limit: limit() },
+          chat_id: z.string().optional(),
+        }),
       summary: "Messages that hold every word, by chat, newest chat first",
       description:
         "What was cleared or redacted is left out. Where the first 1,000 hits are not enough, at " +
@@ -37,8 +40,25 @@ export function addMessageRoutes(door: Door): void {
     },
     async ({ query }) => {
       const { limit = 50, chat_id: chatId } = query;
-      const options = { limit, ...(chatId === undefined ? {} : { chatId }) };
+      const isOpen = { prefix: query.prefix === "true" };
+      const options = { limit, ...isOpen, ...(chatId === undefined ? {} : { chatId }) };
       return json({ hits: await chats.search(query.query, options) });
+    },
+  );
+  door.add(
+    {
+      ...{ method: "get", path: "/api/chats/{id}/matches", id: "listMatches" },
+      params: chatParams,
+      query: () => z.strictObject({ query: query(), prefix: prefix() }),
+      summary: "Where in a chat the messages are that hold every word, newest first",
+      description: "At most 1,000 of them. What was cleared or redacted is left out.",
+      answers: { 200: { says: "The messages, without what they say.", schema: "matches" } },
+    },
+    async ({ params, query }) => {
+      const options = { chatId: params.id, limit: 1_000, prefix: query.prefix === "true" };
+      const hits = await chats.search(query.query, options);
+      const matches = hits.map(({ message: { id, seq, timestamp } }) => ({ id, seq, timestamp }));
+      return json({ matches });
     },
   );
   addRemoval(door);

@@ -33,6 +33,16 @@ export const query = () =>
     description: "Words that a message must all hold, whatever their case and accents.",
   });
 
+export const prefix = () =>
+  z
+    .enum(["true", "false"], "must be true or false")
+    .optional()
+    .meta({
+      description:
+        "`true`: the last word is the beginning of a word, unless white space ends it: for a query that " +
+        "is being typed.",
+    });
+
 /** A provider's or model's name. Never an address: what is said goes only where the operator chose. */
 const name = () =>
   text(200).refine(

@@ -70,17 +70,36 @@ export function search(query: string, flags: SearchFlags, context: Context): Pro
   const { io } = context;
   return withMemories(flags, context, async ({ chats, rules }) => {
     const { limit, chat: chatId } = flags;
-    const options = { limit, ...(chatId === undefined ? {} : { chatId }) };
+    const options = { limit, prefix: true, ...(chatId === undefined ? {} : { chatId }) };
     const hits = await chats.search(query, options);
-    if (flags.json) return write(io.output, json({ hits }));
-    if (hits.length === 0) return tell(io, "Nothing was said with these words.");
+    const found = chatId === undefined ? await chats.findChats(query, { limit, prefix: true }) : [];
+    if (flags.json) return write(io.output, json({ hits, chats: found }));
+    if (hits.length === 0 && found.length === 0) {
+      return tell(io, "Nothing was said with these words, and no title or id holds them.");
+    }
+    const named = found.filter(({ match_count }) => match_count === 0);
+    if (named.length > 0) await writeNamed(io, named, rules.timeZone);
+    if (hits.length === 0) return;
     const rows = hits.map(({ chat_id, message }) => [
       ...[chat_id, localTime(message.timestamp, rules.timeZone)],
       ...[message.role, message.id, message.content],
     ]);
     await write(io.output, table(["CHAT", "WHEN", "WHO", "MESSAGE", "TEXT"], rows));
+    const where = counted(new Set(hits.map(({ chat_id }) => chat_id)).size, "chat");
+    await tell(io, `${counted(hits.length, "message")} in ${where}.${limitNote(hits, limit)}`);
   });
 }
+
+/** Chats of which only the title or the id was found. */
+async function writeNamed(io: Io, chats: readonly ChatRow[], zone: string): Promise<void> {
+  const rows = chats.map(({ chat_id, last_active, title }) => {
+    return [chat_id, localTime(last_active, zone), title];
+  });
+  await write(io.output, `${table(["CHAT", "LAST ACTIVE", "TITLE"], rows)}\n`);
+}
+
+const limitNote = (hits: readonly unknown[], limit: number) =>
+  hits.length < limit ? "" : " There may be more: --limit says how many are shown.";
 
 function noChats({ unanswered, cursor }: ListFlags): string {
   if (unanswered) return "Every message is answered.";

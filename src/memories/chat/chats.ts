@@ -12,6 +12,7 @@ import { checkMessageId } from "./control-ids.ts";
 import { copiesOf, copyable } from "./copies.ts";
 import type { Draft } from "./draft.ts";
 import { eraseFrom, redactFrom } from "./erasure.ts";
+import { type FindChatsOptions, type FoundChat, findChats } from "./find-chats.ts";
 import {
   type DropElsewhere,
   type Dropped,
@@ -393,15 +394,31 @@ export class Chats {
    * Messages that hold every word of the query: the chats in the order of `list`, and the messages
    * of each newest first. What was cleared or redacted is left out, and counts for no limit. Where
    * the first 1,000 hits are not enough, at most 2,000 chats after those are looked into.
+   *
+   * @param options `prefix`: the last word is the beginning of a word, for a query that is being typed.
    */
   async search(
     query: string,
-    options: { readonly limit?: number; readonly chatId?: string } = {},
+    options: {
+      readonly limit?: number;
+      readonly chatId?: string;
+      readonly prefix?: boolean | undefined;
+    } = {},
   ): Promise<readonly MessageHit[]> {
-    const { limit = 50, chatId } = options;
-    if (chatId === undefined) return searchChats(this.log, query, { limit, each: limit });
+    const { limit = 50, chatId, prefix } = options;
+    if (chatId === undefined) return searchChats(this.log, query, { limit, each: limit, prefix });
     checkChatId(chatId);
-    return searchChat(this.log, query, { chatId, limit });
+    return searchChat(this.log, query, { chatId, limit, prefix });
+  }
+
+  /**
+   * The chats that hold every word of the query in a message, each with the newest and with how many
+   * there are (up to 100), or in their title and id: in the order of `list`. What was cleared or
+   * redacted is left out. Where the first 1,000 hits are not enough, at most 2,000 chats after those are
+   * looked into; titles and ids are those of the first 10,000 chats.
+   */
+  findChats(query: string, options: FindChatsOptions = {}): Promise<readonly FoundChat[]> {
+    return findChats(this.log, query, options);
   }
 
   /**

@@ -10,7 +10,7 @@ export interface MessageHit {
 }
 
 /** A storage answers at most so many hits at once. */
-const hitsAtOnce = 1_000;
+export const hitsAtOnce = 1_000;
 
 /**
  * Bound of a search: so many chats are looked into one by one, after the first 1,000 hits of all.
@@ -22,15 +22,17 @@ interface Wanted {
   readonly limit: number;
   /** At most so many hits of one chat. */
   readonly each: number;
+  /** The last word is the beginning of a word. */
+  readonly prefix?: boolean | undefined;
 }
 
 /** The newest hits of one chat. A clear hides the oldest ones, so that it takes none of these. */
 export async function searchChat(
   log: ChatLog,
   query: string,
-  { chatId, limit }: { readonly chatId: string; readonly limit: number },
+  { chatId, limit, prefix }: { readonly chatId: string } & Pick<Wanted, "limit" | "prefix">,
 ): Promise<MessageHit[]> {
-  const found = await log.ports.logs.search(query, { limit, key: chatId });
+  const found = await log.ports.logs.search(query, { limit, key: chatId, prefix });
   return visible(log, found, limit);
 }
 
@@ -44,10 +46,10 @@ export async function searchChats(
   query: string,
   wanted: Wanted,
 ): Promise<MessageHit[]> {
-  const { limit, each } = wanted;
+  const { limit, each, prefix } = wanted;
   let found: readonly SearchHit[] = [];
   for (const count of new Set([limit, hitsAtOnce])) {
-    found = await log.ports.logs.search(query, { limit: count });
+    found = await log.ports.logs.search(query, { limit: count, prefix });
     const hits = await visible(log, found, each);
     if (found.length < count || hits.length >= limit) return hits.slice(0, limit);
   }
@@ -71,7 +73,7 @@ interface Gathered {
 async function addOneByOne(
   log: ChatLog,
   query: string,
-  { limit, each }: Wanted,
+  { limit, each, prefix }: Wanted,
   { hits, known, last }: Gathered,
 ): Promise<void> {
   const { logs } = log.ports;
@@ -87,8 +89,8 @@ async function addOneByOne(
       if (isBefore || known.has(key)) continue;
       if (left-- === 0 || hits.length === limit) return;
       const most = Math.min(each, limit - hits.length);
-      const found = await logs.search(query, { limit: most, key });
-      hits.push(...after(readHead(head).clear_seq, found));
+      const found = await logs.search(query, { limit: most, key, prefix });
+      hits.push(...shownHits(readHead(head).clear_seq, found));
     }
     cursor = page.cursor;
   } while (cursor !== undefined);
@@ -103,12 +105,13 @@ async function visible(
   const hits: MessageHit[] = [];
   for (const [chatId, ofChat] of Map.groupBy(found, ({ key }) => key)) {
     const clearSeq = await clearedUntil(log, chatId);
-    hits.push(...after(clearSeq, ofChat).slice(0, each));
+    hits.push(...shownHits(clearSeq, ofChat).slice(0, each));
   }
   return hits;
 }
 
-function after(clearSeq = 0, found: readonly SearchHit[] = []): MessageHit[] {
+/** Those that no clear hid. */
+export function shownHits(clearSeq = 0, found: readonly SearchHit[] = []): MessageHit[] {
   return found.flatMap(({ key, record }) =>
     record.seq > clearSeq && isMessage(record) ? [{ chat_id: key, message: record }] : [],
   );
