@@ -35,3 +35,10 @@ test("a field that is named as a secret, at the top or one level down, is not wr
   assert.ok(!JSON.stringify(line).includes("s3cret"));
   assert.equal(line.turn, "t1");
 });
+
+test("a line that cannot be written stops nothing", () => {
+  const write = () => {
+    throw new Error("EMFILE: too many open files");
+  };
+  openLog("warn", "warn", { write }).error({ id: 1 }, "a defect");
+});

@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
 import type { DestinationStream, Logger as Pino } from "pino";
-import type { Logger } from "../logger.ts";
+import { type Logger, unfailing } from "../logger.ts";
 import { type LogLevel, logLevels } from "./env.ts";
 
 /** Fields that could hold a secret, should one ever be logged. */
@@ -26,7 +26,12 @@ export function openLog(
       opened[name](fields, message);
     };
   };
-  return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+  return unfailing({
+    debug: at("debug"),
+    info: at("info"),
+    warn: at("warn"),
+    error: at("error"),
+  });
 }
 
 function openPino(level: LogLevel, destination: DestinationStream | undefined): Pino {

@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from "../clock.ts";
 import { type NewId, randomId } from "../ids.ts";
-import { type Logger, silentLogger } from "../logger.ts";
+import { type Logger, silentLogger, unfailing } from "../logger.ts";
 import type { Companion } from "../memories/companion/companion.ts";
 import type { Moments } from "../moments.ts";
 import { misconfigured, withDefaults } from "../options.ts";
@@ -114,5 +114,8 @@ export function resolveOptions(options: ServerOptions): Settings {
       throw misconfigured(`${name} must be a whole number from 1`);
     }
   }
-  return { throughline, turns, run, moments, version, token, hosts, limits, clock, logger, newId };
+  return {
+    ...{ throughline, turns, run, moments, version, token, hosts, limits, clock, newId },
+    logger: unfailing(logger),
+  };
 }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { companion } from "../../test/server-fixture.ts";
 import { type ErrorCode, errorCodes, ThroughlineError } from "../errors.ts";
 import { problem, problemOf, problemResponse } from "./problem.ts";
 import { tellError } from "./tell.ts";
@@ -18,6 +19,7 @@ for (const message of [
   "(/etc/passwd)",
   "at C:\\Users\\nova",
   "/home/nova",
+  "no module at file:///srv/app/x.js",
 ]) {
   test(`the message "${message}" is not told`, () => {
     const told = problemOf(new ThroughlineError(message, { code: "THROUGHLINE_INVALID" }));
@@ -75,3 +77,19 @@ for (const [code, name, value] of [
     assert.equal(problemResponse(problem(code)).headers.get(name), value);
   });
 }
+
+test("a logger that fails keeps no request from its answer, and nothing of its error is told", async () => {
+  const fail = () => {
+    throw new Error("Cannot read package config /srv/app/node_modules/pino/package.json (EMFILE)");
+  };
+  const logger = { debug: fail, info: fail, warn: fail, error: fail };
+  const c = await companion([], { logger });
+  c.throughline.chats.list = () => Promise.reject(new Error("EMFILE: open '/srv/app/chats'"));
+  const { port } = await c.listen({ host: "127.0.0.1", port: 0 });
+  const response = await fetch(`http://127.0.0.1:${port}/api/chats`);
+  const text = await response.text();
+  await c.server.close();
+  assert.equal(response.headers.get("content-type"), "application/problem+json", text);
+  assert.equal(JSON.parse(text).code, "THROUGHLINE_INTERNAL");
+  assert.doesNotMatch(text, /srv|EMFILE|pino/);
+});

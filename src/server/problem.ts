@@ -44,7 +44,7 @@ const tellsMessage: readonly ProblemCode[] = [
 ];
 
 /** Something that reads like a file's place is left out, whoever wrote the message. */
-const pathLike = /(^|[\s"'(=:])(\/[^\s/"']+){2}|[A-Za-z]:\\/;
+const pathLike = /(^|[\s"'(=:])(\/[^\s/"']+){2}|[A-Za-z]:\\|file:\/\//;
 /** All problems of a file that somebody wrote, or all of 200 names. */
 const maxDetail = 8_000;
 /** What a provider says may be a page of HTML. */
