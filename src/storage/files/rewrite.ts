@@ -4,8 +4,11 @@ import { encodeBatch } from "./commit.ts";
 import { type FilePorts, replaceFile, writeAll } from "./file-ports.ts";
 import type { LogFile } from "./log-file.ts";
 
-/** Records in one batch of the new file: few enough that one damaged byte costs little. */
-const batchRecords = 64;
+/**
+ * One batch of the new file ends after so many records or characters: few enough that one damaged byte
+ * costs little, and that with one record of 1 MiB more no reader takes the batch for too long.
+ */
+const batchLimits = { records: 64, characters: 64 * 1024 } as const;
 
 /**
  * Writes a log anew without the content of some records, and puts the new file in the place of the
@@ -46,7 +49,8 @@ export async function rewriteLog(
         lines += `${JSON.stringify(erase.has(record.id) ? erased(record) : record)}\n`;
         count++;
         last = record.seq;
-        if (count >= batchRecords) await flush(last);
+        const isEnough = count >= batchLimits.records || lines.length >= batchLimits.characters;
+        if (isEnough) await flush(last);
       }
     }
     await flush(last);
