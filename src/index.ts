@@ -7,11 +7,12 @@ export { type ErrorCode, errorCodes, isThroughlineError, ThroughlineError } from
 export type { Json, JsonObject } from "./json.ts";
 export type { Logger } from "./logger.ts";
 export type { ChatRow } from "./memories/chat/chat-row.ts";
-export type { Chats, MessagePage } from "./memories/chat/chats.ts";
+export type { Chats } from "./memories/chat/chats.ts";
 export type { FindChatsOptions, FoundChat } from "./memories/chat/find-chats.ts";
 export type { ForgetReceipt } from "./memories/chat/forget-receipt.ts";
 export type { Attachment, Role, StoredMessage, ToolCall } from "./memories/chat/message.ts";
 export type { MessageInput } from "./memories/chat/message-input.ts";
+export type { MessagePage } from "./memories/chat/message-page.ts";
 export type { MessageHit } from "./memories/chat/search-chats.ts";
 export type { Companion, CompanionChange, SleepState } from "./memories/companion/companion.ts";
 export type { PersonSeen } from "./memories/companion/companion-document.ts";

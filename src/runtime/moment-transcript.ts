@@ -1,6 +1,7 @@
 import { invalid } from "../errors.ts";
 import type { Chats } from "../memories/chat/chats.ts";
 import type { StoredMessage } from "../memories/chat/message.ts";
+import type { MessagePage } from "../memories/chat/message-page.ts";
 import type { TranscriptMessage } from "../memories/moment/label.ts";
 
 /** What a package holds at most. */
@@ -21,8 +22,14 @@ export async function transcriptUpTo(
 ): Promise<readonly TranscriptMessage[]> {
   const named = await chats.find(chatId, messageId);
   if (named === undefined) throw invalid("the target is no message of this chat");
-  const page = await chats.messages(chatId, { before: named.seq + furthest, limit: furthest });
-  const shown = page.messages.filter(({ hidden, redacted }) => !hidden && !redacted);
+  let said: readonly StoredMessage[] = [];
+  for (let before: number | undefined = named.seq + furthest; before !== undefined; ) {
+    const page: MessagePage = await chats.messages(chatId, { before, limit: furthest });
+    said = [...page.messages, ...said];
+    // What came after the turn may fill a page alone.
+    before = said.some(({ id }) => id === messageId) ? undefined : page.before;
+  }
+  const shown = said.filter(({ hidden, redacted }) => !hidden && !redacted);
   const turn = named.turn ?? named.id;
   const last = shown.findLastIndex((message) => (message.turn ?? message.id) === turn);
   if (last < 0) throw invalid("the target is no message of this chat");

@@ -16,6 +16,9 @@ export function addMessageRoutes(door: Door): void {
       params: chatParams,
       query: () => z.strictObject({ limit: limit(), before: before(), if_exists: ifExists() }),
       summary: "A page of messages, oldest first; the newest page without `before`",
+      description:
+        "A page ends before `limit` where its messages hold 4 MiB; it has one at least. The `before` of " +
+        "an answer asks for the next page; without one, this is the last.",
       answers: { 200: { says: "A page.", schema: "messagePage" }, 204: noSuchChat },
     },
     async ({ params, query }) => {

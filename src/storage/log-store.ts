@@ -37,6 +37,8 @@ export const logLimits = {
   batchBytes: 8 * 1024 * 1024,
   batchRecords: 1_000,
   headBytes: 64 * 1024,
+  /** A page ends early where it holds so much. */
+  pageBytes: 4 * 1024 * 1024,
 } as const;
 
 export interface AppendOptions {
@@ -158,7 +160,11 @@ export interface LogStore {
    */
   tail(key: string, limit: number): Promise<LogTail | undefined>;
 
-  /** One page of records, oldest first; empty past either end and for a log that does not exist. */
+  /**
+   * One page of records, oldest first; empty past either end and for a log that does not exist. It ends
+   * before `limit` where it holds `logLimits.pageBytes`, by no more than one batch more: ask from there
+   * for the next.
+   */
   page(key: string, options: PageOptions): Promise<readonly StoredRecord[]>;
 
   /**

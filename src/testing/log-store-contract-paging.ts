@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
-import type { LogStore, PageOptions } from "../storage/log-store.ts";
+import { type LogStore, logLimits, type PageOptions } from "../storage/log-store.ts";
 import type { Clause } from "./contract.ts";
 import { refusedLimits, zeroLimit } from "./corpus.ts";
 import {
   chat,
   message,
+  messageOfBytes,
   messages,
   numbered,
   refuses,
@@ -177,6 +178,34 @@ const walks: readonly Clause[] = [
       const expected = numbered(messages(4_951, 5_050), 4_951);
       assert.deepEqual(await log.page(chat, { before: 5_051, limit: 100 }), expected);
       assert.deepEqual(await log.page(chat, { after: 4_950, limit: 100 }), expected);
+    }),
+  },
+  {
+    id: "log.page.bytes",
+    says: `a page ends early where it holds ${logLimits.pageBytes} bytes; the next one continues there`,
+    proof: withLogs(async (log) => {
+      const count = 10;
+      for (let n = 1; n <= count; n++) {
+        await log.append(chat, [messageOfBytes(`m${n}`, logLimits.recordBytes)]);
+      }
+      const most = Math.ceil(logLimits.pageBytes / logLimits.recordBytes) + 1;
+      const back: number[] = [];
+      for (let before = Number.MAX_SAFE_INTEGER; before > 1; before = back[0] ?? 0) {
+        const records = await log.page(chat, { before, limit: 1_000 });
+        assert.ok(records.length >= 1 && records.length <= most, `${records.length} records`);
+        back.unshift(...records.map(({ seq }) => seq));
+      }
+      const forth: number[] = [];
+      while (forth.length < count) {
+        const after = forth.at(-1) ?? 0;
+        const records = await log.page(chat, { after, limit: 1_000 });
+        assert.ok(records.length >= 1 && records.length <= most, `${records.length} records`);
+        forth.push(...records.map(({ seq }) => seq));
+      }
+      const all = Array.from({ length: count }, (_, index) => index + 1);
+      assert.deepEqual([back, forth], [all, all]);
+      const newest = await log.page(chat, { limit: 1_000 });
+      assert.ok(newest.length <= most && newest.at(-1)?.seq === count);
     }),
   },
   {

@@ -23,17 +23,11 @@ import {
 } from "./forget-receipt.ts";
 import { isMessage, type StoredMessage } from "./message.ts";
 import type { MessageInput } from "./message-input.ts";
+import { type MessagePage, messagePage } from "./message-page.ts";
 import { type MessageHit, searchChat, searchChats } from "./search-chats.ts";
 import { firstWords, lastSaid, shownMessages } from "./shown-messages.ts";
 import { hashOf, type Mark, noMark, Tombstones } from "./tombstones.ts";
 import { writeMessages } from "./write-messages.ts";
-
-export interface MessagePage {
-  /** Oldest first. */
-  readonly messages: readonly StoredMessage[];
-  /** Ask for the messages before this number next; absent when there are none. */
-  readonly before?: number;
-}
 
 /**
  * The transcripts: what was said, word for word, until a person asks to forget it. Nothing that is
@@ -81,7 +75,8 @@ export class Chats {
 
   /**
    * A page of messages, oldest first within the page; without `before` the newest. What a clear hid
-   * is left out. Redacted messages come without their text, marked `redacted: true`.
+   * is left out. Redacted messages come without their text, marked `redacted: true`. A page ends before
+   * `limit` where its messages hold 4 MiB; as long as there may be more, it comes with a `before`.
    *
    * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`, `THROUGHLINE_INVALID`.
    */
@@ -96,20 +91,8 @@ export class Chats {
     }
     const { head } = await this.log.existing(chatId);
     const from = head.clear_seq ?? 0;
-    let before = options.before ?? Number.MAX_SAFE_INTEGER;
-    let found: StoredMessage[] = [];
-    for (;;) {
-      const page = await this.log.ports.logs.page(chatId, { before, limit });
-      const inScope = page.filter((record) => record.seq > from);
-      found = [...inScope.filter(isMessage), ...found];
-      before = page[0]?.seq ?? 0;
-      if (found.length > limit || inScope.length < limit || before <= from + 1) break;
-    }
-    const messages = await shownMessages(this.log.ports.logs, chatId, found.slice(-limit));
-    const first = messages[0];
-    return found.length > limit && first !== undefined
-      ? { messages, before: first.seq }
-      : { messages };
+    const before = options.before ?? Number.MAX_SAFE_INTEGER;
+    return messagePage(this.log.ports.logs, chatId, { limit, before, from });
   }
 
   /** Every record of a chat, oldest first, in bounded memory. */

@@ -94,7 +94,9 @@ export class FileLogStore implements LogStore {
       if (after !== undefined) {
         return after >= log.seq ? [] : log.pageAfter(after, limit, from(after + 1));
       }
-      return before === undefined ? log.tail(limit) : log.pageBefore(before, limit, from(before));
+      return before === undefined
+        ? log.newestPage(limit)
+        : log.pageBefore(before, limit, from(before));
     });
   }
 

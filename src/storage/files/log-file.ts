@@ -1,6 +1,6 @@
 import { dirname } from "node:path";
 import { ThroughlineError } from "../../errors.ts";
-import type { LogHead, StoredRecord } from "../log-store.ts";
+import { type LogHead, logLimits, type StoredRecord } from "../log-store.ts";
 import {
   type Batch,
   batchesBackward,
@@ -163,21 +163,29 @@ export class LogFile {
     return this.#reading((file) => this.#newest(file, limit, this.end));
   }
 
+  /** The same, ending where it holds the bytes of a page. */
+  newestPage(limit: number): Promise<StoredRecord[]> {
+    return this.#reading((file) => this.#newest(file, limit, this.end, logLimits.pageBytes));
+  }
+
   /** The records before `seq`, at most `limit`, oldest first; `from` is a batch start before it. */
   async pageBefore(seq: number, limit: number, from: number): Promise<StoredRecord[]> {
-    if (seq > this.seq) return this.tail(limit);
+    if (seq > this.seq) return this.newestPage(limit);
     return this.#reading(async (file) => {
       let end = 0;
+      let bytes = 0;
       let held: StoredRecord[] = [];
       for await (const item of batchesForward(file, from, this.end)) {
         if (item.kind === "damage") this.#foundDamage(item);
         else if (item.commit.seq >= seq) {
           end = item.start;
           held = recordsOf(item).filter((record) => record.seq < seq);
+          if (held.length > 0) bytes = item.body.length;
           break;
         }
       }
-      const older = await this.#newest(file, limit - held.length, end);
+      const room = logLimits.pageBytes - bytes;
+      const older = await this.#newest(file, limit - held.length, end, room);
       return [...older, ...held].slice(-limit);
     });
   }
@@ -185,11 +193,13 @@ export class LogFile {
   /** The records after `seq`, at most `limit`, oldest first; `from` is a batch start before them. */
   async pageAfter(seq: number, limit: number, from: number): Promise<StoredRecord[]> {
     const page: StoredRecord[] = [];
+    let bytes = 0;
     for await (const batch of this.batches(from)) {
       for (const record of recordsOf(batch)) {
         if (record.seq > seq && page.length < limit) page.push(record);
       }
-      if (page.length >= limit) break;
+      if (page.length > 0) bytes += batch.body.length;
+      if (page.length >= limit || bytes >= logLimits.pageBytes) break;
     }
     return page;
   }
@@ -254,10 +264,16 @@ export class LogFile {
     }
   }
 
-  async #newest(file: DiskFile, limit: number, end: number): Promise<StoredRecord[]> {
+  async #newest(
+    file: DiskFile,
+    limit: number,
+    end: number,
+    maxBytes = Number.POSITIVE_INFINITY,
+  ): Promise<StoredRecord[]> {
     const pages: StoredRecord[][] = [];
     let count = 0;
-    if (limit <= 0) return [];
+    let bytes = 0;
+    if (limit <= 0 || maxBytes <= 0) return [];
     for await (const item of batchesBackward(file, end)) {
       if (item.kind === "damage") {
         this.#foundDamage(item);
@@ -266,7 +282,8 @@ export class LogFile {
       const records = recordsOf(item);
       pages.push(records);
       count += records.length;
-      if (count >= limit) break;
+      bytes += item.body.length;
+      if (count >= limit || bytes >= maxBytes) break;
     }
     return pages.reverse().flat().slice(-limit);
   }

@@ -102,9 +102,22 @@ export class MemoryLogStore implements LogStore {
     const log = this.#logs.get(key);
     if (log === undefined) return [];
     const { before, after, limit } = options;
-    if (after !== undefined) return between(log, after, after + limit);
+    let bytes = 0;
+    /** Whether a record is the first of a page, or has room in it. */
+    const fits = ({ json }: { readonly json: string }) => {
+      const hasRoom = bytes < logLimits.pageBytes;
+      bytes += Buffer.byteLength(json);
+      return hasRoom;
+    };
+    if (after !== undefined) {
+      const asked = log.records.slice(after, after + limit);
+      const past = asked.findIndex((record) => !fits(record));
+      return between(log, after, after + (past < 0 ? limit : past));
+    }
     const end = Math.min(log.records.length, Math.max(0, (before ?? Number.MAX_VALUE) - 1));
-    return between(log, end - limit, end);
+    const start = Math.max(0, end - limit);
+    const past = log.records.slice(start, end).findLastIndex((record) => !fits(record));
+    return between(log, start + past + 1, end);
   }
 
   async *read(

@@ -53,15 +53,22 @@ export const logStatements = {
   union all (select seq, body, 1 from throughline.records ${where} order by seq desc limit $4)
   order by part, seq`,
   },
+  /** Each page ends where the records that are nearer to its beginning hold so many bytes. */
   pageAfter: {
     name: "throughline_page_after",
-    text: `select seq, body from throughline.records ${where} and seq > $4 order by seq limit $5`,
+    text: `select seq, body from (
+    select seq, body, sum(octet_length(body)) over (order by seq) - octet_length(body) as nearer
+    from (select seq, body from throughline.records ${where} and seq > $4
+      order by seq limit $5) as asked
+  ) as measured where nearer < $6 order by seq`,
   },
   pageBefore: {
     name: "throughline_page_before",
     text: `select seq, body from (
-    select seq, body from throughline.records ${where} and seq < $4 order by seq desc limit $5
-  ) as newest order by seq`,
+    select seq, body, sum(octet_length(body)) over (order by seq desc) - octet_length(body) as nearer
+    from (select seq, body from throughline.records ${where} and seq < $4
+      order by seq desc limit $5) as asked
+  ) as measured where nearer < $6 order by seq`,
   },
   find: {
     name: "throughline_find",

@@ -98,7 +98,8 @@ export class PostgresLogStore implements LogStore {
     checkPage(key, options);
     const { before = Number.MAX_SAFE_INTEGER, after, limit } = options;
     const statement = after === undefined ? statements.pageBefore : statements.pageAfter;
-    const rows = await this.#query(statement, [...this.#place(key), after ?? before, limit]);
+    const values = [...this.#place(key), after ?? before, limit, logLimits.pageBytes];
+    const rows = await this.#query(statement, values);
     return rows.map(recordOf);
   }
 
