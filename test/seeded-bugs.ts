@@ -575,8 +575,8 @@ const fleet: readonly SeededBug[] = [
   {
     id: "fleet: an erasure overwrites a head that it did not see",
     file: "src/memories/chat/chat-log.ts",
-    find: "logs.erase(chatId, ids, { expectedSeq, head })",
-    replace: "logs.erase(chatId, ids, { head })",
+    find: "ids, { expectedSeq, head, onDamageRemoved }",
+    replace: "ids, { head, onDamageRemoved }",
     ...{ test: "src/memories/chat/chats-fleet.test.ts", named: "before the erase of an erasure" },
   },
   {
