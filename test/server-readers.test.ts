@@ -152,7 +152,7 @@ test("a client that takes nothing of its answer is let go of", async (t) => {
 
 test("who waits for an answer, or reads slowly, is not let go of", async (t) => {
   const gate = Promise.withResolvers<void>();
-  const limits = { writeTimeoutMs: 500 };
+  const limits = { writeTimeoutMs: 1_500 };
   const c = await listening(t, [[{ type: "wait", until: gate.promise }, "Here I am"]], { limits });
   const { path, bytes } = await largestFile(c);
   const waiting = fetch(`http://127.0.0.1:${c.port}${me}/messages`, {
@@ -168,8 +168,8 @@ test("who waits for an answer, or reads slowly, is not let go of", async (t) => 
     taken += chunk.length;
     slow.pause();
   });
-  // Takes one piece every 15 ms: in all it takes several times the limit.
-  const pace = setInterval(() => slow.resume(), 15);
+  // Takes one piece every 30 ms: in all it takes several times the limit.
+  const pace = setInterval(() => slow.resume(), 30);
   t.after(() => clearInterval(pace));
   const begun = performance.now();
   while (taken < count * bytes) {
