@@ -25,6 +25,7 @@ import { storedAnswer } from "./stored-answer.ts";
 import { Turn, type TurnAnswer } from "./turn.ts";
 import { type StopAsked, TurnLeases } from "./turn-leases.ts";
 import { type Begun, beginTurn, type Ended, endTurn, keepPending } from "./turn-records.ts";
+import { speakerOf, stillConfigured } from "./turn-target.ts";
 import { dismissTurns, isDropped, oldestUnanswered } from "./unanswered.ts";
 
 /** The models that can be asked. */
@@ -191,8 +192,13 @@ export class Turns {
    * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: every message is answered.
    */
   async answer(chatId: string, asked: Target = {}): Promise<Turn> {
-    const input = await oldestUnanswered(this.#ports.chats, chatId, asked);
-    return this.#turns.get(turnKey(chatId, input.id)) ?? this.submit(chatId, input);
+    const { provider, model, ...words } = await oldestUnanswered(this.#ports.chats, chatId, asked);
+    const running = this.#turns.get(turnKey(chatId, words.id));
+    if (running !== undefined) return running;
+    const isNamed = asked.provider !== undefined || asked.model !== undefined;
+    const own = { ...(provider && { provider }), ...(model && { model }) };
+    const target = isNamed ? own : await stillConfigured(this.#ports, chatId, own);
+    return this.submit(chatId, { ...words, ...target });
   }
 
   /**
@@ -311,16 +317,9 @@ export class Turns {
   /** Keeps a message that has to wait. One that no model here could answer is refused, and not kept. */
   #keep(turn: Turn, asked: Target): Promise<void> {
     return this.#keeping.run(turn.chatId, async () => {
-      await this.#responder(turn.chatId, asked);
+      await speakerOf(this.#ports, turn.chatId, asked);
       await keepPending(this.#ports, turn, asked);
     });
-  }
-
-  /** What answers in a chat, and what it runs on. */
-  async #responder(chatId: string, asked: Target) {
-    const target = await this.target(chatId, asked);
-    const responder = await this.#ports.responders.get(target.provider, target.model);
-    return { target, responder };
   }
 
   async #run(turn: Turn, asked: Target, waited: boolean): Promise<TurnAnswer> {
@@ -332,7 +331,7 @@ export class Turns {
     for (const listener of this.#listeners) listener(turn);
     if (isUnwanted) throw notFound(turn.chatId, "message that waits");
     if (waited && turn.retryId !== undefined) throw isBeingAnswered();
-    const { target, responder } = await this.#responder(turn.chatId, asked);
+    const { target, responder, notice } = await speakerOf(this.#ports, turn.chatId, asked);
     turn.assertUnfenced();
     const begun =
       turn.retryId === undefined
@@ -345,7 +344,7 @@ export class Turns {
       this.#ports.companion?.personSaid(turn.chatId, turn.content);
     }
     turn.add({ type: "accepted", user: begun.user });
-    const notices = noticesOf(begun);
+    const notices = notice === undefined ? noticesOf(begun) : [notice, ...noticesOf(begun)];
     for (const text of notices) turn.add({ type: "notice", text });
     const { answer, ended } = await this.#answer(turn, begun, responder, notices);
     // A retry without a word leaves what was answered before.
@@ -394,17 +393,9 @@ export class Turns {
     return { answer, ended };
   }
 
-  /** What the next turn of a chat runs on: what was asked for, else what the session runs on, else the configuration. */
+  /** What the next turn of a chat runs on. @throws ThroughlineError what is asked for cannot be asked. */
   async target(chatId: string, asked: Target = {}): Promise<Required<Target>> {
-    const { standard } = this.#ports.responders;
-    const state = await this.#ports.chats.log.state(chatId);
-    const session = state.head?.session;
-    // A session that began with no model to be had goes on with one as soon as there is one.
-    const own = session == null || session.provider === "offline" ? standard : session;
-    const provider = asked.provider ?? own.provider;
-    const known = [own, standard].find((each) => each.provider === provider)?.model;
-    const model = asked.model ?? known;
-    if (model === undefined) throw invalid(`a model of ${provider} must be named too`);
+    const { provider, model } = (await speakerOf(this.#ports, chatId, asked)).target;
     return { provider, model };
   }
 

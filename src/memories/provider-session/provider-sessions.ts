@@ -15,6 +15,7 @@ import {
   isNew,
   newSession,
   openBuckets,
+  preferredOf,
   resetProvider,
   rollOver,
   type SessionState,
@@ -53,6 +54,12 @@ export interface Resolution {
 export interface Target {
   readonly provider?: string;
   readonly model?: string;
+}
+
+/** What one turn runs on. */
+export interface TurnTarget extends Required<Target> {
+  /** What cannot be asked now: the session goes back to it once it can. */
+  readonly insteadOf?: Required<Target> | undefined;
 }
 
 export interface ProviderSessionOptions {
@@ -103,7 +110,7 @@ export class ProviderSessions {
    */
   resolveIn(
     draft: Draft,
-    target: Target = {},
+    target: Target | TurnTarget = {},
     options: { readonly isQueued?: boolean } = {},
   ): Resolution {
     const before = draft.head.session;
@@ -129,7 +136,10 @@ export class ProviderSessions {
         const dropped = resetProvider(corrected, provider);
         this.#endProvider(draft, dropped, before, { provider, reason });
       } else draft.set({ session: corrected });
-      const next = syncTarget(draft.head.session ?? corrected, provider, model);
+      const isChosen = target.provider !== undefined || target.model !== undefined;
+      const insteadOf = "insteadOf" in target ? target.insteadOf : undefined;
+      const preferred = isChosen ? insteadOf : preferredOf(before);
+      const next = syncTarget(draft.head.session ?? corrected, provider, model, preferred);
       draft.set({ session: next });
       // A choice of model or a corrected clock is a record too: it survives a restart.
       if (next !== before && draft.records.length === records) {
@@ -220,7 +230,7 @@ export class ProviderSessions {
 
   #dropByPerson(draft: Draft, before: SessionState, provider: string): void {
     const dropped = resetProvider(before, provider, undefined, { humanAt: draft.now });
-    const next = syncTarget(dropped, before.provider, before.model);
+    const next = syncTarget(dropped, before.provider, before.model, preferredOf(before));
     this.#endProvider(draft, next, before, { provider, reason: "reset" });
   }
 

@@ -35,7 +35,14 @@ export interface SessionState extends JsonObject {
   /** The provider and model that the next turn runs on. */
   readonly provider: string;
   readonly model: string;
+  /** What it is to run on as soon as that can be asked: until then `provider` and `model` stand in. */
+  readonly preferred?: Preferred;
   readonly provider_sessions: Readonly<Record<string, ProviderSession>>;
+}
+
+export interface Preferred extends JsonObject {
+  readonly provider: string;
+  readonly model: string;
 }
 
 /** Bounds of names and ids in bytes, as UTF-8. */
@@ -93,7 +100,9 @@ export function rollOver(
   next: { readonly at: number; readonly startSeq: number },
 ): SessionState {
   const { provider, model } = state;
-  return newSession({ ...next, generation: state.generation + 1, provider, model });
+  const session = newSession({ ...next, generation: state.generation + 1, provider, model });
+  const preferred = preferredOf(state);
+  return preferred === undefined ? session : { ...session, preferred };
 }
 
 /**
@@ -114,11 +123,36 @@ export function resetProvider(
   return options.humanAt === undefined ? reset : humanActed(reset, options.humanAt);
 }
 
-/** Sets what the next turn runs on. What is left out stays, and so does every clock. */
-export function syncTarget(state: SessionState, provider?: string, model?: string): SessionState {
+/**
+ * Sets what the next turn runs on. What is left out stays, and so does every clock.
+ *
+ * @param preferred what this stands in for, if anything; kept when nothing is named.
+ */
+export function syncTarget(
+  state: SessionState,
+  provider?: string,
+  model?: string,
+  preferred = provider === undefined && model === undefined ? preferredOf(state) : undefined,
+): SessionState {
   const target = checkedTarget(provider ?? state.provider, model ?? state.model);
-  const same = target.provider === state.provider && target.model === state.model;
-  return same ? state : { ...state, ...target };
+  const before = preferredOf(state);
+  const same = isSameTarget(target, state) && isSameTarget(before, preferred);
+  if (same) return state;
+  const { preferred: _, ...rest } = state;
+  const next = { ...rest, ...target } as SessionState;
+  return preferred === undefined ? next : { ...next, preferred };
+}
+
+/** What the session is to run on again once it can be asked. An import may have brought a key of this name. */
+export function preferredOf({ preferred }: SessionState): Preferred | undefined {
+  const { provider, model } = (preferred ?? {}) as { provider?: unknown; model?: unknown };
+  return typeof provider === "string" && typeof model === "string"
+    ? { provider, model }
+    : undefined;
+}
+
+function isSameTarget(a: Preferred | undefined, b: Preferred | undefined): boolean {
+  return a?.provider === b?.provider && a?.model === b?.model;
 }
 
 /** Moves the person's clock to `at`, milliseconds since 1970; never back. */

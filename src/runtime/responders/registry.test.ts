@@ -104,13 +104,15 @@ test("a model without a name, or with a space in it, is refused", async () => {
   }
 });
 
-test("other models of a server named by URL are asked at that URL, and at no other", async () => {
+test("a server named by URL is asked for the model that was named with it, and for no other", async () => {
   const { fetch, urls } = ollama([]);
   const standard = parseModelName("http://127.0.0.1:8080/v1#qwen3");
   const registry = await ResponderRegistry.open({ standard, settings: {}, fetch });
-  const responder = await registry.get("openai-compatible", "a/b#c");
-  assert.equal(responder.model, "a/b#c");
-  assert.equal(await say(responder), "Hello.");
+  await assert.rejects(registry.get("openai-compatible", "a/b#c"), {
+    code: "THROUGHLINE_CONFIGURATION",
+    message: /openai-compatible model a\/b#c/,
+  });
+  assert.equal(await say(await registry.get("openai-compatible", "qwen3")), "Hello.");
   assert.deepEqual(urls, ["http://127.0.0.1:8080/v1/chat/completions"]);
 });
 

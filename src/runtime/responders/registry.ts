@@ -1,7 +1,7 @@
 import { invalid, ThroughlineError } from "../../errors.ts";
 import type { Responder } from "../responder.ts";
 import type { Responders } from "../turns.ts";
-import { type ModelSpec, modelName, namedProviders, parseModelName } from "./model-name.ts";
+import { type ModelSpec, namedProviders, parseModelName } from "./model-name.ts";
 import { type CreateResponderOptions, createResponder, detectResponder } from "./models.ts";
 import type { ModelSettings } from "./providers.ts";
 
@@ -67,10 +67,11 @@ export class ResponderRegistry implements Responders {
     // It has one model, and a session that comes from another provider brings another name.
     if (provider === "offline") return { provider, model: "offline" };
     if (provider === "openai-compatible") {
-      // The address is the operator's alone: it decides where a conversation goes.
+      // The address is the operator's alone: it decides where a conversation goes. A session that names
+      // another model ran at another address.
       const { standard } = this.#options;
-      if (standard?.provider !== provider) throw withoutUrl();
-      return parseModelName(modelName({ ...standard, model }));
+      if (standard?.provider !== provider || standard.model !== model) throw withoutUrl(model);
+      return standard;
     }
     const named = namedProviders.find((known) => known === provider);
     if (named === undefined) {
@@ -93,9 +94,9 @@ export class ResponderRegistry implements Responders {
 
 const keyOf = (provider: string, model: string) => JSON.stringify([provider, model]);
 
-function withoutUrl(): ThroughlineError {
+function withoutUrl(model: string): ThroughlineError {
   return new ThroughlineError(
-    "the address of an openai-compatible model is not configured: name it at the start, as " +
+    `no address of the openai-compatible model ${model} is configured: name it at the start, as ` +
       "--model http://127.0.0.1:8080/v1#qwen3",
     { code: "THROUGHLINE_CONFIGURATION" },
   );

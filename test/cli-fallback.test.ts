@@ -1,0 +1,78 @@
+// Chats whose model is not configured, in the terminal and over HTTP.
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fakeIo, Process, runCli, temporaryDirectory } from "./command-line.ts";
+import { openAiServer } from "./openai-server.ts";
+import { jsonOf } from "./server-fixture.ts";
+
+const ductor = join(import.meta.dirname, "golden/ductor/current.json");
+const notice = "claude/opus is not configured here: the built-in responder answers until it is.";
+
+test("a chat imported from ductor is answered in the terminal, which says once by what", async (t) => {
+  const home = join(temporaryDirectory(t), "home");
+  assert.equal((await runCli(["import", ductor, "--from", "ductor"], { home })).code, 0);
+  const chat = () => runCli(["chat", "--chat", "telegram:42"], { home, io: fakeIo("Hello\n") });
+  const first = await chat();
+  assert.equal(first.code, 0);
+  assert.ok(first.err.startsWith(`(${notice})\n`), first.err);
+  assert.match(first.out, /built-in responder/);
+  const second = await chat();
+  assert.deepEqual([second.code, second.err], [0, ""]);
+});
+
+test("a chat imported from ductor is answered over HTTP, which says once by what", async (t) => {
+  const home = join(temporaryDirectory(t), "home");
+  assert.equal((await runCli(["import", ductor, "--from", "ductor"], { home })).code, 0);
+  const serve = new Process(t, ["serve", "--port", "0"], { home });
+  const url = `${await serve.url()}/api/chats/telegram%3A42/messages`;
+  const headers = { "content-type": "application/json" };
+  const say = async (content: string) =>
+    jsonOf(await fetch(url, { method: "POST", headers, body: JSON.stringify({ content }) }), 200);
+  assert.equal((await say("Hello")).notices[0], notice);
+  assert.deepEqual((await say("And now?")).notices, []);
+});
+
+test("a server that is named by URL is never asked for the model of another one", async (t) => {
+  const home = join(temporaryDirectory(t), "home");
+  await using one = await openAiServer();
+  await using two = await openAiServer();
+  const chat = (model: string) => {
+    const variables = { THROUGHLINE_MODEL: model };
+    return runCli(["chat"], { home, variables, io: fakeIo("Hello\n") });
+  };
+  assert.equal((await chat(`${one.url}#one`)).code, 0);
+  const { code, err } = await chat(`${two.url}#two`);
+  assert.equal(code, 0);
+  assert.match(
+    err,
+    /openai-compatible\/one is not configured here: openai-compatible\/two answers/,
+  );
+  assert.deepEqual(
+    two.requests.map(({ body }) => body["model"]),
+    ["two"],
+  );
+  assert.equal((await chat(`${one.url}#one`)).code, 0);
+  assert.deepEqual(
+    one.requests.map(({ body }) => body["model"]),
+    ["one", "one"],
+  );
+});
+
+test("a chat whose key is gone is answered, and goes back to its model with the key", async (t) => {
+  const home = join(temporaryDirectory(t), "home");
+  await using server = await openAiServer();
+  const chat = (variables: Record<string, string>) =>
+    runCli(["chat"], { home, variables, io: fakeIo("Hello\n") });
+  const anthropic = { THROUGHLINE_MODEL: "anthropic/claude", ANTHROPIC_BASE_URL: server.url };
+  // The server does not speak that protocol: the message stays, and the session is of that model.
+  await chat({ ...anthropic, ANTHROPIC_API_KEY: "k" });
+  const before = server.requests.length;
+  assert.ok(before > 0);
+  const { code, err } = await chat({ THROUGHLINE_MODEL: "offline" });
+  assert.equal(code, 0);
+  assert.match(err, /anthropic\/claude is not configured here: the built-in responder answers/);
+  assert.equal(server.requests.length, before);
+  const back = await chat({ ...anthropic, ANTHROPIC_API_KEY: "k" });
+  assert.match(back.err, /anthropic\/claude is configured again, and answers/);
+});
