@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { env } from "node:process";
 import { test } from "node:test";
-import { answerId } from "../src/runtime/turn-records.ts";
+import { answerId } from "../src/memories/chat/turn-ids.ts";
 import { openPostgresStorage } from "../src/storage/postgres/postgres.ts";
 import { seededRandom } from "../src/testing/random.ts";
 import { type ScriptedStep, scriptedResponder } from "../src/testing/scripted-responder.ts";

@@ -158,8 +158,12 @@ test("calls of one turn to which the service gave the same id are each recorded,
     const { name, run: told } = tools[index]!;
     const args = { what };
     const written = { name, arguments: JSON.stringify(args) };
-    return told(args, { id: "call_0", type: "function", function: written });
+    return told(args, { id: "call_0", type: "function", function: written }, "key");
   };
+  assert.ok(
+    tools.every(({ repeatable }) => repeatable),
+    "so that a call that was cut off is run again",
+  );
   for (const [index, what] of [
     [0, "the joke"],
     [1, "the joke"],

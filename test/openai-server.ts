@@ -4,6 +4,8 @@ import type { AddressInfo } from "node:net";
 /** How one request is answered. Without fields: "Hello from the model.", with usage, whole. */
 export interface Reply {
   readonly text?: string;
+  /** The bytes of the stream, where a text is not enough. */
+  readonly stream?: string;
   /** An error instead. Its message repeats the key that was sent, as OpenAI's does. */
   readonly status?: number;
   /** The error's `code` and `param`. */
@@ -78,7 +80,7 @@ function answer(response: ServerResponse, reply: Reply, key: string | undefined)
     return;
   }
   response.writeHead(200, { "content-type": "text/event-stream" });
-  const bytes = Buffer.from(chatStream(reply.text ?? "Hello from the model."));
+  const bytes = Buffer.from(reply.stream ?? chatStream(reply.text ?? "Hello from the model."));
   if (reply.cutAt === undefined && !reply.hang) {
     response.end(bytes);
     return;

@@ -28,6 +28,7 @@ const flippedLog = {
 const room = { test: `${files}/room.test.ts` } as const;
 const document = { test: "test/bit-rot.test.ts", named: "a document cut at any length" };
 const turnKill = { test: "test/turn-kill.test.ts" };
+const steps = { test: "src/runtime/turn-steps.test.ts" };
 const turns = { test: "src/runtime/turns.test.ts" };
 const guard = { test: "src/server/guard.test.ts" };
 
@@ -419,6 +420,34 @@ const turn: readonly SeededBug[] = [
     find: "if (isOver && draft.head.open_turn?.id === turn.id) draft.set({ open_turn: undefined });",
     replace: "",
     ...{ ...turns, named: "a turn commits both messages" },
+  },
+  {
+    id: "turn: a tool runs before its call is stored",
+    file: "src/runtime/turn-steps.ts",
+    find: "await this.#store(callRecordId, fields);",
+    replace: "void this.#store(callRecordId, fields);",
+    ...{ ...steps, named: "a tool waits until its call is on the disk" },
+  },
+  {
+    id: "turn: a model gets a result before it is stored",
+    file: "src/runtime/turn-steps.ts",
+    find: "await this.#storeResult(recorded, { content, isError: false });",
+    replace: "void this.#storeResult(recorded, { content, isError: false });",
+    ...{ ...steps, named: "a tool waits until its call is on the disk" },
+  },
+  {
+    id: "turn: every call without a result is run again",
+    file: "src/runtime/turn-steps.ts",
+    find: "tool?.repeatable !== true",
+    replace: "tool === undefined",
+    ...{ ...turnKill, named: "a tool killed while the tool runs" },
+  },
+  {
+    id: "turn: what an unfinished retry did is shown",
+    file: "src/memories/chat/shown-messages.ts",
+    find: "if (answer !== undefined && !isStanding(await logs.find(chatId, answer))) return true;",
+    replace: "",
+    ...{ ...steps, named: "a retry that fails after a tool ran" },
   },
   {
     id: "turn: a message that waits is forgotten at the end of the process",

@@ -87,6 +87,77 @@ test("without a price the cost is unknown, not 0, in the answer, its message and
   );
 });
 
+test("a stream tells a call and its result as messages, between the texts, as the transcript shows them", async () => {
+  const call = { id: "c1", type: "function", function: { name: "look", arguments: "{}" } } as const;
+  const c = await companion([
+    [
+      { type: "reasoning", text: "The window " },
+      { type: "reasoning", text: "is near." },
+      "Let me look. ",
+      { type: "tool-call", call },
+      { type: "tool-result", toolCallId: "c1", toolName: "look", content: "rain", isError: false },
+      { type: "reasoning", text: "Wet." },
+      "It rains.",
+    ],
+  ]);
+  const response = await c.stream(`${me}/messages`, { content: "Weather?" });
+  const events = (await Array.fromAsync(eventsOf(response.body))).filter(
+    ({ name }) => name !== ":",
+  );
+  const told = events.map(({ name, data }) => [name, data.text ?? data.message?.content ?? ""]);
+  assert.deepEqual(told, [
+    ["accepted", ""],
+    ["reasoning", "The window "],
+    ["reasoning", "is near."],
+    ["text", "Let me look. "],
+    ["message", "Let me look. "],
+    ["message", "rain"],
+    ["reasoning", "Wet."],
+    ["text", "It rains."],
+    ["result", ""],
+  ]);
+  const { messages } = await c.get(`${me}/messages`);
+  assert.deepEqual(
+    [events[0], ...events.filter(({ name }) => name === "message"), events.at(-1)].map(
+      (event) => event?.data.message ?? event?.data.assistant ?? event?.data.user,
+    ),
+    messages,
+  );
+  assert.deepEqual(
+    messages.map((message: { reasoning_content?: string }) => message.reasoning_content),
+    [undefined, "The window is near.", undefined, "Wet."],
+  );
+  // A repeated request is told the same again.
+  const headers = { "idempotency-key": "k1" };
+  const c2 = await companion([
+    [
+      "First. ",
+      { type: "tool-call", call },
+      { type: "tool-result", toolCallId: "c1", toolName: "look", content: "sun", isError: true },
+      { type: "reasoning", text: "Dry." },
+      "It shines.",
+    ],
+  ]);
+  const sent = { content: "And now?" };
+  const once = await Array.fromAsync(
+    eventsOf((await c2.stream(`${me}/messages`, sent, headers)).body),
+  );
+  const twice = await Array.fromAsync(
+    eventsOf((await c2.stream(`${me}/messages`, sent, headers)).body),
+  );
+  assert.deepEqual(names(once).slice(1), [
+    "text",
+    "message",
+    "message",
+    "reasoning",
+    "text",
+    "result",
+  ]);
+  assert.deepEqual(names(twice).slice(1), ["message", "message", "reasoning", "text", "result"]);
+  const ofMessages = (all: readonly Told[]) => all.filter(({ name }) => name === "message");
+  assert.deepEqual(ofMessages(twice), ofMessages(once));
+});
+
 test("a stream tells accepted, text and result, and the result is what JSON would have been", async () => {
   const c = await companion([["Hi ", "there"]]);
   const response = await c.stream(`${me}/messages`, { content: "Hello" });

@@ -1,6 +1,6 @@
 // A companion on a home whose process kills itself at a chosen place of its last turn. Arguments: the
-// home, the place, "talk" or "answer". What its model is asked and its tools do is noted beside the
-// home, where nothing of the product looks.
+// home, the place, "talk" or "answer", and "repeatable" if its tool is. What its model is asked and its
+// tool does is noted beside the home, where nothing of the product looks.
 import { appendFileSync } from "node:fs";
 import { systemClock } from "../src/clock.ts";
 import { randomId } from "../src/ids.ts";
@@ -13,9 +13,18 @@ import { takeLease } from "../src/storage/files/lease.ts";
 import { openSqliteIndex } from "../src/storage/files/sqlite-index.ts";
 import { openThroughline } from "../src/throughline.ts";
 import { systemTimers } from "../src/timers.ts";
-import { chat, hello, journalOf, type KillPlace, question, usage } from "./turn-kill-words.ts";
+import {
+  chat,
+  hello,
+  journalOf,
+  type KillPlace,
+  killPlaces,
+  lampTool,
+  question,
+  usage,
+} from "./turn-kill-words.ts";
 
-const [home = "", place = "", task = ""] = process.argv.slice(2);
+const [home = "", place = "", task = "", kind = ""] = process.argv.slice(2);
 
 /** Set once the turn begins that this process does not survive. */
 let isArmed = false;
@@ -25,7 +34,10 @@ function dieAt(...places: readonly KillPlace[]): void {
   if (isArmed && places.some((each) => each === place)) process.kill(process.pid, "SIGKILL");
 }
 
-/** This machine's disk. Of a turn it appends the message (or that it is tried again), then the answer. */
+/** What a turn appends, in this order. A turn that is taken up again says so in place of its message. */
+const appended = ["the user's message", "the call", "the result", "the answer"] as const;
+
+/** This machine's disk. */
 const disk: Disk = {
   ...{ mkdir: realDisk.mkdir, list: realDisk.list, size: realDisk.size, link: realDisk.link },
   ...{ rename: realDisk.rename, unlink: realDisk.unlink, rmdir: realDisk.rmdir },
@@ -46,18 +58,16 @@ function watched(file: DiskFile): DiskFile {
     close: () => file.close(),
     async write(bytes, position) {
       if (isArmed) writes++;
-      const isFirst = writes === 1;
-      dieAt(isFirst ? "before the user's message" : "before the answer");
-      if (place === (isFirst ? "in the user's message" : "in the answer") && isArmed) {
+      const what = appended[writes - 1] ?? "the answer";
+      dieAt(`before ${what}`);
+      if (isArmed && place === `in ${what}`) {
         await file.write(bytes.subarray(0, bytes.length >> 1), position);
-        dieAt("in the user's message", "in the answer");
+        dieAt(`in ${what}`);
       }
       return file.write(bytes, position);
     },
     async sync() {
-      dieAt(
-        writes === 1 ? "before the sync of the user's message" : "before the sync of the answer",
-      );
+      dieAt(`before the sync of ${appended[writes - 1] ?? "the answer"}`);
       await file.sync();
     },
   };
@@ -67,21 +77,28 @@ const note = (what: string) => appendFileSync(journalOf(home), `${what}\n`);
 
 const model: Responder = {
   ...{ provider: "scripted", model: "script-1", window: undefined },
-  async *respond() {
+  async *respond({ messages, tools }) {
     note("asked");
     dieAt("when the model is asked");
-    yield { type: "text", text: "Let me see. " };
-    const arguments_ = { name: "lamp", arguments: "{}" };
-    yield { type: "tool-call", call: { id: "call-1", type: "function", function: arguments_ } };
-    if (isArmed) note("tool ran");
-    const result = { toolCallId: "call-1", toolName: "lamp", content: "on", isError: false };
-    yield { type: "tool-result", ...result };
+    if (messages.at(-1)?.role !== "tool") {
+      yield { type: "text", text: "Let me see. " };
+      const toolCall = { name: "lamp", arguments: "{}" };
+      const call = { id: "call-1", type: "function", function: toolCall } as const;
+      yield { type: "tool-call", call };
+      const content = (await tools?.tools[0]?.run({}, call)) ?? "no tool";
+      const result = { toolCallId: "call-1", toolName: "lamp", content, isError: false };
+      yield { type: "tool-result", ...result };
+    }
     yield { type: "text", text: "The lamp " };
     dieAt("in the middle of the stream");
     yield { type: "text", text: "is on." };
     yield { type: "end", finish: "stop", usage };
   },
 };
+const tool = lampTool(home, kind === "repeatable", {
+  begins: () => dieAt("before the tool runs"),
+  hasRun: () => dieAt("while the tool runs"),
+});
 
 const lease = takeLease(home);
 const index = openSqliteIndex(`${home}/index.db`);
@@ -98,7 +115,9 @@ const { chats, sessions, workingMemory: memories, rules } = throughline;
 const turns = new Turns({
   ...{ ...ports, chats, sessions, memories, rules, persona: "You are kind.", maxQueued: 32 },
   responders: { standard: target, get: async () => model },
+  tools: () => ({ instructions: "", tools: [tool] }),
 });
+if (!killPlaces.some((each) => each === place)) throw new Error(`there is no place "${place}"`);
 
 if (task === "talk") await turns.submit(chat, { content: hello }).done;
 isArmed = true;

@@ -9,16 +9,28 @@ import { systemClock } from "../src/clock.ts";
 import { isThroughlineError } from "../src/errors.ts";
 import { randomId } from "../src/ids.ts";
 import { silentLogger } from "../src/logger.ts";
+import { notCompleted } from "../src/memories/chat/model-row.ts";
 import { Turns } from "../src/runtime/turns.ts";
 import { type ScriptedStep, scriptedResponder } from "../src/testing/scripted-responder.ts";
 import { openThroughline } from "../src/throughline.ts";
 import { temporaryDirectory } from "./command-line.ts";
-import { chat, hello, journalOf, type KillPlace, question, usage } from "./turn-kill-words.ts";
+import {
+  chat,
+  hello,
+  journalOf,
+  type KillPlace,
+  killPlaces,
+  lampTool,
+  question,
+  usage,
+} from "./turn-kill-words.ts";
+
+type Kind = "repeatable" | "";
 
 /** Runs a turn in another process, which does not survive it. */
-async function killAt(home: string, place: KillPlace, task: "talk" | "answer"): Promise<void> {
+async function killAt(home: string, place: KillPlace, task: "talk" | "answer", kind: Kind = "") {
   const script = join(import.meta.dirname, "turn-kill-child.ts");
-  const child = spawn(process.execPath, [script, home, place, task], {
+  const child = spawn(process.execPath, [script, home, place, task, kind], {
     stdio: ["ignore", "ignore", "pipe"],
   });
   let errors = "";
@@ -30,9 +42,19 @@ async function killAt(home: string, place: KillPlace, task: "talk" | "answer"): 
 }
 
 const journal = (home: string) => fs.readFileSync(journalOf(home), "utf8").trim().split("\n");
+/** The keys with which the tool ran for the question. */
+const keysOf = (home: string) =>
+  journal(home)
+    .filter((line) => line.startsWith("tool ran "))
+    .slice(1); // the first one is of the turn before
 
 /** The next run: the same home, in this process. */
-async function restart(t: TestContext, home: string, script: readonly (readonly ScriptedStep[])[]) {
+async function restart(
+  t: TestContext,
+  home: string,
+  script: readonly (readonly ScriptedStep[])[],
+  kind: Kind = "",
+) {
   const model = scriptedResponder(script);
   const target = { provider: model.provider, model: model.model };
   const throughline = await openThroughline({ home, ...target });
@@ -42,6 +64,7 @@ async function restart(t: TestContext, home: string, script: readonly (readonly 
     ...{ chats, sessions, memories, rules, persona: "You are kind.", maxQueued: 32 },
     ...{ clock: systemClock, newId: randomId, logger: silentLogger },
     responders: { standard: target, get: async () => model },
+    tools: () => ({ instructions: "", tools: [lampTool(home, kind === "repeatable")] }),
   });
   const transcript = async () => {
     const { messages } = await chats.messages(chat);
@@ -67,53 +90,66 @@ const asked = [...before, `user: ${question.content}`];
 const answered = [...asked, ...before.slice(1)];
 const late: readonly ScriptedStep[] = ["It is on now.", { type: "end", finish: "stop", usage }];
 
-const places: readonly (readonly [KillPlace, "nothing" | "asked" | "answered", tools: number])[] = [
-  ["before the user's message", "nothing", 0],
-  ["in the user's message", "nothing", 0],
-  ["before the sync of the user's message", "asked", 0],
-  ["when the model is asked", "asked", 0],
-  ["in the middle of the stream", "asked", 1],
-  ["before the answer", "asked", 1],
-  ["in the answer", "asked", 1],
-  ["before the sync of the answer", "answered", 1],
-  ["after the turn", "answered", 1],
-];
-
+/** What is on record of the question once the process is dead. */
+const lefts = ["nothing", "asked", "called", "returned", "answered"] as const;
 const says = {
   nothing: "nothing of the message",
-  asked: "the message once, unanswered",
-  answered: "the message once, answered",
+  asked: "the message, unanswered",
+  called: "a call whose outcome is unknown",
+  returned: "a call and its result",
+  answered: "the message, answered",
 };
+/** From which place on that is so. */
+const from: readonly KillPlace[] = [
+  "before the user's message",
+  "before the sync of the user's message",
+  "before the sync of the call",
+  "before the sync of the result",
+  "before the sync of the answer",
+];
+const [called, returned] = [answered.slice(0, -2), answered.slice(0, -1)];
 
-for (const [place, left, tools] of places) {
-  test(`a process killed ${place} leaves ${says[left]}, and the turn is completed exactly once`, async (t) => {
-    const home = makeHome(t);
-    await killAt(home, place, "talk");
-    const ran = () => journal(home).filter((line) => line === "tool ran").length;
-    assert.equal(ran(), tools);
-    const c = await restart(t, home, [late]);
-    const there = { nothing: before, asked, answered }[left];
-    assert.deepEqual(await c.transcript(), there);
-    assert.equal(await c.unanswered(), left === "asked" ? 1 : 0);
-    assert.equal((await c.sessions.active(chat))?.message_count, left === "answered" ? 2 : 1);
-    // Starting asked no model and ran no tool.
-    assert.equal(c.model.requests.length, 0);
-    assert.equal(ran(), tools);
+for (const place of killPlaces) {
+  const at = killPlaces.indexOf(place);
+  const left = lefts[from.findLastIndex((each) => killPlaces.indexOf(each) <= at)] ?? "nothing";
+  for (const kind of left === "called" ? (["", "repeatable"] as const) : ([""] as const)) {
+    const ran = at >= killPlaces.indexOf("while the tool runs") ? 1 : 0;
+    const whose = kind === "" ? "a tool" : "a repeatable tool";
+    test(`a process with ${whose} killed ${place} leaves ${says[left]}, and the turn continues from there`, async (t) => {
+      const home = makeHome(t);
+      await killAt(home, place, "talk", kind);
+      assert.equal(keysOf(home).length, ran);
+      const c = await restart(t, home, [late], kind);
+      const there = { nothing: before, asked, called, returned, answered }[left];
+      assert.deepEqual(await c.transcript(), there);
+      const isOpen = left !== "nothing" && left !== "answered";
+      assert.equal(await c.unanswered(), isOpen ? 1 : 0);
+      assert.equal((await c.sessions.active(chat))?.message_count, left === "answered" ? 2 : 1);
+      // Starting asked no model and ran no tool.
+      assert.equal(c.model.requests.length, 0);
+      assert.equal(keysOf(home).length, ran);
 
-    if (left === "asked") {
-      const turn = await c.turns.answer(chat);
-      assert.equal(turn.id, question.id);
-      await turn.done;
-    } else await c.turns.submit(chat, question).done;
-    const complete = left === "answered" ? answered : [...asked, "assistant: It is on now."];
-    assert.deepEqual(await c.transcript(), complete);
-    assert.equal(c.model.requests.length, left === "answered" ? 0 : 1);
-    // The model is asked with the message; not with what its dead predecessor had begun.
-    const request = c.model.requests[0]?.messages ?? [];
-    if (request.length > 0) assert.equal(request.length, asked.length);
-    await assertOver(c, complete);
-    assert.equal(ran(), tools);
-  });
+      if (isOpen) {
+        const turn = await c.turns.answer(chat);
+        assert.equal(turn.id, question.id);
+        await turn.done;
+      } else await c.turns.submit(chat, question).done;
+      const isRepeated = left === "called" && kind === "repeatable";
+      const done = isRepeated ? returned : left === "nothing" ? asked : there;
+      const complete = left === "answered" ? answered : [...done, "assistant: It is on now."];
+      assert.deepEqual(await c.transcript(), complete);
+      assert.equal(c.model.requests.length, left === "answered" ? 0 : 1);
+      await assertOver(c, complete);
+      // Only a call that says that it does no harm runs again, and then with the same key.
+      assert.equal(keysOf(home).length, isRepeated ? ran + 1 : ran);
+      assert.equal(new Set(keysOf(home)).size, ran || (isRepeated ? 1 : 0));
+      if (left === "answered") return;
+      // The model gets what is on record, and is told what is not known.
+      const told = c.model.requests[0]?.messages.map(({ role, content }) => `${role}: ${content}`);
+      const unknown = left === "called" && !isRepeated ? [`tool: ${notCompleted}`] : [];
+      assert.deepEqual(told, [...done, ...unknown]);
+    });
+  }
 }
 
 /** However it is asked for, the turn is not run a second time. */
@@ -138,16 +174,15 @@ test("a turn whose answering is killed 3 times in a row is answered once by the 
   const home = makeHome(t);
   await killAt(home, "when the model is asked", "talk");
   await killAt(home, "in the middle of the stream", "answer");
-  await killAt(home, "before the answer", "answer");
+  await killAt(home, "in the middle of the stream", "answer");
   const c = await restart(t, home, [late]);
-  assert.deepEqual(await c.transcript(), asked);
+  assert.deepEqual(await c.transcript(), returned);
   assert.equal(await c.unanswered(), 1);
-  // One tool for each attempt that a model was asked to make, none for a start.
-  const lines = journal(home);
-  assert.equal(lines.filter((line) => line === "asked").length, 4);
-  assert.equal(lines.filter((line) => line === "tool ran").length, 2);
+  // A model was asked at each attempt, but the tool ran once.
+  assert.equal(journal(home).filter((line) => line === "asked").length, 4);
+  assert.equal(keysOf(home).length, 1);
   await (await c.turns.answer(chat)).done;
-  const complete = [...asked, "assistant: It is on now."];
+  const complete = [...returned, "assistant: It is on now."];
   assert.deepEqual(await c.transcript(), complete);
   await assertOver(c, complete);
 });

@@ -4,21 +4,22 @@ import type { ToolCall } from "../memories/chat/message.ts";
 import { sessionLimits } from "../memories/provider-session/session-state.ts";
 import { usageLimits } from "../memories/provider-session/usage.ts";
 import { checkKey } from "../storage/key.ts";
-import type { ResponderEvent, Usage } from "./responder.ts";
+import type { Usage } from "./responder.ts";
 import type { Ended } from "./turn-records.ts";
 
-type ToolResult = Extract<ResponderEvent, { readonly type: "tool-result" }>;
-
 /**
- * Bytes of JSON, in which a control character takes six. A text, a call or a provider's data, and the
- * ids beside them fit into one record of 1 MiB; all of it, with what it replaces, into one batch of
- * 8 MiB and 1,000 records.
+ * Bytes of JSON, in which a control character takes six. A text, the reasoning before it, a call or a
+ * provider's data, and the ids beside them fit into one record of 1 MiB; an answer, with what it
+ * replaces, into one batch of 8 MiB and 1,000 records.
  */
 export const answerLimits = {
   textBytes: 512 * 1024,
+  reasoningBytes: 240 * 1024,
+  /** At most; and no more than the text and the reasoning leave of `recordBytes`. */
   dataBytes: 384 * 1024,
+  recordBytes: 1_000 * 1024,
   toolBytes: 4 * 1024 * 1024,
-  toolMessages: 400,
+  toolCalls: 200,
 } as const;
 
 /** The bytes that a text takes within a JSON string. */
@@ -39,23 +40,25 @@ export function fitText(text: string, maxBytes: number): string {
   return text.slice(0, end);
 }
 
-/** Whether it is JSON within `dataBytes`: a model of somebody's own may not keep to its types. */
-export function isStorable(value: unknown): boolean {
+/** The bytes that are left in a record for a call or a provider's data. */
+export function dataRoom(text: string, reasoning: string): number {
+  const { recordBytes, dataBytes } = answerLimits;
+  return Math.min(dataBytes, recordBytes - jsonBytes(text) - jsonBytes(reasoning));
+}
+
+/** Whether it is JSON within so many bytes: a model of somebody's own may not keep to its types. */
+function isStorable(value: unknown, maxBytes: number): boolean {
   try {
     checkJson({ value }, "value");
-    return Buffer.byteLength(JSON.stringify(value)) <= answerLimits.dataBytes;
+    return value === undefined || Buffer.byteLength(JSON.stringify(value)) <= maxBytes;
   } catch {
     return false; // not JSON, or too deep: the caller does without
   }
 }
 
-export function isStorableCall(call: ToolCall): boolean {
+export function isStorableCall(call: ToolCall, maxBytes: number): boolean {
   const { name, arguments: args } = call.function;
-  return isText(call.id) && isText(name) && typeof args === "string" && isStorable(call);
-}
-
-export function isStorableResult({ toolCallId, toolName }: ToolResult): boolean {
-  return isText(toolCallId) && isText(toolName) && isStorable([toolCallId, toolName]);
+  return isText(call.id) && isText(name) && typeof args === "string" && isStorable(call, maxBytes);
 }
 
 const isText = (value: unknown) => typeof value === "string" && value !== "";
@@ -64,13 +67,20 @@ type Extras = Pick<Ended, "usage" | "providerSessionId" | "providerData"> & {
   readonly model: string | undefined;
 };
 
-/** What came beside the text as far as it can be stored, and the names of what cannot. */
-export function storableExtras(given: Extras): { kept: Extras; lost: readonly string[] } {
+/**
+ * What came beside the text as far as it can be stored, and the names of what cannot.
+ *
+ * @param maxBytes for the provider's data.
+ */
+export function storableExtras(
+  given: Extras,
+  maxBytes: number,
+): { kept: Extras; lost: readonly string[] } {
   const { providerSessionId: id, providerData: data, model } = given;
   const kept: Extras = {
     usage: storableUsage(given.usage),
     providerSessionId: isKey(id, sessionLimits.sessionIdBytes) ? id : undefined,
-    providerData: isStorable(data) ? data : undefined,
+    providerData: isStorable(data, maxBytes) ? data : undefined,
     model: isKey(model, sessionLimits.nameBytes) ? model : undefined,
   };
   const names = Object.keys(kept) as (keyof Extras)[];

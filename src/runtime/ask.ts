@@ -1,7 +1,6 @@
 import type { Clock } from "../clock.ts";
 import type { NewId } from "../ids.ts";
 import type { Logger } from "../logger.ts";
-import type { ChatHead } from "../memories/chat/chat-head.ts";
 import type { Chats } from "../memories/chat/chats.ts";
 import { readHistory } from "../memories/chat/history-collector.ts";
 import type { HistoryView } from "../memories/chat/history-view.ts";
@@ -9,15 +8,16 @@ import type { WorkingMemories } from "../memories/interaction/working-memories.t
 import { bucketOf } from "../memories/provider-session/session-state.ts";
 import { type Asked, Attempt } from "./attempt.ts";
 import {
-  type OfferedTools,
   type Responder,
   ResponderError,
   type ResponderRequest,
+  type TurnTools,
 } from "./responder.ts";
 import { newestWords } from "./retry-records.ts";
 import type { Turn } from "./turn.ts";
 import { turnContext } from "./turn-context.ts";
 import type { Begun } from "./turn-records.ts";
+import { TurnSteps } from "./turn-steps.ts";
 
 export interface AskPorts {
   readonly chats: Chats;
@@ -38,7 +38,7 @@ export interface AskPorts {
   /** What to know after a restart: a text with marks of its own. */
   readonly welcome?: string | undefined;
   /** What the model may do beside speaking. */
-  readonly tools?: ((turn: Turn, target: Target) => OfferedTools) | undefined;
+  readonly tools?: ((turn: Turn, target: Target) => TurnTools) | undefined;
 }
 
 type Target = Pick<Responder, "provider" | "model">;
@@ -48,12 +48,16 @@ const smallWindow = 8_192;
 
 /**
  * Asks a model, streaming its answer into the turn. Whatever goes wrong is in the result, with the
- * text that came before: this rejects only when the chat itself cannot be read.
+ * text that came before: this rejects only when the chat itself cannot be read, or a tool's call or
+ * result cannot be stored. A turn that was interrupted continues after the last result on record.
  */
 export async function ask(ports: AskPorts): Promise<Asked> {
   const { responder, begun, turn, notices } = ports;
-  const { view, isSmall } = await historyFor(ports);
-  const attempt = new Attempt(ports, isSmall ? undefined : view.fromSeq);
+  const steps = await TurnSteps.begin(ports);
+  const tools = ports.tools?.(turn, responder);
+  await steps.repeat(tools);
+  const { view, isSmall } = await historyFor(ports, steps);
+  const attempt = new Attempt({ ...ports, steps }, isSmall ? undefined : view.fromSeq);
   const id = bucketOf(begun.session, responder.provider).session_id;
   const context = turnContext({
     ...{ newId: ports.newId, notices, awayMs: begun.awayMs, mood: ports.mood },
@@ -64,7 +68,7 @@ export async function ask(ports: AskPorts): Promise<Asked> {
     instructions: [ports.persona, ports.facts ?? ""].filter((part) => part !== "").join("\n\n"),
     messages: isSmall ? newestTurn(view.messages) : view.messages,
     ...(changing === "" ? {} : { context: changing }),
-    ...(ports.tools === undefined ? {} : { tools: ports.tools(turn, responder) }),
+    ...(tools === undefined ? {} : { tools: steps.offer(tools) }),
   };
   let error = await attempt.run(id === "" ? request : { ...request, providerSessionId: id });
   if (isRefusedSession(error) && id !== "" && attempt.isSilent) {
@@ -73,19 +77,28 @@ export async function ask(ports: AskPorts): Promise<Asked> {
     turn.add({ type: "notice", text: notice });
     error = await attempt.run(request);
   }
+  await steps.end();
   return attempt.result(error);
 }
 
-async function historyFor(ports: AskPorts): Promise<{ view: HistoryView; isSmall: boolean }> {
+async function historyFor(
+  ports: AskPorts,
+  steps: TurnSteps,
+): Promise<{ view: HistoryView; isSmall: boolean }> {
   const { responder, turn, begun, chats } = ports;
   const { provider, model, window } = responder;
   const { head } = await chats.log.existing(turn.chatId);
   const reported = head.reported?.[provider];
   const isSmall = window !== undefined && window <= smallWindow;
+  const { chatId } = turn;
+  const newest = begun.isNew ? undefined : await newestWords(chats, { chatId, head });
+  const isNewest = newest?.id === turn.id;
+  // Its calls and results stand where they were made, or else they are left out and added below.
+  const isInPlace = newest === undefined || (isNewest && turn.retryId === undefined);
   const view = await readHistory(chats.log.ports.logs, turn.chatId, {
     ...{ provider, model, window },
     startSeq: begun.session.start_seq,
-    ...(turn.retryId === undefined ? {} : { unansweredId: turn.id }),
+    ...(isInPlace ? {} : { unansweredId: turn.id }),
     ...(head.clear_seq === undefined ? {} : { clearSeq: head.clear_seq }),
     ...optional("providerResetSeq", head.provider_start?.[provider]),
     ...optional("viewFromSeq", head.view_from?.[provider]),
@@ -94,24 +107,17 @@ async function historyFor(ports: AskPorts): Promise<{ view: HistoryView; isSmall
       : { reportedTokens: { upToSeq: reported.up_to_seq, tokens: reported.tokens } }),
     ...(isSmall ? { lastMessages: 1 } : {}),
   });
-  const messages = begun.isNew ? view.messages : await endingWith(turn, view, chats, head);
-  return { view: { ...view, messages }, isSmall };
+  // Once its session, or the provider's part of it, has ended, the view is empty.
+  const isWhole = newest === undefined || (isInPlace && view.messages.length > 0);
+  if (isWhole) return { view, isSmall };
+  const isAsked = isNewest && view.messages.at(-1)?.role === "user";
+  const asked = isAsked ? view.messages : sayingAgain(view.messages, turn.content);
+  return { view: { ...view, messages: [...asked, ...steps.messagesFor(responder)] }, isSmall };
 }
 
 /** What is to be answered stands last: it is said again if others were said since. */
-async function endingWith(
-  { chatId, id, content, retryId }: Turn,
-  { messages }: HistoryView,
-  chats: Chats,
-  head: ChatHead,
-): Promise<HistoryView["messages"]> {
-  const newest = await newestWords(chats, { chatId, head });
-  if (newest === undefined) return messages;
+function sayingAgain(messages: HistoryView["messages"], content: string): HistoryView["messages"] {
   const last = messages.at(-1);
-  // Calls of an attempt that broke off may follow it. Answered anew, what follows is of words that were
-  // redacted. And once its session, or the provider's part of it, has ended, the view is empty.
-  const isLast = retryId === undefined ? last !== undefined : last?.role === "user";
-  if (newest.id === id && isLast) return messages;
   if (last?.role !== "user") return [...messages, { role: "user", content }];
   return [...messages.slice(0, -1), { role: "user", content: `${last.content}\n\n${content}` }];
 }

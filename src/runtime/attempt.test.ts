@@ -108,7 +108,10 @@ test("an answer that calls tools a thousand times is cut, with what came before"
   };
   const c = await companion(responder);
   const { outcome, reason } = await c.ask();
-  assert.deepEqual([outcome, (await c.stored()).length], ["failed", answerLimits.toolMessages + 1]);
+  assert.deepEqual(
+    [outcome, (await c.stored()).length],
+    ["failed", 2 * answerLimits.toolCalls + 1],
+  );
   assert.match(reason ?? "", /more than can be kept/);
 });
 
@@ -161,8 +164,8 @@ test("a cost past all bounds is counted as far as it can be", async () => {
 });
 
 test("the largest answer that is kept fits into the store, and so does what it replaces", async () => {
-  const { textBytes, dataBytes, toolMessages } = answerLimits;
-  const small = Array.from({ length: toolMessages - 10 }, (_, n) => call(`c${n}`));
+  const { textBytes, dataBytes, toolCalls } = answerLimits;
+  const small = Array.from({ length: toolCalls }, (_, n) => call(`c${n}`));
   const large = Array.from({ length: 10 }, (_, n) =>
     result(`c${n}`, "x".repeat(n < 7 ? textBytes - 200 : 1)),
   );

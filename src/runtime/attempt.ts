@@ -4,9 +4,9 @@ import type { JsonObject } from "../json.ts";
 import type { Logger } from "../logger.ts";
 import {
   answerLimits,
+  dataRoom,
   fitText,
   isStorableCall,
-  isStorableResult,
   jsonBytes,
   storableExtras,
 } from "./answer-limits.ts";
@@ -20,13 +20,16 @@ import {
   type Usage,
 } from "./responder.ts";
 import type { Turn } from "./turn.ts";
-import type { Ended, ToolMessage } from "./turn-records.ts";
+import type { Ended } from "./turn-records.ts";
+import type { TurnSteps } from "./turn-steps.ts";
 
 interface AttemptPorts {
   readonly turn: Turn;
   readonly responder: Responder;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Where calls and results are stored as they come. */
+  readonly steps: TurnSteps;
 }
 
 export interface Asked extends Ended {
@@ -34,6 +37,9 @@ export interface Asked extends Ended {
   readonly reason?: string;
   readonly detail?: string | undefined;
 }
+
+type ToolCallEvent = Extract<ResponderEvent, { readonly type: "tool-call" }>;
+type ToolResultEvent = Extract<ResponderEvent, { readonly type: "tool-result" }>;
 
 const noUsage: Usage = { inputTokens: 0, outputTokens: 0, costUsd: 0 };
 const unknownUsage: Usage = {
@@ -49,14 +55,13 @@ const unknownUsage: Usage = {
 export class Attempt {
   readonly #ports: AttemptPorts;
   readonly #viewFrom: number | undefined;
-  readonly #toolMessages: ToolMessage[] = [];
-  /** Calls that are left out: what came of them is left out too. */
-  readonly #lostCalls = new Set<string>();
   readonly #beganAt: number;
   #firstWordMs: number | undefined;
+  /** Since the last call that is stored. */
   #text = "";
   #textBytes = 0;
-  #toolBytes = 0;
+  #reasoning = "";
+  #reasoningBytes = 0;
   #finish: FinishReason | undefined;
   #model: string | undefined;
   #usage: Usage = noUsage;
@@ -71,18 +76,22 @@ export class Attempt {
 
   /** Nothing came yet, so that asking again repeats nothing. */
   get isSilent(): boolean {
-    return this.#text === "" && this.#toolMessages.length === 0;
+    return this.#text === "" && this.#reasoning === "" && !this.#ports.steps.isUsed;
   }
 
   /** @returns what broke it off, if anything did. */
   async run(request: ResponderRequest): Promise<unknown> {
-    const { turn, responder } = this.#ports;
+    const { turn, responder, steps } = this.#ports;
     const reader = new AbortController();
-    const signal = AbortSignal.any([turn.signal, reader.signal]);
+    const signal = AbortSignal.any([turn.signal, reader.signal, steps.signal]);
     const onRetry = (retry: Retry) => turn.add({ ...retry, type: "retrying" });
     try {
-      const events = responder.respond({ ...request, onRetry }, signal);
-      for await (const event of events) this.#take(event);
+      for await (const event of responder.respond({ ...request, onRetry }, signal)) {
+        // A responder continues once its call is stored; words wait for nothing.
+        if (event.type === "tool-call") await this.#addCall(event.call);
+        else if (event.type === "tool-result") await this.#addResult(event);
+        else this.#take(event);
+      }
       return undefined;
     } catch (error) {
       // A provider that does not know its session has used nothing.
@@ -97,9 +106,9 @@ export class Attempt {
   }
 
   /** @throws ResponderError: there is no room for all of it. */
-  #take(event: ResponderEvent): void {
+  #take(event: Exclude<ResponderEvent, ToolCallEvent | ToolResultEvent>): void {
     if (event.type === "text") this.#addText(event.text);
-    else if (event.type === "tool-call" || event.type === "tool-result") this.#addTool(event);
+    else if (event.type === "reasoning") this.#addReasoning(event.text);
     else if (event.type === "provider-session") this.#providerSessionId = event.id;
     else if (event.type === "provider-data") this.#providerData = event.data;
     else {
@@ -118,33 +127,37 @@ export class Attempt {
     if (kept.length < text.length) throw this.#tooLong();
   }
 
-  #addTool(event: Extract<ResponderEvent, { type: "tool-call" | "tool-result" }>): void {
-    const message = event.type === "tool-call" ? this.#call(event) : this.#result(event);
-    if (message === undefined) return;
-    const bytes = Buffer.byteLength(JSON.stringify(message));
-    const isRoom = this.#toolBytes + bytes <= answerLimits.toolBytes;
-    if (!isRoom || this.#toolMessages.length >= answerLimits.toolMessages) throw this.#tooLong();
-    this.#toolMessages.push(message);
-    this.#toolBytes += bytes;
-    if (message.type === "result") return;
+  /** What is too long is neither shown nor stored: the answer itself is whole without it. */
+  #addReasoning(text: string): void {
+    const kept = fitText(text, answerLimits.reasoningBytes - this.#reasoningBytes);
+    if (kept.length < text.length && this.#reasoningBytes < answerLimits.reasoningBytes) {
+      this.#warn({ lost: ["reasoning"] }, lostSays);
+      this.#reasoningBytes = answerLimits.reasoningBytes; // no later piece is added behind the gap
+    } else this.#reasoningBytes += jsonBytes(kept);
+    if (kept === "") return;
+    this.#reasoning += kept;
+    this.#ports.turn.add({ type: "reasoning", text: kept });
+  }
+
+  /** @throws ResponderError: there is no room for another one. */
+  async #addCall(call: ToolCallEvent["call"]): Promise<void> {
+    const { steps } = this.#ports;
+    if (!isStorableCall(call, dataRoom(this.#text, this.#reasoning))) {
+      steps.refuse(call.id);
+      this.#warn({ lost: ["call"] }, lostSays);
+      return;
+    }
+    const before = { text: this.#text, reasoning: this.#reasoning };
+    if (!steps.hasRoomFor(call, before)) throw this.#tooLong();
+    await steps.call(call, before);
     this.#text = "";
     this.#textBytes = 0;
+    this.#reasoning = "";
+    this.#reasoningBytes = 0;
   }
 
-  #call({ call }: Extract<ResponderEvent, { type: "tool-call" }>): ToolMessage | undefined {
-    if (isStorableCall(call)) return { type: "call", text: this.#text, call };
-    this.#lostCalls.add(call.id);
-    this.#warn({ lost: ["call"] }, lostSays);
-    return undefined;
-  }
-
-  #result(event: Extract<ResponderEvent, { type: "tool-result" }>): ToolMessage | undefined {
-    if (this.#lostCalls.has(event.toolCallId)) return undefined;
-    const isNamed = isStorableResult(event);
-    const content = fitText(event.content, answerLimits.textBytes);
-    if (isNamed && content === event.content) return { ...event, type: "result" };
-    this.#warn({ lost: ["result"] }, lostSays);
-    return isNamed ? { ...event, type: "result", content } : undefined;
+  async #addResult(event: ToolResultEvent): Promise<void> {
+    if (!(await this.#ports.steps.result(event))) this.#warn({ lost: ["result"] }, lostSays);
   }
 
   #tooLong(): ResponderError {
@@ -174,15 +187,19 @@ export class Attempt {
       this.#warn(fields, "the model did not finish its answer");
     }
     const reason = isFailed ? reasonOf(error) : isStopped ? "The answer was stopped." : undefined;
-    const { kept, lost } = storableExtras({
-      ...{ usage: this.#usage, model: this.#model },
-      ...{ providerData: this.#providerData, providerSessionId: this.#providerSessionId },
-    });
+    const { kept, lost } = storableExtras(
+      {
+        ...{ usage: this.#usage, model: this.#model },
+        ...{ providerData: this.#providerData, providerSessionId: this.#providerSessionId },
+      },
+      dataRoom(this.#text, this.#reasoning),
+    );
     if (lost.length > 0) this.#warn({ lost }, lostSays);
     return {
       ...kept,
       text: this.#text,
-      toolMessages: this.#toolMessages,
+      reasoning: this.#reasoning,
+      usedTools: this.#ports.steps.isUsed,
       outcome: isFailed ? "failed" : isStopped ? "interrupted" : "answered",
       partialReason: isFailed ? "error" : isStopped ? "stopped" : undefined,
       provider: responder.provider,

@@ -1,12 +1,12 @@
 import { isThroughlineError } from "../errors.ts";
 import { randomId } from "../ids.ts";
+import { answerId } from "../memories/chat/turn-ids.ts";
 import type { Companion } from "../memories/companion/companion.ts";
 import { hear } from "../memories/companion/emotion/triggers.ts";
 import type { AutoEvent } from "../memories/moment/auto-record.ts";
 import type { MomentRecorder } from "../memories/moment/moment-recorder.ts";
 import { reactionsPrompt } from "../memories/moment/skills.ts";
 import type { Turn } from "./turn.ts";
-import { answerId } from "./turn-records.ts";
 import type { Turns } from "./turns.ts";
 
 export interface FeedOptions {
@@ -73,6 +73,8 @@ async function feed(turn: Turn, recorder: MomentRecorder, options: FeedOptions):
       begins();
       text += item.text;
       recorder.message({ role: "assistant", text, id: answer, chatId, turnId, live: true });
+    } else if (item.type === "message") {
+      text = ""; // it is in that message now, and what follows is another one
     } else if (item.type === "result") {
       const { assistant } = item.answer;
       if (assistant === undefined) continue;

@@ -8,7 +8,7 @@ import {
   type Skill,
 } from "../memories/moment/skills.ts";
 import type { Timers } from "../timers.ts";
-import type { OfferedTools, Responder, ResponderTool } from "./responder.ts";
+import type { Responder, TurnTool, TurnTools } from "./responder.ts";
 import type { Turn } from "./turn.ts";
 
 type Target = Pick<Responder, "provider" | "model">;
@@ -21,7 +21,7 @@ type Target = Pick<Responder, "provider" | "model">;
 export function offerSkills(
   recorder: MomentRecorder,
   timers: Timers,
-): (turn: Turn, target: Target) => OfferedTools {
+): (turn: Turn, target: Target) => TurnTools {
   const skills = rememberSkills((input) => recorder.record(input), timers);
   const shown = skills.map(({ name, description, parameters }) => {
     return { name, description, parameters };
@@ -38,7 +38,7 @@ function toolOf(
   recorder: MomentRecorder,
   turn: Turn,
   { provider, model }: Target,
-): ResponderTool {
+): TurnTool {
   const { name, description, parameters } = skill;
   const ids = { chatId: turn.chatId, turnId: turn.id };
   const run = async (args: unknown, call: ToolCall) => {
@@ -53,7 +53,8 @@ function toolOf(
     recorder.message({ ...result, toolCallId: call.id, ...ids });
     return told;
   };
-  return { name, description, parameters, run };
+  // The package is named by the call: a second run finds it.
+  return { name, description, parameters, repeatable: true, run };
 }
 
 /** Of all that a call says: not every service gives each its own id, and none is held to a length. */

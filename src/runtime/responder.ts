@@ -44,12 +44,40 @@ export interface ResponderTool {
   /** JSON Schema of an object. */
   readonly parameters: JsonObject;
   /**
-   * Does what the model asked for; the answer goes on when it resolves. What is wrong with the
-   * arguments is told to the model: a rejection is told to it as an error without a reason.
+   * Does what the model asked for; the answer continues when it resolves. What is wrong with the
+   * arguments is told to the model: a rejection is told to it as an error without a reason. It starts
+   * once the `tool-call` event was taken and stored, so a responder yields that event first.
    *
    * @returns what the model is told.
    */
   run(args: unknown, call: ToolCall): Promise<string>;
+}
+
+/** What a model is told of a tool that threw: the message of the error may hold anything. */
+export const toolFailed = "The tool failed.";
+
+/** A tool as a program offers it in its turns. */
+export interface TurnTool extends Omit<ResponderTool, "run"> {
+  /**
+   * Whether a second run with the same `key` does no harm. If the process ends while the tool runs and
+   * the turn is taken up again, a repeatable call is run again with its key. Any other call is not:
+   * the model is told that its outcome is unknown.
+   *
+   * @default false
+   */
+  readonly repeatable?: boolean | undefined;
+  /**
+   * As `ResponderTool.run`. The call is stored before this runs, and what it returns is stored before
+   * the model gets it.
+   *
+   * @param key the same when this call is run again, and different for every other call of every chat.
+   */
+  run(args: unknown, call: ToolCall, key: string): Promise<string>;
+}
+
+/** What a program lets the models of its turns do beside speaking. */
+export interface TurnTools extends Omit<OfferedTools, "tools"> {
+  readonly tools: readonly TurnTool[];
 }
 
 /** What an attempt cost. `undefined` counts are unknown, not 0. */
@@ -65,6 +93,8 @@ export type FinishReason = "stop" | "length" | "tool-calls" | "content-filter" |
 
 export type ResponderEvent =
   | { readonly type: "text"; readonly text: string }
+  /** What the model thinks before it speaks or calls a tool, where its provider sends that. */
+  | { readonly type: "reasoning"; readonly text: string }
   | { readonly type: "tool-call"; readonly call: ToolCall }
   | {
       readonly type: "tool-result";

@@ -5,6 +5,7 @@ import { controlId } from "../memories/chat/control-ids.ts";
 import type { Draft } from "../memories/chat/draft.ts";
 import { isControl, isMessage, type StoredMessage } from "../memories/chat/message.ts";
 import { markOf, shownMessages } from "../memories/chat/shown-messages.ts";
+import { retryAnswerId } from "../memories/chat/turn-ids.ts";
 import type { ProviderSessions, Target } from "../memories/provider-session/provider-sessions.ts";
 import type { SessionState } from "../memories/provider-session/session-state.ts";
 import type { LogStore } from "../storage/log-store.ts";
@@ -104,6 +105,9 @@ export async function replaceAnswer(
   const { logs } = chats.log.ports;
   for await (const record of logs.read(draft.chatId, { after: user.seq })) {
     if (!isMessage(record) || record.role === "user" || record.turn !== user.id) continue;
+    // Of this retry, whose answer comes now, or of one that has no answer: that hides them.
+    const retry = retryAnswerId(record);
+    if (retry !== undefined && (await logs.find(draft.chatId, retry)) === undefined) continue;
     const mark = { kind: "replacement", target: record.id } as const;
     const { id, isThere } = await markOf(logs, draft.chatId, mark);
     if (!isThere) draft.control("replacement", { target: record.id }, id);

@@ -34,6 +34,8 @@ export {
   type ResponderRequest,
   type ResponderTool,
   type Retry,
+  type TurnTool,
+  type TurnTools,
   type Usage,
 } from "./responder.ts";
 export { isStopRequest } from "./stop-words.ts";

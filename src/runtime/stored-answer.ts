@@ -1,11 +1,11 @@
 import { ThroughlineError } from "../errors.ts";
 import type { Chats } from "../memories/chat/chats.ts";
 import { isMessage, type StoredMessage } from "../memories/chat/message.ts";
-import { markOf, pendingId } from "../memories/chat/shown-messages.ts";
+import { markOf, pendingId, shownMessages } from "../memories/chat/shown-messages.ts";
+import { answerId, stepNumber } from "../memories/chat/turn-ids.ts";
 import { sessionView } from "../memories/provider-session/provider-sessions.ts";
 import { isErased } from "../storage/batch.ts";
 import type { Turn, TurnAnswer } from "./turn.ts";
-import { answerId } from "./turn-records.ts";
 
 /**
  * The stored result of a turn that was answered before, told to the turn.
@@ -32,7 +32,10 @@ export async function storedAnswer(chats: Chats, turn: Turn): Promise<TurnAnswer
   const { head } = await chats.log.existing(chatId);
   if (assistant === undefined || head.session === null) return undefined;
   turn.add({ type: "accepted", user });
-  turn.add({ type: "text", text: assistant.content });
+  await tellSteps(chats, turn, user, assistant);
+  const { reasoning_content: reasoning = "", content } = assistant;
+  if (reasoning !== "") turn.add({ type: "reasoning", text: reasoning });
+  turn.add({ type: "text", text: content });
   return {
     ...{ turnId: turn.id, user, assistant, notices: [] },
     session: sessionView(chatId, head.session),
@@ -40,6 +43,22 @@ export async function storedAnswer(chats: Chats, turn: Turn): Promise<TurnAnswer
     usage: { inputTokens: undefined, outputTokens: undefined, costUsd: 0 },
     outcome: assistant.partial === true ? "interrupted" : "answered",
   };
+}
+
+/** Tells the calls and results again that led to an answer. */
+async function tellSteps(
+  chats: Chats,
+  turn: Turn,
+  user: StoredMessage,
+  assistant: StoredMessage,
+): Promise<void> {
+  const { logs } = chats.log.ports;
+  for await (const record of logs.read(turn.chatId, { after: user.seq })) {
+    if (record.seq >= assistant.seq) return;
+    if (stepNumber(record.id, turn) === undefined || !isMessage(record)) continue;
+    const [message] = await shownMessages(logs, turn.chatId, [record]);
+    if (message !== undefined && !message.hidden) turn.add({ type: "message", message });
+  }
 }
 
 /** A message that may be told again. */

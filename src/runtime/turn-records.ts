@@ -5,13 +5,9 @@ import type { Json, JsonObject } from "../json.ts";
 import type { Chats } from "../memories/chat/chats.ts";
 import { checkMessageId } from "../memories/chat/control-ids.ts";
 import type { Draft } from "../memories/chat/draft.ts";
-import {
-  type AnswerStats,
-  isControl,
-  type StoredMessage,
-  type ToolCall,
-} from "../memories/chat/message.ts";
+import { type AnswerStats, isControl, type StoredMessage } from "../memories/chat/message.ts";
 import { pendingId, waitingInput } from "../memories/chat/shown-messages.ts";
+import { answerId } from "../memories/chat/turn-ids.ts";
 import type { Outcome } from "../memories/interaction/interaction.ts";
 import type { FreshnessRules } from "../memories/provider-session/options.ts";
 import type {
@@ -167,8 +163,11 @@ function checkRoom({ chatId, id, content, synthetic }: NewTurn, { at }: Draft): 
 }
 
 export interface Ended {
+  /** What was said, and thought, after the last call that is stored. */
   readonly text: string;
-  readonly toolMessages: readonly ToolMessage[];
+  readonly reasoning: string;
+  /** Whether calls or results are stored of this attempt. */
+  readonly usedTools: boolean;
   readonly providerData: JsonObject | undefined;
   readonly providerSessionId: string | undefined;
   readonly usage: Usage;
@@ -185,20 +184,9 @@ export interface Ended {
   readonly toldSession?: number | undefined;
 }
 
-/** A call that a model made in this turn, or what came of it. */
-export type ToolMessage =
-  | { readonly type: "call"; readonly text: string; readonly call: ToolCall }
-  | {
-      readonly type: "result";
-      readonly toolCallId: string;
-      readonly toolName: string;
-      readonly content: string;
-      readonly isError: boolean;
-    };
-
 /**
- * Commits what came of a turn: tool messages, the answer, the usage, the session. One append: after a
- * crash all of it is there, or the turn is still open.
+ * Commits the end of a turn: the answer, the usage, the session. One append: after a crash all of it
+ * is there, or the turn is still open.
  */
 export function endTurn(
   memories: { readonly chats: Chats; readonly sessions: ProviderSessions },
@@ -209,27 +197,20 @@ export function endTurn(
   const { chats, sessions } = memories;
   const { generation } = begun.session;
   return chats.log.changeExisting(turn.chatId, async (draft) => {
-    // The session may have ended meanwhile: then this belongs to the old one, out of every view.
-    const isLate = draft.head.session?.generation !== generation;
-    const common = {
-      turn: turn.id,
-      provider: ended.provider,
-      model: ended.model,
-      ...(isLate ? { hidden: true, generation } : {}),
-    };
+    const isLate = isAfterItsSession(draft, begun);
     const isPartial = ended.partialReason !== undefined;
     const hasAnswer = ended.text !== "" || (ended.outcome === "answered" && !isPartial);
     // One that is late hides nothing: the message would be left without any answer.
     const replaces = turn.retryId !== undefined && hasAnswer && !isLate;
     if (replaces) await replaceAnswer(chats, draft, begun.user);
-    for (const message of ended.toolMessages) toolMessage(draft, message, common);
     const assistant = hasAnswer
       ? draft.message({
           ...{
             id: answerId(turn.id, turn.retryId),
             role: "assistant",
             content: ended.text,
-            ...common,
+            ...(ended.reasoning === "" ? {} : { reasoning_content: ended.reasoning }),
+            ...answeredBy(draft, turn, begun, ended),
           },
           ...(isPartial ? { partial: true, partial_reason: ended.partialReason } : {}),
           stats: statsOf(ended),
@@ -279,7 +260,7 @@ function statsOf({ usage, latencyMs, firstWordMs }: Ended): AnswerStats & JsonOb
 /** What the provider counted, for the next turn to go by: the view, the question and the answer. */
 function reportedBy(draft: Draft, { usage, provider, model, partialReason, ...ended }: Ended) {
   // With a tool's result the model was asked again, and what it read the first time counted twice.
-  if (ended.toolMessages.length > 0) return {};
+  if (ended.usedTools) return {};
   const { inputTokens, outputTokens } = usage;
   const isKnown = inputTokens !== undefined && outputTokens !== undefined && inputTokens > 0;
   if (!isKnown || partialReason !== undefined) return {};
@@ -287,21 +268,24 @@ function reportedBy(draft: Draft, { usage, provider, model, partialReason, ...en
   return { reported: { ...draft.head.reported, [provider]: use } };
 }
 
-/** The answer to a turn has one id, so that it is stored once; each one made anew has its own. */
-export const answerId = (turnId: string, retryId?: string) =>
-  retryId === undefined ? `${turnId}:answer` : `${turnId}:answer:${retryId}`;
-
-function toolMessage(draft: Draft, message: ToolMessage, common: JsonObject): void {
-  if (message.type === "call") {
-    const call = message.call as ToolCall & JsonObject;
-    draft.message({ role: "assistant", content: message.text, tool_calls: [call], ...common });
-    return;
+/** Whose turn an answer, a call or a result is of, and who made it. */
+export function answeredBy(
+  draft: Draft,
+  turn: { readonly id: string },
+  begun: Begun,
+  { provider, model }: { readonly provider: string; readonly model: string },
+): JsonObject {
+  const by = { turn: turn.id, provider, model };
+  // Out of every view of the session that began since.
+  if (isAfterItsSession(draft, begun)) {
+    return { ...by, hidden: true, generation: begun.session.generation };
   }
-  draft.message({
-    ...{ role: "tool", content: message.content, ...common },
-    ...{ tool_call_id: message.toolCallId, name: message.toolName },
-    ...(message.isError ? { is_error: true } : {}),
-  });
+  return by;
+}
+
+/** Whether the session in which the turn began has ended: what it stores belongs to the old one. */
+function isAfterItsSession(draft: Draft, begun: Begun): boolean {
+  return draft.head.session?.generation !== begun.session.generation;
 }
 
 function without(pending: readonly string[] | undefined, id: string) {

@@ -30,6 +30,13 @@ export type TurnProgress =
   /** The provider could not take the call now: it is called again after the wait. */
   | ({ readonly type: "retrying" } & Retry)
   | { readonly type: "text"; readonly text: string }
+  /** What the model thinks, where its provider sends that. */
+  | { readonly type: "reasoning"; readonly text: string }
+  /**
+   * A call or a result is stored. A call's message holds the text and the reasoning that came since
+   * the message before.
+   */
+  | { readonly type: "message"; readonly message: StoredMessage }
   | { readonly type: "result"; readonly answer: TurnAnswer };
 
 export interface TurnOptions {

@@ -18,7 +18,7 @@ import { ask } from "./ask.ts";
 import { CompanionPart } from "./companion-part.ts";
 import { parseIntent } from "./intent.ts";
 import { Lanes } from "./lanes.ts";
-import type { OfferedTools, Responder } from "./responder.ts";
+import type { Responder, TurnTools } from "./responder.ts";
 import { beginRetry, newestWords, retriedWith } from "./retry-records.ts";
 import { noticesOf } from "./rollover.ts";
 import { storedAnswer } from "./stored-answer.ts";
@@ -54,7 +54,7 @@ export interface TurnPorts {
   /** What it is called, so that its name beside a command is passed over. */
   readonly companionName?: string | undefined;
   /** What models may do beside speaking, in this turn. By default nothing. */
-  readonly tools?: ((turn: Turn, target: Required<Target>) => OfferedTools) | undefined;
+  readonly tools?: ((turn: Turn, target: Required<Target>) => TurnTools) | undefined;
 }
 
 export interface TurnInput extends Target {

@@ -18,6 +18,10 @@ export const message = z
     model: z.string().optional(),
     partial: z.literal(true).optional().openapi({ description: "The text was cut short." }),
     partial_reason: z.enum(["stopped", "error", "crash"]).optional(),
+    reasoning_content: z
+      .string()
+      .optional()
+      .openapi({ description: "What the model thought before it wrote this." }),
     hidden: z.literal(true).optional().openapi({ description: "Shown on request only." }),
     synthetic: z
       .string()

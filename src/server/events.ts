@@ -134,11 +134,16 @@ export class Watchers {
     const tellMessage = (message: StoredMessage) =>
       this.tell("message", { change: "stored", chat_id: turn.chatId, message });
     this.tell("turn", { ...ids, state: "running" });
+    const ofRetry: StoredMessage[] = [];
     try {
       for await (const item of turn.progress()) {
         if (item.type === "accepted") tellMessage(item.user);
         if (item.type === "retrying") this.tell("retrying", { ...ids, ...retryJson(item) });
+        // What a retry stores is hidden until its answer is there.
+        if (item.type === "message" && turn.retryId !== undefined) ofRetry.push(item.message);
+        else if (item.type === "message") tellMessage(item.message);
         if (item.type !== "result") continue;
+        if (item.answer.assistant !== undefined) for (const each of ofRetry) tellMessage(each);
         if (item.answer.assistant !== undefined) tellMessage(item.answer.assistant);
         this.tell("turn", { ...ids, state: item.answer.outcome });
       }

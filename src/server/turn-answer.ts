@@ -50,7 +50,8 @@ export function spoken(answer: TurnAnswer): TurnAnswer {
 }
 
 /**
- * Sends a turn's progress as events: `accepted`, `notice`, `retrying`, `text`, then `result` or `error`. Waits
+ * Sends a turn's progress as events: `accepted`, `notice`, `retrying`, `reasoning`, `text`, `message`,
+ * then `result` or `error`. Waits
  * for the reader before each, so that nothing piles up; when the reader leaves, the turn goes on.
  */
 export async function sendTurn(
@@ -74,6 +75,7 @@ export async function sendTurn(
 function sendItem(turn: Turn, item: TurnProgress, stream: EventStream): void {
   if (item.type === "queued") return; // the stream is open: that is all there is to tell
   if (item.type === "accepted") stream.send("accepted", { turn_id: turn.id, user: item.user });
+  else if (item.type === "message") stream.send("message", { message: item.message });
   else if (item.type === "result") stream.send("result", answerJson(spoken(item.answer)));
   else if (item.type === "retrying") stream.send("retrying", retryJson(item));
   else stream.send(item.type, { text: item.text });

@@ -19,8 +19,10 @@ const answers: Record<number, Answer> = {
 const streams =
   "With `Accept: text/event-stream` it is told as it comes: `accepted` (the message is stored), " +
   "`notice`, `retrying` (the provider was not ready and is called again in `seconds`: `reason`, " +
-  "`attempt` and, in `detail`, its own words), `text`, then `result` (what JSON would have been) or " +
-  "`error` (a problem). Disconnecting does not stop the turn.";
+  "`attempt` and, in `detail`, its own words), `text`, `reasoning` (what the model thinks, where its " +
+  "provider sends that), `message` (a tool's call or result is stored: `{ message }`, as " +
+  "`GET …/messages` shows it; a call's message holds the `text` and `reasoning` since the one before), " +
+  "then `result` (what JSON would have been) or `error` (a problem). Disconnecting does not stop the turn.";
 
 /** Turns: say something, stop the answer, take up or leave what was not answered. */
 export function addTurnRoutes(door: Door): void {

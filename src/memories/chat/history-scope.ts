@@ -1,6 +1,7 @@
 import type { StoredRecord } from "../../storage/log-store.ts";
 import { type Compaction, readCompaction } from "./compaction.ts";
 import { isControl, isMessage, type StoredMessage } from "./message.ts";
+import { retryAnswerId } from "./turn-ids.ts";
 
 /** Where a history may begin at the earliest: after all of these. */
 export interface HistoryBounds {
@@ -30,6 +31,8 @@ export class ScopeReader {
   readonly #compactions: Compaction[] = [];
   /** By the id of the hidden record: the newest redaction or replacement of it. */
   readonly #hiddenAt = new Map<string, number>();
+  /** Records that may be the answer of a retry, which was not late. */
+  readonly #standing = new Set<string>();
   /** Where hidden records were found. */
   readonly #foundAt = new Map<string, number>();
   #startSeq: number;
@@ -58,6 +61,7 @@ export class ScopeReader {
     if (record.seq <= this.#startSeq) return "outside";
     const hidden = this.#hiddenAt.has(record.id);
     if (hidden) this.#foundAt.set(record.id, record.seq);
+    if (record.id.includes(":answer:") && record["hidden"] !== true) this.#standing.add(record.id);
     if (isMessage(record)) return this.#keep(record, hidden);
     if (isControl(record, "redaction") || isControl(record, "replacement")) {
       this.#hide(record["target"], record.seq);
@@ -89,7 +93,9 @@ export class ScopeReader {
   #keep(message: StoredMessage, hidden: boolean): "turn" | "inside" {
     // Only we set roles: what a person imported as a system message gives a model no orders.
     const isAnswer = message.role !== "user" && message.turn !== undefined;
-    const isUnsaid = isAnswer && message.turn === this.#unansweredId;
+    const retry = retryAnswerId(message);
+    const isUnfinished = retry !== undefined && !this.#standing.has(retry);
+    const isUnsaid = isUnfinished || (isAnswer && message.turn === this.#unansweredId);
     const sent = !hidden && !isUnsaid && message.hidden !== true && message.role !== "system";
     if (!sent && message.role !== "user") return "inside";
     this.#newestFirst.push({ message, sent });

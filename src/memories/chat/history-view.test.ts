@@ -173,7 +173,7 @@ const rows: readonly Row[] = [
       answer("", { ...own, tool_calls: [call("x"), call("y")] }),
       result("y", "3"),
     ],
-    view: ["u: 1", "a:  [x,y]", "t x!: not completed", "t y: 3"],
+    view: ["u: 1", "a:  [x,y]", "t x!: not completed: its outcome is unknown", "t y: 3"],
   },
   {
     says: "an error in place of a redacted result",
@@ -183,7 +183,7 @@ const rows: readonly Row[] = [
       result("x", "3"),
       control("redaction", { target: "m3" }),
     ],
-    view: ["u: 1", "a:  [x]", "t x!: not completed"],
+    view: ["u: 1", "a:  [x]", "t x!: not completed: its outcome is unknown"],
   },
   {
     says: "no result of a redacted call",
@@ -215,7 +215,14 @@ const rows: readonly Row[] = [
       answer("", { ...own, tool_calls: [call("0")] }),
       result("0", "5"),
     ],
-    view: ["u: 1", "a:  [0]", "t 0!: not completed", "u: 3", "a:  [0]", "t 0: 5"],
+    view: [
+      "u: 1",
+      "a:  [0]",
+      "t 0!: not completed: its outcome is unknown",
+      "u: 3",
+      "a:  [0]",
+      "t 0: 5",
+    ],
   },
   {
     says: "no second result for a call, even if an earlier call of its id has none",
@@ -227,7 +234,14 @@ const rows: readonly Row[] = [
       result("0", "5"),
       result("0", "6"),
     ],
-    view: ["u: 1", "a:  [0]", "t 0!: not completed", "u: 3", "a:  [0]", "t 0: 5"],
+    view: [
+      "u: 1",
+      "a:  [0]",
+      "t 0!: not completed: its outcome is unknown",
+      "u: 3",
+      "a:  [0]",
+      "t 0: 5",
+    ],
   },
   {
     says: "a result that is blank, as it is",
@@ -248,7 +262,7 @@ const rows: readonly Row[] = [
     view: [
       "u: 1",
       `a:  [${id(2)},${id(2, 1)},${id(2, 2)}]`,
-      `t ${id(2)}!: not completed`,
+      `t ${id(2)}!: not completed: its outcome is unknown`,
       `t ${id(2, 1)}: 4`,
       `t ${id(2, 2)}: 3`,
     ],
@@ -663,8 +677,8 @@ const estimates: readonly [says: string, records: readonly JsonObject[], tokens:
   ["4 bytes", [user("wxyz")], 6],
   ["4 bytes that are 2 letters", [user("éé")], 6],
   ["two messages in a row", [user("x"), user("x")], 10],
-  // The call: 1 byte of id, 4 of name, 2 of arguments. The result: 1, 4 and 13 bytes.
-  ["a call without a result", [user("x"), answer("", { ...own, tool_calls: [call("x")] })], 22],
+  // The call: 1 byte of id, 4 of name, 2 of arguments. The result: 1, 4 and 37 bytes.
+  ["a call without a result", [user("x"), answer("", { ...own, tool_calls: [call("x")] })], 30],
   // {"provider":"openai","model":"gpt-5"} are 37 bytes, with 1 of text 38.
   ["artefacts", [user("x"), answer("2", { provider_data: own })], 22],
 ];

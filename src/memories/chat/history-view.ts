@@ -19,7 +19,7 @@ export interface HistoryView {
   readonly repaired: {
     /** Results that are left out: without a call, or second for one. */
     readonly orphanResults: number;
-    /** Calls that got the error result "not completed". */
+    /** Calls that got an error result in place of the missing one. */
     readonly missingResults: number;
   };
 }

@@ -31,6 +31,7 @@ const fieldChecks: Readonly<Record<string, (value: unknown) => boolean>> = {
   tool_call_id: isText,
   name: isText,
   is_error: (value) => value === true,
+  reasoning_content: (value) => typeof value === "string",
   provider_data: isJsonObject,
   attachments: (value) => Array.isArray(value) && value.every(isJsonObject),
   extra: isJsonObject,

@@ -66,6 +66,8 @@ export interface StoredMessage extends StoredRecord {
   readonly tool_call_id?: string;
   readonly name?: string;
   readonly is_error?: true;
+  /** What the model thought before it wrote this, as its provider sent it. Never sent to a model. */
+  readonly reasoning_content?: string;
   /** Reasoning items, signatures, item ids: useful only to the `provider` and `model` named in it. */
   readonly provider_data?: JsonObject & { readonly provider?: string; readonly model?: string };
   /** On the answer of a turn: what it took. */

@@ -29,8 +29,8 @@ export interface ModelPair {
   readonly resultSeq: number | undefined;
 }
 
-/** What stands in for the result of a call that was never answered. */
-export const notCompleted = "not completed";
+/** What stands in for the result of a call that has none: it was cut off, and may have had its effect. */
+export const notCompleted = "not completed: its outcome is unknown";
 const noText = "[empty message]";
 
 /**

@@ -4,6 +4,7 @@ import { controlId } from "./control-ids.ts";
 import type { ChatState } from "./draft.ts";
 import { type ControlRecord, isControl, isMessage, type StoredMessage } from "./message.ts";
 import type { Records } from "./render-rows.ts";
+import { retryAnswerId } from "./turn-ids.ts";
 
 /** The id of the record that keeps an accepted message until its turn starts. */
 export const pendingId = (messageId: string) => controlId("pending_input", messageId);
@@ -96,28 +97,50 @@ export async function lastSaid(
   return [...ids, ...(head?.pending ?? [])];
 }
 
-/** Only an answer can be replaced, and what led to it. */
+/** Only an answer can be replaced, and what led to it; that of an unfinished retry replaces nothing. */
 async function isReplaced(
   logs: Pick<LogStore, "find">,
   chatId: string,
-  { id, role }: StoredMessage,
+  message: StoredMessage,
 ): Promise<boolean> {
+  const { id, role } = message;
   if (role !== "assistant" && role !== "tool") return false;
+  const answer = retryAnswerId(message);
+  if (answer !== undefined && !isStanding(await logs.find(chatId, answer))) return true;
   return (await markOf(logs, chatId, { kind: "replacement", target: id })).isThere;
 }
 
-/** The ids that the redactions and replacements in a log name. Bounded by their number. */
+/** Whether a retry has this answer: one that came after its session had ended replaced nothing. */
+function isStanding(answer: StoredRecord | undefined): boolean {
+  return answer !== undefined && answer["hidden"] !== true;
+}
+
+/**
+ * The ids that the redactions and replacements in a log name, and those of what an unfinished retry
+ * left. Bounded by their number.
+ */
 export async function marksIn(records: Records): Promise<{
   readonly redacted: ReadonlySet<string>;
   readonly replaced: ReadonlySet<string>;
 }> {
   const redacted = new Set<string>();
   const replaced = new Set<string>();
+  const retried = new Map<string, string[]>();
+  const standing = new Set<string>();
   for await (const record of records) {
+    const answer = isMessage(record) ? retryAnswerId(record) : undefined;
+    if (answer !== undefined) {
+      if (!retried.has(answer)) retried.set(answer, []);
+      retried.get(answer)?.push(record.id);
+    }
+    if (retried.has(record.id) && isStanding(record)) standing.add(record.id);
     const { target } = record;
     if (typeof target !== "string") continue;
     if (isControl(record, "redaction")) redacted.add(target);
     else if (isControl(record, "replacement")) replaced.add(target);
+  }
+  for (const [answer, steps] of retried) {
+    if (!standing.has(answer)) for (const id of steps) replaced.add(id);
   }
   return { redacted, replaced };
 }

@@ -501,7 +501,8 @@ test("a signed thought is provider data of a whole answer, and is not kept of a 
     { type: "reasoning-end", id: "r" },
   ];
   const whole = await collectAnswer(mock(...thought, ...words, finish("stop")), "hi");
-  assert.deepEqual(whole.events.slice(1, -1), [
+  assert.deepEqual(whole.events[0], { type: "reasoning", text: "hmm" });
+  assert.deepEqual(whole.events.slice(2, -1), [
     {
       type: "provider-data",
       data: { reasoning: [{ text: "hmm", metadata: { anthropic: { signature: "sig" } } }] },
@@ -510,8 +511,28 @@ test("a signed thought is provider data of a whole answer, and is not kept of a 
   const cut = await collectAnswer(mock(...thought, ...words), "hi");
   assert.deepEqual(
     cut.events.map((event) => event.type),
-    ["text", "end"],
+    ["reasoning", "text", "end"],
   );
+});
+
+test("the reasoning_content of an OpenAI-compatible server is told as reasoning", async () => {
+  const choice = (delta: object, finish_reason: string | null = null) =>
+    `data: ${JSON.stringify({ id: "c", choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
+  await using server = await openAiServer(() => ({
+    stream: [
+      choice({ reasoning_content: "Two and " }),
+      choice({ reasoning_content: "two." }),
+      choice({ content: "Four" }),
+      choice({}, "stop"),
+    ].join(""),
+  }));
+  const { events, error } = await collectAnswer(over(server.url), "2 + 2?");
+  assert.equal(error, undefined);
+  assert.deepEqual(events.slice(0, -1), [
+    { type: "reasoning", text: "Two and " },
+    { type: "reasoning", text: "two." },
+    { type: "text", text: "Four" },
+  ]);
 });
 
 test("no telemetry sees a request, although an integration is registered for the process", async () => {

@@ -65,6 +65,7 @@ export class Answer {
 
   /** The event that a part stands for; most parts are bookkeeping and stand for none. */
   read(part: AnswerPart): ResponderEvent | undefined {
+    if (part.type === "reasoning-delta") return this.#readReasoning(part);
     // What follows a lost piece could say the opposite of what the model said.
     const isAfterLoss = part.type === "text-delta" && this.#end.error !== undefined;
     const event = isAfterLoss ? undefined : eventOf(part, this.#toolInputs);
@@ -77,6 +78,16 @@ export class Answer {
       this.#keep(part);
     }
     return event;
+  }
+
+  #readReasoning(
+    part: Extract<AnswerPart, { type: "reasoning-delta" }>,
+  ): ResponderEvent | undefined {
+    const { text } = part;
+    this.#untoldChars += text.length;
+    this.#keep(part);
+    if (text === "" || this.#end.error !== undefined) return undefined;
+    return { type: "reasoning", text };
   }
 
   #keep(part: AnswerPart): void {

@@ -1,5 +1,5 @@
 import { APICallError, dynamicTool, jsonSchema, type ToolSet } from "ai";
-import type { OfferedTools } from "../responder.ts";
+import { type OfferedTools, toolFailed } from "../responder.ts";
 
 /** Tools in the AI SDK's form. What is wrong with the arguments is for the tool itself to say. */
 export function toAiTools({ tools }: OfferedTools): ToolSet {
@@ -9,8 +9,8 @@ export function toAiTools({ tools }: OfferedTools): ToolSet {
       try {
         return await run(input, { id, type: "function", function: { name, arguments: written } });
       } catch (cause) {
-        // The message goes to the model and into the log: that of the cause may hold anything.
-        throw new Error("The tool failed.", { cause });
+        // The message goes to the model and into the log.
+        throw new Error(toolFailed, { cause });
       }
     };
     return [name, dynamicTool({ description, inputSchema: jsonSchema(parameters), execute })];
