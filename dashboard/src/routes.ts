@@ -43,9 +43,11 @@ export interface MessagePlace {
   readonly seq: number;
 }
 
-/** Where a chat is opened at one of its messages. */
-export function messageAddress(chatId: string, { id, seq }: MessagePlace): string {
-  return `${chatAddress(chatId)}?${new URLSearchParams({ message: id, seq: String(seq) })}`;
+/** Where a chat is opened at one of its messages. @param query what was searched for, if anything. */
+export function messageAddress(chatId: string, { id, seq }: MessagePlace, query = ""): string {
+  const params = new URLSearchParams({ message: id, seq: String(seq) });
+  if (query !== "") params.set("q", query);
+  return `${chatAddress(chatId)}?${params}`;
 }
 
 /** The message that an address opens its chat at. */

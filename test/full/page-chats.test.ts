@@ -68,7 +68,10 @@ test("chats are found by what was said in them, whatever the case and accents", 
     await page.getByLabel("Search all chats").fill("CAFE river");
     await items(page).nth(1).waitFor({ state: "detached" });
     await hasCount(items(page), 1);
-    assert.deepEqual(await items(page).locator("mark").allTextContents(), ["café", "river"]);
+    assert.deepEqual(await items(page).locator(".chat-item-match mark").allTextContents(), [
+      "café",
+      "river",
+    ]);
     await page.getByLabel("Search all chats").fill("zebra");
     await page.getByText("Nothing was found").waitFor();
   });
@@ -259,7 +262,7 @@ function saffronAt(n: number, count: number) {
 
 async function searchSaffron(page: Page): Promise<void> {
   await page.getByLabel("Search all chats").fill("saffron");
-  await items(page).locator("mark").waitFor();
+  await items(page).locator(".chat-item-match mark").waitFor();
 }
 
 const followHit = (page: Page) => items(page).getByRole("link").click();
@@ -342,7 +345,7 @@ test("a message that was found is still there after a reload, and Back leads to 
       if (go === "reload") await page.reload();
       else if (go === "back") {
         await page.goBack();
-        await items(page).locator("mark").waitFor();
+        await items(page).locator(".chat-item-match mark").waitFor();
         assert.equal(page.url(), `${url}/chats?q=saffron`);
         assert.equal(await page.getByLabel("Search all chats").inputValue(), "saffron");
         await page.goForward();

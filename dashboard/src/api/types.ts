@@ -62,6 +62,17 @@ export interface ChatRow {
   readonly damaged: boolean;
   /** The newest message that was searched for. */
   readonly match?: Message;
+  /** How many messages hold what was searched for, up to 100; 0: only the title or the id does. */
+  readonly match_count?: number;
+}
+
+/** GET /api/chats/{id}/matches: newest first. */
+export interface Matches {
+  readonly matches: readonly {
+    readonly id: string;
+    readonly seq: number;
+    readonly timestamp: Stamp;
+  }[];
 }
 
 export interface ChatList {

@@ -11,19 +11,29 @@ interface ChatItemProps {
   readonly query: string;
 }
 
+/** Where a chat of the list is opened: at what was found in it. */
+export function addressOf({ chat_id: id, match }: ChatRow, query: string): string {
+  return match === undefined ? chatAddress(id) : messageAddress(id, match, query);
+}
+
 /** One chat of the list. */
 export function ChatItem({ row, query }: ChatItemProps) {
   const { chat_id: id, message_count: count, provider, last_active: at, match } = row;
-  const to = match === undefined ? chatAddress(id) : messageAddress(id, match);
+  const isNamed = query !== "" && match === undefined;
   return (
     <li className="chat-item">
-      <Link className="chat-item-link" to={to}>
+      <Link className="chat-item-link" to={addressOf(row, query)}>
         <span className="chat-item-title" dir="auto" title={untitledId(row)}>
-          {chatName(row)}
+          {query === "" ? chatName(row) : <Marked text={chatName(row)} query={query} />}
         </span>
         {match === undefined ? null : <Match message={match} query={query} />}
+        {isNamed ? (
+          <span className="chat-item-match">
+            <Marked text={id} query={query} />
+          </span>
+        ) : null}
         <span className="chat-item-facts">
-          <When at={at} />
+          {match === undefined ? <When at={at} /> : <span>{matchesInWords(row)}</span>}
           <span>{count === 1 ? "1 message" : `${count.toLocaleString()} messages`}</span>
           {provider === "" ? null : <span>{provider}</span>}
           {row.unanswered ? <span className="tag tag-accent">unanswered</span> : null}
@@ -38,9 +48,22 @@ export function ChatItem({ row, query }: ChatItemProps) {
 function Match({ message, query }: { readonly message: Message; readonly query: string }) {
   return (
     <span className="chat-item-match" dir="auto">
-      {excerpt(message.content, query).map(({ text, isHit, at }) =>
-        isHit ? <mark key={at}>{text}</mark> : text,
-      )}
+      <When at={message.timestamp} className="chat-item-when" />{" "}
+      <Marked text={message.content} query={query} />
     </span>
   );
+}
+
+function Marked({ text, query }: { readonly text: string; readonly query: string }) {
+  return excerpt(text, query).map((piece) =>
+    piece.isHit ? <mark key={piece.at}>{piece.text}</mark> : piece.text,
+  );
+}
+
+/** The server counts no more than this. */
+const maxCounted = 100;
+
+function matchesInWords({ match_count: count = 1 }: ChatRow): string {
+  if (count >= maxCounted) return `${maxCounted} or more matches`;
+  return count === 1 ? "1 match" : `${count} matches`;
 }

@@ -1,5 +1,5 @@
 import "./chats.css";
-import { useEffect, useRef } from "react";
+import { useEffect, useRef, useState } from "react";
 import { useLocation } from "wouter";
 import { useHistoryState } from "wouter/use-browser-location";
 import { chatAddress } from "../routes.ts";
@@ -11,7 +11,8 @@ import { Icon } from "../ui/icon.tsx";
 import { Loading } from "../ui/loading.tsx";
 import { MoreButton } from "../ui/more-button.tsx";
 import { Page } from "../ui/page.tsx";
-import { ChatItem } from "./chat-item.tsx";
+import { addressOf, ChatItem } from "./chat-item.tsx";
+import { moveFocus } from "./move-focus.ts";
 import { useChatSearch } from "./use-chat-search.ts";
 import { type ChatFilter, useChats } from "./use-chats.ts";
 
@@ -19,7 +20,8 @@ const maxQuery = 1_000;
 
 /** Every chat there is: found, opened, renamed, copied, forgotten. */
 export function ChatsView() {
-  const { typed, setTyped, filter, setFilter } = useChatSearch();
+  const { typed, setTyped, filter, setFilter, isCurrent } = useChatSearch();
+  const [opensFirst, setOpensFirst] = useState(false);
   const { unanswered, damaged } = filter;
   const [, navigate] = useLocation();
   return (
@@ -32,16 +34,26 @@ export function ChatsView() {
         </Button>
       }
     >
-      <search className="chat-search">
-        <SearchField typed={typed} setTyped={setTyped} />
-        <Toggle
-          label="Unanswered"
-          isOn={unanswered}
-          set={(isOn) => setFilter("unanswered", isOn)}
-        />
-        <Toggle label="Damaged" isOn={damaged} set={(isOn) => setFilter("damaged", isOn)} />
-      </search>
-      <ChatList filter={filter} />
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: the arrows go from one thing in it to another */}
+      <div onKeyDown={moveFocus}>
+        <search className="chat-search">
+          <SearchField
+            typed={typed}
+            setTyped={(text) => {
+              setOpensFirst(false);
+              setTyped(text);
+            }}
+            openFirst={() => setOpensFirst(typed.trim() !== "")}
+          />
+          <Toggle
+            label="Unanswered"
+            isOn={unanswered}
+            set={(isOn) => setFilter("unanswered", isOn)}
+          />
+          <Toggle label="Damaged" isOn={damaged} set={(isOn) => setFilter("damaged", isOn)} />
+        </search>
+        <ChatList filter={filter} opensFirst={opensFirst && isCurrent} />
+      </div>
     </Page>
   );
 }
@@ -49,9 +61,12 @@ export function ChatsView() {
 function SearchField({
   typed,
   setTyped,
+  openFirst,
 }: {
   readonly typed: string;
   readonly setTyped: (text: string) => void;
+  /** Opens the first chat that is found, once it is. */
+  readonly openFirst: () => void;
 }) {
   const field = useRef<HTMLInputElement>(null);
   const state: unknown = useHistoryState();
@@ -71,10 +86,13 @@ function SearchField({
         className="field"
         type="search"
         dir="auto"
-        placeholder="Search what was said"
+        placeholder="Search words, titles and ids"
         maxLength={maxQuery}
         value={typed}
         onChange={(event) => setTyped(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.key === "Enter" && !event.nativeEvent.isComposing) openFirst();
+        }}
       />
     </div>
   );
@@ -94,10 +112,21 @@ function Toggle({ label, isOn, set }: ToggleProps) {
   );
 }
 
-function ChatList({ filter }: { readonly filter: ChatFilter }) {
+interface ListProps {
+  readonly filter: ChatFilter;
+  readonly opensFirst: boolean;
+}
+
+function ChatList({ filter, opensFirst }: ListProps) {
   const chats = useChats(filter);
+  const [, navigate] = useLocation();
   const list = useRef<HTMLUListElement>(null);
   const rows = chats.data?.pages.flatMap((page) => page.chats) ?? [];
+  const first = opensFirst && !chats.isPlaceholderData ? rows[0] : undefined;
+  const address = first && addressOf(first, filter.query);
+  useEffect(() => {
+    if (address !== undefined) navigate(address);
+  }, [address, navigate]);
   if (chats.isPending) return <Loading label="Loading the chats" />;
   if (chats.isError && rows.length === 0) {
     return <ErrorNote error={chats.error} retry={() => void chats.refetch()} />;
@@ -122,7 +151,8 @@ function NoChats({ filter }: { readonly filter: ChatFilter }) {
   if (filter.query !== "") {
     return (
       <Empty title="Nothing was found">
-        No chat has a message with all of these words. Case and accents do not matter.
+        No chat has all of these words in a message, or in its title and id. Case and accents do not
+        matter, and the last word may be the beginning of one.
       </Empty>
     );
   }

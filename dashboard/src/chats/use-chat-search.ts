@@ -14,10 +14,10 @@ export function useChatSearch() {
   if (query !== known) {
     setKnown(query);
     // The address changed by itself, not because of what is typed.
-    if (query !== typed.trim()) setTyped(query);
+    if (query !== wordsOf(typed)) setTyped(query);
   }
   useEffect(() => {
-    const wanted = typed.trim();
+    const wanted = wordsOf(typed);
     if (wanted === query) return;
     const timer = setTimeout(() => setParams(withParam("q", wanted), { replace: true }), restMs);
     return () => clearTimeout(timer);
@@ -27,7 +27,12 @@ export function useChatSearch() {
   };
   const setFilter = (name: "unanswered" | "damaged", isOn: boolean) =>
     setParams(withParam(name, isOn ? "1" : ""), { replace: true });
-  return { typed, setTyped, filter, setFilter };
+  return { typed, setTyped, filter, setFilter, isCurrent: wordsOf(typed) === query };
+}
+
+/** White space at the end says that the last word is whole. */
+function wordsOf(typed: string): string {
+  return typed.trim() === "" ? "" : typed.trimStart();
 }
 
 function withParam(name: string, value: string) {

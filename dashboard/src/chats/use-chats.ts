@@ -38,7 +38,10 @@ function refresh(): void {
 
 function searchOf(filter: ChatFilter, cursor: string | undefined): string {
   const search = new URLSearchParams({ limit: String(pageSize) });
-  if (filter.query !== "") search.set("query", filter.query);
+  if (filter.query !== "") {
+    search.set("query", filter.query);
+    search.set("prefix", "true");
+  }
   if (filter.unanswered) search.set("unanswered", "true");
   if (filter.damaged) search.set("damaged", "true");
   if (cursor !== undefined) search.set("cursor", cursor);

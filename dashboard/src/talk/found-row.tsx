@@ -53,7 +53,7 @@ export function FoundRow({ row, box, mark, children }: FoundRowProps) {
   useLayoutEffect(() => {
     const element = place.current;
     const { activeElement: now } = document;
-    const isTyping = now?.matches("input, textarea") === true;
+    const isTyping = now?.matches("input, textarea, .found-bar button") === true;
     const isBack = focus.current === "away" && now === box.current;
     const isFirst = focus.current === "wanted" && !isTyping;
     if (isBack || isFirst) element?.focus({ preventScroll: true });

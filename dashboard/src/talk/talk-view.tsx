@@ -16,6 +16,7 @@ import type { Feed } from "./feed.ts";
 import { type FeedState, isOnItsWay, isShown } from "./feed-state.ts";
 import { feedOf, useFeedState } from "./feeds.ts";
 import { FootNote } from "./foot-note.tsx";
+import { FoundBar } from "./found-bar.tsx";
 import { FoundNote } from "./found-note.tsx";
 import { type MessageActions, MessageRow } from "./message-row.tsx";
 import { DayRow, LiveRow, WaitingRow } from "./passing-rows.tsx";
@@ -84,6 +85,9 @@ export function TalkView({ chatId }: { readonly chatId: string }) {
   return (
     <div className="talk">
       <TalkHead chatId={chatId} chat={chat.data} />
+      {found.wanted === undefined || found.query === "" ? null : (
+        <FoundBar {...{ chatId, query: found.query, at: found.wanted, leave: found.leave }} />
+      )}
       <Body {...{ state, feed, isSeeking }} hasRows={rows.length > 0} isNew={chat.data == null}>
         <Transcript
           key={found.id}

@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useState } from "react";
 import { useLocation, useSearchParams } from "wouter";
-import { chatAddress, messageOf } from "../routes.ts";
+import { chatAddress, type MessagePlace, messageOf } from "../routes.ts";
 import type { Feed } from "./feed.ts";
 import { findMessage, type Outcome } from "./find-message.ts";
 
@@ -9,6 +9,10 @@ export interface Found {
   readonly outcome: Outcome | "seeking" | "none";
   /** The message, if the feed has it. */
   readonly id: string | undefined;
+  /** The message that the address names. */
+  readonly wanted: MessagePlace | undefined;
+  /** What was searched for; "": nothing. */
+  readonly query: string;
   readonly again: () => void;
   /** Forgets it: the address is the chat's own. */
   readonly leave: () => void;
@@ -33,6 +37,8 @@ export function useFound(feed: Feed): Found {
   return {
     outcome,
     id: outcome === "there" ? wanted?.id : undefined,
+    wanted,
+    query: params.get("q") ?? "",
     again: () => setTold(undefined),
     leave: () => navigate(chatAddress(feed.chatId), { replace: true }),
   };
