@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import fs from "node:fs";
 import os from "node:os";
@@ -154,4 +154,20 @@ test("when the home is renamed, its holder stops, and keeps the home under its n
   assert.equal((await holder.check()).code, "THROUGHLINE_UNAVAILABLE");
   const second = new Contender(t, `${home}-moved`);
   assertRefusedBy(holder.child.pid, await second.answer());
+});
+
+test("under node --permission a home is refused, with the reason", (t) => {
+  const home = fs.mkdtempSync(join(os.tmpdir(), "throughline-permission-"));
+  t.after(() => fs.rmSync(home, { recursive: true, force: true }));
+  const script = `
+    import { openThroughline } from ${JSON.stringify(new URL("../src/index.ts", import.meta.url).href)};
+    await openThroughline({ home: ${JSON.stringify(home)} }).catch((error) => {
+      console.log(JSON.stringify([error.code, error.message]));
+    });`;
+  const flags = ["--permission", "--allow-fs-read=*", `--allow-fs-write=${home}`];
+  const args = [...flags, "--input-type=module", "-e", script];
+  const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: "utf8" });
+  const [code, message] = JSON.parse(stdout || "[]");
+  assert.equal(code, "THROUGHLINE_CONFIGURATION", stderr);
+  assert.match(message, /--permission.*fdatasync/);
 });

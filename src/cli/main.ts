@@ -13,6 +13,17 @@ if (!isNodeEnough(process.versions.node)) {
   process.exit(1);
 }
 
+// There Node refuses the calls that make a write durable; without a right to read, all of the program.
+if ((process.permission as unknown) !== undefined) {
+  writeSync(
+    2,
+    "throughline cannot run under node --permission: Node refuses fdatasync there, without which no " +
+      "write is durable. Start it without, and confine it with the system, such as systemd's " +
+      "ReadWritePaths.\n",
+  );
+  process.exit(1);
+}
+
 // Compiled code is kept beside the program, where only who can change the program can change it: the
 // next start takes half the time. Where nothing can be written there, nothing is kept.
 enableCompileCache(fileURLToPath(new URL("../../.compile-cache", import.meta.url)));

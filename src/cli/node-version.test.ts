@@ -33,3 +33,13 @@ test("the program says which Node it needs, and nothing else", () => {
   assert.deepEqual([status, stdout], [1, ""]);
   assert.equal(stderr, "throughline needs Node 22.13 or later, and this is 20.20.2.\n");
 });
+
+test("under --permission the program says that it cannot run there, and what to do", () => {
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    ["--permission", "--allow-fs-read=*", program, "--version"],
+    { encoding: "utf8" },
+  );
+  assert.deepEqual([status, stdout], [1, ""]);
+  assert.match(stderr, /^throughline cannot run under node --permission: .*fdatasync.*\n$/);
+});

@@ -77,6 +77,7 @@ const longestPauseMs = 25;
 export function takeLease(home: string, options: LeaseOptions = {}): Lease {
   const { force = false, clock = systemClock, logger = silentLogger } = options;
   const path = resolve(home);
+  checkPermissionModel();
   const homeIdentity = checkHome(path, logger);
   if (process.platform === "linux") {
     checkFileSystem(path, fs.statfsSync(path).type, force, logger);
@@ -147,6 +148,13 @@ class HeldLease implements Lease {
       return failure("THROUGHLINE_UNAVAILABLE", `the home ${home} cannot be looked at`, cause);
     }
   }
+}
+
+/** Node's permission model forbids every call on a descriptor that changes a file or makes it durable. */
+function checkPermissionModel(): void {
+  if ((process.permission as unknown) === undefined) return;
+  const message = "a home cannot be used under node --permission: Node refuses fdatasync there";
+  throw failure("THROUGHLINE_CONFIGURATION", message);
 }
 
 /** Creates the lock file if it is not there, and opens one that is there in no case. */
