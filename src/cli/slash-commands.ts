@@ -10,7 +10,8 @@ export const slashHelp = `/answer   answer the message that has no answer yet: b
 /clear    begin with an empty page: what was said stays in the file only
 /help     this list
 /quit     end; so does "goodbye"
-A line that begins with a space is never a command.`;
+A line that begins with a space is never a command. Alt+Enter begins a new line of a message, and
+what you paste is one message, however many lines it has.`;
 
 const othersStay =
   "Other providers keep their part, and the transcript stays. /newall begins again with every provider.";

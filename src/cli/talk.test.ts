@@ -194,6 +194,26 @@ for (const [typed, answered] of [
   });
 }
 
+test("lines that are pasted at a terminal are one message, and so is what Alt+Enter joins", async (t) => {
+  const companion = await companionOf(t, [["One."], ["Two."], ["never asked"]]);
+  const { input } = keyboard();
+  const io = fakeIo(input, true);
+  const ended = talk(companion, io);
+  await io.output.has("> ");
+  input.write("\u001b[200~Look:\r\r  a = 1\r  b = 2\r\u001b[201~\r");
+  await io.output.has("One.");
+  input.write("three\u001b\rfour\r");
+  await io.output.has("Two.");
+  input.write("/quit\r");
+  assert.equal(await ended, 0);
+  assert.deepEqual(await said(companion), [
+    "user: Look:\n\n  a = 1\n  b = 2",
+    "assistant: One.",
+    "user: three\nfour",
+    "assistant: Two.",
+  ]);
+});
+
 test("Ctrl-C while an answer streams stops the answer and keeps it; at the prompt it ends the chat", async (t) => {
   const companion = await companionOf(t, [["Once upon a ", { type: "hang" }], ["Yes?"]]);
   const { input, type } = keyboard();

@@ -1,4 +1,3 @@
-import { createInterface, type Interface } from "node:readline/promises";
 import { isThroughlineError } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import { printableLine } from "../memories/chat/printable.ts";
@@ -11,6 +10,7 @@ import type { Companion } from "./companion.ts";
 import { confirm } from "./confirm.ts";
 import { exitCodes, isErrno } from "./failure.ts";
 import { type EndSignal, type Io, tell, write } from "./io.ts";
+import { type LineReader, readLines } from "./line-reader.ts";
 import { runSlashCommand, slashCommand } from "./slash-commands.ts";
 import { deliver, type Notices, turnEvents } from "./turn-events.ts";
 
@@ -32,6 +32,7 @@ export class Talk {
   readonly #sink: OutputSink;
   readonly #notices: Notices;
   readonly #lateNotices: string[] = [];
+  #lines: LineReader | undefined;
   /** Cuts the answer short that is streaming now. */
   #interrupt: (() => void) | undefined;
   #failures = 0;
@@ -54,7 +55,9 @@ export class Talk {
     const ignoreSignals = this.#io.onSignal((signal) => this.#onSignal(signal));
     try {
       const answerFirst = await this.#offersAnswer();
-      const lines = this.#lines();
+      const lines = readLines(this.#io);
+      this.#lines = lines;
+      lines.onInterrupt(() => this.#onSignal("SIGINT"));
       try {
         const ended = await this.#loop(lines, answerFirst);
         if (isInteractive && ended !== "stop_word") await this.#goodbye();
@@ -69,7 +72,7 @@ export class Talk {
     return !isInteractive && this.#failures > 0 ? exitCodes.failed : exitCodes.done;
   }
 
-  async #loop(lines: Interface, answerFirst: boolean): Promise<string> {
+  async #loop(lines: LineReader, answerFirst: boolean): Promise<string> {
     const { companionName, logger } = this.#options;
     const { ended } = await runCoordinator(
       {
@@ -87,27 +90,14 @@ export class Talk {
     return ended;
   }
 
-  #lines(): Interface {
-    const { input, output, isInteractive } = this.#io;
-    const lines = createInterface({
-      input,
-      ...(isInteractive ? { output, terminal: true, prompt: "> " } : { terminal: false }),
-      crlfDelay: Number.POSITIVE_INFINITY,
-    });
-    // At a terminal Ctrl-C is a key, and no signal of the process.
-    lines.on("SIGINT", () => this.#onSignal("SIGINT"));
-    return lines;
-  }
-
-  #input(lines: Interface, answerFirst: boolean): InputTrigger {
-    const iterator = lines[Symbol.asyncIterator]();
+  #input(lines: LineReader, answerFirst: boolean): InputTrigger {
     let command = answerFirst ? "answer" : undefined;
     return {
       next: async () => {
         for (;;) {
           if (command !== undefined && !(await this.#run(command))) return undefined;
-          if (this.#io.isInteractive) lines.prompt();
-          const line = await iterator.next();
+          lines.prompt();
+          const line = await lines.next();
           if (line.done === true) return undefined;
           command = slashCommand(line.value);
           if (command === undefined) return { text: line.value };
@@ -184,8 +174,10 @@ export class Talk {
   #onSignal(signal: EndSignal): void {
     const interrupt = this.#interrupt;
     this.#interrupt = undefined;
-    if (this.#ending.signal.aborted) this.#io.exitNow(exitCodes.interrupted);
-    else if (signal === "SIGINT" && interrupt !== undefined) interrupt();
+    if (this.#ending.signal.aborted) {
+      this.#lines?.close(); // the terminal is left as it was
+      this.#io.exitNow(exitCodes.interrupted);
+    } else if (signal === "SIGINT" && interrupt !== undefined) interrupt();
     else {
       // Ctrl-C at the prompt is how a person leaves.
       const isFarewell = signal === "SIGINT" && this.#io.isInteractive;

@@ -1,0 +1,116 @@
+import assert from "node:assert/strict";
+import { PassThrough } from "node:stream";
+import { type TestContext, test } from "node:test";
+import { Collected } from "../../test/command-line.ts";
+import { readLines } from "./line-reader.ts";
+
+/** A terminal: what it sends, and what it gets to show. */
+function terminal(t: TestContext) {
+  const input = Object.assign(new PassThrough(), {
+    modes: [] as boolean[],
+    setRawMode: (mode: boolean) => void input.modes.push(mode),
+  });
+  const output = new Collected();
+  const reader = readLines({ input, output, isInteractive: true });
+  t.after(() => reader.close());
+  return { input, output, reader };
+}
+
+const pasteOn = "\u001b[?2004h";
+const pasteOff = "\u001b[?2004l";
+const paste = (text: string) => `\u001b[200~${text}\u001b[201~`;
+
+const rows: readonly (readonly [says: string, bytes: string, lines: readonly string[]])[] = [
+  ["two lines that are typed", "one\rtwo\r", ["one", "two"]],
+  ["lines that are pasted", `${paste("one\rtwo\rthree")}\r`, ["one\ntwo\nthree"]],
+  [
+    "pasted lines of every ending",
+    `${paste("a\nb\r\nc\rd\u2028e\u2029f")}\r`,
+    ["a\nb\nc\nd\ne\nf"],
+  ],
+  ["a blank line between pasted ones", `${paste("one\r\rtwo")}\r`, ["one\n\ntwo"]],
+  ["what is typed around a paste", `say ${paste("one\rtwo")}!\r`, ["say one\ntwo!"]],
+  ["two pastes, one after the other", `${paste("1\r2")}${paste("3\r4")}\r`, ["1\n23\n4"]],
+  ["a paste before the cursor", `end\u001b[H${paste("1\r2\r")}\r`, ["1\n2end"]],
+  ["a paste that ends with a line break", `${paste("one\r")}two\r`, ["onetwo"]],
+  ["tabs of a paste", `${paste("a\tb")}\r`, ["a\tb"]],
+  ["no control characters of a paste", `${paste("a\u0003\u0004\u0007\u007fb")}\r`, ["ab"]],
+  ["an empty paste", `a${paste("")}b\r`, ["ab"]],
+  ["text beyond the first plane", `${paste("🗼\r🗼")}🗼\r`, ["🗼\n🗼🗼"]],
+  [
+    "a sign for a line break that is meant",
+    `\u2424${paste("\u2424\r\u2424")}\r`,
+    ["\u2424\u2424\n\u2424"],
+  ],
+  ["Alt+Enter as a line break", "one\u001b\rtwo\r", ["one\ntwo"]],
+  ["the line that is taken back by arrow up", `${paste("1\r2")}\r\u001b[A\r`, ["1\n2", "1\n2"]],
+];
+for (const [says, bytes, wanted] of rows) {
+  test(`a terminal's reader gives ${says}`, async (t) => {
+    const { input, reader } = terminal(t);
+    input.write(bytes);
+    for (const line of wanted) assert.deepEqual(await reader.next(), { value: line, done: false });
+  });
+  test(`a terminal's reader gives ${says}, byte by byte`, async (t) => {
+    const { input, reader } = terminal(t);
+    for (const byte of Buffer.from(bytes)) input.write(Buffer.of(byte));
+    for (const line of wanted) assert.deepEqual(await reader.next(), { value: line, done: false });
+  });
+}
+
+test("a paste of 200,000 characters is one line", async (t) => {
+  const { input, reader } = terminal(t);
+  const text = `${"x".repeat(99)}\r`.repeat(2_000);
+  input.write(`${paste(text)}\r`);
+  const { value } = await reader.next();
+  assert.equal(value, text.replaceAll("\r", "\n").trimEnd());
+});
+
+test("a pasted line break is shown, and moves no line of the terminal", async (t) => {
+  const { input, output } = terminal(t);
+  input.write(paste("one\rtwo"));
+  await output.has("one\u2424two");
+});
+
+test("pastes are marked while lines are read, and no longer", async (t) => {
+  const { input, output, reader } = terminal(t);
+  assert.ok(output.text.includes(pasteOn) && !output.text.includes(pasteOff));
+  assert.deepEqual(input.modes, [true]);
+  reader.close();
+  assert.ok(output.text.endsWith(pasteOff));
+  assert.deepEqual(input.modes, [true, false]);
+  assert.equal(input.listenerCount("keypress"), 0);
+  assert.ok(input.isPaused());
+});
+
+for (const [says, end] of [
+  ["Ctrl-D", (input: PassThrough) => void input.write("\u0004")],
+  ["the end of the input", (input: PassThrough) => void input.end()],
+] as const) {
+  test(`${says} ends the lines and what marks pastes`, async (t) => {
+    const { input, output, reader } = terminal(t);
+    end(input);
+    assert.equal((await reader.next()).done, true);
+    assert.ok(output.text.endsWith(pasteOff));
+  });
+}
+
+test("Ctrl-C is told, and not while it is pasted", async (t) => {
+  const { input, reader } = terminal(t);
+  let count = 0;
+  reader.onInterrupt(() => count++);
+  input.write(`${paste("\u0003")}\u0003\r`);
+  await reader.next();
+  assert.equal(count, 1);
+});
+
+test("a pipe's lines are its lines, and nothing is written", async () => {
+  const input = new PassThrough();
+  const output = new Collected();
+  const reader = readLines({ input, output, isInteractive: false });
+  input.end("one\r\ntwo\n");
+  assert.equal((await reader.next()).value, "one");
+  assert.equal((await reader.next()).value, "two");
+  assert.equal((await reader.next()).done, true);
+  assert.equal(output.text, "");
+});
