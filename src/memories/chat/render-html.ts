@@ -59,6 +59,7 @@ function rowHtml(row: RenderRow): string {
   const by = row.by === "" ? "" : ` <bdi>${escaped(row.by)}</bdi>`;
   const time = row.time === "" ? "" : ` <time datetime="${row.at}">${row.time}</time>`;
   const marks = row.marks.map((mark) => ` <em>${escaped(mark)}</em>`).join("");
+  const reasoning = row.reasoning === "" ? "" : reasoningHtml(row.reasoning);
   const text = row.text === "" ? "" : `<div class="text" dir="auto">${escaped(row.text)}</div>\n`;
   const calls = row.calls.map((call) => {
     // A parser drops the first line feed in `pre`: here it is one of ours.
@@ -68,8 +69,13 @@ function rowHtml(row: RenderRow): string {
   const files = row.files.map((file) => `<p>File <bdi>${escaped(file)}</bdi></p>\n`);
   return `<article class="${row.role}">
 <p class="who"><b>${speakers[row.role]}</b>${by}${time}${marks}</p>
-${text}${calls.join("")}${files.join("")}</article>
+${reasoning}${text}${calls.join("")}${files.join("")}</article>
 `;
+}
+
+function reasoningHtml(reasoning: string): string {
+  const text = `<div class="text" dir="auto">${escaped(reasoning)}</div>`;
+  return `<details>\n<summary>Reasoning</summary>\n${text}\n</details>\n`;
 }
 
 const entities: Readonly<Record<string, string>> = {

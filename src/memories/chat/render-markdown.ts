@@ -34,6 +34,7 @@ function rowText(row: RenderRow): string {
   const about = [row.time, ...row.marks].filter((text) => text !== "").join(" · ");
   const blocks = [
     `**${speakers[row.role]}**${by}${about === "" ? "" : ` · ${about}`}\n`,
+    ...(row.reasoning === "" ? [] : ["Reasoning:\n", codeBlock(row.reasoning)]),
     ...(row.text === "" ? [] : [codeBlock(row.text)]),
     ...row.calls.flatMap((call) => [`Calls ${span(call.name)}:\n`, codeBlock(call.arguments)]),
     ...row.files.map((file) => `File ${span(file)}\n`),

@@ -39,6 +39,8 @@ export type RenderRow =
       /** ISO 8601, UTC; empty when it is not known. */
       readonly at: string;
       readonly marks: readonly string[];
+      /** What the model thought before it wrote this. */
+      readonly reasoning: string;
       readonly text: string;
       readonly calls: readonly { readonly name: string; readonly arguments: string }[];
       readonly files: readonly string[];
@@ -73,6 +75,7 @@ export async function* renderRows(
       time: local?.time ?? "",
       at: local?.at ?? "",
       marks: marksOf(record, redacted),
+      reasoning: redacted ? "" : reasoningOf(record),
       text: redacted ? "" : printable(record.content),
       calls: redacted ? [] : callsOf(record),
       files: redacted ? [] : filesOf(record),
@@ -96,6 +99,10 @@ function marksOf(message: StoredMessage, redacted: boolean): readonly string[] {
     message.partial === true ? (known ? `partial: ${reason}` : "partial") : "",
     message.is_error === true ? "error" : "",
   ].filter((mark) => mark !== "");
+}
+
+function reasoningOf({ reasoning_content: reasoning }: StoredMessage): string {
+  return typeof reasoning === "string" ? printable(reasoning) : "";
 }
 
 function callsOf(message: StoredMessage): { name: string; arguments: string }[] {

@@ -47,6 +47,27 @@ const day = log(
   },
 );
 
+const thought = {
+  ...{ role: "assistant", content: "Four.", timestamp: "2026-03-03T23:30:05.000Z" },
+  reasoning_content: "Two and two.\n<b>```</b>",
+};
+
+test("what a model thought stands before its words in Markdown and in HTML, and goes with them when they are redacted", async () => {
+  const chat = { key: "k" };
+  const redacted = new Set<string>();
+  const markdown = await text(toMarkdown(chat, log(thought), { redacted }));
+  assert.match(
+    markdown,
+    /Reasoning:\n\n~~~text\nTwo and two\.\n<b>```<\/b>\n~~~\n\n```text\nFour\./,
+  );
+  const html = await text(toHtml(chat, log(thought), { redacted }));
+  assert.match(html, /<summary>Reasoning<\/summary>\n<div[^>]*>Two and two\.\n&lt;b&gt;/);
+  const hidden = { redacted: new Set(["m1"]) };
+  for (const render of [toMarkdown, toHtml]) {
+    assert.doesNotMatch(await text(render(chat, log(thought), hidden)), /Two and two|Reasoning/);
+  }
+});
+
 test("a chat as Markdown: days, speakers, times, marks, texts in code blocks", async () => {
   const chat = { key: "telegram:42", title: "Hello `there`" };
   const { redacted } = await marksIn(day);
