@@ -158,6 +158,30 @@ test("a stream tells a call and its result as messages, between the texts, as th
   assert.deepEqual(ofMessages(twice), ofMessages(once));
 });
 
+test("what only the model that made an answer can use is stored, and shown nowhere over HTTP", async () => {
+  const data = { type: "provider-data", data: { signature: "canary" } } as const;
+  const c = await companion([
+    ["Hi", data],
+    ["Ho", data],
+  ]);
+  const watched = eventsOf((await c.ask("/api/events")).body);
+  assert.equal((await watched.next()).value?.data, "connected");
+  assert.equal(JSON.stringify(await jsonOf(await c.say("Hello"), 200)).includes("canary"), false);
+  const response = await c.stream(`${me}/messages`, { content: "Hello again" });
+  const told = await Array.fromAsync(eventsOf(response.body));
+  const messages = [1, 2, 3, 4].map(() => until(watched, "message"));
+  const shown = [
+    told,
+    await Promise.all(messages),
+    await c.get(`${me}/messages`),
+    await c.get("/api/search?query=hi"),
+    await c.get("/api/chats?query=hi"),
+  ];
+  for (const each of shown) assert.equal(JSON.stringify(each).includes("canary"), false);
+  const stored = await Array.fromAsync(c.throughline.chats.records("local:me"));
+  assert.equal(JSON.stringify(stored).split("canary").length, 3);
+});
+
 test("a stream tells accepted, text and result, and the result is what JSON would have been", async () => {
   const c = await companion([["Hi ", "there"]]);
   const response = await c.stream(`${me}/messages`, { content: "Hello" });

@@ -1,11 +1,13 @@
 import { z } from "zod";
 import { invalid } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
+import type { StoredMessage } from "../memories/chat/message.ts";
 import type { Turns } from "../runtime/turns.ts";
 import type { Throughline } from "../throughline.ts";
 import { type Door, json } from "./door.ts";
 import { ifThere, noSuchChat } from "./if-there.ts";
 import { known } from "./input.ts";
+import { messageJson } from "./message-json.ts";
 import {
   chatParams,
   forkBody,
@@ -57,7 +59,9 @@ function addReading(door: Door): void {
       }
       if (cursor !== undefined) throw invalid("a list with a query has no cursor");
       const options = { ...only, limit, prefix: prefix === "true" };
-      return json({ chats: await throughline.chats.findChats(words, options) });
+      const rows = await throughline.chats.findChats(words, options);
+      const shown = (match: StoredMessage | undefined) => match && messageJson(match);
+      return json({ chats: rows.map((row) => ({ ...row, match: shown(row.match) })) });
     },
   );
   door.add(

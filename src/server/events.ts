@@ -7,6 +7,7 @@ import type { Turn } from "../runtime/turn.ts";
 import type { RepairReport } from "../storage/storage.ts";
 import type { feelingView, personView } from "./companion-view.ts";
 import type { BufferState } from "./media-sockets.ts";
+import { messageJson } from "./message-json.ts";
 import { problemOf } from "./problem.ts";
 import { EventStream, type EventStreamOptions } from "./sse.ts";
 import { retryJson } from "./turn-answer.ts";
@@ -131,8 +132,10 @@ export class Watchers {
   /** Tells of a turn: that it runs, its messages as they are stored, how it ended. */
   async tellTurn(turn: Turn): Promise<void> {
     const ids = { chat_id: turn.chatId, turn_id: turn.id };
-    const tellMessage = (message: StoredMessage) =>
+    const tellMessage = (stored: StoredMessage) => {
+      const message = messageJson(stored);
       this.tell("message", { change: "stored", chat_id: turn.chatId, message });
+    };
     this.tell("turn", { ...ids, state: "running" });
     const ofRetry: StoredMessage[] = [];
     try {

@@ -5,6 +5,7 @@ import type { Logger } from "../logger.ts";
 import type { Chats } from "../memories/chat/chats.ts";
 import type { Fleet } from "../storage/fleet.ts";
 import type { Events, Watchers } from "./events.ts";
+import { messageJson } from "./message-json.ts";
 
 /** Longer messages, in bytes of UTF-8 JSON, are told by their ids alone. */
 const longestTold = 4_000;
@@ -68,5 +69,6 @@ async function tellHere(told: JsonObject, watchers: Watchers, chats: Chats): Pro
   }
   const stored = await chats.find(String(chatId), String(message["id"]));
   if (stored === undefined) return; // forgotten meanwhile
-  watchers.tellHere("message", { change: "stored", chat_id: String(chatId), message: stored });
+  const shown = messageJson(stored);
+  watchers.tellHere("message", { change: "stored", chat_id: String(chatId), message: shown });
 }

@@ -5,6 +5,7 @@ import { pendingId } from "../memories/chat/shown-messages.ts";
 import { isErased } from "../storage/batch.ts";
 import { type Door, json } from "./door.ts";
 import { ifThere, noSuchChat } from "./if-there.ts";
+import { messageJson } from "./message-json.ts";
 import { before, chatParams, ifExists, limit, messageParams, prefix, query } from "./schemas.ts";
 
 /** What was said: read, searched, hidden, erased. */
@@ -24,7 +25,10 @@ export function addMessageRoutes(door: Door): void {
     async ({ params, query }) => {
       const { limit = 50, before, if_exists } = query;
       const options = { limit, ...(before === undefined ? {} : { before }) };
-      return ifThere(if_exists, async () => json(await chats.messages(params.id, options)));
+      return ifThere(if_exists, async () => {
+        const { messages, ...rest } = await chats.messages(params.id, options);
+        return json({ messages: messages.map(messageJson), ...rest });
+      });
     },
   );
   door.add(
@@ -45,7 +49,8 @@ export function addMessageRoutes(door: Door): void {
       const { limit = 50, chat_id: chatId } = query;
       const isOpen = { prefix: query.prefix === "true" };
       const options = { limit, ...isOpen, ...(chatId === undefined ? {} : { chatId }) };
-      return json({ hits: await chats.search(query.query, options) });
+      const hits = await chats.search(query.query, options);
+      return json({ hits: hits.map((hit) => ({ ...hit, message: messageJson(hit.message) })) });
     },
   );
   door.add(

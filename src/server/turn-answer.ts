@@ -1,13 +1,17 @@
 import { ThroughlineError } from "../errors.ts";
 import type { Retry } from "../runtime/responder.ts";
 import type { Turn, TurnAnswer, TurnProgress } from "../runtime/turn.ts";
+import { messageJson } from "./message-json.ts";
 import type { EventStream } from "./sse.ts";
 
 /** A turn's result as it goes over the wire. */
 export function answerJson(answer: TurnAnswer) {
   const { turnId, user, assistant, session, usage, outcome, reason, detail, notices } = answer;
   return {
-    ...{ turn_id: turnId, user, assistant: assistant ?? null, session },
+    turn_id: turnId,
+    user: messageJson(user),
+    assistant: assistant === undefined ? null : messageJson(assistant),
+    session,
     usage: {
       input_tokens: usage.inputTokens ?? null,
       output_tokens: usage.outputTokens ?? null,
@@ -74,9 +78,11 @@ export async function sendTurn(
 
 function sendItem(turn: Turn, item: TurnProgress, stream: EventStream): void {
   if (item.type === "queued") return; // the stream is open: that is all there is to tell
-  if (item.type === "accepted") stream.send("accepted", { turn_id: turn.id, user: item.user });
-  else if (item.type === "message") stream.send("message", { message: item.message });
-  else if (item.type === "result") stream.send("result", answerJson(spoken(item.answer)));
+  if (item.type === "accepted") {
+    stream.send("accepted", { turn_id: turn.id, user: messageJson(item.user) });
+  } else if (item.type === "message") {
+    stream.send("message", { message: messageJson(item.message) });
+  } else if (item.type === "result") stream.send("result", answerJson(spoken(item.answer)));
   else if (item.type === "retrying") stream.send("retrying", retryJson(item));
   else stream.send(item.type, { text: item.text });
 }
