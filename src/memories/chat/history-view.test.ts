@@ -398,7 +398,17 @@ const rows: readonly Row[] = [
       answer("here", { attachments: [{ name: "made.jpg", type: "image/jpeg" }] }),
     ],
     options: { acceptsImages: true },
-    view: ["u: look\n\n[image: dog.jpg]", "a: here\n\n[image: made.jpg]"],
+    view: ["u: look\n\n[image: dog.jpg]", "a: here"],
+  },
+  {
+    says: "no name of a file beside the words of an answer, which models would copy, but in place of them",
+    records: [
+      user("draw"),
+      answer("Here it is.", { attachments: [{ name: "made.jpg", type: "image/jpeg" }] }),
+      user("and a dog"),
+      answer("", { attachments: [{ name: "dog.jpg", type: "image/jpeg" }] }),
+    ],
+    view: ["u: draw", "a: Here it is.", "u: and a dog", "a: [image: dog.jpg]"],
   },
   // last N
   ...(

@@ -68,6 +68,8 @@ function textOf(message: StoredMessage, target: ModelTarget): string {
   const text = message.content.toWellFormed();
   const images = message.role === "user" && target.acceptsImages === true ? "handed-over" : "noted";
   const blank = text.trim() === "";
+  // A model that reads names of files among its own words writes them into the next answer.
+  if (message.role === "assistant" && !blank) return text;
   const notes = attachmentNotes(message.attachments, blank ? "noted" : images);
   if (notes === "") return blank ? "" : text;
   return blank ? notes : `${text}\n\n${notes}`;
