@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "playwright-core";
-import { message, onPage, say, skip, useBrowser } from "./page-fixture.ts";
+import { gate, message, onPage, say, skip, useBrowser } from "./page-fixture.ts";
 
 useBrowser();
 
@@ -54,5 +54,62 @@ test("an answer with a price says its cost", { skip }, async () => {
     await page.getByRole("link", { name: "Sessions", exact: true }).click();
     await page.getByRole("region", { name: "In all" }).getByText("$0.0125").first().waitFor();
     assert.equal(await page.getByText("No price is set").count(), 0);
+  });
+});
+
+const call = (id: string, args: string) =>
+  ({
+    type: "tool-call",
+    call: { id, type: "function", function: { name: "look", arguments: args } },
+  }) as const;
+const result = (toolCallId: string, content: string, isError = false) =>
+  ({ type: "tool-result", toolCallId, toolName: "look", content, isError }) as const;
+
+test("words, reasoning, calls and results stay in order while they come, and after a reload", {
+  skip,
+}, async () => {
+  const [looked, failed] = [gate(), gate()];
+  const bytes = 'saw <b>rain</b>\n\n  **and** "wind"\t\u{1f327}';
+  const script = [
+    [
+      ...[{ type: "reasoning", text: "The *window*" } as const, "Let me **look**."],
+      ...[call("a", '{"at":"<window>"}'), { type: "wait", until: looked.until } as const],
+      ...[result("a", bytes), "And again.", call("b", "{}")],
+      ...[result("b", "The tool failed.", true), { type: "wait", until: failed.until } as const],
+      "It rains.",
+    ],
+  ];
+  await onPage({ script }, async ({ page }) => {
+    const rows = page.locator(".transcript-rows .message-assistant");
+    const words = async () =>
+      (await rows.allTextContents()).map((text) => text.replace(/^Companion|scripted.*$/g, ""));
+    await say(page, "Weather?");
+    await rows.getByText("running").waitFor();
+    assert.deepEqual((await words()).slice(0, 1), ["ReasoningLet me look.Called lookrunning"]);
+    looked.open();
+    await rows.getByText("failed", { exact: true }).waitFor();
+    const called = ["ReasoningLet me look.Called look", "And again.Called lookfailed"];
+    assert.deepEqual((await words()).slice(0, 2), called);
+    assert.deepEqual(await violations(page), []);
+    failed.open();
+    await rows.getByText("It rains.").waitFor();
+    await rows.nth(2).locator(".stats").waitFor();
+    assert.deepEqual(await words(), [...called, "It rains."]);
+    await page.reload();
+    await rows.nth(2).waitFor();
+    assert.deepEqual(await words(), [...called, "It rains."]);
+    for (const [at, texts] of [
+      [0, ["The *window*"]],
+      [1, ['{"at":"<window>"}', bytes]],
+      [2, ["{}", "The tool failed."]],
+    ] as const) {
+      const step = page.locator(".step").nth(at);
+      assert.equal(await step.locator(".step-text").count(), 0, "it is folded");
+      await step.locator("summary").click();
+      await step.locator(".step-text").first().waitFor();
+      assert.deepEqual(await step.locator(".step-text").allTextContents(), texts);
+    }
+    await page.locator(".step").nth(2).getByText("Error", { exact: true }).waitFor();
+    assert.deepEqual(await violations(page), []);
   });
 });

@@ -84,6 +84,22 @@ export async function onPage(
   const c = await companion(visit.script, visit.options);
   await visit.prepare?.(c);
   const { url } = await c.listen({ host: "127.0.0.1", port: 0 });
+  try {
+    await withPage(url, visit, (seen) => use(seen, c));
+  } finally {
+    // What a test that failed held back is held no more.
+    await c.turns.close(0);
+    await c.server.close();
+    await c.throughline.close();
+  }
+}
+
+/** Opens the page that a server serves. */
+export async function withPage(
+  url: string,
+  visit: Omit<Visit, "script" | "prepare" | "options">,
+  use: (seen: Seen) => Promise<void>,
+): Promise<void> {
   const context = await browser.newContext(visit.browser);
   context.setDefaultTimeout(10_000);
   if (visit.lateMs !== undefined) await context.addInitScript(delayTasks, visit.lateMs);
@@ -101,14 +117,10 @@ export async function onPage(
   });
   try {
     await page.goto(`${url}${visit.path ?? "/"}`);
-    await use({ page, context, url, errors }, c);
+    await use({ page, context, url, errors });
     assert.deepEqual(errors, []);
   } finally {
     await context.close();
-    // What a test that failed held back is held no more.
-    await c.turns.close(0);
-    await c.server.close();
-    await c.throughline.close();
   }
 }
 
