@@ -1,11 +1,15 @@
 // Runs the test files that it is given three at a time, in that order: the runner's own command line
 // sorts them. In CI a file that fails is run once more with nothing beside it, and both runs are told:
-// on a machine that others load, a starved process says nothing of the program. Ends with the runner's
-// own summary.
+// on a machine that others load, a starved process says nothing of the program. A test that is skipped in
+// CI fails the run, unless its reason is in scripts/allowed-skips.ts. Ends with the runner's own summary.
 import { resolve } from "node:path";
 import { finished } from "node:stream/promises";
 import { run } from "node:test";
 import { spec } from "node:test/reporters";
+import { isAllowedSkip } from "./allowed-skips.ts";
+
+/** What was skipped for a reason that CI does not take. */
+const refused = new Set<string>();
 
 /** @returns the files in which something failed, and those whose process ended before it told. */
 async function runFiles(files: readonly string[], concurrency: number): Promise<readonly string[]> {
@@ -20,7 +24,10 @@ async function runFiles(files: readonly string[], concurrency: number): Promise<
       else if (success) passed.add(file);
     })
     // A file without tests is told of as a test of its name, and so is one whose process failed.
-    .on("test:pass", ({ name }) => passed.add(name))
+    .on("test:pass", ({ name, skip }) => {
+      passed.add(name);
+      if (skip !== undefined && !isAllowedSkip(skip, name)) refused.add(`${name}: ${skip}`);
+    })
     .on("test:fail", ({ name }) => died.add(name))
     .compose(spec);
   told.pipe(process.stdout, { end: false });
@@ -34,8 +41,13 @@ let failed = await runFiles(
   process.argv.slice(2).map((file) => resolve(file)),
   3,
 );
-if (failed.length > 0 && process.env["CI"] === "true") {
+const isCi = process.env["CI"] === "true";
+if (failed.length > 0 && isCi) {
   console.log(`Once more, with nothing beside: ${failed.join(" ")}`);
   failed = await runFiles(failed, 1);
 }
 if (failed.length > 0) process.exitCode = 1;
+if (isCi && refused.size > 0) {
+  console.error(`Skipped, and not in scripts/allowed-skips.ts:\n  ${[...refused].join("\n  ")}`);
+  process.exitCode = 1;
+}

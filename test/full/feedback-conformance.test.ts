@@ -1,5 +1,5 @@
 // Exports in the hands of those they are for: datasets, TRL, Python's own wave. Each part is skipped,
-// with the reason, where its library is not installed. `python3` is the one on the path.
+// with the reason, where its library is not installed. PYTHON names another Python than `python3`.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -11,14 +11,15 @@ import type { FeedbackExportOptions } from "../../src/interchange/feedback-expor
 import { realDisk } from "../../src/storage/files/disk.ts";
 import { SampleSource, samplePackage } from "../feedback-packages.ts";
 
+const interpreter = process.env["PYTHON"] ?? "python3";
 const script = join(import.meta.dirname, "feedback-conformance.py");
 
 /** False: all of these modules import. A text: what the test is skipped for. */
 function lacks(...modules: readonly string[]): string | false {
-  const { status, error } = spawnSync("python3", ["-c", `import ${modules.join(", ")}`], {
+  const { status, error } = spawnSync(interpreter, ["-c", `import ${modules.join(", ")}`], {
     ...{ stdio: "ignore", timeout: 120_000 },
   });
-  if (error !== undefined) return "python3 is not installed";
+  if (error !== undefined) return `${interpreter} is not installed`;
   return status === 0 ? false : `Python lacks one of: ${modules.join(", ")}`;
 }
 
@@ -58,7 +59,7 @@ describe("an export", () => {
 
   function python(check: string, name: string): Record<string, unknown> {
     const args = [script, check, folders.get(name) ?? ""];
-    const { status, stdout, stderr } = spawnSync("python3", args, {
+    const { status, stdout, stderr } = spawnSync(interpreter, args, {
       ...{ encoding: "utf8", timeout: 600_000, maxBuffer: 64 * 1024 * 1024 },
     });
     assert.equal(status, 0, stderr.slice(-4_000));
@@ -109,7 +110,9 @@ describe("an export", () => {
     assert.deepEqual(sounds, [[16_000, 1, 0], ...Array(7).fill([16_000, 1, 320])]);
   });
 
-  test("of webdataset has sound that libsndfile reads", { skip: lacks("soundfile") }, () => {
+  test("of webdataset has sound that libsndfile reads", {
+    skip: lacks("numpy", "soundfile"),
+  }, () => {
     const { sounds } = python("libsndfile", "webdataset");
     assert.deepEqual(sounds, [[16_000, 0], ...Array(7).fill([16_000, 320])]);
   });
