@@ -311,6 +311,20 @@ for (const [what, out, says] of [
   });
 }
 
+test("sessions redact says where else a message was, and what it did not reach: exit 1", async (t) => {
+  const home = homeWithChats(t);
+  await runCli(["sessions", "fork", "local:me", "m1", "copy"], { home });
+  const hidden = await runCli(["sessions", "redact", "local:me", "m1"], { home });
+  assert.equal(hidden.code, 0, hidden.err);
+  assert.match(hidden.out, /^It is hidden\..*\nAlso in: copy\n$/);
+  const name = "2026-02-19T15-30-00_positive_fb_a1b2c3d4e5f6";
+  fs.mkdirSync(join(home, "feedback", name), { recursive: true });
+  fs.writeFileSync(join(home, "feedback", name, "feedback.json"), "{");
+  const again = await runCli(["sessions", "redact", "local:me", "m1"], { home });
+  assert.equal(again.code, 1);
+  assert.match(again.out, new RegExp(`\nNOT REACHED: the package ${name}, which cannot be read\n`));
+});
+
 test("an export does not hold what was redacted", async (t) => {
   const home = homeWithChats(t);
   await runCli(["sessions", "redact", "local:me", "m1"], { home });

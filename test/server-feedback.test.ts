@@ -1,6 +1,6 @@
 // Reactions over HTTP: consent, feeds, receipts, packages, and who may not.
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -8,6 +8,7 @@ import sharp from "sharp";
 import { consentWording } from "../src/memories/moment/consent.ts";
 import type { MomentsOptions } from "../src/moments.ts";
 import { feedTurns } from "../src/runtime/moment-feed.ts";
+import * as answers from "../src/server/answer-schemas.ts";
 import * as schemas from "../src/server/feedback-answer-schemas.ts";
 import { readManifest, writeManifest } from "../src/targets/package/package-format.ts";
 import { keyPrefix } from "../src/targets/s3/object-key.ts";
@@ -148,6 +149,31 @@ test("what was withdrawn, hidden, erased or cleared is in no package that is mad
   assert.doesNotMatch(label, /apple/);
   assert.match(label, /"reduced":"consent"/);
 });
+
+for (const erase of [false, true]) {
+  test(`a message that is ${erase ? "erased" : "hidden"} leaves the gallery and the forks, and the receipt says so`, async (t) => {
+    const c = await withMoments(t);
+    const { user, assistant } = await jsonOf(await c.say("my password is hunter2"), 200);
+    const { name } = await jsonOf(await c.post("/api/feedback", praise), 201);
+    const fork = { chat_id: "copy", message_id: assistant.id };
+    await jsonOf(await c.post(`${me}/fork`, fork), 201);
+    const removed = await c.ask(`${me}/messages/${user.id}?erase=${erase}`, { method: "DELETE" });
+    const receipt = await jsonOf(removed, 200);
+    answers.removed.strict().parse(receipt);
+    assert.deepEqual([receipt.copies, receipt.unreachable], [["copy"], []]);
+    assert.deepEqual(
+      receipt.removed.find(({ place }: { place: string }) => place === "packages"),
+      { place: "packages", count: 1 },
+    );
+    assert.deepEqual((await c.get("/api/feedback")).packages, []);
+    for (const path of ["", "/messages.json", "/package.tar"]) {
+      const response = await c.ask(`/api/feedback/${name}${path}`);
+      await problemOf(response, 404, "THROUGHLINE_NOT_FOUND");
+    }
+    assert.doesNotMatch(JSON.stringify(await c.get("/api/chats/copy/messages")), /hunter2/);
+    assert.deepEqual(readdirSync(join(c.home, "feedback")), []);
+  });
+}
 
 test("an answer that is made anew is judged by itself, and so is the one before it", async (t) => {
   const c = await withMoments(t, [["Lyon"], ["Paris"]]);

@@ -1,6 +1,6 @@
 // Reactions on the page: from a reply to a package in the gallery, and back.
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -132,6 +132,37 @@ test("a damaged moment is red, names its files, says what to do, and can be repa
       200,
     );
     assert.equal(verified, true);
+  });
+});
+
+test("hiding a message deletes its moments, and says which could not be reached", {
+  skip,
+}, async (t) => {
+  const visit = await withMoments(t);
+  await onPage(visit, async ({ page }, c) => {
+    await say(page, "Tell me a joke");
+    await message(page, "Knock, knock").waitFor();
+    await react(page, "Knock, knock", "I liked this");
+    await notice(page, "Kept").waitFor();
+    const unreadable = "2026-02-19T15-30-00_positive_fb_a1b2c3d4e5f6";
+    const folder = join(visit.home, "feedback", unreadable);
+    mkdirSync(folder);
+    writeFileSync(join(folder, "feedback.json"), "{");
+
+    await message(page, "Tell me a joke").hover();
+    await message(page, "Tell me a joke").getByRole("button", { name: "Hide or erase" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("delete the moments that hold the message").waitFor();
+    await dialog.getByRole("button", { name: "Hide", exact: true }).click();
+    await dialog.getByText(`the package ${unreadable}, which cannot be read`).waitFor();
+    assert.deepEqual(await faults(page), []);
+    const names = async () =>
+      (await c.get("/api/feedback")).packages.map(({ name }: { name: string }) => name);
+    assert.deepEqual(await names(), [unreadable]);
+    rmSync(folder, { recursive: true });
+    await dialog.getByRole("button", { name: "Try again" }).click();
+    await dialog.waitFor({ state: "detached" });
+    await page.getByText("What you said here was removed.").waitFor();
   });
 });
 

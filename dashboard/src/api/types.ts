@@ -151,6 +151,8 @@ export interface MessageReceipt {
   readonly message_id: string;
   readonly redacted: boolean;
   readonly erased: boolean;
+  /** Places that may still hold it. */
+  readonly unreachable: readonly string[];
 }
 
 export interface WorkingMemory {

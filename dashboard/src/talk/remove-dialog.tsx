@@ -20,8 +20,40 @@ export function RemoveDialog({ chatId, message, onClose, onRemoved }: RemoveDial
       const path = `${chatPath(chatId)}/messages/${encodeURIComponent(message.id)}`;
       return request<MessageReceipt>(`${path}?erase=${erase}`, { method: "DELETE" });
     },
-    onSuccess: onRemoved,
+    onSuccess: ({ unreachable }) => {
+      if (unreachable.length === 0) onRemoved();
+    },
   });
+  const unreachable = removing.data?.unreachable ?? [];
+  if (unreachable.length > 0) {
+    return (
+      <Dialog
+        title="Removed here, but not everywhere"
+        onClose={onRemoved}
+        actions={
+          <>
+            <Button kind="quiet" onClick={onRemoved}>
+              Close
+            </Button>
+            <Button
+              isBusy={removing.isPending}
+              onClick={() => removing.mutate(removing.variables ?? false)}
+            >
+              Try again
+            </Button>
+          </>
+        }
+      >
+        <p>These places may still hold the message:</p>
+        <ul>
+          {unreachable.map((place) => (
+            <li key={place}>{place}</li>
+          ))}
+        </ul>
+        {removing.isError ? <ErrorNote error={removing.error} /> : null}
+      </Dialog>
+    );
+  }
   return (
     <Dialog
       title="Hide or erase this message?"
