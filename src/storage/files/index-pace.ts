@@ -5,6 +5,9 @@ import type { LogIndex } from "./log-index.ts";
 /** How long no append has begun in a pause: others at this pace are not held up by the index. */
 const pauseMs = 5;
 
+/** So many bytes are not left to wait for more: some 10 ms of work. */
+const muchBytes = 64 * 1024;
+
 /** In a pause: about a millisecond at a time, or, where the last of them wait in many parts, half of that. */
 const pauseDrain = { batches: 32, fewest: 8 } as const;
 
@@ -12,7 +15,7 @@ const pauseDrain = { batches: 32, fewest: 8 } as const;
  * When too many wait: many at a time, because what costs is the transaction. Of so many that wait in 16
  * parts, one part has as many as are taken.
  */
-const busyDrain = { waiting: 16_384, batches: 256 } as const;
+const busyDrain = { waiting: 16_384, bytes: 4 * 1024 * 1024, batches: 256 } as const;
 
 /** So many pauses did not come, 2 s of them: no burst any more but the load of every day. */
 const steadyAfter = 400;
@@ -54,7 +57,8 @@ export class IndexPace {
   whileSyncing(): void {
     const waiting = this.#index.waiting();
     const isSteady = this.#missed >= steadyAfter && waiting >= steadyDrain.waiting;
-    if (waiting >= busyDrain.waiting) this.#index.drain(busyDrain.batches);
+    const isTooMuch = waiting >= busyDrain.waiting || this.#index.waitingBytes() >= busyDrain.bytes;
+    if (isTooMuch) this.#index.drain(busyDrain.batches);
     else if (isSteady || this.#index.waitingLogs() >= steadyDrain.logs) {
       this.#index.drain(steadyDrain.batches);
     }
@@ -62,13 +66,13 @@ export class IndexPace {
 
   /** Lets the index take up most of what waits now, others getting their turn in between. */
   async beforeSearch(): Promise<void> {
-    // What comes meanwhile is not waited for: there may be no end to it.
-    for (
-      let left = this.#index.waiting();
-      left > searchDrain.waiting;
-      left -= searchDrain.batches
-    ) {
-      if (!this.#index.drain(searchDrain.batches)) return;
+    // What comes in the meantime is not waited for: there may be no end to it.
+    const begun = this.#index.waiting();
+    let taken = 0;
+    while (begun - taken > searchDrain.waiting || this.#index.waitingBytes() > muchBytes) {
+      const before = this.#index.waiting();
+      if (taken >= begun || !this.#drainSome(searchDrain.batches)) return;
+      taken += before - this.#index.waiting();
       await nextTurn();
     }
   }
@@ -80,7 +84,9 @@ export class IndexPace {
 
   /** Lets the index take up what waits in the next pause. */
   #catchUp(): void {
-    if (this.#isCatchingUp || this.#index.waiting() < pauseDrain.fewest) return;
+    const isLittle =
+      this.#index.waiting() < pauseDrain.fewest && this.#index.waitingBytes() < muchBytes;
+    if (this.#isCatchingUp || isLittle) return;
     this.#isCatchingUp = true;
     const begun = this.#begun;
     this.#timers.after(pauseMs, () => {
@@ -93,6 +99,10 @@ export class IndexPace {
         this.#catchUp();
       }
     });
+  }
+
+  #drainSome(batches: number): boolean {
+    return this.#index.drain(batches) || this.#index.drain(1);
   }
 
   /** Slice by slice, as long as nobody waits for an append. */

@@ -83,11 +83,14 @@ export interface LogIndex {
   wipe(): boolean;
   /** How many batches are buffered. */
   waiting(): number;
+  /** How many bytes of log they hold. */
+  waitingBytes(): number;
   /** Of how many logs: each of them makes a list take longer. */
   waitingLogs(): number;
   /**
-   * Writes out so many buffered batches that are cheap to write together, if so many of such wait:
-   * a slice for when there is time. Of 8 each takes about 120 µs, of 64 half of that, of 256 a third.
+   * Writes out so many buffered batches that are cheap to write together, if so many of such wait, or
+   * 64 KiB of them, which is the most that it writes: a slice for when there is time. Of 8 each takes
+   * about 120 µs, of 64 half of that, of 256 a third.
    *
    * @returns whether it wrote any.
    */

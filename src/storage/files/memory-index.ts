@@ -120,6 +120,10 @@ class MemoryLogIndex implements LogIndex {
     return 0;
   }
 
+  waitingBytes(): number {
+    return 0;
+  }
+
   waitingLogs(): number {
     return 0;
   }

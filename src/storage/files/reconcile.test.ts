@@ -6,6 +6,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -163,6 +164,43 @@ test("what a log held that could not be read at one start is found after the nex
     hits.map(({ key }) => key),
     ["a"],
   );
+});
+
+test("a lost index is filled slice by slice: little of a long log waits for it at a time", async (t) => {
+  const home = await homeWith(t, "a");
+  const path = pathOf(home, "a");
+  const said = Array.from({ length: 400 }, (_, n) => ({
+    id: `m${n}`,
+    content: "word ".repeat(20),
+  }));
+  {
+    await using storage = await openFileStorage({ home, durability: "process" });
+    const logs = storage.logs("chats", projection);
+    for (let n = 0; n < 20; n++) {
+      await logs.append(
+        "a",
+        said.map(({ id, content }) => ({ id: `${n}-${id}`, content })),
+      );
+    }
+  }
+  rmSync(join(home, "index.db"));
+  let most = 0;
+  const storage = await openedOver(home, realDisk, (index) => {
+    const add = index.add.bind(index);
+    index.add = (batch) => {
+      add(batch);
+      most = Math.max(most, index.waitingBytes());
+    };
+  });
+  let passes = 0;
+  const counting = setInterval(() => passes++, 0);
+  const hits = await storage.logs("chats", projection).search("word", { limit: 1 });
+  clearInterval(counting);
+  assert.equal(hits.length, 1);
+  const { size } = statSync(path);
+  assert.ok(size > 1_000_000 && most < 200_000, `${most} of ${size} bytes`);
+  assert.ok(passes > 10, `others got their turn ${passes} times`);
+  await storage.close();
 });
 
 test("without its index a home lists every log", async (t) => {

@@ -11,6 +11,9 @@ import type { LogFile } from "./log-file.ts";
 import type { FileLogStorePorts } from "./open-logs.ts";
 import { isSurelyOurs } from "./own-log.ts";
 
+/** Of so many, each takes the least time. */
+const followBatches = 256;
+
 /**
  * Brings the index up to what a log holds. Called whenever a log is opened: one comparison when the
  * two agree, a read of the new batches when the index is behind, a new start when it speaks of
@@ -38,6 +41,8 @@ export async function followIndex(ports: FileLogStorePorts, log: LogFile): Promi
     const records = recordsOf(batch);
     const ids = records.map(({ id }) => id);
     index.add({ key, seq, end, crc, head, damaged, start, ids, records });
+    // Slice by slice: a queue of a long log would take memory, and time from everything else.
+    while (index.drain(followBatches)) await setImmediate();
   }
   if (!log.damaged) return;
   const { seq, end, crc, head, damaged } = log;

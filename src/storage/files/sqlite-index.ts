@@ -109,7 +109,7 @@ class SqliteLogIndex implements LogIndex {
 
   add(batch: IndexedBatch): void {
     this.#queue.push(batch);
-    if (this.#queue.isFull && !this.drain(256)) this.flush();
+    if (this.#queue.isFull) this.drain(256);
   }
 
   isDamaged(key: string): boolean {
@@ -119,7 +119,7 @@ class SqliteLogIndex implements LogIndex {
   }
 
   markDamaged(key: string, damaged: boolean): void {
-    this.flush();
+    if (this.#queue.last(key) !== undefined) this.flush();
     this.#file.runQuietly(() => {
       this.#file.sql.setDamaged.run(damaged ? 1 : 0, this.#collection, key);
     });
@@ -198,6 +198,10 @@ class SqliteLogIndex implements LogIndex {
 
   waiting(): number {
     return this.#queue.length;
+  }
+
+  waitingBytes(): number {
+    return this.#queue.bytes;
   }
 
   waitingLogs(): number {

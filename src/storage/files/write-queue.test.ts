@@ -21,14 +21,14 @@ test("ids of batches that were taken away are forgotten, one that a later batch 
   assert.equal(queue.seek("a", 99), 300);
 });
 
-test("a queue is full with 32,768 batches, or with 32 MiB of them, and not with one fewer", () => {
+test("a queue is full with 32,768 batches, or with 16 MiB of them, and not with one fewer", () => {
   const many = new WriteQueue();
   for (let seq = 1; seq < 32_768; seq++) many.push(batch(seq, "x"));
   assert.equal(many.isFull, false);
   many.push(batch(32_768, "x"));
   assert.equal(many.isFull, true);
   const large = new WriteQueue();
-  for (let seq = 1; seq <= 32; seq++) {
+  for (let seq = 1; seq <= 16; seq++) {
     assert.equal(large.isFull, false);
     large.push({ ...batch(seq, "x"), start: 0, end: 1024 * 1024 });
   }
@@ -37,8 +37,8 @@ test("a queue is full with 32,768 batches, or with 32 MiB of them, and not with 
 
 test("a log that is dropped takes its batches and their bytes along, and no others", () => {
   const queue = new WriteQueue();
-  for (let seq = 1; seq <= 31; seq++) {
-    queue.push({ ...batch(seq, "x"), key: seq < 31 ? "a" : "b", start: 0, end: 1024 * 1024 });
+  for (let seq = 1; seq <= 15; seq++) {
+    queue.push({ ...batch(seq, "x"), key: seq < 15 ? "a" : "b", start: 0, end: 1024 * 1024 });
   }
   queue.drop("a");
   assert.equal(queue.length, 1);
@@ -46,9 +46,28 @@ test("a log that is dropped takes its batches and their bytes along, and no othe
     queue.all().map(({ key }) => key),
     ["b"],
   );
-  for (let seq = 1; seq <= 30; seq++)
+  for (let seq = 1; seq <= 14; seq++)
     queue.push({ ...batch(seq, "y"), start: 0, end: 1024 * 1024 });
   assert.equal(queue.isFull, false);
-  queue.push({ ...batch(31, "y"), start: 0, end: 1024 * 1024 });
+  queue.push({ ...batch(15, "y"), start: 0, end: 1024 * 1024 });
   assert.equal(queue.isFull, true);
+});
+
+test("what is taken at a time is 64 KiB of text or one batch, however many wait, and waits for no more", () => {
+  const queue = new WriteQueue();
+  const push = (seq: number, bytes: number) =>
+    queue.push({ ...batch(seq, "x"), start: 0, end: bytes });
+  push(1, 1024 * 1024);
+  for (let seq = 2; seq <= 9; seq++) push(seq, 20 * 1024);
+  const taken: number[][] = [];
+  for (let some = queue.some(32); some.length > 0; some = queue.some(32)) {
+    taken.push(some.map(({ seq }) => seq));
+    queue.shift(some);
+  }
+  assert.deepEqual(taken, [[1], [2, 3, 4], [5, 6, 7]]);
+  assert.equal(queue.bytes, 40 * 1024);
+  assert.deepEqual(
+    queue.some(2).map(({ seq }) => seq),
+    [8, 9],
+  );
 });

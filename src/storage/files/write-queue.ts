@@ -5,7 +5,16 @@ import { partOf, wordParts } from "./sqlite-schema.ts";
  * A queue that holds this much is written out: a bound on memory, and on what a search waits for. A burst
  * that fits costs the appends nothing.
  */
-const limits = { batches: 32_768, bytes: 32 * 1024 * 1024 } as const;
+const limits = { batches: 32_768, bytes: 16 * 1024 * 1024 } as const;
+
+/** So much text is written out at a time: some 10 ms. A batch that is longer is written alone. */
+const sliceBytes = 64 * 1024;
+
+interface Part {
+  /** Each log's in order. */
+  readonly batches: IndexedBatch[];
+  bytes: number;
+}
 
 interface QueuedLog {
   /** The part of the full-text index that has its words. */
@@ -22,7 +31,10 @@ interface QueuedLog {
  * that a transaction writes to.
  */
 export class WriteQueue {
-  readonly #parts: IndexedBatch[][] = Array.from({ length: wordParts }, () => []);
+  readonly #parts: readonly Part[] = Array.from({ length: wordParts }, () => ({
+    batches: [],
+    bytes: 0,
+  }));
   #length = 0;
   #bytes = 0;
   readonly #logs = new Map<string, QueuedLog>();
@@ -31,19 +43,23 @@ export class WriteQueue {
     return this.#length;
   }
 
+  /** Of log. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
   get isFull(): boolean {
     return this.#length >= limits.batches || this.#bytes >= limits.bytes;
   }
 
   push(batch: IndexedBatch): void {
-    this.#length++;
-    this.#bytes += batch.end - batch.start;
     let log = this.#logs.get(batch.key);
     if (log === undefined) {
       log = { part: partOf(batch.key), batches: [], ids: new Map() };
       this.#logs.set(batch.key, log);
     }
-    this.#parts[log.part]?.push(batch);
+    this.#part(log).batches.push(batch);
+    this.#count(log, batch, 1);
     log.batches.push(batch);
     for (const id of batch.ids) log.ids.set(id, batch);
   }
@@ -81,13 +97,25 @@ export class WriteQueue {
 
   /** Everything, each log's batches in order. They stay until `shift`. */
   all(): readonly IndexedBatch[] {
-    return this.#parts.flat();
+    return this.#parts.flatMap(({ batches }) => batches);
   }
 
-  /** The oldest `count` batches of a part in which so many wait. They stay until `shift`. */
+  /**
+   * The oldest batches of a part in which `count` of them wait, or as much text as is written at a time: at
+   * most so many, and so much. They stay until `shift`.
+   */
   some(count: number): readonly IndexedBatch[] {
-    const part = this.#parts.find((batches) => batches.length >= count);
-    return part?.slice(0, count) ?? [];
+    const part = this.#parts.find(
+      ({ batches, bytes }) => batches.length >= count || bytes >= sliceBytes,
+    );
+    const some: IndexedBatch[] = [];
+    let bytes = 0;
+    for (const batch of part?.batches.slice(0, count) ?? []) {
+      bytes += batch.end - batch.start;
+      if (some.length > 0 && bytes > sliceBytes) break;
+      some.push(batch);
+    }
+    return some;
   }
 
   /** Takes away what `all` or `some` just gave. */
@@ -95,9 +123,8 @@ export class WriteQueue {
     for (const batch of batches) {
       const log = this.#logs.get(batch.key);
       if (log === undefined) continue;
-      this.#length--;
-      this.#bytes -= batch.end - batch.start;
-      this.#parts[log.part]?.shift();
+      this.#part(log).batches.shift();
+      this.#count(log, batch, -1);
       log.batches.shift();
       if (log.batches.length === 0) this.#logs.delete(batch.key);
       else forgetIds(log, batch);
@@ -109,17 +136,34 @@ export class WriteQueue {
     const log = this.#logs.get(key);
     if (log === undefined) return;
     this.#logs.delete(key);
-    this.#length -= log.batches.length;
-    this.#bytes = log.batches.reduce((bytes, { start, end }) => bytes - (end - start), this.#bytes);
-    const others = this.#parts[log.part]?.filter((batch) => batch.key !== key);
-    this.#parts[log.part] = others ?? [];
+    const { batches } = this.#part(log);
+    const others = batches.filter((batch) => batch.key !== key);
+    batches.length = 0;
+    for (const batch of others) batches.push(batch); // not spread: there may be very many
+    for (const batch of log.batches) this.#count(log, batch, -1);
   }
 
   clear(): void {
-    for (const part of this.#parts) part.length = 0;
+    for (const part of this.#parts) {
+      part.batches.length = 0;
+      part.bytes = 0;
+    }
     this.#length = 0;
     this.#bytes = 0;
     this.#logs.clear();
+  }
+
+  #part({ part }: QueuedLog): Part {
+    const found = this.#parts[part];
+    if (found === undefined) throw new RangeError("there is no such part");
+    return found;
+  }
+
+  #count(log: QueuedLog, { start, end }: IndexedBatch, sign: 1 | -1): void {
+    const bytes = sign * (end - start);
+    this.#length += sign;
+    this.#bytes += bytes;
+    this.#part(log).bytes += bytes;
   }
 }
 
