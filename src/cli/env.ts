@@ -101,6 +101,13 @@ export function useMoreThreads(variables: NodeJS.Dict<string> = process.env): vo
   variables["UV_THREADPOOL_SIZE"] ??= "16";
 }
 
+/** Whether the command line or `NODE_OPTIONS` says how large V8's space for new objects may be. */
+export function isYoungHeapSized(variables: NodeJS.Dict<string> = process.env): boolean {
+  return [...process.execArgv, variables["NODE_OPTIONS"] ?? ""].some((text) => {
+    return /semi[-_]space/.test(text);
+  });
+}
+
 /** For the help: what may be set, and what it means. */
 export const variableHelp = `Environment:
   THROUGHLINE_HOME        the companion's directory, instead of ~/.throughline

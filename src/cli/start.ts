@@ -1,12 +1,14 @@
 import { writeSync } from "node:fs";
-import { isDebugging, useMoreThreads } from "./env.ts";
+import { isDebugging, isYoungHeapSized, useMoreThreads } from "./env.ts";
 import { describeFailure, exitCodes } from "./failure.ts";
 import { processIo } from "./io.ts";
 import { run } from "./program.ts";
+import { boundYoungHeap } from "./young-heap.ts";
 
 /** The process's own command line, to its end or its failure. */
 export async function start(): Promise<void> {
   useMoreThreads();
+  boundYoungHeap(isYoungHeapSized());
   // A rejection that nobody handles comes here too. What was being written is finished or undone by
   // the next start; going on from a state that nobody knows is what could do harm.
   process.on("uncaughtException", (error) => {
