@@ -248,3 +248,62 @@ for (const seed of [1, 2, 3, 4]) {
     }
   });
 }
+
+const called: ScriptedStep = {
+  type: "tool-call",
+  call: { id: "c1", type: "function", function: { name: "look", arguments: "{}" } },
+};
+const found: ScriptedStep = {
+  ...{ type: "tool-result", toolCallId: "c1", toolName: "look" },
+  ...{ content: "rain", isError: false },
+};
+
+/** Two processes; the first is in a turn that has called a tool, and does the rest later. */
+async function cutOffInTool(...rest: readonly ScriptedStep[]) {
+  const place = heldPlace();
+  const { clock } = place;
+  const [first, second] = [place.open(), place.open()];
+  const dying = mortal(first.storage);
+  const a = await process(dying, { clock, model: scriptedResponder([[called, ...rest]]) });
+  const model = scriptedResponder([["It rains"]]);
+  const b = await process(second.storage, { clock, model });
+  const turn = a.turns.submit(chat, { id: "m1", content: "Weather?" });
+  const steps = rest[0] === found ? 2 : 1;
+  let stored = 0;
+  for await (const { type } of turn.progress()) {
+    if (type === "message") stored++;
+    if (stored === steps) break;
+  }
+  return {
+    clock,
+    a,
+    b,
+    turn,
+    model,
+    timers: { a: first.timers, b: second.timers },
+    kill: dying.kill,
+  };
+}
+
+test("a turn of a process that died after a tool returned continues elsewhere after the result", async () => {
+  const w = await cutOffInTool(found, hang);
+  w.kill();
+  await pass(w.clock, 10_500, w.timers.b);
+  await (await w.b.turns.answer(chat)).done;
+  const said = ["user: Weather?", "assistant: ", "tool: rain"];
+  const asked = w.model.requests[0]?.messages.map(({ role, content }) => `${role}: ${content}`);
+  assert.deepEqual(asked, said);
+  assert.deepEqual(await transcript(w.b), [...said, "assistant: It rains"]);
+});
+
+test("what a tool returns to a process that has lost its lease is not stored", async () => {
+  const returned = Promise.withResolvers<void>();
+  const w = await cutOffInTool({ type: "wait", until: returned.promise }, found, "Too late");
+  await pass(w.clock, 10_500, w.timers.b);
+  await (await w.b.turns.answer(chat)).done;
+  const now = ["user: Weather?", "assistant: ", "assistant: It rains"];
+  assert.deepEqual(await transcript(w.b), now);
+  returned.resolve();
+  await assert.rejects(w.turn.done, { code: "THROUGHLINE_FENCED" });
+  assert.deepEqual(await transcript(w.b), now);
+});

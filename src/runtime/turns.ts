@@ -186,7 +186,8 @@ export class Turns {
 
   /**
    * Takes up the oldest message of a chat that has no answer: cut off by a crash, failed, or accepted
-   * and never begun. Nothing that a model did before is done again.
+   * and never begun. It continues after the last result of a tool on record; a call without a result
+   * runs again only if its tool is `repeatable`.
    *
    * @param asked what to run on, in place of what the message asked for.
    * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: every message is answered.

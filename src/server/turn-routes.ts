@@ -102,7 +102,7 @@ function addRecovery(door: Door): void {
       summary: "Answers the oldest message that has no answer",
       description:
         `After a crash, or when the model failed. ${streams} One that runs already is joined; ` +
-        "what a model did before is not done again. It runs on what the message asked for, if the " +
+        "it continues after the last result of a tool. It runs on what the message asked for, if the " +
         "body names nothing else. 404: every message is answered, or more was said since.",
     },
     async ({ params, body }, context) => {
