@@ -94,3 +94,28 @@ test("a search of one chat takes the beginning of the last word too", async (t) 
   assert.equal((await hits(true)).length, 1);
   assert.equal((await chats.search("tea", { prefix: true })).length, 1);
 });
+
+test("past the first 10,000 chats what was said is found, titles and ids are not", async (t) => {
+  const { chats, say, found } = await companion(t, "in memory");
+  await say("oldest", "green tea");
+  await chats.rename("oldest", "Breakfast");
+  for (let n = 0; n < 10_000; n++) await say(`other ${n}`, "milk");
+  assert.deepEqual(await found("tea"), [["oldest", 1, "green tea"]]);
+  assert.deepEqual(await found("breakfast"), []);
+});
+
+test("a common word needs no more than the first hits and some chats one by one", async (t) => {
+  const { chats, say, found } = await companion(t, "in memory");
+  for (let n = 0; n < 200; n++) await say(`chat ${n}`, "tea", "more tea");
+  const { logs } = chats.log.ports;
+  const asked: number[] = [];
+  const search = logs.search.bind(logs);
+  t.mock.method(logs, "search", (query: string, options: Parameters<typeof search>[1]) => {
+    asked.push(options.limit);
+    return search(query, options);
+  });
+  const rows = await found("tea", { limit: 50 });
+  assert.deepEqual([rows.length, rows.every(([, count]) => count === 2)], [50, true]);
+  assert.equal(asked.filter((limit) => limit === 1_000).length, 0);
+  assert.ok(asked.length <= 27, `${asked.length} searches`);
+});
