@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -293,6 +293,27 @@ for (const act of ["redact", "erase"] as const) {
     await recorder.record({ ...praise, chatId: "b" }).whenDurable();
     const receipt = await chats[act]("a", "m1");
     assert.deepEqual([receipt.copies, packagesIn(receipt)], [["b"], 1]);
+    assert.deepEqual((await packages.list()).packages, []);
+  });
+
+  test(`to ${act} a message again reaches the package of a fork that it could not read before`, async (t) => {
+    const home = newHome(t);
+    await using throughline = await openThroughline({ home });
+    const { chats } = throughline;
+    const { recorder, packages } = await started(throughline);
+    await chats.append("a", said);
+    await chats.fork("a", "m2", "b");
+    recorder.message({ role: "user", text: "Tell me a joke", id: "m1", chatId: "b" });
+    recorder.message({ role: "assistant", text: "Knock, knock", id: "m2", chatId: "b" });
+    const moment = recorder.record({ ...praise, chatId: "b" });
+    await moment.whenDurable();
+    const words = join(home, "feedback", moment.name, "messages.json");
+    const bytes = readFileSync(words);
+    writeFileSync(words, bytes.subarray(0, 20));
+    const { unreachable } = await chats[act]("a", "m1");
+    assert.deepEqual(unreachable, [`the package ${moment.name}, which cannot be read`]);
+    writeFileSync(words, bytes);
+    assert.equal(packagesIn(await chats[act]("a", "m1")), 1);
     assert.deepEqual((await packages.list()).packages, []);
   });
 }

@@ -267,11 +267,11 @@ export class Chats {
     dropped.push(...(await this.#dropElsewhere(chatId, loss, messageId)));
     await Promise.allSettled(this.#forking);
     const copies: string[] = [];
-    for (const copy of await copiesOf(logs, chatId, messageId)) {
+    for (const { chatId: copy, isThere } of await copiesOf(logs, chatId, messageId)) {
       try {
-        await removeIn(copy);
+        if (isThere) await removeIn(copy);
         dropped.push(...(await this.#dropElsewhere(copy, loss, messageId)));
-        copies.push(copy);
+        if (isThere) copies.push(copy);
       } catch (error) {
         logger.warn({ loss, error: errorName(error) }, "a copy of a message was not removed");
         dropped.push({

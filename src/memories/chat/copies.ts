@@ -14,14 +14,15 @@ interface Fork {
 }
 
 /**
- * The chats that hold the same message as `chatId`: its forks, the chat that it is a fork of, the forks
- * of that one, and so on. Looks through the heads of all chats, and opens only forks.
+ * The chats that hold the same message as `chatId`, or held it until it was erased there: its forks, the
+ * chat that it is a fork of, the forks of that one, and so on. Looks through the heads of all chats, and
+ * opens only forks.
  */
 export async function copiesOf(
   logs: LogStore,
   chatId: string,
   messageId: string,
-): Promise<readonly string[]> {
+): Promise<readonly { readonly chatId: string; readonly isThere: boolean }[]> {
   const forks = await allForks(logs);
   const related = new Set([chatId]);
   // A set is walked to its end, those that are added on the way included.
@@ -33,12 +34,12 @@ export async function copiesOf(
     }
   }
   related.delete(chatId);
-  const copies: string[] = [];
-  for (const other of related) {
+  const copies: { chatId: string; isThere: boolean }[] = [];
+  for (const other of [...related].sort()) {
     const record = await logs.find(other, messageId);
-    if (record !== undefined && isMessage(record)) copies.push(other);
+    copies.push({ chatId: other, isThere: record !== undefined && isMessage(record) });
   }
-  return copies.sort();
+  return copies;
 }
 
 /** What a fork copies: the messages of a part of a chat, without what is redacted or was replaced. */
