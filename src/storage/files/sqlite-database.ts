@@ -9,7 +9,7 @@ import {
   replaceIndexFile,
   sweepCopies,
 } from "./sqlite-file.ts";
-import { IndexDamage, type Statements } from "./sqlite-schema.ts";
+import { droppedAtOnce, droppedLogs, IndexDamage, type Statements } from "./sqlite-schema.ts";
 
 /** Parses JSON that was written to the index. What is no JSON now is damage, as `run` takes it. */
 export function parseStored<T>(text: string): T {
@@ -25,6 +25,9 @@ export function parseStored<T>(text: string): T {
 function damage(message: string): IndexDamage {
   return new IndexDamage(message);
 }
+
+/** Pages of words that are merged at a time: some milliseconds. */
+const mergedPages = 64;
 
 /** SQLite's code for a disk without room. It may have some again: nothing is thrown away for it. */
 const sqliteFull = 13;
@@ -63,6 +66,8 @@ export class IndexDatabase {
   #owesCopy = false;
   /** And in these parts of the full-text index, a bit for each. */
   #partsToMerge = 0;
+  /** The one of them that is being merged. */
+  #merging: number | undefined;
   #closed = false;
 
   /**
@@ -97,7 +102,12 @@ export class IndexDatabase {
   }
 
   get #current(): OpenDatabase {
-    if (!this.#closed) return this.#open;
+    this.#assertOpen();
+    return this.#open;
+  }
+
+  #assertOpen(): void {
+    if (!this.#closed) return;
     throw new ThroughlineError("the index is closed", { code: "THROUGHLINE_CLOSED" });
   }
 
@@ -133,6 +143,7 @@ export class IndexDatabase {
   remove(part: number, work: () => void): void {
     this.#insist(() => {
       const parts = this.#partsToMerge | (1 << part);
+      this.#merging = undefined; // what is merged so far holds what is removed now
       this.transaction(() => {
         work();
         this.sql.setOwed.run(parts);
@@ -194,17 +205,18 @@ export class IndexDatabase {
 
   /** Of a collection that nobody looked at, it is known only that it was complete before. */
   #wasCompared(used: ReadonlyMap<string, unknown>): boolean {
-    const collections = this.#open.sql.collections.all();
+    const collections = this.#open.sql.collections.all(droppedLogs);
     return this.clean || collections.every((row) => used.has(String(row["collection"])));
   }
 
   #wipeStep(): boolean {
-    const { sql } = this.#current;
+    this.#assertOpen();
     if (!this.#owesCopy) return false;
     this.#insist(() => {
+      if (this.#removeSome()) return;
       if (this.#partsToMerge !== 0) {
         const part = 31 - Math.clz32(this.#partsToMerge);
-        sql.words[part]?.().merge.run();
+        if (this.#mergeSome(part)) return;
         this.#partsToMerge &= ~(1 << part);
       } else {
         if (!this.#inMemory) this.#replaceByCopy();
@@ -212,6 +224,37 @@ export class IndexDatabase {
       }
     });
     return this.#owesCopy;
+  }
+
+  /** Removes some of what is left of a dropped log. @returns whether there was any. */
+  #removeSome(): boolean {
+    const { sql } = this.#current;
+    const row = sql.droppedLog.get(droppedLogs);
+    if (row === undefined) return false;
+    const id = Number(row["id"]);
+    const left = Math.max(0, Number(row["seq"]) - droppedAtOnce);
+    const part = Number(String(row["key"]).split(" ")[1]);
+    this.transaction(() => {
+      sql.words[part]?.().removeAlone.run();
+      sql.words[part]?.().dropAfter.run(id, left, id);
+      sql.shortenLog.run(left, id);
+      if (Number(sql.dropIds.run(id).changes) > 0 || left > 0) return;
+      sql.dropPlaces.run(id);
+      sql.removeLog.run(id);
+    });
+    return true;
+  }
+
+  /** Merges some of a part. @returns whether there is more. */
+  #mergeSome(part: number): boolean {
+    const { sql } = this.#current;
+    const isFirst = this.#merging !== part;
+    const before = Number(sql.changes.get()?.["changes"]);
+    sql.words[part]?.().merge.run(isFirst ? -mergedPages : mergedPages);
+    // SQLite's own sign that nothing was left to merge.
+    const isOver = Number(sql.changes.get()?.["changes"]) - before < 2;
+    this.#merging = isOver ? undefined : part;
+    return !isOver;
   }
 
   #replaceByCopy(): void {
@@ -239,6 +282,7 @@ export class IndexDatabase {
     }
     this.#owesCopy = false;
     this.#partsToMerge = 0;
+    this.#merging = undefined;
     this.#losses++;
     this.#names = new Map();
     this.#open = this.#replace();

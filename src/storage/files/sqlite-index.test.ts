@@ -714,6 +714,39 @@ for (let seed = 1; seed <= 2; seed++) {
   });
 }
 
+test("a dropped log is removed in slices of 1,000 records, which a kill between them takes nothing from", (t) => {
+  const home = temporaryHome(t);
+  const { index } = open(t, home);
+  for (let seq = 1; seq <= 3_500; seq++) index.add(batch("a", seq));
+  index.add(batch("b", 1));
+  index.flush();
+  index.drop("a", "owe");
+  assert.deepEqual([...index.keys()], ["b"]);
+  assert.equal(index.find("a", "m7"), undefined);
+  assert.deepEqual(index.search("hello", { limit: 9 }), [{ key: "b", seq: 1 }]);
+  const left = (place: string) => {
+    const database = new DatabaseSync(join(place, "index.db"), { readOnly: true });
+    try {
+      return database.prepare("select count(*) as ids from ids").get()?.["ids"];
+    } finally {
+      database.close();
+    }
+  };
+  const ids: unknown[] = [];
+  for (let slice = 1; slice <= 4; slice++) {
+    assert.equal(index.wipe(), true);
+    ids.push(left(killedCopy(t, home)));
+  }
+  assert.deepEqual(ids, [2_501, 1_501, 501, 1]);
+  const killed = killedCopy(t, home);
+  index.add(batch("a", 1));
+  index.flush();
+  while (index.wipe());
+  assert.deepEqual(index.find("a", "m1"), { seq: 1, start: 0 }, "the new log of that key stays");
+  open(t, killed).file.close();
+  assert.equal(left(killed), 1);
+});
+
 test("bytes that a killed process still owed to wipe are gone when the index is opened", (t) => {
   const home = temporaryHome(t);
   const { index } = open(t, home);

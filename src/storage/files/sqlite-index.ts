@@ -4,7 +4,7 @@ import { endsOpen, queryPhrases } from "../search-words.ts";
 import { canBegin, comparePlaces, labelsOf } from "./index-rules.ts";
 import type { IndexEntry, IndexedBatch, IndexHit, LogIndex, OpenLogIndex } from "./log-index.ts";
 import { IndexDatabase, parseStored } from "./sqlite-database.ts";
-import { partOf, wordsOf } from "./sqlite-schema.ts";
+import { droppedLogs, partOf, wordsOf } from "./sqlite-schema.ts";
 import { dropLabels, IndexWriter } from "./sqlite-writer.ts";
 import { WriteQueue } from "./write-queue.ts";
 
@@ -326,8 +326,7 @@ class SqliteLogIndex implements LogIndex {
     const id = Number(row["id"]);
     const labels = { sortedAt: String(row["sorted_at"]), labels: String(row["labels"]) };
     dropLabels(sql, this.#collection, key, labels);
-    for (const statement of [sql.dropLog, sql.dropIds, sql.dropPlaces]) statement.run(id);
-    wordsOf(sql, key).dropAll.run(id, id);
+    sql.dropLog.run(droppedLogs, `${id} ${partOf(key)}`, id);
   }
 }
 

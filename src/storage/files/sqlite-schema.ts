@@ -12,6 +12,12 @@ export const wordParts = 16;
 /** Raise it whenever a table, a projection or the way that words are taken from a text changes. */
 export const schemaVersion = 3;
 
+/** The collection in which rows of dropped logs wait for their end. No folder can have this name. */
+export const droppedLogs = "/dropped";
+
+/** Records of a dropped log that are removed at a time: some milliseconds. */
+export const droppedAtOnce = 1_000;
+
 // `logs.head` is last and may be long: what lists and searches sort by is read without it. `place`
 // is the newest row of `places`. `state.owed` has a bit for each part that holds forgotten words.
 const tables = `
@@ -100,6 +106,7 @@ export function prepareStatements(database: DatabaseSync) {
   }
   return {
     state: sql("select clean, owed from state"),
+    changes: sql("select total_changes() as changes"),
     setClean: sql("update state set clean = ?"),
     setOwed: sql("update state set owed = ?"),
     names: sql("select collection, names from names"),
@@ -110,7 +117,7 @@ export function prepareStatements(database: DatabaseSync) {
       select id, seq, end_offset, crc, sorted_at, place, labels, damaged from logs
       where collection = ? and key = ?
     `),
-    collections: sql("select distinct collection from logs"),
+    collections: sql("select distinct collection from logs where collection <> ?"),
     // One text: an object for each row takes eight times as long.
     keys: sql("select json_group_array(cast(key as text)) as keys from logs where collection = ?"),
     addLog: sql(`insert into logs values (null, ?, ?, '', 0, 0, '', 0, -1, '[]', '{}')`),
@@ -142,9 +149,19 @@ export function prepareStatements(database: DatabaseSync) {
       `),
     ),
 
-    dropLog: sql("delete from logs where id = ?"),
-    dropIds: sql("delete from ids where log = ?"),
+    /** The row of a dropped log stays until everything that hangs on it is gone: see `droppedLogs`. */
+    dropLog: sql(
+      "update logs set collection = ?, key = ?, sorted_at = '', head = '{}' where id = ?",
+    ),
+    droppedLog: sql("select id, key, seq from logs where collection = ? limit 1"),
+    /** The records after this number are gone. */
+    shortenLog: sql("update logs set seq = ? where id = ?"),
+    dropIds: sql(`
+      delete from ids where log = ?1
+        and id in (select id from ids where log = ?1 limit ${droppedAtOnce})
+    `),
     dropPlaces: sql("delete from places where log = ?"),
+    removeLog: sql("delete from logs where id = ?"),
 
     list: sql(`
       select ${rowColumns} from logs
@@ -172,9 +189,12 @@ function wordStatements(sql: (text: string) => StatementSync, part: string) {
   return {
     add: sql(`insert or replace into ${part} (rowid, text) values (${row}, ?)`),
     drop: sql(`delete from ${part} where rowid = ${row}`),
-    dropAll: sql(`delete from ${part} where rowid between ${firstRow} and ${lastRow}`),
-    /** Makes one segment of all, without what was deleted. */
-    merge: sql(`insert into ${part} (${part}) values ('optimize')`),
+    /** Those of the records after one number. */
+    dropAfter: sql(`delete from ${part} where rowid > ${row} and rowid <= ${lastRow}`),
+    /** Removing does not merge by itself, which would take as long as there are words. */
+    removeAlone: sql(`insert into ${part} (${part}, rank) values ('deletemerge', 0)`),
+    /** A slice of making one segment of all, without what was deleted; the first one has a negative rank. */
+    merge: sql(`insert into ${part} (${part}, rank) values ('merge', ?)`),
     search: sql(`
       select rowid & 2147483647 as seq from ${part}
       where ${part} match ? and rowid between ${firstRow} and ${lastRow}
