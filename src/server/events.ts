@@ -9,7 +9,7 @@ import type { feelingView, personView } from "./companion-view.ts";
 import type { BufferState } from "./media-sockets.ts";
 import { messageJson } from "./message-json.ts";
 import { problemOf } from "./problem.ts";
-import { EventStream, type EventStreamOptions } from "./sse.ts";
+import { EventStream, type EventStreamOptions, eventBytes } from "./sse.ts";
 import { retryJson } from "./turn-answer.ts";
 
 /** What `GET /api/events` tells everyone who listens. A repeated request tells a message again. */
@@ -120,7 +120,9 @@ export class Watchers {
 
   /** Tells those who listen here, and nobody else. */
   tellHere<Name extends keyof Events>(name: Name, event: Events[Name]): void {
-    for (const stream of this.#listeners) stream.send(name, event);
+    if (this.#listeners.size === 0) return;
+    const bytes = eventBytes(name, event);
+    for (const stream of this.#listeners) stream.push(bytes);
   }
 
   /** Calls back for what is told here by `tell`. @returns a function that ends it. */

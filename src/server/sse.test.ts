@@ -127,3 +127,19 @@ test("who watches one turn does not hear of the rest", async () => {
   const text = await new Response(one.body).text();
   assert.equal(text, ": connected\n\n");
 });
+
+test("an event is made into bytes once, however many listen, and they share the bytes", async () => {
+  const watchers = new Watchers(64, { maxBytes: 1_000, keepAliveMs: hour });
+  const readers = Array.from({ length: 64 }, () => {
+    return watchers.listen(() => undefined).body.getReader();
+  });
+  for (const reader of readers) await reader.read();
+  let made = 0;
+  const event = { chat_id: "a", change: "ended", toJSON: () => ({ made: ++made }) } as const;
+  watchers.tell("session", event);
+  const chunks = await Promise.all(readers.map((reader) => reader.read()));
+  assert.equal(made, 1);
+  assert.equal(new Set(chunks.map(({ value }) => value?.buffer)).size, 1);
+  assert.match(new TextDecoder().decode(chunks[63]?.value), /"made":1/);
+  watchers.end();
+});

@@ -9,6 +9,14 @@ export interface EventStreamOptions {
 }
 
 const encoder = new TextEncoder();
+const connected = encoder.encode(": connected\n\n");
+const keepAlive = encoder.encode(": keep-alive\n\n");
+
+/** An event as it goes over the wire. */
+export function eventBytes(event: string, data: object): Uint8Array {
+  // JSON text has no line breaks: one data line is enough.
+  return encoder.encode(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+}
 
 export class EventStream {
   /** The bytes of a `text/event-stream` response. */
@@ -30,10 +38,10 @@ export class EventStream {
       { highWaterMark: 0 },
     );
     this.#timer = setInterval(() => {
-      if (this.#bytes === 0) this.#push(": keep-alive\n\n");
+      if (this.#bytes === 0) this.push(keepAlive);
     }, options.keepAliveMs).unref();
     // So that the reader hears at once that it is connected.
-    this.#push(": connected\n\n");
+    this.push(connected);
   }
 
   get isOver(): boolean {
@@ -42,8 +50,21 @@ export class EventStream {
 
   /** Adds an event. Does nothing once the stream is over. */
   send(event: string, data: object): void {
-    // JSON text has no line breaks: one data line is enough.
-    this.#push(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+    this.push(eventBytes(event, data));
+  }
+
+  /** Adds an event that was made into bytes before: several streams can share them. */
+  push(chunk: Uint8Array): void {
+    if (this.#isOver) return;
+    // One event that is larger than the bound may wait alone.
+    if (this.#bytes > 0 && this.#bytes + chunk.length > this.#options.maxBytes) {
+      this.#waiting = [];
+      this.#finish("dropped");
+      return;
+    }
+    this.#waiting.push(chunk);
+    this.#bytes += chunk.length;
+    this.#stir();
   }
 
   /** Resolves when everything sent is on its way. @returns whether there is still a reader. */
@@ -57,29 +78,16 @@ export class EventStream {
     this.#finish("ended");
   }
 
-  #push(text: string): void {
-    if (this.#isOver) return;
-    const chunk = encoder.encode(text);
-    // One event that is larger than the bound may wait alone.
-    if (this.#bytes > 0 && this.#bytes + chunk.length > this.#options.maxBytes) {
-      this.#waiting = [];
-      this.#finish("dropped");
-      return;
-    }
-    this.#waiting.push(chunk);
-    this.#bytes += chunk.length;
-    this.#stir();
-  }
-
   /** Runs once per read of the reader, so never before the last chunk has left. */
   async #pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
     while (this.#waiting.length === 0 && !this.#isOver) await this.#wake.promise;
-    const chunk = Buffer.concat(this.#waiting);
+    const [first, ...others] = this.#waiting;
+    const chunk = others.length === 0 ? first : Buffer.concat(this.#waiting);
     this.#waiting = [];
     this.#bytes = 0;
     this.#stir();
-    if (chunk.length > 0) controller.enqueue(chunk);
-    else controller.close();
+    if (chunk === undefined) controller.close();
+    else controller.enqueue(chunk);
   }
 
   #finish(how: "ended" | "left" | "dropped"): void {
