@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fakeIo, Process, runCli, temporaryDirectory } from "./command-line.ts";
 import { openAiServer } from "./openai-server.ts";
-import { jsonOf } from "./server-fixture.ts";
+import { jsonOf, problemOf } from "./server-fixture.ts";
 
 const ductor = join(import.meta.dirname, "golden/ductor/current.json");
 const notice = "claude/opus is not configured here: the built-in responder answers until it is.";
@@ -57,6 +57,35 @@ test("a server that is named by URL is never asked for the model of another one"
     one.requests.map(({ body }) => body["model"]),
     ["one", "one"],
   );
+});
+
+test("a key in the environment does not let a session or a request choose a provider", async (t) => {
+  const home = join(temporaryDirectory(t), "home");
+  await using cloud = await openAiServer();
+  const variables = { OPENAI_API_KEY: "k", OPENAI_BASE_URL: cloud.url };
+  await runCli(["chat"], {
+    ...{ home, io: fakeIo("Hello\n") },
+    variables: { ...variables, THROUGHLINE_MODEL: "openai/gpt" },
+  });
+  const before = cloud.requests.length;
+  assert.ok(before > 0, "the chat runs on the cloud");
+  const serve = new Process(t, ["serve", "--port", "0", "--model", "offline"], { home, variables });
+  const url = await serve.url();
+  const headers = { "content-type": "application/json" };
+  const say = (body: object) =>
+    fetch(`${url}/api/chats/local%3Ame/messages`, {
+      ...{ method: "POST", headers, body: JSON.stringify(body) },
+    });
+  const answer = await jsonOf(await say({ content: "My secret" }), 200);
+  assert.equal(answer.assistant.provider, "offline");
+  await problemOf(
+    await say({ content: "My secret", provider: "openai", model: "gpt" }),
+    ...([400, "THROUGHLINE_INVALID"] as const),
+  );
+  assert.equal(cloud.requests.length, before);
+  const { models } = await jsonOf(await fetch(`${url}/api/session`), 200);
+  const standard = { provider: "offline", model: "offline" };
+  assert.deepEqual(models, { standard, providers: ["offline"] });
 });
 
 test("a chat whose key is gone is answered, and goes back to its model with the key", async (t) => {

@@ -66,6 +66,7 @@ test("the session says how the run came about, in the seed's names and seconds",
     ...{ total_sessions: 1, session_start: c.run.startedAt / 1_000, clean: true },
     ...{ interrupted_turns: [], certainty: "certain", previous_session_id: null, quarantined: 0 },
     ...{ sleep_state: "awake", last_person_seen: null, last_person_seen_time: null },
+    models: { standard: { provider: "scripted", model: "script-1" }, providers: ["scripted"] },
   });
 });
 

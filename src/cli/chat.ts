@@ -1,4 +1,5 @@
 import type { Target } from "../memories/provider-session/provider-sessions.ts";
+import { passedOverNote } from "../runtime/responders/models.ts";
 import type { Context } from "./command.ts";
 import { openCompanion } from "./companion.ts";
 import { Exit, exitCodes } from "./failure.ts";
@@ -25,6 +26,7 @@ export async function chat(flags: ChatFlags, { io, env, version }: Context): Pro
     const chatId = flags.chat;
     // Named for this chat, not only for new ones.
     const target: Target = flags.model === undefined ? {} : companion.responders.standard;
+    if (companion.passedOver !== undefined) await tell(io, passedOverNote(companion.passedOver));
     if (io.isInteractive) {
       const { provider, model } = await companion.turns.target(chatId, target);
       const name = provider === model ? provider : `${provider}/${model}`;

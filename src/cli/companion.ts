@@ -3,6 +3,7 @@ import { randomId } from "../ids.ts";
 import type { Logger } from "../logger.ts";
 import type { Moments } from "../moments.ts";
 import { offerSkills } from "../runtime/moment-skills.ts";
+import type { FoundOllama } from "../runtime/responders/models.ts";
 import { ResponderRegistry } from "../runtime/responders/registry.ts";
 import type { Responders, TurnPorts } from "../runtime/turns.ts";
 import { Turns } from "../runtime/turns.ts";
@@ -18,6 +19,8 @@ export interface Companion {
   readonly throughline: Throughline;
   readonly turns: Turns;
   readonly responders: Responders;
+  /** A local model server that is not asked, because it is not known to be one's own. */
+  readonly passedOver?: FoundOllama | undefined;
   /** Who it is, over all its runs; absent for commands that only look after the memories. */
   readonly run?: Run;
   /** What people react to; absent where nothing is kept. */
@@ -38,9 +41,9 @@ const maxQueued = 32;
  * @throws ThroughlineError as `openThroughline` and `ResponderRegistry.open` do.
  */
 export async function openCompanion(settings: Settings, logger: Logger): Promise<Companion> {
-  const { model, models, prices, isEphemeral } = settings;
+  const { model, models, prices, allowed, isEphemeral } = settings;
   const responders = await ResponderRegistry.open({
-    ...{ settings: models, isKept: !isEphemeral },
+    ...{ settings: models, allowed, isKept: !isEphemeral },
     ...(model === undefined ? {} : { standard: model }),
     ...(prices === undefined ? {} : { prices }),
   });
@@ -48,7 +51,8 @@ export async function openCompanion(settings: Settings, logger: Logger): Promise
   try {
     const run = await beginRun(throughline, settings, logger);
     const { persona, feedback, companionName } = settings;
-    const parts = { responders, persona, logger, companionName, run };
+    const { passedOver } = responders;
+    const parts = { responders, passedOver, persona, logger, companionName, run };
     // Beside a database another process may keep the moments of this home.
     const keepsMoments = "assertWriter" in throughline.storage;
     if (isEphemeral || !keepsMoments) return withTurns(throughline, parts);
@@ -112,6 +116,7 @@ export function withTurns(
   throughline: Throughline,
   parts: {
     readonly responders: Responders;
+    readonly passedOver?: FoundOllama | undefined;
     readonly persona: string;
     readonly logger: Logger;
     readonly companionName?: string | undefined;
@@ -121,7 +126,7 @@ export function withTurns(
   },
 ): Companion {
   const { chats, sessions, workingMemory, rules } = throughline;
-  const { responders, persona, logger, companionName, run, tools } = parts;
+  const { responders, passedOver, persona, logger, companionName, run, tools } = parts;
   const turns = new Turns({
     ...{ chats, sessions, memories: workingMemory, rules, maxQueued },
     ...{ responders, persona, logger, tools, companionName, companion: run?.companion },
@@ -135,5 +140,12 @@ export function withTurns(
       await throughline.close();
     }
   };
-  return { throughline, turns, responders, close, ...(run === undefined ? {} : { run }) };
+  return {
+    throughline,
+    turns,
+    responders,
+    passedOver,
+    close,
+    ...(run === undefined ? {} : { run }),
+  };
 }

@@ -24,6 +24,7 @@ test("every key of a configuration is read, the original's by their names", (t) 
       t,
       JSON.stringify({
         model: "ollama/qwen3",
+        providers: ["openai"],
         persona: "You are Nova.",
         companion_name: "Nova",
         host: "127.0.0.1",
@@ -54,6 +55,7 @@ test("every key of a configuration is read, the original's by their names", (t) 
   );
   assert.deepEqual(config, {
     model: "ollama/qwen3",
+    providers: ["openai"],
     persona: "You are Nova.",
     companionName: "Nova",
     host: "127.0.0.1",

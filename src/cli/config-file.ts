@@ -3,6 +3,7 @@ import { z } from "zod";
 import { isThroughlineError, ThroughlineError } from "../errors.ts";
 import { parseJson } from "../json.ts";
 import { type FreshnessOptions, rulesFromConfig } from "../memories/provider-session/options.ts";
+import { type NamedProvider, namedProviders } from "../runtime/responders/model-name.ts";
 import type { Prices } from "../runtime/responders/prices.ts";
 import { issueLine } from "../server/input.ts";
 import { readOwnFile } from "./own-file.ts";
@@ -13,6 +14,7 @@ const count = (max: number) => z.int().min(0).max(max);
 const schema = () =>
   z.strictObject({
     model: z.string().min(1).optional(),
+    providers: z.array(z.enum(namedProviders)).max(10).optional(),
     persona: z.string().min(1).optional(),
     companion_name: z.string().min(1).max(200).optional(),
     host: z.string().min(1).optional(),
@@ -48,6 +50,8 @@ type ConfigFile = z.infer<ReturnType<typeof schema>>;
 /** `throughline.config.json` of a home, with its names translated. */
 export interface Config {
   readonly model: string | undefined;
+  /** Providers that may be asked beside that of the model. */
+  readonly providers: readonly NamedProvider[] | undefined;
   readonly persona: string | undefined;
   readonly companionName: string | undefined;
   readonly host: string | undefined;
@@ -99,6 +103,7 @@ function toConfig(json: unknown, path: string): Config {
 function configOf(file: ConfigFile): Config {
   return {
     model: file.model,
+    providers: file.providers,
     persona: file.persona,
     companionName: file.companion_name,
     host: file.host,

@@ -4,7 +4,7 @@ import type { Check } from "./doctor/check.ts";
 import { proveDriver } from "./doctor/driver.ts";
 import { checkHome, checkSpace } from "./doctor/home.ts";
 import { checkLogs } from "./doctor/logs.ts";
-import { checkModel } from "./doctor/model.ts";
+import { checkModel, checkProviders } from "./doctor/model.ts";
 import { checkMoments, checkStatuses, checkUploads } from "./doctor/moments.ts";
 import { checkPackages } from "./doctor/packages.ts";
 import { type KeptPiece, readQuarantine } from "./doctor/quarantine.ts";
@@ -71,7 +71,7 @@ async function examine(flags: DoctorFlags, { env, version }: Context): Promise<F
   checks.push(checkMoments(settings.feedback), await checkUploads(home));
   checks.push(await checkPackages(home), await checkStatuses(home));
   const quarantine = await readQuarantine(home);
-  checks.push(quarantine.check, await checkModel(settings));
+  checks.push(quarantine.check, await checkModel(settings), checkProviders(settings));
   return {
     ...{ version, node: process.versions.node, home },
     ...(settings.store === undefined ? {} : { store: settings.store.says }),

@@ -119,7 +119,8 @@ export const variableHelp = `Environment:
   OPENAI_API_KEY, OPENAI_BASE_URL, ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, OLLAMA_HOST,
   AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN,
   AWS_BEARER_TOKEN_BEDROCK, AWS_ENDPOINT_URL_BEDROCK_RUNTIME
-                          keys and addresses of models, as other tools read them
+                          keys and addresses of models, as other tools read them; a key alone
+                          does not let its provider be asked
   THROUGHLINE_MODEL_KEY   the key of a model that is named by its URL
   FEEDBACK_S3_BUCKET      where packages of feedback are uploaded to; without it they stay here
   FEEDBACK_STORAGE        local, local+s3, or s3: the disk only while the bucket is not to be had

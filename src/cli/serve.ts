@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { isThroughlineError, ThroughlineError } from "../errors.ts";
 import { printableLine } from "../memories/chat/printable.ts";
+import { passedOverNote } from "../runtime/responders/models.ts";
 import { createServer, defaultAddress, type ThroughlineServer } from "../server/server.ts";
 import type { FileStorage } from "../storage/files/file-storage.ts";
 import type { Context } from "./command.ts";
@@ -43,6 +44,7 @@ export async function serve(flags: ServeFlags, { io, env, version }: Context): P
       ...(token === undefined ? {} : { token }),
     });
     const { url } = await listen(server, flags, settings, env);
+    if (companion.passedOver !== undefined) await tell(io, passedOverNote(companion.passedOver));
     await tellState(io, companion);
     await tellHosts(io, flags, settings);
     await write(io.output, `Throughline is listening on ${url} (${about(settings, companion)})\n`);

@@ -59,6 +59,32 @@ for (const [from, given, name] of models) {
   });
 }
 
+const allowed: readonly [
+  what: string,
+  given: Parameters<typeof settingsOf>[1],
+  providers: readonly string[],
+][] = [
+  ["keys alone allow no provider", { variables: { OPENAI_API_KEY: "k" } }, []],
+  [
+    "the models of the file and of the environment allow theirs, also where a flag goes before",
+    {
+      ...{ config: { model: "openai/gpt" }, variables: { THROUGHLINE_MODEL: "anthropic/claude" } },
+      ...model("flag"),
+    },
+    ["openai", "anthropic"],
+  ],
+  [
+    "the file may list more",
+    { config: { providers: ["bedrock", "ollama"] } },
+    ["ollama", "bedrock"],
+  ],
+];
+for (const [what, given, providers] of allowed) {
+  test(what, (t) => {
+    assert.deepEqual(settingsOf(t, given).allowed, providers);
+  });
+}
+
 const url = (user: string) => `postgres://${user}@db/chats`;
 const stores: readonly [
   from: string,

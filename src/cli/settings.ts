@@ -1,7 +1,12 @@
 import { join } from "node:path";
 import { isThroughlineError, ThroughlineError } from "../errors.ts";
 import type { FreshnessOptions } from "../memories/provider-session/options.ts";
-import { type ModelSpec, parseModelName } from "../runtime/responders/model-name.ts";
+import {
+  type ModelSpec,
+  type NamedProvider,
+  namedProviders,
+  parseModelName,
+} from "../runtime/responders/model-name.ts";
 import type { Prices } from "../runtime/responders/prices.ts";
 import type { ModelSettings } from "../runtime/responders/providers.ts";
 import { type Config, configName, readConfig } from "./config-file.ts";
@@ -28,6 +33,8 @@ export interface Settings {
   readonly store: PostgresLocation | undefined;
   /** What new sessions run on; `undefined`: what is found. */
   readonly model: ModelSpec | undefined;
+  /** What else may be asked: the providers that the configuration names. A key alone allows none. */
+  readonly allowed: readonly NamedProvider[];
   readonly models: ModelSettings;
   readonly prices: Prices | undefined;
   readonly freshness: FreshnessOptions;
@@ -50,6 +57,7 @@ export function resolveSettings(flags: Flags, env: Environment): Settings {
     isEphemeral: flags.ephemeral ?? false,
     store: storeFrom(flags, env.store, config.store, join(home, configName)),
     model: flags.model ?? modelFrom(env.model, config.model, join(home, configName)),
+    allowed: allowedBy(config, env.model),
     models: env.models,
     prices: config.prices,
     freshness: config.freshness,
@@ -89,6 +97,14 @@ function modelFrom(
 ): ModelSpec | undefined {
   if (variable !== undefined) return parseNamed(variable, "THROUGHLINE_MODEL");
   return setting === undefined ? undefined : parseNamed(setting, `${configPath}: model`);
+}
+
+/** Those that the file lists, and those of the models that are named, also where another goes before. */
+function allowedBy(config: Config, variable: string | undefined): readonly NamedProvider[] {
+  const isNamed = (provider: NamedProvider) =>
+    [variable, config.model].some((model) => model?.startsWith(`${provider}/`));
+  const isListed = (provider: NamedProvider) => config.providers?.includes(provider) ?? false;
+  return namedProviders.filter((provider) => isListed(provider) || isNamed(provider));
 }
 
 function parseNamed(name: string, place: string): ModelSpec {

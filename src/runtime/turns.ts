@@ -32,6 +32,8 @@ import { dismissTurns, isDropped, oldestUnanswered } from "./unanswered.ts";
 export interface Responders {
   /** What a new session runs on. */
   readonly standard: { readonly provider: string; readonly model: string };
+  /** The providers that may be asked. @default that of `standard` */
+  readonly providers?: readonly string[];
   /** @throws ThroughlineError `THROUGHLINE_INVALID` or `THROUGHLINE_CONFIGURATION`: not to be had. */
   get(provider: string, model: string): Promise<Responder>;
 }
@@ -129,6 +131,12 @@ export class Turns {
   /** What a new session runs on. */
   get standard(): Responders["standard"] {
     return this.#ports.responders.standard;
+  }
+
+  /** The providers that the configuration allows to be asked. */
+  get providers(): readonly string[] {
+    const { standard, providers = [standard.provider] } = this.#ports.responders;
+    return providers;
   }
 
   /** The turn that this process runs in this chat now. */

@@ -229,6 +229,14 @@ export const companionSession = z
     previous_session_id: z.string().nullable(),
     quarantined: count.openapi({ description: "Things set aside because nobody can read them." }),
     sleep_state: sleepState,
+    models: z.object({
+      standard: z
+        .object({ provider: z.string(), model: z.string() })
+        .openapi({ description: "What new sessions run on." }),
+      providers: z.array(z.string()).openapi({
+        description: "The only providers that may be asked. `offline` asks nobody.",
+      }),
+    }),
     ...person,
   })
   .openapi("CompanionSession");

@@ -29,7 +29,10 @@ function addRestart(door: Door): void {
       summary: "The run that goes on, and how it came about",
       answers: { 200: { says: "The run.", schema: "companionSession" } },
     },
-    () => json(sessionView(runOf(door).companion)),
+    () => {
+      const { standard, providers } = door.ports.turns;
+      return json({ ...sessionView(runOf(door).companion), models: { standard, providers } });
+    },
   );
   door.add(
     {

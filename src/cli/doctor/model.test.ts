@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseModelName } from "../../runtime/responders/model-name.ts";
+import { type NamedProvider, parseModelName } from "../../runtime/responders/model-name.ts";
 import type { ModelSettings } from "../../runtime/responders/providers.ts";
-import { checkModel } from "./model.ts";
+import { checkModel, checkProviders } from "./model.ts";
 
 /** What was sent, and a network on which these addresses answer. */
 function network(...answering: readonly string[]) {
@@ -16,6 +16,8 @@ function network(...answering: readonly string[]) {
   };
   return { sent, fetch };
 }
+
+const ownerOf = async () => "own" as const;
 
 const rows: readonly [
   model: string | undefined,
@@ -40,7 +42,7 @@ for (const [name, models, address, says] of rows) {
   test(`a model named ${name} is looked for at ${address}, without a key`, async () => {
     const { fetch, sent } = network(...(address === undefined ? [] : [address]));
     const model = name === undefined ? undefined : parseModelName(name);
-    const check = await checkModel({ model, models, prices: undefined }, fetch);
+    const check = await checkModel({ model, models, prices: undefined }, { fetch, ownerOf });
     assert.match(check.says, says);
     assert.equal(check.status, "ok");
     assert.deepEqual(
@@ -54,7 +56,7 @@ for (const [name, models, address, says] of rows) {
 test("a model that cannot be reached, or has no key, is a note and no damage", async () => {
   const { fetch } = network();
   const check = (name: string) =>
-    checkModel({ model: parseModelName(name), models: {}, prices: undefined }, fetch);
+    checkModel({ model: parseModelName(name), models: {}, prices: undefined }, { fetch, ownerOf });
   assert.deepEqual(await check("ollama/qwen3"), {
     id: "model",
     status: "note",
@@ -67,6 +69,33 @@ test("a model that cannot be reached, or has no key, is a note and no damage", a
 
 test("with no model named and no Ollama, the built-in responder is what there is", async () => {
   const { fetch } = network();
-  const { says } = await checkModel({ model: undefined, models: {}, prices: undefined }, fetch);
+  const { says } = await checkModel(
+    { model: undefined, models: {}, prices: undefined },
+    { fetch, ownerOf },
+  );
   assert.match(says, /built-in responder/);
 });
+
+test("an Ollama of another user is a note that says how it would be asked", async () => {
+  const { fetch } = network("http://127.0.0.1:11434");
+  const other = { fetch, ownerOf: async () => "other" as const };
+  const { status, says } = await checkModel(
+    { model: undefined, models: {}, prices: undefined },
+    other,
+  );
+  assert.equal(status, "note");
+  assert.match(says, /is run by another user, so nothing is sent to it .*: --model ollama\/qwen3$/);
+});
+
+const allowed: readonly [string | undefined, readonly NamedProvider[], string][] = [
+  ["offline", [], "no provider may be asked: the built-in responder answers"],
+  ["openai/gpt", [], "only these providers may be asked: openai"],
+  ["openai/gpt", ["openai", "ollama"], "only these providers may be asked: openai, ollama"],
+  [undefined, [], "only these providers may be asked: an Ollama that this user or root runs"],
+];
+for (const [name, providers, says] of allowed) {
+  test(`with ${name} named and ${providers.join(", ") || "nothing"} allowed, doctor says: ${says}`, () => {
+    const model = name === undefined ? undefined : parseModelName(name);
+    assert.equal(checkProviders({ model, allowed: providers }).says, says);
+  });
+}

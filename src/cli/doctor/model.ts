@@ -1,7 +1,12 @@
 import { isThroughlineError } from "../../errors.ts";
 import { type ModelSpec, modelName } from "../../runtime/responders/model-name.ts";
-import { createResponder } from "../../runtime/responders/models.ts";
-import { firstOllamaModel, ollamaUrl } from "../../runtime/responders/ollama.ts";
+import {
+  createResponder,
+  type DetectOptions,
+  findOllama,
+  passedOverNote,
+} from "../../runtime/responders/models.ts";
+import { ollamaUrl } from "../../runtime/responders/ollama.ts";
 import type { ModelSettings } from "../../runtime/responders/providers.ts";
 import type { Settings } from "../settings.ts";
 import type { Check } from "./check.ts";
@@ -14,11 +19,11 @@ const timeoutMs = 3_000;
  */
 export async function checkModel(
   { model, models, prices }: Pick<Settings, "model" | "models" | "prices">,
-  fetch: typeof globalThis.fetch = globalThis.fetch,
+  { fetch = globalThis.fetch, ...rest }: DetectOptions = {},
 ): Promise<Check> {
   const id = "model";
   try {
-    if (model === undefined) return { id, status: "ok", says: await found(models, fetch) };
+    if (model === undefined) return { id, ...(await found(models, { ...rest, fetch })) };
     const name = modelName(model);
     await createResponder(model, models, prices === undefined ? {} : { prices });
     const address = addressOf(model, models);
@@ -34,11 +39,33 @@ export async function checkModel(
   }
 }
 
-async function found(settings: ModelSettings, fetch: typeof globalThis.fetch): Promise<string> {
-  const model = await firstOllamaModel(ollamaUrl(settings.ollamaHost), fetch, timeoutMs);
-  return model === undefined
-    ? "no model is named and no Ollama answers: the built-in responder does"
-    : `no model is named: the local Ollama offers ${model}`;
+/** Which providers may be asked: nothing that a chat, a request or a key in the environment says adds one. */
+export function checkProviders({ model, allowed }: Pick<Settings, "model" | "allowed">): Check {
+  const named = model === undefined ? allowed : [model.provider, ...allowed];
+  const clouds = [...new Set(named)].filter((provider) => provider !== "offline");
+  const found = model === undefined ? "an Ollama that this user or root runs" : undefined;
+  const list = [found, ...clouds].filter((each) => each !== undefined);
+  const says =
+    list.length === 0
+      ? "no provider may be asked: the built-in responder answers"
+      : `only these providers may be asked: ${list.join(", ")}`;
+  return { id: "providers", status: "ok", says };
+}
+
+async function found(
+  settings: ModelSettings,
+  options: DetectOptions,
+): Promise<Pick<Check, "status" | "says">> {
+  const ollama = await findOllama(settings, { timeoutMs, ...options });
+  if (ollama === undefined) {
+    const says = "no model is named and no Ollama answers: the built-in responder does";
+    return { status: "ok", says };
+  }
+  const { model, owner } = ollama;
+  if (owner === "own") {
+    return { status: "ok", says: `no model is named: the local Ollama offers ${model}` };
+  }
+  return { status: "note", says: `no model is named. ${passedOverNote(ollama)}` };
 }
 
 function addressOf(spec: ModelSpec, settings: ModelSettings): string | undefined {

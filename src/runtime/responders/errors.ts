@@ -34,6 +34,7 @@ interface Facts {
  * provider's codes; the provider's words are in `detail`, without what looks like a key.
  */
 export function toResponderError(error: unknown, attempt: Attempt): ResponderError {
+  if (error instanceof ResponderError) return error;
   const facts = factsOf(error);
   const kind = kindOf(facts, attempt.resumed);
   const message = `${attempt.name} ${explain(kind, facts)}`;

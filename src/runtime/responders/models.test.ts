@@ -346,7 +346,9 @@ test("with nothing named, the first model of an Ollama that answers is used", as
     asked.push(String(input));
     return fetch(input, init);
   };
-  const responder = await detectResponder(settings(), { fetch: watching, timeoutMs: 5_000 });
+  const ownerOf = async () => "own" as const;
+  const options = { fetch: watching, timeoutMs: 5_000, ownerOf };
+  const responder = await detectResponder(settings(), options);
   assert.equal(responder.provider, "ollama");
   assert.equal((await collectAnswer(responder, "hello")).text, "Hi from Ollama.");
   assert.deepEqual(asked, [`${mock.url}/api/tags`, `${mock.url}/v1/chat/completions`]);

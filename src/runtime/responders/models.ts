@@ -1,5 +1,6 @@
-import type { Responder } from "../responder.ts";
+import { type Responder, ResponderError } from "../responder.ts";
 import type { AiSdkResponderOptions } from "./ai-sdk-responder.ts";
+import { type ListenerOwner, listenerOwner } from "./listener-owner.ts";
 import type { ModelSpec } from "./model-name.ts";
 import { offlineResponder } from "./offline-responder.ts";
 import { firstOllamaModel, ollamaUrl } from "./ollama.ts";
@@ -51,26 +52,94 @@ export interface DetectOptions extends CreateResponderOptions {
    * @default 300
    */
   readonly timeoutMs?: number;
+  /** Whose program listens at an address. @default what Linux says */
+  readonly ownerOf?: (url: string) => Promise<ListenerOwner>;
 }
 
 export const detectDefaults = { timeoutMs: 300 } as const;
 
+/** An Ollama that answers. */
+export interface FoundOllama {
+  readonly url: string;
+  readonly model: string;
+  /** Only one of one's `own` is asked without being named. */
+  readonly owner: ListenerOwner;
+}
+
 /**
- * The responder for when no model is named: the first model of the Ollama server that answers at
- * `ollamaHost` (or 127.0.0.1:11434), else the offline one. Asks no one else.
+ * The Ollama server at `ollamaHost` (or 127.0.0.1:11434). It is asked what it offers, and told nothing.
  *
  * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: `ollamaHost` is not an address.
  */
+export async function findOllama(
+  settings: ModelSettings,
+  options: DetectOptions = {},
+): Promise<FoundOllama | undefined> {
+  const { fetch = globalThis.fetch, timeoutMs = detectDefaults.timeoutMs } = options;
+  const url = ollamaUrl(settings.ollamaHost);
+  const model = await firstOllamaModel(url, fetch, timeoutMs);
+  if (model === undefined) return undefined;
+  return { url, model, owner: await (options.ownerOf ?? listenerOwner)(url) };
+}
+
+/** Why an Ollama that answers is not asked, and how it would be. */
+export function passedOverNote({ url, model, owner }: FoundOllama): string {
+  const place =
+    owner === "other"
+      ? `The Ollama at ${url} is run by another user`
+      : owner === "elsewhere"
+        ? `The Ollama at ${url} is on another machine`
+        : `Which user runs the Ollama at ${url} is not known`;
+  return `${place}, so nothing is sent to it unless it is named: --model ollama/${model}`;
+}
+
+/** What answers when no model is named. */
+export interface Detected {
+  readonly spec: ModelSpec;
+  /** How it is asked. */
+  readonly fetch: typeof globalThis.fetch;
+  /** An Ollama that is not taken without being named. */
+  readonly passedOver?: FoundOllama | undefined;
+}
+
+/**
+ * The first model of the Ollama server that answers, if it is this user's own or root's; else the
+ * offline one. Asks no one else.
+ *
+ * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: `ollamaHost` is not an address.
+ */
+export async function detectModel(
+  settings: ModelSettings,
+  options: DetectOptions = {},
+): Promise<Detected> {
+  const { fetch = globalThis.fetch, ownerOf = listenerOwner } = options;
+  const found = await findOllama(settings, options);
+  if (found?.owner !== "own") {
+    return { spec: { provider: "offline", model: "offline" }, fetch, passedOver: found };
+  }
+  const { url, model } = found;
+  return { spec: { provider: "ollama", model }, fetch: onlyOwn(url, ownerOf, fetch) };
+}
+
+/** The responder for when no model is named: see `detectModel`. */
 export async function detectResponder(
   settings: ModelSettings,
   options: DetectOptions = {},
 ): Promise<Responder> {
-  const { timeoutMs = detectDefaults.timeoutMs, ...rest } = options;
-  const { fetch = globalThis.fetch } = rest;
-  const model = await firstOllamaModel(ollamaUrl(settings.ollamaHost), fetch, timeoutMs);
-  return createResponder(
-    model === undefined ? { provider: "offline", model: "offline" } : { provider: "ollama", model },
-    settings,
-    rest,
-  );
+  const { spec, fetch } = await detectModel(settings, options);
+  return createResponder(spec, settings, { ...options, fetch });
+}
+
+/** Sends nothing to a server whose owner has changed: another user may have taken its port. */
+function onlyOwn(
+  url: string,
+  ownerOf: (url: string) => Promise<ListenerOwner>,
+  fetch: typeof globalThis.fetch,
+): typeof globalThis.fetch {
+  return async (input, init) => {
+    const owner = await ownerOf(url);
+    if (owner === "own" || owner === "none") return fetch(input, init);
+    const says = `the Ollama at ${url} was not asked: another user's program listens there now`;
+    throw new ResponderError(says, { kind: "refused" });
+  };
 }

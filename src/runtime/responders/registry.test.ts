@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { chatStream } from "../../../test/openai-server.ts";
 import { type Responder, ResponderError } from "../responder.ts";
-import { parseModelName } from "./model-name.ts";
+import type { ListenerOwner } from "./listener-owner.ts";
+import { type NamedProvider, parseModelName } from "./model-name.ts";
+import type { ModelSettings } from "./providers.ts";
 import { ResponderRegistry } from "./registry.ts";
 
 const noNetwork: typeof fetch = () => Promise.reject(new Error("no network here"));
@@ -19,6 +21,14 @@ function ollama(models: readonly string[]) {
     return new Response(chatStream("Hello."), { headers: { "content-type": "text/event-stream" } });
   };
   return { urls, fetch };
+}
+
+const own = async () => "own" as const;
+
+/** One that runs on the offline responder and may ask this provider too. */
+function openAllowed(provider: NamedProvider, settings: ModelSettings = {}) {
+  const standard = parseModelName("offline");
+  return ResponderRegistry.open({ standard, settings, allowed: [provider], fetch: noNetwork });
 }
 
 async function say(responder: Responder): Promise<string> {
@@ -39,13 +49,60 @@ test("with no model named and no Ollama there, new sessions run on the offline r
 
 test("with no model named, new sessions run on the local Ollama's first model", async () => {
   const { fetch, urls } = ollama(["qwen3:8b", "llama"]);
-  const registry = await ResponderRegistry.open({ settings: {}, fetch });
+  const registry = await ResponderRegistry.open({ settings: {}, fetch, ownerOf: own });
   assert.deepEqual(registry.standard, { provider: "ollama", model: "qwen3:8b" });
   assert.equal(await say(await registry.get("ollama", "qwen3:8b")), "Hello.");
   assert.deepEqual(urls, [
     "http://127.0.0.1:11434/api/tags",
     "http://127.0.0.1:11434/v1/chat/completions",
   ]);
+});
+
+for (const owner of ["other", "unknown", "elsewhere", "none"] as const) {
+  test(`an Ollama whose owner is "${owner}" is not taken without being named, and that is told`, async () => {
+    const { fetch, urls } = ollama(["qwen3:8b"]);
+    const ownerOf = async () => owner;
+    const registry = await ResponderRegistry.open({ settings: {}, fetch, ownerOf });
+    assert.deepEqual(registry.standard, { provider: "offline", model: "offline" });
+    assert.deepEqual(registry.providers, ["offline"]);
+    const url = "http://127.0.0.1:11434";
+    assert.deepEqual(registry.passedOver, { url, model: "qwen3:8b", owner });
+    await assert.rejects(registry.get("ollama", "qwen3:8b"), { code: "THROUGHLINE_INVALID" });
+    assert.deepEqual(urls, [`${url}/api/tags`]);
+  });
+}
+
+test("an Ollama whose port another user has taken since is sent nothing, and the error says why", async () => {
+  const { fetch, urls } = ollama(["qwen3:8b"]);
+  let owner: ListenerOwner = "own";
+  const ownerOf = async () => owner;
+  const registry = await ResponderRegistry.open({ settings: {}, fetch, ownerOf });
+  const responders = [await registry.get("ollama", "qwen3:8b"), await registry.get("ollama", "b")];
+  urls.length = 0;
+  owner = "other";
+  for (const responder of responders) {
+    await assert.rejects(say(responder), {
+      kind: "refused",
+      message: /was not asked: another user's program listens there now/,
+    });
+  }
+  assert.deepEqual(urls, []);
+});
+
+test("a key alone allows no provider: not one that a session or a request names", async () => {
+  const { fetch, urls } = ollama([]);
+  const settings = { openaiApiKey: "k", anthropicApiKey: "k" };
+  const standard = parseModelName("anthropic/claude");
+  const registry = await ResponderRegistry.open({ standard, settings, fetch });
+  assert.deepEqual(registry.providers, ["anthropic", "offline"]);
+  for (const provider of ["openai", "ollama", "bedrock"]) {
+    await assert.rejects(registry.get(provider, "m"), {
+      code: "THROUGHLINE_INVALID",
+      message: new RegExp(`^${provider} is not allowed here: .*--model.* providers`),
+    });
+  }
+  assert.equal((await registry.get("anthropic", "other")).model, "other");
+  assert.deepEqual(urls, []);
 });
 
 test("with a model named, opening asks nothing of the network", async () => {
@@ -57,7 +114,7 @@ test("with a model named, opening asks nothing of the network", async () => {
 });
 
 test("a model is made once, however often and however fast it is asked for", async () => {
-  const registry = await ResponderRegistry.open({ settings: {}, fetch: noNetwork });
+  const registry = await openAllowed("ollama");
   const [first, second] = await Promise.all([
     registry.get("ollama", "a"),
     registry.get("ollama", "a"),
@@ -68,7 +125,7 @@ test("a model is made once, however often and however fast it is asked for", asy
 });
 
 test("the 100 models that were used last are kept, and one that is older is made anew", async () => {
-  const registry = await ResponderRegistry.open({ settings: {}, fetch: noNetwork });
+  const registry = await openAllowed("ollama");
   const first = await registry.get("ollama", "a");
   for (let n = 0; n < 99; n++) await registry.get("ollama", `other-${n}`);
   assert.equal(await registry.get("ollama", "a"), first);
@@ -91,14 +148,14 @@ for (const provider of ["", "Ollama", "gemini", "__proto__", "http://evil.test/v
 
 test("a model that is not set up is refused, and found once its key is there", async () => {
   const settings = { openaiApiKey: "" };
-  const registry = await ResponderRegistry.open({ settings, fetch: noNetwork });
+  const registry = await openAllowed("openai", settings);
   await assert.rejects(registry.get("openai", "gpt"), { code: "THROUGHLINE_CONFIGURATION" });
   settings.openaiApiKey = "sk-test";
   assert.equal((await registry.get("openai", "gpt")).model, "gpt");
 });
 
 test("a model without a name, or with a space in it, is refused", async () => {
-  const registry = await ResponderRegistry.open({ settings: {}, fetch: noNetwork });
+  const registry = await openAllowed("ollama");
   for (const model of ["", "a b"]) {
     await assert.rejects(registry.get("ollama", model), { code: "THROUGHLINE_INVALID" });
   }

@@ -1,13 +1,23 @@
 import { invalid, ThroughlineError } from "../../errors.ts";
 import type { Responder } from "../responder.ts";
 import type { Responders } from "../turns.ts";
-import { type ModelSpec, namedProviders, parseModelName } from "./model-name.ts";
-import { type CreateResponderOptions, createResponder, detectResponder } from "./models.ts";
+import {
+  type ModelSpec,
+  type NamedProvider,
+  namedProviders,
+  parseModelName,
+} from "./model-name.ts";
+import { createResponder, type DetectOptions, detectModel, type FoundOllama } from "./models.ts";
 import type { ModelSettings } from "./providers.ts";
 
-export interface RegistryOptions extends CreateResponderOptions {
-  /** What a new session runs on. Absent: the local Ollama's first model, else the offline responder. */
+export interface RegistryOptions extends DetectOptions {
+  /**
+   * What a new session runs on. Absent: the first model of an Ollama of one's own, else the offline
+   * responder.
+   */
   readonly standard?: ModelSpec;
+  /** Providers that may be asked beside that of `standard`. A key alone allows none. @default none */
+  readonly allowed?: readonly NamedProvider[];
   readonly settings: ModelSettings;
 }
 
@@ -17,12 +27,18 @@ const maxKept = 100;
 /** The models that can be asked, made when they are first asked for. */
 export class ResponderRegistry implements Responders {
   readonly standard: { readonly provider: string; readonly model: string };
+  /** The providers that may be asked; what they are sent leaves this program, but for `offline`. */
+  readonly providers: readonly string[];
+  /** An Ollama that answers and was not taken without being named: it is not one's own. */
+  readonly passedOver: FoundOllama | undefined;
   readonly #options: RegistryOptions;
   /** Least recently used first. */
   readonly #kept = new Map<string, Promise<Responder>>();
 
-  private constructor(options: RegistryOptions, standard: Responder) {
+  private constructor(options: RegistryOptions, standard: Responder, passedOver?: FoundOllama) {
     const { provider, model } = standard;
+    this.providers = [...new Set([provider, ...(options.allowed ?? []), "offline"])];
+    this.passedOver = passedOver;
     this.standard = { provider, model };
     this.#options = options;
     this.#keep(keyOf(provider, model), Promise.resolve(standard));
@@ -30,17 +46,20 @@ export class ResponderRegistry implements Responders {
 
   /**
    * Settles what new sessions run on. With `standard` nothing is asked of the network; without it,
-   * only the local Ollama is.
+   * only the local Ollama is asked what it offers.
    *
    * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: a key, package or price is missing or wrong.
    */
   static async open(options: RegistryOptions): Promise<ResponderRegistry> {
-    const { standard, settings, ...rest } = options;
-    const responder =
-      standard === undefined
-        ? await detectResponder(settings, rest)
-        : await createResponder(standard, settings, rest);
-    return new ResponderRegistry(options, responder);
+    const { standard, settings } = options;
+    if (standard !== undefined) {
+      const responder = await createResponder(standard, settings, options);
+      return new ResponderRegistry(options, responder);
+    }
+    const { spec, fetch, passedOver } = await detectModel(settings, options);
+    const own = { ...options, fetch };
+    const responder = await createResponder(spec, settings, own);
+    return new ResponderRegistry(own, responder, passedOver);
   }
 
   /**
@@ -56,8 +75,7 @@ export class ResponderRegistry implements Responders {
       this.#keep(key, kept);
       return kept;
     }
-    const { standard: _, settings, ...rest } = this.#options;
-    const made = createResponder(spec, settings, rest);
+    const made = createResponder(spec, this.#options.settings, this.#options);
     this.#keep(key, made);
     made.catch(() => this.#kept.delete(key)); // whoever asked hears of it
     return made;
@@ -79,6 +97,7 @@ export class ResponderRegistry implements Responders {
         `provider must be one of ${namedProviders.join(", ")}, openai-compatible, offline`,
       );
     }
+    if (!this.providers.includes(named)) throw notAllowed(named);
     return parseModelName(`${named}/${model}`);
   }
 
@@ -93,6 +112,13 @@ export class ResponderRegistry implements Responders {
 }
 
 const keyOf = (provider: string, model: string) => JSON.stringify([provider, model]);
+
+function notAllowed(provider: string): ThroughlineError {
+  return invalid(
+    `${provider} is not allowed here: name one of its models with --model, or add it to providers ` +
+      "in throughline.config.json",
+  );
+}
 
 function withoutUrl(model: string): ThroughlineError {
   return new ThroughlineError(
