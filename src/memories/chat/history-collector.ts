@@ -72,8 +72,9 @@ export class HistoryCollector {
     if (compaction !== undefined) return true;
     const { reportedTokens, viewFromSeq } = this.#options;
     if (reportedTokens !== undefined && viewFromSeq !== undefined) {
-      // What the provider counted is known for the whole prefix only.
-      if (seq > viewFromSeq && seq <= reportedTokens.upToSeq) return false;
+      // What the provider counted is known for the whole prefix only. The turn before its first one
+      // says whether the companion spoke first.
+      if (seq >= viewFromSeq && seq <= reportedTokens.upToSeq) return false;
     }
     if (this.#bytes < this.#measureAtBytes) return false;
     this.#measureAtBytes = Math.max(this.#bytes * growth, this.#measureAtBytes);

@@ -308,6 +308,26 @@ test("a log that is read from its end, page by page, gives the view of the whole
   assert.ok(cutShort > 200, `only ${cutShort} logs were read in part`);
 });
 
+test("what the companion said before the first message of a view that a provider counted is read too", () => {
+  const said = (seq: number, role: string): StoredRecord => ({
+    id: `m${seq}`,
+    seq,
+    role,
+    content: "x".repeat(2_000),
+  });
+  const records = [said(1, "assistant"), said(2, "user"), said(3, "assistant"), said(4, "user")];
+  const options = {
+    ...target,
+    budgetTokens: 100,
+    viewFromSeq: 2,
+    reportedTokens: { upToSeq: 4, tokens: 1 },
+  };
+  const collector = new HistoryCollector(options);
+  while (!collector.add(records.slice((collector.before ?? 5) - 2, (collector.before ?? 5) - 1)));
+  assert.deepEqual(collector.view(), historyView(records, options));
+  assert.match(collector.view().messages[0]?.content ?? "", /^Before the person wrote/);
+});
+
 test("of a log of 50,000 messages the newest 6,000 at most are read", () => {
   const message = (seq: number): StoredRecord => ({
     id: `m${seq}`,
