@@ -309,21 +309,17 @@ test("a log that is read from its end, page by page, gives the view of the whole
 });
 
 test("what the companion said before the first message of a view that a provider counted is read too", () => {
-  const said = (seq: number, role: string): StoredRecord => ({
-    id: `m${seq}`,
-    seq,
+  const said = ["assistant", "user", "assistant", "user", "assistant"];
+  const records: StoredRecord[] = said.map((role, index) => ({
+    id: `m${index + 1}`,
+    seq: index + 1,
     role,
-    content: "x".repeat(2_000),
-  });
-  const records = [said(1, "assistant"), said(2, "user"), said(3, "assistant"), said(4, "user")];
-  const options = {
-    ...target,
-    budgetTokens: 100,
-    viewFromSeq: 2,
-    reportedTokens: { upToSeq: 4, tokens: 1 },
-  };
+    content: "word ".repeat(index < 4 ? 200 : 1),
+  }));
+  const reportedTokens = { upToSeq: 4, tokens: 1 };
+  const options = { ...target, budgetTokens: 200, viewFromSeq: 2, reportedTokens };
   const collector = new HistoryCollector(options);
-  while (!collector.add(records.slice((collector.before ?? 5) - 2, (collector.before ?? 5) - 1)));
+  for (let last = records.length; !collector.add(records.slice(last - 1, last)); last--);
   assert.deepEqual(collector.view(), historyView(records, options));
   assert.match(collector.view().messages[0]?.content ?? "", /^Before the person wrote/);
 });
