@@ -309,14 +309,13 @@ test("a log that is read from its end, page by page, gives the view of the whole
 });
 
 test("what the companion said before the first message of a view that a provider counted is read too", () => {
-  const said = ["assistant", "user", "assistant", "user", "assistant"];
-  const records: StoredRecord[] = said.map((role, index) => ({
+  const records: StoredRecord[] = Array.from({ length: 17 }, (_, index) => ({
     id: `m${index + 1}`,
     seq: index + 1,
-    role,
-    content: "word ".repeat(index < 4 ? 200 : 1),
+    role: index % 2 === 0 ? "assistant" : "user",
+    content: "word ".repeat(40),
   }));
-  const reportedTokens = { upToSeq: 4, tokens: 1 };
+  const reportedTokens = { upToSeq: 16, tokens: 1 };
   const options = { ...target, budgetTokens: 200, viewFromSeq: 2, reportedTokens };
   const collector = new HistoryCollector(options);
   for (let last = records.length; !collector.add(records.slice(last - 1, last)); last--);
