@@ -238,6 +238,20 @@ test("import seals copies of the original's packages, once, and does not change 
   assert.equal((await at.run("import", join(at.path, "nowhere"))).code, 2);
 });
 
+test("an export leaves out a package from before its message was hidden, and says why", async (t) => {
+  const at = await home(t);
+  const name = await at.record("--message", "m2");
+  const backup = join(at.path, "..", "backup");
+  fs.cpSync(at.folder(name), backup, { recursive: true });
+  const hidden = await runCli(["sessions", "redact", "local:me", "m2"], { home: at.path });
+  assert.equal(hidden.code, 0, hidden.err);
+  fs.cpSync(backup, at.folder(name), { recursive: true });
+  const out = join(at.path, "..", "data");
+  await at.run("export", "--format", "jsonl", "--out", out);
+  const { rows, skipped } = readJson(join(out, "export-report.json"));
+  assert.deepEqual([rows.total, skipped], [0, [{ name, reason: "removed_message" }]]);
+});
+
 test("import makes the home that it imports into; a path that holds nothing makes none", async (t) => {
   const place = temporaryDirectory(t);
   const path = join(place, "home");

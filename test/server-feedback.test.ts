@@ -1,6 +1,6 @@
 // Reactions over HTTP: consent, feeds, receipts, packages, and who may not.
 import assert from "node:assert/strict";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -174,6 +174,28 @@ for (const erase of [false, true]) {
     assert.deepEqual(readdirSync(join(c.home, "feedback")), []);
   });
 }
+
+test("a package from before its message was hidden, as a backup brings it back, shows nothing of it", async (t) => {
+  const c = await withMoments(t);
+  const { user, assistant } = await jsonOf(await c.say("my password is hunter2"), 200);
+  const { name } = await jsonOf(await c.post("/api/feedback", { ...praise, what: "hunter2" }), 201);
+  const backup = join(c.home, "backup");
+  const folder = join(c.home, "feedback", name);
+  cpSync(folder, backup, { recursive: true });
+  for (const id of [user.id, assistant.id]) {
+    await jsonOf(await c.ask(`${me}/messages/${id}`, { method: "DELETE" }), 200);
+  }
+  cpSync(backup, folder, { recursive: true });
+  for (const path of ["", "/feedback.json", "/messages.json", "/package.tar"]) {
+    const response = await c.ask(`/api/feedback/${name}${path}`);
+    await problemOf(response, 404, "THROUGHLINE_NOT_FOUND");
+  }
+  const list = await c.get("/api/feedback");
+  assert.deepEqual([list.packages[0].name, list.packages[0].feedback], [name, null]);
+  assert.doesNotMatch(JSON.stringify(list), /hunter2/);
+  await jsonOf(await c.ask(`${me}/messages/${user.id}`, { method: "DELETE" }), 200);
+  assert.deepEqual((await c.get("/api/feedback")).packages, []);
+});
 
 test("an answer that is made anew is judged by itself, and so is the one before it", async (t) => {
   const c = await withMoments(t, [["Lyon"], ["Paris"]]);

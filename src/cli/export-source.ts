@@ -1,9 +1,21 @@
 import type { ExportSource } from "../interchange/feedback-export/ports.ts";
+import type { Chats } from "../memories/chat/chats.ts";
+import { holdsRemoved } from "../memories/chat/removed-messages.ts";
 import type { Moments } from "../moments.ts";
 import { entriesOf } from "./feedback.ts";
 
-/** The packages of a home as an export reads them. */
-export function exportSource({ packages }: Pick<Moments, "packages">): ExportSource {
+/**
+ * The packages of a home as an export reads them.
+ *
+ * @param chats where the messages in them were said: what was hidden or erased there is not exported.
+ */
+export function exportSource({ packages }: Pick<Moments, "packages">, chats?: Chats): ExportSource {
+  const isRemoved = async (name: string) => {
+    if (chats === undefined) return false;
+    const { manifest, messages } = await packages.read(name);
+    const ids = messages.map(({ id }) => id);
+    return holdsRemoved(chats.log.ports.logs, manifest.chat_id, ids);
+  };
   return {
     async *list() {
       for await (const { name, state, manifest, status } of entriesOf({ packages })) {
@@ -15,6 +27,7 @@ export function exportSource({ packages }: Pick<Moments, "packages">): ExportSou
           newer: state === "newer",
           retracted: retracted !== null && !superseded,
           superseded,
+          removed: manifest !== undefined && (await isRemoved(name)),
         };
       }
     },

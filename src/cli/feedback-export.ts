@@ -34,10 +34,10 @@ export async function exportPackages(flags: ExportFlags, context: Context): Prom
   const { io } = context;
   await assertApart(flags, resolveSettings(flags, context.env).home);
   const { format, style, layout, audio, replace, maxFrames, maxPromptChars } = flags;
-  return withMoments(flags, context, async (moments) => {
+  return withMoments(flags, context, async (moments, { chats }) => {
     const out = resolve(flags.out);
     const exportUntil = (signal: AbortSignal) =>
-      exportFeedback(exportSource(moments), realDisk, out, {
+      exportFeedback(exportSource(moments, chats), realDisk, out, {
         ...{ format, filters: filtersOf(flags), signal },
         onProgress: ({ phase, done, total }) => showProgress(io, `${phase} ${done}/${total}`),
         ...(style === undefined ? {} : { style }),

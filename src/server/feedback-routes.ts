@@ -16,6 +16,7 @@ import { known } from "./input.ts";
 import { problem, problemResponse } from "./problem.ts";
 import { limit } from "./schemas.ts";
 import { foreignFile } from "./security-headers.ts";
+import { assertShown, listedManifest, withheld } from "./shown-package.ts";
 
 /** What people react to: consent, reactions, packages. */
 export function addFeedbackRoutes(door: Door): void {
@@ -149,9 +150,13 @@ function addPackages(door: Door): void {
         limit,
         ...(cursor === undefined ? {} : { before: cursor }),
       });
-      const packages = page.packages.map(({ manifest, status, ...entry }) => {
-        return { ...entry, feedback: manifest ?? null, status: status ?? null };
-      });
+      const packages: object[] = [];
+      for (const { manifest, status, ...entry } of page.packages) {
+        const feedback = await listedManifest(door, manifest);
+        const isWithheld = manifest !== undefined && feedback === undefined;
+        const detail = isWithheld ? withheld : entry.detail;
+        packages.push({ ...entry, detail, feedback: feedback ?? null, status: status ?? null });
+      }
       return json({ packages, cursor: page.next });
     },
   );
@@ -159,12 +164,14 @@ function addPackages(door: Door): void {
     {
       ...{ method: "get", path: "/api/feedback/{name}", id: "getFeedback", params: name },
       summary: "One package: its record, its words, its state",
+      description: "404, as its files, where a message in it was hidden or erased since.",
       answers: { 200: { says: "The package.", schema: "onePackage" } },
     },
     async ({ params }) => {
       const { manifest, messages, status, incomplete } = await momentsOf(door).packages.read(
         params.name,
       );
+      await assertShown(door, manifest, messages);
       return json({ feedback: manifest, messages, status: status ?? null, incomplete });
     },
   );
@@ -175,6 +182,11 @@ function addPackages(door: Door): void {
     head: boolean,
   ) => {
     const { packages } = momentsOf(door);
+    // A picture holds no words, and a player asks for hundreds of them.
+    if (!path.startsWith("frames/")) {
+      const { manifest, messages } = await packages.read(packageName);
+      await assertShown(door, manifest, messages);
+    }
     const wanted = rangeOf(range);
     const whole = await packages.openPart(packageName, path);
     if (wanted !== undefined && wanted.start >= whole.bytes) return noSuchRange(whole.bytes);

@@ -9,6 +9,7 @@ import { known } from "./input.ts";
 import { mediaTar, tarBytesOf } from "./media-tar.ts";
 import { mediaPath } from "./media-upgrade.ts";
 import { foreignFile } from "./security-headers.ts";
+import { assertShown } from "./shown-package.ts";
 import { tellError } from "./tell.ts";
 
 export function addMediaRoutes(door: Door): void {
@@ -165,7 +166,8 @@ function addArchive(door: Door): void {
     },
     async ({ params }, context) => {
       const { packages } = momentsOf(door);
-      const { manifest } = await packages.read(params.name);
+      const { manifest, messages } = await packages.read(params.name);
+      await assertShown(door, manifest, messages);
       const paths = [...manifest.files.map(({ path }) => path), "feedback.json"];
       const parts = paths.map((path) => () => packages.openPart(params.name, path));
       const sealed = (await packages.openPart(params.name, "feedback.json")).bytes;

@@ -9,6 +9,7 @@ export const skipReasons = [
   "newer",
   "retracted",
   "superseded",
+  "removed_message",
   "no_consent",
   "no_target",
   "synthetic_prompt",
@@ -29,6 +30,8 @@ export interface ListedPackage {
   readonly retracted: boolean;
   /** A later package says that it takes this one's place. */
   readonly superseded: boolean;
+  /** A message in it was hidden or erased in its chat since. @default false */
+  readonly removed?: boolean | undefined;
 }
 
 /** What is asked for. Each that is given must hold. */
@@ -50,6 +53,7 @@ export interface ExportFilters {
 export function listedReason(listed: ListedPackage): SkipReason | undefined {
   if (listed.retracted) return "retracted";
   if (listed.superseded) return "superseded";
+  if (listed.removed === true) return "removed_message";
   if (listed.newer) return "newer";
   return listed.sealed ? undefined : "unverified";
 }

@@ -1,0 +1,37 @@
+import { ThroughlineError } from "../errors.ts";
+import { holdsRemoved } from "../memories/chat/removed-messages.ts";
+import type { Manifest } from "../targets/package/package-format.ts";
+import type { Door } from "./door.ts";
+
+/**
+ * A package is deleted with a message that it holds. One that was not reached then, such as one that a
+ * backup brought back, is not shown.
+ *
+ * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: a message in it was hidden or erased.
+ */
+export async function assertShown(
+  { ports }: Door,
+  { chat_id: chatId }: Pick<Manifest, "chat_id">,
+  messages: readonly { readonly id: string }[],
+): Promise<void> {
+  const { logs } = ports.throughline.chats.log.ports;
+  const ids = messages.map(({ id }) => id);
+  if (!(await holdsRemoved(logs, chatId, ids))) return;
+  throw new ThroughlineError(withheld, { code: "THROUGHLINE_NOT_FOUND" });
+}
+
+export const withheld =
+  "a message in this package was hidden or erased: delete the package, or hide the message again";
+
+/** What a list tells of a package; `undefined`: the message that was judged was hidden or erased. */
+export async function listedManifest(
+  { ports }: Door,
+  manifest: Manifest | undefined,
+): Promise<Manifest | undefined> {
+  if (manifest === undefined) return undefined;
+  const { chat_id: chatId, target, trigger_turn: trigger } = manifest;
+  const ids = [...(target?.message_ids ?? []), trigger?.message_id ?? undefined];
+  const { logs } = ports.throughline.chats.log.ports;
+  const known = ids.filter((id) => id !== undefined);
+  return (await holdsRemoved(logs, chatId, known)) ? undefined : manifest;
+}
