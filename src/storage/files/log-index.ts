@@ -97,6 +97,8 @@ export interface LogIndex {
   drain(batches: number): boolean;
   /** Writes out what is buffered. */
   flush(): void;
+  /** Every log of this collection was read to its end. */
+  noteVerified(): void;
   /**
    * What the process before this one noted at its end, if it closed the index itself: as long as the
    * directory has these names, the index has all of its logs.

@@ -136,6 +136,10 @@ class MemoryLogIndex implements LogIndex {
     // Nothing is buffered.
   }
 
+  noteVerified(): void {
+    // Nobody finds it.
+  }
+
   readonly notedNames = undefined;
 
   noteNames(): void {

@@ -69,15 +69,18 @@ export async function openFileStorage(options: FileStorageOptions): Promise<File
   };
   try {
     let storage: FileStorage | undefined;
-    index = openSqliteIndex(`${home}/index.db`, { onLost: () => storage?.indexLost() });
+    index = openSqliteIndex(`${home}/index.db`, {
+      onLost: () => storage?.indexLost(),
+      bootId: clock.bootId?.(),
+    });
     storage = await FileStorage.open({
       ...{ home, clock, newId, logger, durability, release },
       timers: systemTimers,
       disk: realDisk,
       openIndex: index.open,
       indexIsClean: index.clean,
-      // Written but not synced, batches may be missing anywhere after a power cut.
-      verifyAll: durability === "process" && !index.clean,
+      // Written but not synced, batches may be missing anywhere after a power cut: once in each boot.
+      verifyAll: durability === "process" && !index.isVerified,
       maxOpen: maxOpenFiles,
       guard: oncePerPass(() => lease.check()),
     });

@@ -29,6 +29,9 @@ function damage(message: string): IndexDamage {
 /** Pages of words that are merged at a time: some milliseconds. */
 const mergedPages = 64;
 
+/** Stands among the names for the boot in which every log was verified. No folder can have this name. */
+const bootKey = "/boot";
+
 /** SQLite's code for a disk without room. It may have some again: nothing is thrown away for it. */
 const sqliteFull = 13;
 /** SQLite's codes for a file that is of no use any more, whatever is asked of it. */
@@ -52,6 +55,9 @@ export class IndexDatabase {
     return this.#names;
   }
   #names: ReadonlyMap<string, string> = new Map();
+  /** Every log was read to its end in this boot, or was whole when it began: see `noteVerified`. */
+  isVerified = false;
+  readonly #bootId: string | undefined;
   readonly #path: string;
   #open: OpenDatabase;
   /** A database in memory stands in for a file that the disk does not take. */
@@ -76,8 +82,9 @@ export class IndexDatabase {
    *
    * @param onLost called from then on whenever all rows were lost and the index began anew.
    */
-  constructor(path: string, onLost: () => void) {
+  constructor(path: string, bootId: string | undefined, onLost: () => void) {
     this.#path = path;
+    this.#bootId = bootId;
     sweepCopies(path);
     const found = openIndexFile(path);
     this.#open = found ?? this.#replace();
@@ -85,14 +92,17 @@ export class IndexDatabase {
     // A flag that cannot be taken back would say of the next start that nothing is behind.
     this.#insist(() => {
       const state = stateOf(this.#open.sql);
-      this.#names = namesIn(this.#open.sql);
-      this.#markClean(false, new Map());
+      const names = namesIn(this.#open.sql);
+      this.isVerified = state.clean || (bootId !== undefined && names.get(bootKey) === bootId);
+      this.#names = new Map([...names].filter(([collection]) => collection !== bootKey));
+      this.#markClean(false, this.isVerified ? this.#bootNote() : new Map());
       clean = state.clean;
       this.#partsToMerge = state.owed;
       this.#owesCopy = state.owed !== 0;
     });
     while (this.#wipeStep());
     this.clean = clean && this.#losses === 0;
+    this.isVerified = this.isVerified && this.#losses === 0;
     this.#onLost = onLost;
   }
 
@@ -201,6 +211,19 @@ export class IndexDatabase {
     });
     this.#closed = true;
     this.#open.database.close();
+  }
+
+  /** Every log of these collections was read to its end: no later start of this boot needs to. */
+  noteVerified(collections: ReadonlySet<string>): void {
+    this.runQuietly(() => {
+      const known = this.#current.sql.collections.all(droppedLogs);
+      if (!known.every((row) => collections.has(String(row["collection"])))) return;
+      this.#markClean(false, this.#bootNote());
+    });
+  }
+
+  #bootNote(): ReadonlyMap<string, string | undefined> {
+    return new Map([[bootKey, this.#bootId]]);
   }
 
   /** Of a collection that nobody looked at, it is known only that it was complete before. */

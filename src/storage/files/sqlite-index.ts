@@ -13,6 +13,8 @@ export interface SqliteIndex {
   readonly open: OpenLogIndex;
   /** The process before this one closed the index itself: no log is ahead of it. */
   readonly clean: boolean;
+  /** It did, or every log was read to its end in this boot of the machine. */
+  readonly isVerified: boolean;
   /** Writes out what is buffered, in every collection, and closes the file. */
   close(): void;
 }
@@ -24,6 +26,8 @@ export interface SqliteIndexOptions {
    * at that moment was answered with `THROUGHLINE_UNAVAILABLE`.
    */
   readonly onLost?: () => void;
+  /** Which boot of the machine this is. `undefined`: nobody knows. */
+  readonly bootId?: string | undefined;
 }
 
 /**
@@ -36,15 +40,20 @@ export interface SqliteIndexOptions {
  */
 export function openSqliteIndex(path: string, options: SqliteIndexOptions = {}): SqliteIndex {
   const parts = new Map<string, SqliteLogIndex>();
-  const database = new IndexDatabase(path, () => {
+  const verified = new Set<string>();
+  const database = new IndexDatabase(path, options.bootId, () => {
     for (const part of parts.values()) part.forgetQueue();
     options.onLost?.();
   });
   let isClosed = false;
   return {
     clean: database.clean,
+    isVerified: database.isVerified,
     open(collection, projection) {
-      const part = new SqliteLogIndex(database, collection, projection);
+      const part = new SqliteLogIndex(database, collection, projection, () => {
+        verified.add(collection);
+        database.noteVerified(verified);
+      });
       parts.set(collection, part);
       return part;
     },
@@ -90,7 +99,16 @@ class SqliteLogIndex implements LogIndex {
   names: string | undefined;
   isBehind = false;
 
-  constructor(file: IndexDatabase, collection: string, projection: LogProjection) {
+  /** Every log of this collection was read to its end. */
+  readonly noteVerified: () => void;
+
+  constructor(
+    file: IndexDatabase,
+    collection: string,
+    projection: LogProjection,
+    noteVerified: () => void,
+  ) {
+    this.noteVerified = noteVerified;
     this.#file = file;
     this.#collection = collection;
     this.#projection = projection;
