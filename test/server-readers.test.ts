@@ -152,7 +152,7 @@ test("a client that takes nothing of its answer is let go of", async (t) => {
 
 test("who waits for an answer, or reads slowly, is not let go of", async (t) => {
   const gate = Promise.withResolvers<void>();
-  const limits = { writeTimeoutMs: 1_500 };
+  const limits = { writeTimeoutMs: 1_000 };
   const c = await listening(t, [[{ type: "wait", until: gate.promise }, "Here I am"]], { limits });
   const { path, bytes } = await largestFile(c);
   const waiting = fetch(`http://127.0.0.1:${c.port}${me}/messages`, {
@@ -168,10 +168,13 @@ test("who waits for an answer, or reads slowly, is not let go of", async (t) => 
     taken += chunk.length;
     slow.pause();
   });
-  // Takes one piece every 30 ms: in all it takes several times the limit.
-  const pace = setInterval(() => slow.resume(), 30);
-  t.after(() => clearInterval(pace));
+  // Never stops for as long as the limit, and takes three times the limit in all.
   const begun = performance.now();
+  const pace = setInterval(() => {
+    const share = (performance.now() - begun) / (3 * limits.writeTimeoutMs);
+    if (taken < share * count * bytes) slow.resume();
+  }, 10);
+  t.after(() => clearInterval(pace));
   while (taken < count * bytes) {
     assert.equal(slow.destroyed, false, `cut off after ${taken} bytes`);
     await new Promise(setImmediate);

@@ -38,16 +38,22 @@ const maxQueued = 32;
 /**
  * Opens a companion as the settings have it.
  *
+ * @param whenTaken runs once no other process can take the home, before this one looks through it.
  * @throws ThroughlineError as `openThroughline` and `ResponderRegistry.open` do.
  */
-export async function openCompanion(settings: Settings, logger: Logger): Promise<Companion> {
+export async function openCompanion(
+  settings: Settings,
+  logger: Logger,
+  whenTaken?: () => Promise<void>,
+): Promise<Companion> {
   const { model, models, prices, allowed, isEphemeral } = settings;
   const responders = await ResponderRegistry.open({
     ...{ settings: models, allowed, isKept: !isEphemeral },
     ...(model === undefined ? {} : { standard: model }),
     ...(prices === undefined ? {} : { prices }),
   });
-  const throughline = await openMemories(settings, logger, responders.standard, true);
+  const { standard } = responders;
+  const throughline = await openMemories(settings, logger, standard, true, whenTaken);
   try {
     const run = await beginRun(throughline, settings, logger);
     const { persona, feedback, companionName } = settings;
@@ -94,10 +100,17 @@ export async function openMemories(
   logger: Logger,
   standard: Partial<Responders["standard"]> = {},
   makesHome = false,
+  whenTaken?: () => Promise<void>,
 ): Promise<Throughline> {
   const { isEphemeral, freshness, config } = settings;
   const { workingMemoryCapacity = defaults.workingMemoryCapacity } = config;
   const storage = isEphemeral ? "memory" : await openKept(settings, logger, makesHome);
+  try {
+    await whenTaken?.();
+  } catch (error) {
+    if (storage !== "memory") await storage.close();
+    throw error;
+  }
   return openThroughline({ storage, ...standard, freshness, workingMemoryCapacity, logger });
 }
 

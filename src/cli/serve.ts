@@ -2,7 +2,9 @@ import { join } from "node:path";
 import { isThroughlineError, ThroughlineError } from "../errors.ts";
 import { printableLine } from "../memories/chat/printable.ts";
 import { passedOverNote } from "../runtime/responders/models.ts";
-import { createServer, defaultAddress, type ThroughlineServer } from "../server/server.ts";
+import { type PortOptions, resolvePort } from "../server/options.ts";
+import { defaultAddress, Port } from "../server/port.ts";
+import { createServer, type ThroughlineServer } from "../server/server.ts";
 import type { FileStorage } from "../storage/files/file-storage.ts";
 import type { Context } from "./command.ts";
 import { type Companion, openCompanion } from "./companion.ts";
@@ -32,18 +34,30 @@ export async function serve(flags: ServeFlags, { io, env, version }: Context): P
   const settings = resolveSettings(flags, env);
   const token = await tokenOf(flags, settings, env, io);
   const logger = openLog(settings.logLevel, "info");
-  const companion = await openCompanion(settings, logger);
+  const hosts = settings.config.hosts ?? [];
+  const options = { version, logger, hosts, ...(token === undefined ? {} : { token }) };
+  let port: Port | undefined;
+  let companion: Companion;
+  try {
+    companion = await openCompanion(settings, logger, async () => {
+      port = await openPort(options, flags, settings, env);
+    });
+  } catch (error) {
+    await port?.close(Promise.resolve());
+    throw error;
+  }
   let server: ThroughlineServer | undefined;
   let lost: Failed | undefined;
   try {
     const { throughline, turns } = companion;
     server = createServer({
-      ...{ throughline, turns, version, logger, hosts: settings.config.hosts ?? [] },
+      ...options,
+      throughline,
+      turns,
       ...(companion.run === undefined ? {} : { run: companion.run }),
       ...(companion.moments === undefined ? {} : { moments: companion.moments }),
-      ...(token === undefined ? {} : { token }),
     });
-    const { url } = await listen(server, flags, settings, env);
+    const { url } = await server.listen(port);
     if (companion.passedOver !== undefined) await tell(io, passedOverNote(companion.passedOver));
     await tellState(io, companion);
     await tellHosts(io, flags, settings);
@@ -140,16 +154,17 @@ async function tokenOf(
   return token;
 }
 
-async function listen(
-  server: ThroughlineServer,
+/** Probes get an answer from then on, and a page that is opened waits instead of being refused. */
+async function openPort(
+  options: PortOptions,
   flags: ServeFlags,
   { config }: Settings,
   env: Environment,
-): Promise<{ readonly url: string }> {
+): Promise<Port> {
   const host = hostOf(flags, config);
   const port = flags.port ?? env.port ?? config.port ?? defaultAddress.port;
   try {
-    return await server.listen({ host, port });
+    return await Port.open({ host, port }, resolvePort(options));
   } catch (cause) {
     const system = cause instanceof Error ? cause.cause : undefined;
     const [, says, wayOut] = listenErrors.find(([code]) => isErrno(system, code)) ?? [];

@@ -11,7 +11,7 @@ import { type Problem, problem, problemResponse } from "./problem.ts";
 import { rawProblem, writeProblem } from "./raw-problem.ts";
 import { securityHeaders } from "./security-headers.ts";
 
-type Fetch = Parameters<typeof getRequestListener>[0];
+export type Fetch = Parameters<typeof getRequestListener>[0];
 
 interface ListenPorts {
   readonly fetch: Fetch;

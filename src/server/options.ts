@@ -60,13 +60,8 @@ export interface CompanionRun {
   readonly reloadEmotions: () => readonly string[];
 }
 
-export interface ServerOptions {
-  readonly throughline: Throughline;
-  readonly turns: Turns;
-  /** Who answers, over all its runs. Without one, its routes answer 404. */
-  readonly run?: CompanionRun;
-  /** What people react to. Without it, its routes answer 404. */
-  readonly moments?: Moments;
+/** What a port needs before there is anything to serve. */
+export interface PortOptions {
   /** Of the product: shown by `/healthz`, `/metrics` and the API's description. */
   readonly version: string;
   /**
@@ -83,29 +78,47 @@ export interface ServerOptions {
   readonly clock?: Clock;
   /** Gets routes, codes and ids; never what a person said. */
   readonly logger?: Logger;
+}
+
+export interface ServerOptions extends PortOptions {
+  readonly throughline: Throughline;
+  readonly turns: Turns;
+  /** Who answers, over all its runs. Without one, its routes answer 404. */
+  readonly run?: CompanionRun;
+  /** What people react to. Without it, its routes answer 404. */
+  readonly moments?: Moments;
   /** Names a defect, in its answer and in the log. */
   readonly newId?: NewId;
 }
 
-/** The options, checked and filled in. */
-export interface Settings {
-  readonly throughline: Throughline;
-  readonly turns: Turns;
-  readonly run: CompanionRun | undefined;
-  readonly moments: Moments | undefined;
+/** The options of a port, checked and filled in. */
+export interface PortSettings {
   readonly version: string;
   readonly token: string | undefined;
   readonly hosts: readonly string[];
   readonly limits: Required<ServerLimits>;
   readonly clock: Clock;
   readonly logger: Logger;
+}
+
+/** The options, checked and filled in. */
+export interface Settings extends PortSettings {
+  readonly throughline: Throughline;
+  readonly turns: Turns;
+  readonly run: CompanionRun | undefined;
+  readonly moments: Moments | undefined;
   readonly newId: NewId;
 }
 
 /** @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: a weak token, a bad host name or limit. */
 export function resolveOptions(options: ServerOptions): Settings {
-  const { throughline, turns, run, moments, version, token, hosts = [] } = options;
-  const { clock = systemClock, logger = silentLogger, newId = randomId } = options;
+  const { throughline, turns, run, moments, newId = randomId } = options;
+  return { ...resolvePort(options), throughline, turns, run, moments, newId };
+}
+
+/** @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: a weak token, a bad host name or limit. */
+export function resolvePort(options: PortOptions): PortSettings {
+  const { version, token, hosts = [], clock = systemClock, logger = silentLogger } = options;
   if (token !== undefined) checkToken(token);
   for (const name of hosts) checkHostName(name);
   const limits = withDefaults(options.limits ?? {}, defaults);
@@ -114,8 +127,5 @@ export function resolveOptions(options: ServerOptions): Settings {
       throw misconfigured(`${name} must be a whole number from 1`);
     }
   }
-  return {
-    ...{ throughline, turns, run, moments, version, token, hosts, limits, clock, newId },
-    logger: unfailing(logger),
-  };
+  return { version, token, hosts, limits, clock, logger: unfailing(logger) };
 }

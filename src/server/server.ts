@@ -1,28 +1,18 @@
-import type { Server } from "node:http";
 import { ThroughlineError } from "../errors.ts";
-import { misconfigured, withDefaults } from "../options.ts";
 import { Access } from "./access.ts";
 import { createApp } from "./app.ts";
 import { feelingView, personView } from "./companion-view.ts";
 import { Watchers } from "./events.ts";
 import { relayEvents } from "./fleet-events.ts";
-import { allowedHosts, bracketed, isLoopback } from "./guard.ts";
-import { closeAll, listenAt } from "./listen.ts";
+import { allowedHosts } from "./guard.ts";
 import { type BufferState, MediaSockets } from "./media-sockets.ts";
 import { Metrics } from "./metrics.ts";
 import { resolveOptions, type ServerOptions, type Settings } from "./options.ts";
+import { type Address, defaultAddress, Port } from "./port.ts";
 import { Readiness } from "./readiness.ts";
 
 export type { CompanionRun, ServerLimits, ServerOptions } from "./options.ts";
-
-/** Where a server listens before anybody says otherwise. */
-export const defaultAddress = { host: "127.0.0.1", port: 7423 } as const;
-
-export interface Address {
-  readonly host: string;
-  /** 0: one that is free. */
-  readonly port: number;
-}
+export { type Address, defaultAddress } from "./port.ts";
 
 /** The HTTP door of one companion. */
 export interface ThroughlineServer {
@@ -32,13 +22,14 @@ export interface ThroughlineServer {
    */
   fetch(request: Request): Promise<Response>;
   /**
-   * Listens, once. 127.0.0.1 and `localhost` mean ::1 too, where that can be had.
+   * Listens, once. 127.0.0.1 and `localhost` mean ::1 too, where that can be had. A port that was opened
+   * before is taken over.
    *
    * @returns where: `url` is for people and holds no token.
    * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: other machines would reach it, and there is
    *   no token. `THROUGHLINE_UNAVAILABLE`: the address cannot be had.
    */
-  listen(address?: Partial<Address>): Promise<{ readonly url: string; readonly port: number }>;
+  listen(at?: Partial<Address> | Port): Promise<{ readonly url: string; readonly port: number }>;
   /**
    * A code that signs one browser in, once, within 60 s: for the terminal, never for a log.
    *
@@ -78,9 +69,8 @@ export function createServer(options: ServerOptions): ThroughlineServer {
   const work = new Work();
   const unsubscribe = subscribe(settings, watchers, metrics);
   const access = new Access(token, clock);
-  let address: Address = defaultAddress;
-  let hosts = allowedHosts(address, settings.hosts);
-  let servers: readonly Server[] | undefined;
+  const defaultHosts = allowedHosts(defaultAddress, settings.hosts);
+  let port: Port | undefined;
   let closing: Promise<void> | undefined;
   const app = createApp(
     {
@@ -88,24 +78,20 @@ export function createServer(options: ServerOptions): ThroughlineServer {
       begin: (begun) => work.begin(begun),
       track: (promise) => work.track(promise),
     },
-    { access, hosts: () => hosts, port: () => address.port },
+    {
+      access,
+      hosts: () => port?.hosts ?? defaultHosts,
+      port: () => (port?.address ?? defaultAddress).port,
+    },
   );
   return {
     fetch: async (request) => app.fetch(request, {}),
-    async listen(wanted = {}) {
-      if (servers !== undefined) throw new TypeError("a server listens once");
-      const { host, port: wantedPort } = withDefaults(wanted, defaultAddress);
-      checkReach(host, token);
-      const listening = await listenAt(
-        { host, port: wantedPort },
-        { ...settings, fetch: app.fetch },
-      );
-      const { port } = listening;
-      servers = listening.servers;
-      address = { host, port };
-      hosts = allowedHosts(address, settings.hosts);
+    async listen(at = {}) {
+      if (port !== undefined) throw new TypeError("a server listens once");
+      port = at instanceof Port ? at : await Port.open(at, settings);
+      port.serve(app.fetch);
       metrics.watchProcess();
-      return { url: `http://${shownHost(host)}:${port}`, port };
+      return { url: port.url, port: port.address.port };
     },
     signInCode: () => access.signInCode(),
     close() {
@@ -113,7 +99,7 @@ export function createServer(options: ServerOptions): ThroughlineServer {
         unsubscribe();
         watchers.end();
         media.end();
-        await closeAll(servers ?? [], work.end(), limits.flushMs);
+        await Promise.all([work.end(), port?.close(work.end())]);
       })();
       return closing;
     },
@@ -186,22 +172,4 @@ function subscribe(
     endTurns();
     endRepairs();
   };
-}
-
-/** A name that works on this machine, where there is one. */
-function shownHost(host: string): string {
-  const isHere = isLoopback(host) || isEverywhere(host);
-  return bracketed(isHere && host !== "::1" ? defaultAddress.host : host);
-}
-
-function isEverywhere(host: string): boolean {
-  return ["0.0.0.0", "::"].includes(host);
-}
-
-function checkReach(host: string, token: string | undefined): void {
-  // Without a name Node listens at every address there is.
-  if (typeof host !== "string") throw misconfigured("host must be a name or an address");
-  if (host === "" || (token === undefined && !isLoopback(host))) {
-    throw misconfigured("an address that other machines reach needs a token");
-  }
 }

@@ -34,7 +34,7 @@ function addHealth(door: Door): void {
       id: "getReadiness",
       summary: "Whether something could be stored now; needs no token",
       description:
-        "503 with the reason when nothing could: the home was taken, the disk is full or refuses, the " +
+        "503 with the reason when nothing could: the home is still being opened or was taken, the disk is full or refuses, the " +
         "database does not answer. Reading may still work. Found out at most every 2 seconds.",
       answers: { 200: { says: "It could.", schema: "ready" } },
     },

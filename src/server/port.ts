@@ -1,0 +1,127 @@
+import type { Server } from "node:http";
+import type { HttpBindings } from "@hono/node-server";
+import { misconfigured, withDefaults } from "../options.ts";
+import { type AllowedHosts, allowedHosts, bracketed, isLoopback, refusalOf } from "./guard.ts";
+import { closeAll, type Fetch, listenAt } from "./listen.ts";
+import type { PortSettings } from "./options.ts";
+import { problem, problemResponse } from "./problem.ts";
+import { securityHeaders } from "./security-headers.ts";
+
+/** Where a server listens before anybody says otherwise. */
+export const defaultAddress = { host: "127.0.0.1", port: 7423 } as const;
+
+export interface Address {
+  readonly host: string;
+  /** 0: one that is free. */
+  readonly port: number;
+}
+
+/**
+ * A port that is listened at. It may be opened before there is a server: until then `/healthz` says that the
+ * process lives, `/readyz` that it is not ready, and every other request waits for the server.
+ */
+export class Port {
+  readonly address: Address;
+  /** For people. */
+  readonly url: string;
+  readonly hosts: AllowedHosts;
+  readonly #settings: PortSettings;
+  readonly #servers: readonly Server[];
+  readonly #openedMs: number;
+  readonly #given: PromiseWithResolvers<Fetch>;
+  #fetch: Fetch | undefined;
+
+  private constructor(
+    address: Address,
+    settings: PortSettings,
+    servers: readonly Server[],
+    given: PromiseWithResolvers<Fetch>,
+  ) {
+    const { host, port } = address;
+    this.address = address;
+    this.url = `http://${shownHost(host)}:${port}`;
+    this.hosts = allowedHosts(address, settings.hosts);
+    this.#settings = settings;
+    this.#servers = servers;
+    this.#openedMs = settings.clock.monotonic();
+    this.#given = given;
+  }
+
+  /**
+   * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: other machines would reach it, and there is
+   *   no token. `THROUGHLINE_UNAVAILABLE`: the address is not available.
+   */
+  static async open(wanted: Partial<Address>, settings: PortSettings): Promise<Port> {
+    const { host, port: wantedPort } = withDefaults(wanted, defaultAddress);
+    checkReach(host, settings.token);
+    const given = Promise.withResolvers<Fetch>();
+    let opened: Port | undefined;
+    const fetch: Fetch = async (request, env) => {
+      const own = opened;
+      return own === undefined ? (await given.promise)(request, env) : own.#answer(request, env);
+    };
+    const { port, servers } = await listenAt({ host, port: wantedPort }, { ...settings, fetch });
+    opened = new Port({ host, port }, settings, servers, given);
+    return opened;
+  }
+
+  /** From now on this answers, also what has waited. */
+  serve(fetch: Fetch): void {
+    this.#fetch = fetch;
+    this.#given.resolve(fetch);
+  }
+
+  /** Accepts no more, lets done answers leave once `answered` has resolved, and closes every connection. */
+  close(answered: Promise<unknown>): Promise<void> {
+    return closeAll(this.#servers, answered, this.#settings.limits.flushMs);
+  }
+
+  #answer(request: Request, env: Parameters<Fetch>[1]): unknown {
+    if (this.#fetch !== undefined) return this.#fetch(request, env);
+    return (
+      this.#early(request, env as HttpBindings) ??
+      this.#given.promise.then((fetch) => fetch(request, env))
+    );
+  }
+
+  /** What can be said without a server. */
+  #early({ headers, url: text }: Request, { incoming }: HttpBindings): Response | undefined {
+    const url = new URL(text);
+    if (url.pathname !== "/healthz" && url.pathname !== "/readyz") return undefined;
+    const own = { ...securityHeaders, "cache-control": "no-store" };
+    const knock = {
+      host: headers.get("host") ?? undefined,
+      origin: headers.get("origin") ?? undefined,
+      site: headers.get("sec-fetch-site") ?? undefined,
+      url,
+      target: incoming.url,
+    };
+    const refusal = refusalOf(knock, this.hosts);
+    if (refusal !== undefined)
+      return problemResponse(problem("THROUGHLINE_FORBIDDEN", refusal), own);
+    if (url.pathname === "/readyz") {
+      return problemResponse(problem("THROUGHLINE_UNAVAILABLE", "the home is being opened"), own);
+    }
+    const { version, clock } = this.#settings;
+    const uptime_seconds = Math.round(clock.monotonic() - this.#openedMs) / 1000;
+    return Response.json({ status: "ok", version, uptime_seconds, repairs: 0 }, { headers: own });
+  }
+}
+
+/** A name that works on this machine, where there is one. */
+function shownHost(host: string): string {
+  const isHere = isLoopback(host) || isEverywhere(host);
+  return bracketed(isHere && host !== "::1" ? defaultAddress.host : host);
+}
+
+function isEverywhere(host: string): boolean {
+  return ["0.0.0.0", "::"].includes(host);
+}
+
+function checkReach(host: string, token: string | undefined): void {
+  // Without a name Node listens at every address there is.
+  if (typeof host !== "string") throw misconfigured("host must be a name or an address");
+  if (host === "" || (token === undefined && !isLoopback(host))) {
+    throw misconfigured("an address that other machines reach needs a token");
+  }
+}

@@ -1,0 +1,82 @@
+// A server that answers before its home is open: what it says, and what becomes of other requests.
+import assert from "node:assert/strict";
+import { readdirSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { test } from "node:test";
+import { resolvePort } from "../src/server/options.ts";
+import { Port } from "../src/server/port.ts";
+import { openThroughline } from "../src/throughline.ts";
+import { Process, temporaryDirectory } from "./command-line.ts";
+import { companion, jsonOf, problemOf } from "./server-fixture.ts";
+
+const json = { "content-type": "application/json" };
+
+test("a port without a server says that it lives and is not ready; other requests wait for the server", async (t) => {
+  const port = await Port.open({ port: 0 }, resolvePort({ version: "1.2.3" }));
+  const health = await jsonOf(await fetch(`${port.url}/healthz`), 200);
+  assert.deepEqual([health.status, health.version, health.repairs], ["ok", "1.2.3", 0]);
+  const early = await fetch(`${port.url}/readyz`);
+  assert.equal(early.headers.get("x-content-type-options"), "nosniff");
+  assert.equal(early.headers.get("retry-after"), "1");
+  const problem = await problemOf(early, 503, "THROUGHLINE_UNAVAILABLE");
+  assert.equal(problem.detail, "the home is being opened");
+  const headers = { ...json, origin: "http://evil.example" };
+  await problemOf(await fetch(`${port.url}/healthz`, { headers }), 403, "THROUGHLINE_FORBIDDEN");
+  const waiting = [
+    fetch(`${port.url}/`),
+    fetch(`${port.url}/api/chats/a/messages`, {
+      ...{ method: "POST", headers: json, body: '{"content":"Hello"}' },
+    }),
+  ] as const;
+  await fetch(`${port.url}/healthz`); // they have arrived by now
+  const c = await companion([["Hi"]], { version: "1.2.3" });
+  t.after(() => c.server.close());
+  const { url } = await c.listen(port);
+  assert.equal(url, port.url);
+  const [page, answer] = await Promise.all(waiting);
+  assert.match(page.headers.get("content-type") ?? "", /text\/html/);
+  assert.equal((await jsonOf(answer, 200)).assistant.content, "Hi");
+  assert.deepEqual(await jsonOf(await fetch(`${url}/readyz`), 200), { status: "ready" });
+});
+
+test("a port that never gets a server closes, and lets go of what waits", async () => {
+  const port = await Port.open(
+    { port: 0 },
+    resolvePort({ version: "1.2.3", limits: { flushMs: 50 } }),
+  );
+  const waiting = assert.rejects(fetch(`${port.url}/api/chats`));
+  await fetch(`${port.url}/healthz`);
+  await port.close(Promise.resolve());
+  await waiting;
+  await assert.rejects(fetch(`${port.url}/healthz`));
+});
+
+test("serve answers before it has looked through its home, and with all of it then", async (t) => {
+  const home = join(temporaryDirectory(t), "home");
+  await using throughline = await openThroughline({ home, durability: "process" });
+  for (let chat = 0; chat < 150; chat++) {
+    const messages = Array.from({ length: 100 }, (_, n) => {
+      return { role: "user" as const, content: `message ${n} of chat ${chat} about ${n * chat}` };
+    });
+    await throughline.chats.append(`chat ${chat}`, messages);
+  }
+  await throughline.close();
+  for (const name of readdirSync(home)) {
+    if (name.startsWith("index.db")) rmSync(join(home, name));
+  }
+  const free = createServer().listen(0, "127.0.0.1");
+  await new Promise((resolve) => free.once("listening", resolve));
+  const address = free.address();
+  assert.ok(address !== null && typeof address === "object");
+  await new Promise((resolve) => free.close(resolve));
+  const serve = new Process(t, ["serve", "--port", String(address.port)], { home });
+  const url = `http://127.0.0.1:${address.port}`;
+  let first: Response | undefined;
+  while (first === undefined) first = await fetch(`${url}/readyz`).catch(() => undefined);
+  const chats = fetch(`${url}/api/chats?limit=1000`);
+  assert.equal(serve.out.text, "");
+  await problemOf(first, 503, "THROUGHLINE_UNAVAILABLE");
+  assert.equal((await jsonOf(await chats, 200)).chats.length, 150);
+  assert.equal(await serve.url(), url);
+});
