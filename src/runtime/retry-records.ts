@@ -31,7 +31,7 @@ export function beginRetry(
         code: "THROUGHLINE_CONFLICT",
       });
     }
-    const resolution = sessions.resolveIn(draft, target);
+    const resolution = await sessions.resolveIn(draft, target);
     sessions.humanActedIn(draft);
     const { logs } = chats.log.ports;
     const mark = await retryMark(logs, draft.chatId, turn.retryId);

@@ -1,7 +1,8 @@
 // What ends as a turn begins, and how its person is told: once, with an answer.
 import type { Chats } from "../memories/chat/chats.ts";
 import type { Draft } from "../memories/chat/draft.ts";
-import { isControl, type StoredMessage } from "../memories/chat/message.ts";
+import { type ControlRecord, isControl, type StoredMessage } from "../memories/chat/message.ts";
+import { unansweredRecords } from "../memories/chat/unanswered-words.ts";
 import type { Resolution } from "../memories/provider-session/provider-sessions.ts";
 
 /** A session that ended, or a provider's part of it. */
@@ -21,22 +22,29 @@ export function endedBy({ ended, reason, session }: Resolution): EndedPart | und
  */
 export async function endedAt(
   chats: Chats,
-  { chatId, head }: Draft,
+  { chatId, head: { session, provider_start: starts } }: Draft,
   user: StoredMessage,
 ): Promise<EndedPart | undefined> {
-  const { session, provider_start: starts } = head;
-  const ownStart = session === null ? undefined : starts?.[session.provider];
-  for (const seq of [session?.start_seq, ownStart]) {
+  if (session === null) return undefined;
+  const { generation, provider } = session;
+  const reasonOf = async (start: number | undefined, isIt: (ending: ControlRecord) => boolean) => {
+    if (start === undefined) return undefined;
+    // Before the record of its beginning lies at most what no person had answered.
+    const page = { after: Math.max(start - 1, 0), limit: unansweredRecords + 2 };
+    const records = await chats.log.ports.logs.page(chatId, page);
+    const ending = records.filter((record) => isControl(record, "session")).findLast(isIt);
     // With the message, in one append, or after it.
-    if (seq === undefined || seq < user.seq - 1) continue;
-    const [record] = await chats.log.ports.logs.page(chatId, { after: seq - 1, limit: 1 });
-    if (record === undefined || !isControl(record, "session")) continue;
-    const { event, provider, reason } = record;
-    if (typeof reason !== "string" || typeof provider !== "string") continue;
-    if (event === "rolled_over") return { reason };
-    if (event === "provider_reset") return { provider, reason };
-  }
-  return undefined;
+    const isSince = ending !== undefined && ending.seq >= user.seq - 1;
+    return isSince && typeof ending["reason"] === "string" ? ending["reason"] : undefined;
+  };
+  const ofSession = await reasonOf(session.start_seq, (ending) => {
+    return ending["event"] === "rolled_over" && ending["generation"] === generation;
+  });
+  if (ofSession !== undefined) return { reason: ofSession };
+  const reason = await reasonOf(starts?.[provider], (ending) => {
+    return ending["event"] === "provider_reset" && ending["provider"] === provider;
+  });
+  return reason === undefined ? undefined : { provider, reason };
 }
 
 /** What a person should know of the session that a turn began in. */

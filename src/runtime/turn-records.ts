@@ -63,7 +63,7 @@ export function beginTurn(ports: TurnRecordPorts, turn: NewTurn, target: Target)
     const away = isNew
       ? (waiting?.["away_ms"] ?? awayBefore(draft, turn, { isQueued, rules }))
       : await awayAt(chats, draft.chatId, known);
-    const resolution = sessions.resolveIn(draft, target, { isQueued });
+    const resolution = await sessions.resolveIn(draft, target, { isQueued });
     const user = await chats.appendTo(draft, {
       ...{ id: turn.id, role: "user", content: turn.content, turn: turn.id },
       ...(turn.synthetic === undefined ? {} : { synthetic: turn.synthetic }),

@@ -7,6 +7,7 @@ import { chatZone } from "../chat/chat-metadata.ts";
 import { controlId } from "../chat/control-ids.ts";
 import type { Draft } from "../chat/draft.ts";
 import { isControl } from "../chat/message.ts";
+import { seqBeforeUnanswered } from "../chat/unanswered-words.ts";
 import { correctClocks, judge, type Reason } from "./freshness.ts";
 import type { FreshnessRules } from "./options.ts";
 import {
@@ -108,11 +109,11 @@ export class ProviderSessions {
    *
    * @param options.isQueued what is to go on was said while a turn of the session ran.
    */
-  resolveIn(
+  async resolveIn(
     draft: Draft,
     target: Target | TurnTarget = {},
     options: { readonly isQueued?: boolean } = {},
-  ): Resolution {
+  ): Promise<Resolution> {
     const before = draft.head.session;
     const provider = target.provider ?? before?.provider ?? this.#options.provider;
     const model =
@@ -130,11 +131,13 @@ export class ProviderSessions {
     else {
       const records = draft.records.length;
       const corrected = correctClocks(before, verdict);
+      const startSeq =
+        ends === "nothing" ? undefined : await seqBeforeUnanswered(this.#log.ports.logs, draft);
       if (ends === "session") {
-        this.#rollOver(draft, corrected, before, { event: "rolled_over", reason });
+        this.#rollOver(draft, corrected, before, { event: "rolled_over", reason }, startSeq);
       } else if (ends === "provider") {
         const dropped = resetProvider(corrected, provider);
-        this.#endProvider(draft, dropped, before, { provider, reason });
+        this.#endProvider(draft, dropped, before, { provider, reason }, startSeq);
       } else draft.set({ session: corrected });
       const isChosen = target.provider !== undefined || target.model !== undefined;
       const insteadOf = "insteadOf" in target ? target.insteadOf : undefined;
@@ -334,6 +337,7 @@ export class ProviderSessions {
     state: SessionState,
     before: SessionState,
     event: { readonly event: string; readonly reason: string },
+    startSeq?: number,
   ): void {
     const { provider, model } = state;
     const generation = before.generation + 1;
@@ -341,7 +345,7 @@ export class ProviderSessions {
     const fields = { ...event, generation, provider, model, previous };
     const seq = draft.control("session", fields);
     draft.set({
-      session: rollOver(state, { at: draft.now, startSeq: seq }),
+      session: rollOver(state, { at: draft.now, startSeq: startSeq ?? seq }),
       open_turn: undefined,
       view_from: undefined,
       reported: undefined,
@@ -354,6 +358,7 @@ export class ProviderSessions {
     next: SessionState,
     before: SessionState,
     why: { readonly provider: string; readonly reason: string },
+    startSeq?: number,
   ): void {
     const previous = bucketOf(before, why.provider) as JsonObject;
     const seq = draft.control("session", { event: "provider_reset", ...why, previous });
@@ -363,7 +368,7 @@ export class ProviderSessions {
       session: next,
       view_from: views,
       reported,
-      provider_start: { ...draft.head.provider_start, [why.provider]: seq },
+      provider_start: { ...draft.head.provider_start, [why.provider]: startSeq ?? seq },
     });
   }
 }

@@ -24,7 +24,10 @@ export interface SessionState extends JsonObject {
   /** Counts the sessions of the chat, from 1. */
   readonly generation: number;
   readonly started_at: string;
-  /** Records of the chat with a greater `seq` belong to this session. */
+  /**
+   * Records of the chat with a greater `seq` belong to this session. Where a rule began it, what the
+   * companion said on its own since the last turn is among them: it lies before the session's record.
+   */
   readonly start_seq: number;
   /** When a person last acted. Nothing but a person moves it. */
   readonly human_at: string;
