@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { rmSync } from "node:fs";
 import { test } from "node:test";
 import pg from "pg";
 import { noPostgres, startPostgres } from "../../../test/test-postgres.ts";
@@ -8,7 +9,10 @@ test("a storage is ready while its database answers, takes writes, and no longer
   skip: noPostgres(),
 }, async (t) => {
   const server = await startPostgres();
-  t.after(() => server.stop());
+  t.after(async () => {
+    await server.stop();
+    rmSync(server.directory, { recursive: true, force: true });
+  });
   const pool = new pg.Pool({ connectionString: server.url, max: 3 });
   t.after(() => pool.end());
   pool.on("error", () => undefined); // its connections end with the server
