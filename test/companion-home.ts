@@ -82,6 +82,7 @@ export function kept(storage: Storage): Storage {
   return {
     logs: (collection, projection) => storage.logs(collection, projection),
     documents: (collection) => storage.documents(collection),
+    ready: () => storage.ready(),
     repairs: () => storage.repairs(),
     onRepair: (listener) => storage.onRepair(listener),
     ...{ close, [Symbol.asyncDispose]: close },

@@ -109,6 +109,7 @@ export function mortal(storage: FleetStorage): FleetStorage & {
   return {
     logs: (...args) => dying(storage.logs(...args)),
     documents: (collection) => dying(storage.documents(collection)),
+    ready: () => (isDead ? never : storage.ready()),
     repairs: () => storage.repairs(),
     onRepair: (listener) => storage.onRepair(listener),
     close: () => storage.close(),

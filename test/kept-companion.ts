@@ -78,6 +78,7 @@ export class KeptStorage implements Storage {
     };
   }
 
+  ready = () => this.#inner.ready();
   repairs = () => [];
   onRepair = () => () => undefined;
   close = async () => undefined;

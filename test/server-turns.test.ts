@@ -562,6 +562,7 @@ test("a repair is told to who watches, counted, and makes the health degraded", 
   let isHeard = true;
   const storage = {
     ...{ logs: () => assert.fail(), documents: () => assert.fail(), close: async () => {} },
+    ready: async () => {},
     repairs: () => [report],
     onRepair: (listener: typeof tell) => {
       tell = listener;

@@ -30,7 +30,7 @@ export class Readiness {
 
   async #find(): Promise<Problem | undefined> {
     try {
-      await this.#storage.ready?.();
+      await this.#storage.ready();
       return undefined;
     } catch (error) {
       if (!isThroughlineError(error)) return problem("THROUGHLINE_INTERNAL");

@@ -44,11 +44,11 @@ export interface Storage extends AsyncDisposable {
   documents(collection: string): DocumentStore;
   /**
    * Resolves when something could be stored now: a driver tries, or asks. Its messages are shown without
-   * a token: they name no path and no host. Without it the storage counts as ready.
+   * a token: they name no path and no host.
    *
    * @throws ThroughlineError with the reason.
    */
-  ready?(): Promise<void>;
+  ready(): Promise<void>;
   /** Every repair since this storage was opened, oldest first; at most the newest 1,000. */
   repairs(): readonly RepairReport[];
   /** Calls back at every repair from now on. @returns a function that ends it. */

@@ -43,6 +43,15 @@ const closing: readonly Clause[] = [
     }),
   ),
   {
+    id: "log.closed.ready",
+    says: "a storage is ready, and no longer after it was closed",
+    proof: withLogs(async (_log, storage) => {
+      await storage.ready();
+      await storage.close();
+      await refuses("THROUGHLINE_CLOSED", storage.ready());
+    }),
+  },
+  {
     id: "log.closed.read-under-way",
     says: "a read under way when the storage is closed yields the rest or rejects, never less",
     proof: withLogs(async (log, storage) => {

@@ -50,6 +50,7 @@ export function stoppingStorage(storage: Storage, { write, when }: StopAt): Stor
   return {
     logs: (collection, projection) => logs(storage.logs(collection, projection)),
     documents: (collection) => documents(storage.documents(collection)),
+    ready: () => storage.ready(),
     repairs: () => storage.repairs(),
     onRepair: (listener) => storage.onRepair(listener),
     ...{ close, [Symbol.asyncDispose]: close },

@@ -126,7 +126,7 @@ export function endingAfter(storage: Storage, end: () => Promise<void>): Storage
     ...(storage.fleet === undefined ? {} : { fleet: storage.fleet }),
     logs: (collection, projection) => storage.logs(collection, projection),
     documents: (collection) => storage.documents(collection),
-    ready: async () => storage.ready?.(),
+    ready: () => storage.ready(),
     repairs: () => storage.repairs(),
     onRepair: (listener) => storage.onRepair(listener),
     ...{ close, [Symbol.asyncDispose]: close },

@@ -27,6 +27,7 @@ async function world(newer: readonly JsonObject[]) {
   const left = [...newer];
   const late: Storage = {
     ...{ fleet: mine.fleet, repairs: () => [], onRepair: () => () => undefined },
+    ready: () => mine.ready(),
     logs: (...args) => mine.logs(...args),
     documents: (collection) => {
       const inner = mine.documents(collection);

@@ -60,6 +60,10 @@ class MemoryStorage implements Storage {
     return () => undefined;
   }
 
+  async ready(): Promise<void> {
+    this.#checkOpen();
+  }
+
   close(): Promise<void> {
     this.#closed = true;
     return Promise.resolve();
