@@ -1,7 +1,10 @@
 // How the companion feels and what it knew when it woke, on the page, with a run behind it.
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
 import AxeBuilder from "@axe-core/playwright";
+import { openThroughline } from "../../src/throughline.ts";
+import { temporaryDirectory } from "../command-line.ts";
 import type { Companion } from "../server-fixture.ts";
 import { onPage, skip, useBrowser } from "./page-fixture.ts";
 
@@ -85,15 +88,29 @@ for (const [says, inject] of [
   });
 }
 
+/** A companion that ran before, and was talked to. */
+async function restarted(t: TestContext) {
+  const options = { home: join(temporaryDirectory(t), "home"), provider: "p", model: "m" };
+  const before = await openThroughline(options);
+  await before.startCompanion();
+  await before.chats.append("local:me", [{ role: "user", content: "Ori likes green tea" }]);
+  await before.close();
+  return openThroughline(options);
+}
+
 test("what the companion was told when it woke is there word for word, and who is here can be said", {
   skip,
-}, async () => {
-  const prepare = async (c: Companion) => {
-    await today(c);
-    await c.throughline.chats.append("local:me", [{ role: "user", content: "Hello" }]);
-  };
-  await onPage({ path: "/waking", options: { awake }, prepare }, async ({ page }, c) => {
-    await page.getByText("Ori likes green tea").waitFor();
+}, async (t) => {
+  const options = { awake, throughline: await restarted(t) };
+  await onPage({ path: "/waking", options }, async ({ page }, c) => {
+    const { deliveries } = await c.get("/api/restart");
+    const told = page.getByRole("region", { name: "Text for local:me" });
+    await told.getByText("Ori likes green tea").waitFor();
+    // What has not been told yet gets new marks around it each time.
+    const [shown, stored] = [await told.textContent(), deliveries[0].text].map((text) =>
+      text.replace(/context \w+/g, "context"),
+    );
+    assert.equal(shown, stored);
     await page.getByLabel("Who is here?").fill("Ori");
     await page.keyboard.press("Enter");
     await page.locator("#content").getByText("Ori", { exact: true }).waitFor();
@@ -104,15 +121,15 @@ test("what the companion was told when it woke is there word for word, and who i
 for (const colorScheme of ["light", "dark"] as const) {
   test(`axe finds nothing wrong with a hurt companion and its waking, ${colorScheme}`, {
     skip,
-  }, async () => {
+  }, async (t) => {
     const prepare = async (c: Companion) => {
       await today(c);
-      await c.throughline.chats.append("local:me", [{ role: "user", content: "Hello" }]);
       runOf(c).emotions.event("abuse");
       runOf(c).emotions.override("excited", 3_600);
       runOf(c).personSeen("Ori");
     };
-    const visit = { path: "/mood", options: { awake }, prepare, browser: { colorScheme } };
+    const options = { awake, throughline: await restarted(t) };
+    const visit = { path: "/mood", options, prepare, browser: { colorScheme } };
     await onPage(visit, async ({ page, url }) => {
       for (const [path, words] of [
         ["/mood", "Abuse"],
