@@ -24,6 +24,8 @@ const chats = 25;
 const turnsOfChat = 8;
 /** Every row is in sight, so every row is in the page. */
 const viewport = { width: 900, height: 7_000 };
+/** Drawing so tall a page, again and again, would take most of the time. */
+const browser = { viewport, deviceScaleFactor: 0.1, reducedMotion: "reduce" } as const;
 
 const texts = [
   "Let me look.",
@@ -284,7 +286,7 @@ test("the transcript of 200 random turns is the same after a reload, and is what
   const model = new Model(random);
   const { url, chats: kept } = await serve(t, model);
   const expected = /50[0-9]|40[0-9]|Failed to load/;
-  await withPage(url, { browser: { viewport }, expected }, async ({ page }) => {
+  await withPage(url, { browser, expected }, async ({ page }) => {
     const quiet = new Quiet(page);
     const kinds = new Map<string, number>();
     for (let chat = 0; chat < chats; chat++) {
