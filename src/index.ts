@@ -51,7 +51,7 @@ export type {
   SearchOptions,
   StoredRecord,
 } from "./storage/log-store.ts";
-export type { Durability, RepairReport, Storage } from "./storage/storage.ts";
+export type { Durability, OwnHome, RepairReport, Storage } from "./storage/storage.ts";
 export type { Throughline, ThroughlineOptions };
 
 /**

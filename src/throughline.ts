@@ -23,7 +23,6 @@ import { unlisted } from "./memories/unlisted.ts";
 import type { ForgetReceipt, Moments, MomentsOptions, Selection } from "./moments.ts";
 import { checkNames, misconfigured, withDefaults } from "./options.ts";
 import { checkDurability } from "./storage/durability.ts";
-import type { FileStorage } from "./storage/files/file-storage.ts";
 import type { Durability, Storage } from "./storage/storage.ts";
 import type { Timers } from "./timers.ts";
 
@@ -216,18 +215,13 @@ async function beginRun(
   return Companion.start({ ...ports, clock: bootClock(clock) }, options);
 }
 
-/** A home, as a file storage has it. */
-function homeOf(storage: Storage): Pick<FileStorage, "home" | "assertWriter"> | undefined {
-  return "assertWriter" in storage ? (storage as FileStorage) : undefined;
-}
-
 async function keepMoments(
   storage: Storage,
   ports: { readonly clock: Clock; readonly newId: NewId; readonly logger: Logger },
   options: MomentsOptions,
 ): Promise<Moments> {
-  const place = homeOf(storage);
-  if (place === undefined) {
+  const home = storage.ownHome;
+  if (home === undefined) {
     throw new ThroughlineError(
       "moments are kept in a home, and this process has none: none is named, or another has it",
       {
@@ -236,9 +230,11 @@ async function keepMoments(
     );
   }
   const { openMoments } = await import("./moments.ts");
-  const guard = () => place.assertWriter();
   const { systemTimers } = await import("./timers.ts");
-  return openMoments({ ...ports, home: place.home, guard, timers: systemTimers }, options);
+  return openMoments(
+    { ...ports, home: home.path, guard: home.assertWriter, timers: systemTimers },
+    options,
+  );
 }
 
 const bucketOwed =
@@ -262,10 +258,10 @@ function droppedOf(deleted: ForgetReceipt | undefined): readonly Dropped[] {
 
 /** Deletes packages while no moments are kept. */
 async function deleteMoments(storage: Storage, selection: Selection) {
-  const place = homeOf(storage);
-  if (place === undefined) return undefined;
+  const home = storage.ownHome;
+  if (home === undefined) return undefined;
   const { deletePackagesOf } = await import("./moments.ts");
-  return deletePackagesOf(place.home, () => place.assertWriter(), selection);
+  return deletePackagesOf(home.path, home.assertWriter, selection);
 }
 
 /** Whoever closes from inside of what is done to a chat would wait for itself. */

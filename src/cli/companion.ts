@@ -60,7 +60,7 @@ export async function openCompanion(
     const { passedOver } = responders;
     const parts = { responders, passedOver, persona, logger, companionName, run };
     // Beside a database another process may keep the moments of this home.
-    const keepsMoments = "assertWriter" in throughline.storage;
+    const keepsMoments = throughline.storage.ownHome !== undefined;
     if (isEphemeral || !keepsMoments) return withTurns(throughline, parts);
     const { feedMoments, startMoments } = await import("./moments.ts");
     const moments = await startMoments(throughline, feedback, run.companion.runId);

@@ -5,7 +5,6 @@ import { passedOverNote } from "../runtime/responders/models.ts";
 import { type PortOptions, resolvePort } from "../server/options.ts";
 import { defaultAddress, Port } from "../server/port.ts";
 import { createServer, type ThroughlineServer } from "../server/server.ts";
-import type { FileStorage } from "../storage/files/file-storage.ts";
 import type { Context } from "./command.ts";
 import { type Companion, openCompanion } from "./companion.ts";
 import { configName } from "./config-file.ts";
@@ -86,7 +85,7 @@ function watchHome({ throughline }: Companion) {
   const { storage } = throughline;
   const timer = setInterval(() => {
     try {
-      if ("assertWriter" in storage) (storage as FileStorage).assertWriter();
+      storage.ownHome?.assertWriter();
     } catch (cause) {
       const code = isThroughlineError(cause) ? cause.code : "THROUGHLINE_UNAVAILABLE";
       const wayOut = "Make sure that no other process uses this home, then start it again.";

@@ -30,8 +30,8 @@ async function server(t: TestContext, place: MemoryPlace) {
     });
   };
   const path = mkdtempSync(join(tmpdir(), "throughline-fleet-"));
-  const home = { home: path, assertWriter: () => undefined };
-  const throughline = await openThroughline({ storage: { ...own, ...home, logs } });
+  const ownHome = { path, assertWriter: () => undefined };
+  const throughline = await openThroughline({ storage: { ...own, ownHome, logs } });
   const moments = await throughline.startMoments({ sessionId: "a1b2c3d4", software });
   t.after(async () => {
     await throughline.close(); // which may write

@@ -33,10 +33,20 @@ export interface RepairReport {
   readonly reason: string;
 }
 
+/** A home on disk that this process alone writes. */
+export interface OwnHome {
+  /** Its directory, as an absolute path. */
+  readonly path: string;
+  /** @throws ThroughlineError when this process is no longer its writer: `THROUGHLINE_LOCKED`, for one. */
+  readonly assertWriter: () => void;
+}
+
 /** What a driver implements: two shapes, in named collections. */
 export interface Storage extends AsyncDisposable {
   /** Present where several processes may write this place at the same time. */
   readonly fleet?: Fleet;
+  /** Present where files lie beside what is stored, such as the packages of moments. */
+  readonly ownHome?: OwnHome;
 
   /** The logs of one collection, such as `"chats"`. The same object for the same name. */
   logs(collection: string, projection: LogProjection): LogStore;

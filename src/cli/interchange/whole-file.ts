@@ -3,7 +3,6 @@ import { link, open, readdir, realpath, rename, rm, stat } from "node:fs/promise
 import { join } from "node:path";
 import { randomId } from "../../ids.ts";
 import type { ExportFile } from "../../interchange/export.ts";
-import type { FileStorage } from "../../storage/files/file-storage.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { Failed, isErrno } from "../failure.ts";
 
@@ -21,8 +20,8 @@ export interface TemporaryNames {
  */
 export async function temporaryNames(storage: Storage): Promise<TemporaryNames> {
   const prefix = ".throughline-export-";
-  if (!("assertWriter" in storage)) return { prefix, areOurs: false };
-  const home = await realpath((storage as FileStorage).home);
+  if (storage.ownHome === undefined) return { prefix, areOurs: false };
+  const home = await realpath(storage.ownHome.path);
   const { ino, birthtimeNs } = await stat(home, { bigint: true });
   const digest = createHash("sha256").update(`${ino} ${birthtimeNs} ${home}`).digest("hex");
   return { prefix: `${prefix}${digest.slice(0, 12)}-`, areOurs: true };

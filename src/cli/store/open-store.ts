@@ -104,7 +104,7 @@ function withHome(
   };
   return {
     ...endingAfter(storage, endBoth),
-    ...(home && { home: home.path, assertWriter: () => home.lease.check() }),
+    ...(home && { ownHome: { path: home.path, assertWriter: () => home.lease.check() } }),
   };
 }
 

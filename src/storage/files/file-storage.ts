@@ -6,7 +6,7 @@ import type { Logger } from "../../logger.ts";
 import type { Timers } from "../../timers.ts";
 import type { DocumentStore } from "../document-store.ts";
 import type { LogProjection, LogStore } from "../log-store.ts";
-import type { Durability, RepairReport, Storage } from "../storage.ts";
+import type { Durability, OwnHome, RepairReport, Storage } from "../storage.ts";
 import type { Damage } from "./batch-reader.ts";
 import type { Disk, DiskEntry } from "./disk.ts";
 import { FileDocumentStore } from "./file-document-store.ts";
@@ -63,8 +63,14 @@ export class FileStorage implements Storage {
   readonly #listeners = new Set<(report: RepairReport) => void>();
   readonly #writing = new Set<Promise<void>>();
   #closing: Promise<void> | undefined;
+  readonly ownHome: OwnHome;
 
   private constructor(ports: FileStoragePorts) {
+    const assertWriter = () => {
+      this.#assertOpen();
+      ports.guard();
+    };
+    this.ownHome = { path: ports.home, assertWriter };
     this.#ports = { ...ports, disk: patientDisk(ports.disk) };
     const own = {
       disk: this.#ports.disk,
@@ -149,16 +155,6 @@ export class FileStorage implements Storage {
     return store;
   }
 
-  /**
-   * For what else lies in this home.
-   *
-   * @throws ThroughlineError `THROUGHLINE_LOCKED`: this process is no longer its writer.
-   */
-  assertWriter(): void {
-    this.#assertOpen();
-    this.#ports.guard();
-  }
-
   /** Writes a small file, syncs it and removes it. */
   async ready(): Promise<void> {
     this.#assertOpen();
@@ -188,11 +184,6 @@ export class FileStorage implements Storage {
         cause,
       );
     }
-  }
-
-  /** Its directory, as an absolute path. */
-  get home(): string {
-    return this.#ports.home;
   }
 
   /** The index of this home was lost and began anew, empty. */
