@@ -22,7 +22,8 @@ async function violations(page: Page): Promise<string[]> {
 test("an answer says what it took, and that no price is set, and so does its session", {
   skip,
 }, async () => {
-  await onPage({ script: [["Hi there", end(undefined)]] }, async ({ page }) => {
+  const options = { awake: {} };
+  await onPage({ script: [["Hi there", end(undefined)]], options }, async ({ page }) => {
     await say(page, "Hello");
     const stats = message(page, "Hi there").locator(".stats");
     await stats.locator("summary").click();
@@ -39,6 +40,9 @@ test("an answer says what it took, and that no price is set, and so does its ses
     await page.getByRole("link", { name: "Sessions", exact: true }).click();
     const totals = page.getByRole("region", { name: "In all" });
     await totals.getByText("No price is set for scripted/script-1. Set one under").waitFor();
+    await page
+      .getByText("New chats run on scripted/script-1. Only these providers may be asked: scripted.")
+      .waitFor();
     assert.equal(await page.getByText("$0.00").count(), 0);
     assert.equal(await page.getByText("no price set", { exact: true }).count(), 3);
     assert.deepEqual(await violations(page), []);

@@ -197,6 +197,11 @@ export interface CompanionSession {
   readonly session_start: number;
   readonly clean: boolean;
   readonly interrupted_turns: readonly { readonly chat_id: string; readonly message_id: string }[];
+  readonly models: {
+    readonly standard: { readonly provider: string; readonly model: string };
+    /** The only providers that may be asked. */
+    readonly providers: readonly string[];
+  };
   readonly certainty: Certainty;
   readonly previous_session_id: string | null;
   readonly quarantined: number;

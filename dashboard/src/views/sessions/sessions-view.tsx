@@ -5,6 +5,7 @@ import { Loading } from "../../ui/loading.tsx";
 import { MoreButton } from "../../ui/more-button.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Trouble } from "../mood/trouble.tsx";
+import { AllowedProviders } from "./allowed-providers.tsx";
 import { ChatSession, type Reset } from "./chat-session.tsx";
 import { Totals } from "./totals.tsx";
 import { useSessions } from "./use-sessions.ts";
@@ -25,6 +26,7 @@ export function SessionsView() {
     <Page title="Sessions">
       <div className="sessions">
         <Trouble query={list} />
+        <AllowedProviders />
         {list.isSuccess && sessions.length === 0 ? (
           <Empty title="No session yet">The first message of a chat begins one.</Empty>
         ) : null}
