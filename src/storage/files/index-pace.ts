@@ -5,8 +5,8 @@ import type { LogIndex } from "./log-index.ts";
 /** How long no append has begun in a pause: others at this pace are not held up by the index. */
 const pauseMs = 5;
 
-/** So many bytes are not left to wait for more: some 10 ms of work. */
-const muchBytes = 64 * 1024;
+/** So many bytes are not left to wait for more: some 20 ms of work. */
+const muchBytes = 128 * 1024;
 
 /** In a pause: about a millisecond at a time, or, where the last of them wait in many parts, half of that. */
 const pauseDrain = { batches: 32, fewest: 8 } as const;

@@ -89,7 +89,7 @@ export interface LogIndex {
   waitingLogs(): number;
   /**
    * Writes out so many buffered batches that are cheap to write together, if so many of such wait, or
-   * 64 KiB of them, which is the most that it writes: a slice for when there is time. Of 8 each takes
+   * 128 KiB of them, which is the most that it writes: a slice for when there is time. Of 8 each takes
    * about 120 µs, of 64 half of that, of 256 a third.
    *
    * @returns whether it wrote any.

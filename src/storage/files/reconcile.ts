@@ -11,8 +11,11 @@ import type { LogFile } from "./log-file.ts";
 import type { FileLogStorePorts } from "./open-logs.ts";
 import { isSurelyOurs } from "./own-log.ts";
 
-/** Of so many, each takes the least time. */
-const followBatches = 256;
+/**
+ * So much of a log may wait for the index when the log is taken up, and the rest is written out on the way: of
+ * so many batches, each takes the least time.
+ */
+const following = { bytes: 1024 * 1024, batches: 256 } as const;
 
 /**
  * Brings the index up to what a log holds. Called whenever a log is opened: one comparison when the
@@ -42,7 +45,8 @@ export async function followIndex(ports: FileLogStorePorts, log: LogFile): Promi
     const ids = records.map(({ id }) => id);
     index.add({ key, seq, end, crc, head, damaged, start, ids, records });
     // Slice by slice: a queue of a long log would take memory, and time from everything else.
-    while (index.drain(followBatches)) await setImmediate();
+    while (index.waitingBytes() > following.bytes && index.drain(following.batches))
+      await setImmediate();
   }
   if (!log.damaged) return;
   const { seq, end, crc, head, damaged } = log;

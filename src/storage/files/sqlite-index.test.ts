@@ -138,10 +138,10 @@ function fillQueue(t: TestContext, count: number): readonly number[] {
 }
 
 for (const [count, written] of [
-  [512, 2],
+  [512, 4],
   [16, 1],
 ] as const) {
-  test(`a queue that is full of ${count} batches writes out 64 KiB of them, at least one`, (t) => {
+  test(`a queue that is full of ${count} batches writes out 128 KiB of them, at least one`, (t) => {
     const reads = fillQueue(t, count);
     assert.deepEqual(reads, [...new Array(written).fill(1), ...new Array(count - written).fill(0)]);
   });

@@ -7,8 +7,8 @@ import { partOf, wordParts } from "./sqlite-schema.ts";
  */
 const limits = { batches: 32_768, bytes: 16 * 1024 * 1024 } as const;
 
-/** So much text is written out at a time: some 10 ms. A batch that is longer is written alone. */
-const sliceBytes = 64 * 1024;
+/** So much of a log is written out at a time: some 20 ms. A batch that is longer is written alone. */
+const sliceBytes = 128 * 1024;
 
 interface Part {
   /** Each log's in order. */
