@@ -28,3 +28,24 @@ test("a chat that is forgotten while it is answered leaves no word in the buffer
   await setImmediate();
   assert.equal(recorder.stats.messages, 0);
 });
+
+test("what is said before a call of a tool has the id in a package that it has in the chat", async () => {
+  const call = { id: "c1", type: "function", function: { name: "look", arguments: "{}" } } as const;
+  const result = { toolCallId: "c1", toolName: "look", content: "seen", isError: false } as const;
+  const model = scriptedResponder([
+    ["I look. ", { type: "tool-call", call }, { type: "tool-result", ...result }, "Glad."],
+  ]);
+  const storage = openMemoryStorage({ place: new MemoryPlace() });
+  const { turns, chats } = await process(storage, { model });
+  const world = await MomentsWorld.open();
+  feedTurns(turns, world.recorder, "You are kind.");
+  await turns.submit("chat-1", { content: "What is it?" }).done;
+  await setImmediate();
+  const { messages: stored } = await chats.messages("chat-1");
+  const said = stored.filter(({ role }) => role !== "tool");
+  const { messages: kept } = await world.packages.read(await world.react());
+  assert.deepEqual(
+    kept.map(({ id, text }) => [id, text]),
+    said.map(({ id, content }) => [id, content]),
+  );
+});

@@ -74,7 +74,13 @@ async function feed(turn: Turn, recorder: MomentRecorder, options: FeedOptions):
       text += item.text;
       recorder.message({ role: "assistant", text, id: answer, chatId, turnId, live: true });
     } else if (item.type === "message") {
-      text = ""; // it is in that message now, and what follows is another one
+      const { id, role, content } = item.message;
+      if (role !== "assistant" || content === "") continue;
+      begins();
+      // It came out under the answer's id. A person who hides it names the message that it is in now.
+      recorder.dropWords(chatId, answer);
+      recorder.message({ role, text: content, id, chatId, turnId });
+      text = "";
     } else if (item.type === "result") {
       const { assistant } = item.answer;
       if (assistant === undefined) continue;
