@@ -8,7 +8,7 @@ import { keyPrefix } from "../src/targets/s3/object-key.ts";
 import { S3Server } from "../src/testing/s3/s3-server.ts";
 import { samplePackage } from "../src/testing/s3/sample-package.ts";
 import { openThroughline } from "../src/throughline.ts";
-import { fakeIo, runCli, temporaryDirectory } from "./command-line.ts";
+import { fakeIo, Process, runCli, temporaryDirectory } from "./command-line.ts";
 
 const joke = "Knock, knock";
 
@@ -250,6 +250,30 @@ test("an export leaves out a package from before its message was hidden, and say
   await at.run("export", "--format", "jsonl", "--out", out);
   const { rows, skipped } = readJson(join(out, "export-report.json"));
   assert.deepEqual([rows.total, skipped], [0, [{ name, reason: "removed_message" }]]);
+});
+
+test("a package of a chat that cannot be read keeps neither an export nor the gallery from the others", async (t) => {
+  const at = await home(t);
+  const name = await at.record("--message", "m2");
+  const seed = seedIn(join(at.path, ".."));
+  await at.ok("import", seed, "--allow-export");
+  const [file = ""] = fs.readdirSync(join(at.path, "chats"));
+  const chat = join(at.path, "chats", file);
+  fs.rmSync(chat);
+  fs.mkdirSync(chat);
+  const out = join(at.path, "..", "data");
+  await at.ok("export", "--format", "jsonl", "--out", out);
+  const { rows, skipped } = readJson(join(out, "export-report.json"));
+  assert.deepEqual([rows.total, skipped], [1, [{ name, reason: "unreadable_chat" }]]);
+  const serve = new Process(t, ["serve", "--port", "0"], { home: at.path });
+  const response = await fetch(`${await serve.url()}/api/feedback`);
+  assert.equal(response.status, 200);
+  const { packages } = (await response.json()) as { packages: Record<string, unknown>[] };
+  const shown = packages.map((each) => [each["name"] === name, each["feedback"] !== null]);
+  assert.deepEqual(shown.sort(), [
+    [false, true],
+    [true, false],
+  ]);
 });
 
 test("import makes the home that it imports into; a path that holds nothing makes none", async (t) => {

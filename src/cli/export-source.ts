@@ -3,18 +3,25 @@ import type { Chats } from "../memories/chat/chats.ts";
 import { holdsRemoved } from "../memories/chat/removed-messages.ts";
 import type { Moments } from "../moments.ts";
 import { entriesOf } from "./feedback.ts";
+import { isFaultOfLog } from "./interchange/export.ts";
 
 /**
  * The packages of a home as an export reads them.
  *
- * @param chats where the messages in them were said: what was hidden or erased there is not exported.
+ * @param chats where the messages in them were said: what was hidden or erased there is not exported,
+ *   and nothing of a chat that cannot be read.
  */
 export function exportSource({ packages }: Pick<Moments, "packages">, chats?: Chats): ExportSource {
   const isRemoved = async (name: string) => {
     if (chats === undefined) return false;
     const { manifest, messages } = await packages.read(name);
     const ids = messages.map(({ id }) => id);
-    return holdsRemoved(chats.log.ports.logs, manifest.chat_id, ids);
+    try {
+      return await holdsRemoved(chats.log.ports.logs, manifest.chat_id, ids);
+    } catch (error) {
+      if (isFaultOfLog(error)) return "unknown";
+      throw error;
+    }
   };
   return {
     async *list() {

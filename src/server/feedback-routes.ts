@@ -16,7 +16,7 @@ import { known } from "./input.ts";
 import { problem, problemResponse } from "./problem.ts";
 import { limit } from "./schemas.ts";
 import { foreignFile } from "./security-headers.ts";
-import { assertShown, listedManifest, withheld } from "./shown-package.ts";
+import { assertShown, listedManifest } from "./shown-package.ts";
 
 /** What people react to: consent, reactions, packages. */
 export function addFeedbackRoutes(door: Door): void {
@@ -152,10 +152,11 @@ function addPackages(door: Door): void {
       });
       const packages: object[] = [];
       for (const { manifest, status, ...entry } of page.packages) {
-        const feedback = await listedManifest(door, manifest);
-        const isWithheld = manifest !== undefined && feedback === undefined;
-        const detail = isWithheld ? withheld : entry.detail;
-        packages.push({ ...entry, detail, feedback: feedback ?? null, status: status ?? null });
+        const told = manifest && (await listedManifest(door, manifest));
+        const isTold = typeof told !== "string";
+        const detail = isTold ? entry.detail : told;
+        const feedback = (isTold && told) || null;
+        packages.push({ ...entry, detail, feedback, status: status ?? null });
       }
       return json({ packages, cursor: page.next });
     },

@@ -1,4 +1,4 @@
-import { ThroughlineError } from "../errors.ts";
+import { isThroughlineError, ThroughlineError } from "../errors.ts";
 import { holdsRemoved } from "../memories/chat/removed-messages.ts";
 import type { Manifest } from "../targets/package/package-format.ts";
 import type { Door } from "./door.ts";
@@ -23,15 +23,22 @@ export async function assertShown(
 export const withheld =
   "a message in this package was hidden or erased: delete the package, or hide the message again";
 
-/** What a list tells of a package; `undefined`: the message that was judged was hidden or erased. */
+export const notKnown =
+  "the chat of this package cannot be read: whether a message in it was hidden or erased is not known";
+
+/** What a list tells of a package; a string: why it tells nothing of what was judged. */
 export async function listedManifest(
   { ports }: Door,
-  manifest: Manifest | undefined,
-): Promise<Manifest | undefined> {
-  if (manifest === undefined) return undefined;
+  manifest: Manifest,
+): Promise<Manifest | typeof withheld | typeof notKnown> {
   const { chat_id: chatId, target, trigger_turn: trigger } = manifest;
   const ids = [...(target?.message_ids ?? []), trigger?.message_id ?? undefined];
   const { logs } = ports.throughline.chats.log.ports;
   const known = ids.filter((id) => id !== undefined);
-  return (await holdsRemoved(logs, chatId, known)) ? undefined : manifest;
+  try {
+    return (await holdsRemoved(logs, chatId, known)) ? withheld : manifest;
+  } catch (error) {
+    if (isThroughlineError(error)) return notKnown; // a fault stays with its chat
+    throw error;
+  }
 }

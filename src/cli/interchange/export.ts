@@ -103,7 +103,7 @@ async function* writeFiles(
 }
 
 /** Whether one log cannot be read, and not the whole store. */
-function isFaultOfLog(error: unknown): error is ThroughlineError {
+export function isFaultOfLog(error: unknown): error is ThroughlineError {
   if (!isThroughlineError(error) || error instanceof DatabaseFailure) return false;
   const codes = ["THROUGHLINE_UNAVAILABLE", "THROUGHLINE_CORRUPT", "THROUGHLINE_NEWER_FORMAT"];
   return codes.includes(error.code);

@@ -10,6 +10,7 @@ export const skipReasons = [
   "retracted",
   "superseded",
   "removed_message",
+  "unreadable_chat",
   "no_consent",
   "no_target",
   "synthetic_prompt",
@@ -30,8 +31,12 @@ export interface ListedPackage {
   readonly retracted: boolean;
   /** A later package says that it takes this one's place. */
   readonly superseded: boolean;
-  /** A message in it was hidden or erased in its chat since. @default false */
-  readonly removed?: boolean | undefined;
+  /**
+   * A message in it was hidden or erased in its chat since. `"unknown"`: the chat cannot be read.
+   *
+   * @default false
+   */
+  readonly removed?: boolean | "unknown" | undefined;
 }
 
 /** What is asked for. Each that is given must hold. */
@@ -54,6 +59,7 @@ export function listedReason(listed: ListedPackage): SkipReason | undefined {
   if (listed.retracted) return "retracted";
   if (listed.superseded) return "superseded";
   if (listed.removed === true) return "removed_message";
+  if (listed.removed === "unknown") return "unreadable_chat";
   if (listed.newer) return "newer";
   return listed.sealed ? undefined : "unverified";
 }
