@@ -4,6 +4,7 @@ import type { JsonObject } from "../json.ts";
 import { historyView } from "../memories/chat/history-view.ts";
 import { HeldClock } from "../testing/held-clock.ts";
 import { openThroughline, type Throughline } from "../throughline.ts";
+import { exportChats } from "./export.ts";
 import { importChats } from "./nanobot-import.ts";
 import type { Source } from "./source.ts";
 
@@ -84,6 +85,25 @@ test("commands and their replies are kept hidden: no model gets them, and they n
   assert.deepEqual(
     found.map(({ hidden }) => hidden),
     [true, true, undefined],
+  );
+});
+
+test("commands go back to nanobot as they came; a redacted one does not", async () => {
+  await using throughline = await open();
+  const command = line("user", "/status", { _command: true });
+  const secret = line("assistant", "My PIN is 4711", { _command: true });
+  await importInto(throughline, [fileOf(head({}), command, secret)]);
+  const [, reply] = await records(throughline, "telegram:7");
+  await throughline.chats.redact("telegram:7", reply?.id ?? "");
+  const [file] = await Array.fromAsync(exportChats(throughline.chats, { format: "nanobot" }));
+  const text = (await Array.fromAsync(file?.pieces ?? [])).join("");
+  const [, ...rows] = text
+    .trim()
+    .split("\n")
+    .map((row) => JSON.parse(row));
+  assert.deepEqual(
+    rows.map(({ content, _command, hidden }) => [content, _command, hidden]),
+    [["/status", true, undefined]],
   );
 });
 

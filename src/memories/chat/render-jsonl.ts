@@ -41,7 +41,7 @@ export interface SeedJsonlOptions {
   /**
    * `"seed"`: messages, as another reader of the format needs them, and what an import brought that
    * is none, as it came. Redacted messages keep their place and lose their text; hidden ones are left
-   * out. `"full"`: every record as it is stored, what is hidden and redacted too, so that importing
+   * out, but for an imported `_command`. `"full"`: every record as it is stored, what is hidden and redacted too, so that importing
    * it loses nothing. @default "seed"
    */
   readonly form?: "seed" | "full" | undefined;
@@ -117,8 +117,10 @@ function seedMessage(
   message: StoredMessage,
   redacted: ReadonlySet<string>,
 ): JsonObject | undefined {
-  if (message.hidden === true) return undefined;
-  const { role, content, timestamp, ...rest } = message;
+  // What nanobot marks as a command is hidden here: its file has it as it came.
+  const isCommand = Boolean(message["_command"]) && !redacted.has(message.id);
+  if (message.hidden === true && !isCommand) return undefined;
+  const { role, content, timestamp, hidden: _, ...rest } = message;
   if (!redacted.has(message.id)) return { role, content, timestamp, ...rest };
   const { id, seq, tool_call_id, name, tool_calls } = message;
   return {
