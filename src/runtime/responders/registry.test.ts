@@ -72,6 +72,26 @@ for (const owner of ["other", "unknown", "elsewhere", "none"] as const) {
   });
 }
 
+test("a session on Ollama is answered by it when it starts after this program, if it is one's own", async () => {
+  for (const owner of ["own", "other"] as const) {
+    const { fetch: started, urls } = ollama(["qwen3:8b"]);
+    let isUp = false;
+    const fetch: typeof globalThis.fetch = (...args) => (isUp ? started : noNetwork)(...args);
+    const ownerOf = async () => owner;
+    const registry = await ResponderRegistry.open({ settings: {}, fetch, ownerOf });
+    await assert.rejects(registry.get("ollama", "qwen3:8b"), { code: "THROUGHLINE_INVALID" });
+    isUp = true;
+    const asked = registry.get("ollama", "qwen3:8b");
+    if (owner === "other") {
+      await assert.rejects(asked, { code: "THROUGHLINE_INVALID" });
+      assert.deepEqual(urls, ["http://127.0.0.1:11434/api/tags"]);
+    } else {
+      assert.equal(await say(await asked), "Hello.");
+      assert.deepEqual(registry.providers, ["offline", "ollama"]);
+    }
+  }
+});
+
 test("an Ollama whose port another user has taken since is sent nothing, and the error says why", async () => {
   const { fetch, urls } = ollama(["qwen3:8b"]);
   let owner: ListenerOwner = "own";

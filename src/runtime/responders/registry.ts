@@ -27,17 +27,16 @@ const maxKept = 100;
 /** The models that can be asked, made when they are first asked for. */
 export class ResponderRegistry implements Responders {
   readonly standard: { readonly provider: string; readonly model: string };
-  /** The providers that may be asked; what they are sent leaves this program, but for `offline`. */
-  readonly providers: readonly string[];
   /** An Ollama that answers and was not taken without being named: it is not one's own. */
   readonly passedOver: FoundOllama | undefined;
-  readonly #options: RegistryOptions;
+  #options: RegistryOptions;
+  #providers: readonly string[];
   /** Least recently used first. */
   readonly #kept = new Map<string, Promise<Responder>>();
 
   private constructor(options: RegistryOptions, standard: Responder, passedOver?: FoundOllama) {
     const { provider, model } = standard;
-    this.providers = [...new Set([provider, ...(options.allowed ?? []), "offline"])];
+    this.#providers = [...new Set([provider, ...(options.allowed ?? []), "offline"])];
     this.passedOver = passedOver;
     this.standard = { provider, model };
     this.#options = options;
@@ -62,12 +61,18 @@ export class ResponderRegistry implements Responders {
     return new ResponderRegistry(own, responder, passedOver);
   }
 
+  /** The providers that may be asked; what they are sent leaves this program, but for `offline`. */
+  get providers(): readonly string[] {
+    return this.#providers;
+  }
+
   /**
    * @throws ThroughlineError `THROUGHLINE_INVALID`: no such provider, or no name of a model.
    * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: it is not set up; the message says what is
    * missing. Asked again, it is looked for again.
    */
   async get(provider: string, model: string): Promise<Responder> {
+    if (provider === "ollama") await this.#lookForOllama();
     const spec = this.#spec(provider, model);
     const key = keyOf(spec.provider, spec.model);
     const kept = this.#kept.get(key);
@@ -79,6 +84,17 @@ export class ResponderRegistry implements Responders {
     this.#keep(key, made);
     made.catch(() => this.#kept.delete(key)); // whoever asked hears of it
     return made;
+  }
+
+  /** With no model named, an Ollama of one's own may have started since. */
+  async #lookForOllama(): Promise<void> {
+    const { standard, settings } = this.#options;
+    const isKnown = this.providers.includes("ollama") || this.passedOver !== undefined;
+    if (standard !== undefined || isKnown) return;
+    const { spec, fetch } = await detectModel(settings, this.#options);
+    if (spec.provider !== "ollama" || this.providers.includes("ollama")) return;
+    this.#options = { ...this.#options, fetch };
+    this.#providers = [...this.providers, "ollama"];
   }
 
   #spec(provider: string, model: string): ModelSpec {
