@@ -199,28 +199,24 @@ export class FileLogStore implements LogStore {
     await this.#ready();
     await this.#pace.beforeSearch();
     const { limit } = options;
-    for (let most = limit; ; ) {
+    // Of what it found some may be unreadable or damaged: then more is looked for.
+    for (let most = limit; ; most *= 2) {
       const hits: SearchHit[] = [];
-      let unreadable = 0;
       const found = this.#ports.index.search(query, { ...options, limit: most });
       for (const [key, inLog] of Map.groupBy(found, (hit) => hit.key)) {
-        const records = await this.#foundIn(key, inLog);
-        if (records === undefined) unreadable += inLog.length;
-        else for (const record of records) hits.push({ key, record });
+        for (const record of await this.#foundIn(key, inLog)) hits.push({ key, record });
       }
       if (hits.length >= limit || found.length < most) return hits.slice(0, limit);
-      if (unreadable === 0) return hits;
-      most = limit + unreadable;
     }
   }
 
-  /** The records of one log that search found; `undefined`: the log cannot be read, which was reported. */
-  async #foundIn(key: string, hits: readonly IndexHit[]): Promise<StoredRecord[] | undefined> {
+  /** The records of one log that search found. None where the log cannot be read, which is reported. */
+  async #foundIn(key: string, hits: readonly IndexHit[]): Promise<readonly StoredRecord[]> {
     try {
       return await this.#logs.read(key, (log) => this.#records(log, hits));
     } catch (error) {
       reportUnreadable(this.#ports, key, error);
-      return undefined;
+      return [];
     }
   }
 

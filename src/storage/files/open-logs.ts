@@ -4,7 +4,7 @@ import type { Timers } from "../../timers.ts";
 import { Bursts } from "./bursts.ts";
 import type { DiskEntry } from "./disk.ts";
 import { fileNameOf } from "./file-name.ts";
-import { type FilePorts, isCode, rethrow, unavailable } from "./file-ports.ts";
+import { type FilePorts, isCode, isDiskError, rethrow, unavailable } from "./file-ports.ts";
 import { LogFile } from "./log-file.ts";
 import type { LogIndex } from "./log-index.ts";
 import type { Forgotten } from "./quarantine.ts";
@@ -56,7 +56,7 @@ export class OpenLogs {
   /** In order of use, the least used first. */
   readonly #slots = new Map<string, Slot>();
   readonly #bursts: Bursts;
-  /** Logs whose file could not be opened the last time. */
+  /** Logs whose file could not be opened, or not read, the last time. */
   readonly #unreadable = new Set<string>();
   #closed = false;
   #indexAge = 0;
@@ -145,6 +145,7 @@ export class OpenLogs {
     try {
       await followIndex(this.#ports, log);
     } catch (error) {
+      if (isDiskError(error)) this.#unreadable.add(slot.key);
       await log.close();
       throw error;
     }

@@ -47,6 +47,34 @@ for (const call of ["open", "read", "size"] as const) {
   });
 }
 
+test("a log with a sector that cannot be read keeps nobody from the others", async () => {
+  const inner = new SimulatedDisk();
+  const first = await openOn(inner);
+  for (const key of ["a", "b"]) await say(first.logs, key);
+  const content = "words ".repeat(100_000);
+  for (const id of ["m2", "m3"]) await first.logs.append("a", [{ id, content }]);
+  await first.storage.close();
+  // Its end is read, then the whole of it for an index that was lost.
+  const fault: DiskFault = {
+    fault: "EIO",
+    at: 3,
+    repeat: "forever",
+    call: "read",
+    path: /a\.jsonl/,
+  };
+  const disk = faultyDisk(inner, fault);
+  const { storage, logs } = await openOn(disk);
+  assert.deepEqual(await found(logs, 10), ["b"]);
+  assert.deepEqual(
+    storage.repairs().map(({ key, kind }) => [key, kind]),
+    [["chats/a", "unreadable_log"]],
+  );
+  disk.heal();
+  await logs.tail("a", 1);
+  assert.deepEqual(await found(logs, 10), ["a", "a", "a", "b"]);
+  await storage.close();
+});
+
 /** A home with two logs, the index of which knows both. */
 async function homeOfTwo(t: TestContext): Promise<string> {
   const home = fs.mkdtempSync(join(tmpdir(), "throughline-unreadable-"));
@@ -81,3 +109,29 @@ for (const kind of ["folder", "link"]) {
     assert.deepEqual(storage.repairs(), []);
   });
 }
+
+test("a search ends where one log cannot be read and another is damaged", {
+  timeout: 5_000,
+}, async (t) => {
+  const home = await homeOfTwo(t);
+  const chats = join(home, "chats");
+  {
+    await using storage = await openFileStorage({ home });
+    const logs = storage.logs("chats", projection);
+    for (const id of ["m2", "m3"]) await say(logs, "b", id);
+  }
+  const path = join(chats, "b.jsonl");
+  fs.writeFileSync(
+    path,
+    fs.readFileSync(path, "utf8").replace('"m2","seq":2,"content":"w', '"m2","seq":2,"content":"v'),
+  );
+  fs.rmSync(join(chats, "a.jsonl"));
+  fs.mkdirSync(join(chats, "a.jsonl"));
+  await using storage = await openFileStorage({ home });
+  const logs = storage.logs("chats", projection);
+  const hits = await logs.search("words", { limit: 2 });
+  assert.deepEqual(
+    hits.map(({ record }) => record.id),
+    ["m3", "m1"],
+  );
+});
