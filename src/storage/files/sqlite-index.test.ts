@@ -147,6 +147,16 @@ for (const [count, written] of [
   });
 }
 
+test("a queue of small batches holds no more than 16 MiB when large ones follow", (t) => {
+  const { index } = open(t, temporaryHome(t));
+  const kibibytes = (n: number) => n * 1024;
+  for (let seq = 1; seq < 2_000; seq++) index.add(countedBatch("a", seq, kibibytes(8)));
+  for (let seq = 2_000; seq < 2_010; seq++) {
+    index.add(countedBatch("a", seq, kibibytes(1_024)));
+    assert.ok(index.waitingBytes() < kibibytes(16 * 1_024), `${index.waitingBytes()} wait`);
+  }
+});
+
 test("a page holds the newest of what is written and of what waits, without what is out of date", (t) => {
   const { index } = open(t, temporaryHome(t));
   for (const key of ["a", "b", "c"]) index.add(batch(key, 1, { head: { at: "2026-03" } }));

@@ -127,7 +127,7 @@ class SqliteLogIndex implements LogIndex {
 
   add(batch: IndexedBatch): void {
     this.#queue.push(batch);
-    if (this.#queue.isFull) this.drain(256);
+    while (this.#queue.isFull && this.drain(256));
   }
 
   isDamaged(key: string): boolean {
