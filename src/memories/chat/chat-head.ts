@@ -20,6 +20,14 @@ export interface ReportedUse extends JsonObject {
   readonly tokens: number;
 }
 
+/** Where a fork comes from: the chat, and the last message that was copied. */
+export interface ForkedFrom extends JsonObject {
+  readonly chat_id: string;
+  readonly message_id: string;
+  /** What that chat was a fork of, and so on: it may be forgotten one day. */
+  readonly earlier?: readonly string[];
+}
+
 /**
  * What a chat's log says of the whole chat. It lies in every commit line, so it is true after every
  * crash, and a reader of the seed's format finds the seed's fields in the last line of the file.
@@ -53,7 +61,7 @@ export interface ChatHead extends JsonObject {
   readonly reported?: Readonly<Record<string, ReportedUse>>;
   /** The newest run of the companion that this chat was told of when it woke. */
   readonly told_session?: number;
-  readonly forked_from?: { readonly chat_id: string; readonly message_id: string };
+  readonly forked_from?: ForkedFrom;
   /** A fork or import that is not complete: removed at the next start. */
   readonly unfinished?: true;
 }

@@ -9,7 +9,7 @@ import { type ChatLog, checkChatId, notFound } from "./chat-log.ts";
 import { checkMetadata } from "./chat-metadata.ts";
 import { type ChatRow, chatRow } from "./chat-row.ts";
 import { checkMessageId } from "./control-ids.ts";
-import { copiesOf, copyable } from "./copies.ts";
+import { copiesOf, copyable, forkedFrom } from "./copies.ts";
 import type { Draft } from "./draft.ts";
 import { eraseFrom, redactFrom } from "./erasure.ts";
 import { type FindChatsOptions, type FoundChat, findChats } from "./find-chats.ts";
@@ -319,7 +319,7 @@ export class Chats {
     const source = copyable(this.log.ports.logs, chatId, place);
     const copying = this.write(newChatId, source, {
       metadata: head.metadata,
-      forked_from: { chat_id: chatId, message_id: messageId },
+      forked_from: forkedFrom(chatId, messageId, head),
     });
     this.#forking.add(copying);
     try {

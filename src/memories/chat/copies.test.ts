@@ -50,6 +50,14 @@ for (const from of family) {
   });
 }
 
+test("a fork of a fork shares its messages with the first chat when the one between was forgotten", async () => {
+  await using throughline = await forked();
+  const { chats } = throughline;
+  await chats.forget("second");
+  assert.deepEqual((await chats.redact("first", "m1")).copies, ["third"]);
+  assert.deepEqual((await chats.erase("third", "m1")).copies, ["first"]);
+});
+
 test("a fork of a chat that was forgotten since still shares its messages with the other forks", async () => {
   await using throughline = await forked();
   const { chats } = throughline;

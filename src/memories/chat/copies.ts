@@ -2,6 +2,7 @@
 // others that hold it, too.
 import { isJsonObject } from "../../json.ts";
 import type { LogStore } from "../../storage/log-store.ts";
+import type { ChatHead, ForkedFrom } from "./chat-head.ts";
 import { isMessage } from "./message.ts";
 import type { MessageInput } from "./message-input.ts";
 import { shownMessages } from "./shown-messages.ts";
@@ -61,21 +62,42 @@ export async function* copyable(
   }
 }
 
+/** So many of the chats that a fork comes from are named in it. */
+const maxEarlier = 8;
+
+export function forkedFrom(
+  chatId: string,
+  messageId: string,
+  { forked_from }: ChatHead,
+): ForkedFrom {
+  const from = { chat_id: chatId, message_id: messageId };
+  if (forked_from === undefined) return from;
+  const { chat_id, earlier = [] } = forked_from;
+  return { ...from, earlier: [chat_id, ...earlier].slice(0, maxEarlier) };
+}
+
 async function allForks(logs: LogStore): Promise<readonly Fork[]> {
-  const forks: Fork[] = [];
+  const forks: (Fork & { readonly earlier: readonly string[] })[] = [];
+  const chatIds = new Set<string>();
   let cursor: string | undefined;
   do {
     const page = await logs.list({ limit: 1_000, ...(cursor === undefined ? {} : { cursor }) });
     for (const { key, head } of page.rows) {
+      chatIds.add(key);
       const origin = head["forked_from"];
       if (!isJsonObject(origin)) continue;
-      const { chat_id: from, message_id: lastId } = origin;
+      const { chat_id: from, message_id: lastId, earlier } = origin;
       if (typeof from !== "string" || typeof lastId !== "string") continue;
-      forks.push({ chatId: key, from, lastId });
+      forks.push({ chatId: key, from, lastId, earlier: Array.isArray(earlier) ? earlier : [] });
     }
     cursor = page.cursor;
   } while (cursor !== undefined);
-  return forks;
+  return forks.flatMap(({ earlier, ...fork }) => {
+    // Past a chat that is there, that chat leads on.
+    const chain = [fork.from, ...earlier.map(String)];
+    const end = chain.findIndex((from) => chatIds.has(from)) + 1;
+    return (end > 0 ? chain.slice(0, end) : chain).map((from) => ({ ...fork, from }));
+  });
 }
 
 /** A fork may hold another message of the same id among those that came after it was made. */
