@@ -1,5 +1,6 @@
 import { isJsonObject } from "../../json.ts";
 import type { StoredMessage } from "./message.ts";
+import { callOfResult } from "./turn-ids.ts";
 
 /** A call as it was read: whatever a log holds under `tool_calls` becomes this or is left out. */
 export interface ReadCall {
@@ -21,8 +22,9 @@ export interface PairedCalls {
 }
 
 /**
- * The calls of each assistant message with their results. A result belongs to the nearest earlier
- * call of its id that has none yet, however many messages lie between. Results that belong to no
+ * The calls of each assistant message with their results. A result belongs to the call that its own
+ * record names; where it names none, as in an import, to the nearest earlier call of its id that has
+ * none yet, however many messages lie between. Results that belong to no
  * call, and second results, are in no pair.
  *
  * @param messages oldest first.
@@ -34,19 +36,22 @@ export function pairToolCalls(
   // By call id, last one first: the newest message that used the id, for some providers count from
   // 0 in each turn.
   const open = new Map<string, Slot[]>();
+  const ofTurns = new Map<string, Slot>();
   for (const message of messages) {
     if (message.role === "assistant") {
       const { calls, intact } = readCalls(message);
       if (calls.length === 0 && intact) continue;
       const own = calls.map((call): Slot => ({ call, result: undefined }));
       slots.set(message, { calls: own, intact });
+      if (own[0] !== undefined) ofTurns.set(message.id, own[0]);
       for (const { call } of own) if (call.id !== undefined) open.set(call.id, []);
       for (const slot of own.toReversed()) {
         if (slot.call.id !== undefined) open.get(slot.call.id)?.push(slot);
       }
     } else if (message.role === "tool" && typeof message.tool_call_id === "string") {
-      const slot = open.get(message.tool_call_id)?.pop();
-      if (slot !== undefined) slot.result = message;
+      const named = ofTurns.get(callOfResult(message) ?? "");
+      const slot = named ?? open.get(message.tool_call_id)?.pop();
+      if (slot !== undefined) slot.result ??= message;
     }
   }
   const pairs = new Map<StoredMessage, PairedCalls>();

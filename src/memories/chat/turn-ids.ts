@@ -14,6 +14,15 @@ export const answerId = (turnId: string, retryId?: string) =>
 export const stepPrefix = (kind: "call" | "result", { id, retryId }: TurnName) =>
   retryId === undefined ? `${id}:${kind}:` : `${id}:${kind}:${retryId}:`;
 
+/** The id of the record of the call that a result belongs to, where a turn stored it. */
+export function callOfResult({ id, turn }: StoredMessage): string | undefined {
+  if (typeof turn !== "string") return undefined;
+  const prefix = stepPrefix("result", { id: turn });
+  return id.startsWith(prefix)
+    ? stepPrefix("call", { id: turn }) + id.slice(prefix.length)
+    : undefined;
+}
+
 /** The number of a call within its turn, from the id of its record or of its result's record. */
 export function stepNumber(recordId: string, turn: TurnName): number | undefined {
   for (const kind of ["call", "result"] as const) {
