@@ -180,6 +180,7 @@ function isPossible(path: Path, text: string): boolean {
     // An item that is not there is not missed; nor is a field of ours that a file does not have.
     const isOne = typeof name === "number" || (top === "throughline" && rest.length === 0);
     if (top === "throughline" && field === undefined) return true; // a file of the original
+    if (name === "cause") return true; // a file of an earlier version
     // Not every machine tells all of them, and not every program all times.
     const optional = ["at", "boot_id", "uptime_ms", "gap_ms", "before", "timestamp"];
     if (field !== "emotions" && optional.includes(String(name))) return true;
@@ -188,7 +189,7 @@ function isPossible(path: Path, text: string): boolean {
   const value: unknown = JSON.parse(text);
   if (value === null && field === "conversation_chats" && name === 0) return true;
   if (value === null)
-    return ["last_person_seen", "last_person_seen_time", "override", "timestamp"].includes(
+    return ["last_person_seen", "last_person_seen_time", "override", "cause", "timestamp"].includes(
       String(name),
     );
   if (field === "conversation_chats") return text === "[]" || typeof value === "string";

@@ -15,9 +15,9 @@ export interface ServerLimits {
    * @default 1_048_576
    */
   readonly bodyBytes?: number;
-  /** Connections at once, on each address that is listened at. @default 256 */
+  /** Connections at once, on each address that is listened at. @default 512 */
   readonly connections?: number;
-  /** Connections at once from one address, on each that is listened at. @default 128 */
+  /** Connections at once from one address, on each that is listened at. @default 256 */
   readonly connectionsPerClient?: number;
   /** How long a request's headers may take to arrive, in milliseconds. @default 10_000 */
   readonly headersTimeoutMs?: number;
@@ -40,8 +40,8 @@ export interface ServerLimits {
 
 export const defaults = {
   bodyBytes: 1_048_576,
-  connections: 256,
-  connectionsPerClient: 128,
+  connections: 512,
+  connectionsPerClient: 256,
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 30_000,
   writeTimeoutMs: 30_000,
