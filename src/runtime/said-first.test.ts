@@ -3,18 +3,20 @@ import { test } from "node:test";
 import { silentLogger } from "../logger.ts";
 import type { ModelInput } from "../memories/chat/message.ts";
 import { HeldClock } from "../testing/held-clock.ts";
-import { scriptedResponder } from "../testing/scripted-responder.ts";
+import { type ScriptedStep, scriptedResponder } from "../testing/scripted-responder.ts";
 import { openThroughline } from "../throughline.ts";
 import { Turns } from "./turns.ts";
 
 const chat = "local:me";
 const reminder = { role: "assistant", content: "Reminder: dentist at 9" } as const;
 
-async function world(window?: number) {
+const threeAnswers = [["1"], ["2"], ["3"]];
+
+async function world(window?: number, script: readonly (readonly ScriptedStep[])[] = threeAnswers) {
   const clock = new HeldClock();
   let ids = 0;
   const newId = () => `id-${++ids}`;
-  const model = scriptedResponder([["1"], ["2"], ["3"]], window === undefined ? {} : { window });
+  const model = scriptedResponder(script, window === undefined ? {} : { window });
   const standard = { provider: model.provider, model: model.model };
   const { chats, sessions, workingMemory, rules } = await openThroughline({
     ...{ storage: "memory", clock, newId, ...standard },
@@ -72,5 +74,49 @@ for (const [says, reset] of [
     assert.deepEqual(w.sent(1), [opened]);
   });
 }
+
+const small = 4_096;
+
+test("a model with a small window is sent what the companion said after the answer before", async () => {
+  const w = await world(small);
+  await w.say("Hello");
+  await w.chats.append(chat, [{ role: "assistant", content: "Drink some water" }, reminder]);
+  await w.say("Move it to 10");
+  await w.say("Thanks");
+  assert.deepEqual(w.sent(1), [
+    "user: <Drink some water\n\nReminder: dentist at 9>\n\nMove it to 10",
+  ]);
+  assert.deepEqual(w.sent(2), ["user: Thanks"]);
+});
+
+test("a model with a small window is sent what the companion said while it was answering", async () => {
+  const gate = Promise.withResolvers<void>();
+  const w = await world(small, [[{ type: "wait", until: gate.promise }, "1"], ["2"]]);
+  const first = w.turns.submit(chat, { content: "Hello" });
+  for await (const { type } of first.progress()) if (type === "accepted") break;
+  await w.chats.append(chat, [reminder]);
+  gate.resolve();
+  await first.done;
+  await w.say("Move it to 10");
+  assert.deepEqual(w.sent(1), [opened]);
+});
+
+test("a model with a small window is not sent what a summary tells, a redaction hid or a reset ended", async () => {
+  const w = await world(small, [["1"], ["2"], ["3"], ["4"]]);
+  await w.say("Hello");
+  const [told] = await w.chats.append(chat, [{ role: "assistant", content: "Old news" }]);
+  assert.ok(told);
+  await w.chats.compact(chat, told.seq, "They said hello.");
+  const [slip] = await w.chats.append(chat, [{ role: "assistant", content: "Your PIN is 4711" }]);
+  await w.chats.append(chat, [reminder]);
+  assert.ok(slip);
+  await w.chats.redact(chat, slip.id);
+  await w.say("Move it to 10");
+  assert.deepEqual(w.sent(1), [opened]);
+  await w.chats.append(chat, [reminder]);
+  await w.sessions.reset(chat);
+  await w.say("Hello again");
+  assert.deepEqual(w.sent(2), ["user: Hello again"]);
+});
 
 type World = Awaited<ReturnType<typeof world>>;

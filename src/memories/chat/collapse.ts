@@ -23,7 +23,7 @@ export function collapsePairs(turn: Turn, budget: number, meter: Meter): Turn {
     rows.push(...(gone === 0 ? [row] : withoutPairs(row, gone)));
     if (row.role === "user") rows.push(droppedLine(row.seq, count));
   }
-  return { seq: turn.seq, rows };
+  return { ...turn, rows };
 }
 
 function pairsToDrop(turn: Turn, budget: number, meter: Meter): number {

@@ -52,7 +52,8 @@ export function viewOfScope(scope: ScopeReader, options: HistoryOptions): Histor
   const compaction = found === "open" ? undefined : found;
   const sendable = uncovered(turnsOf(scope.messages(), options, compaction?.upToSeq), compaction);
   const meter = meterOf(sendable, compaction, options);
-  const limited = lastTurns(sendable, options.lastMessages ?? Number.POSITIVE_INFINITY);
+  const count = options.lastMessages ?? Number.POSITIVE_INFINITY;
+  const limited = lastTurns(sendable, count, compaction?.upToSeq);
   if (limited.length === 0) {
     const fromSeq = Math.max(options.viewFromSeq ?? 0, scope.startSeq + 1);
     return { messages: [], fromSeq, tokens: 0, repaired: { orphanResults: 0, missingResults: 0 } };

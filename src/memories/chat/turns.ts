@@ -16,6 +16,17 @@ export interface Turn {
   /** Of its user message, which is the first row. */
   readonly seq: number;
   readonly rows: readonly ModelRow[];
+  /** Of its rows, those that name no turn, without tool calls. */
+  readonly unnamed: readonly ModelRow[];
+  /** Whether one of its rows names this turn. */
+  readonly isNamed: boolean;
+}
+
+interface OpenTurn {
+  readonly seq: number;
+  readonly rows: ModelRow[];
+  readonly unnamed: ModelRow[];
+  isNamed: boolean;
 }
 
 /**
@@ -33,8 +44,8 @@ export function turnsOf(
   summarySeq = 0,
 ): readonly Turn[] {
   const pairs = pairToolCalls(messages.flatMap(({ message, sent }) => (sent ? [message] : [])));
-  const turns: { readonly seq: number; readonly rows: ModelRow[] }[] = [];
-  const named = new Map<string, (typeof turns)[number]>();
+  const turns: OpenTurn[] = [];
+  const named = new Map<string, OpenTurn>();
   const saidFirst: ModelRow[] = [];
   let isFirst = true;
   for (const { message, sent } of messages) {
@@ -44,7 +55,7 @@ export function turnsOf(
       isFirst = false;
       if (row !== undefined) {
         const first = turns.length === 0 ? withOpening(row, saidFirst) : row;
-        turns.push({ seq: message.seq, rows: [first] });
+        turns.push({ seq: message.seq, rows: [first], unnamed: [], isNamed: false });
       }
       // A hidden user message opens no turn: its answer is said in the turn that was under way. And
       // one that came into a running turn takes the rest of that turn along.
@@ -53,11 +64,17 @@ export function turnsOf(
     } else if (row !== undefined) {
       const isNamed = typeof message.turn === "string";
       const turn = isNamed ? named.get(message.turn) : turns.at(-1);
-      if (turn !== undefined) turn.rows.push(row);
+      if (turn !== undefined) addRow(turn, row, isNamed);
       else if (isFirst && !isNamed && row.seq > summarySeq) saidFirst.push(row);
     }
   }
   return turns;
+}
+
+function addRow(turn: OpenTurn, row: ModelRow, isNamed: boolean): void {
+  turn.rows.push(row);
+  if (isNamed) turn.isNamed = true;
+  else if (row.pairs.length === 0) turn.unnamed.push(row);
 }
 
 function namesOf({ id, turn }: StoredMessage): readonly string[] {
@@ -82,9 +99,12 @@ function rowSize(row: ModelRow, meter: Meter): Size {
 
 /**
  * The newest whole turns that hold at most `count` messages together; never less than the newest
- * turn, unless `count` is 0 or less.
+ * turn, unless `count` is 0 or less. What the companion said on its own in the turn before them goes
+ * with their first message, but for what a summary tells.
+ *
+ * @param summarySeq a summary stands for everything up to here.
  */
-export function lastTurns(turns: readonly Turn[], count: number): readonly Turn[] {
+export function lastTurns(turns: readonly Turn[], count: number, summarySeq = 0): readonly Turn[] {
   if (count <= 0) return [];
   let from = turns.length;
   for (let left = count; from > 0; from--) {
@@ -92,5 +112,15 @@ export function lastTurns(turns: readonly Turn[], count: number): readonly Turn[
     left -= turn === undefined ? 0 : messageCount(turn);
     if (left < 0 && from < turns.length) break;
   }
-  return turns.slice(from);
+  const [first, ...others] = turns.slice(from);
+  const before = turns[from - 1];
+  if (first === undefined || before === undefined) return turns.slice(from);
+  const said = saidAlone(before).filter(({ seq }) => seq > summarySeq);
+  const rows = first.rows.map((row, index) => (index === 0 ? withOpening(row, said) : row));
+  return [{ ...first, rows }, ...others];
+}
+
+/** Where no row names the turn, as in an import, the first words are the answer. */
+function saidAlone({ unnamed, isNamed }: Turn): readonly ModelRow[] {
+  return isNamed ? unnamed : unnamed.slice(1);
 }
