@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { execFileSync, spawnSync } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
 import { join } from "node:path";
@@ -44,4 +45,21 @@ test("an index that another process has open is not opened", (t) => {
   holder?.database.exec("begin immediate");
   assert.equal(openIndexFile(path), undefined);
   holder?.database.close();
+});
+
+test("a pipe in the place of an index's journal keeps no start waiting", {
+  skip: process.platform === "win32",
+}, (t) => {
+  const path = temporaryPath(t);
+  replaceIndexFile(path)?.database.close();
+  execFileSync("mkfifo", [`${path}-journal`]);
+  // In a process of its own, which waiting for the other end of the pipe would hold for good.
+  const source = `
+    import { openIndexFile } from ${JSON.stringify(import.meta.resolve("./sqlite-file.ts"))};
+    process.exitCode = openIndexFile(${JSON.stringify(path)}) === undefined ? 0 : 1;
+  `;
+  const script = ["--input-type=module", "--eval", source];
+  assert.equal(spawnSync(process.execPath, script, { timeout: 10_000 }).status, 0);
+  replaceIndexFile(path)?.database.close();
+  assert.deepEqual(fs.readdirSync(join(path, "..")), ["index.db"]);
 });

@@ -24,7 +24,7 @@ export interface OpenDatabase {
 export function openIndexFile(path: string): OpenDatabase | undefined {
   let database: DatabaseSync | undefined;
   try {
-    if (!isOwnFile(path)) return undefined;
+    if (!isOwnFile(path) || !sideFiles(path).every(isFileOrNothing)) return undefined;
     database = new DatabaseSync(path);
     configure(database);
     const version = database.prepare("pragma user_version").get()?.["user_version"];
@@ -123,6 +123,11 @@ function isOwnFile(path: string): boolean {
   return true;
 }
 
+/** SQLite opens a journal that it finds, and would wait for the other end of a pipe. */
+function isFileOrNothing(path: string): boolean {
+  return fs.lstatSync(path, { throwIfNoEntry: false })?.isFile() ?? true;
+}
+
 /** SQLite takes an empty file for a database, and gives the files beside it the same mode. */
 function createFile(path: string): void {
   const { O_RDWR, O_CREAT, O_EXCL } = fs.constants;
@@ -132,7 +137,11 @@ function createFile(path: string): void {
 }
 
 function removeSideFiles(path: string): void {
-  for (const suffix of ["-wal", "-shm", "-journal"]) fs.rmSync(path + suffix, { force: true });
+  for (const each of sideFiles(path)) fs.rmSync(each, { force: true });
+}
+
+function sideFiles(path: string): readonly string[] {
+  return ["-wal", "-shm", "-journal"].map((suffix) => path + suffix);
 }
 
 function syncDirectory(path: string): void {
