@@ -1,6 +1,14 @@
 // Reactions over HTTP: consent, feeds, receipts, packages, and who may not.
 import assert from "node:assert/strict";
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -195,6 +203,22 @@ test("a package from before its message was hidden, as a backup brings it back, 
   assert.doesNotMatch(JSON.stringify(list), /hunter2/);
   await jsonOf(await c.ask(`${me}/messages/${user.id}`, { method: "DELETE" }), 200);
   assert.deepEqual((await c.get("/api/feedback")).packages, []);
+});
+
+test("a package whose record is no file is damaged, and keeps nobody from the others", async (t) => {
+  const c = await withMoments(t);
+  const broken = await jsonOf(await c.post("/api/feedback", praise), 201);
+  const whole = await jsonOf(await c.post("/api/feedback", { ...praise, what: "more" }), 201);
+  const record = join(c.home, "feedback", broken.name, "feedback.json");
+  rmSync(record);
+  mkdirSync(record);
+  const { packages } = await c.get("/api/feedback");
+  const told = new Map<string, object>();
+  for (const { name, feedback, state } of packages) told.set(name, [feedback !== null, state]);
+  assert.deepEqual(told.get(broken.name), [false, "damaged"]);
+  assert.deepEqual(told.get(whole.name), [true, "sealed"]);
+  const verified = await jsonOf(await c.post(`/api/feedback/${broken.name}/verify`), 200);
+  assert.equal(verified.verified, false);
 });
 
 test("an answer that is made anew is judged by itself, and so is the one before it", async (t) => {

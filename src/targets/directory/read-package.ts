@@ -10,7 +10,7 @@ import {
   readManifest,
 } from "../package/package-format.ts";
 import { manifestFile } from "./content.ts";
-import { isGone } from "./disk-errors.ts";
+import { isGone, isNoFile } from "./disk-errors.ts";
 
 /** Larger is no JSON file of a package, and is not read into memory. */
 const maxBytes = 64 * 1024 * 1024;
@@ -79,7 +79,14 @@ export async function readFolder(
   folder: string,
   name: string,
 ): Promise<{ readonly manifest?: Manifest; readonly problem?: FolderReading["problem"] }> {
-  const bytes = await readWhole(disk, join(folder, manifestFile));
+  let bytes: Buffer | undefined;
+  try {
+    bytes = await readWhole(disk, join(folder, manifestFile));
+  } catch (error) {
+    if (!isNoFile(error)) throw error;
+    const detail = "feedback.json is a folder, a link or a pipe, not a file";
+    return { problem: { kind: "invalid", detail } };
+  }
   if (bytes === undefined) {
     return { problem: { kind: "missing", detail: "there is no feedback.json" } };
   }
