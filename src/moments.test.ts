@@ -215,7 +215,8 @@ test("a reaction that a newer one takes the place of is marked beside its copy i
   const first = moments.recorder.record(praise);
   await first.whenUploaded();
   const newer = moments.recorder.record({ ...praise, supersedes: first.id });
-  await newer.whenUploaded();
+  // Its upload may end earlier, before the mark of the older one is owed.
+  await newer.whenDurable();
   await moments.upload();
   const key = `feedback/${sessionId}/${first.name}/retracted.json`;
   const mark = JSON.parse(String(server.objects("moments").get(key)?.body));
