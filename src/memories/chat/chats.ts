@@ -389,7 +389,7 @@ export class Chats {
     } = {},
   ): Promise<readonly MessageHit[]> {
     const { limit = 50, chatId, prefix } = options;
-    if (chatId === undefined) return searchChats(this.log, query, { limit, each: limit, prefix });
+    if (chatId === undefined) return searchChats(this.log, query, { limit, prefix });
     checkChatId(chatId);
     return searchChat(this.log, query, { chatId, limit, prefix });
   }

@@ -20,8 +20,6 @@ export const searchedChats = 2_000;
 
 interface Wanted {
   readonly limit: number;
-  /** At most so many hits of one chat. */
-  readonly each: number;
   /** The last word is the beginning of a word. */
   readonly prefix?: boolean | undefined;
 }
@@ -30,10 +28,10 @@ interface Wanted {
 export async function searchChat(
   log: ChatLog,
   query: string,
-  { chatId, limit, prefix }: { readonly chatId: string } & Pick<Wanted, "limit" | "prefix">,
+  { chatId, limit, prefix }: { readonly chatId: string } & Wanted,
 ): Promise<MessageHit[]> {
   const found = await log.ports.logs.search(query, { limit, key: chatId, prefix });
-  return visible(log, found, limit);
+  return visible(log, found);
 }
 
 /**
@@ -46,17 +44,17 @@ export async function searchChats(
   query: string,
   wanted: Wanted,
 ): Promise<MessageHit[]> {
-  const { limit, each, prefix } = wanted;
+  const { limit, prefix } = wanted;
   let found: readonly SearchHit[] = [];
   for (const count of new Set([limit, hitsAtOnce])) {
     found = await log.ports.logs.search(query, { limit: count, prefix });
-    const hits = await visible(log, found, each);
+    const hits = await visible(log, found);
     if (found.length < count || hits.length >= limit) return hits.slice(0, limit);
   }
   // The last of these chats may hold more than came: it is looked into again.
   const last = found.at(-1)?.key ?? "";
   const whole = found.filter(({ key }) => key !== last);
-  const hits = await visible(log, whole, each);
+  const hits = await visible(log, whole);
   const known = new Set(whole.map(({ key }) => key));
   await addOneByOne(log, query, wanted, { hits, known, last });
   return hits;
@@ -73,7 +71,7 @@ interface Gathered {
 async function addOneByOne(
   log: ChatLog,
   query: string,
-  { limit, each, prefix }: Wanted,
+  { limit, prefix }: Wanted,
   { hits, known, last }: Gathered,
 ): Promise<void> {
   const { logs } = log.ports;
@@ -88,24 +86,19 @@ async function addOneByOne(
       const isBefore = from !== undefined && chatProjection.sortedAt(head) > from;
       if (isBefore || known.has(key)) continue;
       if (left-- === 0 || hits.length === limit) return;
-      const most = Math.min(each, limit - hits.length);
-      const found = await logs.search(query, { limit: most, key, prefix });
+      const found = await logs.search(query, { limit: limit - hits.length, key, prefix });
       hits.push(...shownHits(readHead(head).clear_seq, found));
     }
     cursor = page.cursor;
   } while (cursor !== undefined);
 }
 
-/** Those that no clear hid, at most `each` of one chat. */
-async function visible(
-  log: ChatLog,
-  found: readonly SearchHit[],
-  each: number,
-): Promise<MessageHit[]> {
+/** Those that no clear hid. */
+async function visible(log: ChatLog, found: readonly SearchHit[]): Promise<MessageHit[]> {
   const hits: MessageHit[] = [];
   for (const [chatId, ofChat] of Map.groupBy(found, ({ key }) => key)) {
     const clearSeq = await clearedUntil(log, chatId);
-    hits.push(...shownHits(clearSeq, ofChat).slice(0, each));
+    hits.push(...shownHits(clearSeq, ofChat));
   }
   return hits;
 }
