@@ -1,3 +1,4 @@
+import { setImmediate as nextPass } from "node:timers/promises";
 import type { LogHead, LogRow, SearchHit } from "../../storage/log-store.ts";
 import { endsOpen, holdsEvery, queryPhrases, searchTokens } from "../../storage/search-words.ts";
 import { type ChatHead, chatProjection, readHead } from "./chat-head.ts";
@@ -36,6 +37,8 @@ const countedHits = 100;
 const namedChats = 10_000;
 /** So many chats are looked into one by one before more hits are asked for at once. */
 const fewChats = 64;
+/** Others get their turn after so many rows of the list. */
+const rowsAtOnce = 100;
 
 /** The chats that hold every word in a message, or in their title and id, in the order of the list. */
 export async function findChats(
@@ -98,7 +101,10 @@ async function* rowsOf(
   let cursor: string | undefined;
   do {
     const page = await logs.list({ limit: 1_000, ...label, ...(cursor && { cursor }) });
-    for (const row of page.rows) if (row.damaged || !damaged) yield row;
+    for (const [index, row] of page.rows.entries()) {
+      if (index % rowsAtOnce === 0) await nextPass();
+      if (row.damaged || !damaged) yield row;
+    }
     cursor = page.cursor;
   } while (cursor !== undefined);
 }
@@ -141,7 +147,10 @@ class ChatHits {
     if (this.#last === undefined || (known.length > 0 && key !== this.#last)) return known;
     const isBefore = this.#from !== undefined && chatProjection.sortedAt(head) > this.#from;
     if (isBefore || this.#left < 0) return known;
-    if (this.#left-- > 0) return this.#search({ limit: countedHits, key });
+    if (this.#left-- > 0) {
+      await nextPass();
+      return this.#search({ limit: countedHits, key });
+    }
     return (await this.widen()) ? this.of(key, head) : known;
   }
 

@@ -1,3 +1,4 @@
+import { setImmediate as nextPass } from "node:timers/promises";
 import { isThroughlineError } from "../../errors.ts";
 import type { SearchHit } from "../../storage/log-store.ts";
 import { chatProjection, readHead } from "./chat-head.ts";
@@ -86,6 +87,7 @@ async function addOneByOne(
       const isBefore = from !== undefined && chatProjection.sortedAt(head) > from;
       if (isBefore || known.has(key)) continue;
       if (left-- === 0 || hits.length === limit) return;
+      await nextPass();
       const found = await logs.search(query, { limit: limit - hits.length, key, prefix });
       hits.push(...shownHits(readHead(head).clear_seq, found));
     }
