@@ -28,6 +28,7 @@ const fakes = () => {
     }
   }
   all["SpeechRecognition"] = Recognition;
+  all["isHeard"] = () => current !== undefined;
   all["hear"] = (transcript: string, isFinal: boolean) => {
     const results = [{ 0: { transcript }, length: 1, isFinal }];
     const fields = { results, resultIndex: 0 };
@@ -77,8 +78,10 @@ const none = () => {
   }
 };
 
-const hear = (page: Page, words: string, isFinal: boolean) =>
-  page.evaluate(`hear(${JSON.stringify(words)}, ${isFinal})`);
+const hear = async (page: Page, words: string, isFinal: boolean) => {
+  await page.waitForFunction("isHeard()"); // the page says so a moment before it begins
+  await page.evaluate(`hear(${JSON.stringify(words)}, ${isFinal})`);
+};
 const spoken = (page: Page) => page.evaluate("spoken") as Promise<string[]>;
 const heard = (page: Page) => page.locator(".composer-heard");
 const note = (page: Page) => page.locator(".voice-note");
