@@ -23,11 +23,20 @@ export function inScratch(runTests: (variables: ScratchVariables) => number | nu
   chmodSync(folder, 0o1777); // as /tmp: some processes are another user's
   try {
     const status = runTests({ TMPDIR: folder, THROUGHLINE_SCRATCH: folder }) ?? 1;
-    const left = readdirSync(folder).filter((name) => !foreign.test(name));
+    const left = leftIn(folder);
     if (status !== 0 || left.length === 0) return status;
     console.error(`Tests left behind what they wrote: ${left.slice(0, 20).join(", ")}`);
     return 1;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+function leftIn(folder: string): readonly string[] {
+  return readdirSync(folder).filter((name) => !foreign.test(name));
+}
+
+/** Removes what a file left that was ended before it was done. For when no test runs. */
+export function removeLeft(folder: string): void {
+  for (const name of leftIn(folder)) rmSync(join(folder, name), { recursive: true, force: true });
 }

@@ -13,10 +13,13 @@ function runFile(t: TestContext, body: string, isCi: boolean) {
   const file = join(place, "some.test.mjs");
   fs.writeFileSync(file, `import { describe, test } from "node:test";\n${body}\n`);
   const { CI: _, NODE_TEST_CONTEXT: __, NODE_OPTIONS: ___, ...rest } = process.env;
-  const env = isCi ? { ...rest, CI: "true" } : rest;
+  // Its own: what a failed file left there is removed before it is run once more.
+  const scratch = fs.mkdtempSync(join(place, "scratch-"));
+  const own = { ...rest, THROUGHLINE_SCRATCH: scratch };
+  const env = isCi ? { ...own, CI: "true" } : own;
   const args = ["scripts/tests-in-order.ts", file];
   const { status, stderr } = spawnSync(process.execPath, args, { encoding: "utf8", env });
-  return { status, stderr };
+  return { status, stderr, left: fs.readdirSync(scratch) };
 }
 
 for (const [what, body] of [
@@ -37,6 +40,20 @@ test("what CI cannot have is skipped there by the reason that is listed, and not
   const skipped = (reason: string) => `test("needs it", { skip: "${reason}" }, () => {});`;
   assert.equal(runFile(t, skipped("Python lacks one of: datasets, PIL"), true).status, 0);
   assert.equal(runFile(t, skipped("Python lacks one of: soundfile"), true).status, 1);
+});
+
+test("what a file left that failed is gone before CI runs it once more", (t) => {
+  const body = `import fs from "node:fs";
+    const left = process.env.THROUGHLINE_SCRATCH + "/throughline-database";
+    test("fails once", () => {
+      const isFirst = !fs.existsSync(import.meta.filename + ".ran");
+      fs.writeFileSync(import.meta.filename + ".ran", "");
+      if (!isFirst) return;
+      fs.mkdirSync(left);
+      throw new Error("given up");
+    });`;
+  const { status, stderr, left } = runFile(t, body, true);
+  assert.deepEqual([status, left], [0, []], stderr);
 });
 
 test("CI runs both of its commands so that a skipped test fails", () => {
