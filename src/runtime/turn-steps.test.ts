@@ -388,6 +388,22 @@ test("what a tool returns after its turn was stopped is not stored", async () =>
   assert.deepEqual(c.asked(1), ["user: Pay Ada", call, `tool: ${notCompleted}`, "user: And?"]);
 });
 
+test("a call that a model makes after its turn has lost the chat is not stored, and does not run", async () => {
+  const isAsked = Promise.withResolvers<void>();
+  const isLost = Promise.withResolvers<void>();
+  const meets = () => {
+    isAsked.resolve();
+    return isLost.promise;
+  };
+  const c = await companion([[{ meets }, { runs: "Ada" }]]);
+  const turn = c.turns.submit(chat, { content: "Pay Ada" });
+  await isAsked.promise;
+  turn.fence(new Error("the chat was lost"));
+  isLost.resolve();
+  await assert.rejects(turn.done, /the chat was lost/);
+  assert.deepEqual([await c.shown(), c.runs], [["user: Pay Ada"], []]);
+});
+
 test("a call that is redacted is neither run again nor told to the model that takes the turn up", async () => {
   const c = await companion([[{ runs: "Ada" }, "FAILS"], ["Hm."]], { repeatable: true });
   const turn = c.turns.submit(chat, { content: "Pay Ada" });
