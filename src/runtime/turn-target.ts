@@ -28,7 +28,7 @@ export async function speakerOf(
   const { head } = await chats.log.state(chatId);
   const session = head?.session ?? undefined;
   const preferred = session && preferredOf(session);
-  // A session that began without any model goes on with one as soon as there is one.
+  // A session that began without a model continues with one as soon as one is configured.
   const current = session === undefined || session.provider === "offline" ? standard : session;
   if (asked.provider !== undefined || asked.model !== undefined) {
     const target = namedTarget(asked, current, standard);

@@ -234,7 +234,7 @@ export const companionSession = z
         .object({ provider: z.string(), model: z.string() })
         .openapi({ description: "What new sessions run on." }),
       providers: z.array(z.string()).openapi({
-        description: "The only providers that may be asked. `offline` asks nobody.",
+        description: "The only providers that may be asked. `offline` sends nothing.",
       }),
     }),
     ...person,

@@ -228,7 +228,7 @@ export class Chats {
   /**
    * Really removes the bytes of one message, from the log and everything derived from it, the chats that
    * hold a copy of it and the packages of moments among that. The log is written anew: this is the one
-   * operation that does. Bytes of it that could not be read go too, since nobody knows what they say: the
+   * operation that does. Bytes of it that could not be read go too, because what they say is not known: the
    * receipt has them as `damaged_bytes`.
    *
    * @returns what that reached; `erased`: there was something left to remove in this chat.

@@ -26,7 +26,7 @@ export interface SqliteIndexOptions {
    * at that moment was answered with `THROUGHLINE_UNAVAILABLE`.
    */
   readonly onLost?: () => void;
-  /** Which boot of the machine this is. `undefined`: nobody knows. */
+  /** Which boot of the machine this is. `undefined`: not known. */
   readonly bootId?: string | undefined;
 }
 

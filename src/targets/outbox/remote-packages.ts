@@ -62,7 +62,7 @@ export class RemotePackages {
       return await this.#forgetOne("name" in selection ? selection.name : "");
     }
     const copies: NamedCopy[] = [];
-    // The words of every package are read for it: whoever hides a message does not wait for that.
+    // The words of every package are read for it: hiding a message does not wait for that.
     if (wanted.by === "message") {
       await notes.search(wanted);
       return { copies, isWhole: false };
