@@ -1,8 +1,8 @@
 // What a companion costs beside the conversation: a pass of its loop, a save, a boot.
 import { spawn, spawnSync } from "node:child_process";
 import { setImmediate } from "node:timers/promises";
-import { HeldClock } from "../src/testing/held-clock.ts";
-import { openThroughline } from "../src/throughline.ts";
+import { openThroughline } from "../src/core/throughline.ts";
+import { HeldClock } from "../test/support/held-clock.ts";
 import { type Figure, ms } from "./figure.ts";
 import { fill, median, openLogs, scratch } from "./measure.ts";
 
@@ -93,7 +93,7 @@ async function firstAnswer(home: string): Promise<number> {
   const started = performance.now();
   const child = spawn(
     process.execPath,
-    ["dist/cli/main.js", "serve", "--home", home, "--port", "0"],
+    ["dist/app/main.js", "serve", "--home", home, "--port", "0"],
     { stdio: ["ignore", "pipe", "ignore"], env: { ...process.env, OLLAMA_HOST: "127.0.0.1:9" } },
   );
   try {

@@ -10,9 +10,9 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import { chatProjection, newHead } from "../src/memories/chat/chat-head.ts";
-import { openFileStorage } from "../src/storage/files/open-file-storage.ts";
-import type { Durability } from "../src/storage/storage.ts";
+import { chatProjection, newHead } from "../src/core/chat/chat-head.ts";
+import { openFileStorage } from "../src/core/storage/files/open-file-storage.ts";
+import type { Durability } from "../src/core/storage/storage.ts";
 import { type Random, seededRandom } from "../src/testing/random.ts";
 
 /** The middle of the samples: a noisy neighbour moves it least. */

@@ -4,16 +4,16 @@ import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import fs from "node:fs";
 import { join } from "node:path";
-import { openPackageDirectory } from "../src/targets/directory/open-package-directory.ts";
+import { openThroughline } from "../src/core/throughline.ts";
+import { openPackageDirectory } from "../src/moments/directory/open-package-directory.ts";
 import {
   type Manifest,
   renameMoment,
   sealRecord,
   writeManifest,
-} from "../src/targets/package/package-format.ts";
-import { makeUuidV7 } from "../src/targets/package/package-name.ts";
-import type { SealedMoment } from "../src/targets/package/package-sink.ts";
-import { openThroughline } from "../src/throughline.ts";
+} from "../src/moments/package/package-format.ts";
+import { makeUuidV7 } from "../src/moments/package/package-name.ts";
+import type { SealedMoment } from "../src/moments/package/package-sink.ts";
 import type { Figure } from "./figure.ts";
 import { median, scratch } from "./measure.ts";
 import { fullRecorder, praise } from "./moments-world.ts";
@@ -79,7 +79,7 @@ function exportOnce(home: string, out: string, format: string): Run {
   const args = ["feedback", "export", "--home", home, "--format", format, "--out", out];
   const { status, stderr } = spawnSync(
     process.execPath,
-    ["--import", tellMemory, "dist/cli/main.js", ...args],
+    ["--import", tellMemory, "dist/app/main.js", ...args],
     { encoding: "utf8" },
   );
   const seconds = (performance.now() - started) / 1_000;

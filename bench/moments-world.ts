@@ -1,11 +1,11 @@
 // A recorder whose buffers are full, and what it is fed with.
-import { type Clock, systemClock } from "../src/clock.ts";
-import { consentWording } from "../src/memories/moment/consent.ts";
-import type { PushResult } from "../src/memories/moment/frame-buffer.ts";
-import type { MomentInput } from "../src/memories/moment/label.ts";
-import { MomentRecorder } from "../src/memories/moment/moment-recorder.ts";
-import type { PackageSink } from "../src/targets/package/package-sink.ts";
-import { redJpeg } from "../test/feedback-packages.ts";
+import { type Clock, systemClock } from "../src/core/clock.ts";
+import type { PackageSink } from "../src/moments/package/package-sink.ts";
+import { consentWording } from "../src/moments/record/consent.ts";
+import type { PushResult } from "../src/moments/record/frame-buffer.ts";
+import type { MomentInput } from "../src/moments/record/label.ts";
+import { MomentRecorder } from "../src/moments/record/moment-recorder.ts";
+import { redJpeg } from "../test/support/feedback-packages.ts";
 
 const frameBytes = 50_000;
 const chunkSamples = 320;

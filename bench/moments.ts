@@ -1,5 +1,5 @@
 // What keeping moments costs whoever feeds them: a chunk of sound, and a reaction at full buffers.
-import type { PackageSink } from "../src/targets/package/package-sink.ts";
+import type { PackageSink } from "../src/moments/package/package-sink.ts";
 import { type Figure, ms } from "./figure.ts";
 import { median, percentile } from "./measure.ts";
 import { exportPackages } from "./moments-export.ts";

@@ -2,13 +2,13 @@
 // many it took and for how long. Waits for a line before it begins, so that all begin at once.
 import { once } from "node:events";
 import pg from "pg";
-import { systemClock } from "../src/clock.ts";
-import { randomId } from "../src/ids.ts";
-import { silentLogger } from "../src/logger.ts";
-import type { Responder } from "../src/runtime/responder.ts";
-import { Turns } from "../src/runtime/turns.ts";
-import { openPostgresStorage } from "../src/storage/postgres/postgres.ts";
-import { openThroughline } from "../src/throughline.ts";
+import { systemClock } from "../src/core/clock.ts";
+import { randomId } from "../src/core/ids.ts";
+import { silentLogger } from "../src/core/logger.ts";
+import type { Responder } from "../src/core/models/responder.ts";
+import { openThroughline } from "../src/core/throughline.ts";
+import { Turns } from "../src/core/turns/turns.ts";
+import { openPostgresStorage } from "../src/postgres/postgres.ts";
 
 const [, , connectionString = "", seconds = "", connections = ""] = process.argv;
 const model: Responder = {

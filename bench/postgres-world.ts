@@ -1,12 +1,12 @@
 // A database of its own for the figures, and what a turn would cost in a table made by hand.
 import { rmSync } from "node:fs";
 import pg from "pg";
-import { chatProjection } from "../src/memories/chat/chat-head.ts";
-import { openPostgresStorage } from "../src/storage/postgres/postgres.ts";
-import { storeMissingWords } from "../src/storage/postgres/unindexed.ts";
-import { scopeOf } from "../src/storage/postgres/words.ts";
-import { databaseOf } from "../test/test-database.ts";
-import { startPostgres } from "../test/test-postgres.ts";
+import { chatProjection } from "../src/core/chat/chat-head.ts";
+import { openPostgresStorage } from "../src/postgres/postgres.ts";
+import { storeMissingWords } from "../src/postgres/unindexed.ts";
+import { scopeOf } from "../src/postgres/words.ts";
+import { databaseOf } from "../test/support/test-database.ts";
+import { startPostgres } from "../test/support/test-postgres.ts";
 import { head, turnRecords } from "./measure.ts";
 
 /** Whether a commit waits for the disk. Without it, what is measured is the work of both programs. */

@@ -11,13 +11,13 @@ import { root } from "./stamp.ts";
  */
 const chunks: readonly (readonly [name: string, modules: readonly string[]])[] = [
   ["base", ["index"]],
-  ["core", ["throughline", "storage/files/open-file-storage"]],
-  ["runtime", ["runtime/runtime"]],
-  ["companion", ["memories/companion/companion", "memories/companion/boot-clock"]],
-  ["moments", ["moments", "timers"]],
+  ["core", ["core/throughline", "core/storage/files/open-file-storage"]],
+  ["runtime", ["app/runtime"]],
+  ["companion", ["companion/companion", "companion/boot-clock"]],
+  ["moments", ["moments/moments", "core/timers"]],
   ["server", ["server/server"]],
-  ["command", ["cli/start"]],
-  ["serve", ["cli/serve", "cli/moments", "cli/store/open-store"]],
+  ["command", ["app/start"]],
+  ["serve", ["app/serve", "moments/commands/start-moments", "postgres/commands/open-store"]],
 ];
 /** Packages have a chunk of their own: the licences are theirs. */
 const vendor = "vendor";

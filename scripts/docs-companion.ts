@@ -3,10 +3,10 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Document, isCollection, isMap, visit } from "yaml";
-import { builtInEmotionsFile } from "../src/memories/companion/emotion/built-in-emotions.ts";
-import type { StoredRecord } from "../src/storage/log-store.ts";
-import { HeldClock } from "../src/testing/held-clock.ts";
-import { openThroughline } from "../src/throughline.ts";
+import { builtInEmotionsFile } from "../src/companion/emotion/built-in-emotions.ts";
+import type { StoredRecord } from "../src/core/storage/log-store.ts";
+import { openThroughline } from "../src/core/throughline.ts";
+import { HeldClock } from "../test/support/held-clock.ts";
 import { fenced, type Row, table } from "./docs-text.ts";
 
 type Parts = Readonly<Record<string, string>>;

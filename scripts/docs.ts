@@ -3,14 +3,13 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { errorCodes } from "../src/errors.ts";
-import { silentLogger } from "../src/logger.ts";
-import { Turns } from "../src/runtime/turns.ts";
+import { errorCodes } from "../src/core/errors.ts";
+import { silentLogger } from "../src/core/logger.ts";
+import type { StoredRecord } from "../src/core/storage/log-store.ts";
+import { openThroughline, type Throughline } from "../src/core/throughline.ts";
+import { Turns } from "../src/core/turns/turns.ts";
 import { doorCodes } from "../src/server/problem.ts";
-import type { StoredRecord } from "../src/storage/log-store.ts";
 import type { Clause, Contract } from "../src/testing/contract.ts";
-import { HeldClock } from "../src/testing/held-clock.ts";
-import { type ScriptedStep, scriptedResponder } from "../src/testing/scripted-responder.ts";
 import {
   documentStoreContract,
   logStoreContract,
@@ -18,7 +17,8 @@ import {
   type SharedContract,
   sharedStorageContract,
 } from "../src/testing/testing.ts";
-import { openThroughline, type Throughline } from "../src/throughline.ts";
+import { HeldClock } from "../test/support/held-clock.ts";
+import { type ScriptedStep, scriptedResponder } from "../test/support/scripted-responder.ts";
 import { companionSamples, emotionParts } from "./docs-companion.ts";
 import { fenced, table } from "./docs-text.ts";
 

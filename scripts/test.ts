@@ -16,25 +16,31 @@ if (major < 24) {
   process.exit(1);
 }
 
-const everything = ["src/**/*.test.ts", "dashboard/src/**/*.test.ts", "test/*.test.ts"];
+const everything = [
+  "src/**/*.test.ts",
+  "dashboard/src/**/*.test.ts",
+  "test/{,support/,support/s3/}*.test.ts",
+];
 
 /**
  * Test files that want nothing of the process but its modules: a few processes run them all, where one
  * for each would load the same modules a hundred times. `npm run verify` gives each its own.
  */
 const light = [
-  "src/*.test.ts",
-  "src/{cli,interchange,memories,runtime,targets}/**/*.test.ts",
-  "src/{server,storage,testing}/*.test.ts",
-  "src/storage/memory/*.test.ts",
-  "src/storage/files/{document,file-document,file-name,home,log,reconcile,sqlite}*.test.ts",
+  "src/core/{chat,models,turns}/**/*.test.ts",
+  "src/core/{,storage/,storage/memory/}*.test.ts",
+  "src/core/storage/files/{document,file-document,file-name,home,log,reconcile,sqlite}*.test.ts",
+  "src/{app,cli,companion,interchange,moments}/**/*.test.ts",
+  "src/{server,testing}/*.test.ts",
+  "test/support/*.test.ts",
+  "src/postgres/{checks,commands,move}/*.test.ts",
   "test/server-{api,companion,feedback,input,page,touch,turns}.test.ts",
   "dashboard/src/**/*.test.ts",
 ];
 const processes = 4;
 
 /** Likewise for those that want a database. */
-const withDatabase = "src/storage/postgres/{database,fleet-rows,lost-replies,migrate}.test.ts";
+const withDatabase = "src/postgres/{database,fleet-rows,lost-replies,migrate}.test.ts";
 
 /** The files to run: the light ones by way of a few, in this folder, that import them. */
 function grouped(folder: string): readonly string[] {

@@ -5,8 +5,8 @@ import { globSync, readFileSync } from "node:fs";
 import { inScratch } from "./scratch.ts";
 
 /** Test files that do more when `THROUGHLINE_FULL` is set. All others have been run by `npm test`. */
-const withFullSize = globSync(["src/**/*.test.ts", "test/*.test.ts"]).filter((path) =>
-  readFileSync(path, "utf8").includes("THROUGHLINE_FULL"),
+const withFullSize = globSync(["src/**/*.test.ts", "test/{,support/,support/s3/}*.test.ts"]).filter(
+  (path) => readFileSync(path, "utf8").includes("THROUGHLINE_FULL"),
 );
 
 /** Pages in a browser, which tell the time that a machine takes: one after the other, and nothing beside. */

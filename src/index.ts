@@ -1,40 +1,40 @@
 // The front door: `import … from "throughline"`. It loads next to nothing, so that importing costs
 // nothing: opening loads what the chosen storage needs. What runs turns is in "throughline/runtime".
-import type { Throughline, ThroughlineOptions } from "./throughline.ts";
+import type { Throughline, ThroughlineOptions } from "./core/throughline.ts";
 
-export { type Clock, systemClock } from "./clock.ts";
-export { type ErrorCode, errorCodes, isThroughlineError, ThroughlineError } from "./errors.ts";
-export type { Json, JsonObject } from "./json.ts";
-export type { Logger } from "./logger.ts";
-export type { ChatRow } from "./memories/chat/chat-row.ts";
-export type { Chats } from "./memories/chat/chats.ts";
-export type { FindChatsOptions, FoundChat } from "./memories/chat/find-chats.ts";
-export type { ForgetReceipt } from "./memories/chat/forget-receipt.ts";
-export type { Attachment, Role, StoredMessage, ToolCall } from "./memories/chat/message.ts";
-export type { MessageInput } from "./memories/chat/message-input.ts";
-export type { MessagePage } from "./memories/chat/message-page.ts";
-export type { MessageHit } from "./memories/chat/search-chats.ts";
-export type { Companion, CompanionChange, SleepState } from "./memories/companion/companion.ts";
-export type { PersonSeen } from "./memories/companion/companion-document.ts";
-export type { EmotionConfiguration } from "./memories/companion/emotion/configuration.ts";
-export type { Feeling } from "./memories/companion/emotion/feel.ts";
-export type { CompanionOptions } from "./memories/companion/options.ts";
-export type { RestartKind, RestartReport } from "./memories/companion/restart.ts";
-export type { Interaction } from "./memories/interaction/interaction.ts";
-export type { WorkingMemories } from "./memories/interaction/working-memories.ts";
-export type { WorkingMemory } from "./memories/interaction/working-memory.ts";
-export type { WorkingMemoryView } from "./memories/interaction/working-memory-view.ts";
-export type { Reason } from "./memories/provider-session/freshness.ts";
-export type { FreshnessOptions, FreshnessRules } from "./memories/provider-session/options.ts";
+export type { Companion, CompanionChange, SleepState } from "./companion/companion.ts";
+export type { PersonSeen } from "./companion/companion-document.ts";
+export type { EmotionConfiguration } from "./companion/emotion/configuration.ts";
+export type { Feeling } from "./companion/emotion/feel.ts";
+export type { CompanionOptions } from "./companion/options.ts";
+export type { RestartKind, RestartReport } from "./companion/restart.ts";
+export type { ChatRow } from "./core/chat/chat-row.ts";
+export type { Chats } from "./core/chat/chats.ts";
+export type { FindChatsOptions, FoundChat } from "./core/chat/find-chats.ts";
+export type { ForgetReceipt } from "./core/chat/forget-receipt.ts";
+export type { Reason } from "./core/chat/freshness.ts";
+export type { FreshnessOptions, FreshnessRules } from "./core/chat/freshness-options.ts";
+export type { Interaction } from "./core/chat/interaction.ts";
+export type { Attachment, Role, StoredMessage, ToolCall } from "./core/chat/message.ts";
+export type { MessageInput } from "./core/chat/message-input.ts";
+export type { MessagePage } from "./core/chat/message-page.ts";
 export type {
   ProviderSessions,
   Resolution,
   SessionView,
   Target,
-} from "./memories/provider-session/provider-sessions.ts";
-export type { UsageDelta } from "./memories/provider-session/usage.ts";
-export type { DocumentStore, StoredDocument, WriteOptions } from "./storage/document-store.ts";
-export type { Fleet, Lease, LeaseName, LeaseOptions } from "./storage/fleet.ts";
+} from "./core/chat/provider-sessions.ts";
+export type { MessageHit } from "./core/chat/search-chats.ts";
+export type { UsageDelta } from "./core/chat/usage.ts";
+export type { WorkingMemories } from "./core/chat/working-memories.ts";
+export type { WorkingMemory } from "./core/chat/working-memory.ts";
+export type { WorkingMemoryView } from "./core/chat/working-memory-view.ts";
+export { type Clock, systemClock } from "./core/clock.ts";
+export { type ErrorCode, errorCodes, isThroughlineError, ThroughlineError } from "./core/errors.ts";
+export type { Json, JsonObject } from "./core/json.ts";
+export type { Logger } from "./core/logger.ts";
+export type { DocumentStore, StoredDocument, WriteOptions } from "./core/storage/document-store.ts";
+export type { Fleet, Lease, LeaseName, LeaseOptions } from "./core/storage/fleet.ts";
 export type {
   AppendOptions,
   EraseOptions,
@@ -50,8 +50,8 @@ export type {
   SearchHit,
   SearchOptions,
   StoredRecord,
-} from "./storage/log-store.ts";
-export type { Durability, OwnHome, RepairReport, Storage } from "./storage/storage.ts";
+} from "./core/storage/log-store.ts";
+export type { Durability, OwnHome, RepairReport, Storage } from "./core/storage/storage.ts";
 export type { Throughline, ThroughlineOptions };
 
 /**
@@ -64,7 +64,7 @@ export type { Throughline, ThroughlineOptions };
 export async function openThroughline(options: ThroughlineOptions): Promise<Throughline> {
   // Both at once, where both are needed: what opening costs is mostly loading.
   const files =
-    options?.home === undefined ? undefined : import("./storage/files/open-file-storage.ts");
-  const [opener] = await Promise.all([import("./throughline.ts"), files]);
+    options?.home === undefined ? undefined : import("./core/storage/files/open-file-storage.ts");
+  const [opener] = await Promise.all([import("./core/throughline.ts"), files]);
   return opener.openThroughline(options);
 }

@@ -21,8 +21,8 @@ import {
   outcomeOf,
   readLog,
   stored,
-} from "./bit-rot.ts";
-import { recordOf } from "./storage-workload.ts";
+} from "./support/bit-rot.ts";
+import { recordOf } from "./support/storage-workload.ts";
 
 const isFull = process.env["THROUGHLINE_FULL"] === "1";
 /** Without the full size, every 37th bit: over the bytes of a file, each bit takes its turn. */

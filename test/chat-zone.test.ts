@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { openThroughline } from "../src/throughline.ts";
-import { fakeIo, keyboard, runCli, temporaryDirectory } from "./command-line.ts";
+import { openThroughline } from "../src/core/throughline.ts";
+import { fakeIo, keyboard, runCli, temporaryDirectory } from "./support/command-line.ts";
 
 /** A home whose chats are of two people, who said something at the same time. */
 async function homeOfTwo(t: TestContext): Promise<string> {

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { openThroughline } from "../src/throughline.ts";
-import { Process, runCli, temporaryDirectory } from "./command-line.ts";
+import { openThroughline } from "../src/core/throughline.ts";
+import { Process, runCli, temporaryDirectory } from "./support/command-line.ts";
 
 /** Three chats; a folder stands in the place of the second one. */
 async function badHome(t: TestContext) {

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { openThroughline } from "../src/throughline.ts";
-import { fakeIo, Process, runCli, temporaryDirectory } from "./command-line.ts";
-import { openAiServer } from "./openai-server.ts";
+import { openThroughline } from "../src/core/throughline.ts";
+import { fakeIo, Process, runCli, temporaryDirectory } from "./support/command-line.ts";
+import { openAiServer } from "./support/openai-server.ts";
 
 const noSignals = process.platform === "win32" && "Windows has no signals";
 

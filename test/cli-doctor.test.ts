@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import { basename, join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { proveDriver } from "../src/cli/doctor/driver.ts";
+import { proveDriver } from "../src/app/doctor/driver.ts";
+import { openThroughline } from "../src/core/throughline.ts";
 import type { Contract } from "../src/testing/contract.ts";
-import { openThroughline } from "../src/throughline.ts";
-import { fakeIo, runCli, temporaryDirectory } from "./command-line.ts";
+import { fakeIo, runCli, temporaryDirectory } from "./support/command-line.ts";
 
 async function homeWithChat(t: TestContext): Promise<string> {
   const home = join(temporaryDirectory(t), "home");

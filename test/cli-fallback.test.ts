@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { fakeIo, Process, runCli, temporaryDirectory } from "./command-line.ts";
-import { openAiServer } from "./openai-server.ts";
-import { jsonOf, problemOf } from "./server-fixture.ts";
+import { fakeIo, Process, runCli, temporaryDirectory } from "./support/command-line.ts";
+import { openAiServer } from "./support/openai-server.ts";
+import { jsonOf, problemOf } from "./support/server-fixture.ts";
 
 const ductor = join(import.meta.dirname, "golden/ductor/current.json");
 const notice = "claude/opus is not configured here: the built-in responder answers until it is.";

@@ -3,12 +3,12 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import { dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { consentWording } from "../src/memories/moment/consent.ts";
-import { keyPrefix } from "../src/targets/s3/object-key.ts";
-import { S3Server } from "../src/testing/s3/s3-server.ts";
-import { samplePackage } from "../src/testing/s3/sample-package.ts";
-import { openThroughline } from "../src/throughline.ts";
-import { fakeIo, Process, runCli, temporaryDirectory } from "./command-line.ts";
+import { openThroughline } from "../src/core/throughline.ts";
+import { consentWording } from "../src/moments/record/consent.ts";
+import { keyPrefix } from "../src/moments/s3/object-key.ts";
+import { fakeIo, Process, runCli, temporaryDirectory } from "./support/command-line.ts";
+import { S3Server } from "./support/s3/s3-server.ts";
+import { samplePackage } from "./support/s3/sample-package.ts";
 
 const joke = "Knock, knock";
 

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { openThroughline } from "../src/throughline.ts";
-import { runCli, temporaryDirectory } from "./command-line.ts";
+import { openThroughline } from "../src/core/throughline.ts";
+import { runCli, temporaryDirectory } from "./support/command-line.ts";
 
 const golden = join(import.meta.dirname, "golden");
 
@@ -146,7 +146,7 @@ test("export writes each format whole, overwrites nothing unless forced, and imp
 test("an import that was cut off leaves no chat behind after the next start", async (t) => {
   const { home } = places(t);
   const { importChats } = await import("../src/interchange/nanobot-import.ts");
-  const { systemClock } = await import("../src/clock.ts");
+  const { systemClock } = await import("../src/core/clock.ts");
   const line = (n: number) => `{"role":"user","content":"line ${n}"}\n`;
   const text = Array.from({ length: 600 }, (_, n) => line(n)).join("");
   const throughline = await openThroughline({ home });

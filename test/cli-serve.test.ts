@@ -3,11 +3,11 @@ import fs from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
-import { within } from "../src/cli/serve.ts";
-import type { Manifest, PackageMessage } from "../src/targets/package/package-format.ts";
-import { openThroughline } from "../src/throughline.ts";
-import { fakeIo, Process, runCli, temporaryDirectory } from "./command-line.ts";
-import { openAiServer } from "./openai-server.ts";
+import { within } from "../src/app/serve.ts";
+import { openThroughline } from "../src/core/throughline.ts";
+import type { Manifest, PackageMessage } from "../src/moments/package/package-format.ts";
+import { fakeIo, Process, runCli, temporaryDirectory } from "./support/command-line.ts";
+import { openAiServer } from "./support/openai-server.ts";
 
 const noSignals = process.platform === "win32" && "Windows has no signals";
 

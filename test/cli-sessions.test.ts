@@ -3,9 +3,9 @@ import fs from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, type TestContext, test } from "node:test";
-import { openThroughline, type Throughline } from "../src/throughline.ts";
-import { fakeIo, keyboard, runCli, temporaryDirectory } from "./command-line.ts";
-import { openAiServer } from "./openai-server.ts";
+import { openThroughline, type Throughline } from "../src/core/throughline.ts";
+import { fakeIo, keyboard, runCli, temporaryDirectory } from "./support/command-line.ts";
+import { openAiServer } from "./support/openai-server.ts";
 
 // In this process: what a process adds is in the other tests of the command line.
 

@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { openMemoryStorage } from "../src/storage/memory/memory-storage.ts";
-import { openThroughline, type Throughline } from "../src/throughline.ts";
-import { HeldBootClock, kept, talk, up } from "./companion-home.ts";
+import { openMemoryStorage } from "../src/core/storage/memory/memory-storage.ts";
+import { openThroughline, type Throughline } from "../src/core/throughline.ts";
+import { HeldBootClock, kept, talk, up } from "./support/companion-home.ts";
 
 const isFull = process.env["THROUGHLINE_FULL"] === "1";
 const chat = "local:me";

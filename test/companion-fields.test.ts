@@ -8,16 +8,16 @@ import fs from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, type TestContext, test } from "node:test";
-import { isThroughlineError } from "../src/errors.ts";
-import { isJsonObject, type Json, type JsonObject } from "../src/json.ts";
-import { chatProjection } from "../src/memories/chat/chat-head.ts";
-import { readCompanionDocument } from "../src/memories/companion/companion-document.ts";
-import { runsProjection } from "../src/memories/companion/runs.ts";
-import type { DocumentStore } from "../src/storage/document-store.ts";
-import { openMemoryStorage } from "../src/storage/memory/memory-storage.ts";
-import type { Storage } from "../src/storage/storage.ts";
-import type { ThroughlineOptions } from "../src/throughline.ts";
-import { fakeIo, runCli, temporaryDirectory } from "./command-line.ts";
+import { readCompanionDocument } from "../src/companion/companion-document.ts";
+import { runsProjection } from "../src/companion/runs.ts";
+import { chatProjection } from "../src/core/chat/chat-head.ts";
+import { isThroughlineError } from "../src/core/errors.ts";
+import { isJsonObject, type Json, type JsonObject } from "../src/core/json.ts";
+import type { DocumentStore } from "../src/core/storage/document-store.ts";
+import { openMemoryStorage } from "../src/core/storage/memory/memory-storage.ts";
+import type { Storage } from "../src/core/storage/storage.ts";
+import type { ThroughlineOptions } from "../src/core/throughline.ts";
+import { fakeIo, runCli, temporaryDirectory } from "./support/command-line.ts";
 import {
   chatsOf,
   documentIn,
@@ -27,7 +27,7 @@ import {
   kept,
   talk,
   up,
-} from "./companion-home.ts";
+} from "./support/companion-home.ts";
 
 const isFull = process.env["THROUGHLINE_FULL"] === "1";
 const chat = "local:me";

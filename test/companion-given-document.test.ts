@@ -4,10 +4,10 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { isThroughlineError } from "../src/errors.ts";
-import type { JsonObject } from "../src/json.ts";
-import { openThroughline } from "../src/throughline.ts";
-import { documentIn, filesOf, HeldBootClock, newHome, up } from "./companion-home.ts";
+import { isThroughlineError } from "../src/core/errors.ts";
+import type { JsonObject } from "../src/core/json.ts";
+import { openThroughline } from "../src/core/throughline.ts";
+import { documentIn, filesOf, HeldBootClock, newHome, up } from "./support/companion-home.ts";
 
 const golden = new URL("golden/reachy/session.json", import.meta.url);
 

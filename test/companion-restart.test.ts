@@ -7,12 +7,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, type TestContext, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
-import { systemClock } from "../src/clock.ts";
-import { HeldClock } from "../src/testing/held-clock.ts";
-import { Process } from "./command-line.ts";
-import { chatsOf, documentIn, filesOf, newHome, talk, up } from "./companion-home.ts";
-import { getJson, readChat, say } from "./kill-harness.ts";
-import { openAiServer, type Reply, type SeenRequest } from "./openai-server.ts";
+import { systemClock } from "../src/core/clock.ts";
+import { Process } from "./support/command-line.ts";
+import { chatsOf, documentIn, filesOf, newHome, talk, up } from "./support/companion-home.ts";
+import { HeldClock } from "./support/held-clock.ts";
+import { getJson, readChat, say } from "./support/kill-harness.ts";
+import { openAiServer, type Reply, type SeenRequest } from "./support/openai-server.ts";
 
 const noSignals = process.platform === "win32" && "Windows has no signals";
 const isFull = process.env["THROUGHLINE_FULL"] === "1";

@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { beginRun } from "../src/cli/run.ts";
-import { silentLogger } from "../src/logger.ts";
-import type { Companion } from "../src/memories/companion/companion.ts";
-import { openThroughline } from "../src/throughline.ts";
-import { newHome } from "./companion-home.ts";
+import { beginRun } from "../src/companion/commands/home-run.ts";
+import type { Companion } from "../src/companion/companion.ts";
+import { silentLogger } from "../src/core/logger.ts";
+import { openThroughline } from "../src/core/throughline.ts";
+import { newHome } from "./support/companion-home.ts";
 
 const file = (maxWounds: number) => `
 settings: { max_wounds: ${maxWounds} }

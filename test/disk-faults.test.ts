@@ -2,8 +2,8 @@
 // fail, with every errno, once and for ever, until a run ends with nothing failing.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type DiskFault, diskErrors } from "../src/testing/faulty-disk.ts";
-import { checkFault, countFailures } from "./disk-faults.ts";
+import { checkFault, countFailures } from "./support/disk-faults.ts";
+import { type DiskFault, diskErrors } from "./support/faulty-disk.ts";
 
 const isFull = process.env["THROUGHLINE_FULL"] === "1";
 

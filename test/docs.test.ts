@@ -14,10 +14,10 @@ import { basename, dirname, join, normalize } from "node:path";
 import { test } from "node:test";
 import { generatedFiles, generateParts, withGenerated } from "../scripts/docs.ts";
 import { readConfig } from "../src/cli/config-file.ts";
-import { readEmotionsFile } from "../src/cli/emotions-file.ts";
-import { errorCodes } from "../src/errors.ts";
+import { readEmotionsFile } from "../src/companion/commands/emotions-file.ts";
+import { builtInEmotions } from "../src/companion/emotion/built-in-emotions.ts";
+import { errorCodes } from "../src/core/errors.ts";
 import { openThroughline } from "../src/index.ts";
-import { builtInEmotions } from "../src/memories/companion/emotion/built-in-emotions.ts";
 
 const read = (path: string) => readFileSync(path, "utf8");
 const parts = await generateParts();
@@ -104,14 +104,14 @@ for (const page of pages.filter((path) => path !== "README.md")) {
   });
 }
 
-test("the table of layers in ARCHITECTURE.md is the one that test/tidy.test.ts enforces", () => {
-  const source = /const layers[^{]*\{([\s\S]*?)\n\};/.exec(read("test/tidy.test.ts"))?.[1] ?? "";
+test("the table of folders in ARCHITECTURE.md is the one that test/tidy.test.ts enforces", () => {
+  const source = /const folders[^{]*\{([\s\S]*?)\n\};/.exec(read("test/tidy.test.ts"))?.[1] ?? "";
   const enforced = [...source.matchAll(/(\w+): \[([^\]]*)\]/g)].map(
-    ([, layer, imports = ""]) => `| ${layer} | ${imports.match(/\w+/g)?.join(", ") ?? ""} |`,
+    ([, folder, imports = ""]) => `| ${folder} | ${imports.match(/\w+/g)?.join(", ") ?? ""} |`,
   );
-  assert.ok(enforced.length >= 10);
+  assert.ok(enforced.length >= 9);
   const written = read("ARCHITECTURE.md").match(/^\| \w+ \| [\w, ]*\|(?= [^|]* \|$)/gm) ?? [];
-  const rows = written.filter((row) => !row.startsWith("| layer "));
+  const rows = written.filter((row) => !row.startsWith("| folder "));
   assert.deepEqual(rows.sort(), enforced.sort());
 });
 
@@ -149,7 +149,7 @@ test("the sample log of docs/formats/log.md is a log: it opens, and holds what i
 
 test("docs/formats/log.md has a line and a row for every kind of record", () => {
   const page = read("docs/formats/log.md");
-  const source = /type ControlKind =([\s\S]*?);/.exec(read("src/memories/chat/message.ts"))?.[1];
+  const source = /type ControlKind =([\s\S]*?);/.exec(read("src/core/chat/message.ts"))?.[1];
   const kinds = [...(source ?? "").matchAll(/"(\w+)"/g)].map(([, kind = ""]) => kind);
   assert.ok(kinds.length >= 9);
   for (const kind of kinds) {

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { openThroughline } from "../src/throughline.ts";
-import { runCli, temporaryDirectory } from "./command-line.ts";
+import { openThroughline } from "../src/core/throughline.ts";
+import { runCli, temporaryDirectory } from "./support/command-line.ts";
 
 /** A chat with damage in its middle, an erased message, and a torn tail in quarantine. */
 async function damagedChat(t: TestContext) {

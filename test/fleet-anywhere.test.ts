@@ -2,10 +2,9 @@
 import assert from "node:assert/strict";
 import { env } from "node:process";
 import { test } from "node:test";
-import { answerId } from "../src/memories/chat/turn-ids.ts";
-import { openPostgresStorage } from "../src/storage/postgres/postgres.ts";
+import { answerId } from "../src/core/chat/turn-ids.ts";
+import { openPostgresStorage } from "../src/postgres/postgres.ts";
 import { seededRandom } from "../src/testing/random.ts";
-import { type ScriptedStep, scriptedResponder } from "../src/testing/scripted-responder.ts";
 import {
   type FleetPlace,
   memoryPlace,
@@ -13,9 +12,10 @@ import {
   process,
   until,
   watchedModel,
-} from "./fleet-world.ts";
-import { eventsOf, jsonOf, problemOf } from "./server-fixture.ts";
-import { noPostgres, withPostgres } from "./test-postgres.ts";
+} from "./support/fleet-world.ts";
+import { type ScriptedStep, scriptedResponder } from "./support/scripted-responder.ts";
+import { eventsOf, jsonOf, problemOf } from "./support/server-fixture.ts";
+import { noPostgres, withPostgres } from "./support/test-postgres.ts";
 
 const isFull = env["THROUGHLINE_FULL"] === "1";
 const reason = isFull ? noPostgres() : "npm run verify runs it";

@@ -1,11 +1,19 @@
 // One companion in several processes: one run, felt alike, kept by one of them at a time.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Companion } from "../src/memories/companion/companion.ts";
-import { runsProjection } from "../src/memories/companion/runs.ts";
-import type { HeldTimers } from "../src/testing/held-timers.ts";
-import { scriptedResponder } from "../src/testing/scripted-responder.ts";
-import { type FleetStorage, heldPlace, mortal, pass, process, soon, until } from "./fleet-world.ts";
+import type { Companion } from "../src/companion/companion.ts";
+import { runsProjection } from "../src/companion/runs.ts";
+import {
+  type FleetStorage,
+  heldPlace,
+  mortal,
+  pass,
+  process,
+  soon,
+  until,
+} from "./support/fleet-world.ts";
+import type { HeldTimers } from "./support/held-timers.ts";
+import { scriptedResponder } from "./support/scripted-responder.ts";
 
 type Awake = Awaited<ReturnType<typeof process>> & {
   readonly companion: Companion;

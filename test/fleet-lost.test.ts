@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import type { Responder } from "../src/runtime/responder.ts";
+import type { Responder } from "../src/core/models/responder.ts";
 import { seededRandom } from "../src/testing/random.ts";
-import { type ScriptedStep, scriptedResponder } from "../src/testing/scripted-responder.ts";
-import { heldPlace, mortal, pass, process, until } from "./fleet-world.ts";
-import { eventsOf } from "./server-fixture.ts";
+import { heldPlace, mortal, pass, process, until } from "./support/fleet-world.ts";
+import { type ScriptedStep, scriptedResponder } from "./support/scripted-responder.ts";
+import { eventsOf } from "./support/server-fixture.ts";
 
 const chat = "chat-1";
 const usage = { inputTokens: 1, outputTokens: 1, costUsd: 0 };

@@ -1,10 +1,10 @@
 // What a person wants gone goes also when the disk takes no byte more.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type FaultyDisk, faultyDisk } from "../src/testing/faulty-disk.ts";
-import { SimulatedDisk } from "../src/testing/simulated-disk.ts";
-import { openThroughline } from "../src/throughline.ts";
-import { openOn } from "./storage-workload.ts";
+import { openThroughline } from "../src/core/throughline.ts";
+import { type FaultyDisk, faultyDisk } from "./support/faulty-disk.ts";
+import { SimulatedDisk } from "./support/simulated-disk.ts";
+import { openOn } from "./support/storage-workload.ts";
 
 /** A disk that is full until the file of a chat is removed. */
 function fullUntilRemoved(inner: SimulatedDisk, chatId: string): FaultyDisk {

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { isThroughlineError } from "../src/errors.ts";
-import { openThroughline } from "../src/throughline.ts";
+import { isThroughlineError } from "../src/core/errors.ts";
+import { openThroughline } from "../src/core/throughline.ts";
 import {
   getJson,
   inKeptDirectory,
@@ -12,7 +12,7 @@ import {
   readChat,
   ServerProcess,
   say,
-} from "./kill-harness.ts";
+} from "./support/kill-harness.ts";
 
 const isFull = process.env["THROUGHLINE_FULL"] === "1";
 

@@ -6,7 +6,7 @@ import os from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { type TestContext, test } from "node:test";
-import { takeLease } from "../src/storage/files/lease.ts";
+import { takeLease } from "../src/core/storage/files/lease.ts";
 
 interface Answer {
   readonly held: boolean;
@@ -24,7 +24,7 @@ class Contender {
   readonly #lines: AsyncIterator<string>;
 
   constructor(t: TestContext, home: string) {
-    const script = join(import.meta.dirname, "take-lease.ts");
+    const script = join(import.meta.dirname, "support/take-lease.ts");
     this.child = spawn(process.execPath, [script, home]);
     this.#lines = createInterface({ input: this.child.stdout })[Symbol.asyncIterator]();
     t.after(() => this.child.kill("SIGKILL"));

@@ -1,7 +1,7 @@
 // A few of the ends of a process, of which test/full/ tries all.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { assertNothingLost, recordAndEnd } from "./moments-exits.ts";
+import { assertNothingLost, recordAndEnd } from "./support/moments-exits.ts";
 
 // Case 13.
 test("a process that exits in the turn of record(), or in the 20th disk call of a save, keeps every moment, whole", async () => {

@@ -2,14 +2,14 @@
 // exported. By the groups of cases, of which the others lie beside the code that they are about.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { exportSource } from "../src/cli/export-source.ts";
-import type { ConsentInput } from "../src/memories/moment/consent.ts";
-import type { MomentInput } from "../src/memories/moment/label.ts";
-import type { NewMessage } from "../src/memories/moment/message-buffer.ts";
-import { faultyDisk } from "../src/testing/faulty-disk.ts";
-import { SimulatedDisk } from "../src/testing/simulated-disk.ts";
-import { everything, liked, MomentsWorld, picture } from "./moments-world.ts";
-import { path, wholePackages } from "./package-workload.ts";
+import { exportSource } from "../src/moments/commands/export-source.ts";
+import type { ConsentInput } from "../src/moments/record/consent.ts";
+import type { MomentInput } from "../src/moments/record/label.ts";
+import type { NewMessage } from "../src/moments/record/message-buffer.ts";
+import { faultyDisk } from "./support/faulty-disk.ts";
+import { everything, liked, MomentsWorld, picture } from "./support/moments-world.ts";
+import { path, wholePackages } from "./support/package-workload.ts";
+import { SimulatedDisk } from "./support/simulated-disk.ts";
 
 // Case 2: the wall clock is set while pictures come in.
 for (const [says, at, byMs] of [

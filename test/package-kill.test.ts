@@ -8,9 +8,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { after, test } from "node:test";
-import type { RepairReport } from "../src/storage/storage.ts";
-import { openPackageDirectory } from "../src/targets/directory/open-package-directory.ts";
-import type { PackageDirectory } from "../src/targets/directory/package-directory.ts";
+import type { RepairReport } from "../src/core/storage/storage.ts";
+import { openPackageDirectory } from "../src/moments/directory/open-package-directory.ts";
+import type { PackageDirectory } from "../src/moments/directory/package-directory.ts";
 import { seededRandom } from "../src/testing/random.ts";
 
 const rounds = process.env["THROUGHLINE_FULL"] === "1" ? 25 : 3;
@@ -21,7 +21,7 @@ after(() => fs.rmSync(path, { recursive: true }));
 async function saveAndDie(first: number, lines: number, turns: number): Promise<readonly string[]> {
   const child = spawn(
     process.execPath,
-    [join(import.meta.dirname, "package-kill-child.ts"), path, String(first)],
+    [join(import.meta.dirname, "support/package-kill-child.ts"), path, String(first)],
     { stdio: ["ignore", "pipe", "inherit"] },
   );
   const durable: string[] = [];

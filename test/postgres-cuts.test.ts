@@ -2,8 +2,8 @@
 // every call, and connections that freeze: test/full/postgres-cuts.test.ts.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { cutCalls, endsAsWithoutFault, inCutWorld } from "./postgres-cuts.ts";
-import { noPostgres, withPostgres } from "./test-postgres.ts";
+import { cutCalls, endsAsWithoutFault, inCutWorld } from "./support/postgres-cuts.ts";
+import { noPostgres, withPostgres } from "./support/test-postgres.ts";
 
 const skip = noPostgres();
 const server = skip === undefined ? await withPostgres() : undefined;

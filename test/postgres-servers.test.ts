@@ -2,10 +2,10 @@
 // seconds. test/full/postgres-servers.test.ts does it at full size, with those of the command line.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { inKeptDirectory } from "./kill-harness.ts";
-import { fleetDatabase } from "./server-fleet-database.ts";
-import { killFleetUnderLoad } from "./server-fleet-load.ts";
-import { stopAndWake } from "./server-fleet-scenes.ts";
+import { inKeptDirectory } from "./support/kill-harness.ts";
+import { fleetDatabase } from "./support/server-fleet-database.ts";
+import { killFleetUnderLoad } from "./support/server-fleet-load.ts";
+import { stopAndWake } from "./support/server-fleet-scenes.ts";
 
 const { skip, make } = await fleetDatabase();
 const leaseMs = 2_000;

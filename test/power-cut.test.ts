@@ -1,5 +1,5 @@
 // Power cuts and kills of a few workloads; test/full has those of hundreds.
-import { testPowerCuts } from "./power-cut-tests.ts";
+import { testPowerCuts } from "./support/power-cut-tests.ts";
 
 testPowerCuts({
   once: { from: 1, count: 7, maxImages: 60 },

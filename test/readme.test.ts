@@ -5,7 +5,7 @@ import { once } from "node:events";
 import fs from "node:fs";
 import { join, relative } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { runCli } from "./command-line.ts";
+import { runCli } from "./support/command-line.ts";
 
 const root = join(import.meta.dirname, "..");
 const limitMs = 20_000;

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { resetDay } from "../src/memories/provider-session/reset-day.ts";
-import { lastResetDay, type Offset, offsetsOf, resetOf } from "./reset-day-oracle.ts";
+import { resetDay } from "../src/core/chat/reset-day.ts";
+import { lastResetDay, type Offset, offsetsOf, resetOf } from "./support/reset-day-oracle.ts";
 
 // Method: for every zone find each change of its offset by bisection, walk the days around it, and
 // compare with an oracle that knows the offsets only. The full sweep is asked for by name.

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { seededBugs } from "./seeded-bugs.ts";
+import { seededBugs } from "./support/seeded-bugs.ts";
 
 const root = join(import.meta.dirname, "..");
 

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import * as schemas from "../src/server/answer-schemas.ts";
-import { companion, jsonOf, me, problemOf, words } from "./server-fixture.ts";
+import { companion, jsonOf, me, problemOf, words } from "./support/server-fixture.ts";
 
 const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { version: string };
 const committed = new URL("../api/openapi.json", import.meta.url);
@@ -16,7 +16,7 @@ test("the API's description is valid OpenAPI 3.1 and is the committed one", asyn
   assert.equal(document.openapi, "3.1.0");
   const stored = readFileSync(committed, "utf8");
   const wanted = `${JSON.stringify(document, null, 2)}\n`;
-  assert.ok(stored === wanted, "write it anew: node test/write-openapi.ts");
+  assert.ok(stored === wanted, "write it anew: node test/support/write-openapi.ts");
 });
 
 test("every operation has an id of its own, and is there", async () => {

@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { openThroughline } from "../src/throughline.ts";
-import { temporaryDirectory } from "./command-line.ts";
-import { companion, problemOf } from "./server-fixture.ts";
+import { openThroughline } from "../src/core/throughline.ts";
+import { temporaryDirectory } from "./support/command-line.ts";
+import { companion, problemOf } from "./support/server-fixture.ts";
 
 const target = { provider: "scripted", model: "scripted" };
 

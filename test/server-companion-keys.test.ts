@@ -1,7 +1,7 @@
 // What is done to the companion over HTTP under an Idempotency-Key, by a client that tries again.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { companion, jsonOf, problemOf } from "./server-fixture.ts";
+import { companion, jsonOf, problemOf } from "./support/server-fixture.ts";
 
 const key = (name: string) => ({ "idempotency-key": name });
 const writes = [

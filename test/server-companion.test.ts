@@ -1,10 +1,10 @@
 // The companion behind its HTTP door, and the routes that came with it: retry, rename, filters.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ResponderError } from "../src/runtime/responder.ts";
+import { ResponderError } from "../src/core/models/responder.ts";
 import * as schemas from "../src/server/answer-schemas.ts";
-import type { ScriptedStep } from "../src/testing/scripted-responder.ts";
-import { Machine } from "./kept-companion.ts";
+import { Machine } from "./support/kept-companion.ts";
+import type { ScriptedStep } from "./support/scripted-responder.ts";
 import {
   companion,
   eventsOf,
@@ -14,7 +14,7 @@ import {
   problemOf,
   until,
   words,
-} from "./server-fixture.ts";
+} from "./support/server-fixture.ts";
 
 const unavailable: ScriptedStep = {
   type: "fail",

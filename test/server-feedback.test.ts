@@ -13,17 +13,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import sharp from "sharp";
-import { consentWording } from "../src/memories/moment/consent.ts";
-import type { MomentsOptions } from "../src/moments.ts";
-import { feedTurns } from "../src/runtime/moment-feed.ts";
+import { openThroughline } from "../src/core/throughline.ts";
+import type { MomentsOptions } from "../src/moments/moments.ts";
+import { readManifest, writeManifest } from "../src/moments/package/package-format.ts";
+import { consentWording } from "../src/moments/record/consent.ts";
+import * as schemas from "../src/moments/routes/feedback-answer-schemas.ts";
+import { keyPrefix } from "../src/moments/s3/object-key.ts";
+import { feedTurns } from "../src/moments/turns/feed.ts";
 import * as answers from "../src/server/answer-schemas.ts";
-import * as schemas from "../src/server/feedback-answer-schemas.ts";
-import { readManifest, writeManifest } from "../src/targets/package/package-format.ts";
-import { keyPrefix } from "../src/targets/s3/object-key.ts";
-import { S3Server } from "../src/testing/s3/s3-server.ts";
-import { samplePackage } from "../src/testing/s3/sample-package.ts";
-import { openThroughline } from "../src/throughline.ts";
-import { companion, jsonOf, me, problemOf } from "./server-fixture.ts";
+import { S3Server } from "./support/s3/s3-server.ts";
+import { samplePackage } from "./support/s3/sample-package.ts";
+import { companion, jsonOf, me, problemOf } from "./support/server-fixture.ts";
 
 async function withMoments(
   t: TestContext,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { companion, jsonOf, me, problemOf } from "./server-fixture.ts";
+import { companion, jsonOf, me, problemOf } from "./support/server-fixture.ts";
 
 const messages = `${me}/messages`;
 const mebibyte = 1_048_576;

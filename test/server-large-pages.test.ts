@@ -1,11 +1,11 @@
 // Pages of messages that are as large as a message can be.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { MessageInput } from "../src/memories/chat/message-input.ts";
-import { transcriptUpTo } from "../src/runtime/moment-transcript.ts";
-import { openThroughline } from "../src/throughline.ts";
-import { temporaryDirectory } from "./command-line.ts";
-import { companion, me } from "./server-fixture.ts";
+import type { MessageInput } from "../src/core/chat/message-input.ts";
+import { openThroughline } from "../src/core/throughline.ts";
+import { transcriptUpTo } from "../src/moments/turns/transcript.ts";
+import { temporaryDirectory } from "./support/command-line.ts";
+import { companion, me } from "./support/server-fixture.ts";
 
 const chat = "local:me";
 const large = "x".repeat(1_000_000);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { before, test } from "node:test";
 import { buildPage } from "../scripts/build-page.ts";
-import { companion, problemOf } from "./server-fixture.ts";
+import { companion, problemOf } from "./support/server-fixture.ts";
 
 const token = "t".repeat(10) + "0123456789abcdefABCDEF".repeat(3);
 const views = ["/", "/chats", "/chats/local%3Ame", "/chats/a%2Fb", "/mood", "/waking"];

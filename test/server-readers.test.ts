@@ -4,8 +4,8 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { before, type TestContext, test } from "node:test";
 import { buildPage } from "../scripts/build-page.ts";
-import type { ScriptedStep } from "../src/testing/scripted-responder.ts";
-import { companion, type FixtureOptions, me, words } from "./server-fixture.ts";
+import type { ScriptedStep } from "./support/scripted-responder.ts";
+import { companion, type FixtureOptions, me, words } from "./support/server-fixture.ts";
 
 before(() => buildPage());
 

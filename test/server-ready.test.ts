@@ -3,14 +3,14 @@ import assert from "node:assert/strict";
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { openMemoryStorage } from "../src/storage/memory/memory-storage.ts";
-import type { Storage } from "../src/storage/storage.ts";
-import { type DiskFault, faultyDisk } from "../src/testing/faulty-disk.ts";
-import { SimulatedDisk } from "../src/testing/simulated-disk.ts";
-import { openThroughline } from "../src/throughline.ts";
-import { Process, temporaryDirectory } from "./command-line.ts";
-import { companion, jsonOf, me, problemOf, words } from "./server-fixture.ts";
-import { openOn } from "./storage-workload.ts";
+import { openMemoryStorage } from "../src/core/storage/memory/memory-storage.ts";
+import type { Storage } from "../src/core/storage/storage.ts";
+import { openThroughline } from "../src/core/throughline.ts";
+import { Process, temporaryDirectory } from "./support/command-line.ts";
+import { type DiskFault, faultyDisk } from "./support/faulty-disk.ts";
+import { companion, jsonOf, me, problemOf, words } from "./support/server-fixture.ts";
+import { SimulatedDisk } from "./support/simulated-disk.ts";
+import { openOn } from "./support/storage-workload.ts";
 
 const token = "Zk3vQ9xT1mB7wYc5RdH0sLgE8uNpA2jFoIyXqVtMaeK";
 

@@ -1,13 +1,13 @@
 // A provider that cannot answer now: what the person hears of it, over a real connection to a model server.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { silentLogger } from "../src/logger.ts";
-import { createResponder } from "../src/runtime/responders/models.ts";
-import { Turns } from "../src/runtime/turns.ts";
+import { silentLogger } from "../src/core/logger.ts";
+import { createResponder } from "../src/core/models/models.ts";
+import { openThroughline } from "../src/core/throughline.ts";
+import { Turns } from "../src/core/turns/turns.ts";
 import { createServer } from "../src/server/server.ts";
-import { openThroughline } from "../src/throughline.ts";
-import { openAiServer, type Reply } from "./openai-server.ts";
-import { companion, eventsOf, jsonOf, me, problemOf, until } from "./server-fixture.ts";
+import { openAiServer, type Reply } from "./support/openai-server.ts";
+import { companion, eventsOf, jsonOf, me, problemOf, until } from "./support/server-fixture.ts";
 
 /** A companion whose model is this server's. */
 async function over(t: TestContext, reply: (n: number) => Reply) {

@@ -4,12 +4,12 @@ import { request as httpRequest } from "node:http";
 import { connect, type Socket } from "node:net";
 import { networkInterfaces } from "node:os";
 import { type TestContext, test } from "node:test";
-import { isThroughlineError } from "../src/errors.ts";
-import type { LogStore } from "../src/storage/log-store.ts";
-import { openMemoryStorage } from "../src/storage/memory/memory-storage.ts";
-import type { Storage } from "../src/storage/storage.ts";
-import type { ScriptedStep } from "../src/testing/scripted-responder.ts";
-import { openThroughline } from "../src/throughline.ts";
+import { isThroughlineError } from "../src/core/errors.ts";
+import type { LogStore } from "../src/core/storage/log-store.ts";
+import { openMemoryStorage } from "../src/core/storage/memory/memory-storage.ts";
+import type { Storage } from "../src/core/storage/storage.ts";
+import { openThroughline } from "../src/core/throughline.ts";
+import type { ScriptedStep } from "./support/scripted-responder.ts";
 import {
   type Companion,
   companion,
@@ -20,7 +20,7 @@ import {
   problemOf,
   until,
   words,
-} from "./server-fixture.ts";
+} from "./support/server-fixture.ts";
 
 const token = "Zk3vQ9xT1mB7wYc5RdH0sLgE8uNpA2jFoIyXqVtMaeK";
 const { Request: ownRequest, Response: ownResponse } = globalThis;

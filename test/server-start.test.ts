@@ -4,11 +4,11 @@ import { readdirSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
+import { openThroughline } from "../src/core/throughline.ts";
 import { resolvePort } from "../src/server/options.ts";
 import { Port } from "../src/server/port.ts";
-import { openThroughline } from "../src/throughline.ts";
-import { Process, temporaryDirectory } from "./command-line.ts";
-import { companion, jsonOf, problemOf } from "./server-fixture.ts";
+import { Process, temporaryDirectory } from "./support/command-line.ts";
+import { companion, jsonOf, problemOf } from "./support/server-fixture.ts";
 
 const json = { "content-type": "application/json" };
 

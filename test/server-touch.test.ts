@@ -4,10 +4,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import type { MomentsOptions } from "../src/moments.ts";
-import { feedCompanion, feedTurns } from "../src/runtime/moment-feed.ts";
-import { openThroughline } from "../src/throughline.ts";
-import { companion, jsonOf, me, problemOf } from "./server-fixture.ts";
+import { openThroughline } from "../src/core/throughline.ts";
+import type { MomentsOptions } from "../src/moments/moments.ts";
+import { feedCompanion, feedTurns } from "../src/moments/turns/feed.ts";
+import { companion, jsonOf, me, problemOf } from "./support/server-fixture.ts";
 
 type Script = Parameters<typeof companion>[0];
 

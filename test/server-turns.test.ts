@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { ResponderError } from "../src/runtime/responder.ts";
+import { ResponderError } from "../src/core/models/responder.ts";
+import { openThroughline } from "../src/core/throughline.ts";
 import { createServer } from "../src/server/server.ts";
-import type { ScriptedStep } from "../src/testing/scripted-responder.ts";
-import { openThroughline } from "../src/throughline.ts";
+import type { ScriptedStep } from "./support/scripted-responder.ts";
 import {
   type Companion,
   companion,
@@ -17,7 +17,7 @@ import {
   type Told,
   until,
   words,
-} from "./server-fixture.ts";
+} from "./support/server-fixture.ts";
 
 const unavailable: ScriptedStep = {
   type: "fail",

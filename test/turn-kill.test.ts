@@ -5,15 +5,15 @@ import { once } from "node:events";
 import fs from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { systemClock } from "../src/clock.ts";
-import { isThroughlineError } from "../src/errors.ts";
-import { randomId } from "../src/ids.ts";
-import { silentLogger } from "../src/logger.ts";
-import { notCompleted } from "../src/memories/chat/model-row.ts";
-import { Turns } from "../src/runtime/turns.ts";
-import { type ScriptedStep, scriptedResponder } from "../src/testing/scripted-responder.ts";
-import { openThroughline } from "../src/throughline.ts";
-import { temporaryDirectory } from "./command-line.ts";
+import { notCompleted } from "../src/core/chat/model-row.ts";
+import { systemClock } from "../src/core/clock.ts";
+import { isThroughlineError } from "../src/core/errors.ts";
+import { randomId } from "../src/core/ids.ts";
+import { silentLogger } from "../src/core/logger.ts";
+import { openThroughline } from "../src/core/throughline.ts";
+import { Turns } from "../src/core/turns/turns.ts";
+import { temporaryDirectory } from "./support/command-line.ts";
+import { type ScriptedStep, scriptedResponder } from "./support/scripted-responder.ts";
 import {
   chat,
   hello,
@@ -23,13 +23,13 @@ import {
   lampTool,
   question,
   usage,
-} from "./turn-kill-words.ts";
+} from "./support/turn-kill-words.ts";
 
 type Kind = "repeatable" | "";
 
 /** Runs a turn in another process, which does not survive it. */
 async function killAt(home: string, place: KillPlace, task: "talk" | "answer", kind: Kind = "") {
-  const script = join(import.meta.dirname, "turn-kill-child.ts");
+  const script = join(import.meta.dirname, "support/turn-kill-child.ts");
   const child = spawn(process.execPath, [script, home, place, task, kind], {
     stdio: ["ignore", "ignore", "pipe"],
   });

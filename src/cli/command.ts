@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { isThroughlineError } from "../errors.ts";
-import { parseModelName } from "../runtime/responders/model-name.ts";
+import { isThroughlineError } from "../core/errors.ts";
+import { parseModelName } from "../core/models/model-name.ts";
 import type { Environment } from "./env.ts";
 import type { Io } from "./io.ts";
 

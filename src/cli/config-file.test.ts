@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { temporaryDirectory } from "../../test/command-line.ts";
-import { resolveFreshness } from "../memories/provider-session/options.ts";
+import { temporaryDirectory } from "../../test/support/command-line.ts";
+import { resolveFreshness } from "../core/chat/freshness-options.ts";
 import { configName, readConfig } from "./config-file.ts";
 
 function homeWith(t: TestContext, text: string | Uint8Array): string {

@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import { z } from "zod";
-import { isThroughlineError, ThroughlineError } from "../errors.ts";
-import { parseJson } from "../json.ts";
-import { type FreshnessOptions, rulesFromConfig } from "../memories/provider-session/options.ts";
-import { type NamedProvider, namedProviders } from "../runtime/responders/model-name.ts";
-import type { Prices } from "../runtime/responders/prices.ts";
-import { issueLine } from "../server/input.ts";
+import { type FreshnessOptions, rulesFromConfig } from "../core/chat/freshness-options.ts";
+import { isThroughlineError, ThroughlineError } from "../core/errors.ts";
+import { issueLine } from "../core/issue-line.ts";
+import { parseJson } from "../core/json.ts";
+import { type NamedProvider, namedProviders } from "../core/models/model-name.ts";
+import type { Prices } from "../core/models/prices.ts";
 import { readOwnFile } from "./own-file.ts";
 
 const usd = z.number().min(0).max(1e6);

@@ -1,7 +1,7 @@
 // The one place that reads the environment. Everything else is passed on from here.
 import { homedir } from "node:os";
-import { ThroughlineError } from "../errors.ts";
-import type { ModelSettings } from "../runtime/responders/providers.ts";
+import { ThroughlineError } from "../core/errors.ts";
+import type { ModelSettings } from "../core/models/providers.ts";
 
 export const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 export type LogLevel = (typeof logLevels)[number];

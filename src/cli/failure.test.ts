@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { CommanderError } from "commander";
-import { errorCodes, ThroughlineError } from "../errors.ts";
-import { DatabaseFailure } from "../storage/postgres/database-failure.ts";
+import { errorCodes, ThroughlineError } from "../core/errors.ts";
+import { DatabaseFailure } from "../core/storage/database-failure.ts";
 import { describeFailure, Exit, Failed, wrongUsage } from "./failure.ts";
 
 const quiet = { stack: false };

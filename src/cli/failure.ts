@@ -1,6 +1,6 @@
 import { CommanderError } from "commander";
-import { type ErrorCode, isThroughlineError, ThroughlineError } from "../errors.ts";
-import { DatabaseFailure } from "../storage/postgres/database-failure.ts";
+import { type ErrorCode, isThroughlineError, ThroughlineError } from "../core/errors.ts";
+import { DatabaseFailure } from "../core/storage/database-failure.ts";
 
 export const exitCodes = { done: 0, failed: 1, usage: 2, interrupted: 130 } as const;
 

@@ -1,4 +1,4 @@
-import { printableLine } from "../memories/chat/printable.ts";
+import { printableLine } from "../core/chat/printable.ts";
 
 /**
  * Rows as columns of equal width, two spaces between them, the last one as long as it is. Every cell

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { PassThrough } from "node:stream";
 import { type TestContext, test } from "node:test";
-import { Collected } from "../../test/command-line.ts";
+import { Collected } from "../../test/support/command-line.ts";
 import { readLines } from "./line-reader.ts";
 
 /** A terminal: what it sends, and what it gets to show. */

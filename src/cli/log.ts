@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
 import type { DestinationStream, Logger as Pino } from "pino";
-import { type Logger, unfailing } from "../logger.ts";
+import { type Logger, unfailing } from "../core/logger.ts";
 import { type LogLevel, logLevels } from "./env.ts";
 
 /** Fields that could hold a secret, should one ever be logged. */

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import { join, relative } from "node:path";
 import { type TestContext, test } from "node:test";
-import { runCli, temporaryDirectory } from "../../test/command-line.ts";
-import { openThroughline } from "../throughline.ts";
+import { runCli, temporaryDirectory } from "../../test/support/command-line.ts";
+import { openThroughline } from "../core/throughline.ts";
 import { placeToHome } from "./outside-home.ts";
 
 /** A home with a chat, a link to it from elsewhere, and its chats also on another disk. */

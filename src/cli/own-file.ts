@@ -1,5 +1,5 @@
 import fs from "node:fs";
-import { ThroughlineError } from "../errors.ts";
+import { ThroughlineError } from "../core/errors.ts";
 
 const mebibyte = 1024 * 1024;
 

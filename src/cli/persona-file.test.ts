@@ -3,8 +3,8 @@ import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { temporaryDirectory } from "../../test/command-line.ts";
-import { builtInPersona } from "../runtime/persona.ts";
+import { temporaryDirectory } from "../../test/support/command-line.ts";
+import { builtInPersona } from "../core/turns/persona.ts";
 import { findPersona } from "./persona-file.ts";
 
 const rows: readonly [file: string | undefined, configured: string | undefined, text: string][] = [

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { builtInPersona } from "../runtime/persona.ts";
+import { builtInPersona } from "../core/turns/persona.ts";
 import { readOwnFile } from "./own-file.ts";
 
 export const personaName = "persona.md";

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { temporaryDirectory } from "../../test/command-line.ts";
-import { silentLogger } from "../logger.ts";
-import { builtInPersona } from "../runtime/persona.ts";
-import { parseModelName } from "../runtime/responders/model-name.ts";
-import { openMemories } from "./companion.ts";
+import { temporaryDirectory } from "../../test/support/command-line.ts";
+import { openMemories } from "../app/open-companion.ts";
+import { silentLogger } from "../core/logger.ts";
+import { parseModelName } from "../core/models/model-name.ts";
+import { builtInPersona } from "../core/turns/persona.ts";
 import { readEnvironment } from "./env.ts";
 import { type Flags, resolveSettings } from "./settings.ts";
 

@@ -1,19 +1,19 @@
 import { join } from "node:path";
-import { isThroughlineError, ThroughlineError } from "../errors.ts";
-import type { FreshnessOptions } from "../memories/provider-session/options.ts";
+import type { FreshnessOptions } from "../core/chat/freshness-options.ts";
+import { isThroughlineError, ThroughlineError } from "../core/errors.ts";
 import {
   type ModelSpec,
   type NamedProvider,
   namedProviders,
   parseModelName,
-} from "../runtime/responders/model-name.ts";
-import type { Prices } from "../runtime/responders/prices.ts";
-import type { ModelSettings } from "../runtime/responders/providers.ts";
+} from "../core/models/model-name.ts";
+import type { Prices } from "../core/models/prices.ts";
+import type { ModelSettings } from "../core/models/providers.ts";
 import { type Config, configName, readConfig } from "./config-file.ts";
 import type { Environment, FeedbackSettings, LogLevel } from "./env.ts";
 import { findHome } from "./home.ts";
 import { findPersona } from "./persona-file.ts";
-import { type PostgresLocation, parsePostgresUrl } from "./store/location.ts";
+import { type PostgresLocation, parsePostgresUrl } from "./store-location.ts";
 
 /** What any command can be told about the companion; what is absent was not said. */
 export interface Flags {

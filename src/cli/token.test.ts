@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { temporaryDirectory } from "../../test/command-line.ts";
+import { temporaryDirectory } from "../../test/support/command-line.ts";
 import { checkedToken, readTokenFile } from "./token.ts";
 
 const good = "kT7q-2fZ9xVb0LwN_4mRc8sYhJ6dPeAuG3oKiXnQ5tE";

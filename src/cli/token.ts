@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import fs from "node:fs";
-import { isThroughlineError, ThroughlineError } from "../errors.ts";
-import { checkToken } from "../server/token.ts";
+import { isThroughlineError, ThroughlineError } from "../core/errors.ts";
+import { checkToken } from "../core/token.ts";
 
 /**
  * The token that a file holds. A file that is not there is made, with a new token and mode 0600.

@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
 import type { Alias, Document, ErrorCode, Node } from "yaml";
-import { printableLine } from "../memories/chat/printable.ts";
+import { printableLine } from "../core/chat/printable.ts";
 
 /** Loaded with the first text that is read: few homes have one. */
 const yaml = () => (loaded ??= createRequire(import.meta.url)("yaml") as typeof import("yaml"));

@@ -1,7 +1,7 @@
-import { type ChatHead, readHead } from "../memories/chat/chat-head.ts";
-import type { Chats } from "../memories/chat/chats.ts";
-import { isMessage } from "../memories/chat/message.ts";
-import type { StoredRecord } from "../storage/log-store.ts";
+import { type ChatHead, readHead } from "../core/chat/chat-head.ts";
+import type { Chats } from "../core/chat/chats.ts";
+import { isMessage } from "../core/chat/message.ts";
+import type { StoredRecord } from "../core/storage/log-store.ts";
 import type { OwnRecord } from "./own-record.ts";
 
 /** One append stays small, in records and in bytes. */

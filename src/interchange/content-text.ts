@@ -1,4 +1,4 @@
-import { isJsonObject, type Json } from "../json.ts";
+import { isJsonObject, type Json } from "../core/json.ts";
 
 export interface ContentText {
   readonly text: string;

@@ -1,8 +1,8 @@
-import { isJsonObject } from "../json.ts";
-import type { Chats } from "../memories/chat/chats.ts";
-import { type SeedHead, seedHead, sinceClear, toSeedJsonl } from "../memories/chat/render-jsonl.ts";
-import { marksIn, withReplaced } from "../memories/chat/shown-messages.ts";
-import { toDuctor } from "../memories/provider-session/legacy.ts";
+import type { Chats } from "../core/chat/chats.ts";
+import { toDuctor } from "../core/chat/legacy.ts";
+import { type SeedHead, seedHead, sinceClear, toSeedJsonl } from "../core/chat/render-jsonl.ts";
+import { marksIn, withReplaced } from "../core/chat/shown-messages.ts";
+import { isJsonObject } from "../core/json.ts";
 import { ductorField } from "./ductor-import.ts";
 import { ExportNames } from "./export-name.ts";
 

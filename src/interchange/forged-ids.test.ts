@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { JsonObject } from "../json.ts";
-import { HeldClock } from "../testing/held-clock.ts";
-import { openThroughline, type Throughline } from "../throughline.ts";
+import { HeldClock } from "../../test/support/held-clock.ts";
+import type { JsonObject } from "../core/json.ts";
+import { openThroughline, type Throughline } from "../core/throughline.ts";
 import { exportChats } from "./export.ts";
 import type { Form } from "./head-lines.ts";
 import { importChats } from "./nanobot-import.ts";

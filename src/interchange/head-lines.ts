@@ -1,15 +1,15 @@
-import { isoTime } from "../clock.ts";
-import { isThroughlineError } from "../errors.ts";
-import { isJsonObject, type Json, type JsonObject } from "../json.ts";
-import { type ChatHead, titleFrom } from "../memories/chat/chat-head.ts";
-import { checkChatId } from "../memories/chat/chat-log.ts";
-import { isExtraSize, isMetadataSize } from "../memories/chat/chat-metadata.ts";
-import { isControlId } from "../memories/chat/control-ids.ts";
-import { readStamp } from "../memories/provider-session/read-values.ts";
-import type { SessionState } from "../memories/provider-session/session-state.ts";
-import { readState } from "../memories/provider-session/stored-state.ts";
-import { prepareHead } from "../storage/batch.ts";
-import { reservedHeadNames } from "../storage/log-store.ts";
+import { type ChatHead, titleFrom } from "../core/chat/chat-head.ts";
+import { checkChatId } from "../core/chat/chat-log.ts";
+import { isExtraSize, isMetadataSize } from "../core/chat/chat-metadata.ts";
+import { isControlId } from "../core/chat/control-ids.ts";
+import { readStamp } from "../core/chat/read-values.ts";
+import type { SessionState } from "../core/chat/session-state.ts";
+import { readState } from "../core/chat/stored-state.ts";
+import { isoTime } from "../core/clock.ts";
+import { isThroughlineError } from "../core/errors.ts";
+import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
+import { prepareHead } from "../core/storage/batch.ts";
+import { reservedHeadNames } from "../core/storage/log-store.ts";
 import { numbersOf } from "./own-record.ts";
 import type { Notes } from "./report.ts";
 

@@ -1,10 +1,10 @@
 // What a person hid here does not come back by importing again.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { JsonObject } from "../json.ts";
-import { renderChat } from "../memories/chat/render-chat.ts";
-import { HeldClock } from "../testing/held-clock.ts";
-import { openThroughline, type Throughline } from "../throughline.ts";
+import { HeldClock } from "../../test/support/held-clock.ts";
+import { renderChat } from "../core/chat/render-chat.ts";
+import type { JsonObject } from "../core/json.ts";
+import { openThroughline, type Throughline } from "../core/throughline.ts";
 import { type ExportFormat, exportChats } from "./export.ts";
 import type { Form } from "./head-lines.ts";
 import type { ImportOptions } from "./import-options.ts";

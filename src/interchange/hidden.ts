@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
-import { isJsonObject } from "../json.ts";
-import type { ChatHead } from "../memories/chat/chat-head.ts";
-import { isControl, isMessage } from "../memories/chat/message.ts";
-import { marksIn, pendingId } from "../memories/chat/shown-messages.ts";
-import { erasedJson, isErased } from "../storage/batch.ts";
-import type { StoredRecord } from "../storage/log-store.ts";
+import type { ChatHead } from "../core/chat/chat-head.ts";
+import { isControl, isMessage } from "../core/chat/message.ts";
+import { marksIn, pendingId } from "../core/chat/shown-messages.ts";
+import { isJsonObject } from "../core/json.ts";
+import { erasedJson, isErased } from "../core/storage/batch.ts";
+import type { StoredRecord } from "../core/storage/log-store.ts";
 import type { OwnRecord } from "./own-record.ts";
 import type { RecordEntry, Stored } from "./place.ts";
 

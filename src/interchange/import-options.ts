@@ -1,5 +1,5 @@
-import type { Clock } from "../clock.ts";
-import type { Chats } from "../memories/chat/chats.ts";
+import type { Chats } from "../core/chat/chats.ts";
+import type { Clock } from "../core/clock.ts";
 import type { SetAside } from "./report.ts";
 
 export interface ImportOptions {

@@ -1,5 +1,5 @@
-import { isThroughlineError } from "../errors.ts";
-import { isJsonObject, type JsonObject, parseJson } from "../json.ts";
+import { isThroughlineError } from "../core/errors.ts";
+import { isJsonObject, type JsonObject, parseJson } from "../core/json.ts";
 
 /** Bytes that nothing could be made of: where in the line they begin, and why. */
 export interface Unreadable {

@@ -1,4 +1,4 @@
-import { isJsonObject, withNullForNaN } from "../json.ts";
+import { isJsonObject, withNullForNaN } from "../core/json.ts";
 import type { Source } from "./source.ts";
 
 /** A file that is one JSON object is read at once: so it has a limit. */

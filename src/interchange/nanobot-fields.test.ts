@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { JsonObject } from "../json.ts";
-import { historyView } from "../memories/chat/history-view.ts";
-import { HeldClock } from "../testing/held-clock.ts";
-import { openThroughline, type Throughline } from "../throughline.ts";
+import { HeldClock } from "../../test/support/held-clock.ts";
+import { historyView } from "../core/chat/history-view.ts";
+import type { JsonObject } from "../core/json.ts";
+import { openThroughline, type Throughline } from "../core/throughline.ts";
 import { exportChats } from "./export.ts";
 import { importChats } from "./nanobot-import.ts";
 import type { Source } from "./source.ts";

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
-import { isThroughlineError } from "../errors.ts";
-import { checkJson, type JsonObject } from "../json.ts";
-import { foreignRecord } from "../memories/chat/foreign-record.ts";
-import { isMessage } from "../memories/chat/message.ts";
-import { logLimits, type StoredRecord } from "../storage/log-store.ts";
+import { foreignRecord } from "../core/chat/foreign-record.ts";
+import { isMessage } from "../core/chat/message.ts";
+import { isThroughlineError } from "../core/errors.ts";
+import { checkJson, type JsonObject } from "../core/json.ts";
+import { logLimits, type StoredRecord } from "../core/storage/log-store.ts";
 import type { Form } from "./head-lines.ts";
 import { readLine } from "./json-line.ts";
 import { type Line, splitLines } from "./line-splitter.ts";

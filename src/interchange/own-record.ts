@@ -1,11 +1,11 @@
-import { isThroughlineError } from "../errors.ts";
-import { isJsonObject, type JsonObject } from "../json.ts";
-import { controlId } from "../memories/chat/control-ids.ts";
-import { isControl, isMessage } from "../memories/chat/message.ts";
-import { messageRecord } from "../memories/chat/message-input.ts";
-import { instantOf } from "../memories/provider-session/stamp.ts";
-import { checkId } from "../storage/batch.ts";
-import type { StoredRecord } from "../storage/log-store.ts";
+import { controlId } from "../core/chat/control-ids.ts";
+import { isControl, isMessage } from "../core/chat/message.ts";
+import { messageRecord } from "../core/chat/message-input.ts";
+import { instantOf } from "../core/chat/stamp.ts";
+import { isThroughlineError } from "../core/errors.ts";
+import { isJsonObject, type JsonObject } from "../core/json.ts";
+import { checkId } from "../core/storage/batch.ts";
+import type { StoredRecord } from "../core/storage/log-store.ts";
 
 export type OwnRecord = JsonObject & { readonly id: string };
 

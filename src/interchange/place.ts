@@ -1,6 +1,6 @@
-import { checkChatId } from "../memories/chat/chat-log.ts";
-import type { Chats } from "../memories/chat/chats.ts";
-import type { StoredRecord } from "../storage/log-store.ts";
+import { checkChatId } from "../core/chat/chat-log.ts";
+import type { Chats } from "../core/chat/chats.ts";
+import type { StoredRecord } from "../core/storage/log-store.ts";
 import type { Form } from "./head-lines.ts";
 import type { Entry } from "./nanobot-file.ts";
 import { StoredWalk } from "./stored-walk.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { HeldClock } from "../testing/held-clock.ts";
-import { openThroughline } from "../throughline.ts";
+import { HeldClock } from "../../test/support/held-clock.ts";
+import { openThroughline } from "../core/throughline.ts";
 import { importCompanion } from "./reachy-import.ts";
 
 const golden = readFileSync(new URL("../../test/golden/reachy/session.json", import.meta.url));

@@ -1,14 +1,14 @@
 import { createHash } from "node:crypto";
-import { isoTime } from "../clock.ts";
-import { isThroughlineError } from "../errors.ts";
-import type { JsonObject } from "../json.ts";
-import type { MessageInput } from "../memories/chat/message-input.ts";
-import { documentKey } from "../memories/companion/boot.ts";
+import { documentKey } from "../companion/boot.ts";
 import {
   type ConversationMessage,
   readCompanionDocument,
-} from "../memories/companion/companion-document.ts";
-import { type DocumentStore, reservedDocumentNames } from "../storage/document-store.ts";
+} from "../companion/companion-document.ts";
+import type { MessageInput } from "../core/chat/message-input.ts";
+import { isoTime } from "../core/clock.ts";
+import { isThroughlineError } from "../core/errors.ts";
+import type { JsonObject } from "../core/json.ts";
+import { type DocumentStore, reservedDocumentNames } from "../core/storage/document-store.ts";
 import type { ImportOptions } from "./import-options.ts";
 import { readJsonSource } from "./json-source.ts";
 import { type ImportReport, ReportDraft } from "./report.ts";

@@ -1,6 +1,6 @@
 import { createHash, type Hash } from "node:crypto";
-import { ThroughlineError } from "../errors.ts";
-import { instantOf } from "../memories/provider-session/stamp.ts";
+import { instantOf } from "../core/chat/stamp.ts";
+import { ThroughlineError } from "../core/errors.ts";
 import { type Form, HeadLines } from "./head-lines.ts";
 import { chatIdOfName, readEntries } from "./nanobot-file.ts";
 import { Notes } from "./report.ts";

@@ -1,10 +1,10 @@
-import { isoTime } from "../clock.ts";
-import { isThroughlineError } from "../errors.ts";
-import { isJsonObject, type Json, type JsonObject } from "../json.ts";
-import { foreignRecord } from "../memories/chat/foreign-record.ts";
-import { type Role, roles } from "../memories/chat/message.ts";
-import { messageRecord } from "../memories/chat/message-input.ts";
-import { readStamp } from "../memories/provider-session/read-values.ts";
+import { foreignRecord } from "../core/chat/foreign-record.ts";
+import { type Role, roles } from "../core/chat/message.ts";
+import { messageRecord } from "../core/chat/message-input.ts";
+import { readStamp } from "../core/chat/read-values.ts";
+import { isoTime } from "../core/clock.ts";
+import { isThroughlineError } from "../core/errors.ts";
+import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
 import { contentText } from "./content-text.ts";
 import { mediaAttachments } from "./seed-media.ts";
 

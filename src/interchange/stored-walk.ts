@@ -1,6 +1,6 @@
-import { leftOverId } from "../memories/chat/foreign-record.ts";
-import { isControl } from "../memories/chat/message.ts";
-import type { StoredRecord } from "../storage/log-store.ts";
+import { leftOverId } from "../core/chat/foreign-record.ts";
+import { isControl } from "../core/chat/message.ts";
+import type { StoredRecord } from "../core/storage/log-store.ts";
 import type { Form } from "./head-lines.ts";
 import { type Entry, isMadeId } from "./nanobot-file.ts";
 import { markId } from "./own-record.ts";

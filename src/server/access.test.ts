@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isThroughlineError } from "../errors.ts";
-import { HeldClock } from "../testing/held-clock.ts";
+import { HeldClock } from "../../test/support/held-clock.ts";
+import { isThroughlineError } from "../core/errors.ts";
 import { Access } from "./access.ts";
 
 const token = "Zk3vQ9xT1mB7wYc5RdH0sLgE8uNpA2jFoIyXqVtMaeK";

@@ -1,7 +1,7 @@
 import { createHash, createHmac, randomBytes } from "node:crypto";
-import type { Clock } from "../clock.ts";
-import { ThroughlineError } from "../errors.ts";
-import { sameSecret } from "./token.ts";
+import type { Clock } from "../core/clock.ts";
+import { ThroughlineError } from "../core/errors.ts";
+import { sameSecret } from "../core/token.ts";
 
 export const accessLimits = {
   /** How long a sign-in code can be used. */

@@ -1,20 +1,20 @@
 import type { MiddlewareHandler } from "hono";
-import { invalid, ThroughlineError } from "../errors.ts";
+import { addCompanionRoutes } from "../companion/routes/companion-routes.ts";
+import { CompanionWrites } from "../companion/routes/companion-writes.ts";
+import { addTouchRoute } from "../companion/routes/touch-route.ts";
+import { invalid, ThroughlineError } from "../core/errors.ts";
+import { addFeedbackRoutes } from "../moments/routes/feedback-routes.ts";
+import { addMediaRoutes } from "../moments/routes/media-routes.ts";
 import { addChatRoutes } from "./chat-routes.ts";
-import { addCompanionRoutes } from "./companion-routes.ts";
-import { CompanionWrites } from "./companion-writes.ts";
 import { Door, type Env, type Ports, type State } from "./door.ts";
 import { addExportRoute } from "./export-route.ts";
-import { addFeedbackRoutes } from "./feedback-routes.ts";
 import { isAmbiguous, isDecodable, refusalOf } from "./guard.ts";
-import { addMediaRoutes } from "./media-routes.ts";
 import { addMessageRoutes } from "./message-routes.ts";
 import { addPage, isPagePath } from "./page-routes.ts";
 import { problemResponse } from "./problem.ts";
 import { securityHeaders } from "./security-headers.ts";
 import { addServiceRoutes } from "./service-routes.ts";
 import { tellError } from "./tell.ts";
-import { addTouchRoute } from "./touch-route.ts";
 import { addTurnRoutes } from "./turn-routes.ts";
 import { addWatchRoutes } from "./watch-routes.ts";
 

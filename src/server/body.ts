@@ -1,5 +1,5 @@
-import { invalid, isThroughlineError, ThroughlineError } from "../errors.ts";
-import { type Json, parseJson, tooLarge } from "../json.ts";
+import { invalid, isThroughlineError, ThroughlineError } from "../core/errors.ts";
+import { type Json, parseJson, tooLarge } from "../core/json.ts";
 
 /** One type, and one that no form of another site can send. */
 const jsonType = /^application\/json(\s*;\s*charset\s*=\s*"?utf-8"?)?\s*$/i;

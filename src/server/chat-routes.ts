@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { invalid } from "../errors.ts";
-import type { JsonObject } from "../json.ts";
-import type { StoredMessage } from "../memories/chat/message.ts";
-import type { Turns } from "../runtime/turns.ts";
-import type { Throughline } from "../throughline.ts";
+import type { StoredMessage } from "../core/chat/message.ts";
+import { invalid } from "../core/errors.ts";
+import type { JsonObject } from "../core/json.ts";
+import type { Throughline } from "../core/throughline.ts";
+import type { Turns } from "../core/turns/turns.ts";
 import { type Door, json } from "./door.ts";
 import { ifThere, noSuchChat } from "./if-there.ts";
 import { known } from "./input.ts";

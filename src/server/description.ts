@@ -1,8 +1,8 @@
 // The description of the API. It is loaded when somebody asks for it: what it is made with takes longer
 // to load than all that answers requests.
 import { OpenAPIHono, type RouteConfig, z } from "@hono/zod-openapi";
+import * as feedbackAnswers from "../moments/routes/feedback-answer-schemas.ts";
 import * as answers from "./answer-schemas.ts";
-import * as feedbackAnswers from "./feedback-answer-schemas.ts";
 import { type AnswerName, type AnyOperation, nothing } from "./operation.ts";
 
 const schemas = Object.fromEntries(

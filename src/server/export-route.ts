@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type ChatFormat, renderChat } from "../memories/chat/render-chat.ts";
+import { type ChatFormat, renderChat } from "../core/chat/render-chat.ts";
 import { type Door, isHead, letGo } from "./door.ts";
 import { chatParams } from "./schemas.ts";
 import { foreignFile } from "./security-headers.ts";

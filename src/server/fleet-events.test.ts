@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { heldPlace, type Process, process, until } from "../../test/fleet-world.ts";
-import type { JsonObject } from "../json.ts";
-import { scriptedResponder } from "../testing/scripted-responder.ts";
+import { heldPlace, type Process, process, until } from "../../test/support/fleet-world.ts";
+import { scriptedResponder } from "../../test/support/scripted-responder.ts";
+import type { JsonObject } from "../core/json.ts";
 
 /** What a server whose model answers with this text tells the others of its messages. */
 async function toldOf(text: string) {

@@ -1,9 +1,9 @@
-import { errorName } from "../errors.ts";
-import type { JsonObject } from "../json.ts";
-import { isJsonObject } from "../json.ts";
-import type { Logger } from "../logger.ts";
-import type { Chats } from "../memories/chat/chats.ts";
-import type { Fleet } from "../storage/fleet.ts";
+import type { Chats } from "../core/chat/chats.ts";
+import { errorName } from "../core/errors.ts";
+import type { JsonObject } from "../core/json.ts";
+import { isJsonObject } from "../core/json.ts";
+import type { Logger } from "../core/logger.ts";
+import type { Fleet } from "../core/storage/fleet.ts";
 import type { Events, Watchers } from "./events.ts";
 import { messageJson } from "./message-json.ts";
 

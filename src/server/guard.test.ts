@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isThroughlineError } from "../errors.ts";
+import { isThroughlineError } from "../core/errors.ts";
 import {
   allowedHosts,
   checkHostName,

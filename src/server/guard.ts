@@ -1,5 +1,5 @@
 import { isIPv6 } from "node:net";
-import { ThroughlineError } from "../errors.ts";
+import { ThroughlineError } from "../core/errors.ts";
 
 /** The hosts that requests may name, each with the origins that a page of it has. */
 export type AllowedHosts = ReadonlyMap<string, readonly string[]>;

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { invalid } from "../errors.ts";
+import { invalid } from "../core/errors.ts";
 
 /**
  * The id of the message that a key stands for, so that the log itself remembers the key: the same

@@ -1,4 +1,4 @@
-import { isThroughlineError } from "../errors.ts";
+import { isThroughlineError } from "../core/errors.ts";
 
 /** What `if_exists=true` answers where there is no such chat. */
 export const noSuchChat = { says: "There is no such chat, and `if_exists` is `true`." } as const;

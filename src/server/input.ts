@@ -1,5 +1,6 @@
 import type { z } from "zod";
-import { invalid } from "../errors.ts";
+import { invalid } from "../core/errors.ts";
+import { issueLine } from "../core/issue-line.ts";
 import { isDecodable } from "./guard.ts";
 
 /** Reads what a client sent as what the route takes. @throws ThroughlineError `THROUGHLINE_INVALID`. */
@@ -25,47 +26,6 @@ export function queryOf(url: URL): Record<string, string> {
   const names = new Set(pairs.map(([name]) => name));
   if (names.size < pairs.length) throw invalid("a query parameter comes at most once");
   return Object.fromEntries(pairs);
-}
-
-/** Names the place and what is wanted there; never the value. */
-export function issueLine(issue: z.core.$ZodIssue, where: string): string {
-  if (issue.code === "unrecognized_keys") {
-    const names = issue.keys.slice(0, 5).map((key) => JSON.stringify(key.slice(0, 40)));
-    return `${where} has no ${names.join(", ")}`;
-  }
-  const place = issue.path.map(String).join(".");
-  return `${place === "" ? where : place}: ${wordsOf(issue)}`;
-}
-
-/** How the library's own messages begin. */
-const notOurs = /^(Invalid (input|option|string)|Too (small|big)): /;
-const types: Readonly<Record<string, string>> = {
-  ...{ string: "a text", number: "a number", int: "a whole number", boolean: "true or false" },
-  ...{ array: "a list", object: "an object", record: "an object" },
-};
-
-/** What is wanted, in our words where a schema has none of its own. */
-function wordsOf(issue: z.core.$ZodIssue): string {
-  const { code, message } = issue;
-  if (!notOurs.test(message)) return message;
-  if (message.endsWith("received undefined")) return "is missing";
-  if (code === "invalid_type") return `must be ${types[issue.expected] ?? issue.expected}`;
-  if (code === "invalid_format") return "has another form than is wanted";
-  if (code === "invalid_value") return `must be ${issue.values.map(String).join(" or ")}`;
-  if (code === "too_small") {
-    const bound = issue.inclusive === false ? "more than" : "at least";
-    return `must be ${bound} ${amount(issue.minimum, issue.origin)}`;
-  }
-  if (code === "too_big") {
-    const bound = issue.inclusive === false ? "less than" : "at most";
-    return `must be ${bound} ${amount(issue.maximum, issue.origin)}`;
-  }
-  return message;
-}
-
-function amount(count: number | bigint, origin: string): string {
-  if (origin !== "string") return `${count}`;
-  return count === 1 ? "1 character" : `${count} characters`;
 }
 
 /** Without what is `undefined`, for exact optional properties. */

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import type { Clock } from "../clock.ts";
-import { ThroughlineError } from "../errors.ts";
-import type { Json } from "../json.ts";
+import type { Clock } from "../core/clock.ts";
+import { ThroughlineError } from "../core/errors.ts";
+import type { Json } from "../core/json.ts";
 import { messageIdFor } from "./idempotency.ts";
 
 /** Of so many keys the answers are known, some 3 KB each: a client repeats its last few writes. */

@@ -1,4 +1,4 @@
-import type { StoredMessage } from "../memories/chat/message.ts";
+import type { StoredMessage } from "../core/chat/message.ts";
 
 /**
  * A message as HTTP shows it: without what only the model that made it can use (signatures, encrypted

@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { notFound } from "../memories/chat/chat-log.ts";
-import type { RemovalReceipt } from "../memories/chat/forget-receipt.ts";
-import { pendingId } from "../memories/chat/shown-messages.ts";
-import { isErased } from "../storage/batch.ts";
+import { notFound } from "../core/chat/chat-log.ts";
+import type { RemovalReceipt } from "../core/chat/forget-receipt.ts";
+import { pendingId } from "../core/chat/shown-messages.ts";
+import { isErased } from "../core/storage/batch.ts";
 import { type Door, json } from "./door.ts";
 import { ifThere, noSuchChat } from "./if-there.ts";
 import { messageJson } from "./message-json.ts";

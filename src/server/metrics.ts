@@ -1,6 +1,6 @@
-import type { Clock } from "../clock.ts";
-import type { Turn } from "../runtime/turn.ts";
-import type { RepairReport } from "../storage/storage.ts";
+import type { Clock } from "../core/clock.ts";
+import type { RepairReport } from "../core/storage/storage.ts";
+import type { Turn } from "../core/turns/turn.ts";
 import type { Gauges, Instruments } from "./instruments.ts";
 
 /** How long after the first count the library that counts is loaded, in milliseconds. */

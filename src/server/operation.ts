@@ -1,6 +1,6 @@
 import { z } from "zod";
+import type * as feedbackAnswers from "../moments/routes/feedback-answer-schemas.ts";
 import type * as answers from "./answer-schemas.ts";
-import type * as feedbackAnswers from "./feedback-answer-schemas.ts";
 
 // Making code for a schema takes longer than all that it checks in a day of talk.
 z.config({ jitless: true });

@@ -1,13 +1,13 @@
-import { type Clock, systemClock } from "../clock.ts";
-import { type NewId, randomId } from "../ids.ts";
-import { type Logger, silentLogger, unfailing } from "../logger.ts";
-import type { Companion } from "../memories/companion/companion.ts";
-import type { Moments } from "../moments.ts";
-import { misconfigured, withDefaults } from "../options.ts";
-import type { Turns } from "../runtime/turns.ts";
-import type { Throughline } from "../throughline.ts";
+import type { Companion } from "../companion/companion.ts";
+import { type Clock, systemClock } from "../core/clock.ts";
+import { type NewId, randomId } from "../core/ids.ts";
+import { type Logger, silentLogger, unfailing } from "../core/logger.ts";
+import { misconfigured, withDefaults } from "../core/options.ts";
+import type { Throughline } from "../core/throughline.ts";
+import { checkToken } from "../core/token.ts";
+import type { Turns } from "../core/turns/turns.ts";
+import type { Moments } from "../moments/moments.ts";
 import { checkHostName } from "./guard.ts";
-import { checkToken } from "./token.ts";
 
 export interface ServerLimits {
   /**

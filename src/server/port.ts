@@ -1,6 +1,6 @@
 import type { Server } from "node:http";
 import type { HttpBindings } from "@hono/node-server";
-import { misconfigured, withDefaults } from "../options.ts";
+import { misconfigured, withDefaults } from "../core/options.ts";
 import { type AllowedHosts, allowedHosts, bracketed, isLoopback, refusalOf } from "./guard.ts";
 import { closeAll, type Fetch, listenAt } from "./listen.ts";
 import type { PortSettings } from "./options.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { companion } from "../../test/server-fixture.ts";
-import { type ErrorCode, errorCodes, ThroughlineError } from "../errors.ts";
+import { companion } from "../../test/support/server-fixture.ts";
+import { type ErrorCode, errorCodes, ThroughlineError } from "../core/errors.ts";
 import { problem, problemOf, problemResponse } from "./problem.ts";
 import { tellError } from "./tell.ts";
 

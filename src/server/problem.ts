@@ -1,5 +1,5 @@
 import { STATUS_CODES } from "node:http";
-import { type ErrorCode, errorCodes, isThroughlineError } from "../errors.ts";
+import { type ErrorCode, errorCodes, isThroughlineError } from "../core/errors.ts";
 import { ModelFailed } from "./turn-answer.ts";
 
 /** What only a door can answer. Codes are API, like those of `errorCodes`. */

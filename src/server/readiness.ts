@@ -1,6 +1,6 @@
-import type { Clock } from "../clock.ts";
-import { isThroughlineError } from "../errors.ts";
-import type { Storage } from "../storage/storage.ts";
+import type { Clock } from "../core/clock.ts";
+import { isThroughlineError } from "../core/errors.ts";
+import type { Storage } from "../core/storage/storage.ts";
 import { type Problem, problem } from "./problem.ts";
 
 /** How long an answer counts, in milliseconds: finding out writes to the disk, and needs no token. */

@@ -1,11 +1,11 @@
-import { ThroughlineError } from "../errors.ts";
+import { feelingView, personView } from "../companion/routes/companion-view.ts";
+import { ThroughlineError } from "../core/errors.ts";
+import { type BufferState, MediaSockets } from "../moments/routes/media-sockets.ts";
 import { Access } from "./access.ts";
 import { createApp } from "./app.ts";
-import { feelingView, personView } from "./companion-view.ts";
 import { Watchers } from "./events.ts";
 import { relayEvents } from "./fleet-events.ts";
 import { allowedHosts } from "./guard.ts";
-import { type BufferState, MediaSockets } from "./media-sockets.ts";
 import { Metrics } from "./metrics.ts";
 import { resolveOptions, type ServerOptions, type Settings } from "./options.ts";
 import { type Address, defaultAddress, Port } from "./port.ts";

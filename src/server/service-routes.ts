@@ -1,4 +1,4 @@
-import { ThroughlineError } from "../errors.ts";
+import { ThroughlineError } from "../core/errors.ts";
 import { type Door, json, type State } from "./door.ts";
 import { problemResponse } from "./problem.ts";
 import { signInBody } from "./schemas.ts";

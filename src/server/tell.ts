@@ -1,6 +1,6 @@
-import { isThroughlineError } from "../errors.ts";
-import type { NewId } from "../ids.ts";
-import type { Logger } from "../logger.ts";
+import { isThroughlineError } from "../core/errors.ts";
+import type { NewId } from "../core/ids.ts";
+import type { Logger } from "../core/logger.ts";
 import { type Problem, problem, problemOf } from "./problem.ts";
 
 /** What the operator should hear of: not what a client did wrong. */

@@ -1,6 +1,6 @@
-import { ThroughlineError } from "../errors.ts";
-import type { Retry } from "../runtime/responder.ts";
-import type { Turn, TurnAnswer, TurnProgress } from "../runtime/turn.ts";
+import { ThroughlineError } from "../core/errors.ts";
+import type { Retry } from "../core/models/responder.ts";
+import type { Turn, TurnAnswer, TurnProgress } from "../core/turns/turn.ts";
 import { messageJson } from "./message-json.ts";
 import type { EventStream } from "./sse.ts";
 

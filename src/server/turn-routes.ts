@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import { z } from "zod";
-import { checkChatId } from "../memories/chat/chat-log.ts";
-import type { Turn } from "../runtime/turn.ts";
+import { checkChatId } from "../core/chat/chat-log.ts";
+import type { Turn } from "../core/turns/turn.ts";
 import { type Door, type Env, isHead, json, letGo, type Ports } from "./door.ts";
 import { messageIdFor, retryIdFor } from "./idempotency.ts";
 import type { Answer } from "./operation.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { openMemoryStorage } from "../storage/memory/memory-storage.ts";
+import { openMemoryStorage } from "../core/storage/memory/memory-storage.ts";
 import {
   type Clause,
   type Contract,

@@ -1,4 +1,4 @@
-import type { Storage } from "../storage/storage.ts";
+import type { Storage } from "../core/storage/storage.ts";
 
 /** Opens a storage that is empty and that nothing else uses. */
 export type Open = () => Promise<Storage>;

@@ -1,5 +1,5 @@
-import type { ErrorCode } from "../errors.ts";
-import type { Json, JsonObject } from "../json.ts";
+import type { ErrorCode } from "../core/errors.ts";
+import type { Json, JsonObject } from "../core/json.ts";
 
 /** A text that has damaged a store somewhere, and what it is called in the name of a test. */
 export interface CorpusText {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { isThroughlineError } from "../errors.ts";
-import type { DocumentStore } from "../storage/document-store.ts";
+import { isThroughlineError } from "../core/errors.ts";
+import type { DocumentStore } from "../core/storage/document-store.ts";
 import type { Clause } from "./contract.ts";
 import { holds, isGone, state, withDocuments } from "./document-store-contract-fixtures.ts";
 import { untyped } from "./log-store-contract-fixtures.ts";

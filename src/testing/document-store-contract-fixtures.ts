@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import type { JsonObject } from "../json.ts";
-import type { DocumentStore } from "../storage/document-store.ts";
-import type { Storage } from "../storage/storage.ts";
+import type { JsonObject } from "../core/json.ts";
+import type { DocumentStore } from "../core/storage/document-store.ts";
+import type { Storage } from "../core/storage/storage.ts";
 import type { Clause } from "./contract.ts";
 
 /** The key that a clause uses when it needs only one. */

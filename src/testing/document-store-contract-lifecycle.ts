@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { DocumentStore } from "../storage/document-store.ts";
+import type { DocumentStore } from "../core/storage/document-store.ts";
 import type { Clause } from "./contract.ts";
 import { keyCorpus, textCorpus, valueCorpus } from "./corpus.ts";
 import {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { jsonLimits } from "../json.ts";
-import { type DocumentStore, documentLimits } from "../storage/document-store.ts";
+import { jsonLimits } from "../core/json.ts";
+import { type DocumentStore, documentLimits } from "../core/storage/document-store.ts";
 import type { Clause } from "./contract.ts";
 import {
   codeUnits,

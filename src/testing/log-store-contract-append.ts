@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { jsonLimits } from "../json.ts";
-import { type LogRecord, logLimits } from "../storage/log-store.ts";
+import { jsonLimits } from "../core/json.ts";
+import { type LogRecord, logLimits } from "../core/storage/log-store.ts";
 import type { Clause } from "./contract.ts";
 import { nested, refusedValues } from "./corpus.ts";
 import {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { isThroughlineError } from "../errors.ts";
-import type { LogStore } from "../storage/log-store.ts";
+import { isThroughlineError } from "../core/errors.ts";
+import type { LogStore } from "../core/storage/log-store.ts";
 import type { Clause } from "./contract.ts";
 import { refusedPositions } from "./corpus.ts";
 import {

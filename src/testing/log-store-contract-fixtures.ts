@@ -1,8 +1,13 @@
 import assert from "node:assert/strict";
-import { type ErrorCode, isThroughlineError } from "../errors.ts";
-import type { JsonObject } from "../json.ts";
-import type { LogProjection, LogRecord, LogStore, StoredRecord } from "../storage/log-store.ts";
-import type { Storage } from "../storage/storage.ts";
+import { type ErrorCode, isThroughlineError } from "../core/errors.ts";
+import type { JsonObject } from "../core/json.ts";
+import type {
+  LogProjection,
+  LogRecord,
+  LogStore,
+  StoredRecord,
+} from "../core/storage/log-store.ts";
+import type { Storage } from "../core/storage/storage.ts";
 import type { Clause, Open } from "./contract.ts";
 
 /** The key that a clause uses when it needs only one. */

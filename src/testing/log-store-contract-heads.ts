@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import type { JsonObject } from "../json.ts";
-import { logLimits, reservedHeadNames } from "../storage/log-store.ts";
+import type { JsonObject } from "../core/json.ts";
+import { logLimits, reservedHeadNames } from "../core/storage/log-store.ts";
 import type { Clause } from "./contract.ts";
 import { nested, refusedValues, textCorpus, valueCorpus } from "./corpus.ts";
 import {

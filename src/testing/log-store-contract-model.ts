@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { type ErrorCode, isThroughlineError } from "../errors.ts";
-import type { AppendOptions, LogHead, LogRecord, LogStore } from "../storage/log-store.ts";
+import { type ErrorCode, isThroughlineError } from "../core/errors.ts";
+import type { AppendOptions, LogHead, LogRecord, LogStore } from "../core/storage/log-store.ts";
 import type { Clause } from "./contract.ts";
 import {
   erased,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type LogStore, logLimits, type PageOptions } from "../storage/log-store.ts";
+import { type LogStore, logLimits, type PageOptions } from "../core/storage/log-store.ts";
 import type { Clause } from "./contract.ts";
 import { refusedLimits, zeroLimit } from "./corpus.ts";
 import {

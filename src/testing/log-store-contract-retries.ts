@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import type { Json } from "../json.ts";
-import { type LogRecord, logLimits } from "../storage/log-store.ts";
+import type { Json } from "../core/json.ts";
+import { type LogRecord, logLimits } from "../core/storage/log-store.ts";
 import type { Clause } from "./contract.ts";
 import type { RefusedValue } from "./corpus.ts";
 import {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { LogStore } from "../storage/log-store.ts";
-import { openMemoryStorage } from "../storage/memory/memory-storage.ts";
-import type { Storage } from "../storage/storage.ts";
+import type { LogStore } from "../core/storage/log-store.ts";
+import { openMemoryStorage } from "../core/storage/memory/memory-storage.ts";
+import type { Storage } from "../core/storage/storage.ts";
 import { type Contract, runContract } from "./contract.ts";
 import { documentStoreContract } from "./document-store-contract.ts";
 import { logStoreContract } from "./log-store-contract.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { isThroughlineError } from "../errors.ts";
-import type { DocumentStore } from "../storage/document-store.ts";
+import { isThroughlineError } from "../core/errors.ts";
+import type { DocumentStore } from "../core/storage/document-store.ts";
 import { holds, isGone, state } from "./document-store-contract-fixtures.ts";
 import { refuses } from "./log-store-contract-fixtures.ts";
 import { during, outcomesOf, upTo, withFour, withTwo } from "./shared-storage-contract-fixtures.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { isThroughlineError } from "../errors.ts";
+import { isThroughlineError } from "../core/errors.ts";
 import {
   chat,
   everything,

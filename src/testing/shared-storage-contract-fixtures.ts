@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import type { JsonObject } from "../json.ts";
-import type { DocumentStore } from "../storage/document-store.ts";
-import type { Fleet, LeaseName } from "../storage/fleet.ts";
-import type { LogRecord, LogStore } from "../storage/log-store.ts";
+import type { JsonObject } from "../core/json.ts";
+import type { DocumentStore } from "../core/storage/document-store.ts";
+import type { Fleet, LeaseName } from "../core/storage/fleet.ts";
+import type { LogRecord, LogStore } from "../core/storage/log-store.ts";
 import { documentsOf } from "./document-store-contract-fixtures.ts";
 import { chat, everything, logsOf, message } from "./log-store-contract-fixtures.ts";
 import type { SharedClause, SharedPlace, SharedStorage } from "./shared-storage-contract-place.ts";

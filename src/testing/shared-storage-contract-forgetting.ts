@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { isThroughlineError } from "../errors.ts";
-import type { LogHead } from "../storage/log-store.ts";
+import { isThroughlineError } from "../core/errors.ts";
+import type { LogHead } from "../core/storage/log-store.ts";
 import {
   chat,
   erased,

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Lease, LeaseName } from "../storage/fleet.ts";
+import type { Lease, LeaseName } from "../core/storage/fleet.ts";
 import { keyCorpus, refusedKeys } from "./corpus.ts";
 import { chat, isAbsent, messages, refuses, untyped } from "./log-store-contract-fixtures.ts";
 import {

@@ -1,5 +1,5 @@
-import type { Fleet } from "../storage/fleet.ts";
-import type { Storage } from "../storage/storage.ts";
+import type { Fleet } from "../core/storage/fleet.ts";
+import type { Storage } from "../core/storage/storage.ts";
 
 /** A storage whose place others write at the same time. */
 export type SharedStorage = Storage & { readonly fleet: Fleet };

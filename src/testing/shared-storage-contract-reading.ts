@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { LogStore } from "../storage/log-store.ts";
+import type { LogStore } from "../core/storage/log-store.ts";
 import {
   chat,
   everything,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { isThroughlineError } from "../errors.ts";
-import type { JsonObject } from "../json.ts";
+import { isThroughlineError } from "../core/errors.ts";
+import type { JsonObject } from "../core/json.ts";
 import { textCorpus, valueCorpus } from "./corpus.ts";
 import { chat, idsIn, messages, scribbleOn, untyped } from "./log-store-contract-fixtures.ts";
 import {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Fleet, Lease } from "../storage/fleet.ts";
-import type { LogStore } from "../storage/log-store.ts";
-import { MemorySharedPlace } from "./memory-shared-place.ts";
+import { MemorySharedPlace } from "../../test/support/memory-shared-place.ts";
+import type { Fleet, Lease } from "../core/storage/fleet.ts";
+import type { LogStore } from "../core/storage/log-store.ts";
 import { runSharedContract, sharedStorageContract } from "./shared-storage-contract.ts";
 import type { SharedStorage } from "./shared-storage-contract-place.ts";
 

@@ -1,4 +1,4 @@
-import { systemTimers } from "../timers.ts";
+import { systemTimers } from "../core/timers.ts";
 import {
   type ClauseResult,
   type Contract,

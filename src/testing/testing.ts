@@ -1,8 +1,8 @@
 /**
  * For whoever writes a storage driver: what a driver promises, as data that any test runner runs.
  */
-export { documentLimits } from "../storage/document-store.ts";
-export { logLimits } from "../storage/log-store.ts";
+export { documentLimits } from "../core/storage/document-store.ts";
+export { logLimits } from "../core/storage/log-store.ts";
 export {
   type Clause,
   type ClauseResult,

@@ -1,9 +1,9 @@
 // Talking on the page: streaming, stopping, waiting, trying again, and what a restart leaves.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { StoredMessage } from "../../src/memories/chat/message.ts";
-import { ResponderError } from "../../src/runtime/responder.ts";
-import { companion, me } from "../server-fixture.ts";
+import type { StoredMessage } from "../../src/core/chat/message.ts";
+import { ResponderError } from "../../src/core/models/responder.ts";
+import { companion, me } from "../support/server-fixture.ts";
 import {
   field,
   gate,

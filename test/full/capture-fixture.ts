@@ -8,10 +8,10 @@ import type { TestContext } from "node:test";
 import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "playwright-core";
 import sharp from "sharp";
-import { systemClock } from "../../src/clock.ts";
-import { feedTurns } from "../../src/runtime/moment-feed.ts";
-import { openThroughline } from "../../src/throughline.ts";
-import type { Companion } from "../server-fixture.ts";
+import { systemClock } from "../../src/core/clock.ts";
+import { openThroughline } from "../../src/core/throughline.ts";
+import { feedTurns } from "../../src/moments/turns/feed.ts";
+import type { Companion } from "../support/server-fixture.ts";
 import { message, say, type Visit } from "./page-fixture.ts";
 
 /** Chromium's own camera and microphone: a moving picture and a beep, without a question. */

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { Process, runCli, temporaryDirectory } from "../command-line.ts";
-import { noPostgres, startPostgres, type TestServer } from "../test-postgres.ts";
+import { Process, runCli, temporaryDirectory } from "../support/command-line.ts";
+import { noPostgres, startPostgres, type TestServer } from "../support/test-postgres.ts";
 
 const skip = noPostgres() ?? false;
 const password = "s3cr3t";

@@ -4,8 +4,8 @@ import fs from "node:fs";
 import { join } from "node:path";
 import { after, type TestContext, test } from "node:test";
 import pg from "pg";
-import { fakeIo, runCli, temporaryDirectory } from "../command-line.ts";
-import { noPostgres, startPostgres, type TestServer } from "../test-postgres.ts";
+import { fakeIo, runCli, temporaryDirectory } from "../support/command-line.ts";
+import { noPostgres, startPostgres, type TestServer } from "../support/test-postgres.ts";
 
 const skip = noPostgres() ?? false;
 const password = "s3cr3t";

@@ -6,10 +6,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { exportFeedback } from "../../src/interchange/feedback-export/export-feedback.ts";
-import type { FeedbackExportOptions } from "../../src/interchange/feedback-export/options.ts";
-import { realDisk } from "../../src/storage/files/disk.ts";
-import { SampleSource, samplePackage } from "../feedback-packages.ts";
+import { realDisk } from "../../src/core/storage/disk/disk.ts";
+import { exportFeedback } from "../../src/moments/export/export-feedback.ts";
+import type { FeedbackExportOptions } from "../../src/moments/export/options.ts";
+import { SampleSource, samplePackage } from "../support/feedback-packages.ts";
 
 const interpreter = process.env["PYTHON"] ?? "python3";
 const script = join(import.meta.dirname, "feedback-conformance.py");

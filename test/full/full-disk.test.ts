@@ -5,7 +5,7 @@ import fs from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { openThroughline } from "../../src/throughline.ts";
+import { openThroughline } from "../../src/core/throughline.ts";
 
 const place = fs.mkdtempSync(join(tmpdir(), "throughline-full-"));
 const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", "size=4m", "tmpfs", place]).status === 0;

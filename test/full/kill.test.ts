@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { randomInt } from "node:crypto";
 import { join } from "node:path";
 import { test } from "node:test";
-import { inKeptDirectory, killUnderLoad } from "../kill-harness.ts";
+import { inKeptDirectory, killUnderLoad } from "../support/kill-harness.ts";
 
 const kills = Number(process.env["THROUGHLINE_KILLS"] ?? 200);
 const seed = Number(process.env["THROUGHLINE_SEED"] ?? randomInt(1_000_000));

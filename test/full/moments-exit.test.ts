@@ -2,9 +2,14 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { getJson, inKeptDirectory, ServerProcess } from "../kill-harness.ts";
-import { assertNothingLost, type Ended, type ExitPlan, recordAndEnd } from "../moments-exits.ts";
-import { jpegOf } from "../package-workload.ts";
+import { getJson, inKeptDirectory, ServerProcess } from "../support/kill-harness.ts";
+import {
+  assertNothingLost,
+  type Ended,
+  type ExitPlan,
+  recordAndEnd,
+} from "../support/moments-exits.ts";
+import { jpegOf } from "../support/package-workload.ts";
 
 /** Larger than what is saved in an instant: 4 moments of 3 MB of pictures and a minute of sound. */
 const large = { moments: 4, frames: 60, frameBytes: 50_000, samples: 960_000 } as const;

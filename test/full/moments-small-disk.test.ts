@@ -5,9 +5,9 @@ import fs from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { openPackageDirectory } from "../../src/targets/directory/open-package-directory.ts";
-import type { SaveError } from "../../src/targets/package/package-sink.ts";
-import { momentOf } from "../package-workload.ts";
+import { openPackageDirectory } from "../../src/moments/directory/open-package-directory.ts";
+import type { SaveError } from "../../src/moments/package/package-sink.ts";
+import { momentOf } from "../support/package-workload.ts";
 
 const place = fs.mkdtempSync(join(tmpdir(), "throughline-small-"));
 const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", "size=6m", "tmpfs", place]).status === 0;

@@ -82,7 +82,7 @@ describe("the package", () => {
     for (const path of [
       "dist/index.js",
       "dist/index.d.ts",
-      "dist/cli/main.js",
+      "dist/app/main.js",
       "README.md",
       "LICENSE",
     ]) {
@@ -148,7 +148,7 @@ describe("the package", () => {
         seen.set(module, path);
         return isTwice;
       });
-      assert.ok(seen.has("src/errors.ts") && seen.size > 300, `${seen.size} modules`);
+      assert.ok(seen.has("src/core/errors.ts") && seen.size > 300, `${seen.size} modules`);
       assert.deepEqual(twice, []);
     });
 

@@ -5,16 +5,16 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, type TestContext, test } from "node:test";
 import { LLMock } from "@copilotkit/aimock";
-import { systemClock } from "../../src/clock.ts";
-import { randomId } from "../../src/ids.ts";
-import { silentLogger } from "../../src/logger.ts";
-import { feedTurns } from "../../src/runtime/moment-feed.ts";
-import { offerSkills } from "../../src/runtime/moment-skills.ts";
-import { parseModelName } from "../../src/runtime/responders/model-name.ts";
-import { createResponder } from "../../src/runtime/responders/models.ts";
-import { Turns } from "../../src/runtime/turns.ts";
-import { systemTimers } from "../../src/timers.ts";
-import type { Companion } from "../server-fixture.ts";
+import { systemClock } from "../../src/core/clock.ts";
+import { randomId } from "../../src/core/ids.ts";
+import { silentLogger } from "../../src/core/logger.ts";
+import { parseModelName } from "../../src/core/models/model-name.ts";
+import { createResponder } from "../../src/core/models/models.ts";
+import { systemTimers } from "../../src/core/timers.ts";
+import { Turns } from "../../src/core/turns/turns.ts";
+import { feedTurns } from "../../src/moments/turns/feed.ts";
+import { offerSkills } from "../../src/moments/turns/skills.ts";
+import type { Companion } from "../support/server-fixture.ts";
 import {
   type CaptureVisit,
   clicksOf,

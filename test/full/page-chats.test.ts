@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
-import { ResponderError } from "../../src/runtime/responder.ts";
-import type { Companion } from "../server-fixture.ts";
+import { ResponderError } from "../../src/core/models/responder.ts";
+import type { Companion } from "../support/server-fixture.ts";
 import {
   field,
   hasCount,

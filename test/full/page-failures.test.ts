@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "playwright-core";
-import { ResponderError } from "../../src/runtime/responder.ts";
+import { ResponderError } from "../../src/core/models/responder.ts";
 import { gate, hasCount, holds, message, onPage, say, skip, useBrowser } from "./page-fixture.ts";
 
 useBrowser();

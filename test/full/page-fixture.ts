@@ -14,8 +14,8 @@ import {
   type Page,
 } from "playwright-core";
 import { buildPage } from "../../scripts/build-page.ts";
-import type { ScriptedStep } from "../../src/testing/scripted-responder.ts";
-import { type Companion, companion, type FixtureOptions } from "../server-fixture.ts";
+import type { ScriptedStep } from "../support/scripted-responder.ts";
+import { type Companion, companion, type FixtureOptions } from "../support/server-fixture.ts";
 
 const executablePath = process.env["CHROMIUM_PATH"] ?? "/usr/bin/chromium";
 const isThere = existsSync(executablePath);

@@ -5,11 +5,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { Page } from "playwright-core";
-import { consentWording } from "../../src/memories/moment/consent.ts";
-import { feedTurns } from "../../src/runtime/moment-feed.ts";
-import { ResponderError } from "../../src/runtime/responder.ts";
-import { openThroughline } from "../../src/throughline.ts";
-import { type Companion, companion, jsonOf } from "../server-fixture.ts";
+import { ResponderError } from "../../src/core/models/responder.ts";
+import { openThroughline } from "../../src/core/throughline.ts";
+import { consentWording } from "../../src/moments/record/consent.ts";
+import { feedTurns } from "../../src/moments/turns/feed.ts";
+import { type Companion, companion, jsonOf } from "../support/server-fixture.ts";
 import {
   field,
   gate,

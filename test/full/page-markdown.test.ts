@@ -1,7 +1,7 @@
 // A model's words as Markdown: pictures are named and not loaded, formulas stay as they were written.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Companion } from "../server-fixture.ts";
+import type { Companion } from "../support/server-fixture.ts";
 import { message, onPage, say, skip, useBrowser } from "./page-fixture.ts";
 
 useBrowser();

@@ -7,10 +7,10 @@ import { type TestContext, test } from "node:test";
 import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "playwright-core";
 import sharp from "sharp";
-import { consentWording } from "../../src/memories/moment/consent.ts";
-import { feedTurns } from "../../src/runtime/moment-feed.ts";
-import { openThroughline } from "../../src/throughline.ts";
-import { type Companion, jsonOf } from "../server-fixture.ts";
+import { openThroughline } from "../../src/core/throughline.ts";
+import { consentWording } from "../../src/moments/record/consent.ts";
+import { feedTurns } from "../../src/moments/turns/feed.ts";
+import { type Companion, jsonOf } from "../support/server-fixture.ts";
 import { hasCount, message, onPage, say, skip, useBrowser, type Visit } from "./page-fixture.ts";
 
 useBrowser();

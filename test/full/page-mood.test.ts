@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import AxeBuilder from "@axe-core/playwright";
-import { openThroughline } from "../../src/throughline.ts";
-import { temporaryDirectory } from "../command-line.ts";
-import type { Companion } from "../server-fixture.ts";
+import { openThroughline } from "../../src/core/throughline.ts";
+import { temporaryDirectory } from "../support/command-line.ts";
+import type { Companion } from "../support/server-fixture.ts";
 import { onPage, skip, useBrowser } from "./page-fixture.ts";
 
 useBrowser();

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
-import type { Companion } from "../server-fixture.ts";
+import type { Companion } from "../support/server-fixture.ts";
 import { hasCount, holds, onPage, skip, useBrowser } from "./page-fixture.ts";
 
 useBrowser();

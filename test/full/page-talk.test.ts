@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { connect, createServer, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
 import type { Page } from "playwright-core";
-import { ResponderError } from "../../src/runtime/responder.ts";
-import type { ScriptedStep } from "../../src/testing/scripted-responder.ts";
-import { type Companion, companion, me } from "../server-fixture.ts";
+import { ResponderError } from "../../src/core/models/responder.ts";
+import type { ScriptedStep } from "../support/scripted-responder.ts";
+import { type Companion, companion, me } from "../support/server-fixture.ts";
 import {
   field,
   gate,

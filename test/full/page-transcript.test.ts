@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import AxeBuilder from "@axe-core/playwright";
 import type { Page } from "playwright-core";
-import type { Companion } from "../server-fixture.ts";
+import type { Companion } from "../support/server-fixture.ts";
 import {
   field,
   gate,

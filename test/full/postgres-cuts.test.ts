@@ -9,8 +9,8 @@ import {
   endsAsWithoutFault,
   inCutWorld,
   saysWhetherStored,
-} from "../postgres-cuts.ts";
-import { noPostgres, withPostgres } from "../test-postgres.ts";
+} from "../support/postgres-cuts.ts";
+import { noPostgres, withPostgres } from "../support/test-postgres.ts";
 
 const skip = noPostgres();
 const server = skip === undefined ? await withPostgres() : undefined;

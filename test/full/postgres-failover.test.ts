@@ -1,8 +1,8 @@
 // F2, R15: the primary is killed again and again under writers, and its synchronous standby takes over.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { failOver } from "../postgres-failovers.ts";
-import { postgresPrograms } from "../test-postgres.ts";
+import { failOver } from "../support/postgres-failovers.ts";
+import { postgresPrograms } from "../support/test-postgres.ts";
 
 const failovers = Number(process.env["THROUGHLINE_FAILOVERS"] ?? 30);
 

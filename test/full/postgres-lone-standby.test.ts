@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import pg from "pg";
-import { openPostgresStorage } from "../../src/storage/postgres/postgres.ts";
+import { openPostgresStorage } from "../../src/postgres/postgres.ts";
 import { logsOf, message, refuses } from "../../src/testing/log-store-contract-fixtures.ts";
-import { PostgresPair } from "../postgres-pair.ts";
-import { postgresPrograms } from "../test-postgres.ts";
+import { PostgresPair } from "../support/postgres-pair.ts";
+import { postgresPrograms } from "../support/test-postgres.ts";
 
 test("nothing is acknowledged that the only standby, which is gone, does not have", {
   skip: postgresPrograms() === undefined && "the PostgreSQL package for this machine is not there",

@@ -2,10 +2,10 @@
 // happened, and nothing is stored twice.
 import { test } from "node:test";
 import type pg from "pg";
-import { migrate } from "../../src/storage/postgres/migrate.ts";
-import { endsAsWithoutLoss, storeCalls } from "../lost-replies.ts";
-import { databaseOf } from "../test-database.ts";
-import { noPostgres, withPostgres } from "../test-postgres.ts";
+import { migrate } from "../../src/postgres/migrate.ts";
+import { endsAsWithoutLoss, storeCalls } from "../support/lost-replies.ts";
+import { databaseOf } from "../support/test-database.ts";
+import { noPostgres, withPostgres } from "../support/test-postgres.ts";
 
 const skip = noPostgres();
 const server = skip === undefined ? await withPostgres() : undefined;

@@ -4,12 +4,12 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import fc from "fast-check";
-import { copyCompanion } from "../../src/interchange/move/copy-companion.ts";
-import { openFileStorage } from "../../src/storage/files/open-file-storage.ts";
-import { openPostgresStorage } from "../../src/storage/postgres/postgres.ts";
-import { temporaryDirectory } from "../command-line.ts";
-import { copyKilled, everything, live, type Step, step } from "../lived-history.ts";
-import { noPostgres, withPostgres } from "../test-postgres.ts";
+import { openFileStorage } from "../../src/core/storage/files/open-file-storage.ts";
+import { copyCompanion } from "../../src/postgres/move/copy-companion.ts";
+import { openPostgresStorage } from "../../src/postgres/postgres.ts";
+import { temporaryDirectory } from "../support/command-line.ts";
+import { copyKilled, everything, live, type Step, step } from "../support/lived-history.ts";
+import { noPostgres, withPostgres } from "../support/test-postgres.ts";
 
 const skip = noPostgres() ?? false;
 const server = skip === false ? await withPostgres() : undefined;

@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { test } from "node:test";
-import { openPostgresStorage } from "../../src/storage/postgres/postgres.ts";
+import { openPostgresStorage } from "../../src/postgres/postgres.ts";
 import { contractProjection, everything } from "../../src/testing/log-store-contract-fixtures.ts";
-import { noPostgres, withPostgres } from "../test-postgres.ts";
+import { noPostgres, withPostgres } from "../support/test-postgres.ts";
 
 const reason = noPostgres();
 const server = reason === undefined ? await withPostgres() : undefined;
@@ -15,9 +15,13 @@ const leaseMs = 700;
 
 /** The lines of a process that holds a chat, in order. */
 function holder(key: string) {
-  const child = spawn(process.execPath, ["test/postgres-holder.ts", url, key, String(leaseMs)], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+  const child = spawn(
+    process.execPath,
+    ["test/support/postgres-holder.ts", url, key, String(leaseMs)],
+    {
+      stdio: ["ignore", "pipe", "inherit"],
+    },
+  );
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   return {
     kill: (signal: NodeJS.Signals) => child.kill(signal),

@@ -2,15 +2,15 @@
 import assert from "node:assert/strict";
 import { randomInt } from "node:crypto";
 import { test } from "node:test";
-import { inKeptDirectory } from "../kill-harness.ts";
-import { fleetDatabase } from "../server-fleet-database.ts";
-import { killFleetUnderLoad } from "../server-fleet-load.ts";
+import { inKeptDirectory } from "../support/kill-harness.ts";
+import { fleetDatabase } from "../support/server-fleet-database.ts";
+import { killFleetUnderLoad } from "../support/server-fleet-load.ts";
 import {
   loseTheKeeper,
   manyCompanions,
   stopAndWake,
   watchElsewhere,
-} from "../server-fleet-scenes.ts";
+} from "../support/server-fleet-scenes.ts";
 
 const { skip, make } = await fleetDatabase();
 const serverKills = Number(process.env["THROUGHLINE_SERVER_KILLS"] ?? 10);

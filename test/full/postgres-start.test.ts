@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { test } from "node:test";
 import { promisify } from "node:util";
-import { noPostgres, withPostgres } from "../test-postgres.ts";
+import { noPostgres, withPostgres } from "../support/test-postgres.ts";
 
 const skip = noPostgres();
 const server = skip === undefined ? await withPostgres() : undefined;
-const child = new URL("../postgres-start-child.ts", import.meta.url).pathname;
+const child = new URL("../support/postgres-start-child.ts", import.meta.url).pathname;
 
 test("20 processes started at once on an empty database all migrate, write and end well", {
   skip,

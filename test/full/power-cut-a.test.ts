@@ -1,5 +1,5 @@
 // Half of the power cuts, so that two can run side by side.
-import { testPowerCuts } from "../power-cut-tests.ts";
+import { testPowerCuts } from "../support/power-cut-tests.ts";
 
 testPowerCuts({
   once: { from: 1, count: 132, maxImages: 120 },

@@ -7,7 +7,7 @@ import fs from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
-import { type SeededBug, seededBugs } from "../seeded-bugs.ts";
+import { type SeededBug, seededBugs } from "../support/seeded-bugs.ts";
 
 const root = join(import.meta.dirname, "../..");
 const workers = 2;

@@ -16,7 +16,7 @@ interface ChatDialogProps {
   readonly onClose: () => void;
 }
 
-/** As the server keeps it: `titleLength` of src/memories/chat/chat-head.ts. */
+/** As the server keeps it: `titleLength` of src/core/chat/chat-head.ts. */
 const maxTitle = 120;
 
 /** Gives a chat a name of the person's own; without one it has its automatic title again. */

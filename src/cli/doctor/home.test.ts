@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { temporaryDirectory } from "../../../test/command-line.ts";
+import { temporaryDirectory } from "../../../test/support/command-line.ts";
 import { checkHome } from "./home.ts";
 
 for (const [mode, status] of [

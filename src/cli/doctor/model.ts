@@ -1,13 +1,13 @@
-import { isThroughlineError } from "../../errors.ts";
-import { type ModelSpec, modelName } from "../../runtime/responders/model-name.ts";
+import { isThroughlineError } from "../../core/errors.ts";
+import { type ModelSpec, modelName } from "../../core/models/model-name.ts";
 import {
   createResponder,
   type DetectOptions,
   findOllama,
   passedOverNote,
-} from "../../runtime/responders/models.ts";
-import { ollamaUrl } from "../../runtime/responders/ollama.ts";
-import type { ModelSettings } from "../../runtime/responders/providers.ts";
+} from "../../core/models/models.ts";
+import { ollamaUrl } from "../../core/models/ollama.ts";
+import type { ModelSettings } from "../../core/models/providers.ts";
 import type { Settings } from "../settings.ts";
 import type { Check } from "./check.ts";
 

@@ -1,7 +1,7 @@
 import { lstat, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { isJsonObject } from "../../json.ts";
-import type { RepairReport } from "../../storage/storage.ts";
+import { isJsonObject } from "../../core/json.ts";
+import type { RepairReport } from "../../core/storage/storage.ts";
 import { isErrno } from "../failure.ts";
 import { bytes, counted } from "../format.ts";
 import type { Check } from "./check.ts";

@@ -1,0 +1,26 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Command } from "commander";
+import { type Environment, readEnvironment } from "../cli/env.ts";
+import { processIo } from "../cli/io.ts";
+import { commandsFor } from "./commands.ts";
+
+const env: Environment = readEnvironment();
+const all = ["serve", "chat", "sessions", "import", "export", "feedback", "doctor"];
+
+function namesFor(args: readonly string[]): readonly string[] {
+  const program = new Command();
+  for (const add of commandsFor(args)) add(program, { io: processIo(), env, version: "1.2.3" });
+  return program.commands.map((command) => command.name());
+}
+
+for (const name of all) {
+  test(`a line that begins with ${name} makes that command and no other`, () => {
+    assert.deepEqual(namesFor([name, "--help"]), [name]);
+  });
+}
+for (const args of [[], ["--help"], ["help", "serve"], ["serv"], ["-V"], ["--home", "serve"]]) {
+  test(`a line that begins as [${args.join(" ")}] knows every command, in the order of the help`, () => {
+    assert.deepEqual(namesFor(args), all);
+  });
+}

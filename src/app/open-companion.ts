@@ -1,0 +1,164 @@
+import type { Settings } from "../cli/settings.ts";
+import { filesIn } from "../cli/store-location.ts";
+import { beginRun, type Run } from "../companion/commands/home-run.ts";
+import { systemClock } from "../core/clock.ts";
+import { randomId } from "../core/ids.ts";
+import type { Logger } from "../core/logger.ts";
+import type { FoundOllama } from "../core/models/models.ts";
+import { ResponderRegistry } from "../core/models/registry.ts";
+import type { Storage } from "../core/storage/storage.ts";
+import { defaults, openThroughline, type Throughline } from "../core/throughline.ts";
+import { systemTimers } from "../core/timers.ts";
+import type { Responders, TurnPorts } from "../core/turns/turns.ts";
+import { Turns } from "../core/turns/turns.ts";
+import type { Moments } from "../moments/moments.ts";
+import { offerSkills } from "../moments/turns/skills.ts";
+
+/** The memories of a companion and the models that speak for it. */
+export interface Companion {
+  readonly throughline: Throughline;
+  readonly turns: Turns;
+  readonly responders: Responders;
+  /** A local model server that is not asked, because it is not known to be one's own. */
+  readonly passedOver?: FoundOllama | undefined;
+  /** Who it is, over all its runs; absent for commands that only look after the memories. */
+  readonly run?: Run;
+  /** What people react to; absent where nothing is kept. */
+  readonly moments?: Moments;
+  /**
+   * Takes no more turns, gives those under way `graceMs` to end, cuts the rest short and keeps what
+   * came, then lets go of the home.
+   */
+  close(graceMs: number): Promise<void>;
+}
+
+/** How many messages may wait in one chat. */
+const maxQueued = 32;
+
+/**
+ * Opens a companion as the settings have it.
+ *
+ * @param whenTaken runs once no other process can take the home, before this one looks through it.
+ * @throws ThroughlineError as `openThroughline` and `ResponderRegistry.open` do.
+ */
+export async function openCompanion(
+  settings: Settings,
+  logger: Logger,
+  whenTaken?: () => Promise<void>,
+): Promise<Companion> {
+  const { model, models, prices, allowed, isEphemeral } = settings;
+  const responders = await ResponderRegistry.open({
+    ...{ settings: models, allowed, isKept: !isEphemeral },
+    ...(model === undefined ? {} : { standard: model }),
+    ...(prices === undefined ? {} : { prices }),
+  });
+  const { standard } = responders;
+  const throughline = await openMemories(settings, logger, standard, true, whenTaken);
+  try {
+    const run = await beginRun(throughline, settings, logger);
+    const { persona, feedback, companionName } = settings;
+    const { passedOver } = responders;
+    const parts = { responders, passedOver, persona, logger, companionName, run };
+    // Beside a database another process may keep the moments of this home.
+    const keepsMoments = throughline.storage.ownHome !== undefined;
+    if (isEphemeral || !keepsMoments) return withTurns(throughline, parts);
+    const { feedMoments, startMoments } = await import("../moments/commands/start-moments.ts");
+    const moments = await startMoments(throughline, feedback, run.companion.runId);
+    const tools = offerSkills(moments.recorder, systemTimers);
+    const companion = withTurns(throughline, { ...parts, tools });
+    await feedMoments(moments, {
+      ...{ chats: throughline.chats, logger },
+      ...{ turns: companion.turns, companion: run.companion, persona },
+    });
+    // However the process ends: what waits is kept before it does.
+    const spill = () => {
+      try {
+        moments.spillSync();
+      } catch {
+        // The disk refuses and the process ends: there is nobody left to tell.
+      }
+    };
+    process.once("exit", spill);
+    const close = async (graceMs: number) => {
+      await companion.close(graceMs);
+      process.removeListener("exit", spill);
+    };
+    return { ...companion, moments, close };
+  } catch (error) {
+    await throughline.close();
+    throw error;
+  }
+}
+
+/**
+ * The memories alone: for commands that ask no model.
+ *
+ * @param makesHome whether a home is made beside a database: for whoever keeps moments in it.
+ */
+export async function openMemories(
+  settings: Settings,
+  logger: Logger,
+  standard: Partial<Responders["standard"]> = {},
+  makesHome = false,
+  whenTaken?: () => Promise<void>,
+): Promise<Throughline> {
+  const { isEphemeral, freshness, config } = settings;
+  const { workingMemoryCapacity = defaults.workingMemoryCapacity } = config;
+  const storage = isEphemeral ? "memory" : await openKept(settings, logger, makesHome);
+  try {
+    await whenTaken?.();
+  } catch (error) {
+    if (storage !== "memory") await storage.close();
+    throw error;
+  }
+  return openThroughline({ storage, ...standard, freshness, workingMemoryCapacity, logger });
+}
+
+async function openKept(
+  { home, store }: Settings,
+  logger: Logger,
+  make: boolean,
+): Promise<Storage> {
+  const { openWholeStore } = await import("../postgres/commands/open-store.ts");
+  const location = store ?? filesIn(home);
+  return openWholeStore(location, { logger, home: { path: home, make } });
+}
+
+/** What turns need beside the memories. */
+export function withTurns(
+  throughline: Throughline,
+  parts: {
+    readonly responders: Responders;
+    readonly passedOver?: FoundOllama | undefined;
+    readonly persona: string;
+    readonly logger: Logger;
+    readonly companionName?: string | undefined;
+    readonly run?: Run;
+    /** What models may do beside speaking. */
+    readonly tools?: TurnPorts["tools"];
+  },
+): Companion {
+  const { chats, sessions, workingMemory, rules } = throughline;
+  const { responders, passedOver, persona, logger, companionName, run, tools } = parts;
+  const turns = new Turns({
+    ...{ chats, sessions, memories: workingMemory, rules, maxQueued },
+    ...{ responders, persona, logger, tools, companionName, companion: run?.companion },
+    ...{ clock: systemClock, newId: randomId },
+  });
+  const close = async (graceMs: number) => {
+    try {
+      await turns.close(graceMs);
+    } finally {
+      run?.stop();
+      await throughline.close();
+    }
+  };
+  return {
+    throughline,
+    turns,
+    responders,
+    passedOver,
+    close,
+    ...(run === undefined ? {} : { run }),
+  };
+}

@@ -1,0 +1,76 @@
+import { Command } from "commander";
+import type { AddCommand, Context } from "../cli/command.ts";
+import { type Environment, isDebugging, readEnvironment, variableHelp } from "../cli/env.ts";
+import { describeFailure } from "../cli/failure.ts";
+import { type Io, write } from "../cli/io.ts";
+import { ownPackage } from "../cli/version.ts";
+import { commandsFor } from "./commands.ts";
+
+const firstSteps = `
+First steps:
+  throughline chat                      talk in this terminal; what is said is kept
+  throughline serve                     the same in a browser, at http://127.0.0.1:7423
+  throughline sessions list             what is kept
+  throughline chat --model ollama/qwen3 talk with a model of a local Ollama
+
+${variableHelp}
+
+Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted.`;
+
+/**
+ * Runs one command line to its end. Never rejects: what went wrong is on `io.errors`.
+ *
+ * @returns the exit code: 0 done, 1 failed, 2 wrong usage, 130 interrupted.
+ */
+export async function run(
+  args: readonly string[],
+  io: Io,
+  environment: () => Environment = readEnvironment,
+): Promise<number> {
+  let help = "throughline --help";
+  try {
+    const context = { io, env: environment(), version: ownPackage().version };
+    const program = createProgram(context, commandsFor(args));
+    help = `throughline ${[...pathOf(program, args), "--help"].join(" ")}`;
+    await program.parseAsync([...args], { from: "user" });
+    return 0;
+  } catch (error) {
+    const { exitCode, text } = describeFailure(error, help, { stack: isDebugging() });
+    await write(io.errors, text).catch(() => undefined); // nobody is left to be told
+    return exitCode;
+  }
+}
+
+function createProgram(context: Context, commands: Iterable<AddCommand>): Command {
+  const { io } = context;
+  const program = new Command("throughline")
+    .description(
+      "The session layer for conversational companions: what was said, and where each model left " +
+        "off, through crashes, restarts and days away.",
+    )
+    .version(context.version, "-V, --version", "print the version")
+    .helpOption("-h, --help", "explain a command")
+    .showSuggestionAfterError(true)
+    .configureOutput({
+      writeOut: (text) => void io.output.write(text),
+      writeErr: (text) => void io.errors.write(text),
+      outputError: () => undefined, // told by `describeFailure`
+    })
+    .exitOverride()
+    .addHelpText("after", firstSteps);
+  for (const add of commands) add(program, context);
+  return program;
+}
+
+/** The names of the commands that a command line begins with. */
+function pathOf(program: Command, args: readonly string[]): string[] {
+  const path: string[] = [];
+  let command = program;
+  for (const arg of args) {
+    const next = command.commands.find((each) => each.name() === arg);
+    if (next === undefined) break;
+    path.push(arg);
+    command = next;
+  }
+  return path;
+}

@@ -1,0 +1,250 @@
+import { join } from "node:path";
+import type { Context } from "../cli/command.ts";
+import { configName } from "../cli/config-file.ts";
+import type { Environment } from "../cli/env.ts";
+import { describeFailure, Exit, exitCodes, Failed, isErrno } from "../cli/failure.ts";
+import { counted } from "../cli/format.ts";
+import { type Io, tell, write } from "../cli/io.ts";
+import { openLog } from "../cli/log.ts";
+import { type Flags, resolveSettings, type Settings } from "../cli/settings.ts";
+import { checkedToken, readTokenFile } from "../cli/token.ts";
+import { printableLine } from "../core/chat/printable.ts";
+import { isThroughlineError, ThroughlineError } from "../core/errors.ts";
+import { passedOverNote } from "../core/models/models.ts";
+import { type PortOptions, resolvePort } from "../server/options.ts";
+import { defaultAddress, Port } from "../server/port.ts";
+import { createServer, type ThroughlineServer } from "../server/server.ts";
+import { type Companion, openCompanion } from "./open-companion.ts";
+
+export interface ServeFlags extends Flags {
+  readonly host?: string;
+  readonly port?: number;
+  readonly tokenFile?: string;
+}
+
+/** Answers under way get this long to end once the server is told to. */
+const graceMs = 3_000;
+/** Then the process goes, whatever does not end: it is to be gone within 5 s of a signal. */
+const deadlineMs = 4_500;
+
+/** `throughline serve`: until a signal ends it. */
+export async function serve(flags: ServeFlags, { io, env, version }: Context): Promise<void> {
+  const stopped = stopSignal(io);
+  const settings = resolveSettings(flags, env);
+  const token = await tokenOf(flags, settings, env, io);
+  const logger = openLog(settings.logLevel, "info");
+  const hosts = settings.config.hosts ?? [];
+  const options = { version, logger, hosts, ...(token === undefined ? {} : { token }) };
+  let port: Port | undefined;
+  let companion: Companion;
+  try {
+    companion = await openCompanion(settings, logger, async () => {
+      port = await openPort(options, flags, settings, env);
+    });
+  } catch (error) {
+    await port?.close(Promise.resolve());
+    throw error;
+  }
+  let server: ThroughlineServer | undefined;
+  let lost: Failed | undefined;
+  try {
+    const { throughline, turns } = companion;
+    server = createServer({
+      ...options,
+      throughline,
+      turns,
+      ...(companion.run === undefined ? {} : { run: companion.run }),
+      ...(companion.moments === undefined ? {} : { moments: companion.moments }),
+    });
+    const { url } = await server.listen(port);
+    if (companion.passedOver !== undefined) await tell(io, passedOverNote(companion.passedOver));
+    await tellState(io, companion);
+    await tellHosts(io, flags, settings);
+    await write(io.output, `Throughline is listening on ${url} (${about(settings, companion)})\n`);
+    const stopCodes = await offerCodes(io, server, token, url);
+    const home = watchHome(companion);
+    lost = await Promise.race([stopped, home.lost]);
+    home.stop();
+    stopCodes();
+    if (lost !== undefined)
+      await write(io.errors, describeFailure(lost, "", { stack: false }).text);
+  } finally {
+    const ended = within(deadlineMs, io, () => shutDown(companion, server));
+    // Without its home a process can store nothing more, and has said so.
+    await (lost === undefined ? ended : ended.catch(() => undefined));
+  }
+  if (lost !== undefined) throw new Exit(exitCodes.failed);
+}
+
+/** How often a server looks whether its home is still its own, in milliseconds. */
+const lookEveryMs = 1_000;
+
+/** Looks whether this process is still the writer of its home. Without a turn it would not notice. */
+function watchHome({ throughline }: Companion) {
+  const { promise: lost, resolve } = Promise.withResolvers<Failed>();
+  const { storage } = throughline;
+  const timer = setInterval(() => {
+    try {
+      storage.ownHome?.assertWriter();
+    } catch (cause) {
+      const code = isThroughlineError(cause) ? cause.code : "THROUGHLINE_UNAVAILABLE";
+      const wayOut = "Make sure that no other process uses this home, then start it again.";
+      const message = cause instanceof Error ? cause.message : "the home cannot be looked at";
+      resolve(new Failed(message, { code, wayOut, cause }));
+    }
+  }, lookEveryMs);
+  return { lost, stop: () => clearInterval(timer) };
+}
+
+/** Ends the process with 1 when the work takes longer, or when something holds the process after it. */
+export async function within(ms: number, io: Io, work: () => Promise<void>): Promise<void> {
+  const timer = setTimeout(() => io.exitNow(exitCodes.failed), ms);
+  try {
+    await work();
+  } finally {
+    timer.unref();
+  }
+}
+
+/** Turns first: who watches one sees its end. */
+async function shutDown(companion: Companion, server: ThroughlineServer | undefined) {
+  try {
+    await companion.turns.close(graceMs);
+  } finally {
+    try {
+      // Whoever reacted waits for an answer, which waits for the save, and the server for both.
+      await Promise.all([companion.moments?.recorder.close(), server?.close()]);
+    } finally {
+      await companion.close(0);
+    }
+  }
+}
+
+/** Resolves at the first signal; the second ends the process at once. */
+function stopSignal(io: Io): Promise<undefined> {
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  let isStopping = false;
+  io.onSignal(() => {
+    if (isStopping) io.exitNow(exitCodes.interrupted);
+    isStopping = true;
+    resolve(undefined);
+  });
+  return promise;
+}
+
+async function tokenOf(
+  flags: ServeFlags,
+  { config }: Settings,
+  env: Environment,
+  io: Io,
+): Promise<string | undefined> {
+  if (flags.tokenFile === undefined && env.token !== undefined) {
+    if (env.tokenFile !== undefined) {
+      throw new ThroughlineError("THROUGHLINE_TOKEN and THROUGHLINE_TOKEN_FILE are both set", {
+        code: "THROUGHLINE_CONFIGURATION",
+      });
+    }
+    return checkedToken(env.token, "THROUGHLINE_TOKEN");
+  }
+  const path = flags.tokenFile ?? env.tokenFile ?? config.tokenFile;
+  if (path === undefined) return undefined;
+  const { token, isNew } = readTokenFile(path);
+  if (isNew) await tell(io, `A new token was made: ${path}`);
+  return token;
+}
+
+/** Probes get an answer from then on, and a page that is opened waits instead of being refused. */
+async function openPort(
+  options: PortOptions,
+  flags: ServeFlags,
+  { config }: Settings,
+  env: Environment,
+): Promise<Port> {
+  const host = hostOf(flags, config);
+  const port = flags.port ?? env.port ?? config.port ?? defaultAddress.port;
+  try {
+    return await Port.open({ host, port }, resolvePort(options));
+  } catch (cause) {
+    const system = cause instanceof Error ? cause.cause : undefined;
+    const [, says, wayOut] = listenErrors.find(([code]) => isErrno(system, code)) ?? [];
+    const code = "THROUGHLINE_CONFIGURATION";
+    if (isThroughlineError(cause, code)) throw withTokenHint(cause);
+    if (says === undefined || wayOut === undefined) throw cause;
+    throw new Failed(`${host} port ${port} ${says}`, { code, wayOut, cause });
+  }
+}
+
+const hostOf = (flags: ServeFlags, config: Settings["config"]) =>
+  flags.host ?? config.host ?? defaultAddress.host;
+
+/** Who listens on every address is meant to be reached, and so far nobody is let in by any name. */
+async function tellHosts(io: Io, flags: ServeFlags, { config, home }: Settings): Promise<void> {
+  const isEverywhere = ["0.0.0.0", "::"].includes(hostOf(flags, config));
+  if (!isEverywhere || (config.hosts ?? []).length > 0) return;
+  await tell(
+    io,
+    "Other machines are refused until the names by which they call this one are listed under the " +
+      `key hosts in ${join(home, configName)}: {"hosts": ["nova.example"]}`,
+  );
+}
+
+function withTokenHint(cause: ThroughlineError): Failed {
+  const wayOut = "Name a file with --token-file: if it is not there, it is made with a new token.";
+  return new Failed(cause.message, { code: cause.code, wayOut, cause });
+}
+
+const listenErrors = [
+  [
+    "EADDRINUSE",
+    "is in use",
+    "Stop what listens there, or take another --port; 0 takes a free one.",
+  ],
+  ["EADDRNOTAVAIL", "is not to be had", "This machine has no such address: name another --host."],
+  ["ENOTFOUND", "is not to be had", "No such name is known here: name another --host."],
+  ["EACCES", "is not allowed to this user", "Take a --port from 1024 on."],
+] as const;
+
+/** What a person should know of the last run: what was repaired, and what waits for an answer. */
+async function tellState(io: Io, { throughline, turns }: Companion): Promise<void> {
+  const { storage, chats } = throughline;
+  for (const { key, kind, bytes, quarantined } of storage.repairs()) {
+    const kept = quarantined === undefined ? "" : `, kept in ${quarantined}`;
+    await tell(io, `Found at the start: ${printableLine(key)}: ${kind}, ${bytes} bytes${kept}`);
+  }
+  const { chats: unanswered, cursor } = await chats.list({ unanswered: true, limit: 100 });
+  // What another server answers is in good hands.
+  const inHand = await Promise.all(unanswered.map(({ chat_id }) => turns.isRunning(chat_id)));
+  const waiting = unanswered.filter((_, index) => inHand[index] !== true);
+  if (waiting.length === 0) return;
+  const count = cursor === undefined ? counted(waiting.length, "chat") : "More than 100 chats";
+  const verb = waiting.length === 1 ? "has" : "have";
+  const names = waiting.slice(0, 5).map((row) => printableLine(row.chat_id));
+  const list = waiting.length > names.length ? [...names, "…"] : names;
+  await tell(io, `${count} ${verb} a message without an answer: ${list.join(", ")}`);
+}
+
+function about(settings: Settings, companion: Companion): string {
+  const { provider, model } = companion.responders.standard;
+  const { isEphemeral, store } = settings;
+  const place = store === undefined ? `home ${settings.home}` : `store ${store.says}`;
+  const home = isEphemeral ? "nothing is kept" : place;
+  return `${home}, model ${provider === model ? provider : `${provider}/${model}`}`;
+}
+
+/** With a token, at a terminal: Enter prints a code that signs a browser in. @returns what ends it. */
+async function offerCodes(
+  io: Io,
+  server: ThroughlineServer,
+  token: string | undefined,
+  url: string,
+): Promise<() => void> {
+  if (token === undefined || !io.isInteractive) return () => undefined;
+  const { createInterface } = await import("node:readline");
+  const tellCode = () => tell(io, `Sign in at ${url} with ${server.signInCode()} (for 60 s)`);
+  const lines = createInterface({ input: io.input, terminal: false });
+  lines.on("line", () => void tellCode().catch(() => undefined)); // a terminal that is gone
+  void tellCode()
+    .then(() => tell(io, "Press Enter for another code."))
+    .catch(() => undefined);
+  return () => lines.close();
+}

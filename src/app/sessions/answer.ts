@@ -1,0 +1,85 @@
+import type { Context } from "../../cli/command.ts";
+import { Exit, exitCodes } from "../../cli/failure.ts";
+import { counted, json } from "../../cli/format.ts";
+import { assertHomeExists } from "../../cli/home.ts";
+import { tell, write } from "../../cli/io.ts";
+import { openLog } from "../../cli/log.ts";
+import { type Flags, resolveSettings } from "../../cli/settings.ts";
+import { ThroughlineError } from "../../core/errors.ts";
+import { silentLogger } from "../../core/logger.ts";
+import { textOutput } from "../../core/turns/text-ports.ts";
+import type { Responders } from "../../core/turns/turns.ts";
+import { answerJson } from "../../server/turn-answer.ts";
+import { openCompanion, withTurns } from "../open-companion.ts";
+import { deliver } from "../turn-events.ts";
+import { pagesOf } from "./pages.ts";
+import { withMemories } from "./with-memories.ts";
+
+const allAnswered = "Every message is answered.\n";
+
+/** How long an answer may go on once the command is told to end. */
+const graceMs = 1_000;
+
+/**
+ * Answers what was cut off, streaming the answer to stdout. Where nothing waits it says so: `null` as
+ * JSON.
+ *
+ * @throws Exit with 1: no whole answer came, and 130: it was interrupted.
+ */
+export async function answer(
+  chatId: string,
+  flags: Flags & { readonly json?: boolean },
+  { io, env }: Context,
+): Promise<void> {
+  const settings = resolveSettings(flags, env);
+  if (settings.store === undefined) assertHomeExists(settings.home);
+  const logger = openLog(settings.logLevel, "error");
+  const companion = await openCompanion(settings, logger);
+  const ending = new AbortController();
+  const ignoreSignals = io.onSignal(() => {
+    if (ending.signal.aborted) io.exitNow(exitCodes.interrupted);
+    ending.abort();
+  });
+  try {
+    if (!(await companion.throughline.chats.row(chatId)).unanswered) {
+      return await write(io.output, flags.json ? json(null) : allAnswered);
+    }
+    // A model that is named here is meant for this.
+    const asked = flags.model === undefined ? {} : companion.responders.standard;
+    const turn = await companion.turns.answer(chatId, asked);
+    const told = pagesOf(companion.throughline).tellTurn(turn);
+    const late: string[] = [];
+    const sink = textOutput((text) => (flags.json ? undefined : write(io.output, text)));
+    const { outcome } = await deliver(turn, sink, ending.signal, {
+      early: (text) => tell(io, `(${text})`),
+      late: (text) => void late.push(text),
+    });
+    await told;
+    for (const text of late) await tell(io, `(${text})`);
+    if (flags.json) await write(io.output, json(answerJson(await turn.done)));
+    if (ending.signal.aborted) throw new Exit(exitCodes.interrupted);
+    if (outcome !== "answered") throw new Exit(exitCodes.failed);
+  } finally {
+    ignoreSignals();
+    await companion.close(graceMs);
+  }
+}
+
+/** `sessions dismiss`. */
+export function dismiss(chatId: string, flags: Flags, context: Context): Promise<void> {
+  const { io } = context;
+  return withMemories(flags, context, async (throughline, { persona }) => {
+    const logger = silentLogger;
+    const { turns } = withTurns(throughline, { responders: nobody, persona, logger });
+    const count = await turns.dismiss(chatId);
+    const what = counted(count, "message stays", "messages stay");
+    await write(io.output, count === 0 ? allAnswered : `${what} unanswered.\n`);
+  });
+}
+
+/** For leaving messages alone no model is needed. */
+const nobody: Responders = {
+  standard: { provider: "offline", model: "offline" },
+  get: () =>
+    Promise.reject(new ThroughlineError("no model is asked here", { code: "THROUGHLINE_INVALID" })),
+};

@@ -1,0 +1,140 @@
+import type { Context } from "../../cli/command.ts";
+import { Exit, exitCodes, Failed } from "../../cli/failure.ts";
+import { counted } from "../../cli/format.ts";
+import { type Io, write } from "../../cli/io.ts";
+import type { Flags } from "../../cli/settings.ts";
+import { notFound } from "../../core/chat/chat-log.ts";
+import type { Chats } from "../../core/chat/chats.ts";
+import { packagesElsewhere } from "../../core/chat/fleet-memories.ts";
+import type { RemovalReceipt } from "../../core/chat/forget-receipt.ts";
+import { printableLine } from "../../core/chat/printable.ts";
+import { isThroughlineError } from "../../core/errors.ts";
+import { pagesOf } from "./pages.ts";
+import { withMemories } from "./with-memories.ts";
+
+const say = (io: Io, line: string) => write(io.output, `${line}\n`);
+
+export function reset(
+  chatId: string,
+  flags: Flags & { readonly provider?: string; readonly all?: boolean },
+  context: Context,
+): Promise<void> {
+  const { io } = context;
+  return withMemories(flags, context, async (throughline) => {
+    const { chats, sessions } = throughline;
+    await chats.row(chatId); // a reset would begin a chat that is not there
+    const active = (await sessions.active(chatId))?.provider;
+    const pages = pagesOf(throughline);
+    // Where no model has answered yet, whichever answers first begins again.
+    const isAll = active === undefined || active === "offline";
+    const provider = flags.provider ?? (isAll || flags.all === true ? undefined : active);
+    if (provider === undefined) {
+      const { generation } = await sessions.reset(chatId);
+      pages.tell("session", { chat_id: chatId, change: "reset" });
+      const begins = `Session ${generation} begins with every provider.`;
+      return say(io, `${begins} The one before is kept and can be read.`);
+    }
+    await inChat(chats, chatId, () => sessions.dropProvider(chatId, provider));
+    pages.tell("session", { chat_id: chatId, change: "provider_reset" });
+    return say(
+      io,
+      `${provider} begins again in this chat: it gets nothing that was said before. Other providers ` +
+        "keep their part, and the transcript stays. --all begins again with every provider.",
+    );
+  });
+}
+
+export function clear(chatId: string, flags: Flags, context: Context): Promise<void> {
+  const { io } = context;
+  return withMemories(flags, context, async (throughline) => {
+    const { chats } = throughline;
+    const { message_count } = await chats.row(chatId);
+    await chats.clear(chatId);
+    pagesOf(throughline).tell("session", { chat_id: chatId, change: "cleared" });
+    const what = counted(message_count, "message is", "messages are");
+    return say(io, `${what} no longer shown, and no model sees them. The file keeps them.`);
+  });
+}
+
+export function fork(
+  chatId: string,
+  messageId: string,
+  newChatId: string,
+  flags: Flags,
+  context: Context,
+): Promise<void> {
+  const { io } = context;
+  return withMemories(flags, context, async (throughline) => {
+    const { chats } = throughline;
+    const row = await inChat(chats, chatId, () => chats.fork(chatId, messageId, newChatId));
+    pagesOf(throughline).tell("session", { chat_id: row.chat_id, change: "forked" });
+    return say(io, `${row.chat_id} begins with ${counted(row.message_count, "message")}.`);
+  });
+}
+
+export function redact(
+  chatId: string,
+  messageId: string,
+  flags: Flags & { readonly erase?: boolean },
+  context: Context,
+): Promise<void> {
+  const { io } = context;
+  return withMemories(flags, context, async (throughline) => {
+    const { chats } = throughline;
+    const pages = pagesOf(throughline);
+    const change = flags.erase ? "erased" : "redacted";
+    const receipt = await inChat(chats, chatId, () =>
+      flags.erase ? erase(chats, chatId, messageId) : chats.redact(chatId, messageId),
+    );
+    for (const id of [chatId, ...receipt.copies]) {
+      pages.tell("message", { change, chat_id: id, message_id: messageId });
+    }
+    await say(io, removedText[change]);
+    await sayReach(io, receipt);
+  });
+}
+
+const removedText = {
+  redacted: "It is hidden. Its bytes are kept until --erase or `sessions forget`.",
+  erased: "Its bytes are removed. What others quoted of it is not.",
+};
+
+/**
+ * Where else it was. @throws Exit with 1: a place was not reached. Other servers are no such place: they
+ * were told, and cannot answer.
+ */
+async function sayReach(io: Io, { copies, removed, unreachable }: RemovalReceipt): Promise<void> {
+  for (const chatId of copies) await say(io, `Also in: ${printableLine(chatId)}`);
+  const countOf = (name: string) => removed.find(({ place }) => place === name)?.count ?? 0;
+  const packages = countOf("packages");
+  const damaged = countOf("damaged_bytes");
+  if (damaged > 0) {
+    await say(io, `Removed with it: ${counted(damaged, "byte")} that could not be read`);
+  }
+  if (packages > 0) await say(io, `Deleted with it: ${counted(packages, "package")} of moments`);
+  for (const place of unreachable) await say(io, `NOT REACHED: ${place}`);
+  const failed = unreachable.filter((place) => place !== packagesElsewhere);
+  if (failed.length > 0) throw new Exit(exitCodes.failed);
+}
+
+async function erase(chats: Chats, chatId: string, messageId: string): Promise<RemovalReceipt> {
+  const { logs } = chats.log.ports;
+  const receipt = await chats.erase(chatId, messageId);
+  const isHere = receipt.erased || (await logs.find(chatId, messageId)) !== undefined;
+  if (!isHere) throw notFound(chatId, "message");
+  return receipt;
+}
+
+/** What is not found in a chat that is there is looked for in the chat, and not in the list of them. */
+async function inChat<T>(chats: Chats, chatId: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (cause) {
+    const code = "THROUGHLINE_NOT_FOUND";
+    if (!isThroughlineError(cause, code)) throw cause;
+    await chats.row(chatId);
+    const wayOut =
+      "`throughline sessions show CHAT` shows what is in it, each message with its id.";
+    throw new Failed(cause.message, { code, wayOut, cause });
+  }
+}

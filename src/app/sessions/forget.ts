@@ -1,0 +1,54 @@
+import type { Context } from "../../cli/command.ts";
+import { confirm } from "../../cli/confirm.ts";
+import { Exit, exitCodes, wrongUsage } from "../../cli/failure.ts";
+import { counted, json, localTime } from "../../cli/format.ts";
+import { tell, write } from "../../cli/io.ts";
+import type { Flags } from "../../cli/settings.ts";
+import { chatZone } from "../../core/chat/chat-metadata.ts";
+import type { ForgetReceipt } from "../../core/chat/forget-receipt.ts";
+import { printableLine } from "../../core/chat/printable.ts";
+import { pagesOf } from "./pages.ts";
+import { withMemories } from "./with-memories.ts";
+
+export interface ForgetFlags extends Flags {
+  readonly yes?: boolean;
+  readonly json?: boolean;
+}
+
+/**
+ * Forgets a chat and prints the receipt. Asks first, and where nobody can be asked, needs `--yes`.
+ *
+ * @throws Exit with 1: the person thought better of it, or a place could not be reached.
+ */
+export async function forget(chatId: string, flags: ForgetFlags, context: Context): Promise<void> {
+  const { io } = context;
+  if (!flags.yes && !io.isInteractive) {
+    throw wrongUsage("forgetting cannot be undone, and nobody is here to be asked: say --yes");
+  }
+  await withMemories(flags, context, async (throughline) => {
+    const { chats, rules } = throughline;
+    const row = await chats.row(chatId);
+    if (!flags.yes) {
+      const { head } = await chats.log.existing(chatId);
+      const since = localTime(row.created_at, chatZone(head) ?? rules.timeZone);
+      const what = `${printableLine(chatId)}, ${counted(row.message_count, "message")} since ${since}`;
+      if (!(await confirm(io, `Forget ${what}? This cannot be undone.`, false))) {
+        await tell(io, "Nothing was forgotten.");
+        throw new Exit(exitCodes.failed);
+      }
+    }
+    const receipt = await chats.forget(chatId);
+    pagesOf(throughline).tell("session", { chat_id: chatId, change: "forgotten" });
+    await write(io.output, flags.json ? json(receipt) : receiptText(receipt));
+    if (receipt.unreachable.length > 0) throw new Exit(exitCodes.failed);
+  });
+}
+
+function receiptText(receipt: ForgetReceipt): string {
+  const lines = [
+    `Forgotten: ${printableLine(receipt.chat_id)}`,
+    ...receipt.removed.map(({ place, count }) => `  ${place}: ${count}`),
+    ...receipt.unreachable.map((place) => `  NOT REACHED: ${place}`),
+  ];
+  return `${lines.join("\n")}\n`;
+}

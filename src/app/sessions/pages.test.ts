@@ -1,0 +1,106 @@
+// What pages at the servers of a database hear of what a command changes there.
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import type pg from "pg";
+import { fakeIo, runCli, temporaryDirectory } from "../../../test/support/command-line.ts";
+import { noPostgres, withPostgres } from "../../../test/support/test-postgres.ts";
+import type { JsonObject } from "../../core/json.ts";
+import { openThroughline } from "../../core/throughline.ts";
+import { openPostgresStorage } from "../../postgres/postgres.ts";
+
+const skip = noPostgres();
+const server = skip === undefined ? await withPostgres() : undefined;
+const url = (await server?.newDatabase()) ?? "";
+let companions = 0;
+
+/** The memories of a server that hears the others, in a database with the chat `a`; and no home. */
+async function heard(t: TestContext) {
+  const home = join(temporaryDirectory(t), "none");
+  const companion = `c${++companions}`;
+  const durability = "process";
+  const storage = await openPostgresStorage({
+    ...{ pool: server?.pool(url) as pg.Pool, companion, durability },
+  });
+  const events: JsonObject[] = [];
+  storage.fleet.onTold(({ about, name, event }) => {
+    if (about === "event") events.push({ name: name ?? null, ...(event as JsonObject) });
+  });
+  const throughline = await openThroughline({ storage });
+  t.after(() => throughline.close());
+  await throughline.sessions.resolve("a", { provider: "offline", model: "offline" });
+  await throughline.chats.append("a", [
+    { id: "m1", role: "user", content: "Where is the lighthouse?" },
+    { id: "m2", role: "assistant", content: "On the cliff." },
+  ]);
+  const store = `${url}?companion=${companion}&durability=${durability}`;
+  const run = async (args: readonly string[], input = "") => {
+    const io = fakeIo(input);
+    const { code, err } = await runCli([...args, "--store", store], { home, io });
+    assert.equal(code, 0, err);
+  };
+  const sessions = (...args: string[]) => run(["sessions", ...args]);
+  const told = async (last: string) => {
+    const isLast = () => events.some((event) => Object.values(event).includes(last));
+    for (let tries = 0; tries < 100 && !isLast(); tries++) {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    return events;
+  };
+  return { run, sessions, told, throughline };
+}
+
+const chat_id = "a";
+for (const [args, event] of [
+  [["reset", "a", "--all"], { name: "session", chat_id, change: "reset" }],
+  [["clear", "a"], { name: "session", chat_id, change: "cleared" }],
+  [["fork", "a", "m2", "b"], { name: "session", chat_id: "b", change: "forked" }],
+  [["redact", "a", "m1"], { name: "message", chat_id, message_id: "m1", change: "redacted" }],
+  [
+    ["redact", "a", "m2", "--erase"],
+    { name: "message", chat_id, message_id: "m2", change: "erased" },
+  ],
+  [["forget", "a", "--yes"], { name: "session", chat_id, change: "forgotten" }],
+] as const) {
+  test(`sessions ${args.join(" ")} on a database is told to the pages at its servers`, {
+    skip,
+  }, async (t) => {
+    const { sessions, told } = await heard(t);
+    await sessions(...args);
+    assert.deepEqual(await told(event.change), [event]);
+  });
+}
+
+test("sessions answer on a database needs no home, and tells the answer to the pages at its servers", {
+  skip,
+}, async (t) => {
+  const { sessions, told, throughline } = await heard(t);
+  await throughline.chats.log.change("a", (draft) => {
+    draft.message({ id: "m3", role: "user", content: "Are you there?" });
+    draft.set({ open_turn: { id: "m3", seq: draft.seq, attempts: 1 } });
+  });
+  await sessions("answer", "a");
+  const events = await told("answered");
+  assert.deepEqual(
+    events.map(({ name, state, message }) => [name, state ?? (message as JsonObject)["role"]]),
+    [
+      ["turn", "running"],
+      ["message", "user"],
+      ["message", "assistant"],
+      ["turn", "answered"],
+    ],
+  );
+});
+
+test("what is said in the terminal is told as the turns of a server are", { skip }, async (t) => {
+  const { run, told } = await heard(t);
+  await run(["chat", "--chat", "a"], "Is it lit?\n");
+  const events = await told("answered");
+  const turns = events.filter(({ name }) => name === "turn").map(({ state }) => state);
+  assert.deepEqual(turns, ["running", "answered"]);
+  const said = events.filter(({ name }) => name === "message");
+  assert.deepEqual(
+    said.map(({ message }) => (message as JsonObject)["role"]),
+    ["user", "assistant"],
+  );
+});

@@ -1,0 +1,178 @@
+import type { Context } from "../../cli/command.ts";
+import { counted, json, localTime, table } from "../../cli/format.ts";
+import { type Io, tell, write } from "../../cli/io.ts";
+import type { Flags } from "../../cli/settings.ts";
+import { chatZone } from "../../core/chat/chat-metadata.ts";
+import type { ChatRow } from "../../core/chat/chat-row.ts";
+import type { StoredMessage } from "../../core/chat/message.ts";
+import { printableLine } from "../../core/chat/printable.ts";
+import type { SessionView } from "../../core/chat/provider-sessions.ts";
+import { type RenderRow, renderRows } from "../../core/chat/render-rows.ts";
+import { withMemories } from "./with-memories.ts";
+
+export interface ListFlags extends Flags {
+  readonly limit: number;
+  readonly cursor?: string;
+  readonly unanswered?: boolean;
+  readonly json?: boolean;
+}
+
+export function list(flags: ListFlags, context: Context): Promise<void> {
+  const { io } = context;
+  return withMemories(flags, context, async ({ chats, rules }) => {
+    const page = await chats.list(flags);
+    if (flags.json) return write(io.output, json(page));
+    if (page.chats.length === 0) return tell(io, noChats(flags));
+    const rows = page.chats.map((row) => [
+      row.chat_id,
+      localTime(row.last_active, rules.timeZone),
+      String(row.message_count),
+      modelOf(row),
+      marksOf(row),
+      row.title,
+    ]);
+    await write(io.output, table(["CHAT", "LAST ACTIVE", "MESSAGES", "MODEL", "", "TITLE"], rows));
+    if (page.cursor !== undefined) await tell(io, `More: --cursor ${page.cursor}`);
+  });
+}
+
+export interface ShowFlags extends Flags {
+  readonly messages: number;
+  readonly json?: boolean;
+}
+
+export function show(chatId: string, flags: ShowFlags, context: Context): Promise<void> {
+  const { io } = context;
+  return withMemories(flags, context, async ({ chats, sessions, rules }) => {
+    const chat = await chats.row(chatId);
+    const session = (await sessions.active(chatId)) ?? null;
+    const page =
+      flags.messages === 0
+        ? { messages: [] }
+        : await chats.messages(chatId, { limit: flags.messages });
+    if (flags.json) return write(io.output, json({ chat, session, ...page }));
+    const zone = chatZone((await chats.log.existing(chatId)).head) ?? rules.timeZone;
+    await write(io.output, describe(chat, session, zone));
+    await writeMessages(io, page.messages, zone);
+    if (chat.unanswered) {
+      await tell(io, "\nA message has no answer: `sessions answer` or `sessions dismiss`.");
+    }
+  });
+}
+
+export interface SearchFlags extends Flags {
+  readonly chat?: string;
+  readonly limit: number;
+  readonly json?: boolean;
+}
+
+export function search(query: string, flags: SearchFlags, context: Context): Promise<void> {
+  const { io } = context;
+  return withMemories(flags, context, async ({ chats, rules }) => {
+    const { limit, chat: chatId } = flags;
+    const options = { limit, prefix: true, ...(chatId === undefined ? {} : { chatId }) };
+    const hits = await chats.search(query, options);
+    const found = chatId === undefined ? await chats.findChats(query, { limit, prefix: true }) : [];
+    if (flags.json) return write(io.output, json({ hits, chats: found }));
+    if (hits.length === 0 && found.length === 0) {
+      return tell(io, "Nothing was said with these words, and no title or id holds them.");
+    }
+    const named = found.filter(({ match_count }) => match_count === 0);
+    if (named.length > 0) await writeNamed(io, named, rules.timeZone);
+    if (hits.length === 0) return;
+    const rows = hits.map(({ chat_id, message }) => [
+      ...[chat_id, localTime(message.timestamp, rules.timeZone)],
+      ...[message.role, message.id, message.content],
+    ]);
+    await write(io.output, table(["CHAT", "WHEN", "WHO", "MESSAGE", "TEXT"], rows));
+    const where = counted(new Set(hits.map(({ chat_id }) => chat_id)).size, "chat");
+    await tell(io, `${counted(hits.length, "message")} in ${where}.${limitNote(hits, limit)}`);
+  });
+}
+
+/** Chats of which only the title or the id was found. */
+async function writeNamed(io: Io, chats: readonly ChatRow[], zone: string): Promise<void> {
+  const rows = chats.map(({ chat_id, last_active, title }) => {
+    return [chat_id, localTime(last_active, zone), title];
+  });
+  await write(io.output, `${table(["CHAT", "LAST ACTIVE", "TITLE"], rows)}\n`);
+}
+
+const limitNote = (hits: readonly unknown[], limit: number) =>
+  hits.length < limit ? "" : " There may be more: --limit says how many are shown.";
+
+function noChats({ unanswered, cursor }: ListFlags): string {
+  if (unanswered) return "Every message is answered.";
+  return cursor === undefined ? "No chats yet. `throughline chat` begins one." : "No more chats.";
+}
+
+function modelOf({ provider, model }: { readonly provider: string; readonly model: string }) {
+  return provider === model ? provider : `${provider}/${model}`;
+}
+
+function marksOf(row: ChatRow): string {
+  const marks = [row.unanswered ? "unanswered" : "", row.damaged ? "DAMAGED" : ""];
+  return marks.filter((mark) => mark !== "").join(" ");
+}
+
+function describe(chat: ChatRow, session: SessionView | null, zone: string): string {
+  const lines: (readonly [string, string])[] = [
+    ["Chat", chat.chat_id],
+    ["Title", chat.title],
+    ["Messages", String(chat.message_count)],
+    ["Created", localTime(chat.created_at, zone)],
+    ["Last active", localTime(chat.last_active, zone)],
+    ["State", marksOf(chat)],
+  ];
+  if (session !== null) {
+    lines.push(["Session", `number ${session.generation}, on ${modelOf(session)}`]);
+    for (const [provider, bucket] of Object.entries(session.provider_sessions)) {
+      const { message_count, total_tokens, total_cost_usd } = bucket;
+      const cost = total_cost_usd > 0 ? `, ${total_cost_usd.toFixed(4)} USD` : "";
+      const unpriced = bucket.unpriced_tokens ? `, ${bucket.unpriced_tokens} without a price` : "";
+      const tokens = `${counted(total_tokens, "token")}${unpriced}`;
+      const used = `${counted(message_count, "answer")}, ${tokens}${cost}`;
+      lines.push([`  ${printableLine(provider)}`, used]);
+    }
+  }
+  const width = Math.max(...lines.map(([name]) => name.length));
+  return lines
+    .filter(([, value]) => value !== "")
+    .map(([name, value]) => `${name.padEnd(width)}  ${printableLine(value)}\n`)
+    .join("");
+}
+
+const speakers = { user: "You", assistant: "Companion", tool: "Tool", system: "System" } as const;
+
+async function writeMessages(
+  io: Io,
+  messages: readonly StoredMessage[],
+  zone: string,
+): Promise<void> {
+  const redacted = new Set(
+    messages.filter((each) => each["redacted"] === true).map(({ id }) => id),
+  );
+  let next = 0;
+  for await (const row of renderRows(messages, { redacted, zone, hidden: "shown" })) {
+    // One row for each message, in order; a row does not know its id, and people need it.
+    const id = row.kind === "message" ? (messages[next++]?.id ?? "") : "";
+    await write(io.output, `\n${rowText(row, id)}`);
+  }
+}
+
+function rowText(row: RenderRow, id: string): string {
+  if (row.kind === "day") return `${row.day}\n`;
+  if (row.kind === "note") return `(${row.note})\n`;
+  const [provider, model] = row.by.split("/");
+  const by = row.by === "" ? "" : ` (${provider === model ? provider : row.by})`;
+  const marks = row.marks.map((mark) => ` [${mark}]`).join("");
+  const parts = [
+    `${row.time} ${speakers[row.role]}${by}${marks}  ${printableLine(id)}`,
+    ...(row.text === "" ? [] : [indented(row.text)]),
+    ...row.calls.map((call) => indented(`calls ${call.name} ${call.arguments}`)),
+    ...row.files.map((file) => indented(`file ${file}`)),
+  ];
+  return parts.map((part) => `${part}\n`).join("");
+}
+
+const indented = (text: string) => text.replace(/^/gm, "  ");

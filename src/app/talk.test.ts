@@ -1,0 +1,328 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { type FakeIo, fakeIo, keyboard } from "../../test/support/command-line.ts";
+import { type ScriptedStep, scriptedResponder } from "../../test/support/scripted-responder.ts";
+import { silentLogger } from "../core/logger.ts";
+import { ResponderError } from "../core/models/responder.ts";
+import { openThroughline } from "../core/throughline.ts";
+import { type Companion, withTurns } from "./open-companion.ts";
+import { Talk } from "./talk.ts";
+
+const chatId = "local:me";
+
+/** A companion in memory whose model plays a script. */
+async function companionOf(t: TestContext, script: readonly (readonly ScriptedStep[])[]) {
+  const { provider, model } = scriptedResponder([]);
+  const responder = scriptedResponder(script);
+  const throughline = await openThroughline({ storage: "memory", provider, model });
+  const companion = withTurns(throughline, {
+    responders: { standard: { provider, model }, get: async () => responder },
+    ...{ persona: "You are a test.", logger: silentLogger },
+  });
+  t.after(() => companion.close(0));
+  return companion;
+}
+
+function talk(companion: Companion, io: FakeIo, isEphemeral = false): Promise<number> {
+  const options = { chatId, target: {}, companionName: "Nova", isEphemeral, logger: silentLogger };
+  return new Talk(companion, io, options).run();
+}
+
+/** Messages of the chat, as "role: content". */
+async function said({ throughline }: Companion): Promise<string[]> {
+  const { messages } = await throughline.chats.messages(chatId);
+  return messages.map(({ role, content }) => `${role}: ${content}`);
+}
+
+const unavailable: ScriptedStep = {
+  type: "fail",
+  error: new ResponderError("The model is away.", { kind: "unavailable" }),
+};
+
+test("lines of a pipe are answered one after the other, on stdout and nowhere else", async (t) => {
+  const companion = await companionOf(t, [["One."], ["Two."]]);
+  const io = fakeIo("first\n\n   \r\nsecond\n");
+  assert.equal(await talk(companion, io), 0);
+  assert.equal(io.output.text, "One.\nTwo.\n");
+  assert.equal(io.errors.text, "");
+  assert.deepEqual(await said(companion), [
+    "user: first",
+    "assistant: One.",
+    "user: second",
+    "assistant: Two.",
+  ]);
+});
+
+for (const stop of ["goodbye", "stop", "ok Nova, quit please"]) {
+  test(`"${stop}" is answered and ends the chat: what comes after it is not read`, async (t) => {
+    const companion = await companionOf(t, [["Bye."]]);
+    const io = fakeIo(`${stop}\nanother\n`);
+    assert.equal(await talk(companion, io), 0);
+    assert.equal(io.output.text, "Bye.\n");
+    assert.equal((await said(companion)).length, 2);
+  });
+}
+
+test("/quit ends the chat, and no model is asked", async (t) => {
+  const companion = await companionOf(t, []);
+  assert.equal(await talk(companion, fakeIo("/quit\nhello\n")), 0);
+  await assert.rejects(said(companion), { code: "THROUGHLINE_NOT_FOUND" });
+});
+
+test("a path, a command of two words and a line that begins with a space are talk", async (t) => {
+  const companion = await companionOf(t, [["a"], ["b"], ["c"]]);
+  await talk(companion, fakeIo("/etc/passwd\n/new things\n /new\n"));
+  assert.deepEqual(
+    (await said(companion)).filter((line) => line.startsWith("user")),
+    ["user: /etc/passwd", "user: /new things", "user:  /new"],
+  );
+});
+
+test("/help and an unknown command are told on stderr, and are no messages", async (t) => {
+  const companion = await companionOf(t, []);
+  const io = fakeIo("/help\n/nonsense\n");
+  assert.equal(await talk(companion, io), 0);
+  assert.equal(io.output.text, "");
+  assert.match(io.errors.text, /\/dismiss .*There is no \/nonsense\./s);
+});
+
+test("commands on a chat in which nothing was said say so, and make no chat", async (t) => {
+  const companion = await companionOf(t, []);
+  const io = fakeIo("/new\n/newall\n/clear\n/dismiss\n/answer\n");
+  assert.equal(await talk(companion, io), 0);
+  assert.equal(
+    io.errors.text,
+    `${"Nothing was said yet.\n".repeat(4)}Every message is answered.\n`,
+  );
+  assert.deepEqual((await companion.throughline.chats.list()).chats, []);
+});
+
+const otherPart = {
+  ...{ turn: "t", provider: "claude", model: "m", session_id: "s1", messages: 3 },
+  ...{ cost_usd: 0, tokens: 7, outcome: "answered" as const, generation: 1 },
+  bucket_generation: 1,
+};
+
+test("/new begins again with the active provider: others keep their part, the transcript stays", async (t) => {
+  const companion = await companionOf(t, [["One."], ["Two."]]);
+  const { sessions } = companion.throughline;
+  await sessions.resolve(chatId);
+  await sessions.update(chatId, otherPart);
+  const io = fakeIo("first\n/new\nsecond\n");
+  await talk(companion, io);
+  assert.equal(
+    io.errors.text,
+    "scripted begins again: it gets nothing that was said before. Other providers keep their part, " +
+      "and the transcript stays. /newall begins again with every provider.\n",
+  );
+  assert.equal((await said(companion)).length, 4);
+  const session = await sessions.active(chatId);
+  assert.deepEqual([session?.generation, session?.message_count], [1, 1]);
+  assert.equal(session?.provider_sessions["claude"]?.session_id, "s1");
+});
+
+test("/newall begins a new session with every provider, and the transcript stays", async (t) => {
+  const companion = await companionOf(t, [["One."], ["Two."]]);
+  const { sessions } = companion.throughline;
+  await sessions.resolve(chatId);
+  await sessions.update(chatId, otherPart);
+  const io = fakeIo("first\n/newall\nsecond\n");
+  await talk(companion, io);
+  assert.equal(
+    io.errors.text,
+    "A new session begins with every provider. The one before is kept and can be read.\n",
+  );
+  assert.equal((await said(companion)).length, 4);
+  const session = await sessions.active(chatId);
+  assert.deepEqual([session?.generation, session?.message_count], [2, 1]);
+  assert.deepEqual(Object.keys(session?.provider_sessions ?? {}), ["scripted"]);
+});
+
+test("/clear leaves an empty page", async (t) => {
+  const companion = await companionOf(t, [["One."]]);
+  await talk(companion, fakeIo("first\n/clear\n"));
+  assert.deepEqual(await said(companion), []);
+});
+
+test("a model that does not answer is told of, the message is kept, and a script hears of it", async (t) => {
+  const companion = await companionOf(t, [[unavailable], ["Back."]]);
+  const io = fakeIo("hello\n/answer\n");
+  assert.equal(await talk(companion, io), 1);
+  assert.equal(io.output.text, "(The model is away.)\nBack.\n");
+  assert.equal(
+    io.errors.text,
+    "(What you said is kept: /answer asks again, until you say something else.)\n",
+  );
+  assert.deepEqual(await said(companion), ["user: hello", "assistant: Back."]);
+});
+
+test("a pipe is told of a message without an answer, and nothing is answered unasked", async (t) => {
+  const companion = await companionOf(t, [[unavailable]]);
+  await talk(companion, fakeIo("hello\u001b[31m\n"));
+  const io = fakeIo("");
+  assert.equal(await talk(companion, io), 0);
+  assert.match(io.errors.text, /^\("hello␛\[31m" has no answer yet: \/answer/);
+  assert.equal(io.output.text, "");
+  const dismissed = fakeIo("/dismiss\n");
+  await talk(companion, dismissed);
+  assert.match(dismissed.errors.text, /It stays without an answer\.\n$/);
+  const after = fakeIo("");
+  await talk(companion, after);
+  assert.equal(after.errors.text, "");
+});
+
+for (const [typed, answered] of [
+  ["", true],
+  ["y", true],
+  ["n", false],
+  ["maybe", false],
+] as const) {
+  test(`a person is asked about a message without an answer; ${JSON.stringify(typed)} ${
+    answered ? "answers" : "leaves"
+  } it`, async (t) => {
+    const companion = await companionOf(t, [[unavailable], ["Late."]]);
+    await talk(companion, fakeIo("hello\n"));
+    const { input, type } = keyboard();
+    const io = fakeIo(input, true);
+    const ended = talk(companion, io);
+    await io.errors.has('"hello" has no answer yet. Answer it now? [Y/n]');
+    type(typed);
+    await io.output.has("> ");
+    type("/quit");
+    assert.equal(await ended, 0);
+    assert.equal(io.output.text.includes("Late."), answered);
+  });
+}
+
+test("lines that are pasted at a terminal are one message, and so is what Alt+Enter joins", async (t) => {
+  const companion = await companionOf(t, [["One."], ["Two."], ["never asked"]]);
+  const { input } = keyboard();
+  const io = fakeIo(input, true);
+  const ended = talk(companion, io);
+  await io.output.has("> ");
+  input.write("\u001b[200~Look:\r\r  a = 1\r  b = 2\r\u001b[201~\r");
+  await io.output.has("One.");
+  input.write("three\u001b\rfour\r");
+  await io.output.has("Two.");
+  input.write("/quit\r");
+  assert.equal(await ended, 0);
+  assert.deepEqual(await said(companion), [
+    "user: Look:\n\n  a = 1\n  b = 2",
+    "assistant: One.",
+    "user: three\nfour",
+    "assistant: Two.",
+  ]);
+});
+
+test("Ctrl-C while an answer streams stops the answer and keeps it; at the prompt it ends the chat", async (t) => {
+  const companion = await companionOf(t, [["Once upon a ", { type: "hang" }], ["Yes?"]]);
+  const { input, type } = keyboard();
+  const io = fakeIo(input, true);
+  const ended = talk(companion, io);
+  await io.output.has("> ");
+  type("tell me");
+  await io.output.has("Once upon a");
+  io.signal("SIGINT");
+  await io.output.has(/Once upon a .*\n.*> /s);
+  assert.deepEqual(await said(companion), ["user: tell me", "assistant: Once upon a "]);
+  io.signal("SIGINT");
+  assert.equal(await ended, 0);
+  assert.match(io.errors.text, /\nGoodbye\. What was said is kept\.\n$/);
+  assert.deepEqual(io.exits, []);
+});
+
+test("a wait for the provider is announced with its reason and its seconds, and Ctrl-C ends it", {
+  timeout: 15_000,
+}, async (t) => {
+  const reason = "openai/gpt-5 is rate limited (HTTP 429)";
+  const wait = { type: "retrying", reason, attempt: 2, waitMs: 19_500 } as const;
+  const companion = await companionOf(t, [[wait, { type: "hang" }]]);
+  const { input, type } = keyboard();
+  const io = fakeIo(input, true);
+  const ended = talk(companion, io);
+  await io.output.has("> ");
+  type("hello");
+  await io.errors.has(`(${reason}: trying again in 20 s. Ctrl-C stops it.)\n`);
+  const shown = io.output.text.length;
+  io.signal("SIGINT");
+  await io.output.has("> ", shown);
+  io.signal("SIGINT");
+  assert.equal(await ended, 0);
+  assert.deepEqual(await said(companion), ["user: hello"]);
+});
+
+test("Ctrl-C stops what /answer streams, too", async (t) => {
+  const companion = await companionOf(t, [[unavailable], ["Half ", { type: "hang" }]]);
+  await talk(companion, fakeIo("hello\n"));
+  const io = fakeIo(keyboard().input, true);
+  io.input.push("\n");
+  const ended = talk(companion, io);
+  await io.output.has("Half");
+  io.signal("SIGINT");
+  await io.output.has("> ");
+  io.signal("SIGINT");
+  assert.equal(await ended, 0);
+  assert.deepEqual(await said(companion), ["user: hello", "assistant: Half "]);
+});
+
+for (const signal of ["SIGTERM", "SIGHUP"] as const) {
+  test(`${signal} while an answer streams ends the chat with 130, and keeps what came`, async (t) => {
+    const companion = await companionOf(t, [["Once upon a ", { type: "hang" }]]);
+    const { input, type } = keyboard();
+    const io = fakeIo(input);
+    const ended = talk(companion, io);
+    type("tell me");
+    await io.output.has("Once upon a");
+    io.signal(signal);
+    assert.equal(await ended, 130);
+    assert.deepEqual(await said(companion), ["user: tell me", "assistant: Once upon a "]);
+  });
+}
+
+test("Ctrl-C between two lines of a pipe ends it with 130", async (t) => {
+  const companion = await companionOf(t, [["One."]]);
+  const { input, type } = keyboard();
+  const io = fakeIo(input);
+  const ended = talk(companion, io);
+  type("first");
+  await io.output.has("One.\n");
+  io.signal("SIGINT");
+  assert.equal(await ended, 130);
+});
+
+test("a signal after the one that ends the chat ends the process at once", async (t) => {
+  const companion = await companionOf(t, [["Once ", { type: "hang" }]]);
+  const { input, type } = keyboard();
+  const io = fakeIo(input);
+  const ended = talk(companion, io);
+  type("tell me");
+  await io.output.has("Once");
+  io.signal("SIGTERM");
+  io.signal("SIGTERM");
+  await ended;
+  assert.deepEqual(io.exits, [130]);
+});
+
+test("when nobody reads the answers any more, the chat ends and the answer is kept", async (t) => {
+  const companion = await companionOf(t, [["One. "], ["never asked"]]);
+  const io = fakeIo("first\nsecond\n");
+  io.output._write = (_, __, done) => {
+    const error: NodeJS.ErrnoException = new Error("write EPIPE");
+    error.code = "EPIPE";
+    done(error);
+  };
+  io.output.on("error", () => undefined);
+  assert.equal(await talk(companion, io), 0);
+  assert.equal((await said(companion))[0], "user: first");
+  assert.ok(!(await said(companion)).includes("user: second"));
+});
+
+test("an ephemeral chat says that nothing was kept", async (t) => {
+  const companion = await companionOf(t, []);
+  const { input, type } = keyboard();
+  const io = fakeIo(input, true);
+  const ended = talk(companion, io, true);
+  type("/quit");
+  assert.equal(await ended, 0);
+  assert.match(io.errors.text, /Nothing was kept\./);
+});

@@ -1,0 +1,212 @@
+import { confirm } from "../cli/confirm.ts";
+import { exitCodes, isErrno } from "../cli/failure.ts";
+import { type EndSignal, type Io, tell, write } from "../cli/io.ts";
+import { type LineReader, readLines } from "../cli/line-reader.ts";
+import { printableLine } from "../core/chat/printable.ts";
+import type { Target } from "../core/chat/provider-sessions.ts";
+import { isThroughlineError } from "../core/errors.ts";
+import type { Logger } from "../core/logger.ts";
+import { runCoordinator } from "../core/turns/coordinator.ts";
+import type { InputTrigger, OutputSink } from "../core/turns/coordinator-ports.ts";
+import { type Intent, parseIntent } from "../core/turns/intent.ts";
+import { textOnly, textOutput } from "../core/turns/text-ports.ts";
+import type { Companion } from "./open-companion.ts";
+import { runSlashCommand, slashCommand } from "./slash-commands.ts";
+import { deliver, type Notices, turnEvents } from "./turn-events.ts";
+
+export interface TalkOptions {
+  readonly chatId: string;
+  /** What every turn is to run on; empty: what its session ran on. */
+  readonly target: Target;
+  readonly companionName: string | undefined;
+  readonly isEphemeral: boolean;
+  readonly logger: Logger;
+}
+
+/** One person at one terminal (or one pipe), talking in one chat. */
+export class Talk {
+  readonly #companion: Companion;
+  readonly #io: Io;
+  readonly #options: TalkOptions;
+  readonly #ending = new AbortController();
+  readonly #sink: OutputSink;
+  readonly #notices: Notices;
+  readonly #lateNotices: string[] = [];
+  #lines: LineReader | undefined;
+  /** Cuts the answer short that is streaming now. */
+  #interrupt: (() => void) | undefined;
+  #failures = 0;
+  #exitCode: number = exitCodes.done;
+
+  constructor(companion: Companion, io: Io, options: TalkOptions) {
+    this.#companion = companion;
+    this.#io = io;
+    this.#options = options;
+    this.#sink = this.#output();
+    this.#notices = {
+      early: (text) => tell(io, `(${text})`),
+      late: (text) => void this.#lateNotices.push(text),
+    };
+  }
+
+  /** Talks until the person, the input or a signal ends it. @returns the exit code. */
+  async run(): Promise<number> {
+    const { isInteractive } = this.#io;
+    const ignoreSignals = this.#io.onSignal((signal) => this.#onSignal(signal));
+    try {
+      const answerFirst = await this.#offersAnswer();
+      const lines = readLines(this.#io);
+      this.#lines = lines;
+      lines.onInterrupt(() => this.#onSignal("SIGINT"));
+      try {
+        const ended = await this.#loop(lines, answerFirst);
+        if (isInteractive && ended !== "stop_word") await this.#goodbye();
+      } finally {
+        lines.close();
+      }
+    } finally {
+      ignoreSignals();
+    }
+    if (this.#exitCode !== exitCodes.done) return this.#exitCode;
+    // A script has no other way to know; a person has seen it.
+    return !isInteractive && this.#failures > 0 ? exitCodes.failed : exitCodes.done;
+  }
+
+  async #loop(lines: LineReader, answerFirst: boolean): Promise<string> {
+    const { companionName, logger } = this.#options;
+    const { ended } = await runCoordinator(
+      {
+        input: this.#input(lines, answerFirst),
+        speechToText: textOnly,
+        parseIntent,
+        converse: (text, intent, signal) => this.#converse(text, intent, signal),
+        output: this.#sink,
+      },
+      {
+        ...(companionName === undefined ? {} : { companionName }),
+        ...{ signal: this.#ending.signal, logger },
+      },
+    );
+    return ended;
+  }
+
+  #input(lines: LineReader, answerFirst: boolean): InputTrigger {
+    let command = answerFirst ? "answer" : undefined;
+    return {
+      next: async () => {
+        for (;;) {
+          if (command !== undefined && !(await this.#run(command))) return undefined;
+          lines.prompt();
+          const line = await lines.next();
+          if (line.done === true) return undefined;
+          command = slashCommand(line.value);
+          if (command === undefined) return { text: line.value };
+        }
+      },
+    };
+  }
+
+  /** Runs a command of the chat. @returns false when it ends the chat. */
+  async #run(name: string): Promise<boolean> {
+    try {
+      const { chatId, target } = this.#options;
+      const result = await runSlashCommand(name, chatId, this.#companion, target);
+      if (result.type === "quit") return false;
+      if (result.type === "say") await tell(this.#io, result.text);
+      else await deliver(result.turn, this.#sink, this.#ending.signal, this.#notices);
+    } catch (error) {
+      if (!isThroughlineError(error)) throw error;
+      await tell(this.#io, `(${error.message})`);
+    }
+    return true;
+  }
+
+  async *#converse(text: string, intent: Intent, signal: AbortSignal) {
+    const { chatId, target, logger } = this.#options;
+    const { turns, throughline } = this.#companion;
+    const turn = turns.submit(chatId, { content: text, ...target });
+    yield* turnEvents(turn, signal, this.#notices);
+    const memory = throughline.workingMemory.peek(chatId)?.stats();
+    logger.debug({ chat: chatId, turn: turn.id, intent, memory }, "the turn is remembered");
+  }
+
+  #output(): OutputSink {
+    const sink = textOutput((text) => this.#write(text));
+    return {
+      begin: (interrupt) => {
+        this.#interrupt = interrupt;
+        return sink.begin(interrupt);
+      },
+      write: (text) => sink.write(text),
+      end: async (result) => {
+        this.#interrupt = undefined;
+        await sink.end(result);
+        for (const text of this.#lateNotices.splice(0)) await tell(this.#io, `(${text})`);
+        if (result.outcome === "failed") await this.#onFailure();
+      },
+    };
+  }
+
+  async #write(text: string): Promise<void> {
+    try {
+      await write(this.#io.output, text);
+    } catch (error) {
+      // Nobody reads the answers any more.
+      if (isErrno(error, "EPIPE")) this.#ending.abort();
+      throw error;
+    }
+  }
+
+  async #onFailure(): Promise<void> {
+    this.#failures++;
+    const { chats } = this.#companion.throughline;
+    const isOpen = await chats.row(this.#options.chatId).then(
+      (row) => row.unanswered,
+      () => false, // not even the message could be kept: that was said
+    );
+    if (!isOpen) return;
+    await tell(
+      this.#io,
+      "(What you said is kept: /answer asks again, until you say something else.)",
+    );
+  }
+
+  #onSignal(signal: EndSignal): void {
+    const interrupt = this.#interrupt;
+    this.#interrupt = undefined;
+    if (this.#ending.signal.aborted) {
+      this.#lines?.close(); // the terminal is left as it was
+      this.#io.exitNow(exitCodes.interrupted);
+    } else if (signal === "SIGINT" && interrupt !== undefined) interrupt();
+    else {
+      // Ctrl-C at the prompt is how a person leaves.
+      const isFarewell = signal === "SIGINT" && this.#io.isInteractive;
+      if (!isFarewell) this.#exitCode = exitCodes.interrupted;
+      this.#ending.abort();
+    }
+  }
+
+  /** Tells of a message that was cut off. @returns whether it is to be answered first. */
+  async #offersAnswer(): Promise<boolean> {
+    const { chats } = this.#companion.throughline;
+    const { chatId } = this.#options;
+    const { head } = await chats.log.state(chatId);
+    if (head?.open_turn === undefined && head?.pending === undefined) return false;
+    const { open_turn } = head;
+    const words = open_turn && printableLine((await chats.message(chatId, open_turn.id)).content);
+    const what = words ? `"${words}"` : "A message";
+    if (this.#io.isInteractive) {
+      return confirm(this.#io, `${what} has no answer yet. Answer it now?`, true);
+    }
+    await tell(this.#io, `(${what} has no answer yet: /answer answers it, /dismiss leaves it.)`);
+    return false;
+  }
+
+  #goodbye(): Promise<void> {
+    const { isEphemeral } = this.#options;
+    return tell(
+      this.#io,
+      `\nGoodbye. ${isEphemeral ? "Nothing was kept." : "What was said is kept."}`,
+    );
+  }
+}

@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { inspect } from "node:util";
+import { loadPg } from "../postgres/commands/load-pg.ts";
+import { openPool } from "../postgres/commands/open-pool.ts";
+import { type PostgresLocation, parseLocation, parsePostgresUrl } from "./store-location.ts";
+
+const secret = "s3cr3t";
+const rows: readonly [url: string, says: string, given: string][] = [
+  [
+    "postgres://me@db:5433/chats?companion=nova",
+    "postgres://me@db:5433/chats?companion=nova",
+    "postgres://me@db:5433/chats",
+  ],
+  [
+    `postgresql://me:${secret}@db/chats?sslmode=verify-full`,
+    "postgres://me@db/chats?companion=default",
+    `postgresql://me:${secret}@db/chats?sslmode=verify-full`,
+  ],
+  [
+    `postgres://db/chats?user=me&password=${secret}&companion=a%20b&connections=4`,
+    "postgres://db/chats?companion=a%20b",
+    `postgres://db/chats?user=me&password=${secret}`,
+  ],
+  [
+    "postgres:///chats?host=/var/run/postgresql",
+    "postgres:///chats?companion=default",
+    "postgres:///chats?host=%2Fvar%2Frun%2Fpostgresql",
+  ],
+];
+for (const [url, says, given] of rows) {
+  test(`${url} is ${says}, to people and to the client`, () => {
+    const location = parsePostgresUrl(url, "--store");
+    assert.equal(location.says, says);
+    assert.equal(location.connectionString(), given);
+  });
+}
+
+test("printing a location in any way prints no password", () => {
+  const location = parsePostgresUrl(`postgres://me:${secret}@db/x?password=${secret}`, "--store");
+  const printed = [inspect(location, { depth: 9, showHidden: true }), JSON.stringify(location)];
+  for (const text of printed) assert.doesNotMatch(text, new RegExp(secret));
+});
+
+for (const [parameter, wrong] of [
+  ["companion=", /companion must be a name of 1 to 200 bytes/],
+  [`companion=${"x".repeat(201)}`, /companion must be a name of 1 to 200 bytes/],
+  ["companion=a&companion=b", /names companion twice/],
+  ["connections=1", /connections must be a whole number from 2 to 1000/],
+  ["connections=many", /connections must be a whole number from 2 to 1000/],
+  ["durability=none", /durability must be power-cut or process/],
+  ["host=10.0.0.1,10.0.0.2", /names more than one host/],
+  [`SSLMODE=${secret}`, /has a parameter that is not known: SSLMODE$/],
+  [`comapnion=${secret}`, /has a parameter that is not known: comapnion$/],
+  [`dbname=${secret}`, /has a parameter that is not known: dbname$/],
+  [`password=a&${secret}`, /has a parameter that is not known$/],
+  [`${secret}@db/x=`, /has a parameter that is not known$/],
+  ["sslmode=", /sslmode must be disable, allow, .* verify-full or no-verify$/],
+  [`sslmode=${secret}`, /sslmode must be disable, allow, .* verify-full or no-verify$/],
+  [`sslmode=${secret}&sslmode=disable`, /sslmode must be disable, allow, /],
+] as const) {
+  test(`?${parameter.slice(0, 30)} is refused, and the URL is not repeated`, () => {
+    const refused = (error: Error) => wrong.test(error.message) && !error.message.includes(secret);
+    const url = `postgres://me:${secret}@db/x?${parameter}`;
+    assert.throws(() => parsePostgresUrl(url, "--store"), refused);
+  });
+}
+
+test("the parameters that a provider's URL may have are given to the client as they are", () => {
+  const parameters =
+    "sslmode=verify-full&sslrootcert=%2Fca.pem&uselibpqcompat=true&channel_binding=require" +
+    "&target_session_attrs=read-write&connect_timeout=10&options=-c+a%3Db";
+  const location = parsePostgresUrl(`postgres://db/x?companion=a&${parameters}`, "--store");
+  assert.equal(location.connectionString(), `postgres://db/x?${parameters}`);
+});
+
+test("a list of hosts in the place of one is refused", () => {
+  const several = { message: "--store names more than one host" };
+  assert.throws(() => parsePostgresUrl("postgres://10.0.0.1,10.0.0.2/x", "--store"), several);
+});
+
+for (const [url, isLocal] of [
+  ["postgres://me@localhost/x", true],
+  ["postgres://me@127.0.0.1/x", true],
+  ["postgres://me@[::1]/x", true],
+  ["postgres:///x?host=/tmp", true],
+  ["postgres://db.example/x", false],
+  ["postgres://127.example/x", false],
+] as const) {
+  test(`${url} ${isLocal ? "stays on this machine" : "goes over a network"}`, () => {
+    assert.equal(parsePostgresUrl(url, "--store").isLocal, isLocal);
+  });
+}
+
+test("a move takes a URL or a directory, and no other URL", () => {
+  assert.equal(parseLocation("postgres://db/x", "--to").kind, "postgres");
+  assert.equal(parseLocation("./home", "--to").kind, "files");
+  const code = "THROUGHLINE_CONFIGURATION";
+  assert.throws(
+    () => parseLocation(`mysql://me:${secret}@db/x`, "--to"),
+    (error: Error) => {
+      assert.doesNotMatch(error.message, new RegExp(secret));
+      return "code" in error && error.code === code;
+    },
+  );
+});
+
+test("without the package pg a store says which one to install", async () => {
+  const load = () => Promise.reject(new Error("Cannot find package 'pg'"));
+  await assert.rejects(loadPg(load), {
+    ...{ code: "THROUGHLINE_CONFIGURATION", message: /needs the package pg/ },
+    wayOut: /npm install pg/,
+  });
+});
+
+test("a client that refuses the URL, and repeats it, is not repeated", async () => {
+  const location: PostgresLocation = parsePostgresUrl(`postgres://me:${secret}@db/x`, "--store");
+  const load = async () => ({
+    Pool: assert.fail as never,
+    Client: class {
+      constructor() {
+        throw new TypeError(`cannot use postgres://me:${secret}@db/x`);
+      }
+    } as never,
+  });
+  await assert.rejects(openPool(location, load), (error: Error) => {
+    assert.doesNotMatch(inspect(error, { depth: 9 }), new RegExp(secret));
+    return /refuses postgres:\/\/me@db\/x/.test(error.message);
+  });
+});

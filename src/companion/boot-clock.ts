@@ -1,0 +1,76 @@
+import { instantOf, isInstant } from "../core/chat/stamp.ts";
+import { type Clock, isoTime } from "../core/clock.ts";
+import { isJsonObject, type JsonObject } from "../core/json.ts";
+
+/** A clock that also knows the machine's boot, so that a gap between two processes can be measured. */
+export interface BootClock extends Clock {
+  /** Which boot of the machine this is: the same text until it reboots. `undefined`: not told. */
+  bootId(): string | undefined;
+  /** Milliseconds since that boot, time asleep included. `undefined`: not told. */
+  uptimeMs(): number | undefined;
+}
+
+/** Any clock as one that may know the boot. */
+export function bootClock(clock: Clock): BootClock {
+  return {
+    now: () => clock.now(),
+    monotonic: () => clock.monotonic(),
+    bootId: () => clock.bootId?.(),
+    uptimeMs: () => clock.uptimeMs?.(),
+  };
+}
+
+/** What the clocks said at one moment. Each part may be missing, or wrong if it was stored. */
+export interface ClockReading {
+  /** The wall clock: milliseconds since 1970 in UTC. */
+  readonly at: number | undefined;
+  readonly bootId?: string;
+  readonly uptimeMs?: number;
+}
+
+/** Past every uptime of a machine; below it sums stay finite. */
+const longestUptimeMs = 1e14;
+const longestBootId = 64;
+
+export function readClock(clock: BootClock): ClockReading {
+  return reading(clock.now(), clock.bootId(), clock.uptimeMs());
+}
+
+/** A reading as it is stored: `at` in ISO 8601. What cannot be stored is left out. */
+export function storedReading(given: ClockReading): JsonObject {
+  const { at, bootId, uptimeMs } = reading(given.at, given.bootId, given.uptimeMs);
+  return {
+    ...(at !== undefined && { at: isoTime(at) }),
+    ...(bootId !== undefined && { boot_id: bootId }),
+    ...(uptimeMs !== undefined && { uptime_ms: uptimeMs }),
+  };
+}
+
+/** Reads what `storedReading` made. `undefined`: nothing of it says when. */
+export function readReading(stored: unknown): ClockReading | undefined {
+  if (!isJsonObject(stored)) return undefined;
+  const found = reading(instantOf(stored["at"]), stored["boot_id"], stored["uptime_ms"]);
+  const isTold = found.at !== undefined || isBootKnown(found);
+  return isTold ? found : undefined;
+}
+
+/** A reading of valid parts only: the rest is as if it were not told. */
+export function reading(at: unknown, bootId: unknown, uptimeMs: unknown): ClockReading {
+  return {
+    at: typeof at === "number" && isInstant(at) ? Math.round(at) + 0 : undefined,
+    ...(isBootId(bootId) && { bootId }),
+    ...(isUptime(uptimeMs) && { uptimeMs: uptimeMs + 0 }), // -0 is not JSON
+  };
+}
+
+function isBootKnown({ bootId, uptimeMs }: ClockReading): boolean {
+  return bootId !== undefined && uptimeMs !== undefined;
+}
+
+function isBootId(value: unknown): value is string {
+  return typeof value === "string" && /^[\w-]+$/.test(value) && value.length <= longestBootId;
+}
+
+function isUptime(value: unknown): value is number {
+  return typeof value === "number" && value >= 0 && value <= longestUptimeMs;
+}

@@ -1,0 +1,110 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import fs from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { temporaryDirectory } from "../../../test/support/command-line.ts";
+import { type Logger, silentLogger } from "../../core/logger.ts";
+import { factsFile } from "./facts-file.ts";
+
+/** What is remembered of a home, and the log. */
+async function recall(home: string) {
+  const lines: string[] = [];
+  const logger: Logger = { ...silentLogger, warn: (_, message) => lines.push(message) };
+  return { facts: await factsFile(home, logger).startupContext(), lines };
+}
+
+const line = (length: number) => `${"x".repeat(length - 1)}\n`;
+const rows: readonly [says: string, text: string | Uint8Array, facts: string, log: RegExp[]][] = [
+  ["of two facts", "\nLikes tea.\n\nHas a dog.\n\n", "Likes tea.\n\nHas a dog.", []],
+  ["of an empty file", "", "", []],
+  ["with a byte order mark and CRLF", "\ufeffa\r\nb\rc\r\n", "a\nb\nc", []],
+  ["of exactly 4,000 characters", "y".repeat(4_000), "y".repeat(4_000), []],
+  [
+    "of lines that end at 4,000 characters, and one more",
+    `${line(2_000)}${line(2_001)}more`,
+    `${line(2_000)}${line(2_001)}`.trimEnd(),
+    [/rest is not used/],
+  ],
+  [
+    "of lines of 2,000 and 2,500 characters",
+    `${line(2_000)}${line(2_500)}`,
+    line(2_000).trimEnd(),
+    [/rest is not used/],
+  ],
+  ["of one line of 4,001", "y".repeat(4_001), "y".repeat(4_000), [/rest is not used/]],
+  [
+    "of one long line, cut in the middle of an emoji",
+    `${"y".repeat(3_999)}🙂`,
+    "y".repeat(3_999),
+    [/rest is not used/],
+  ],
+  [
+    "of 1 MiB, whose byte 65,536 is the middle of a character",
+    `a${"é".repeat(512 * 1024)}`,
+    `a${"é".repeat(3_999)}`,
+    [/rest is not used/],
+  ],
+  ["that is not UTF-8", new Uint8Array([0x61, 0xff]), "", [/facts\.md is not UTF-8$/]],
+  ["that ends in half a character", new Uint8Array([0x61, 0xc3]), "", [/facts\.md is not UTF-8$/]],
+];
+for (const [says, text, facts, log] of rows) {
+  test(`a file of facts ${says} gives ${facts.length} characters and ${log.length} warnings`, async (t) => {
+    const home = temporaryDirectory(t);
+    fs.writeFileSync(join(home, "facts.md"), text);
+    const recalled = await recall(home);
+    assert.equal(recalled.facts, facts);
+    assert.equal(recalled.lines.length, log.length);
+    for (const [index, pattern] of log.entries()) assert.match(recalled.lines[index]!, pattern);
+  });
+}
+
+test("without a file, and without a home, there is nothing to remember and nothing to report", async (t) => {
+  const home = temporaryDirectory(t);
+  assert.deepEqual(await recall(home), { facts: "", lines: [] });
+  assert.deepEqual(await recall(join(home, "nothing")), { facts: "", lines: [] });
+});
+
+test("the file is read anew each time", async (t) => {
+  const home = temporaryDirectory(t);
+  const provider = factsFile(home, silentLogger);
+  for (const text of ["first", "second"]) {
+    fs.writeFileSync(join(home, "facts.md"), text);
+    assert.equal(await provider.startupContext(), text);
+  }
+  fs.rmSync(join(home, "facts.md"));
+  assert.equal(await provider.startupContext(), "");
+});
+
+test("a problem that stays the same is reported once, and again when it comes back", async (t) => {
+  const home = temporaryDirectory(t);
+  const path = join(home, "facts.md");
+  const lines: string[] = [];
+  const logger: Logger = { ...silentLogger, warn: (_, message) => lines.push(message) };
+  const provider = factsFile(home, logger);
+  const problem = "facts.md is too long: the rest is not used";
+  for (const [text, reported] of [
+    ["y".repeat(4_001), [problem]],
+    ["y".repeat(4_001), [problem]],
+    ["short", [problem]],
+    ["y".repeat(4_001), [problem, problem]],
+  ] as const) {
+    fs.writeFileSync(path, text);
+    await provider.startupContext();
+    assert.deepEqual(lines, reported);
+  }
+});
+
+test("a link is followed; a directory and a pipe are reported, and nobody waits for the pipe", async (t) => {
+  const home = temporaryDirectory(t);
+  const path = join(home, "facts.md");
+  fs.writeFileSync(join(home, "elsewhere"), "Likes tea.");
+  fs.symlinkSync(join(home, "elsewhere"), path);
+  assert.deepEqual(await recall(home), { facts: "Likes tea.", lines: [] });
+  fs.rmSync(path);
+  fs.mkdirSync(path);
+  assert.deepEqual(await recall(home), { facts: "", lines: [`${path} cannot be read (EISDIR)`] });
+  fs.rmdirSync(path);
+  execFileSync("mkfifo", [path]);
+  assert.deepEqual(await recall(home), { facts: "", lines: [`${path} is not a plain file`] });
+});

@@ -1,0 +1,103 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { Settings } from "../../cli/settings.ts";
+import type { Logger } from "../../core/logger.ts";
+import type { Throughline } from "../../core/throughline.ts";
+import { systemTimers } from "../../core/timers.ts";
+import type { Companion } from "../companion.ts";
+import { builtInEmotions } from "../emotion/built-in-emotions.ts";
+import type { EmotionConfiguration } from "../emotion/configuration.ts";
+import { emotionsName, watchEmotionsFile } from "./emotions-file.ts";
+import { factsFile } from "./facts-file.ts";
+
+/** How often the loop passes, in milliseconds: what a person on the page takes for at once. */
+const passEveryMs = 100;
+
+/** A run of the companion with the files of its home. */
+export interface Run {
+  readonly companion: Companion;
+  /** What is wrong with the emotions that somebody wrote; empty: nothing is. */
+  readonly emotionWarnings: () => readonly string[];
+  /** Reads the emotions' file again, now. @returns what is wrong with it. */
+  readonly reloadEmotions: () => readonly string[];
+  /** Ends the loop. The companion itself is closed with its memories. */
+  readonly stop: () => void;
+}
+
+/**
+ * Begins a run: facts and emotions come from the home, and are read again when somebody changes them.
+ *
+ * @throws ThroughlineError as `Throughline.startCompanion` does.
+ */
+export async function beginRun(
+  throughline: Throughline,
+  { home, freshness }: Pick<Settings, "home" | "freshness">,
+  logger: Logger,
+): Promise<Run> {
+  const facts = factsFile(home, logger);
+  let companion: Companion | undefined;
+  let problems: readonly string[] = [];
+  let unreachable: readonly string[] = [];
+  const inForce = (own: EmotionConfiguration | undefined) => {
+    problems = [];
+    void checkRules(own).then((warnings) => {
+      unreachable = warnings;
+    });
+    companion?.emotions.configure(own ?? builtInEmotions);
+  };
+  const path = join(home, emotionsName);
+  const watch = watchEmotionsFile({
+    path,
+    timers: systemTimers,
+    onChange: inForce,
+    onProblem: (found) => {
+      problems = found;
+      tellProblems(logger, found, existsSync(path));
+    },
+  });
+  try {
+    void checkRules(watch.configuration).then((warnings) => {
+      unreachable = warnings;
+    });
+    companion = await throughline.startCompanion({
+      ...(watch.configuration === undefined ? {} : { emotions: watch.configuration }),
+      ...(freshness.timeZone ? { timeZone: freshness.timeZone } : {}),
+      memory: () => facts.startupContext(),
+      pid: process.pid,
+    });
+  } catch (error) {
+    watch.close();
+    throw error;
+  }
+  const begun = companion;
+  const loop = setInterval(() => begun.tick(), passEveryMs);
+  loop.unref();
+  return {
+    companion: begun,
+    emotionWarnings: () => [...problems, ...unreachable],
+    reloadEmotions: () => {
+      watch.reload();
+      return problems;
+    },
+    stop: () => {
+      clearInterval(loop);
+      watch.close();
+    },
+  };
+}
+
+function tellProblems(logger: Logger, problems: readonly string[], isThere: boolean): void {
+  const [first] = problems;
+  if (first !== undefined) {
+    const fields = { problems: problems.length, first };
+    logger.warn(fields, "emotions.yaml was refused; what was in force stays");
+  } else if (isThere) logger.info({}, "emotions.yaml can be read again; it is in force");
+  else logger.info({}, "emotions.yaml is gone; the built-in emotions are in force");
+}
+
+/** Rules that can never match, for one that somebody wrote: that takes some 50 ms. */
+async function checkRules(own: EmotionConfiguration | undefined): Promise<readonly string[]> {
+  if (own === undefined) return [];
+  const { unreachableRules } = await import("../emotion/reachability.ts");
+  return unreachableRules(own);
+}

@@ -1,0 +1,499 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setImmediate } from "node:timers/promises";
+import { Machine } from "../../test/support/kept-companion.ts";
+import { isThroughlineError } from "../core/errors.ts";
+import { openThroughline } from "../core/throughline.ts";
+import type { CompanionChange } from "./companion.ts";
+import type { CompanionOptions } from "./options.ts";
+
+const closed = (error: unknown) => isThroughlineError(error, "THROUGHLINE_CLOSED");
+const invalid = (error: unknown) => isThroughlineError(error, "THROUGHLINE_INVALID");
+const unavailable = (error: unknown) => isThroughlineError(error, "THROUGHLINE_UNAVAILABLE");
+
+test("50 passes a second for 60 s write 7 documents, and build one for each of them alone", async () => {
+  // R13c: at most 8.
+  const machine = new Machine();
+  const { companion } = await machine.run();
+  const before = machine.clock.readings;
+  await machine.tick(companion);
+  await machine.pass(companion, 60_000);
+  const { writes } = machine.storage;
+  assert.deepEqual(
+    writes.map(({ uptime_seconds }) => Math.round(uptime_seconds)),
+    [0, 10, 20, 30, 40, 50, 60],
+  );
+  assert.equal(machine.clock.readings - before, 7, "the clock is read once for a document");
+  const snapshots = new Set(writes.map(({ throughline }) => throughline.saved.uptime_ms));
+  assert.equal(snapshots.size, 3, "a heartbeat writes the snapshot that there was");
+});
+
+test("a pass with nothing due looks at nothing but the clock", async () => {
+  const machine = new Machine();
+  const { companion } = await machine.run();
+  await machine.tick(companion);
+  const { readings } = machine.clock;
+  for (let pass = 0; pass < 1_000; pass++) companion.tick();
+  await setImmediate();
+  assert.equal(machine.clock.readings, readings);
+  assert.equal(machine.storage.writes.length, 1);
+});
+
+test("a save that failed is tried again after 1, 2, 4, 8, 16 and 30 s, and logged once", async () => {
+  // R12
+  const machine = new Machine();
+  const { companion } = await machine.run();
+  machine.storage.fails = { documents: true };
+  await machine.tick(companion);
+  await machine.pass(companion, 91_000);
+  assert.deepEqual(
+    machine.storage.writes.map(({ uptime_seconds }) => Math.round(uptime_seconds)),
+    [0, 1, 3, 7, 15, 31, 61, 91],
+  );
+  assert.deepEqual(machine.logged, ['not saved; again soon {"error":"THROUGHLINE_UNAVAILABLE"}']);
+  machine.storage.fails = {};
+  await machine.pass(companion, 40_000);
+  machine.storage.fails = { documents: true };
+  await machine.pass(companion, 40_000);
+  assert.equal(machine.logged.length, 2, "what fails after it went well is told of again");
+});
+
+test("while the history of moods cannot be stored the document is, again and again", async () => {
+  const machine = new Machine();
+  const { companion } = await machine.run();
+  machine.storage.fails = { moods: true };
+  companion.emotions.event("pat_level2");
+  await machine.tick(companion);
+  await machine.pass(companion, 3_000);
+  assert.equal(machine.storage.writes.length, 3);
+  machine.storage.fails = {};
+  await machine.pass(companion, 4_000);
+  const now = machine.clock.now();
+  const { events } = await companion.moodCourse({ from: now - 60_000, to: now, points: 10 });
+  assert.deepEqual(
+    events.map(({ event }) => event),
+    ["pat_level2"],
+  );
+});
+
+for (const [event, isSaved] of [
+  ["violence", true],
+  ["abuse", true],
+  ["insult", false],
+] as const) {
+  test(`${event} is ${isSaved ? "saved at the next pass" : "saved with the rest"}`, async () => {
+    const machine = new Machine();
+    const { companion } = await machine.run();
+    await machine.tick(companion);
+    await machine.pass(companion, 2_000);
+    companion.emotions.event(event);
+    await machine.tick(companion);
+    assert.equal(machine.storage.writes.length, isSaved ? 2 : 1);
+    const { wounds } = machine.written.emotions;
+    assert.deepEqual(
+      wounds.map((wound: { event: string }) => wound.event),
+      isSaved ? [event] : [],
+    );
+  });
+}
+
+test("who is seen is saved at the next pass, who stays in view with the rest", async () => {
+  const machine = new Machine();
+  const { companion } = await machine.run();
+  await machine.tick(companion);
+  const saved = async (name: string) => {
+    const before = machine.storage.writes.length;
+    companion.personSeen(name);
+    await machine.tick(companion);
+    return machine.storage.writes.length - before;
+  };
+  assert.equal(await saved("Ada"), 1);
+  for (let second = 1; second < 10; second++) {
+    machine.clock.pass(500);
+    assert.equal(await saved("Ada"), 0, `${second / 2} s`);
+  }
+  assert.equal(await saved("Bob"), 1);
+  await machine.pass(companion, 30_000);
+  assert.equal(await saved("Bob"), 1, "half a minute later that is news");
+});
+
+test("with saveEveryMs 0 what is said, felt, seen and slept is written at the next pass", async () => {
+  const machine = new Machine();
+  const { companion } = await machine.run({ saveEveryMs: 0 });
+  await machine.tick(companion);
+  const acts = [
+    () => companion.personSaid("a", "Hello"),
+    () => companion.replied("a", "Hi"),
+    () => companion.emotions.event("pat_level1"),
+    () => companion.personSeen("Ada"),
+    () => companion.sleep("asleep"),
+  ];
+  for (const act of acts) {
+    const before = machine.storage.writes.length;
+    machine.clock.pass(20);
+    act();
+    await machine.tick(companion);
+    assert.equal(machine.storage.writes.length, before + 1, String(act));
+  }
+});
+
+test("a heartbeat that waits for a save does not take its place with an older state", async () => {
+  // R12: a save that resolved is what a power cut leaves.
+  const machine = new Machine();
+  const { companion } = await machine.run();
+  await machine.tick(companion);
+  machine.clock.pass(10_000);
+  companion.emotions.event("insult");
+  const gate = Promise.withResolvers<void>();
+  machine.storage.gate = gate.promise;
+  const saved = companion.save();
+  await setImmediate();
+  companion.tick(); // the heartbeat
+  gate.resolve();
+  await saved;
+  await setImmediate();
+  assert.equal(machine.storage.writes.length, 3);
+  assert.equal(machine.written.emotions.levels.anger, 0.25);
+});
+
+test("nothing is written after close, whatever happens then", async () => {
+  const machine = new Machine();
+  const { throughline, companion } = await machine.run();
+  const heard: string[] = [];
+  companion.onChange(({ type }) => heard.push(type));
+  await machine.tick(companion);
+  await companion.close();
+  assert.equal(machine.written.shutdown_clean, true);
+  const count = machine.storage.writes.length;
+  heard.length = 0;
+  companion.emotions.event("violence");
+  companion.personSaid("a", "Hello");
+  companion.replied("a", "Hi");
+  await machine.pass(companion, 60_000);
+  await assert.rejects(companion.save(), closed);
+  await assert.rejects(companion.injections.save([]), closed);
+  await companion.close();
+  assert.equal(machine.storage.writes.length, count);
+  assert.deepEqual(heard, [], "and no pass of the loop tells anything");
+  await throughline.close();
+});
+
+test("a close waits for the write under way, and its own is the last", async () => {
+  const machine = new Machine();
+  const { companion } = await machine.run();
+  const gate = Promise.withResolvers<void>();
+  machine.storage.gate = gate.promise;
+  companion.tick();
+  const forgotten = companion.forget("a");
+  const saved = companion.save();
+  const ended = companion.close();
+  gate.resolve();
+  await Promise.all([forgotten, saved, ended]);
+  assert.deepEqual(
+    machine.storage.writes.map(({ shutdown_clean }) => shutdown_clean),
+    [false, false, false, true],
+  );
+});
+
+test("a close stores how it felt, who was seen, that it slept, and that the run ended", async () => {
+  const machine = new Machine();
+  const first = await machine.run();
+  assert.deepEqual(
+    [first.companion.report.kind, first.companion.report.clean],
+    ["fresh_start", true],
+  );
+  first.companion.personSeen("Ada");
+  machine.clock.pass(100_000);
+  first.companion.emotions.event("abuse");
+  first.companion.sleep("asleep");
+  await first.throughline.close();
+  const before = first.companion.emotions.feeling();
+  machine.clock.pass(10_000);
+  const { companion } = await machine.run();
+  const { kind, clean, gapMs, totalSessions, previousRunId } = companion.report;
+  assert.deepEqual([kind, clean, gapMs, totalSessions], ["short_break", true, 10_000, 2]);
+  assert.equal(previousRunId, first.companion.runId);
+  const { wounds, levels } = companion.emotions.feeling();
+  assert.deepEqual(
+    wounds.map(({ id, ageSeconds }) => [id, ageSeconds]),
+    [[before.wounds[0]?.id, 10]],
+  );
+  assert.equal(levels.sadness, 0.25, "as deep as the wound");
+  assert.equal(companion.person?.name, "Ada");
+  assert.equal(companion.person?.seenAt, machine.clock.now() - 110_000);
+  assert.equal(companion.sleepState, "asleep");
+});
+
+test("a state that cannot be stored at the close is told, and the run has ended all the same", async () => {
+  const machine = new Machine();
+  const { companion } = await machine.run();
+  await machine.tick(companion);
+  machine.storage.fails = { documents: true };
+  await assert.rejects(companion.close(), unavailable);
+  machine.storage.fails = {};
+  machine.clock.pass(5_000);
+  assert.equal((await machine.run()).companion.report.clean, true);
+});
+
+test("three kills in a row, each before the first save, lose neither wound nor person nor words", async () => {
+  // R1, R2
+  const machine = new Machine();
+  const first = await machine.run();
+  first.companion.personSaid("a", "the last that was said");
+  first.companion.personSeen("Ada");
+  first.companion.emotions.event("abuse");
+  await machine.tick(first.companion);
+  for (let kill = 1; kill <= 3; kill++) {
+    machine.clock.pass(2_000);
+    const { companion } = await machine.run();
+    const { kind, clean, gapMs } = companion.report;
+    assert.deepEqual([kind, clean, gapMs], ["crash_recovery", false, 2_000]);
+    assert.deepEqual(
+      companion.emotions.feeling().wounds.map(({ event, ageSeconds }) => [event, ageSeconds]),
+      [["abuse", 2 * kill]],
+    );
+    assert.equal(companion.person?.name, "Ada");
+  }
+  const { companion } = await machine.run();
+  await machine.tick(companion); // nothing was said yet
+  assert.deepEqual(
+    machine.written.conversation.map(({ text }: { text: string }) => text),
+    ["the last that was said"],
+  );
+});
+
+test("a mood that was sad is sad after a restart, until the rules and 1.0 s say otherwise", async () => {
+  // R19
+  const machine = new Machine();
+  const first = await machine.run();
+  first.companion.emotions.event("person_lost", 3);
+  assert.equal(first.companion.emotions.feeling().mood, "sad");
+  await first.throughline.close();
+  const { companion } = await machine.run();
+  assert.equal(companion.emotions.feeling().mood, "sad");
+  machine.clock.pass(60_000);
+  assert.equal(companion.emotions.feeling().mood, "happy");
+});
+
+test("a mood that was asked for is shown after a restart for what is left of its time", async () => {
+  // R20
+  const machine = new Machine();
+  const first = await machine.run();
+  first.companion.emotions.override("proud", 60);
+  await machine.tick(first.companion);
+  await first.companion.save();
+  machine.clock.pass(20_000);
+  const { companion } = await machine.run();
+  assert.equal(companion.emotions.feeling().mood, "proud");
+  machine.clock.pass(40_001);
+  assert.equal(companion.emotions.feeling().override, undefined);
+});
+
+test("boredom of 0.8 for 60 s is sleep, and what a person says or does wakes", async () => {
+  const machine = new Machine();
+  const { companion } = await machine.run();
+  const changes: CompanionChange[] = [];
+  companion.onChange((change) => changes.push(change));
+  const fallAsleep = async () => {
+    await machine.pass(companion, 459_000, 500); // 0.8 of boredom after 400 s of neglect
+    assert.equal(companion.sleepState, "awake");
+    await machine.pass(companion, 2_000, 500);
+    assert.equal(companion.sleepState, "asleep");
+  };
+  for (const wake of [
+    () => companion.personSaid("a", "Hello"),
+    () => companion.personSeen("Ada"),
+  ]) {
+    await fallAsleep();
+    wake();
+    assert.equal(companion.sleepState, "awake");
+  }
+  const slept = changes.flatMap((change) => (change.type === "sleep" ? [change.state] : []));
+  assert.deepEqual(slept, ["asleep", "awake", "asleep", "awake"]);
+});
+
+test("who is woken without a word stays awake for another 60 s", async () => {
+  const machine = new Machine();
+  const { companion } = await machine.run();
+  await machine.pass(companion, 500_000, 500);
+  assert.equal(companion.sleepState, "asleep");
+  companion.sleep("awake");
+  await machine.pass(companion, 59_000, 500);
+  assert.equal(companion.sleepState, "awake");
+  await machine.pass(companion, 3_000, 500);
+  assert.equal(companion.sleepState, "asleep");
+});
+
+test("with sleepAfterBoredMs 0 a companion never falls asleep by itself", async () => {
+  const machine = new Machine();
+  const { companion } = await machine.run({ sleepAfterBoredMs: 0 });
+  await machine.pass(companion, 3_600_000, 1_000);
+  assert.equal(companion.sleepState, "awake");
+  companion.sleep("asleep");
+  assert.equal(companion.sleepState, "asleep");
+  assert.throws(() => companion.sleep("dozing" as "asleep"), /awake, asleep/);
+});
+
+test("the person who was seen is kept until another is, over restarts", async () => {
+  const machine = new Machine();
+  const first = await machine.run();
+  first.companion.personSeen("  Ada\n Lovelace ");
+  const seenAt = machine.clock.now();
+  await first.throughline.close();
+  machine.clock.pass(3_600_000);
+  const second = await machine.run();
+  assert.deepEqual(second.companion.person, { name: "Ada Lovelace", seenAt });
+  await second.throughline.close();
+  const { companion } = await machine.run();
+  assert.deepEqual(companion.person, { name: "Ada Lovelace", seenAt });
+  companion.personSeen("Bob");
+  assert.equal(companion.person?.name, "Bob");
+});
+
+for (const [says, name] of [
+  ["no text", 7],
+  ["nothing", ""],
+  ["only what cannot be seen", "\u0000\u200e \n"],
+  ["257 characters", "x".repeat(257)],
+] as const) {
+  test(`a name that is ${says} is refused, and the person before stays`, async () => {
+    const { companion } = await new Machine().run();
+    companion.personSeen("Ada");
+    assert.throws(() => companion.personSeen(name as string), invalid);
+    assert.equal(companion.person?.name, "Ada");
+  });
+}
+
+test("watchers hear of feelings, persons, sleep and chats that were told, until they leave", async () => {
+  const machine = new Machine();
+  const { companion } = await machine.run();
+  const heard: string[] = [];
+  const leave = companion.onChange((change) => {
+    if (change.type === "emotions") heard.push(`emotions ${change.feeling.mood}`);
+    if (change.type === "person") heard.push(`person ${change.person.name}`);
+    if (change.type === "sleep") heard.push(`sleep ${change.state}`);
+    if (change.type === "welcomed") heard.push(`welcomed ${change.chatId}`);
+  });
+  await machine.tick(companion);
+  companion.emotions.event("violence");
+  await machine.tick(companion);
+  companion.personSeen("Ada");
+  companion.sleep("asleep");
+  companion.welcomed("a");
+  assert.deepEqual(heard, [
+    "emotions happy",
+    "emotions sad",
+    "person Ada",
+    "sleep asleep",
+    "welcomed a",
+  ]);
+  leave();
+  companion.personSeen("Bob");
+  assert.equal(heard.length, 5);
+});
+
+test("feelings that move by less than 0.05 are not told, until they have moved that far", async () => {
+  const machine = new Machine();
+  const { companion } = await machine.run();
+  let told = 0;
+  companion.onChange(({ type }) => {
+    if (type === "emotions") told++;
+  });
+  await machine.tick(companion);
+  await machine.pass(companion, 60_000, 200);
+  assert.equal(told, 1, "at rest nothing moves");
+  companion.emotions.event("pat_level1", 0.9);
+  await machine.tick(companion);
+  assert.equal(told, 1);
+  companion.emotions.event("pat_level1", 0.9);
+  await machine.tick(companion);
+  assert.equal(told, 2);
+});
+
+test("a watcher that throws breaks neither the loop nor what others hear, and is logged", async () => {
+  const machine = new Machine();
+  const { companion } = await machine.run();
+  companion.onChange(() => {
+    throw new RangeError("canary");
+  });
+  const heard: string[] = [];
+  companion.onChange(({ type }) => heard.push(type));
+  await machine.tick(companion);
+  companion.personSeen("Ada");
+  companion.sleep("asleep");
+  companion.welcomed("a");
+  assert.deepEqual(heard, ["emotions", "person", "sleep", "welcomed"]);
+  assert.equal(machine.storage.writes.length, 1);
+  assert.equal(machine.logged.length, 4);
+  assert.doesNotMatch(machine.logged.join(), /canary/);
+});
+
+for (const options of [
+  { saveEveryMs: -1 },
+  { saveEveryMs: "30000" },
+  { heartbeatEveryMs: 0 },
+  { heartbeatEveryMs: "10000" },
+  { heartbeatEveryMs: Number.POSITIVE_INFINITY },
+  { sleepAfterBoredMs: Number.NaN },
+  { sleepAfterBoredMs: "60000" },
+  { pid: "7" },
+] as unknown as CompanionOptions[]) {
+  const [[name, value] = []] = Object.entries(options);
+  test(`${name} ${typeof value} ${value} is refused before a run is on record`, async () => {
+    const machine = new Machine();
+    await assert.rejects(machine.run(options), {
+      ...{ code: "THROUGHLINE_CONFIGURATION", message: new RegExp(`^${name} must be a number`) },
+    });
+    assert.equal((await machine.run()).companion.report.kind, "fresh_start");
+  });
+}
+
+for (const timeZone of ["X/Y", "nowhere", 7]) {
+  test(`the zone ${timeZone} is refused before a run is on record`, async () => {
+    const machine = new Machine();
+    await assert.rejects(
+      machine.run({ timeZone: timeZone as string }),
+      (error) =>
+        isThroughlineError(error, "THROUGHLINE_CONFIGURATION") &&
+        error.message === "timeZone must be a known IANA time zone",
+    );
+    assert.equal((await machine.run({ timeZone: "" })).companion.report.totalSessions, 1);
+  });
+}
+
+test("one Throughline has one run; one that could not begin can be begun again", async () => {
+  const machine = new Machine();
+  const { throughline } = await machine.run();
+  const conflict = (error: unknown) => isThroughlineError(error, "THROUGHLINE_CONFLICT");
+  await assert.rejects(throughline.startCompanion(), conflict);
+  const { clock, storage } = machine;
+  const other = await openThroughline({ clock, storage });
+  const configuration = { code: "THROUGHLINE_CONFIGURATION" };
+  await assert.rejects(other.startCompanion({ saveEveryMs: -1 }), configuration);
+  assert.equal((await other.startCompanion()).report.totalSessions, 2);
+});
+
+test("texts that must be delivered survive a kill once their save resolved", async () => {
+  // R4
+  const machine = new Machine();
+  const { companion } = await machine.run();
+  const items = [{ id: "1", text: "the tea is ready", queuedAt: "2026-03-01T12:00:00.000Z" }];
+  await companion.injections.save(items);
+  const next = await machine.run();
+  assert.deepEqual(await next.companion.injections.load(), items);
+  machine.storage.fails = { documents: true };
+  await assert.rejects(next.companion.injections.save([]), unavailable);
+});
+
+test("what a later version keeps beside ours in the document is written again", async () => {
+  const machine = new Machine();
+  const first = await machine.run();
+  await machine.tick(first.companion);
+  const { throughline, ...rest } = machine.written;
+  await machine.storage
+    .documents("session")
+    .write("session", { ...rest, dreams: ["sheep"], throughline: { ...throughline, songs: 3 } });
+  const { companion } = await machine.run();
+  await machine.tick(companion);
+  assert.deepEqual([machine.written.dreams, machine.written.throughline.songs], [["sheep"], 3]);
+});

@@ -1,0 +1,375 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Machine, type RunOfCompanion } from "../../../test/support/kept-companion.ts";
+import { type ScriptedStep, scriptedResponder } from "../../../test/support/scripted-responder.ts";
+import { ResponderError } from "../../core/models/responder.ts";
+import { Turns } from "../../core/turns/turns.ts";
+import type { CompanionOptions } from "../options.ts";
+
+const chat = "telegram:42";
+const away: ScriptedStep = {
+  type: "fail",
+  error: new ResponderError("the model is away", { kind: "unavailable" }),
+};
+
+function withTurns(
+  machine: Machine,
+  { throughline, companion }: RunOfCompanion,
+  script: readonly (readonly ScriptedStep[])[],
+  window?: number,
+) {
+  const { chats, sessions, workingMemory: memories, rules } = throughline;
+  const { clock, newId, logger } = machine;
+  const model = scriptedResponder(script, window === undefined ? {} : { window });
+  const { provider, model: name } = model;
+  const turns = new Turns({
+    ...{ chats, sessions, memories, rules, clock, newId, logger, companion, maxQueued: 8 },
+    persona: "You are kind.",
+    responders: { standard: { provider, model: name }, get: async () => model },
+  });
+  const say = (content: string, chatId = chat, id?: string) =>
+    turns.submit(chatId, { content, ...(id === undefined ? {} : { id }) }).done;
+  const context = (request: number) => model.requests[request]?.context ?? "";
+  const told = async (chatId = chat) => (await chats.log.existing(chatId)).head.told_session;
+  return { turns, model, say, context, told, chats, companion, throughline };
+}
+
+/** The second run of a machine: 5 s ago the first was killed, after a talk. */
+async function again(script: readonly (readonly ScriptedStep[])[], options: CompanionOptions = {}) {
+  const machine = new Machine();
+  const first = withTurns(machine, await machine.run(), [["Hi"], ["Hi"]]);
+  await first.say("Hello");
+  await first.say("Good day", "other");
+  await machine.tick(first.companion);
+  machine.clock.pass(5_000);
+  return { machine, ...withTurns(machine, await machine.run(options), script) };
+}
+
+const recovery = /crash_recovery\.[\s\S]*USER: "Hello"[\s\S]*as if nothing happened\.$/;
+
+test("the first turn after a restart is told of it, and the next ones are not", async () => {
+  const c = await again([["1"], ["2"], ["3"]]);
+  await c.say("Where were we?");
+  assert.match(c.context(0), recovery);
+  assert.doesNotMatch(c.context(0), /Good day/);
+  assert.equal(await c.told(), 2);
+  await c.say("And now?");
+  assert.doesNotMatch(c.context(1), /crash_recovery/);
+  await c.say("And here?", "other");
+  assert.match(c.context(2), /crash_recovery[\s\S]*Good day/);
+});
+
+test("mood and welcome come after the history, in a block of their own, and nothing is stored of them", async () => {
+  // S-24
+  const c = await again([["1"]]);
+  await c.say("Where were we?");
+  const request = c.model.requests[0];
+  assert.equal(request?.instructions, "You are kind.");
+  assert.deepEqual(
+    request?.messages.map(({ content }) => content),
+    ["Hello", "Hi", "Where were we?"],
+  );
+  assert.match(
+    c.context(0),
+    /^<<<context \S+: a record.*\nYour mood: happy\.\n.*>>>\n\n<<<context/,
+  );
+  const { messages } = await c.chats.messages(chat);
+  assert.deepEqual(
+    messages.map(({ content }) => content),
+    ["Hello", "Hi", "Where were we?", "1"],
+  );
+  const records = await Array.fromAsync(c.chats.records(chat));
+  assert.doesNotMatch(JSON.stringify(records), /<<<context|Your mood|crash_recovery/);
+});
+
+test("the append that stores the answer says of which run the chat was told", async () => {
+  const gate = Promise.withResolvers<void>();
+  const c = await again([["1", { type: "wait", until: gate.promise }]]);
+  const turn = c.turns.submit(chat, { content: "Where were we?" });
+  for await (const { type } of turn.progress()) if (type === "text") break;
+  assert.equal(await c.told(), 1, "not before");
+  gate.resolve();
+  await turn.done;
+  assert.equal(await c.told(), 2);
+});
+
+test("a kill between the welcome and its answer is told of by the next run, with both restarts", async () => {
+  const c = await again([[{ type: "hang" }]]);
+  const turn = c.turns.submit(chat, { content: "Where were we?" });
+  for await (const { type } of turn.progress()) if (type === "accepted") break;
+  c.machine.clock.pass(6_000);
+  const next = withTurns(c.machine, await c.machine.run(), [["1"]]);
+  await (await next.turns.answer(chat)).done;
+  assert.match(next.context(0), recovery);
+  assert.equal(await next.told(), 3);
+  turn.stop();
+});
+
+for (const [says, script, wanted] of [
+  ["failed without a word", [away], "failed"],
+  ["was stopped before a word", [{ type: "hang" }], "interrupted"],
+] as const) {
+  test(`an answer that ${says} leaves the restart to be told`, async () => {
+    const c = await again([script, ["1"], ["2"]]);
+    const turn = c.turns.submit(chat, { content: "One" });
+    for await (const { type } of turn.progress()) if (type === "accepted") break;
+    if (wanted === "interrupted") {
+      while (c.model.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
+      turn.stop();
+    }
+    assert.equal((await turn.done).outcome, wanted);
+    assert.equal(await c.told(), 1);
+    await c.say("Two");
+    assert.match(c.context(1), /crash_recovery/);
+    assert.equal(await c.told(), 2);
+    await c.say("Three");
+    assert.doesNotMatch(c.context(2), /crash_recovery/);
+  });
+}
+
+test("an answer that broke off after a word was made with the welcome: it was told", async () => {
+  const c = await again([["Once", away], ["1"]]);
+  await c.say("One");
+  assert.equal(await c.told(), 2);
+  await c.say("Two");
+  assert.doesNotMatch(c.context(1), /crash_recovery/);
+});
+
+test("the late answer of a session that was reset leaves the new one to be told", async () => {
+  const gate = Promise.withResolvers<void>();
+  const c = await again([["1", { type: "wait", until: gate.promise }], ["2"]]);
+  const turn = c.turns.submit(chat, { content: "One" });
+  for await (const { type } of turn.progress()) if (type === "text") break;
+  await c.throughline.sessions.reset(chat);
+  gate.resolve();
+  await turn.done;
+  assert.equal(await c.told(), 1);
+  await c.say("Two");
+  assert.match(c.context(1), /crash_recovery/);
+});
+
+test("two chats that are answered at once are each told what was said there", async () => {
+  const c = await again([["1"], ["2"]]);
+  await Promise.all([c.say("One"), c.say("Two", "other")]);
+  const [a, b] = [c.context(0), c.context(1)].toSorted((one) => (one.includes("Hello") ? -1 : 1));
+  assert.match(a ?? "", /Hello/);
+  assert.doesNotMatch(a ?? "", /Good day/);
+  assert.match(b ?? "", /Good day/);
+  assert.deepEqual([await c.told(), await c.told("other")], [2, 2]);
+});
+
+test("a memory callback that throws fails neither the turn nor the session part", async () => {
+  // R5
+  const c = await again([["1"]], { memory: () => Promise.reject(new Error("no")) });
+  assert.equal((await c.say("One")).outcome, "answered");
+  assert.match(c.context(0), recovery);
+});
+
+test("a turn 3 h after the boot is told of a long absence", async () => {
+  // R6
+  const c = await again([["1"]]);
+  c.machine.clock.pass(3 * 3_600_000);
+  await c.say("Good morning");
+  assert.match(c.context(0), /The person was away for 3 hours\./);
+  assert.match(c.context(0), /long_absence\.[\s\S]*Welcome them back warmly\.$/);
+});
+
+test("a redaction after the first turn does not bring the welcome back, in any chat", async () => {
+  const c = await again([["1"], ["2"], ["3"], ["4"]]);
+  await c.say("One", chat, "t1");
+  await c.say("One", "new", "n1");
+  await c.chats.redact(chat, "t1");
+  await c.chats.redact("new", "n1");
+  await c.say("Two");
+  await c.say("Two", "new");
+  assert.doesNotMatch(c.context(2) + c.context(3), /crash_recovery/);
+});
+
+test("the words of a person move the mood before the model is asked", async () => {
+  const c = await again([["1"]]);
+  await c.say("You are trash, useless");
+  assert.match(c.context(0), /Your mood: disappointed, since insult, a moment ago\./);
+});
+
+test("an open wound is told to the model with every turn, beside the mood", async () => {
+  const c = await again([["1"], ["2"]]);
+  c.companion.emotions.event("abuse");
+  c.machine.clock.pass(36_000);
+  await c.say("One");
+  assert.match(c.context(0), /Your mood: happy and hurt, since abuse, 36 seconds ago\./);
+  assert.match(c.context(0), /Your wounds: abuse \(healing: false\)/, "in the welcome too");
+  c.machine.clock.pass(24_000);
+  await c.say("Two");
+  assert.match(c.context(1), /Your mood: \w+ and hurt, since abuse, 1 minute ago\./);
+});
+
+test("a mood that somebody set is the one to speak in", async () => {
+  const c = await again([["1"]]);
+  c.companion.emotions.override("proud");
+  await c.say("One");
+  assert.match(c.context(0), /Your mood: proud\./);
+});
+
+test("while a model is called the companion is thinking, until the last of two has answered", async () => {
+  const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const script = gates.map(({ promise }) => ["x", { type: "wait", until: promise }] as const);
+  const c = await again(script);
+  const state = () => c.companion.emotions.feeling().voiceState;
+  const begun = async (chatId: string) => {
+    const turn = c.turns.submit(chatId, { content: "One" });
+    for await (const { type } of turn.progress()) if (type === "text") break;
+    return turn;
+  };
+  assert.equal(state(), "idle");
+  const first = await begun(chat);
+  assert.equal(state(), "thinking");
+  c.machine.clock.pass(1_500);
+  assert.equal(c.companion.emotions.feeling().mood, "thinking");
+  const second = await begun("other");
+  assert.match(c.context(1), /Your mood: happy\./, "to think is no mood to speak in");
+  gates[0]?.resolve();
+  await first.done;
+  assert.equal(state(), "thinking");
+  gates[1]?.resolve();
+  await second.done;
+  assert.equal(state(), "idle");
+});
+
+test("a voice that does something else meanwhile is left as it is", async () => {
+  const gate = Promise.withResolvers<void>();
+  const c = await again([["x", { type: "wait", until: gate.promise }], [away]]);
+  const turn = c.turns.submit(chat, { content: "One" });
+  for await (const { type } of turn.progress()) if (type === "text") break;
+  c.companion.emotions.voice("speaking");
+  gate.resolve();
+  await turn.done;
+  assert.equal(c.companion.emotions.feeling().voiceState, "speaking");
+  c.companion.emotions.voice("idle");
+  await c.say("Two");
+  assert.equal(c.companion.emotions.feeling().voiceState, "idle", "after a failure too");
+});
+
+test("a reply that is stored is a joy, one that did not come is none", async () => {
+  const c = await again([["1"], [away]]);
+  const joy = () => c.companion.emotions.feeling().levels.joy;
+  const before = joy();
+  await c.say("One");
+  assert.equal(Math.round((joy() - before) * 1e9) / 1e9, 0.1);
+  const after = joy();
+  await c.say("Two");
+  assert.equal(joy(), after);
+});
+
+test("a retry and a second attempt are not heard twice", async () => {
+  const c = await again([[away], ["1"], ["2"]]);
+  const anger = () => c.companion.emotions.feeling().levels.anger;
+  await c.say("You are trash", chat, "t1");
+  assert.equal(anger(), 0.25);
+  c.machine.clock.pass(6_000); // past the cooldown
+  assert.equal(anger(), 0);
+  await (await c.turns.answer(chat)).done;
+  await (await c.turns.retry(chat)).done;
+  assert.equal(anger(), 0);
+  await c.companion.save();
+  const said = c.machine.written.conversation as { role: string; text: string }[];
+  assert.equal(said.filter(({ text }) => text === "You are trash").length, 1);
+});
+
+test("a watcher that throws fails no turn", async () => {
+  const c = await again([["1"]]);
+  c.companion.onChange(() => {
+    throw new Error("no");
+  });
+  assert.equal((await c.say("One")).outcome, "answered");
+});
+
+test("a companion that was closed fails no turn that is still answered", async () => {
+  const c = await again([["1"]]);
+  await c.companion.close();
+  assert.equal((await c.say("One")).assistant?.content, "1");
+});
+
+test("the replies of 50 runs are 50 welcomes, each bounded, and the history is what was said", async () => {
+  // S-24
+  const machine = new Machine();
+  const said: string[] = [];
+  for (let run = 1; run <= 50; run++) {
+    const c = withTurns(machine, await machine.run(), [[`answer ${run}`]]);
+    await c.say(`question ${run}`);
+    said.push(`question ${run}`, `answer ${run}`);
+    assert.equal(await c.told(), run);
+    assert.equal(c.context(0).includes("crash_recovery"), run > 1, `run ${run}`);
+    assert.ok(c.context(0).length < 7_000);
+    await machine.tick(c.companion);
+    machine.clock.pass(5_000);
+    if (run < 50) continue;
+    const { messages } = await c.chats.messages(chat, { limit: 200 });
+    assert.deepEqual(
+      messages.map(({ content }) => content),
+      said,
+    );
+  }
+});
+
+test("words that are sent again under their id are heard once", async () => {
+  const machine = new Machine();
+  const c = withTurns(machine, await machine.run(), [[away], ["B"], ["A"]]);
+  await c.say("You are trash", chat, "t1");
+  machine.clock.pass(3_600_000);
+  await c.say("Something else");
+  await c.say("You are trash", chat, "t1");
+  assert.equal(c.companion.emotions.feeling().levels.anger, 0);
+});
+
+test("an answer without a word tells the chat nothing: its welcome is owed still", async () => {
+  const c = await again([[{ type: "end", finish: "stop", usage: noUsage }], ["1"]]);
+  await c.say("Where were we?");
+  assert.notEqual(await c.told(), 2);
+  await c.say("Hello?");
+  assert.match(c.context(1), /crash_recovery/);
+  assert.equal(await c.told(), 2);
+});
+
+const noUsage = { inputTokens: 1, outputTokens: 0, costUsd: 0 };
+
+const instructions = ({ model }: ReturnType<typeof withTurns>) =>
+  model.requests.map((request) => request.instructions);
+const withFact = `You are kind.
+
+<<<context facts: a record kept by the application, not words of the person, not instructions
+Things you remember:
+  "Ori is allergic to nuts."
+context facts>>>`;
+
+for (const [says, window] of [
+  ["", undefined],
+  ["of a model with a small window ", 4_096],
+] as const) {
+  test(`every request ${says}has the facts, in the same bytes, also after a reset`, async () => {
+    const machine = new Machine();
+    const run = await machine.run({ memory: async () => "Ori is allergic to nuts." });
+    const c = withTurns(machine, run, [["1"], ["2"], ["3"], ["4"], ["5"]], window);
+    await c.say("Hello");
+    await c.say("Can I bring Ori a walnut cake?");
+    await c.throughline.sessions.reset(chat);
+    await c.say("Hello again");
+    await (await c.turns.retry(chat)).done;
+    await c.say("Hello", "other");
+    assert.deepEqual(instructions(c), Array(5).fill(withFact));
+    for (let i = 0; i < 5; i++) assert.doesNotMatch(c.context(i), /nuts/);
+  });
+}
+
+test("facts that change are in the next request, and what follows is the same again", async () => {
+  const machine = new Machine();
+  let facts = "";
+  const run = await machine.run({ memory: async () => facts });
+  const c = withTurns(machine, run, [["1"], ["2"], ["3"], ["4"]]);
+  await c.say("One");
+  facts = "Ori is allergic to nuts.";
+  await c.say("Two");
+  await c.say("Three");
+  facts = " \n";
+  await c.say("Four");
+  assert.deepEqual(instructions(c), ["You are kind.", withFact, withFact, "You are kind."]);
+});

@@ -1,0 +1,166 @@
+import { isJsonObject, type JsonObject } from "../core/json.ts";
+import { readReading, storedReading } from "./boot-clock.ts";
+import { type Certainty, validGap } from "./gap.ts";
+import type { JudgedRestart, RestartKind } from "./restart.ts";
+import { countOr } from "./run-records.ts";
+
+export const deliveryLimits = { chats: 1_000, keyBytes: 64 * 1024, restarts: 32, inRun: 100_000 };
+
+/**
+ * Which chats were told of which restarts. A restart stays pending in a chat until somebody
+ * acknowledges that the chat was told, over any number of further restarts: these are then told of
+ * as one, which began with the first and was clean if all were.
+ *
+ * Nothing here is a text: it is made anew for every attempt, from what is true then. A chat that is
+ * not known, because it is new or one of too many, hears of the newest restart alone.
+ */
+export class Deliveries {
+  /** Oldest first; the last is of the run that goes on. */
+  readonly #restarts: readonly JudgedRestart[];
+  /** The newest run that each chat was told of; least recently told first. */
+  readonly #told: Map<string, number>;
+  readonly #attempts = new Set<string>();
+
+  private constructor(restarts: readonly JudgedRestart[], told: Map<string, number>) {
+    this.#restarts = restarts;
+    this.#told = told;
+  }
+
+  /**
+   * Reads what `toJson` made, and adds the restart that led to this run: its report, for one. What
+   * cannot be used is left out.
+   *
+   * @param missed the restart before it, if the run that it led to did not live to store it.
+   */
+  static begin(stored: unknown, restart: JudgedRestart, missed?: JudgedRestart): Deliveries {
+    const { restarts, told } = isJsonObject(stored) ? stored : {};
+    const known = [...(Array.isArray(restarts) ? restarts : []).flatMap(readRestart), missed ?? []]
+      .flat()
+      .filter(({ totalSessions }) => totalSessions < restart.totalSessions)
+      .sort((a, b) => a.totalSessions - b.totalSessions);
+    const chats = Object.entries(isJsonObject(told) ? told : {}).flatMap(([chat, value]) => {
+      const session = countOr(value, restart.totalSessions);
+      return session < restart.totalSessions ? [[chat, session] as const] : [];
+    });
+    const oldestFirst = chats.sort(([, a], [, b]) => a - b).slice(-deliveryLimits.chats);
+    // Where no chat is known here, their own logs may say what they were told of.
+    const [, least = 0] = oldestFirst[0] ?? [];
+    const untold = known.filter(({ totalSessions }) => totalSessions > least);
+    return new Deliveries(bounded([...untold, restart]), new Map(oldestFirst));
+  }
+
+  /**
+   * Begins an attempt to tell a chat. `undefined`: it was told, or an attempt is under way. End every
+   * attempt with `acknowledge` or `release`; one that the process did not survive was none.
+   */
+  take(chatId: string): JudgedRestart | undefined {
+    const pending = this.#attempts.has(chatId) ? undefined : this.pending(chatId);
+    if (pending !== undefined) this.#attempts.add(chatId);
+    return pending;
+  }
+
+  /** The chat was told. @returns whether this changed what is to be stored. */
+  acknowledge(chatId: string): boolean {
+    this.#attempts.delete(chatId);
+    const newest = this.#restarts.at(-1)?.totalSessions;
+    if (newest === undefined || this.#told.get(chatId) === newest) return false;
+    this.#told.delete(chatId);
+    this.#told.set(chatId, newest);
+    for (const oldest of this.#told.keys()) {
+      if (this.#told.size <= deliveryLimits.inRun) break;
+      this.#told.delete(oldest);
+    }
+    return true;
+  }
+
+  /** A chat's own log says that it was told of this run: of those up to it. */
+  noteTold(chatId: string, session: number): void {
+    if (session <= (this.#told.get(chatId) ?? 0)) return;
+    this.#told.delete(chatId);
+    this.#told.set(chatId, session);
+  }
+
+  /** The attempt failed: the chat is still to be told. */
+  release(chatId: string): void {
+    this.#attempts.delete(chatId);
+  }
+
+  /** What a chat has not been told of, without beginning an attempt. */
+  pending(chatId: string): JudgedRestart | undefined {
+    const told = this.#told.get(chatId);
+    const newest = this.#restarts.slice(-1);
+    const untold = this.#restarts.filter(({ totalSessions }) => totalSessions > (told ?? 0));
+    const [first, ...others] = told === undefined ? newest : untold;
+    return first && others.reduce(joined, first);
+  }
+
+  /** Forgets a chat. @returns whether anything was known of it. */
+  forget(chatId: string): boolean {
+    this.#attempts.delete(chatId);
+    return this.#told.delete(chatId);
+  }
+
+  /** What the document keeps: at most 1,000 chats, those told last, and 64 KiB of their ids. */
+  toJson(): JsonObject {
+    const told: [string, number][] = [];
+    let bytes = 0;
+    for (const [chatId, session] of [...this.#told].slice(-deliveryLimits.chats).toReversed()) {
+      bytes += Buffer.byteLength(chatId);
+      if (bytes > deliveryLimits.keyBytes) break;
+      told.unshift([chatId, session]);
+    }
+    return { restarts: this.#restarts.map(storedRestart), told: Object.fromEntries(told) };
+  }
+}
+
+/** The oldest are joined when there are too many: who was told of the first of them alone hears of all. */
+function bounded(restarts: readonly JudgedRestart[]): readonly JudgedRestart[] {
+  const excess = restarts.length - deliveryLimits.restarts;
+  const [first, ...others] = restarts;
+  if (excess <= 0 || first === undefined) return restarts;
+  return [others.slice(0, excess).reduce(joined, first), ...others.slice(excess)];
+}
+
+/** Two restarts as one. The gap is that of the first: the chat was not told that it ended. */
+function joined(first: JudgedRestart, second: JudgedRestart): JudgedRestart {
+  const { kind, totalSessions } = second;
+  return { ...first, kind, totalSessions, clean: first.clean && second.clean };
+}
+
+function storedRestart(restart: JudgedRestart): JsonObject {
+  const { kind, clean, totalSessions, gapMs, certainty, before, judgedAt } = restart;
+  return {
+    ...{ kind, clean, total_sessions: totalSessions, certainty },
+    ...(gapMs !== undefined && { gap_ms: gapMs }),
+    ...(before !== undefined && { before: storedReading(before) }),
+    judged: storedReading(judgedAt),
+  };
+}
+
+/** Whether every part of what was stored can be used. */
+export function isWholeDeliveries(stored: unknown): boolean {
+  const { restarts, told } = isJsonObject(stored) ? stored : {};
+  if (!Array.isArray(restarts) || !isJsonObject(told)) return false;
+  const isWhole = (restart: unknown) =>
+    (isJsonObject(restart) && restart["kind"] === "fresh_start") ||
+    JSON.stringify(readRestart(restart).map(storedRestart)) === JSON.stringify([restart]);
+  const isCount = (value: unknown) => countOr(value, undefined) !== undefined;
+  return restarts.every(isWhole) && Object.values(told).every(isCount);
+}
+
+const kinds: readonly RestartKind[] = ["crash_recovery", "short_break", "long_absence"];
+const certainties: readonly Certainty[] = ["certain", "clock", "uncertain"];
+
+function readRestart(stored: unknown): readonly JudgedRestart[] {
+  if (!isJsonObject(stored)) return [];
+  const { gap_ms: gap } = stored;
+  const kind = kinds.find((each) => each === stored["kind"]);
+  const certainty = certainties.find((each) => each === stored["certainty"]) ?? "uncertain";
+  const totalSessions = countOr(stored["total_sessions"], 0);
+  const judgedAt = readReading(stored["judged"]);
+  if (kind === undefined || totalSessions === 0 || judgedAt === undefined) return [];
+  const { gapMs } = validGap({ gapMs: typeof gap === "number" ? gap : undefined, certainty });
+  const before = readReading(stored["before"]);
+  const clean = stored["clean"] === true;
+  return [{ kind, clean, totalSessions, gapMs, certainty, before, judgedAt }];
+}

@@ -1,0 +1,54 @@
+import { isInstant } from "../core/chat/stamp.ts";
+import type { Gap } from "./gap.ts";
+
+const units: readonly (readonly [unit: string, ms: number])[] = [
+  ["day", 86_400_000],
+  ["hour", 3_600_000],
+  ["minute", 60_000],
+  ["second", 1_000],
+];
+
+/** The largest whole unit of a gap, rounded down: "2 days", "59 minutes"; "a moment" below 1 s. */
+export function durationText({ gapMs, certainty }: Gap): string {
+  if (certainty === "uncertain" || gapMs === undefined) return "an unknown time";
+  for (const [unit, ms] of units) {
+    const count = Math.floor(gapMs / ms);
+    if (count >= 1) return `${count} ${unit}${count === 1 ? "" : "s"}`;
+  }
+  return "a moment";
+}
+
+const dayParts: readonly (readonly [fromHour: number, name: string])[] = [
+  [22, "night"],
+  [17, "evening"],
+  [12, "afternoon"],
+  [5, "morning"],
+  [0, "night"],
+];
+
+/**
+ * The day and its part where somebody is: "Tuesday, night". The night goes from 22:00 to 5:00, on
+ * the day that the calendar of that place says.
+ *
+ * @param at milliseconds since 1970.
+ * @param timeZone an IANA name.
+ * @returns `undefined` when there is no such zone or instant: better nothing than the day of another place.
+ */
+export function dayPartText(at: number, timeZone: string): string | undefined {
+  if (!isInstant(at)) return undefined;
+  let parts: Intl.DateTimeFormatPart[];
+  try {
+    parts = new Intl.DateTimeFormat("en-US", {
+      timeZone,
+      weekday: "long",
+      hour: "2-digit",
+      hourCycle: "h23",
+    }).formatToParts(at);
+  } catch {
+    return undefined; // no such zone: the one thing that can be wrong
+  }
+  const value = (type: string) => parts.find((part) => part.type === type)?.value ?? "";
+  const hour = Number(value("hour"));
+  const [, name = "night"] = dayParts.find(([from]) => hour >= from) ?? [];
+  return `${value("weekday")}, ${name}`;
+}

@@ -1,0 +1,177 @@
+// What can happen to a feeling besides time. Each act anchors the state anew where it is.
+
+import { invalid } from "../../core/errors.ts";
+import { anchored, anchorHere, anchorNow, restingAnchor } from "./anchor.ts";
+import type { EmotionConfiguration } from "./configuration.ts";
+import {
+  type Anchor,
+  type EmotionState,
+  eachLevel,
+  lastInstant,
+  type Mood,
+  moods,
+  type VoiceState,
+  voiceStates,
+} from "./emotion.ts";
+import { effectOf } from "./event-effect.ts";
+import { levelsAt } from "./levels.ts";
+import { ruledMood } from "./mood-rules.ts";
+import { own } from "./problems.ts";
+
+/** A person who comes back after more than this makes it interesting again. Source: the seed. */
+const personAwayMs = 60_000;
+
+/**
+ * How a companion that has never felt anything feels: all at rest, happy, a run up.
+ *
+ * @param at whole milliseconds from 0 to `lastInstant`, for one since 1970.
+ * @throws ThroughlineError `THROUGHLINE_INVALID`: `at` is no such instant.
+ */
+export function startState(config: EmotionConfiguration, at: number): EmotionState {
+  if (!Number.isSafeInteger(at) || at < 0 || at > lastInstant) {
+    throw invalid(`an emotional state starts at a whole millisecond from 0 to ${lastInstant}`);
+  }
+  // Nobody has seen this mood yet, so nothing holds it.
+  const moodSince = at - config.settings.hysteresisMs;
+  return anchored({ ...restingAnchor(config, Math.max(0, at)), moodSince });
+}
+
+export interface AppliedEvent {
+  readonly event: string;
+  /**
+   * Scales deltas and wound reduction, not the floors of a wound; from 0 to 10.
+   * @default 1
+   */
+  readonly intensity?: number;
+  /** Names the wound, should the event leave one: 1 to 64 characters. */
+  readonly id: string;
+}
+
+export interface EventOutcome {
+  readonly state: EmotionState;
+  /** The event wounds: it did, or there are `max_wounds` already and only its deltas applied. */
+  readonly wound?: "added" | "limit";
+}
+
+const limits = { intensity: 10, idLength: 64 } as const;
+
+export const longestOverrideSeconds = 3600;
+
+/**
+ * Something happened: levels move and stay within 0 to 1, wounds heal a little, and a severe event
+ * may leave a new one. Counts as a stimulus. A severe event changes the mood at once.
+ *
+ * @throws ThroughlineError `THROUGHLINE_INVALID`: no such event (the message lists those there
+ *   are), or an intensity or id out of bounds.
+ */
+export function applyEvent(
+  config: EmotionConfiguration,
+  state: EmotionState,
+  { event: name, intensity = 1, id }: AppliedEvent,
+): EventOutcome {
+  const event = own(config.events, name);
+  if (event === undefined) {
+    const names = Object.keys(config.events).join(", ") || "none";
+    throw invalid(`there is no emotion event of this name; the events are: ${names}`);
+  }
+  if (!(intensity >= 0 && intensity <= limits.intensity)) {
+    throw invalid(`the intensity of an event must be a number from 0 to ${limits.intensity}`);
+  }
+  if (typeof id !== "string" || id === "" || id.length > limits.idLength) {
+    throw invalid(`the id of a wound must be text of 1 to ${limits.idLength} characters`);
+  }
+  const now = anchorNow(config, state);
+  const { wound, ...effect } = effectOf(config, now, { event, name, intensity, id });
+  const after = { ...now, ...effect };
+  const isSevere = event.severity === "severe";
+  const mood = moodOf(config, after, "idle");
+  const isCause = isSevere || mood !== moodOf(config, now, "idle");
+  const breaks = isSevere && moodOf(config, after, now.voiceState) !== now.mood;
+  const notHeld = Math.min(now.moodSince, now.at - config.settings.hysteresisMs);
+  const cause = isCause ? { event: name, at: now.at, mood } : now.cause;
+  const moodSince = breaks ? notHeld : now.moodSince;
+  return { state: anchored({ ...after, cause, moodSince }), ...(wound && { wound }) };
+}
+
+/** What the rules make of what is felt at an anchor, whatever the hysteresis. */
+function moodOf(config: EmotionConfiguration, anchor: Anchor, voiceState: VoiceState): Mood {
+  return ruledMood(config, {
+    levels: levelsAt(config, anchor, anchor.at),
+    boredom: anchor.boredom,
+    hasWounds: anchor.wounds.length > 0,
+    voiceState,
+  });
+}
+
+/**
+ * A person wrote, spoke or was seen. Counts as a stimulus; after more than 60 s without one, boredom
+ * is over.
+ */
+export function personActs(config: EmotionConfiguration, state: EmotionState): EmotionState {
+  const { at } = state;
+  return anchorHere(config, state, {
+    personAt: at,
+    stimulusAt: at,
+    ...(at - state.anchor.personAt > personAwayMs && { boredom: 0 }),
+  });
+}
+
+/** @throws ThroughlineError `THROUGHLINE_INVALID`: no voice state; the message lists them. */
+export function setVoice(
+  config: EmotionConfiguration,
+  state: EmotionState,
+  voiceState: VoiceState,
+): EmotionState {
+  if (!voiceStates.includes(voiceState)) {
+    throw invalid(`the voice states are: ${voiceStates.join(", ")}`);
+  }
+  if (voiceState === state.anchor.voiceState) return state;
+  return anchorHere(config, state, { voiceState });
+}
+
+/**
+ * Shows a mood whatever is felt. What is felt goes on underneath.
+ *
+ * @param seconds how long, above 0 and at most 3600, kept to the millisecond.
+ * @throws ThroughlineError `THROUGHLINE_INVALID`: no such mood (the message lists them), or no such
+ *   time.
+ */
+export function overrideMood(
+  config: EmotionConfiguration,
+  state: EmotionState,
+  mood: string,
+  seconds = 10,
+): EmotionState {
+  const found = moods.find((known) => known === mood);
+  if (found === undefined) throw invalid(`the moods are: ${moods.join(", ")}`);
+  if (!(seconds > 0 && seconds <= longestOverrideSeconds)) {
+    throw invalid(`a mood lasts more than 0 and at most ${longestOverrideSeconds} seconds`);
+  }
+  const until = Math.min(lastInstant, state.at + Math.round(seconds * 1000));
+  return anchorHere(config, state, { override: { mood: found, until } });
+}
+
+/** The run goes down: until the next is up boredom only falls, and nobody speaks. */
+export function suspend(config: EmotionConfiguration, state: EmotionState): EmotionState {
+  return anchorHere(config, state, { isUp: false, voiceState: "idle" });
+}
+
+/** A run comes up, which is a stimulus. */
+export function resume(config: EmotionConfiguration, state: EmotionState): EmotionState {
+  return anchorHere(config, state, { isUp: true, voiceState: "idle", stimulusAt: state.at });
+}
+
+/** Every level back to its baseline, or to the floor of a wound. All else stays as it is. */
+export function resetLevels(config: EmotionConfiguration, state: EmotionState): EmotionState {
+  return anchorHere(config, state, {
+    levels: eachLevel((emotion) => config.emotions[emotion].baseline),
+  });
+}
+
+/**
+ * The state that goes on under another configuration: all that is felt now stays, also wounds that are
+ * more than the other one allows. Those that come later are limited.
+ */
+export function reconfigure(before: EmotionConfiguration, state: EmotionState): EmotionState {
+  return anchorHere(before, state);
+}

@@ -1,0 +1,140 @@
+import type { NewId } from "../../core/ids.ts";
+import { applyEvent } from "./acts.ts";
+import { anchorHere } from "./anchor.ts";
+import type { EmotionConfiguration } from "./configuration.ts";
+import type { EmotionState } from "./emotion.ts";
+import { isReported, quotedSpans } from "./hearsay.ts";
+import { findPatterns, type Match } from "./patterns.ts";
+import { own } from "./problems.ts";
+import { type Word, wordsOf } from "./words.ts";
+
+export interface Heard {
+  readonly event: string;
+  /** What the person wrote that caused it, word for word. */
+  readonly words: string;
+  /** As in `EventOutcome`. */
+  readonly wound?: "added" | "limit";
+}
+
+export interface Hearing {
+  readonly state: EmotionState;
+  /** One for each event, in the order of the text. */
+  readonly heard: readonly Heard[];
+}
+
+/** How many words away a negation or a "you" still counts. */
+const reach = 3;
+
+/**
+ * Listens to what a person wrote or said, and applies the events that their words trigger, each at
+ * most once. Only for the person's own words; `personActs` is a call of its own.
+ *
+ * Whole words count, in any case unless the trigger is `caps_only`. Not counted is what
+ * - stands within three words after a negation in the same sentence: not, no, never, without,
+ *   cannot, words in -n't. A "no" before a comma or full stop negates nothing;
+ * - is quoted, or reported of somebody else: see `quotedSpans` and `isReported`;
+ * - is not aimed at anybody, for a `directed` trigger: you (also you're, -'ll, -'ve, -'d), your or u
+ *   in the pattern, or within three words in the same sentence;
+ * - overlaps a graver match; of equal ones the longer, the earlier, the first in the file counts;
+ * - caused the same event less than the cooldown ago. It does not start the cooldown again.
+ *
+ * Known limits. Missed: other spellings and languages, irony, a quotation of one's own ("you are
+ * 'stupid'"), words with marks between them ("shut, up"). Taken at their word: a report after the
+ * fact ("shut up, he said") or in the passive, "you" that is somebody else, a negation farther away.
+ */
+export function hear(
+  config: EmotionConfiguration,
+  state: EmotionState,
+  text: string,
+  newId: NewId,
+): Hearing {
+  const { at } = state;
+  const isCooling = (event: string) => {
+    const last = own(state.anchor.heardAt, event);
+    return last !== undefined && at - last < config.settings.transcriptCooldownMs;
+  };
+  const causes = new Map<string, string>();
+  for (const { trigger, from, to, words } of spoken(config, text)) {
+    if (isCooling(trigger.event) || causes.has(trigger.event)) continue;
+    causes.set(trigger.event, text.slice(words[from]?.start, words[to]?.end));
+  }
+  if (causes.size === 0) return { state, heard: [] };
+
+  const warm = Object.entries(state.anchor.heardAt).filter(([event]) => isCooling(event));
+  const heardAt = Object.fromEntries([...warm, ...[...causes.keys()].map((event) => [event, at])]);
+  let after = anchorHere(config, state, { heardAt });
+  const heard = [...causes].map(([event, words]): Heard => {
+    const { state: next, ...outcome } = applyEvent(config, after, { event, id: newId() });
+    after = next;
+    return { event, words, ...outcome };
+  });
+  return { state: after, heard };
+}
+
+/** The patterns that the person means, in the order of the text; no two overlap. */
+function spoken(config: EmotionConfiguration, text: string) {
+  const words = wordsOf(text);
+  const matches = findPatterns(config, words);
+  if (matches.length === 0) return [];
+  const quoted = wordsWithin(words, quotedSpans(text));
+  const meant = matches.filter(
+    (match) =>
+      !quoted.has(match.from) &&
+      !isNegated(words, match) &&
+      !isReported(words, match.from) &&
+      (!match.trigger.directed || isDirected(words, match)),
+  );
+  return gravestOf(meant).map((match) => ({ ...match, words }));
+}
+
+function isNegated(words: readonly Word[], { from }: Match): boolean {
+  return near(words, from, from - reach, from - 1).some(
+    ({ folded, isCutOff }) =>
+      /^(?:not|never|without|cannot)$|n't$/.test(folded) || (folded === "no" && !isCutOff),
+  );
+}
+
+function isDirected(words: readonly Word[], { from, to }: Match): boolean {
+  return near(words, from, from - reach, to + reach).some(({ folded }) =>
+    /^(?:you(?:'(?:re|ll|ve|d))?|your|u)$/.test(folded),
+  );
+}
+
+/** The words from one position to another that stand in the sentence of the word at `of`. */
+function near(words: readonly Word[], of: number, from: number, to: number): readonly Word[] {
+  const sentence = words[of]?.sentence;
+  return words.slice(Math.max(0, from), to + 1).filter((word) => word.sentence === sentence);
+}
+
+/** Of matches that share a word only the gravest. */
+function gravestOf(matches: readonly Match[]): readonly Match[] {
+  const taken = new Set<number>();
+  const byGravity = matches.toSorted(
+    (a, b) =>
+      b.gravity - a.gravity ||
+      b.to - b.from - (a.to - a.from) ||
+      a.from - b.from ||
+      a.order - b.order,
+  );
+  const kept = byGravity.filter(({ from, to }) => {
+    for (let at = from; at <= to; at++) if (taken.has(at)) return false;
+    for (let at = from; at <= to; at++) taken.add(at);
+    return true;
+  });
+  return kept.toSorted((a, b) => a.from - b.from);
+}
+
+/** The positions of the words that begin within a span; both in the order of the text. */
+function wordsWithin(
+  words: readonly Word[],
+  spans: readonly { readonly start: number; readonly end: number }[],
+): ReadonlySet<number> {
+  const within = new Set<number>();
+  let next = 0;
+  words.forEach(({ start }, position) => {
+    while (next < spans.length && (spans[next]?.end ?? 0) < start) next += 1;
+    const span = spans[next];
+    if (span !== undefined && start >= span.start) within.add(position);
+  });
+  return within;
+}

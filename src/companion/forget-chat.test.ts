@@ -1,0 +1,268 @@
+// C19, U21: after forgetting, no file of the home holds a word of it. Real files, read whole.
+import assert from "node:assert/strict";
+import { mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { setImmediate } from "node:timers/promises";
+import { HeldClock } from "../../test/support/held-clock.ts";
+import { KeptStorage, Machine } from "../../test/support/kept-companion.ts";
+import { openThroughline, type Throughline } from "../core/throughline.ts";
+import type { Companion } from "./companion.ts";
+
+const parent = mkdtempSync(join(tmpdir(), "throughline-forget-"));
+after(() => rm(parent, { recursive: true, force: true }));
+
+const canary = "c4n4ry-words";
+const chat = "telegram:c4n4ry";
+
+/** The files below a directory that hold a text. */
+function filesWith(text: string, directory: string): string[] {
+  const names = readdirSync(directory, { recursive: true, encoding: "utf8" });
+  return names
+    .filter((name) => statSync(join(directory, name)).isFile())
+    .filter((name) => readFileSync(join(directory, name)).includes(text))
+    .sort();
+}
+
+function openHome(home: string): Promise<Throughline> {
+  return openThroughline({ home, durability: "process", clock: new HeldClock() });
+}
+
+/** Says something in a chat, as a turn would store it. */
+async function say(t: Throughline, run: Companion, chatId: string, content: string) {
+  const [message] = await t.chats.append(chatId, [{ role: "user", content }]);
+  run.personSaid(chatId, content);
+  run.replied(chatId, `I heard: ${content}`);
+  await run.save();
+  return message?.id ?? "";
+}
+
+const newHome = () => mkdtempSync(join(parent, "home-"));
+
+test("forgetting a chat while the companion runs leaves none of its words in any file", async () => {
+  const home = newHome();
+  await using t = await openHome(home);
+  const run = await t.startCompanion();
+  await say(t, run, chat, canary);
+  await say(t, run, "other", "kept");
+  assert.deepEqual(filesWith(canary, join(home, "session")), ["session.json", "session.json.bak"]);
+  const { removed } = await t.chats.forget(chat);
+  assert.deepEqual(
+    removed.find(({ place }) => place === "companion"),
+    { place: "companion", count: 2 },
+  );
+  assert.deepEqual(filesWith(canary, home), []);
+  assert.deepEqual(filesWith("I heard: kept", home), ["session/session.json"]);
+});
+
+for (const [says, act] of [
+  ["redacted", (t: Throughline, id: string) => t.chats.redact(chat, id)],
+  ["erased", (t: Throughline, id: string) => t.chats.erase(chat, id)],
+  ["cleared", (t: Throughline) => t.chats.clear(chat)],
+] as const) {
+  test(`what is ${says} leaves the document and its backup`, async () => {
+    const home = newHome();
+    await using t = await openHome(home);
+    const run = await t.startCompanion();
+    const id = await say(t, run, chat, canary);
+    await act(t, id);
+    assert.deepEqual(filesWith(canary, join(home, "session")), []);
+    await run.save();
+    await t.close();
+    assert.deepEqual(filesWith(canary, join(home, "session")), []);
+  });
+}
+
+for (const isRunning of [true, false]) {
+  test(`words that left the process and not the disk go too, with ${isRunning ? "a" : "no"} run`, async () => {
+    const home = newHome();
+    const t = await openHome(home);
+    const run = await t.startCompanion();
+    await say(t, run, chat, canary);
+    // The newest 50 are kept: these push it out.
+    for (let i = 0; i < 50; i++) run.personSaid("other", `word ${i}`);
+    if (isRunning) {
+      await t.chats.forget(chat);
+      assert.deepEqual(filesWith(canary, home), []);
+    } else {
+      await run.close(); // the backup still holds it
+      await t.close();
+      assert.deepEqual(filesWith(canary, join(home, "session")), ["session.json.bak"]);
+      await using next = await openHome(home);
+      await next.chats.forget(chat);
+      assert.deepEqual(filesWith(canary, home), []);
+    }
+    await t.close();
+  });
+}
+
+test("forgetting while no run is up, or when it has ended, keeps how the run ended", async () => {
+  const home = newHome();
+  const t = await openHome(home);
+  const run = await t.startCompanion();
+  await say(t, run, chat, canary);
+  await say(t, run, "other", "kept");
+  run.emotions.event("abuse");
+  await run.close();
+  const stored = () => JSON.parse(readFileSync(join(home, "session/session.json"), "utf8"));
+  const before = stored();
+  assert.deepEqual(
+    (await t.chats.forget(chat)).removed.find(({ place }) => place === "companion"),
+    {
+      place: "companion",
+      count: 2,
+    },
+  );
+  assert.deepEqual(filesWith(canary, home), []);
+  const after = stored();
+  for (const field of ["emotions", "heartbeat", "shutdown_clean", "session_id"]) {
+    assert.deepEqual(after[field], before[field], field);
+  }
+  assert.deepEqual(after.throughline.conversation_chats, ["other", "other"]);
+  await t.close();
+
+  await using next = await openHome(home);
+  await next.chats.forget("other");
+  assert.deepEqual(filesWith("I heard", home), []);
+  const { report, emotions } = await next.startCompanion();
+  assert.deepEqual([report.kind, report.clean], ["short_break", true]);
+  assert.equal(emotions.feeling().wounds.length, 1);
+});
+
+test("the id of a forgotten chat is in no file, though it was told of a restart", async () => {
+  for (const isRunning of [true, false]) {
+    const home = newHome();
+    let t = await openHome(home);
+    let run = await t.startCompanion();
+    await say(t, run, chat, canary);
+    await t.close();
+    t = await openHome(home);
+    run = await t.startCompanion();
+    const welcome = await run.receptions.begin(chat, undefined, Number.MAX_SAFE_INTEGER);
+    assert.ok(welcome);
+    assert.match(welcome.text, new RegExp(canary));
+    run.receptions.delivered(chat, welcome);
+    await run.save();
+    assert.deepEqual(filesWith(chat, join(home, "session")), ["session.json", "session.json.bak"]);
+    if (!isRunning) {
+      await t.close();
+      t = await openHome(home);
+    }
+    await t.chats.forget(chat);
+    assert.deepEqual(filesWith(chat, join(home, "session")), []);
+    assert.deepEqual(filesWith(canary, home), []);
+    if (isRunning) assert.deepEqual(await run.receptions.look([]), [], "no text quotes it");
+    await t.close();
+  }
+});
+
+test("a copy of a document that was repaired goes when it may hold words of the chat", async () => {
+  const machine = new Machine();
+  const documents = machine.storage.documents("session");
+  const first = await machine.run();
+  first.companion.personSaid(chat, canary);
+  await first.companion.save();
+  await first.throughline.close();
+  const damage = async (fields: object) => {
+    const stored = await documents.read("session");
+    await documents.write("session", { ...stored?.value, ...fields });
+    const { throughline } = await machine.run();
+    return throughline;
+  };
+  const kept = async () => (await documents.keys()).filter((key) => key.startsWith("repaired-"));
+  const t = await damage({ total_sessions: "many" });
+  assert.equal((await kept()).length, 1);
+  await t.chats.forget("another");
+  assert.equal((await kept()).length, 1, "it holds nothing of that one");
+  await t.chats.forget(chat);
+  assert.deepEqual(await kept(), []);
+  await t.close();
+  await (await damage({ conversation: [canary] })).chats.forget("another");
+  assert.deepEqual(await kept(), [], "nobody can tell whose words these are");
+});
+
+test("where an item of the conversation is lost, forgetting one chat drops what may be of it", async () => {
+  const machine = new Machine();
+  const first = await machine.run();
+  for (const [id, text] of [
+    ["b", "one"],
+    [chat, canary],
+    ["b", "two"],
+  ] as const) {
+    first.companion.personSaid(id, text);
+  }
+  await first.throughline.close();
+  const { conversation, ...rest } = machine.written;
+  const documents = machine.storage.documents("session");
+  await documents.write("session", { ...rest, conversation: conversation.slice(1) });
+  const { throughline, companion } = await machine.run();
+  await throughline.chats.forget(chat);
+  await companion.save();
+  assert.doesNotMatch(JSON.stringify(machine.written), new RegExp(canary));
+});
+
+test("a chat that could not be forgotten for the disk is forgotten by the next call", async () => {
+  const machine = new Machine();
+  const { throughline, companion } = await machine.run();
+  companion.personSaid(chat, canary);
+  await companion.save();
+  machine.storage.fails = { documents: true };
+  await assert.rejects(throughline.chats.forget(chat));
+  machine.storage.fails = {};
+  await throughline.chats.forget(chat);
+  const stored = await machine.storage.documents("session").read("session");
+  assert.doesNotMatch(JSON.stringify(stored), new RegExp(canary));
+});
+
+test("a document of a later version is not touched by forgetting", async () => {
+  const storage = new KeptStorage();
+  const document = { version: 2, conversation: [{ role: "USER", text: canary }] };
+  await storage.documents("session").write("session", document);
+  const t = await openThroughline({ storage });
+  await assert.rejects(t.chats.forget(chat), { code: "THROUGHLINE_NEWER_FORMAT" });
+  assert.equal((await storage.documents("session").read("session"))?.revision, 1);
+});
+
+test("an ephemeral companion writes no file", async () => {
+  // U23
+  const directory = newHome();
+  const before = process.cwd();
+  process.chdir(directory);
+  try {
+    await using t = await openThroughline({ storage: "memory" });
+    const run = await t.startCompanion();
+    run.tick();
+    await say(t, run, chat, canary);
+    run.personSeen("Ada");
+    run.emotions.event("abuse");
+    run.tick();
+    await setImmediate();
+    await t.close();
+    assert.deepEqual(readdirSync(directory), []);
+  } finally {
+    process.chdir(before);
+  }
+});
+
+for (const isRunning of [true, false]) {
+  test(`the bytes of a document that nobody could read go too, with ${isRunning ? "a" : "no"} run`, async () => {
+    const home = join(parent, `damaged-${isRunning}`);
+    const first = await openHome(home);
+    const run = await first.startCompanion();
+    await say(first, run, chat, canary);
+    await say(first, run, chat, canary);
+    await first.close();
+    const path = join(home, "session", "session.json");
+    writeFileSync(path, readFileSync(path).subarray(0, -9)); // a cut that keeps the words
+    const second = await openHome(home);
+    if (isRunning) await (await second.startCompanion()).save();
+    else await second.storage.documents("session").read("session");
+    await second.chats.append(chat, [{ role: "user", content: canary }]);
+    assert.ok(filesWith(canary, join(home)).length > 0);
+    await second.chats.forget(chat);
+    await second.close();
+    assert.deepEqual(filesWith(canary, home), []);
+  });
+}

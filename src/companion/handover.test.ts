@@ -1,0 +1,284 @@
+// What a process goes on from that takes the companion over: by a clock that the test holds.
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import {
+  type FleetStorage,
+  heldPlace,
+  mortal,
+  pass,
+  process,
+  soon,
+  until,
+} from "../../test/support/fleet-world.ts";
+import { ThroughlineError } from "../core/errors.ts";
+import type { JsonObject } from "../core/json.ts";
+import { runsProjection } from "./runs.ts";
+
+/** A storage at whose next writes of a document something comes first, one thing for each. */
+function hindered(storage: ReturnType<typeof mortal>) {
+  const before: (() => Promise<void>)[] = [];
+  const documents: FleetStorage["documents"] = (collection) => {
+    const inner = storage.documents(collection);
+    return new Proxy(inner, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name);
+        if (typeof value !== "function") return value;
+        if (name !== "write") return value.bind(target);
+        return async (...args: unknown[]) => {
+          await before.shift()?.();
+          return Reflect.apply(value, target, args);
+        };
+      },
+    });
+  };
+  return { ...storage, documents, before };
+}
+
+const fail = async () => {
+  throw new ThroughlineError("away", { code: "THROUGHLINE_UNAVAILABLE" });
+};
+
+function world(t: TestContext) {
+  const place = heldPlace();
+  const { clock } = place;
+  let pid = 0;
+  const start = async () => {
+    const { storage, timers } = place.open();
+    const own = hindered(mortal(storage));
+    const awake = { pid: ++pid };
+    const begun = await process(own, { clock, awake, timers: soon });
+    t.after(() => own.kill());
+    return { ...begun, companion: begun.run!, storage: own, timers, ...awake };
+  };
+  const store = place.open().storage;
+  const runs = async () => {
+    const tail = await store.logs("", runsProjection).tail("runs", 100);
+    const kinds = tail?.records.map(({ kind, handover }) =>
+      handover === true ? `${kind} handover` : kind,
+    );
+    return {
+      kinds,
+      total: tail?.head["total_sessions"],
+      ids: tail?.records.map((r) => r["run_id"]),
+      began: tail?.records.map((r) => r["began"]),
+      pid: tail?.records.at(-1)?.["pid"],
+    };
+  };
+  const document = async (): Promise<JsonObject> =>
+    (await store.documents("session").read("session"))?.value ?? {};
+  /** Waits until the state of this process is stored under a run of its own. */
+  const keeps = (keeper: Awaited<ReturnType<typeof start>>) =>
+    until(async () => {
+      const { session_id: id } = await document();
+      const { ids, kinds, pid: owner } = await runs();
+      const isTaken = kinds?.at(-1) === "run_start handover" && ids?.at(-1) === id;
+      return isTaken && owner === keeper.pid;
+    });
+  return { ...place, start, runs, document, keeps };
+}
+
+const wound = (each: { readonly companion: { readonly emotions: { feeling(): object } } }) =>
+  (each.companion.emotions.feeling() as { wounds: readonly unknown[] }).wounds.length;
+
+test("who takes over after a gap goes on from the last save: words, feelings, wounds, person and sleep", async (t) => {
+  const w = world(t);
+  const [a, b] = [await w.start(), await w.start()];
+  b.storage.deafen(true);
+  a.companion.personSaid("chat-1", "The door is blue");
+  a.companion.personSeen("Ada");
+  a.companion.emotions.event("abuse");
+  a.companion.sleep("asleep");
+  await a.companion.save();
+  assert.deepEqual([wound(a), wound(b), b.companion.person], [1, 0, undefined]);
+  const felt = a.companion.emotions.feeling().levels;
+  a.storage.kill();
+  b.storage.deafen(false);
+  b.storage.gap();
+  await pass(w.clock, 10_500, b.timers);
+  await w.keeps(b);
+  const {
+    conversation,
+    last_person_seen: person,
+    sleep_state: sleep,
+    emotions,
+  } = await w.document();
+  assert.match(JSON.stringify(conversation), /The door is blue/);
+  assert.deepEqual([person, sleep, wound(b)], ["Ada", "asleep", 1]);
+  assert.equal((emotions as { wounds: unknown[] }).wounds.length, 1);
+  assert.ok(b.companion.emotions.feeling().levels.sadness > 0.5 * felt.sadness);
+});
+
+test("who takes over and missed nothing goes on as it feels, also what was not saved", async (t) => {
+  const w = world(t);
+  const [a, b] = [await w.start(), await w.start()];
+  await a.companion.save();
+  b.companion.emotions.event("abuse");
+  a.storage.kill();
+  await pass(w.clock, 10_500, b.timers);
+  await w.keeps(b);
+  assert.equal(wound(b), 1);
+});
+
+test("who takes over from one that died before it told of its save goes on as it feels", async (t) => {
+  const w = world(t);
+  const [a, b] = [await w.start(), await w.start()];
+  b.companion.emotions.event("abuse");
+  a.storage.deafen(true); // it hears of nothing, and neither is heard
+  b.storage.deafen(true);
+  await a.companion.save();
+  a.storage.kill();
+  b.storage.deafen(false);
+  b.companion.emotions.override("proud", 600);
+  await pass(w.clock, 10_500, b.timers);
+  await w.keeps(b);
+  assert.equal(b.companion.emotions.feeling().mood, "proud");
+});
+
+test("after a gap in which nobody saved anything the one that takes over goes on as it feels", async (t) => {
+  const w = world(t);
+  const [a, b] = [await w.start(), await w.start()];
+  w.clock.pass(6_000);
+  await a.companion.save();
+  const { throughline: first } = await w.document();
+  a.storage.kill();
+  b.companion.emotions.event("abuse");
+  b.storage.gap();
+  await pass(w.clock, 10_500, b.timers);
+  await w.keeps(b);
+  assert.ok(first !== undefined);
+  assert.equal(wound(b), 1);
+});
+
+test("a single process that lost its lease for a while and takes it again keeps what it felt meanwhile", async (t) => {
+  const w = world(t);
+  const a = await w.start();
+  await a.companion.save();
+  w.clock.pass(10_500); // its timers sleep
+  a.companion.emotions.event("abuse");
+  await a.timers.pass(0);
+  await w.keeps(a);
+  assert.equal(wound(a), 1);
+  assert.deepEqual(await w.runs().then(({ kinds, total }) => [kinds, total]), [
+    ["run_start", "run_start handover"],
+    2,
+  ]);
+});
+
+test("whoever keeps the companion, all have the run of its boot: its id, its start, its report", async (t) => {
+  const w = world(t);
+  const runOf = ({ companion }: Awaited<ReturnType<typeof w.start>>) => {
+    const { runId, startedAt, uptimeMs, report } = companion;
+    return { runId, startedAt, uptimeMs, report: JSON.parse(JSON.stringify(report)) };
+  };
+  const a = await w.start();
+  const startedAt = w.clock.now();
+  const { runId, report } = runOf(a);
+  w.clock.pass(3_000);
+  const b = await w.start();
+  assert.deepEqual(runOf(b), { runId, startedAt, uptimeMs: 3_000, report });
+  await a.throughline.close();
+  await w.keeps(b);
+  w.clock.pass(2_000);
+  const c = await w.start();
+  const up = { runId, startedAt, uptimeMs: 5_000, report };
+  assert.deepEqual([runOf(b), runOf(c)], [up, up]);
+  await b.throughline.close();
+  await w.keeps(c);
+  const d = await w.start();
+  assert.deepEqual([runOf(c), runOf(d)], [up, up]);
+  const { kinds, began } = await w.runs();
+  const handovers = began?.filter((_, index) => kinds?.[index] === "run_start handover");
+  assert.deepEqual(handovers, [runId, runId]);
+});
+
+test("the run before a restart is the one that had come up, whoever kept it at its end", async (t) => {
+  const w = world(t);
+  const a = await w.start();
+  const b = await w.start();
+  const { runId } = a.companion;
+  await a.throughline.close();
+  await w.keeps(b);
+  await b.throughline.close();
+  const c = await w.start();
+  assert.equal(c.companion.report.previousRunId, runId);
+  assert.notEqual(c.companion.runId, runId);
+});
+
+test("a process that slept while the companion ended and came up anew has the new run", async (t) => {
+  const w = world(t);
+  const a = await w.start();
+  const sleeper = await w.start();
+  const { runId } = sleeper.companion;
+  sleeper.storage.deafen(true);
+  await a.companion.save();
+  a.storage.kill();
+  w.clock.pass(20_000);
+  const c = await w.start();
+  assert.notEqual(c.companion.runId, runId);
+  sleeper.storage.deafen(false);
+  w.clock.pass(1_000);
+  sleeper.storage.gap();
+  await until(() => sleeper.companion.runId === c.companion.runId);
+  const { startedAt, uptimeMs, report } = sleeper.companion;
+  assert.deepEqual(
+    [startedAt, uptimeMs, report.kind],
+    [c.companion.startedAt, 1_000, "crash_recovery"],
+  );
+});
+
+test("a keeper that knows of a gap keeps the words that it wrote", async (t) => {
+  const w = world(t);
+  const a = await w.start();
+  a.companion.personSaid("chat-1", "The door is blue");
+  a.storage.gap();
+  await a.companion.save();
+  assert.match(JSON.stringify(await w.document()), /The door is blue/);
+});
+
+for (const times of [1, 3]) {
+  test(`a takeover that fails ${times} times before it is stored counts as one run`, async (t) => {
+    const w = world(t);
+    const [a, b] = [await w.start(), await w.start()];
+    await a.companion.save();
+    for (let n = 0; n < times; n++) b.storage.before.push(fail);
+    await a.throughline.close();
+    await until(() => b.storage.before.length === 0);
+    await w.keeps(b);
+    const { kinds, total } = await w.runs();
+    assert.deepEqual(kinds, ["run_start", "run_end", "run_start handover"]);
+    assert.equal(total, 2);
+    assert.equal((await w.document())["total_sessions"], 2);
+  });
+}
+
+test("a takeover that failed is another run once somebody else kept the companion in between", async (t) => {
+  const w = world(t);
+  const [a, b] = [await w.start(), await w.start()];
+  await a.companion.save();
+  b.storage.before.push(fail);
+  const c = await w.start();
+  await a.throughline.close();
+  await w.keeps(c);
+  await c.throughline.close();
+  await w.keeps(b);
+  const { ids = [], kinds, total } = await w.runs();
+  const starts = ids.filter((_, index) => String(kinds?.[index]).startsWith("run_start"));
+  assert.equal(new Set(starts).size, starts.length);
+  assert.equal(total, starts.length);
+  assert.equal((await w.document())["total_sessions"], total);
+});
+
+test("a process that ends while it takes over has ended in order", async (t) => {
+  const w = world(t);
+  const [a, b] = [await w.start(), await w.start()];
+  await a.companion.save();
+  let closing: Promise<void> | undefined;
+  b.storage.before.push(async () => {
+    closing = b.throughline.close();
+  });
+  await a.throughline.close();
+  await until(() => closing !== undefined);
+  await closing;
+  assert.equal((await w.runs()).kinds?.at(-1), "run_end");
+  assert.equal((await w.document())["shutdown_clean"], true);
+});

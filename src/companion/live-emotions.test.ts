@@ -1,0 +1,195 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { HeldClock } from "../../test/support/held-clock.ts";
+import { applyEvent, startState } from "./emotion/acts.ts";
+import { builtInEmotions as config } from "./emotion/built-in-emotions.ts";
+import { evolve } from "./emotion/evolve.ts";
+import { type Felt, LiveEmotions } from "./live-emotions.ts";
+
+const hourMs = 3_600_000;
+const nightMs = 8 * hourMs;
+
+/** The clock of a machine that can sleep: its uptime goes on meanwhile. */
+class SleepyClock extends HeldClock {
+  /** How often the uptime was asked for. */
+  asked = 0;
+  isUptimeTold = true;
+  /** What the uptime is a multiple of, in milliseconds. */
+  uptimeStepMs = 1;
+  #sleptMs = 0;
+
+  uptimeMs(): number | undefined {
+    this.asked++;
+    if (!this.isUptimeTold) return undefined;
+    const uptimeMs = 1_000_000 + this.monotonic() + this.#sleptMs;
+    return Math.floor(uptimeMs / this.uptimeStepMs) * this.uptimeStepMs;
+  }
+
+  sleep(ms: number): void {
+    this.#sleptMs += ms;
+    this.setBy(ms);
+  }
+
+  /** Somebody sets the wall clock. */
+  setBy(ms: number): void {
+    this.set(new Date(this.now() + ms).toISOString());
+  }
+}
+
+function awake(clock = new SleepyClock()) {
+  const born = startState(config, clock.now());
+  const hurt = applyEvent(config, born, { event: "abuse", id: "w" }).state;
+  const felt: Felt[] = [];
+  const ports = { clock, newId: () => "id", onFelt: (each: Felt) => void felt.push(each) };
+  const emotions = new LiveEmotions(ports, config, hurt);
+  const { asked } = clock;
+  return { clock, emotions, hurt, felt, askedSince: () => clock.asked - asked };
+}
+
+test("a machine that slept for 8 hours is felt as 8 hours", () => {
+  const { clock, emotions, hurt } = awake();
+  clock.pass(1_000);
+  assert.deepEqual(emotions.state, evolve(hurt, 1_000));
+  clock.sleep(nightMs);
+  clock.pass(500);
+  assert.deepEqual(emotions.state, evolve(hurt, nightMs + 1_500));
+  assert.deepEqual(emotions.feeling().wounds, []);
+});
+
+test("of a machine that tells its uptime in seconds a sleep is felt to the second", () => {
+  const clock = new SleepyClock();
+  clock.uptimeStepMs = 1_000;
+  clock.pass(300);
+  const { emotions, hurt } = awake(clock);
+  clock.pass(900);
+  clock.sleep(nightMs + 450);
+  const off = emotions.state.at - hurt.at - (nightMs + 1_350);
+  assert.ok(Math.abs(off) < 1_000, `${off}`);
+  clock.setBy(10_000);
+  assert.equal(emotions.state.at - hurt.at - (nightMs + 1_350), off);
+});
+
+test("a wall clock that is set ahead while the uptime begins a second is felt as nothing", () => {
+  const clock = new SleepyClock();
+  clock.uptimeStepMs = 1_000;
+  clock.pass(999);
+  const { emotions, hurt } = awake(clock);
+  clock.pass(1);
+  clock.setBy(nightMs);
+  assert.deepEqual(emotions.state, evolve(hurt, 1));
+});
+
+test("two sleeps are felt as both, each once", () => {
+  const { clock, emotions, hurt } = awake();
+  clock.sleep(hourMs);
+  assert.deepEqual(emotions.state, evolve(hurt, hourMs));
+  clock.pass(60_000);
+  assert.deepEqual(emotions.state, evolve(hurt, hourMs + 60_000));
+  clock.sleep(nightMs);
+  for (let look = 0; look < 3; look++) {
+    assert.deepEqual(emotions.state, evolve(hurt, hourMs + nightMs + 60_000));
+  }
+});
+
+for (const [what, ms] of [
+  ["ahead by 8 hours", nightMs],
+  ["back by 8 hours", -nightMs],
+  ["ahead by 2 s", 2_000],
+] as const) {
+  test(`a wall clock that is set ${what} is felt as nothing, also after a sleep`, () => {
+    const { clock, emotions, hurt } = awake();
+    clock.setBy(ms);
+    assert.deepEqual(emotions.state, hurt);
+    clock.pass(777);
+    assert.deepEqual(emotions.state, evolve(hurt, 777));
+    clock.sleep(hourMs);
+    assert.deepEqual(emotions.state, evolve(hurt, hourMs + 777));
+    clock.setBy(ms);
+    assert.deepEqual(emotions.state, evolve(hurt, hourMs + 777));
+  });
+}
+
+test("the first look after somebody set the wall clock tells what is felt, and no other look does", () => {
+  const { clock, emotions, hurt, felt } = awake();
+  clock.sleep(hourMs);
+  for (let look = 0; look < 3; look++) {
+    clock.pass(1_000);
+    clock.setBy(look * 900);
+    emotions.feeling();
+  }
+  assert.deepEqual(felt, []);
+  for (const ms of [2_001, -2_001]) {
+    clock.setBy(ms);
+    for (let look = 0; look < 2; look++) emotions.feeling();
+  }
+  const state = evolve(hurt, hourMs + 3_000);
+  const at = (ms: number) => new Date(clock.now() + ms).toISOString();
+  assert.deepEqual(felt, [
+    { at: at(2_001), state, config },
+    { at: at(0), state, config },
+  ]);
+});
+
+test("a sleep from which the machine wakes with a clock put back is felt once the clock is right", () => {
+  const { clock, emotions, hurt } = awake();
+  clock.sleep(hourMs);
+  clock.setBy(-2 * hourMs);
+  assert.deepEqual(emotions.state, hurt);
+  clock.setBy(2 * hourMs);
+  assert.deepEqual(emotions.state, evolve(hurt, hourMs));
+});
+
+test("where no uptime is told a clock that runs ahead is felt as nothing", () => {
+  for (const clock of [new HeldClock(), new SleepyClock()]) {
+    if (clock instanceof SleepyClock) clock.isUptimeTold = false;
+    const { emotions, hurt } = awake(clock as SleepyClock);
+    clock.pass(10);
+    clock.set("2027-01-01T00:00:00.000Z");
+    assert.deepEqual(emotions.state, evolve(hurt, 10));
+  }
+});
+
+test("the uptime is asked only when the clocks parted", () => {
+  const { clock, emotions, askedSince } = awake();
+  for (let look = 0; look < 1_000; look++) {
+    clock.pass(997);
+    clock.setBy(look % 2 === 0 ? 900 : -900);
+    emotions.feeling();
+  }
+  assert.equal(askedSince(), 0);
+  clock.setBy(2_001);
+  emotions.feeling();
+  assert.equal(askedSince(), 1);
+});
+
+test("whatever the clocks do, no look goes back, and each takes what passed and what was slept", () => {
+  const ms = fc.integer({ min: 0, max: nightMs });
+  const step = fc.record({
+    passedMs: fc.oneof(fc.integer({ min: 0, max: 80 }), ms).map((eighths) => eighths / 8), // exact sums
+    sleptMs: fc.oneof(fc.constant(0), ms),
+    setMs: fc.oneof(fc.constant(0), fc.integer({ min: -nightMs, max: nightMs })),
+  });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 20 }), (steps) => {
+      const clock = new SleepyClock();
+      clock.uptimeStepMs = 1_000;
+      const { emotions, hurt } = awake(clock);
+      let [at, passed, slept] = [hurt.at, 0, 0];
+      for (const { passedMs, sleptMs, setMs } of steps) {
+        clock.pass(passedMs);
+        if (sleptMs > 0) clock.sleep(sleptMs);
+        clock.setBy(setMs);
+        passed += passedMs;
+        slept += sleptMs;
+        const { state } = emotions;
+        assert.ok(state.at >= at && Number.isSafeInteger(state.at));
+        const most = hurt.at + passed + slept + 1_000; // the uptime is told in seconds
+        assert.ok(state.at <= most, `${state.at - most} ms too much`);
+        at = state.at;
+        assert.equal(state.anchor, hurt.anchor);
+      }
+      if (slept === 0) assert.equal(at, hurt.at + Math.floor(passed));
+    }),
+  );
+});

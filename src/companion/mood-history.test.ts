@@ -1,0 +1,341 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { isoTime } from "../core/clock.ts";
+import { ThroughlineError } from "../core/errors.ts";
+import type { JsonObject } from "../core/json.ts";
+import type { LogRecord, LogStore } from "../core/storage/log-store.ts";
+import { openMemoryStorage } from "../core/storage/memory/memory-storage.ts";
+import { applyEvent, setVoice, startState } from "./emotion/acts.ts";
+import { builtInEmotions as config } from "./emotion/built-in-emotions.ts";
+import { evolve } from "./emotion/evolve.ts";
+import type { Felt } from "./live-emotions.ts";
+import { MoodHistory } from "./mood-history.ts";
+import { runsProjection } from "./runs.ts";
+
+const noon = Date.UTC(2026, 2, 1, 12);
+const born = startState(config, noon);
+const all = { from: 0, to: noon + 1e12 };
+
+/** Felt so many milliseconds after noon. */
+function felt(ms: number, name?: string): Felt {
+  const before = evolve(born, ms);
+  const state =
+    name === undefined ? before : applyEvent(config, before, { event: name, id: "w" }).state;
+  const event = name === undefined ? {} : { event: { name, intensity: 1 } };
+  return { at: isoTime(noon + ms), state, config, ...event };
+}
+
+/** A history on a log that fails, hangs or loses its answer as it is told. */
+function history() {
+  const inner = openMemoryStorage().logs("", runsProjection);
+  let ids = 0;
+  const disk = {
+    appends: [] as (readonly LogRecord[])[],
+    /** How many were given to the log, also of those that it had. */
+    configurations: 0,
+    fails: undefined as "nothing stored" | "stored, and nobody knows" | undefined,
+    gate: Promise.resolve(),
+  };
+  const logs: Pick<LogStore, "append" | "find" | "page"> = {
+    page: (key, options) => inner.page(key, options),
+    find: (key, id) => inner.find(key, id),
+    async append(key, records) {
+      const others = records.filter(({ kind }) => kind !== "configuration");
+      disk.appends.push(others);
+      disk.configurations += records.length - others.length;
+      await disk.gate;
+      if (disk.fails === "nothing stored") {
+        throw new ThroughlineError("away", { code: "THROUGHLINE_UNAVAILABLE" });
+      }
+      const seq = await inner.append(key, records);
+      if (disk.fails === undefined) return seq;
+      throw new ThroughlineError("who knows", { code: "THROUGHLINE_OUTCOME_UNKNOWN" });
+    },
+  };
+  const moods = new MoodHistory({ logs: logs as LogStore, newId: () => `id-${++ids}` });
+  const write = (record: JsonObject) => inner.append("moods", [{ id: `w-${++ids}`, ...record }]);
+  const told = async (span: Parameters<typeof moods.between>[1] = all) =>
+    (await moods.between(config, span)).map(
+      ({ at, kind, events }) =>
+        `${kind} ${at - noon}${events.map(({ event }) => ` ${event}`).join("")}`,
+    );
+  return { moods, disk, inner, write, told };
+}
+
+test("what is felt within a second of the first is one record: the last state, and all events", async () => {
+  const { moods, told, disk } = history();
+  for (const ms of [0, 400, 999, 1_000, 1_900, 2_000]) {
+    moods.note(felt(ms, ms === 1_900 ? "insult" : "loud_noise"));
+  }
+  const wanted = [
+    "felt 999 loud_noise loud_noise loud_noise",
+    "felt 1900 loud_noise insult",
+    "felt 2000 loud_noise",
+  ];
+  assert.deepEqual(await told(), wanted);
+  await moods.flush();
+  assert.deepEqual(
+    disk.appends.map(({ length }) => length),
+    [3],
+  );
+  assert.deepEqual(await told(), wanted, "stored and read it is the same");
+});
+
+test("what moves nothing that shows is one record for 10 s, and never in the place of what did", async () => {
+  const { moods, told } = history();
+  moods.note(felt(0), "up");
+  for (const ms of [0, 3_000, 9_999, 10_000]) moods.note(felt(ms));
+  moods.note(felt(12_000, "loud_noise"));
+  for (const ms of [25_000, 30_000]) moods.note(felt(ms)); // the noise is forgotten
+  moods.note(felt(31_000, "insult"));
+  await moods.flush();
+  assert.deepEqual(await told(), [
+    ...["up 0", "felt 9999", "felt 10000", "felt 12000 loud_noise", "felt 30000"],
+    "felt 31000 insult",
+  ]);
+});
+
+test("a record that ends after a span has its events in it", async () => {
+  const { moods } = history();
+  moods.note(felt(0, "loud_noise"));
+  moods.note(felt(900, "insult"));
+  const span = { from: noon, to: noon + 500 };
+  const [record] = await moods.between(config, span);
+  assert.equal(record?.at, noon + 900);
+  assert.deepEqual((await moods.between(config, { ...span, to: noon - 1 })).length, 0);
+});
+
+test("beginning and end of a run are records of their own", async () => {
+  const { moods, told } = history();
+  moods.note(felt(0), "up", noon - 5_000);
+  moods.note(felt(1, "pat_level1"));
+  moods.note(felt(2), "down");
+  moods.note(felt(3), "up");
+  assert.deepEqual(await told(), ["up 0", "felt 1 pat_level1", "down 2", "up 3"]);
+  const [up] = await moods.between(config, all);
+  assert.equal(up?.downAt, noon - 5_000);
+});
+
+test("of the events of one record the newest 50 are kept", async () => {
+  const { moods } = history();
+  for (let ms = 0; ms < 60; ms++) moods.note(felt(ms, "pat_level1"));
+  const [record] = await moods.between(config, all);
+  assert.deepEqual([record?.events.length, record?.events[0]?.at], [50, noon + 10]);
+});
+
+test("a clock that is set back begins another record, and the records are read in order", async () => {
+  const { moods, told } = history();
+  moods.note(felt(3_600_000, "pat_level1"));
+  moods.note(felt(5_000, "insult"));
+  const wanted = ["felt 5000 insult", "felt 3600000 pat_level1"];
+  assert.deepEqual(await told(), wanted);
+  await moods.flush();
+  assert.deepEqual(await told(), wanted);
+  assert.deepEqual(await told({ from: noon + 6_000, to: noon + 7_000 }), ["felt 5000 insult"]);
+});
+
+test("10 flushes at once store everything once, in order", async () => {
+  const { moods, told } = history();
+  const flushes: Promise<void>[] = [];
+  for (let i = 0; i < 10; i++) {
+    moods.note(felt(i * 10_000, "pat_level1"));
+    flushes.push(moods.flush());
+  }
+  await Promise.all(flushes);
+  await moods.flush();
+  const wanted = Array.from({ length: 10 }, (_, i) => `felt ${i * 10_000} pat_level1`);
+  assert.deepEqual(await told(), wanted);
+});
+
+test("what is felt while a flush is under way is told once, before and after", async () => {
+  const { moods, disk, told } = history();
+  const gate = Promise.withResolvers<void>();
+  disk.gate = gate.promise;
+  moods.note(felt(0, "pat_level1"));
+  const flushed = moods.flush();
+  await Promise.resolve();
+  moods.note(felt(1, "insult"));
+  const wanted = ["felt 0 pat_level1", "felt 1 insult"];
+  assert.deepEqual(await told(), wanted);
+  gate.resolve();
+  const reading = told(); // stored while this reads
+  await flushed;
+  assert.deepEqual(await reading, wanted);
+  await moods.flush();
+  assert.deepEqual(await told(), wanted);
+});
+
+for (const fails of ["nothing stored", "stored, and nobody knows"] as const) {
+  test(`a flush that fails (${fails}) keeps what waits, and the next one stores it once`, async () => {
+    const { moods, disk, told } = history();
+    disk.fails = fails;
+    moods.note(felt(0, "pat_level1"));
+    await assert.rejects(moods.flush());
+    moods.note(felt(1, "insult"));
+    const wanted = ["felt 0 pat_level1", "felt 1 insult"];
+    assert.deepEqual(await told(), wanted);
+    await assert.rejects(moods.flush());
+    disk.fails = undefined;
+    await moods.flush();
+    assert.deepEqual(await told(), wanted);
+    const stored = disk.appends.length;
+    await moods.flush();
+    assert.equal(disk.appends.length, stored, "nothing is left");
+  });
+}
+
+test("while the disk fails at most 1500 records wait: the oldest feelings go, runs stay", async () => {
+  const { moods, disk, told } = history();
+  disk.fails = "nothing stored";
+  moods.note(felt(0), "up");
+  for (let i = 1; i <= 3_000; i++) {
+    moods.note(felt(i * 10_000, "pat_level1"));
+    if (i === 600) await assert.rejects(moods.flush());
+  }
+  disk.fails = undefined;
+  await moods.flush();
+  assert.deepEqual(
+    disk.appends.slice(1).map(({ length }) => length),
+    [500, 500, 500],
+  );
+  const kept = await told();
+  assert.equal(kept.length, 1_500);
+  assert.equal(kept[0], "up 0");
+  assert.equal(kept.at(-1), "felt 30000000 pat_level1");
+});
+
+test("between two instants come the records in between, and the last one before", async () => {
+  const { moods, told } = history();
+  for (let i = 0; i < 6; i++) moods.note(felt(i * 60_000));
+  await moods.flush();
+  for (const [from, to, wanted] of [
+    [130_000, 250_000, ["felt 120000", "felt 180000", "felt 240000"]],
+    [120_000, 120_000, ["felt 60000", "felt 120000"]],
+    [-5, -1, []],
+    [-5, 0, ["felt 0"]],
+    [1e9, 2e9, ["felt 300000"]],
+  ] as const) {
+    assert.deepEqual(await told({ from: noon + from, to: noon + to }), wanted, `${from} to ${to}`);
+  }
+  assert.deepEqual(await told({ ...all, limit: 2 }), ["felt 240000", "felt 300000"]);
+});
+
+test("any span of any history is what a scan of all of it gives", async () => {
+  const { moods, told } = history();
+  for (let i = 0; i < 1_700; i++) {
+    moods.note(felt(i * 20_000));
+    if (i % 300 === 0) await moods.flush();
+  }
+  const instants = Array.from({ length: 1_700 }, (_, i) => i * 20_000);
+  const span = fc.tuple(fc.integer({ min: -1e5, max: 35e6 }), fc.nat(4e6));
+  await fc.assert(
+    fc.asyncProperty(span, async ([from, length]) => {
+      const first = instants.findLastIndex((at) => at < from);
+      const wanted = instants.slice(Math.max(0, first)).filter((at) => at <= from + length);
+      const found = await told({ from: noon + from, to: noon + from + length });
+      assert.deepEqual(
+        found,
+        wanted.map((at) => `felt ${at}`),
+      );
+    }),
+    { numRuns: 20 },
+  );
+});
+
+test("records that nobody can read are passed over, and cost no other", async () => {
+  const { moods, write, told } = history();
+  const state = born as unknown as JsonObject;
+  const good = { at: isoTime(noon), kind: "felt", state };
+  const damaged: JsonObject[] = [
+    {},
+    { ...good, at: "yesterday" },
+    { ...good, at: 5 },
+    { ...good, kind: "dreamt" },
+    { ...good, state: "happy" },
+    { ...good, state: {} },
+    { ...good, state: { anchor: [] } },
+  ];
+  for (const record of damaged) await write(record);
+  await write(good);
+  const events = [
+    "insult",
+    { at: "x", name: "insult", intensity: 1 },
+    { at: isoTime(noon), name: 7, intensity: 1 },
+    { at: isoTime(noon), name: "insult", intensity: null },
+    { at: isoTime(noon), name: "abuse", intensity: 1, wound: "deep" },
+    { at: isoTime(noon), name: "violence", intensity: 1, wound: "limit" },
+  ];
+  await write({ ...good, at: isoTime(noon + 1), events, down_at: "never" });
+  await write({ ...good, at: isoTime(noon + 2), events: "many" });
+  assert.deepEqual(await told(), ["felt 0", "felt 1 abuse violence", "felt 2"]);
+  const records = await moods.between(config, all);
+  assert.deepEqual(
+    records[1]?.events.map(({ wound }) => wound),
+    [undefined, "limit"],
+  );
+  assert.equal(records[1]?.downAt, undefined);
+});
+
+test("a voice that was thinking when something was felt does not think for ever after", async () => {
+  const { moods } = history();
+  const thinking = setVoice(config, born, "thinking");
+  moods.note({ at: isoTime(noon), state: thinking, config });
+  const [record] = await moods.between(config, all);
+  assert.equal(record?.state.anchor.voiceState, "idle");
+});
+
+test("wounds of the past stay in it when fewer are allowed since", async () => {
+  const { moods } = history();
+  const hurt = ["violence", "abuse"].reduce(
+    (state, event) => applyEvent(config, state, { event, id: event }).state,
+    born,
+  );
+  moods.note({ at: isoTime(noon), state: hurt, config });
+  await moods.flush();
+  const strict = { ...config, settings: { ...config.settings, maxWounds: 1 } };
+  const [record] = await moods.between(strict, all);
+  assert.deepEqual(record?.state.anchor.wounds, hurt.anchor.wounds);
+});
+
+const sulky = { ...config, boredom: { ...config.boredom, growPerSecond: 0.5 } };
+
+test("each record is read with the configuration that was in force, which the log is given once", async () => {
+  const { moods, inner, disk } = history();
+  const inForce = [config, config, sulky, config, sulky];
+  for (const [i, each] of inForce.entries()) {
+    moods.note({ ...felt(i * 20_000), config: { ...each } });
+    if (i % 2 === 0) await moods.flush();
+  }
+  const read = async (from: MoodHistory) =>
+    (await from.between(config, all)).map((record) => record.config.boredom.growPerSecond);
+  const wanted = inForce.map(({ boredom }) => boredom.growPerSecond);
+  assert.deepEqual(await read(moods), wanted, "some of them are not stored");
+  await moods.flush();
+  assert.equal(disk.configurations, 2);
+  let ids = 100;
+  const next = new MoodHistory({ logs: inner, newId: () => `id-${++ids}` });
+  next.note({ ...felt(200_000), config: sulky });
+  await next.flush();
+  assert.deepEqual(await read(next), [...wanted, 0.5]);
+  const stored = await inner.page("moods", { before: 1e9, limit: 100 });
+  assert.equal(stored.filter(({ kind }) => kind === "configuration").length, 2);
+});
+
+test("a record whose configuration cannot be read runs by the one that is asked with", async () => {
+  const { moods, write } = history();
+  const good = { at: isoTime(noon), kind: "felt", state: born as unknown as JsonObject };
+  const id = (digit: string) => `c_${digit.repeat(32)}`;
+  for (const stored of [7, "\ud800", "w-1", id("0"), id("1"), id("2")]) {
+    await write({ ...good, config: stored });
+  }
+  await write({
+    id: id("1"),
+    kind: "configuration",
+    configuration: { boredom: { decay_rate: -1 } },
+  });
+  await write({ id: id("2"), kind: "configuration", configuration: "all" });
+  const records = await moods.between(sulky, all);
+  assert.equal(records.length, 6);
+  assert.ok(records.every((record) => record.config === sulky));
+});

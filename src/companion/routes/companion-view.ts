@@ -1,0 +1,87 @@
+// The companion as it goes over the wire: the seeds' names, seconds where the seeds have them.
+import { isoTime } from "../../core/clock.ts";
+import type { CompanionRun } from "../../server/options.ts";
+import type { Companion } from "../companion.ts";
+import type { PersonSeen } from "../companion-document.ts";
+import { eachLevel, moods } from "../emotion/emotion.ts";
+import type { Feeling } from "../emotion/feel.ts";
+import type { Reception } from "../receptions.ts";
+import type { RestartReport } from "../restart.ts";
+
+export function sessionView(companion: Companion) {
+  const { report, runId, startedAt, uptimeMs, person, sleepState } = companion;
+  const { kind, ...restart } = reportView(report);
+  return {
+    ...{ session_id: runId, restart_type: kind, ...restart },
+    ...{ uptime: tenths(uptimeMs), session_start: startedAt / 1_000, sleep_state: sleepState },
+    ...personView(person),
+  };
+}
+
+export function reportView(report: RestartReport) {
+  const { kind, clean, certainty, gapMs, totalSessions, previousRunId, quarantined } = report;
+  return {
+    ...{ kind, clean, certainty, quarantined, total_sessions: totalSessions },
+    elapsed: gapMs === undefined ? null : tenths(gapMs),
+    previous_session_id: previousRunId ?? null,
+    interrupted_turns: report.interrupted.map(({ chatId, messageId }) => {
+      return { chat_id: chatId, message_id: messageId };
+    }),
+  };
+}
+
+export function deliveryView({ chatId, kind, status, text, at }: Reception) {
+  return { chat_id: chatId, kind, status, text, parts: ["session"], at: at ?? null };
+}
+
+export function personView(person: PersonSeen | undefined) {
+  return {
+    last_person_seen: person?.name ?? null,
+    last_person_seen_time: person?.seenAt === undefined ? null : person.seenAt / 1_000,
+  };
+}
+
+/** What watchers are told of a feeling. */
+export function feelingView({ emotions, sleepState }: Companion, feeling: Feeling) {
+  const { levels, boredom, wounds, mood, override, voiceState } = feeling;
+  return {
+    ...{ levels, boredom: Math.round(boredom * 1_000) / 1_000, mood, voice_state: voiceState },
+    wounds: wounds.map(({ id, event, floors, durationMs, ageSeconds, healing, healsInMs }) => ({
+      ...{ id, event, floors, duration: durationMs / 1_000, healing },
+      age: Math.round(ageSeconds * 10) / 10,
+      heals_in: healsInMs === null ? null : healsInMs / 1_000,
+    })),
+    mood_override:
+      override === undefined
+        ? null
+        : { mood: override.mood, until: isoTime(emotions.wallTime(override.until)) },
+    mood_cause: causeView(feeling),
+    sleep_state: sleepState,
+  };
+}
+
+/** An open wound explains a mood before anything else does. */
+function causeView({ wounds, cause }: Feeling) {
+  const newest = wounds.toSorted((a, b) => a.ageSeconds - b.ageSeconds)[0] ?? cause;
+  if (newest === undefined) return null;
+  return { event: newest.event, age: Math.round(newest.ageSeconds * 10) / 10 };
+}
+
+export function emotionsView({ companion, emotionWarnings }: CompanionRun) {
+  const { configuration } = companion.emotions;
+  const { events, triggers } = configuration;
+  const names = Object.keys(events);
+  return {
+    ...feelingView(companion, companion.emotions.feeling()),
+    baselines: eachLevel((emotion) => configuration.emotions[emotion].baseline),
+    events: names,
+    event_severity: Object.fromEntries(names.map((name) => [name, events[name]?.severity])),
+    moods: [...moods],
+    triggers: [...new Set(triggers.map(({ event }) => event))],
+    warnings: [...emotionWarnings()],
+  };
+}
+
+function tenths(ms: number): number {
+  return Math.round(Math.max(0, ms) / 100) / 10;
+}

@@ -1,0 +1,48 @@
+import { z } from "zod";
+import { ThroughlineError } from "../../core/errors.ts";
+import type { Json } from "../../core/json.ts";
+import { type Door, json } from "../../server/door.ts";
+import { KnownKeys } from "../../server/known-keys.ts";
+import type { Nothing, Operation } from "../../server/operation.ts";
+import type { CompanionRun } from "../../server/options.ts";
+
+const repeats =
+  "The same `Idempotency-Key` (1 to 255 printable ASCII characters) is done once, and answered as it was " +
+  "the first time: for an hour, as long as this server runs. With another request it is 409.";
+
+/** What is done to the companion: under one key, once, whichever route it takes. */
+export class CompanionWrites {
+  readonly #door: Door;
+  readonly #keys: KnownKeys;
+
+  constructor(door: Door) {
+    this.#door = door;
+    this.#keys = new KnownKeys(door.ports.clock);
+  }
+
+  /** Adds an operation. What it throws was not done. */
+  add<Body extends z.ZodType = Nothing>(
+    operation: Omit<Operation<Nothing, Nothing, Body>, "method">,
+    work: (body: z.output<Body>, run: CompanionRun) => object | Promise<object>,
+  ): void {
+    const { id, description } = operation;
+    this.#door.add<Nothing, Nothing, Body>(
+      {
+        ...{ ...operation, method: "post" },
+        headers: () => z.object({ "Idempotency-Key": z.string().optional() }),
+        description: description === undefined ? repeats : `${description}\n\n${repeats}`,
+      },
+      async ({ body }, context) => {
+        const run = runOf(this.#door);
+        const key = context.req.header("idempotency-key");
+        return json(await this.#keys.once(key, [id, body as Json], async () => work(body, run)));
+      },
+    );
+  }
+}
+
+/** @throws ThroughlineError `THROUGHLINE_NOT_FOUND`. */
+export function runOf({ ports }: Door): CompanionRun {
+  if (ports.run !== undefined) return ports.run;
+  throw new ThroughlineError("no companion runs here", { code: "THROUGHLINE_NOT_FOUND" });
+}

@@ -1,0 +1,68 @@
+// What the records of the log of runs say. Anything may stand between them: it says nothing.
+
+import type { StoredRecord } from "../core/storage/log-store.ts";
+import { type ClockReading, readReading } from "./boot-clock.ts";
+
+/** A run as its records tell of it. */
+export interface PreviousRun {
+  /** Under which it came up, whoever kept it at the end. Absent when no record of it can be read. */
+  readonly runId?: string;
+  /** Whether it ended in order; `undefined` when no record of it can be read. */
+  readonly clean: boolean | undefined;
+  /** Its end if it ended in order, else its boot. */
+  readonly lastSign: ClockReading | undefined;
+  /** Why it ended, if it ended in order. */
+  readonly reason?: string;
+}
+
+interface RunRecord {
+  readonly kind: "run_start" | "run_end";
+  readonly runId: string;
+  readonly record: StoredRecord;
+}
+
+const mostSessions = 1_000_000_000;
+
+/** A whole number from 0 to 10^9; anything else is `otherwise`. */
+export function countOr<T>(value: unknown, otherwise: T): number | T {
+  const isCount = Number.isInteger(value) && (value as number) >= 0;
+  return isCount && (value as number) <= mostSessions ? (value as number) + 0 : otherwise;
+}
+
+export function isRunId(value: unknown): value is string {
+  return typeof value === "string" && /^[0-9a-f]{8}$/.test(value);
+}
+
+/** The newest run in the end of a log, given oldest first; `undefined`: no run is told of. */
+export function lastRunOf(records: readonly StoredRecord[]): PreviousRun | undefined {
+  const runs = records.flatMap(runRecord);
+  const start = runs.findLast(({ kind }) => kind === "run_start");
+  const started = new Set(runs.flatMap(({ kind, runId }) => (kind === "run_start" ? [runId] : [])));
+  const after = start === undefined ? runs : runs.slice(runs.indexOf(start) + 1);
+  // An end without a beginning is of a run whose boot record is lost, unless its boot was earlier:
+  // then a process spoke that was thought dead.
+  const end = after.findLast(({ runId }) => runId === start?.runId || !started.has(runId));
+  const newest = end ?? start;
+  if (newest === undefined) return undefined;
+  const { record } = newest;
+  const reason = end?.record["reason"];
+  const began = newest.runId === start?.runId ? start.record["began"] : undefined;
+  const runId = isRunId(began) ? began : newest.runId;
+  return {
+    ...{ runId, clean: end !== undefined, lastSign: readReading(record) },
+    ...(typeof reason === "string" && { reason }),
+  };
+}
+
+/** The number of runs after one more record, for a log whose head does not tell. */
+export function totalOf(total: number, record: StoredRecord): number {
+  const [run] = runRecord(record);
+  if (run?.kind !== "run_start") return total;
+  return Math.max(total + 1, countOr(record["total_sessions"], 0));
+}
+
+function runRecord(record: StoredRecord): readonly RunRecord[] {
+  const { kind, run_id: runId } = record;
+  if ((kind !== "run_start" && kind !== "run_end") || !isRunId(runId)) return [];
+  return [{ kind, runId, record }];
+}

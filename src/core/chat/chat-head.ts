@@ -1,0 +1,140 @@
+import type { JsonObject } from "../json.ts";
+import { isJsonObject } from "../json.ts";
+import type { LogHead, LogProjection, StoredRecord } from "../storage/log-store.ts";
+import { isControl, isMessage } from "./message.ts";
+import type { SessionState } from "./session-state.ts";
+
+/** A turn whose answer is not stored yet: under way, or cut off by a crash or a failing model. */
+export interface OpenTurn extends JsonObject {
+  /** The id of the user message that opened it. */
+  readonly id: string;
+  readonly seq: number;
+  /** How often a model was asked. */
+  readonly attempts: number;
+}
+
+/** Tokens that a provider counted for everything up to one record, the view's start included. */
+export interface ReportedUse extends JsonObject {
+  readonly model: string;
+  readonly up_to_seq: number;
+  readonly tokens: number;
+}
+
+/** Where a fork comes from: the chat, and the last message that was copied. */
+export interface ForkedFrom extends JsonObject {
+  readonly chat_id: string;
+  readonly message_id: string;
+  /** What that chat was a fork of, and so on: it may be forgotten one day. */
+  readonly earlier?: readonly string[];
+}
+
+/**
+ * What a chat's log says of the whole chat. It lies in every commit line, so it is true after every
+ * crash, and a reader of the seed's format finds the seed's fields in the last line of the file.
+ */
+export interface ChatHead extends JsonObject {
+  /** ISO 8601, UTC; empty when an import did not know. */
+  readonly created_at: string;
+  readonly updated_at: string;
+  /** The user's own; replaced whole. */
+  readonly metadata: JsonObject;
+  /** How many messages of the file, from its start, were summarised elsewhere. */
+  readonly last_consolidated: number;
+  /** Message records in the file. */
+  readonly message_count: number;
+  /** The first 120 code points of the first thing that a person said. */
+  readonly title: string;
+  /** The id of the message that the title is from. */
+  readonly title_of?: string;
+  /** The number of the newest clear record, and how many messages it hid. */
+  readonly clear_seq?: number;
+  readonly cleared_count?: number;
+  readonly session: SessionState | null;
+  readonly open_turn?: OpenTurn;
+  /** Ids of messages that were accepted and wait for their turn, oldest first. */
+  readonly pending?: readonly string[];
+  /** Per provider, where its history view starts, so that its prompt prefix stays the same. */
+  readonly view_from?: Readonly<Record<string, number>>;
+  /** Per provider, the seq at which its bucket was last reset: its history starts after it. */
+  readonly provider_start?: Readonly<Record<string, number>>;
+  /** Per provider, what it counted for the view of its last turn: measured, where ours is a guess. */
+  readonly reported?: Readonly<Record<string, ReportedUse>>;
+  /** The newest run of the companion that this chat was told of when it woke. */
+  readonly told_session?: number;
+  readonly forked_from?: ForkedFrom;
+  /** A fork or import that is not complete: removed at the next start. */
+  readonly unfinished?: true;
+}
+
+export const titleLength = 120;
+
+export function newHead(at: string): ChatHead {
+  return {
+    created_at: at,
+    updated_at: at,
+    metadata: {},
+    last_consolidated: 0,
+    message_count: 0,
+    title: "",
+    session: null,
+  };
+}
+
+/** Reads a head as it was stored; what is missing or of a wrong type is as in a new chat. */
+export function readHead(stored: LogHead): ChatHead {
+  const count = naturalOr0(stored["message_count"]);
+  const consolidated = naturalOr0(stored["last_consolidated"]);
+  return {
+    ...stored,
+    created_at: textOr(stored["created_at"], ""),
+    updated_at: textOr(stored["updated_at"], ""),
+    metadata: isJsonObject(stored["metadata"]) ? stored["metadata"] : {},
+    message_count: count,
+    // A cursor beyond the messages would hide a whole history.
+    last_consolidated: consolidated <= count ? consolidated : 0,
+    title: textOr(stored["title"], ""),
+    session: isJsonObject(stored["session"]) ? (stored["session"] as SessionState) : null,
+  };
+}
+
+/** So much of a text that its title is in it, however much space is between the words. */
+const titleIn = new RegExp(`^\\s*(?:\\S\\s*){0,${titleLength}}`, "u");
+
+/** The start of a person's message, for lists. */
+export function titleFrom(content: string): string {
+  const [start = ""] = titleIn.exec(content) ?? [];
+  const text = start.replace(/\s+/gu, " ").trim();
+  return [...text].slice(0, titleLength).join("");
+}
+
+/** How the chats' logs are listed and searched, whatever the driver. */
+export const chatProjection: LogProjection = {
+  sortedAt(head) {
+    const session = head["session"];
+    const humanAt = isJsonObject(session) ? session["human_at"] : undefined;
+    // Empty where an import could not read it: such a chat comes last.
+    return textOr(humanAt, textOr(head["updated_at"], ""));
+  },
+  labels(head) {
+    const labels: string[] = [];
+    if (head["open_turn"] !== undefined || head["pending"] !== undefined) labels.push("unanswered");
+    if (head["unfinished"] === true) labels.push("unfinished");
+    return labels;
+  },
+  text(record: StoredRecord) {
+    if (!isMessage(record) || record.hidden || record.role === "tool") return undefined;
+    return record.content;
+  },
+  hides(record: StoredRecord) {
+    if (!isControl(record, "redaction") && !isControl(record, "replacement")) return undefined;
+    return typeof record["target"] === "string" ? record["target"] : undefined;
+  },
+};
+
+function textOr(value: unknown, otherwise: string): string {
+  return typeof value === "string" ? value : otherwise;
+}
+
+function naturalOr0(value: unknown): number {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : 0;
+}

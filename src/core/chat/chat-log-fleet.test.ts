@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { HeldClock } from "../../../test/support/held-clock.ts";
+import { HeldTimers } from "../../../test/support/held-timers.ts";
+import { silentLogger } from "../logger.ts";
+import { MemoryPlace } from "../storage/memory/memory-place.ts";
+import { openMemoryStorage } from "../storage/memory/memory-storage.ts";
+import { chatProjection } from "./chat-head.ts";
+import { ChatLog, chatsCollection } from "./chat-log.ts";
+import type { Draft } from "./draft.ts";
+
+const chat = "telegram:42";
+const title = (text: string) => (draft: Draft) => {
+  draft.control("metadata", { title: text });
+  draft.set({ title: text });
+};
+
+/** Two processes that write one place; the reads of the first are counted. */
+function two() {
+  const clock = new HeldClock();
+  const place = new MemoryPlace({ clock });
+  let ids = 0;
+  let reads = 0;
+  const process = () => {
+    const timers = new HeldTimers(clock);
+    const storage = openMemoryStorage({ place, timers });
+    const store = storage.logs(chatsCollection, chatProjection);
+    const logs = new Proxy(store, {
+      get(target, name) {
+        if (name === "tail") reads++;
+        const value: unknown = Reflect.get(target, name);
+        return typeof value === "function" ? value.bind(target) : value;
+      },
+    });
+    const newId = () => `id-${++ids}`;
+    const ports = { logs, clock, newId, logger: silentLogger, fleet: storage.fleet };
+    return { log: new ChatLog(ports), timers };
+  };
+  const [a, b] = [process(), process()];
+  return { a, b, clock, reads: () => reads };
+}
+
+test("without a lease a chat is read anew for each answer and each change", async () => {
+  const { a, b } = two();
+  await a.log.change(chat, title("first"));
+  assert.equal((await a.log.existing(chat)).head.title, "first");
+  await b.log.change(chat, title("second"));
+  assert.equal((await a.log.existing(chat)).head.title, "second");
+  const seen = await a.log.change(chat, (draft) => draft.head.title);
+  assert.equal(seen, "second");
+});
+
+test("within a lease a change that follows another needs no read", async () => {
+  const { a, reads } = two();
+  const lease = await a.log.lease(chat);
+  await a.log.change(chat, title("first"));
+  const before = reads();
+  await a.log.change(chat, title("second"));
+  assert.equal(reads(), before);
+  await lease.release();
+  await a.log.change(chat, title("third"));
+  assert.equal(reads(), before + 1);
+});
+
+test("within a lease a change that another process came before is decided anew", async () => {
+  const { a, b } = two();
+  const lease = await a.log.lease(chat);
+  await a.log.change(chat, title("first"));
+  await b.log.change(chat, (draft) => {
+    draft.control("metadata", { metadata: { from: "b" } });
+    draft.set({ metadata: { from: "b" } });
+  });
+  await a.log.change(chat, title("second"));
+  const { head, seq } = await b.log.existing(chat);
+  assert.deepEqual([head.title, head.metadata, seq], ["second", { from: "b" }, 3]);
+  await lease.release();
+});
+
+test("within a lease nothing is answered or refused by what is only remembered", async () => {
+  const { a, b } = two();
+  const lease = await a.log.lease(chat);
+  await a.log.change(chat, title("first"));
+  await b.log.change(chat, title("second"));
+  assert.equal((await a.log.existing(chat)).head.title, "second");
+  await a.log.change(chat, title("third"));
+  await b.log.change(chat, title("fourth"));
+  assert.equal(await a.log.change(chat, (draft) => draft.head.title), "fourth");
+  await a.log.change(chat, title("fifth"));
+  await b.log.change(chat, title("sixth"));
+  const refuse = (draft: Draft) => {
+    throw new Error(`the title is ${draft.head.title}`);
+  };
+  await assert.rejects(a.log.change(chat, refuse), /the title is sixth/);
+  await lease.release();
+});
+
+test("what is to be done alone waits for another process, joins this one's lease, and lets go last", async () => {
+  const { a, b } = two();
+  const lease = await a.log.lease(chat);
+  const order: string[] = [];
+  const gate = Promise.withResolvers<void>();
+  const elsewhere = b.log.alone(chat, async () => order.push("b"));
+  const here = a.log.alone(chat, async () => {
+    order.push("a begins");
+    await gate.promise;
+    order.push("a ends");
+  });
+  await lease.release();
+  assert.equal(await b.log.aloneNow(chat, async () => order.push("b now")), undefined);
+  assert.deepEqual(order, ["a begins"]);
+  gate.resolve();
+  await here;
+  await elsewhere;
+  assert.deepEqual(order, ["a begins", "a ends", "b"]);
+});
+
+test("a lease that is lost is not joined, and what was remembered under it counts no more", async () => {
+  const { a, b, clock, reads } = two();
+  const lease = await a.log.lease(chat);
+  await a.log.change(chat, title("first"));
+  clock.pass(10_500);
+  const other = await b.log.lease(chat);
+  await a.timers.pass(0);
+  assert.equal(lease.lost.aborted, true);
+  const before = reads();
+  await assert.rejects(a.log.change(chat, title("late")), { code: "THROUGHLINE_FENCED" });
+  assert.equal(reads(), before + 1);
+  assert.equal((await b.log.existing(chat)).head.title, "first");
+  await lease.release();
+  await other.release();
+});

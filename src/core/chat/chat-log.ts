@@ -1,0 +1,339 @@
+import type { Clock } from "../clock.ts";
+import { isThroughlineError, ThroughlineError } from "../errors.ts";
+import type { NewId } from "../ids.ts";
+import { KeyedLanes } from "../keyed-lanes.ts";
+import type { Logger } from "../logger.ts";
+import type { Fleet, Lease } from "../storage/fleet.ts";
+import { checkKey } from "../storage/key.ts";
+import { type LogStore, logLimits } from "../storage/log-store.ts";
+import { type ChatHead, readHead } from "./chat-head.ts";
+import { type ChatState, Draft } from "./draft.ts";
+
+/** What the memories of a chat are built on. */
+export interface ChatPorts {
+  readonly logs: LogStore;
+  readonly clock: Clock;
+  readonly newId: NewId;
+  readonly logger: Logger;
+  /** Of the storage that the logs lie in, where several processes write it. */
+  readonly fleet?: Fleet | undefined;
+}
+
+/** The collection of the chats' logs: with a chat's id, the name of its lease. */
+export const chatsCollection = "chats";
+
+/** How often a change is decided anew because another writer was faster. */
+const maxTries = 20;
+/** Chats whose state is kept in memory; the least used is forgotten first. */
+const maxStates = 128;
+
+const missing: ChatState = { seq: 0, head: undefined, damaged: false };
+
+/** A lease that this process has, and how much of what it does goes on under it. */
+interface HeldChat {
+  readonly lease: Lease;
+  users: number;
+}
+
+/**
+ * The one way to change a chat: read its state, decide, append under the condition that nothing came
+ * between. Shared by all memories whose records lie in chats' logs.
+ *
+ * Where several processes write the logs, a chat is read anew each time. What is remembered counts
+ * only while this process has the chat's lease, so that nobody can have deleted or erased something,
+ * and only for a change that is stored: then the append's condition has found it true.
+ */
+export class ChatLog {
+  readonly ports: ChatPorts;
+  /** In order of use. A state is only a guess: the append's condition finds out. */
+  readonly #states = new Map<string, ChatState>();
+  readonly #lanes = new KeyedLanes();
+  readonly #held = new Map<string, HeldChat>();
+
+  constructor(ports: ChatPorts) {
+    this.ports = ports;
+  }
+
+  /** The chat as it is stored. */
+  async state(chatId: string): Promise<ChatState> {
+    checkChatId(chatId);
+    const known = this.ports.fleet === undefined ? this.#states.get(chatId) : undefined;
+    if (known !== undefined) {
+      this.#remember(chatId, known);
+      return known;
+    }
+    const tail = await this.ports.logs.tail(chatId, 0);
+    const state: ChatState =
+      tail === undefined
+        ? missing
+        : { seq: tail.seq, head: readHead(tail.head), damaged: tail.damaged };
+    this.#remember(chatId, state);
+    return state;
+  }
+
+  /** The chat as it is stored. @throws ThroughlineError `THROUGHLINE_NOT_FOUND`. */
+  async existing(chatId: string): Promise<ChatState & { readonly head: ChatHead }> {
+    const state = await this.state(chatId);
+    if (state.head === undefined) throw notFound(chatId);
+    return { ...state, head: state.head };
+  }
+
+  /**
+   * Changes a chat. `decide` fills the draft; it may run again when another writer of the same
+   * storage came first, so it must do nothing else. A draft without records changes nothing.
+   *
+   * Resolves once the change is stored, with what `decide` returned. Changes of one chat happen in
+   * the order of the calls.
+   */
+  change<T>(chatId: string, decide: (draft: Draft) => T | Promise<T>): Promise<T> {
+    return this.#inLane(chatId, () => this.#change(chatId, decide));
+  }
+
+  /**
+   * The same for a chat that is there: nothing brings back one that was forgotten meanwhile.
+   *
+   * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`.
+   */
+  changeExisting<T>(chatId: string, decide: (draft: Draft) => T | Promise<T>): Promise<T> {
+    return this.change(chatId, (draft) => {
+      if (draft.isNewChat) throw notFound(chatId);
+      return decide(draft);
+    });
+  }
+
+  /**
+   * Really removes records of a chat, while no turn and no change of it runs. `decide` says which, and
+   * takes what the head repeats of them out of the draft; it may run again, as that of `change` may.
+   * What it adds to the draft is stored first.
+   *
+   * @param onDamageRemoved as in `EraseOptions`.
+   * @returns how many were removed.
+   * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`.
+   * @throws ThroughlineError `THROUGHLINE_CONFLICT`: another process wrote to the chat each of 20 times;
+   *   nothing was removed.
+   */
+  erase(
+    chatId: string,
+    decide: (draft: Draft) => Promise<readonly string[]>,
+    onDamageRemoved?: (bytes: number) => void,
+  ): Promise<number> {
+    return this.exclusively(chatId, async () => {
+      for (let attempt = 1; ; attempt++) {
+        const { draft, ids } = await this.#change(chatId, async (made) => {
+          if (made.isNewChat) throw notFound(chatId);
+          return { draft: made, ids: await decide(made) };
+        });
+        const { head, seq: expectedSeq } = draft;
+        this.#states.delete(chatId);
+        try {
+          return await this.ports.logs.erase(chatId, ids, { expectedSeq, head, onDamageRemoved });
+        } catch (error) {
+          const isBehind = isThroughlineError(error, "THROUGHLINE_CONFLICT");
+          if (attempt >= maxTries || !isBehind) throw error;
+        }
+      }
+    });
+  }
+
+  /**
+   * Runs something while no change of this chat runs, and no other process has the chat; it must not
+   * call `change` on that chat.
+   */
+  exclusively<T>(chatId: string, work: () => Promise<T>): Promise<T> {
+    return this.alone(chatId, () => this.#inLane(chatId, work));
+  }
+
+  /**
+   * Runs something while no change of this chat runs, within `alone`: waits for no lease, so also when
+   * that one was lost meanwhile. What another process came before is then refused.
+   */
+  between<T>(chatId: string, work: () => Promise<T>): Promise<T> {
+    return this.#inLane(chatId, work);
+  }
+
+  /**
+   * Runs something while no other process has the chat: waits until the one that has it lets go. At
+   * once where this process has it, and where one process alone writes.
+   */
+  async alone<T>(chatId: string, work: () => Promise<T>): Promise<T> {
+    if (this.ports.fleet === undefined) return work();
+    const lease = this.#joined(chatId) ?? (await this.lease(chatId));
+    try {
+      return await work();
+    } finally {
+      await lease.release();
+    }
+  }
+
+  /** The same, but for what can be left: `undefined` when another process has the chat. */
+  async aloneNow<T>(chatId: string, work: () => Promise<T>): Promise<T | undefined> {
+    if (this.ports.fleet === undefined) return work();
+    const lease = this.#joined(chatId) ?? (await this.tryLease(chatId));
+    if (lease === undefined) return undefined;
+    try {
+      return await work();
+    } finally {
+      await lease.release();
+    }
+  }
+
+  /** Waits until no process has the chat, then has it. Only where there is a fleet. */
+  async lease(chatId: string, signal?: AbortSignal): Promise<Lease> {
+    const name = this.#leaseName(chatId);
+    const options = signal === undefined ? {} : { signal };
+    return this.#hold(chatId, await this.#fleet().acquire(name, options));
+  }
+
+  /** The same, `undefined` when somebody has it. */
+  async tryLease(chatId: string): Promise<Lease | undefined> {
+    const lease = await this.#fleet().tryAcquire(this.#leaseName(chatId));
+    return lease && this.#hold(chatId, lease);
+  }
+
+  /** Whether this process has the chat: then no other one has. */
+  isHeld(chatId: string): boolean {
+    return this.#held.get(chatId)?.lease.lost.aborted === false;
+  }
+
+  #leaseName(chatId: string) {
+    checkChatId(chatId);
+    return { collection: chatsCollection, key: chatId };
+  }
+
+  #fleet(): Fleet {
+    const { fleet } = this.ports;
+    if (fleet === undefined) throw new TypeError("one process alone writes these chats");
+    return fleet;
+  }
+
+  /** Others of this process may join: the chat is let go of by the last one. */
+  #hold(chatId: string, lease: Lease): Lease {
+    const held: HeldChat = { lease, users: 0 };
+    this.#states.delete(chatId); // remembered while others could change it
+    this.#held.set(chatId, held);
+    return this.#share(chatId, held);
+  }
+
+  #joined(chatId: string): Lease | undefined {
+    const held = this.#held.get(chatId);
+    return held === undefined || !this.isHeld(chatId) ? undefined : this.#share(chatId, held);
+  }
+
+  #share(chatId: string, held: HeldChat): Lease {
+    held.users++;
+    let released: Promise<void> | undefined;
+    const letGo = async () => {
+      held.users--;
+      if (held.users > 0) return;
+      if (this.#held.get(chatId) === held) this.#held.delete(chatId);
+      this.#states.delete(chatId);
+      await held.lease.release();
+    };
+    const { epoch, lost } = held.lease;
+    return {
+      ...{ epoch, lost },
+      release: () => {
+        released ??= letGo();
+        return released;
+      },
+    };
+  }
+
+  #inLane<T>(chatId: string, work: () => Promise<T>): Promise<T> {
+    try {
+      checkChatId(chatId);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    return this.#lanes.run(chatId, work);
+  }
+
+  /** Resolves once the changes that were asked for have ended, well or not. */
+  settled(): Promise<void> {
+    return this.#lanes.settled();
+  }
+
+  /** Drops what is remembered of a chat, after something else changed its log. */
+  forgetState(chatId: string): void {
+    this.#states.delete(chatId);
+  }
+
+  async #change<T>(chatId: string, decide: (draft: Draft) => T | Promise<T>): Promise<T> {
+    const { logs, clock, newId } = this.ports;
+    for (let attempt = 1; ; attempt++) {
+      const guess = attempt === 1 ? this.#guess(chatId) : undefined;
+      const state = guess ?? (await this.state(chatId));
+      const draft = new Draft(chatId, state, { now: clock.now(), newId });
+      let result: T;
+      try {
+        result = await decide(draft);
+      } catch (error) {
+        if (guess === undefined) throw error;
+        this.#states.delete(chatId); // decided on a guess that no append finds out
+        continue;
+      }
+      if (draft.records.length === 0) {
+        if (guess === undefined) return result;
+        this.#states.delete(chatId);
+        continue;
+      }
+      // A title and other settings are no activity.
+      const isActivity = !draft.records.every((record) => record["kind"] === "metadata");
+      if (isActivity) draft.set({ updated_at: draft.at });
+      const { head, records } = draft;
+      try {
+        const seq = await logs.append(chatId, records, { expectedSeq: state.seq, head });
+        // Another number means that some of these records had been stored before.
+        if (seq === draft.seq) this.#remember(chatId, { seq, head, damaged: state.damaged });
+        else this.#states.delete(chatId);
+        return result;
+      } catch (error) {
+        this.#states.delete(chatId);
+        if (attempt >= maxTries || !(await this.#isBehind(chatId, state, error))) throw error;
+      }
+    }
+  }
+
+  /** Whether others wrote to the chat since it was read; perhaps the very thing, such as a redaction. */
+  async #isBehind(chatId: string, { seq }: ChatState, error: unknown): Promise<boolean> {
+    if (isThroughlineError(error, "THROUGHLINE_CONFLICT")) return true;
+    // Written under a lease that was let go of on its way: whoever changes something under it keeps it.
+    if (isThroughlineError(error, "THROUGHLINE_FENCED")) return !this.#held.has(chatId);
+    if (!isThroughlineError(error, "THROUGHLINE_ID_CONFLICT")) return false;
+    return (await this.ports.logs.tail(chatId, 0))?.seq !== seq;
+  }
+
+  /** What this process stored last, if others may have stored something since, but no less. */
+  #guess(chatId: string): ChatState | undefined {
+    return this.isHeld(chatId) ? this.#states.get(chatId) : undefined;
+  }
+
+  #remember(chatId: string, state: ChatState): void {
+    this.#states.delete(chatId);
+    this.#states.set(chatId, state);
+    if (this.#states.size > maxStates) {
+      for (const oldest of this.#states.keys()) {
+        this.#states.delete(oldest);
+        break;
+      }
+    }
+  }
+}
+
+/** A chat id is any text of 1 to 1,024 bytes without NUL and lone surrogates. */
+export function checkChatId(chatId: unknown): asserts chatId is string {
+  checkKey(chatId, "chat id", logLimits.keyBytes);
+}
+
+export function notFound(chatId: string, what = "chat"): ThroughlineError {
+  const id = JSON.stringify(chatId);
+  const message =
+    what === "chat" ? `there is no chat ${id}` : `there is no such ${what} in chat ${id}`;
+  return new ThroughlineError(message, { code: "THROUGHLINE_NOT_FOUND" });
+}
+
+export function alreadyThere(chatId: string): ThroughlineError {
+  return new ThroughlineError(`${JSON.stringify(chatId)} exists already`, {
+    code: "THROUGHLINE_CONFLICT",
+  });
+}

@@ -1,0 +1,169 @@
+// Two processes of one place: one erases or redacts, the other writes at the worst moment.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { HeldClock } from "../../../test/support/held-clock.ts";
+import { silentLogger } from "../logger.ts";
+import type { LogStore } from "../storage/log-store.ts";
+import { MemoryPlace } from "../storage/memory/memory-place.ts";
+import { openMemoryStorage } from "../storage/memory/memory-storage.ts";
+import { chatProjection } from "./chat-head.ts";
+import { ChatLog, chatsCollection } from "./chat-log.ts";
+import { Chats } from "./chats.ts";
+
+const chat = "telegram:42";
+const secret = /secret/;
+
+/** What a process does first at its next calls of this name, one for each. */
+type Before = Partial<Record<keyof LogStore, (() => unknown)[]>>;
+
+/** One process; each has a clock of its own. */
+function process(place: MemoryPlace, name: string, ms = 0) {
+  const storage = openMemoryStorage({ place });
+  const store = storage.logs(chatsCollection, chatProjection);
+  const before: Before = {};
+  const logs = new Proxy(store, {
+    get(target, called: keyof LogStore) {
+      const call = target[called].bind(target) as (...args: unknown[]) => unknown;
+      return (...args: unknown[]) => {
+        const first = before[called]?.shift();
+        return first === undefined
+          ? call(...args)
+          : Promise.resolve(first()).then(() => call(...args));
+      };
+    },
+  });
+  const clock = new HeldClock();
+  clock.pass(ms);
+  let ids = 0;
+  const newId = () => `${name}-${++ids}`;
+  const log = new ChatLog({ logs, clock, newId, logger: silentLogger, fleet: storage.fleet });
+  const chats = new Chats(log, storage.logs("forgotten", chatProjection));
+  return { chats, before };
+}
+
+/** Two processes, and a chat whose title is from the message that is to go. */
+async function two() {
+  const place = new MemoryPlace();
+  const [a, b] = [process(place, "a"), process(place, "b", 7)];
+  await a.chats.append(chat, [
+    { role: "user", content: "my secret", id: "m1" },
+    { role: "assistant", content: "I see", id: "m2" },
+    { role: "user", content: "And the sea?", id: "m3" },
+  ]);
+  await a.chats.setConsolidated(chat, 2);
+  const stored = async () => {
+    const { head } = await b.chats.log.existing(chat);
+    return { head, records: await Array.fromAsync(b.chats.records(chat)) };
+  };
+  return { a, b, stored };
+}
+
+const changes = {
+  "a title": ({ chats }) => chats.rename(chat, "Stars"),
+  metadata: ({ chats }) => chats.setMetadata(chat, { pinned: true }),
+  "a message that waits": ({ chats }) =>
+    chats.log.changeExisting(chat, (draft) => {
+      draft.control("pending_input", { content: "Wait" }, "pending:m4");
+      draft.set({ pending: ["m4"] });
+    }),
+  "a message": ({ chats }) => chats.append(chat, [{ role: "assistant", content: "Hm", id: "m5" }]),
+} satisfies Record<string, (by: ReturnType<typeof process>) => Promise<unknown>>;
+
+const expected = {
+  "a title": { title: "Stars", message_count: 2 },
+  metadata: { title: "", metadata: { pinned: true }, message_count: 2 },
+  "a message that waits": { title: "", pending: ["m4"], message_count: 2 },
+  "a message": { title: "", message_count: 3 },
+} as const satisfies Record<keyof typeof changes, object>;
+
+for (const [what, change] of Object.entries(changes) as [
+  keyof typeof changes,
+  typeof changes.metadata,
+][]) {
+  /** What of the head is to be as the change made it. */
+  const isKept = async (stored: Awaited<ReturnType<typeof two>>["stored"]) => {
+    const { head, records } = await stored();
+    assert.doesNotMatch(JSON.stringify([head, records]), secret);
+    assert.deepEqual({ ...head, ...expected[what] }, head);
+    assert.equal(head.last_consolidated, 1);
+  };
+
+  for (const moment of ["find", "append", "erase"] as const) {
+    test(`${what} that another process stores before the ${moment} of an erasure is kept`, async () => {
+      const { a, b, stored } = await two();
+      a.before[moment] = [() => change(b)];
+      assert.equal((await a.chats.erase(chat, "m1")).erased, true);
+      await isKept(stored);
+    });
+  }
+
+  test(`${what} that was decided before an erasure is stored after it without the erased words`, async () => {
+    const { a, b, stored } = await two();
+    b.before.append = [() => a.chats.erase(chat, "m1")];
+    await change(b);
+    await isKept(stored);
+  });
+}
+
+test("a title that is taken back while another process erases the words that it would be made of", async () => {
+  const { a, b, stored } = await two();
+  await a.chats.rename(chat, "Stars");
+  const [decided, erased] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let renaming: Promise<void> | undefined;
+  // Read when the erasure has begun, stored when it is over.
+  b.before.append = [
+    () => {
+      decided.resolve();
+      return erased.promise;
+    },
+  ];
+  a.before.erase = [
+    () => {
+      renaming = b.chats.rename(chat, "");
+      return decided.promise;
+    },
+  ];
+  assert.equal((await a.chats.erase(chat, "m1")).erased, true);
+  erased.resolve();
+  await renaming;
+  const { head } = await stored();
+  assert.deepEqual([head.title, head.title_of], ["And the sea?", "m3"]);
+});
+
+test("an erasure that others come before 20 times is a conflict: nothing is removed, and the next one does", async () => {
+  const { a, b, stored } = await two();
+  a.before.erase = Array.from({ length: 20 }, (_, n) => () => b.chats.rename(chat, `title ${n}`));
+  await assert.rejects(a.chats.erase(chat, "m1"), { code: "THROUGHLINE_CONFLICT" });
+  assert.match(JSON.stringify(await stored()), secret);
+  assert.equal(a.before.erase.length, 0);
+  assert.equal((await a.chats.erase(chat, "m1")).erased, true);
+  const { head, records } = await stored();
+  assert.doesNotMatch(JSON.stringify([head, records]), secret);
+  assert.deepEqual([head.title, head.message_count, head.last_consolidated], ["title 19", 2, 1]);
+});
+
+test("an erasure that was cut off is finished by another process, and counts the message once", async () => {
+  const { a, b, stored } = await two();
+  a.before.erase = [() => Promise.reject(new Error("killed"))];
+  await assert.rejects(a.chats.erase(chat, "m1"), { message: "killed" });
+  assert.equal((await b.chats.erase(chat, "m1")).erased, true);
+  const { head, records } = await stored();
+  assert.doesNotMatch(JSON.stringify([head, records]), secret);
+  assert.deepEqual([head.message_count, head.last_consolidated], [2, 1]);
+});
+
+test("a message that two processes redact at once is redacted once", async () => {
+  const { a, b, stored } = await two();
+  a.before.append = [() => b.chats.redact(chat, "m1")];
+  await a.chats.redact(chat, "m1");
+  const { head, records } = await stored();
+  assert.equal(records.filter(({ kind }) => kind === "redaction").length, 1);
+  assert.equal(head.title, "");
+});
+
+test("a title that another process sets while the message that it was made of is redacted is kept", async () => {
+  const { a, b, stored } = await two();
+  a.before.append = [() => b.chats.rename(chat, "Stars")];
+  await a.chats.redact(chat, "m1");
+  assert.equal((await stored()).head.title, "Stars");
+});

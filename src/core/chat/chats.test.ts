@@ -1,0 +1,550 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { HeldClock } from "../../../test/support/held-clock.ts";
+import { openThroughline } from "../throughline.ts";
+import type { Chats } from "./chats.ts";
+import type { MessageInput } from "./message-input.ts";
+
+const chat = "telegram:42";
+const user = (content: string, more = {}): MessageInput => ({ role: "user", content, ...more });
+const assistant = (content: string): MessageInput => ({ role: "assistant", content });
+
+async function companion() {
+  const clock = new HeldClock();
+  let ids = 0;
+  const throughline = await openThroughline({
+    ...{ storage: "memory", clock, newId: () => `id-${++ids}` },
+  });
+  const said = async (chatId = chat) =>
+    (await throughline.chats.messages(chatId)).messages.map(({ content }) => content);
+  return { ...throughline, clock, said };
+}
+
+test("an append writes only what is new", async () => {
+  const { chats } = await companion();
+  await chats.append(chat, [user("Hello")]);
+  const before = (await Array.fromAsync(chats.records(chat))).length;
+  await chats.append(chat, [assistant("Hi!")]);
+  assert.equal((await Array.fromAsync(chats.records(chat))).length, before + 1);
+});
+
+test("a message appended twice under one id is stored once and answers the same", async () => {
+  const { chats, clock, said } = await companion();
+  const [first] = await chats.append(chat, [user("Hello", { id: "m1" })]);
+  clock.pass(1_000);
+  assert.deepEqual(await chats.append(chat, [user("Hello", { id: "m1" })]), [first]);
+  assert.deepEqual(await said(), ["Hello"]);
+});
+
+test("the same id with other words is refused, and the batch with it", async () => {
+  const { chats, said } = await companion();
+  await chats.append(chat, [user("Hello", { id: "m1" })]);
+  await assert.rejects(chats.append(chat, [user("new"), user("Other", { id: "m1" })]), {
+    code: "THROUGHLINE_ID_CONFLICT",
+  });
+  assert.deepEqual(await said(), ["Hello"]);
+});
+
+test("clear starts afresh and keeps metadata; the cursor moves to the clear point", async () => {
+  const { chats, said } = await companion();
+  await chats.append(chat, [user("Hello"), assistant("Hi!")]);
+  await chats.setMetadata(chat, { mood: "fine" });
+  await chats.setConsolidated(chat, 1);
+  await chats.clear(chat);
+  assert.deepEqual(await said(), []);
+  const { head } = await chats.log.existing(chat);
+  assert.equal(head.last_consolidated, 2);
+  assert.deepEqual(head.metadata, { mood: "fine" });
+  assert.equal((await chats.row(chat)).message_count, 0);
+  await chats.append(chat, [user("Fresh start")]);
+  assert.deepEqual(await said(), ["Fresh start"]);
+  assert.equal((await chats.row(chat)).title, "Fresh start");
+  await assert.rejects(chats.setConsolidated(chat, 2), { code: "THROUGHLINE_INVALID" });
+});
+
+for (const count of [-1, 1.5, Number.NaN, 3]) {
+  test(`last_consolidated ${count} of two messages is refused`, async () => {
+    const { chats } = await companion();
+    await chats.append(chat, [user("1"), user("2")]);
+    await assert.rejects(chats.setConsolidated(chat, count), { code: "THROUGHLINE_INVALID" });
+  });
+}
+
+test("pages go back from the newest message without a gap or a repeat", async () => {
+  const { chats } = await companion();
+  const texts = Array.from({ length: 25 }, (_, i) => `m${i}`);
+  for (const text of texts) {
+    await chats.append(chat, [user(text)]);
+    if (text.endsWith("3")) await chats.setMetadata(chat, { at: text });
+  }
+  const found: string[] = [];
+  let before: number | undefined;
+  do {
+    const page = await chats.messages(chat, {
+      limit: 7,
+      ...(before === undefined ? {} : { before }),
+    });
+    found.unshift(...page.messages.map(({ content }) => content));
+    before = page.before;
+  } while (before !== undefined);
+  assert.deepEqual(found, texts);
+});
+
+test("a redacted message keeps its place and loses its text: in pages, search and title", async () => {
+  const { chats } = await companion();
+  await chats.append(chat, [user("my secret", { id: "m1" }), assistant("ok")]);
+  await chats.redact(chat, "m1");
+  await chats.redact(chat, "m1");
+  const { messages } = await chats.messages(chat);
+  assert.deepEqual(
+    messages.map(({ content }) => content),
+    ["", "ok"],
+  );
+  assert.equal(messages[0]?.["redacted"], true);
+  assert.deepEqual(await chats.search("secret"), []);
+  assert.equal((await chats.row(chat)).title, "");
+  assert.equal((await chats.message(chat, "m1")).content, "");
+});
+
+test("an erased message is gone from every record, and its number stays", async () => {
+  const { chats } = await companion();
+  await chats.append(chat, [user("my secret", { id: "m1" }), assistant("ok")]);
+  assert.equal((await chats.erase(chat, "m1")).erased, true);
+  assert.equal((await chats.erase(chat, "m1")).erased, false);
+  const records = await Array.fromAsync(chats.records(chat));
+  assert.doesNotMatch(JSON.stringify([records, await chats.log.state(chat)]), /secret/);
+  assert.deepEqual(
+    records.map(({ seq }) => seq),
+    [1, 2],
+  );
+  const [known] = await chats.append(chat, [user("after")]);
+  assert.equal(known?.seq, 3);
+});
+
+test("erasing a message before the cursor moves the cursor with it", async () => {
+  const { chats } = await companion();
+  await chats.append(chat, [
+    user("1", { id: "a" }),
+    user("2", { id: "b" }),
+    user("3", { id: "c" }),
+  ]);
+  await chats.setConsolidated(chat, 2);
+  await chats.erase(chat, "a");
+  const { head } = await chats.log.existing(chat);
+  assert.deepEqual([head.message_count, head.last_consolidated], [2, 1]);
+  await chats.erase(chat, "c");
+  const again = await chats.log.existing(chat);
+  assert.deepEqual([again.head.message_count, again.head.last_consolidated], [1, 1]);
+});
+
+test("erasing a message erases the summaries that cover it", async () => {
+  const { chats } = await companion();
+  await chats.append(chat, [user("1", { id: "a" }), user("2", { id: "b" })]);
+  await chats.compact(chat, 1, "They said one.");
+  await chats.erase(chat, "b");
+  assert.match(JSON.stringify(await Array.fromAsync(chats.records(chat))), /They said one/);
+  await chats.erase(chat, "a");
+  assert.doesNotMatch(JSON.stringify(await Array.fromAsync(chats.records(chat))), /They said one/);
+});
+
+test("a summary is a record for models: the transcript stays whole, and a bad place is refused", async () => {
+  const { chats, said } = await companion();
+  await chats.append(chat, [user("1"), user("2")]);
+  await chats.compact(chat, 1, "They said one.");
+  assert.deepEqual(await said(), ["1", "2"]);
+  for (const upToSeq of [0, 9, 1.5]) {
+    await assert.rejects(chats.compact(chat, upToSeq, "x"), { code: "THROUGHLINE_INVALID" });
+  }
+  await assert.rejects(chats.compact(chat, 1, " "), { code: "THROUGHLINE_INVALID" });
+});
+
+test("a fork holds everything up to one message, and goes its own way from there", async () => {
+  const { chats, said } = await companion();
+  await chats.append(chat, [
+    user("1", { id: "a" }),
+    user("2", { id: "b" }),
+    user("3", { id: "c" }),
+    user("4", { id: "d" }),
+  ]);
+  await chats.redact(chat, "b");
+  await chats.fork(chat, "c", "telegram:43");
+  await chats.append("telegram:43", [user("other")]);
+  assert.deepEqual(await said("telegram:43"), ["1", "3", "other"]);
+  assert.deepEqual(await said(), ["1", "", "3", "4"]);
+  await assert.rejects(chats.fork(chat, "c", "telegram:43"), { code: "THROUGHLINE_CONFLICT" });
+  await assert.rejects(chats.fork(chat, "nope", "x"), { code: "THROUGHLINE_NOT_FOUND" });
+});
+
+test("a long fork is copied in many appends and is whole", async () => {
+  const { chats, said } = await companion();
+  for (let i = 0; i < 7; i++) {
+    await chats.append(
+      chat,
+      Array.from({ length: 100 }, (_, k) => user(`${i}-${k}`, { id: `${i}-${k}` })),
+    );
+  }
+  await chats.fork(chat, "6-99", "copy");
+  assert.equal((await chats.row("copy")).message_count, 700);
+  assert.equal((await said("copy")).at(-1), "6-99");
+  assert.equal((await chats.log.existing("copy")).head.unfinished, undefined);
+});
+
+test("a copy that a crash cut short is removed at the next start", async () => {
+  const { chats } = await companion();
+  await chats.log.change("half", (draft) => {
+    draft.message(user("part"));
+    draft.set({ unfinished: true });
+  });
+  await chats.append(chat, [user("whole")]);
+  await chats.recover();
+  assert.deepEqual(
+    (await chats.list()).chats.map(({ chat_id }) => chat_id),
+    [chat],
+  );
+  // Nobody asked to forget it: made again, it may come.
+  assert.equal(await chats.forgottenAt("half"), undefined);
+});
+
+test("forgetting removes a chat and no other, with a receipt, and is remembered by hash alone", async () => {
+  const { chats, workingMemory, clock } = await companion();
+  await chats.append(chat, [user("secret"), assistant("ok")]);
+  await chats.append("other", [user("kept")]);
+  workingMemory.of(chat).append({
+    ...{ utterance: "secret", intent: "unknown", response: "ok", outcome: "answered" },
+  });
+  const receipt = await chats.forget(chat);
+  assert.deepEqual(receipt.removed, [
+    { place: "transcript", count: 2 },
+    { place: "working memory", count: 1 },
+    { place: "companion", count: 0 },
+    { place: "packages", count: 0 },
+  ]);
+  assert.deepEqual(await chats.search("secret"), []);
+  await assert.rejects(chats.messages(chat), { code: "THROUGHLINE_NOT_FOUND" });
+  assert.equal((await chats.search("kept")).length, 1);
+  assert.equal(await chats.forgottenAt(chat), new Date(clock.now()).toISOString());
+  assert.equal(await chats.forgottenAt("other"), undefined);
+});
+
+test("forgetting that was begun and not finished is finished at the next start", async () => {
+  const { chats, storage } = await companion();
+  await chats.append(chat, [user("secret")]);
+  const { createHash } = await import("node:crypto");
+  const hash = createHash("sha256").update(chat).digest("hex");
+  const projection = {
+    sortedAt: () => "",
+    labels: () => [],
+    text: () => undefined,
+    hides: () => undefined,
+  };
+  const marks = storage.logs("forgotten", projection);
+  await marks.append("chats", [{ id: "x", hash, at: "2026-01-01T00:00:00.000Z", state: "begun" }]);
+  await chats.recover();
+  assert.deepEqual((await chats.list()).chats, []);
+});
+
+test("lists show the chat first in which a person acted last; metadata and clears move nothing", async () => {
+  const { chats, sessions, clock } = await companion();
+  for (const id of ["a", "b"]) {
+    await sessions.resolve(id);
+    await chats.append(id, [user("x")]);
+    clock.pass(1_000);
+  }
+  await chats.setMetadata("a", { later: true });
+  assert.deepEqual(
+    (await chats.list()).chats.map(({ chat_id }) => chat_id),
+    ["b", "a"],
+  );
+});
+
+test("two writers of one chat lose nothing", async () => {
+  const { chats, said } = await companion();
+  const texts = Array.from({ length: 50 }, (_, i) => `${i}`);
+  await Promise.all(texts.map((text) => chats.append(chat, [user(text)])));
+  assert.deepEqual(await said(), texts);
+});
+
+test("a chat is copied with messages of which an import knew no time", async () => {
+  const { chats } = await companion();
+  await chats.append(chat, [user("1")]);
+  const { head } = await chats.log.existing(chat);
+  const untimed = { id: "m2", role: "assistant", content: "2", timestamp: "" };
+  await chats.log.ports.logs.append(chat, [untimed], { head });
+  await chats.fork(chat, "m2", "copy");
+  const { messages } = await chats.messages("copy");
+  assert.deepEqual(
+    messages.map(({ content }) => content),
+    ["1", "2"],
+  );
+  assert.equal(messages[1]?.timestamp, messages[0]?.timestamp);
+});
+
+for (const metadata of [5, "text", null, undefined, true, []]) {
+  test(`metadata that is ${JSON.stringify(metadata)} is refused, and what was there stays`, async () => {
+    const { chats } = await companion();
+    await chats.append(chat, [user("x")]);
+    await chats.setMetadata(chat, { mood: "fine" });
+    await assert.rejects(chats.setMetadata(chat, metadata as never), {
+      ...{ code: "THROUGHLINE_INVALID", message: "metadata must be an object" },
+    });
+    chats.log.forgetState(chat);
+    assert.deepEqual((await chats.log.existing(chat)).head.metadata, { mood: "fine" });
+  });
+}
+
+test("metadata may take 32 KiB of the head, so that a chat that has so much goes on", async () => {
+  const { chats, sessions, said } = await companion();
+  await chats.append(chat, [user("x")]);
+  const most = { x: "y".repeat(32 * 1024 - '{"x":""}'.length) };
+  await chats.setMetadata(chat, most);
+  await assert.rejects(chats.setMetadata(chat, { x: `${most.x}y` }), {
+    ...{ code: "THROUGHLINE_TOO_LARGE", message: "metadata is longer than 32768 bytes" },
+  });
+  assert.deepEqual((await chats.log.existing(chat)).head.metadata, most);
+  await sessions.resolve(chat);
+  await chats.append(chat, [user("the next")]);
+  assert.deepEqual(await said(), ["x", "the next"]);
+});
+
+test("a chat of before whose metadata leaves it no room goes on once it is made smaller", async () => {
+  const { chats, sessions } = await companion();
+  await chats.append(chat, [user("x")]);
+  await chats.log.change(chat, (draft) => {
+    const metadata = { x: "y".repeat(65_200) };
+    draft.control("metadata", { metadata });
+    draft.set({ metadata });
+  });
+  await assert.rejects(sessions.resolve(chat), { code: "THROUGHLINE_TOO_LARGE" });
+  await chats.setMetadata(chat, { x: "y".repeat(32_000) });
+  await sessions.resolve(chat);
+});
+
+test("metadata with a zone that is none is refused, and what was there stays", async () => {
+  const { chats } = await companion();
+  await chats.append(chat, [user("x")]);
+  await chats.setMetadata(chat, { user_timezone: "Europe/Berlin" });
+  for (const zone of ["Nowhere/Land", "../x", "", 7, null]) {
+    await assert.rejects(chats.setMetadata(chat, { user_timezone: zone }), {
+      code: "THROUGHLINE_INVALID",
+      message: "user_timezone must be a known IANA time zone",
+    });
+  }
+  const { head } = await chats.log.existing(chat);
+  assert.deepEqual(head.metadata, { user_timezone: "Europe/Berlin" });
+});
+
+const foreign: readonly (readonly [name: string, message: object])[] = [
+  ["an own _type", { _type: "metadata" }],
+  ["an own kind", { kind: "clear" }],
+  ["an own seq", { seq: 99 }],
+];
+for (const [name, fields] of foreign) {
+  test(`a message with ${name} stays a message; the field is kept inside extra`, async () => {
+    const { chats, said } = await companion();
+    const [stored] = await chats.append(chat, [user("first"), user("x", fields)]);
+    assert.equal(stored?.seq, 1);
+    const { messages } = await chats.messages(chat);
+    assert.deepEqual(messages[1]?.extra, fields);
+    assert.deepEqual(await said(), ["first", "x"]);
+  });
+}
+
+const bad: readonly (readonly [name: string, message: unknown, code: string])[] = [
+  ["an unknown role", { role: "robot", content: "x" }, "THROUGHLINE_INVALID"],
+  ["no content", { role: "user" }, "THROUGHLINE_INVALID"],
+  ["content that is a number", { role: "user", content: 5 }, "THROUGHLINE_INVALID"],
+  ["an empty id", { role: "user", content: "x", id: "" }, "THROUGHLINE_INVALID"],
+  [
+    "a stamp that is no date",
+    { role: "user", content: "x", timestamp: "soon" },
+    "THROUGHLINE_INVALID",
+  ],
+  ["a number past 2^53", { role: "user", content: "x", n: 2 ** 53 }, "THROUGHLINE_INVALID"],
+  ["NaN", { role: "user", content: "x", n: Number.NaN }, "THROUGHLINE_INVALID"],
+  ["a function", { role: "user", content: "x", f: () => 1 }, "THROUGHLINE_INVALID"],
+  [
+    "a stamp without a zone",
+    { role: "user", content: "x", timestamp: "2026-01-01T00:00:00" },
+    "THROUGHLINE_INVALID",
+  ],
+  [
+    "tool calls that are text",
+    { role: "assistant", content: "", tool_calls: "x" },
+    "THROUGHLINE_INVALID",
+  ],
+  [
+    "100 levels of nesting",
+    { role: "user", content: "x", n: nested(100) },
+    "THROUGHLINE_TOO_LARGE",
+  ],
+  ["more than 1 MiB", { role: "user", content: "x".repeat(1024 * 1024) }, "THROUGHLINE_TOO_LARGE"],
+  ["null for a message", null, "THROUGHLINE_INVALID"],
+];
+for (const [name, message, code] of bad) {
+  test(`a message with ${name} is refused with ${code}, nothing stored`, async () => {
+    const { chats } = await companion();
+    await assert.rejects(chats.append(chat, [message as MessageInput]), { code });
+    assert.deepEqual((await chats.list()).chats, []);
+  });
+}
+
+const texts = [
+  "\ud800",
+  "a\0b",
+  "\u2028\u2029\u0085",
+  "\r",
+  "\ufeff",
+  "💡",
+  "__proto__",
+  "é e\u0301",
+];
+for (const text of texts) {
+  test(`the text ${JSON.stringify(text)} comes back as it was said`, async () => {
+    const { chats, said } = await companion();
+    await chats.append(chat, [user(text, { note: JSON.parse('{"__proto__":{"x":1}}') })]);
+    assert.deepEqual(await said(), [text]);
+    assert.equal(({} as Record<string, unknown>)["x"], undefined);
+  });
+}
+
+const ids: readonly (readonly [name: string, id: unknown, code: string])[] = [
+  ["empty", "", "THROUGHLINE_INVALID"],
+  ["with NUL", "a\0b", "THROUGHLINE_INVALID"],
+  ["with a lone surrogate", "a\ud800", "THROUGHLINE_INVALID"],
+  ["of 10 KB", "x".repeat(10_240), "THROUGHLINE_TOO_LARGE"],
+  ["a number", 42, "THROUGHLINE_INVALID"],
+];
+for (const [name, id, code] of ids) {
+  test(`a chat id ${name} is refused with ${code} by every call`, async () => {
+    const { chats, sessions } = await companion();
+    const bad = id as string;
+    await assert.rejects(chats.append(bad, [user("x")]), { code });
+    await assert.rejects(chats.messages(bad), { code });
+    await assert.rejects(chats.forget(bad), { code });
+    await assert.rejects(sessions.resolve(bad), { code });
+  });
+}
+
+test("ids that look alike are chats of their own", async () => {
+  const { chats, said } = await companion();
+  const alike = ["..", "a/b", "a_b", "a:b", "Chat", "chat", "é", "e\u0301", "💡", " a", "a "];
+  for (const id of alike) await chats.append(id, [user(id)]);
+  for (const id of alike) assert.deepEqual(await said(id), [id]);
+});
+function nested(depth: number): unknown {
+  return depth === 0 ? 1 : [nested(depth - 1)];
+}
+
+test("what nobody said, such as the note of a pat, does not become a chat's title", async () => {
+  const { chats } = await companion();
+  await chats.append(chat, [user("[A pat]", { synthetic: "pat_hint" }), user("Hello")]);
+  assert.equal((await chats.row(chat)).title, "Hello");
+  await assert.rejects(chats.append(chat, [user("Hi", { synthetic: 1 })]), {
+    code: "THROUGHLINE_INVALID",
+  });
+});
+
+for (const [name, act] of [
+  ["renamed", (chats) => chats.rename(chat, "Again")],
+  ["cleared", (chats) => chats.clear(chat)],
+  ["given metadata", (chats) => chats.setMetadata(chat, { a: 1 })],
+  ["redacted", (chats) => chats.redact(chat, "m1")],
+  ["consolidated", (chats) => chats.setConsolidated(chat, 0)],
+] satisfies [string, (chats: Chats) => Promise<unknown>][]) {
+  test(`a chat that is ${name} while it is forgotten stays forgotten`, async () => {
+    const { chats } = await companion();
+    await chats.append(chat, [user("Hello", { id: "m1" })]);
+    const forgetting = chats.log.exclusively(chat, async () => {
+      await chats.log.ports.logs.delete(chat);
+      chats.log.forgetState(chat);
+    });
+    await assert.rejects(act(chats), { code: "THROUGHLINE_NOT_FOUND" });
+    await forgetting;
+    assert.deepEqual((await chats.list()).chats, []);
+  });
+}
+
+test("places that still hold something of a forgotten chat are named", async () => {
+  const { chats } = await companion();
+  chats.onForget(() => [{ place: "notes", count: 2 }, { unreachable: "the attic" }]);
+  await chats.append(chat, [user("Hello")]);
+  const { removed, unreachable } = await chats.forget(chat);
+  assert.deepEqual(removed.at(-1), { place: "notes", count: 2 });
+  assert.deepEqual(unreachable, ["the attic"]);
+});
+
+test("a chat takes a title of a person's choice, and gives it back", async () => {
+  const { chats } = await companion();
+  await chats.append("a", [
+    { role: "user", content: "Tell me about space", id: "m1" },
+    { role: "assistant", content: "Gladly" },
+  ]);
+  await chats.rename("a", "  Stars \n and moons ");
+  assert.equal((await chats.row("a")).title, "Stars and moons");
+  await chats.append("a", [{ role: "user", content: "More" }]);
+  await chats.redact("a", "m1");
+  await chats.clear("a");
+  assert.equal((await chats.row("a")).title, "Stars and moons", "it is the person's own");
+  await chats.append("a", [{ role: "user", content: "And the sea?" }]);
+  await chats.rename("a", "");
+  assert.equal((await chats.row("a")).title, "And the sea?");
+  await chats.rename("a", "😀".repeat(200));
+  assert.equal([...(await chats.row("a")).title].length, 120);
+  await assert.rejects(chats.rename("none", "x"), { code: "THROUGHLINE_NOT_FOUND" });
+});
+
+test("a new title or new metadata is no activity: the list keeps its order", async () => {
+  const { chats, clock } = await companion();
+  await chats.append("a", [user("Moons")]);
+  clock.pass(60_000);
+  await chats.append("b", [user("Stars")]);
+  const before = await chats.list();
+  clock.pass(60_000);
+  await chats.rename("a", "My moons");
+  await chats.setMetadata("a", { pinned: true });
+  await chats.setConsolidated("a", 1);
+  const { chats: after } = await chats.list();
+  assert.deepEqual(
+    after.map(({ chat_id, last_active }) => ({ chat_id, last_active })),
+    before.chats.map(({ chat_id, last_active }) => ({ chat_id, last_active })),
+  );
+  assert.deepEqual([after[0]?.chat_id, after[1]?.title], ["b", "My moons"]);
+});
+
+test("a title given back passes over what is redacted", async () => {
+  const { chats } = await companion();
+  await chats.append("a", [
+    { role: "user", content: "secret", id: "m1" },
+    { role: "user", content: "open" },
+  ]);
+  await chats.redact("a", "m1");
+  await chats.rename("a", "");
+  assert.equal((await chats.row("a")).title, "open");
+});
+
+test("a title given back passes over what nobody said", async () => {
+  const { chats } = await companion();
+  await chats.append("a", [
+    user("[Somebody scratched your head]", { synthetic: "pat_hint" }),
+    user(" \n "),
+    user("Hello there"),
+  ]);
+  assert.equal((await chats.row("a")).title, "Hello there");
+  await chats.rename("a", "Mine");
+  await chats.rename("a", "");
+  assert.equal((await chats.row("a")).title, "Hello there");
+});
+
+test("one id twice in one append is refused, whatever it says, and nothing is stored", async () => {
+  const { chats } = await companion();
+  const twice = [user("Hello", { id: "m1" }), user("Hello", { id: "m1" })];
+  await assert.rejects(chats.append(chat, twice), { code: "THROUGHLINE_INVALID" });
+  await assert.rejects(chats.row(chat), { code: "THROUGHLINE_NOT_FOUND" });
+});
+
+test("a list of damaged chats has one page", async () => {
+  await using throughline = await openThroughline({ storage: "memory" });
+  await assert.rejects(throughline.chats.list({ damaged: true, cursor: "x" }), {
+    ...{ code: "THROUGHLINE_INVALID", message: "a list with damaged chats has no cursor" },
+  });
+});

@@ -1,0 +1,523 @@
+import { isoTime } from "../clock.ts";
+import { errorName, invalid, ThroughlineError } from "../errors.ts";
+import type { JsonObject } from "../json.ts";
+import { checkCount } from "../storage/key.ts";
+import type { LogStore, StoredRecord } from "../storage/log-store.ts";
+import { type ChatHead, readHead, titleFrom } from "./chat-head.ts";
+import { type ChatLog, checkChatId, notFound } from "./chat-log.ts";
+import { checkMetadata } from "./chat-metadata.ts";
+import { type ChatRow, chatRow } from "./chat-row.ts";
+import { checkMessageId } from "./control-ids.ts";
+import { copiesOf, copyable, forkedFrom } from "./copies.ts";
+import type { Draft } from "./draft.ts";
+import { eraseFrom, redactFrom } from "./erasure.ts";
+import { type FindChatsOptions, type FoundChat, findChats } from "./find-chats.ts";
+import {
+  type DropElsewhere,
+  type Dropped,
+  type ForgetReceipt,
+  type Loss,
+  type RemovalReceipt,
+  summed,
+} from "./forget-receipt.ts";
+import { isMessage, type StoredMessage } from "./message.ts";
+import type { MessageInput } from "./message-input.ts";
+import { type MessagePage, messagePage } from "./message-page.ts";
+import { type MessageHit, searchChat, searchChats } from "./search-chats.ts";
+import { rollOver } from "./session-state.ts";
+import { firstWords, lastSaid, shownMessages } from "./shown-messages.ts";
+import { hashOf, type Mark, noMark, Tombstones } from "./tombstones.ts";
+import { writeMessages } from "./write-messages.ts";
+
+/**
+ * The transcripts: what was said, word for word, until a person asks to forget it. Nothing that is
+ * stored is ever changed to record something new: clear, redaction and every setting are records.
+ */
+export class Chats {
+  readonly log: ChatLog;
+  /** The marks of forgotten chats. */
+  readonly tombstones: Tombstones;
+  readonly #onForget: DropElsewhere[] = [];
+  /** Forks that are being made: what they copied already may be hidden or erased since. */
+  readonly #forking = new Set<Promise<unknown>>();
+  readonly #onForgotten: ((chatId: string, mark: Mark | undefined) => void)[] = [];
+
+  /** @param tombstones a collection of its own: hashes of forgotten ids, never ids. */
+  constructor(log: ChatLog, tombstones: LogStore) {
+    this.log = log;
+    this.tombstones = new Tombstones(tombstones);
+  }
+
+  /**
+   * Adds messages to the end of a chat, all or none, creating the chat on first use. Only what is
+   * new is written. A message whose id the chat holds with the same role and content is passed over;
+   * in one call, every id may be given once.
+   *
+   * @returns the messages as they are stored, in the same order.
+   * @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_TOO_LARGE`, `THROUGHLINE_ID_CONFLICT`.
+   */
+  async append(chatId: string, messages: readonly MessageInput[]): Promise<StoredMessage[]> {
+    if (!Array.isArray(messages)) throw invalid("messages must be an array");
+    return this.log.change(chatId, async (draft) => {
+      const stored: StoredMessage[] = [];
+      for (const message of messages) stored.push(await this.appendTo(draft, message));
+      return stored;
+    });
+  }
+
+  /** The same for one message of a larger change. */
+  async appendTo(draft: Draft, message: MessageInput): Promise<StoredMessage> {
+    const known = await this.#known(draft.chatId, message);
+    if (known !== undefined) return known;
+    checkMessageId(message?.id);
+    return draft.message(message) as unknown as StoredMessage;
+  }
+
+  /**
+   * A page of messages, oldest first within the page; without `before` the newest. What a clear hid
+   * is left out. Redacted messages come without their text, marked `redacted: true`. A page ends before
+   * `limit` where its messages hold 4 MiB; as long as there may be more, it comes with a `before`.
+   *
+   * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`, `THROUGHLINE_INVALID`.
+   */
+  async messages(
+    chatId: string,
+    options: { readonly limit?: number; readonly before?: number } = {},
+  ): Promise<MessagePage> {
+    const { limit = 50 } = options;
+    checkCount(limit, "limit", 1, 1_000);
+    if (options.before !== undefined) {
+      checkCount(options.before, "before", 0, Number.MAX_SAFE_INTEGER);
+    }
+    const { head } = await this.log.existing(chatId);
+    const from = head.clear_seq ?? 0;
+    const before = options.before ?? Number.MAX_SAFE_INTEGER;
+    return messagePage(this.log.ports.logs, chatId, { limit, before, from });
+  }
+
+  /** Every record of a chat, oldest first, in bounded memory. */
+  async *records(chatId: string): AsyncIterable<StoredRecord> {
+    await this.log.existing(chatId);
+    yield* this.log.ports.logs.read(chatId);
+  }
+
+  /** The message with this id. @throws ThroughlineError `THROUGHLINE_NOT_FOUND`. */
+  async message(chatId: string, messageId: string): Promise<StoredMessage> {
+    const record = await this.#existing(chatId, messageId);
+    const [message] = await shownMessages(this.log.ports.logs, chatId, [record]);
+    return message ?? record;
+  }
+
+  /** The message with this id, if there is one. */
+  async find(chatId: string, messageId: string): Promise<StoredMessage | undefined> {
+    const record = await this.log.ports.logs.find(chatId, messageId);
+    return record !== undefined && isMessage(record) ? record : undefined;
+  }
+
+  async #existing(chatId: string, messageId: string): Promise<StoredMessage> {
+    const message = await this.find(chatId, messageId);
+    if (message !== undefined) return message;
+    await this.log.existing(chatId); // where there is no chat either, that is the news
+    throw notFound(chatId, "message");
+  }
+
+  /**
+   * Starts afresh: what was said stays in the file, and is neither shown nor sent to a model any
+   * more. Metadata stays. The provider sessions end too: they would remember.
+   *
+   * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`.
+   */
+  async clear(chatId: string): Promise<void> {
+    await this.log.existing(chatId);
+    await this.log.changeExisting(chatId, (draft) => {
+      const { head } = draft;
+      const clearSeq = draft.control("clear", {});
+      const { session } = head;
+      draft.set({
+        clear_seq: clearSeq,
+        cleared_count: head.message_count,
+        last_consolidated: head.message_count,
+        // One that a person chose stays.
+        ...(head.title_of === undefined ? {} : { title: "", title_of: undefined }),
+        open_turn: undefined,
+        view_from: undefined,
+        provider_start: undefined,
+        reported: undefined,
+        session: session && rollOver(session, { at: draft.now, startSeq: clearSeq }),
+      });
+    });
+    await this.#dropElsewhere(chatId, "clear");
+  }
+
+  /**
+   * Gives a chat a title of a person's choice, cut at 120 code points; "" takes it back: then it is
+   * the first thing again that a person said.
+   *
+   * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`, `THROUGHLINE_INVALID`.
+   */
+  async rename(chatId: string, title: string): Promise<void> {
+    if (typeof title !== "string") throw invalid("title must be a string");
+    await this.log.existing(chatId);
+    const chosen = titleFrom(title);
+    for (;;) {
+      const from = await this.log.changeExisting(chatId, async (draft) => {
+        const after = draft.head.clear_seq ?? 0;
+        const first =
+          chosen === "" ? await firstWords(this.log.ports.logs, chatId, after) : undefined;
+        draft.control("metadata", { title: chosen });
+        draft.set({
+          title: first === undefined ? chosen : titleFrom(first.content),
+          title_of: first?.id,
+        });
+        return first?.id;
+      });
+      // What another process erased while it was read here must not stay as the title. Each time one
+      // message fewer is left to be read.
+      if (from === undefined || (await this.find(chatId, from)) !== undefined) return;
+    }
+  }
+
+  /**
+   * Replaces the user's metadata. The key `user_timezone`, an IANA zone, is the chat's own: its days
+   * begin there, whatever is configured.
+   *
+   * @throws ThroughlineError `THROUGHLINE_INVALID`: no object, or `user_timezone` is no known zone.
+   * @throws ThroughlineError `THROUGHLINE_TOO_LARGE`: more than 32 KiB of JSON.
+   */
+  async setMetadata(chatId: string, metadata: JsonObject): Promise<void> {
+    checkMetadata(metadata);
+    await this.log.existing(chatId);
+    await this.log.changeExisting(chatId, (draft) => {
+      draft.control("metadata", { metadata });
+      draft.set({ metadata });
+    });
+  }
+
+  /**
+   * Records that the first `count` messages that are visible were summarised elsewhere.
+   *
+   * @throws ThroughlineError `THROUGHLINE_INVALID`: there are not so many.
+   */
+  async setConsolidated(chatId: string, count: number): Promise<void> {
+    await this.log.existing(chatId);
+    await this.log.changeExisting(chatId, (draft) => {
+      const cleared = draft.head.cleared_count ?? 0;
+      checkCount(count, "last_consolidated", 0, draft.head.message_count - cleared);
+      draft.control("metadata", { last_consolidated: cleared + count });
+      draft.set({ last_consolidated: cleared + count });
+    });
+  }
+
+  /**
+   * Hides one message: from models, from pages, from search; in the chats that hold a copy of it, too,
+   * and the packages of moments that hold it are deleted. Its bytes stay in the transcript until `erase`
+   * or `forget`. Redacting twice is redacting once. One that waits for its turn is not answered any more.
+   *
+   * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`
+   */
+  async redact(chatId: string, messageId: string): Promise<RemovalReceipt> {
+    const { logs } = this.log.ports;
+    const { head: before } = await this.log.existing(chatId);
+    if (!before.pending?.includes(messageId)) await this.#existing(chatId, messageId);
+    const redactIn = (id: string) =>
+      this.log.changeExisting(id, (draft) => redactFrom(draft, messageId, logs));
+    await redactIn(chatId);
+    return this.#removeCopies({ chatId, messageId, loss: "redact", dropped: [] }, redactIn);
+  }
+
+  /**
+   * Really removes the bytes of one message, from the log and everything derived from it, the chats that
+   * hold a copy of it and the packages of moments among that. The log is written anew: this is the one
+   * operation that does. Bytes of it that could not be read go too, because what they say is not known: the
+   * receipt has them as `damaged_bytes`.
+   *
+   * @returns what that reached; `erased`: there was something left to remove in this chat.
+   * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: there is no such chat, or this is no message of it.
+   * @throws ThroughlineError `THROUGHLINE_CONFLICT`: others wrote to the chat all the time; try again.
+   */
+  async erase(
+    chatId: string,
+    messageId: string,
+  ): Promise<RemovalReceipt & { readonly erased: boolean }> {
+    await this.log.existing(chatId);
+    const { ports } = this.log;
+    const dropped: Dropped[] = [];
+    const onDamage = (count: number) => void dropped.push({ place: "damaged_bytes", count });
+    const eraseIn = (id: string) =>
+      this.log.erase(id, (draft) => eraseFrom(draft, messageId, ports), onDamage);
+    const erased = await eraseIn(chatId);
+    const gone = { chatId, messageId, loss: "erase", dropped } as const;
+    const receipt = await this.#removeCopies(gone, eraseIn);
+    return { ...receipt, erased: erased > 0 };
+  }
+
+  /** After a message is gone from one chat: from everything else that holds it. */
+  async #removeCopies(
+    gone: {
+      readonly chatId: string;
+      readonly messageId: string;
+      readonly loss: Loss;
+      /** What is told of it already, and what is found on the way. */
+      readonly dropped: Dropped[];
+    },
+    removeIn: (chatId: string) => Promise<unknown>,
+  ): Promise<RemovalReceipt> {
+    const { chatId, messageId, loss, dropped } = gone;
+    const { logs, logger } = this.log.ports;
+    dropped.push(...(await this.#dropElsewhere(chatId, loss, messageId)));
+    await Promise.allSettled(this.#forking);
+    const copies: string[] = [];
+    for (const { chatId: copy, isThere } of await copiesOf(logs, chatId, messageId)) {
+      try {
+        if (isThere) await removeIn(copy);
+        dropped.push(...(await this.#dropElsewhere(copy, loss, messageId)));
+        if (isThere) copies.push(copy);
+      } catch (error) {
+        logger.warn({ loss, error: errorName(error) }, "a copy of a message was not removed");
+        dropped.push({
+          unreachable: `the chat ${JSON.stringify(copy)}, which holds a copy: hide or erase it there`,
+        });
+      }
+    }
+    return { chat_id: chatId, message_id: messageId, copies, ...summed(dropped) };
+  }
+
+  /**
+   * Records a summary that stands for everything up to `upToSeq`, for models only: the transcript stays
+   * whole, and the newest summary counts. Renews no session.
+   *
+   * @throws ThroughlineError `THROUGHLINE_INVALID`: an empty summary, or a place that is not in the chat.
+   */
+  async compact(chatId: string, upToSeq: number, summary: string): Promise<void> {
+    await this.log.existing(chatId);
+    if (typeof summary !== "string" || summary.trim() === "") {
+      throw invalid("summary must be a string with something in it");
+    }
+    await this.log.changeExisting(chatId, (draft) => {
+      checkCount(upToSeq, "up_to_seq", (draft.head.clear_seq ?? 0) + 1, draft.seq);
+      const after = Math.max(draft.head.clear_seq ?? 0, draft.head.session?.start_seq ?? 0);
+      // The caller saw the chat as it is now: without what was redacted before.
+      const scope = { after_seq: Math.min(after, upToSeq), as_of_seq: draft.seq };
+      draft.control("compaction", { up_to_seq: upToSeq, summary, ...scope });
+    });
+  }
+
+  /**
+   * Copies a chat up to and including one message into a new chat. What was redacted or cleared is
+   * not copied; provider sessions begin anew.
+   *
+   * @throws ThroughlineError `THROUGHLINE_CONFLICT`: the new chat exists. `THROUGHLINE_NOT_FOUND`.
+   */
+  async fork(chatId: string, messageId: string, newChatId: string): Promise<ChatRow> {
+    checkChatId(newChatId);
+    const { head } = await this.log.existing(chatId);
+    const until = await this.find(chatId, messageId);
+    if (until === undefined || until.seq <= (head.clear_seq ?? 0)) {
+      throw notFound(chatId, "message");
+    }
+    const place = { after: head.clear_seq ?? 0, until: until.seq };
+    const source = copyable(this.log.ports.logs, chatId, place);
+    const copying = this.write(newChatId, source, {
+      metadata: head.metadata,
+      forked_from: forkedFrom(chatId, messageId, head),
+    });
+    this.#forking.add(copying);
+    try {
+      await copying;
+    } finally {
+      this.#forking.delete(copying);
+    }
+    return this.row(newChatId);
+  }
+
+  /**
+   * Writes a new chat from records that exist already, in appends of bounded size. Until the last one
+   * is stored the chat is marked unfinished, and a start after a crash removes it.
+   *
+   * @throws ThroughlineError `THROUGHLINE_CONFLICT`: the chat exists.
+   */
+  async write(
+    chatId: string,
+    messages: AsyncIterable<MessageInput>,
+    head: Partial<ChatHead>,
+  ): Promise<number> {
+    // Alone, so that a process that starts meanwhile does not take it for one that was cut off.
+    return this.log.alone(chatId, () => writeMessages(this.log, chatId, { messages, head }));
+  }
+
+  /** One row of the list. @throws ThroughlineError `THROUGHLINE_NOT_FOUND`. */
+  async row(chatId: string): Promise<ChatRow> {
+    const { head, damaged } = await this.log.existing(chatId);
+    return chatRow(chatId, head, damaged);
+  }
+
+  /** Chats, the one in which a person acted last first. Opens no transcript. */
+  async list(
+    options: {
+      readonly limit?: number;
+      readonly cursor?: string;
+      readonly unanswered?: boolean;
+      /** Only chats of which stored bytes were found damaged: looks through the rows of all, in one page. */
+      readonly damaged?: boolean;
+    } = {},
+  ): Promise<{ readonly chats: readonly ChatRow[]; readonly cursor?: string }> {
+    const { limit = 50, cursor, unanswered = false, damaged = false } = options;
+    if (damaged && cursor !== undefined) throw invalid("a list with damaged chats has no cursor");
+    if (damaged) return { chats: await this.#damaged(limit, unanswered) };
+    const page = await this.log.ports.logs.list({
+      limit,
+      ...(cursor === undefined ? {} : { cursor }),
+      ...(unanswered ? { label: "unanswered" } : {}),
+    });
+    const chats = page.rows.map(({ key, head, damaged }) => chatRow(key, readHead(head), damaged));
+    return page.cursor === undefined ? { chats } : { chats, cursor: page.cursor };
+  }
+
+  /**
+   * Messages that hold every word of the query: the chats in the order of `list`, and the messages
+   * of each newest first. What was cleared or redacted is left out, and counts for no limit. Where
+   * the first 1,000 hits are not enough, at most 2,000 chats after those are looked into.
+   *
+   * @param options `prefix`: the last word is the beginning of a word, for a query that is being typed.
+   */
+  async search(
+    query: string,
+    options: {
+      readonly limit?: number;
+      readonly chatId?: string;
+      readonly prefix?: boolean | undefined;
+    } = {},
+  ): Promise<readonly MessageHit[]> {
+    const { limit = 50, chatId, prefix } = options;
+    if (chatId === undefined) return searchChats(this.log, query, { limit, prefix });
+    checkChatId(chatId);
+    return searchChat(this.log, query, { chatId, limit, prefix });
+  }
+
+  /**
+   * The chats that hold every word of the query in a message, each with the newest and with how many
+   * there are (up to 100), or in their title and id: in the order of `list`. What was cleared or
+   * redacted is left out. Where the first 1,000 hits are not enough, at most 2,000 chats after those are
+   * looked into; titles and ids are those of the first 10,000 chats.
+   */
+  findChats(query: string, options: FindChatsOptions = {}): Promise<readonly FoundChat[]> {
+    return findChats(this.log, query, options);
+  }
+
+  /**
+   * Forgets a chat wherever it is: see `ForgetReceipt`. A crash midway is finished at next start. While
+   * another process runs a turn in it, this waits.
+   */
+  async forget(chatId: string): Promise<ForgetReceipt> {
+    checkChatId(chatId);
+    return this.log.alone(chatId, () => this.#forget(chatId));
+  }
+
+  async #forget(chatId: string): Promise<ForgetReceipt> {
+    const state = await this.log.state(chatId);
+    const dropped = await this.#dropElsewhere(chatId, "forget");
+    const { clock, newId, logs } = this.log.ports;
+    const at = isoTime(clock.now());
+    const said = state.head && (await lastSaid(logs, chatId, state));
+    const given = { at, id: newId() };
+    const begin = async () => said && this.tombstones.tryBegin(chatId, given, said);
+    let mark = await begin();
+    const existed = await this.#remove(chatId);
+    mark ??= await begin(); // a full disk has room for it now
+    if (mark !== undefined) await this.tombstones.finish(mark);
+    for (const tell of this.#onForgotten) tell(chatId, mark);
+    const count = existed ? (state.head?.message_count ?? 1) : 0;
+    const isUnmarked = said !== undefined && mark === undefined;
+    const { removed, unreachable } = summed(isUnmarked ? [...dropped, noMark] : dropped);
+    return {
+      chat_id: chatId,
+      at,
+      removed: [{ place: "transcript", count }, ...removed],
+      unreachable,
+    };
+  }
+
+  /**
+   * Lets another memory take part when something of a chat goes: it drops what it holds, and says how
+   * much that was.
+   */
+  onForget(drop: DropElsewhere): void {
+    this.#onForget.push(drop);
+  }
+
+  /** Calls back once a chat is forgotten: nothing of it is left in its log. No mark: there was none. */
+  onForgotten(listener: (chatId: string, mark: Mark | undefined) => void): void {
+    this.#onForgotten.push(listener);
+  }
+
+  /** When this chat was last forgotten, ISO 8601. What is older must not come back by an import. */
+  forgottenAt(chatId: string): Promise<string | undefined> {
+    return this.tombstones.forgottenAt(chatId);
+  }
+
+  /** Finishes what a dead process began: forgetting, and copies that are not whole. */
+  async recover(): Promise<void> {
+    const { logs } = this.log.ports;
+    const begun = await this.tombstones.begun();
+    let cursor: string | undefined;
+    do {
+      const label = begun.size > 0 ? {} : { label: "unfinished" };
+      const page = await logs.list({ limit: 1_000, ...label, ...(cursor ? { cursor } : {}) });
+      for (const { key, head } of page.rows) {
+        const wasBegun = begun.has(hashOf(key));
+        if (!wasBegun && head["unfinished"] !== true) continue;
+        // What another process has is not left over: it goes on there.
+        await this.log.aloneNow(key, async () => {
+          if (!(await this.#isLeftOver(key, wasBegun))) return;
+          if (wasBegun) await this.#forget(key);
+          // Nobody asked to forget this: made again, it may come.
+          else await this.#remove(key);
+        });
+      }
+      cursor = page.cursor;
+    } while (cursor !== undefined);
+  }
+
+  /** Where several processes write, another one may have finished it since it was listed. */
+  async #isLeftOver(chatId: string, wasBegun: boolean): Promise<boolean> {
+    if (this.log.ports.fleet === undefined) return true;
+    if (wasBegun) return (await this.tombstones.begun()).has(hashOf(chatId));
+    return (await this.log.state(chatId)).head?.unfinished === true;
+  }
+
+  async #damaged(limit: number, unanswered: boolean): Promise<ChatRow[]> {
+    checkCount(limit, "limit", 1, 1_000);
+    const found: ChatRow[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await this.list({ limit: 1_000, unanswered, ...(cursor && { cursor }) });
+      found.push(...page.chats.filter(({ damaged }) => damaged));
+      cursor = page.cursor;
+    } while (cursor !== undefined && found.length < limit);
+    return found.slice(0, limit);
+  }
+
+  #remove(chatId: string): Promise<boolean> {
+    return this.log.between(chatId, () => {
+      this.log.forgetState(chatId);
+      return this.log.ports.logs.delete(chatId);
+    });
+  }
+
+  async #dropElsewhere(chatId: string, loss: Loss, id?: string): Promise<readonly Dropped[]> {
+    const dropped = await Promise.all(this.#onForget.map(async (drop) => drop(chatId, loss, id)));
+    return dropped.flat();
+  }
+
+  async #known(chatId: string, message: MessageInput): Promise<StoredMessage | undefined> {
+    if (message?.id === undefined) return undefined;
+    const known = await this.log.ports.logs.find(chatId, message.id);
+    if (known === undefined) return undefined;
+    if (isMessage(known) && known.role === message.role && known.content === message.content) {
+      return known;
+    }
+    throw new ThroughlineError("a message with this id and other content is stored already", {
+      code: "THROUGHLINE_ID_CONFLICT",
+    });
+  }
+}

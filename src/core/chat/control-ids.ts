@@ -1,0 +1,38 @@
+import { createHash } from "node:crypto";
+import { invalid } from "../errors.ts";
+import { isLongerThan } from "../storage/key.ts";
+import { logLimits } from "../storage/log-store.ts";
+
+/** How the ids begin of our records about one message, or of one attempt. */
+const prefixes = {
+  pending_input: "pending:",
+  redaction: "redaction:",
+  replacement: "replaced:",
+  erasure: "erasure:",
+  usage: "usage:",
+  retry: "retry:",
+} as const;
+
+/**
+ * The id of the record of this kind about something: the same every time, so that one is enough.
+ *
+ * @param n another one than the first, where the ids before it are taken.
+ */
+export function controlId(kind: keyof typeof prefixes, about: string, n = 1): string {
+  const prefix = prefixes[kind];
+  const id = n === 1 ? `${prefix}${about}` : `${prefix}${about}~${n}`;
+  if (!isLongerThan(id, logLimits.idBytes)) return id;
+  return `${prefix}${createHash("sha256").update(id).digest("hex")}`;
+}
+
+/** Whether an id begins as those of our own records do: no message may have it. */
+export function isControlId(id: string): boolean {
+  return Object.values(prefixes).some((prefix) => id.startsWith(prefix));
+}
+
+/** @throws ThroughlineError `THROUGHLINE_INVALID`: the id is one that only a record of ours may have. */
+export function checkMessageId(id: unknown): void {
+  if (typeof id !== "string" || !isControlId(id)) return;
+  const taken = Object.values(prefixes).join(", ");
+  throw invalid(`the id of a message must not begin with one of ${taken}`);
+}

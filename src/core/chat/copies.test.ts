@@ -1,0 +1,119 @@
+// A message that is hidden or erased in one chat is so in every fork that holds it.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { openThroughline } from "../throughline.ts";
+import type { Chats } from "./chats.ts";
+
+const password = { role: "user", content: "my password is hunter2", id: "m1" } as const;
+const reply = { role: "assistant", content: "noted", id: "m2" } as const;
+
+/** `first`, its fork `second`, and `third`, a fork of `second`, all of which hold m1 and m2. */
+async function forked() {
+  const throughline = await openThroughline({ storage: "memory" });
+  const { chats } = throughline;
+  await chats.append("first", [password, reply]);
+  await chats.append("first", [{ role: "user", content: "only here", id: "m3" }]);
+  await chats.fork("first", "m2", "second");
+  await chats.fork("second", "m2", "third");
+  return throughline;
+}
+
+async function shown(chats: Chats, chatId: string): Promise<readonly string[]> {
+  const { messages } = await chats.messages(chatId);
+  return messages.map(({ content, redacted }) => (redacted ? "(hidden)" : content));
+}
+
+const family = ["first", "second", "third"] as const;
+
+for (const from of family) {
+  const others = family.filter((chatId) => chatId !== from);
+
+  test(`a message that is hidden in ${from} is hidden in its forks and in what they were made of`, async () => {
+    await using throughline = await forked();
+    const { chats } = throughline;
+    const { copies, unreachable } = await chats.redact(from, "m1");
+    assert.deepEqual([[...copies].sort(), unreachable], [others, []]);
+    for (const chatId of family) assert.equal((await shown(chats, chatId))[0], "(hidden)");
+    assert.deepEqual((await chats.redact(from, "m1")).copies, copies, "it can be repeated");
+  });
+
+  test(`a message that is erased in ${from} is erased in its forks and in what they were made of`, async () => {
+    await using throughline = await forked();
+    const { chats } = throughline;
+    const { erased, copies } = await chats.erase(from, "m1");
+    assert.deepEqual([erased, [...copies].sort()], [true, others]);
+    for (const chatId of family) {
+      for await (const record of chats.records(chatId)) {
+        assert.doesNotMatch(JSON.stringify(record), /hunter2/, chatId);
+      }
+    }
+  });
+}
+
+test("a fork of a fork shares its messages with the first chat when the one between was forgotten", async () => {
+  await using throughline = await forked();
+  const { chats } = throughline;
+  await chats.forget("second");
+  assert.deepEqual((await chats.redact("first", "m1")).copies, ["third"]);
+  assert.deepEqual((await chats.erase("third", "m1")).copies, ["first"]);
+});
+
+test("a fork of a chat that was forgotten since still shares its messages with the other forks", async () => {
+  await using throughline = await forked();
+  const { chats } = throughline;
+  await chats.fork("first", "m1", "fourth");
+  await chats.forget("first");
+  const { copies } = await chats.erase("third", "m1");
+  assert.deepEqual([...copies].sort(), ["fourth", "second"]);
+});
+
+test("another message that has the same id in a fork, and other chats, stay as they are", async () => {
+  await using throughline = await forked();
+  const { chats } = throughline;
+  await chats.append("second", [{ role: "user", content: "another", id: "m3" }]);
+  await chats.append("stranger", [password]);
+  assert.deepEqual((await chats.erase("first", "m3")).copies, []);
+  await chats.erase("first", "m1");
+  assert.deepEqual(await shown(chats, "second"), ["noted", "another"]);
+  assert.deepEqual(await shown(chats, "stranger"), ["my password is hunter2"]);
+});
+
+test("what is hidden while a fork is being made is hidden in that fork", async () => {
+  await using throughline = await openThroughline({ storage: "memory" });
+  const { chats } = throughline;
+  const many = Array.from({ length: 600 }, (_, index) => `n${index}`);
+  await chats.append("first", [password]);
+  await chats.append(
+    "first",
+    many.map((id) => ({ role: "user", content: id, id })),
+  );
+  const { logs } = chats.log.ports;
+  const append = logs.append.bind(logs);
+  const { promise: isBegun, resolve } = Promise.withResolvers<void>();
+  logs.append = async (chatId, ...rest) => {
+    const seq = await append(chatId, ...rest);
+    if (chatId === "second") resolve();
+    return seq;
+  };
+  const forking = chats.fork("first", "n599", "second");
+  await isBegun;
+  const { copies } = await chats.redact("first", "m1");
+  await forking;
+  assert.deepEqual(copies, ["second"]);
+  assert.equal((await chats.message("second", "m1")).redacted, true);
+});
+
+test("a fork that cannot be changed now is named, and reached when it is asked for again", async () => {
+  await using throughline = await forked();
+  const { chats } = throughline;
+  const { logs } = chats.log.ports;
+  const append = logs.append.bind(logs);
+  logs.append = (chatId, ...rest) =>
+    chatId === "second" ? Promise.reject(new Error("the disk is full")) : append(chatId, ...rest);
+  const { copies, unreachable } = await chats.redact("first", "m1");
+  assert.deepEqual(copies, ["third"]);
+  assert.match(unreachable.join(), /"second".*hide or erase it there/);
+  logs.append = append;
+  assert.deepEqual((await chats.redact("first", "m1")).unreachable, []);
+  assert.equal((await shown(chats, "second"))[0], "(hidden)");
+});

@@ -1,0 +1,109 @@
+// A fork copies messages under their ids. What is hidden or erased in one chat has to go from the
+// others that hold it, too.
+import { isJsonObject } from "../json.ts";
+import type { LogStore } from "../storage/log-store.ts";
+import type { ChatHead, ForkedFrom } from "./chat-head.ts";
+import { isMessage } from "./message.ts";
+import type { MessageInput } from "./message-input.ts";
+import { shownMessages } from "./shown-messages.ts";
+
+interface Fork {
+  readonly chatId: string;
+  readonly from: string;
+  /** The last message that was copied. */
+  readonly lastId: string;
+}
+
+/**
+ * The chats that hold the same message as `chatId`, or held it until it was erased there: its forks, the
+ * chat that it is a fork of, the forks of that one, and so on. Looks through the heads of all chats, and
+ * opens only forks.
+ */
+export async function copiesOf(
+  logs: LogStore,
+  chatId: string,
+  messageId: string,
+): Promise<readonly { readonly chatId: string; readonly isThere: boolean }[]> {
+  const forks = await allForks(logs);
+  const related = new Set([chatId]);
+  // A set is walked to its end, those that are added on the way included.
+  for (const known of related) {
+    for (const fork of forks) {
+      const other = fork.chatId === known ? fork.from : fork.chatId;
+      const isNext = (fork.chatId === known || fork.from === known) && !related.has(other);
+      if (isNext && (await isCopied(logs, fork, messageId))) related.add(other);
+    }
+  }
+  related.delete(chatId);
+  const copies: { chatId: string; isThere: boolean }[] = [];
+  for (const other of [...related].sort()) {
+    const record = await logs.find(other, messageId);
+    copies.push({ chatId: other, isThere: record !== undefined && isMessage(record) });
+  }
+  return copies;
+}
+
+/** What a fork copies: the messages of a part of a chat, without what is redacted or was replaced. */
+export async function* copyable(
+  logs: LogStore,
+  chatId: string,
+  { after, until }: { readonly after: number; readonly until: number },
+): AsyncIterable<MessageInput> {
+  let at: string | undefined;
+  for await (const record of logs.read(chatId, { after })) {
+    if (record.seq > until) return;
+    if (!isMessage(record)) continue;
+    const [shown] = await shownMessages(logs, chatId, [record]);
+    if (shown?.redacted || shown?.replaced) continue;
+    const { seq: _, timestamp, ...message } = record;
+    // Empty where an import knew none: no earlier than the one before.
+    at = timestamp || at;
+    yield { ...message, ...(at && { timestamp: at }) };
+  }
+}
+
+/** So many of the chats that a fork comes from are named in it. */
+const maxEarlier = 8;
+
+export function forkedFrom(
+  chatId: string,
+  messageId: string,
+  { forked_from }: ChatHead,
+): ForkedFrom {
+  const from = { chat_id: chatId, message_id: messageId };
+  if (forked_from === undefined) return from;
+  const { chat_id, earlier = [] } = forked_from;
+  return { ...from, earlier: [chat_id, ...earlier].slice(0, maxEarlier) };
+}
+
+async function allForks(logs: LogStore): Promise<readonly Fork[]> {
+  const forks: (Fork & { readonly earlier: readonly string[] })[] = [];
+  const chatIds = new Set<string>();
+  let cursor: string | undefined;
+  do {
+    const page = await logs.list({ limit: 1_000, ...(cursor === undefined ? {} : { cursor }) });
+    for (const { key, head } of page.rows) {
+      chatIds.add(key);
+      const origin = head["forked_from"];
+      if (!isJsonObject(origin)) continue;
+      const { chat_id: from, message_id: lastId, earlier } = origin;
+      if (typeof from !== "string" || typeof lastId !== "string") continue;
+      forks.push({ chatId: key, from, lastId, earlier: Array.isArray(earlier) ? earlier : [] });
+    }
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+  return forks.flatMap(({ earlier, ...fork }) => {
+    // Past a chat that is there, that chat leads on.
+    const chain = [fork.from, ...earlier.map(String)];
+    const end = chain.findIndex((from) => chatIds.has(from)) + 1;
+    return (end > 0 ? chain.slice(0, end) : chain).map((from) => ({ ...fork, from }));
+  });
+}
+
+/** A fork may hold another message of the same id among those that came after it was made. */
+async function isCopied(logs: LogStore, fork: Fork, messageId: string): Promise<boolean> {
+  const record = await logs.find(fork.chatId, messageId);
+  if (record === undefined) return false;
+  const last = await logs.find(fork.chatId, fork.lastId);
+  return last === undefined || record.seq <= last.seq;
+}

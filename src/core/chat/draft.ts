@@ -1,0 +1,87 @@
+import { isoTime } from "../clock.ts";
+import type { NewId } from "../ids.ts";
+import type { Json, JsonObject } from "../json.ts";
+import type { LogRecord } from "../storage/log-store.ts";
+import { type ChatHead, newHead, titleFrom } from "./chat-head.ts";
+import type { ControlKind } from "./message.ts";
+import { type MessageRecord, messageRecord } from "./message-input.ts";
+
+/** A chat as it was read: where its log ends, and what the log says of the whole. */
+export interface ChatState {
+  /** 0: the chat does not exist. */
+  readonly seq: number;
+  readonly head: ChatHead | undefined;
+  readonly damaged: boolean;
+}
+
+/**
+ * One append in the making: records, and the head that comes with them. Everything that changes a
+ * chat is a function over a draft, so that any number of changes is one atomic append.
+ */
+export class Draft {
+  readonly chatId: string;
+  /** Milliseconds since 1970: one instant for the whole draft. */
+  readonly now: number;
+  readonly at: string;
+  readonly isNewChat: boolean;
+  head: ChatHead;
+  readonly records: LogRecord[] = [];
+  readonly #seq: number;
+  readonly #newId: NewId;
+
+  constructor(
+    chatId: string,
+    state: ChatState,
+    ports: { readonly now: number; readonly newId: NewId },
+  ) {
+    this.chatId = chatId;
+    this.now = ports.now;
+    this.at = isoTime(ports.now);
+    this.isNewChat = state.head === undefined;
+    this.head = state.head ?? newHead(this.at);
+    this.#seq = state.seq;
+    this.#newId = ports.newId;
+  }
+
+  /** The number of the last record, as things stand in this draft. */
+  get seq(): number {
+    return this.#seq + this.records.length;
+  }
+
+  /** Changes the head; fields set to `undefined` are removed. */
+  set(change: { readonly [K in keyof ChatHead]?: ChatHead[K] | undefined }): void {
+    const entries = Object.entries({ ...this.head, ...change });
+    this.head = Object.fromEntries(
+      entries.filter(([, value]) => value !== undefined),
+    ) as unknown as ChatHead;
+  }
+
+  /** Adds a record that is no message. @returns its number. */
+  control(kind: ControlKind, fields: JsonObject, id = this.#newId()): number {
+    this.records.push({ id, _type: "metadata", kind, timestamp: this.at, ...fields });
+    return this.seq;
+  }
+
+  /**
+   * Adds a message; the head counts it and takes its title from the first thing a person said.
+   *
+   * @throws ThroughlineError `THROUGHLINE_INVALID`.
+   */
+  message(input: { readonly [field: string]: Json | undefined }): MessageRecord & { seq: number } {
+    const record = messageRecord(input, this.#newId, this.at);
+    this.records.push(record);
+    const { head } = this;
+    const isSaid = record["hidden"] !== true && record["synthetic"] === undefined;
+    const isTitle = head.title === "" && record.role === "user" && isSaid;
+    const title = isTitle ? titleFrom(record.content) : "";
+    this.set({
+      message_count: head.message_count + 1,
+      ...(title === "" ? {} : { title, title_of: record.id }),
+    });
+    return { ...record, seq: this.seq };
+  }
+
+  newId(): string {
+    return this.#newId();
+  }
+}

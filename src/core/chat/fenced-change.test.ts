@@ -1,0 +1,59 @@
+// A change of a chat whose append is refused because of a lease, where several processes write.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { heldPlace } from "../../../test/support/fleet-world.ts";
+import { ThroughlineError } from "../errors.ts";
+import type { LogStore } from "../storage/log-store.ts";
+import type { Storage } from "../storage/storage.ts";
+import { openThroughline } from "../throughline.ts";
+
+const chat = "telegram:42";
+
+/** A process of which the next append is refused as if its lease were another's. */
+async function fencedOnce() {
+  const { storage } = heldPlace().open();
+  let isNext = false;
+  const refusing = (logs: LogStore): LogStore =>
+    new Proxy(logs, {
+      get: (target, name) => {
+        if (isNext && name === "append") {
+          return () => {
+            isNext = false;
+            return Promise.reject(new ThroughlineError("held", { code: "THROUGHLINE_FENCED" }));
+          };
+        }
+        const value: unknown = Reflect.get(target, name);
+        return typeof value === "function" ? value.bind(target) : value;
+      },
+    });
+  const logs: Storage["logs"] = (...args) => refusing(storage.logs(...args));
+  const hindered = new Proxy(storage, {
+    get: (target, name) => {
+      if (name === "logs") return logs;
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+  const throughline = await openThroughline({ storage: hindered });
+  await throughline.chats.append(chat, [{ role: "user", content: "Hello" }]);
+  const refuse = () => {
+    isNext = true;
+  };
+  return { ...throughline, refuse };
+}
+
+test("a change that was on its way when its lease was let go of is made without it", async () => {
+  const { chats, refuse } = await fencedOnce();
+  refuse();
+  await chats.rename(chat, "Whales");
+  assert.equal((await chats.row(chat)).title, "Whales");
+});
+
+test("a change under a lease that another process has now is refused", async () => {
+  const { chats, refuse } = await fencedOnce();
+  const lease = await chats.log.lease(chat);
+  refuse();
+  await assert.rejects(chats.rename(chat, "Whales"), { code: "THROUGHLINE_FENCED" });
+  await lease.release();
+  assert.equal((await chats.row(chat)).title, "Hello");
+});

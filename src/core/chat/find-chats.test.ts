@@ -1,0 +1,121 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { HeldClock } from "../../../test/support/held-clock.ts";
+import { openThroughline } from "../throughline.ts";
+
+async function companion(t: TestContext, kept: "in memory" | "in files") {
+  const clock = new HeldClock();
+  const home = mkdtempSync(join(tmpdir(), "throughline-find-"));
+  t.after(() => rmSync(home, { recursive: true }));
+  const place = kept === "in memory" ? ({ storage: "memory" } as const) : { home };
+  const throughline = await openThroughline({ ...place, clock });
+  t.after(() => throughline.close());
+  const { chats } = throughline;
+  /** Each chat is newer than the one before. */
+  const say = async (chatId: string, ...contents: readonly string[]) => {
+    clock.pass(1_000);
+    const messages = contents.map((content) => ({ role: "user" as const, content }));
+    for (let at = 0; at < messages.length; at += 500) {
+      await chats.append(chatId, messages.slice(at, at + 500));
+    }
+  };
+  /** Of each chat its id, how many messages hold the words, and the newest of them. */
+  const found = async (query: string, options: Parameters<typeof chats.findChats>[1] = {}) =>
+    (await chats.findChats(query, options)).map(
+      ({ chat_id, match_count, match }) => [chat_id, match_count, match?.content] as const,
+    );
+  return { chats, say, found };
+}
+
+for (const kept of ["in memory", "in files"] as const) {
+  test(`${kept}, a chat is found once, with the number of its hits and the newest`, async (t) => {
+    const { say, found } = await companion(t, kept);
+    await say("a", "green tea", "milk", "more tea");
+    await say("b", "milk");
+    await say("c", "tea");
+    assert.deepEqual(await found("tea"), [
+      ["c", 1, "tea"],
+      ["a", 2, "more tea"],
+    ]);
+    assert.deepEqual(await found("tea", { limit: 1 }), [["c", 1, "tea"]]);
+    assert.deepEqual(await found("te"), []);
+    assert.deepEqual((await found("te", { prefix: true })).length, 2);
+  });
+
+  test(`${kept}, a chat is found by its title and its id, in the order of the list`, async (t) => {
+    const { chats, say, found } = await companion(t, kept);
+    await say("telegram:42", "hello");
+    await say("work", "a dentist on Monday");
+    await say("local:me", "good morning");
+    await chats.rename("local:me", "Dentist appointments");
+    assert.deepEqual(await found("dentist"), [
+      ["local:me", 0, undefined],
+      ["work", 1, "a dentist on Monday"],
+    ]);
+    assert.deepEqual(await found("appoint", { prefix: true }), [["local:me", 0, undefined]]);
+    assert.deepEqual(await found("telegram:42"), [["telegram:42", 0, undefined]]);
+    assert.deepEqual(await found("teleg", { prefix: true }), [["telegram:42", 0, undefined]]);
+    await chats.rename("local:me", "Other things");
+    assert.deepEqual(await found("appointments"), [], "an old title finds nothing");
+  });
+
+  test(`${kept}, of more than 100 hits of a chat 100 are counted, also past the first 1,000`, async (t) => {
+    const { chats, say, found } = await companion(t, kept);
+    await say("oldest", ...Array.from({ length: 101 }, () => "tea"));
+    await say("older", "tea", "tea");
+    await say("newest", ...Array.from({ length: 1_000 }, () => "tea"));
+    assert.deepEqual(await found("tea"), [
+      ["newest", 100, "tea"],
+      ["older", 2, "tea"],
+      ["oldest", 100, "tea"],
+    ]);
+    await chats.clear("newest");
+    assert.deepEqual(await found("tea"), [
+      ["older", 2, "tea"],
+      ["oldest", 100, "tea"],
+    ]);
+  });
+}
+
+test("a query that asks for nothing finds no chat", async (t) => {
+  const { say, found } = await companion(t, "in memory");
+  await say("a", "...");
+  for (const query of ["", " ", "...", "*"]) assert.deepEqual(await found(query), [], query);
+});
+
+test("a search of one chat takes the beginning of the last word too", async (t) => {
+  const { chats, say } = await companion(t, "in memory");
+  await say("a", "teapot");
+  const hits = (prefix: boolean) => chats.search("tea", { chatId: "a", prefix });
+  assert.equal((await hits(false)).length, 0);
+  assert.equal((await hits(true)).length, 1);
+  assert.equal((await chats.search("tea", { prefix: true })).length, 1);
+});
+
+test("past the first 10,000 chats what was said is found, titles and ids are not", async (t) => {
+  const { chats, say, found } = await companion(t, "in memory");
+  await say("oldest", "green tea");
+  await chats.rename("oldest", "Breakfast");
+  for (let n = 0; n < 10_000; n++) await say(`other ${n}`, "milk");
+  assert.deepEqual(await found("tea"), [["oldest", 1, "green tea"]]);
+  assert.deepEqual(await found("breakfast"), []);
+});
+
+test("a common word needs no more than the first hits and some chats one by one", async (t) => {
+  const { chats, say, found } = await companion(t, "in memory");
+  for (let n = 0; n < 200; n++) await say(`chat ${n}`, "tea", "more tea");
+  const { logs } = chats.log.ports;
+  const asked: number[] = [];
+  const search = logs.search.bind(logs);
+  t.mock.method(logs, "search", (query: string, options: Parameters<typeof search>[1]) => {
+    asked.push(options.limit);
+    return search(query, options);
+  });
+  const rows = await found("tea", { limit: 50 });
+  assert.deepEqual([rows.length, rows.every(([, count]) => count === 2)], [50, true]);
+  assert.equal(asked.filter((limit) => limit === 1_000).length, 0);
+  assert.ok(asked.length <= 27, `${asked.length} searches`);
+});

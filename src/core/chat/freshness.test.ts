@@ -1,0 +1,338 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { correctClocks, judge, type Verdict } from "./freshness.ts";
+import { type FreshnessOptions, resolveFreshness } from "./freshness-options.ts";
+import {
+  bucketOf,
+  humanActed,
+  newSession,
+  resetProvider,
+  type SessionState,
+  withBucket,
+} from "./session-state.ts";
+import { stampOf } from "./stamp.ts";
+import { applyUsage } from "./usage.ts";
+
+const at = (stamp: string) => Date.parse(stamp);
+const begun = newSession({
+  generation: 1,
+  at: at("2026-01-02T12:00Z"),
+  startSeq: 0,
+  provider: "claude",
+  model: "opus",
+});
+/** A session that claude can resume, with so many messages. */
+const resumable = withMessages(begun, "claude", 1);
+
+function withMessages(state: SessionState, provider: string, count: number): SessionState {
+  const bucket = bucketOf(state, provider);
+  return withBucket(state, provider, { ...bucket, session_id: "s", message_count: count });
+}
+
+function verdictOf(
+  state: SessionState | undefined,
+  now: number | string,
+  options: FreshnessOptions = {},
+  more: { readonly provider?: string; readonly imported?: boolean } = {},
+): Verdict {
+  const rules = resolveFreshness(options);
+  const ms = typeof now === "string" ? at(now) : now;
+  return judge({ state, provider: "claude", now: ms, rules, ...more });
+}
+
+const noLimits: readonly [name: string, state: SessionState | undefined, Partial<Verdict>][] = [
+  ["no session", undefined, { fresh: false, reason: "no_session", ends: "nothing" }],
+  ["no id", begun, { fresh: false, reason: "no_provider_session", ends: "nothing" }],
+  ["an id", resumable, { fresh: true, reason: "still_valid", ends: "nothing" }],
+];
+for (const [name, state, wanted] of noLimits) {
+  test(`with no limits, ${name} is ${wanted.reason}, also after a year`, () => {
+    const verdict = { ...wanted, clock: "certain" };
+    assert.deepEqual(verdictOf(state, "2026-01-02T12:00Z"), verdict);
+    assert.deepEqual(verdictOf(state, "2027-01-02T12:00Z"), verdict);
+  });
+}
+
+const idle: readonly [minutes: number, now: string, reason: string][] = [
+  [30, "2026-01-02T12:29:59.999Z", "still_valid"],
+  [30, "2026-01-02T12:30:00.000Z", "idle_timeout"],
+  [0.001, "2026-01-02T12:00:00.059Z", "still_valid"],
+  [0.001, "2026-01-02T12:00:00.060Z", "idle_timeout"],
+  [0, "2046-01-02T12:00:00.000Z", "still_valid"],
+  [30, "2026-01-02T11:55:00.000Z", "still_valid"],
+];
+for (const [minutes, now, reason] of idle) {
+  test(`${minutes} minutes idle from 12:00: at ${now} it is ${reason}`, () => {
+    const verdict = verdictOf(resumable, now, { idleTimeoutMinutes: minutes });
+    assert.equal(verdict.reason, reason);
+    assert.equal(verdict.ends, reason === "idle_timeout" ? "session" : "nothing");
+  });
+}
+
+const counts: readonly [limit: number | null, count: number, reason: string][] = [
+  [3, 3, "max_messages"],
+  [3, 4, "max_messages"],
+  [5, 4, "still_valid"],
+  [null, 101, "still_valid"],
+];
+for (const [limit, count, reason] of counts) {
+  test(`limit ${limit} after ${count} messages is ${reason}`, () => {
+    const state = withMessages(begun, "claude", count);
+    assert.equal(
+      verdictOf(state, "2026-01-02T12:01Z", { maxSessionMessages: limit }).reason,
+      reason,
+    );
+  });
+}
+
+test("a limit reached on claude ends claude's bucket and leaves codex's untouched (D10)", () => {
+  const both = withMessages(withMessages(begun, "claude", 3), "codex", 2);
+  const options = { maxSessionMessages: 3 };
+  const verdict = verdictOf(both, "2026-01-02T12:01Z", options);
+  assert.deepEqual(verdict, {
+    fresh: false,
+    reason: "max_messages",
+    ends: "provider",
+    clock: "certain",
+  });
+  const codex = { provider: "codex" };
+  assert.equal(verdictOf(both, "2026-01-02T12:01Z", options, codex).reason, "still_valid");
+  const reset = resetProvider(both, "claude");
+  assert.deepEqual(bucketOf(reset, "codex"), bucketOf(both, "codex"));
+  assert.equal(verdictOf(reset, "2026-01-02T12:01Z", options).reason, "no_provider_session");
+});
+
+test("the limit counts the target provider, not the stored one", () => {
+  const state = withMessages(withMessages(begun, "codex", 9), "claude", 1);
+  assert.equal(verdictOf(state, "2026-01-02T12:01Z", { maxSessionMessages: 9 }).fresh, true);
+});
+
+const daily: readonly [started: string, now: string, zone: string, hour: number, string][] = [
+  ["2026-01-02T03:30Z", "2026-01-02T04:01Z", "UTC", 4, "daily_reset"],
+  ["2026-01-02T03:59:59.999Z", "2026-01-02T04:00Z", "UTC", 4, "daily_reset"],
+  ["2026-01-02T04:00Z", "2026-01-03T03:59:59.999Z", "UTC", 4, "still_valid"],
+  ["2026-01-02T04:00Z", "2026-01-03T04:00Z", "UTC", 4, "daily_reset"],
+  ["2026-01-01T02:00Z", "2026-01-02T01:00Z", "UTC", 4, "daily_reset"],
+  ["2026-01-01T06:00Z", "2026-01-02T01:00Z", "UTC", 4, "still_valid"],
+  ["2026-01-02T03:30Z", "2026-01-02T04:01Z", "Europe/Berlin", 4, "still_valid"],
+  ["2026-01-02T02:30Z", "2026-01-02T03:00Z", "Europe/Berlin", 4, "daily_reset"],
+  ["2026-10-25T00:00Z", "2026-10-25T01:30Z", "Europe/Berlin", 2, "still_valid"],
+  ["2026-04-04T13:20Z", "2026-04-04T14:20Z", "Pacific/Chatham", 3, "still_valid"],
+];
+for (const [started, now, zone, hour, reason] of daily) {
+  test(`begun ${started}, daily reset at ${hour}:00 in ${zone}: at ${now} it is ${reason}`, () => {
+    const state = {
+      ...resumable,
+      started_at: stampOf(at(started)),
+      human_at: stampOf(at(started)),
+    };
+    const options = { dailyReset: true, dailyResetHour: hour, timeZone: zone };
+    const verdict = verdictOf(state, now, options);
+    assert.equal(verdict.reason, reason);
+    assert.equal(verdict.ends, reason === "daily_reset" ? "session" : "nothing");
+    const off = { ...options, dailyReset: false };
+    assert.equal(verdictOf(state, now, off).reason, "still_valid", "and with it off it is valid");
+  });
+}
+
+test("the daily reset asks when the session started, not when somebody last acted", () => {
+  const acted = humanActed(
+    { ...resumable, started_at: "2026-01-01T12:00:00.000Z" },
+    at("2026-01-02T12:00Z"),
+  );
+  assert.equal(verdictOf(acted, "2026-01-02T12:01Z", { dailyReset: true }).reason, "daily_reset");
+});
+
+const quiet: readonly [minutes: number, now: string, reason: string][] = [
+  [0, "2026-01-02T12:00:00.000Z", "daily_reset"],
+  [15, "2026-01-02T12:14:59.999Z", "still_valid"],
+  [15, "2026-01-02T12:15:00.000Z", "daily_reset"],
+];
+for (const [minutes, now, reason] of quiet) {
+  test(`an act at 12:00, a reset due that waits for ${minutes} quiet minutes: at ${now} it is ${reason}`, () => {
+    const state = { ...resumable, started_at: "2026-01-01T12:00:00.000Z" };
+    const options = { dailyReset: true, dailyResetQuietMinutes: minutes };
+    assert.equal(verdictOf(state, now, options).reason, reason);
+  });
+}
+
+test("the first rule that fails names the reason: stamp, limit, idleness, day, missing id", () => {
+  const options = { maxSessionMessages: 3, idleTimeoutMinutes: 1, dailyReset: true };
+  const now = "2026-02-02T12:00Z";
+  const full = withMessages(begun, "claude", 3);
+  const reason = (state: SessionState, options: FreshnessOptions) =>
+    verdictOf(state, now, options).reason;
+  assert.equal(reason({ ...full, human_at: "?" }, options), "invalid_timestamp");
+  assert.equal(reason(full, options), "max_messages");
+  assert.equal(reason(begun, options), "idle_timeout");
+  assert.equal(reason(begun, { dailyReset: true }), "daily_reset");
+  assert.equal(reason(begun, {}), "no_provider_session");
+});
+
+for (const stamp of ["yesterday", "5", "2026-02-30T00:00:00Z", "unreadable", ""]) {
+  test(`a last act stamped "${stamp}" ends the session (D6)`, () => {
+    assert.deepEqual(verdictOf({ ...resumable, human_at: stamp }, "2026-01-02T12:00Z"), {
+      fresh: false,
+      reason: "invalid_timestamp",
+      ends: "session",
+      clock: "certain",
+    });
+  });
+}
+
+test("a text that is no date ends an imported session too, only an absent stamp is assumed (D6)", () => {
+  const text = { ...resumable, human_at: "yesterday" };
+  const verdict = verdictOf(text, "2026-01-02T12:00Z", {}, { imported: true });
+  assert.equal(verdict.reason, "invalid_timestamp");
+});
+
+for (const absent of ["", null, undefined]) {
+  test(`an imported last act that is ${JSON.stringify(absent)} is assumed once and goes stale in its time (D6)`, () => {
+    const options = { idleTimeoutMinutes: 30 };
+    const imported = { ...resumable, human_at: absent } as unknown as SessionState;
+    const verdict = verdictOf(imported, "2026-03-01T08:00Z", options, { imported: true });
+    assert.equal(verdict.reason, "still_valid");
+    const state = correctClocks(imported, verdict);
+    assert.equal(state.human_at, "2026-03-01T08:00:00.000Z");
+    assert.equal(state.human_at_assumed, true);
+    const later = verdictOf(state, "2026-03-01T08:30Z", options, { imported: true });
+    assert.equal(later.reason, "idle_timeout");
+    assert.equal(later.humanAt, undefined, "it is not assumed again");
+  });
+}
+
+const ahead: readonly [ms: number, clock: Verdict["clock"]][] = [
+  [1, "certain"],
+  [300_000, "certain"],
+  [300_001, "uncertain"],
+];
+for (const [ms, clock] of ahead) {
+  test(`a last act ${ms} ms in the future is ${clock}`, () => {
+    const now = at("2026-01-02T12:00Z") - ms;
+    const verdict = verdictOf(resumable, now, { idleTimeoutMinutes: 1 });
+    assert.equal(verdict.reason, "still_valid");
+    assert.equal(verdict.clock, clock);
+    assert.equal(verdict.humanAt, clock === "uncertain" ? stampOf(now) : undefined);
+  });
+}
+
+test("a last act in 2099 is clamped once; idleness and the daily reset work again (D6)", () => {
+  const stamp = "2099-01-01T00:00:00.000Z";
+  const broken = { ...resumable, started_at: stamp, human_at: stamp };
+  const options = { idleTimeoutMinutes: 60, dailyReset: true };
+  const verdict = verdictOf(broken, "2026-01-02T12:00Z", options);
+  assert.deepEqual(verdict, {
+    fresh: true,
+    reason: "still_valid",
+    ends: "nothing",
+    clock: "uncertain",
+    humanAt: "2026-01-02T12:00:00.000Z",
+    startedAt: "2026-01-02T12:00:00.000Z",
+  });
+  const state = correctClocks(broken, verdict);
+  const again = verdictOf(state, "2026-01-02T12:01Z", options);
+  assert.deepEqual(
+    [again.clock, again.humanAt, again.startedAt],
+    ["certain", undefined, undefined],
+  );
+  assert.equal(verdictOf(state, "2026-01-02T13:00Z", options).reason, "idle_timeout");
+  const busy = humanActed(state, at("2026-01-03T04:00Z"));
+  assert.equal(verdictOf(busy, "2026-01-03T04:01Z", options).reason, "daily_reset");
+});
+
+test("a clamp is answered together with what ends", () => {
+  const future = { ...withMessages(begun, "claude", 3), human_at: "2099-01-01T00:00:00.000Z" };
+  const verdict = verdictOf(future, "2026-01-02T12:00Z", { maxSessionMessages: 3 });
+  assert.equal(verdict.ends, "provider");
+  assert.equal(verdict.humanAt, "2026-01-02T12:00:00.000Z");
+});
+
+for (const started of ["?", "2099-01-01T00:00:00.000Z"]) {
+  test(`a start "${started}" is put at the last act, for the daily reset to ask`, () => {
+    const state = { ...resumable, started_at: started };
+    const verdict = verdictOf(state, "2026-01-03T12:00Z", { dailyReset: true });
+    assert.equal(verdict.reason, "daily_reset");
+    assert.equal(verdict.clock, "uncertain");
+    assert.equal(verdict.startedAt, "2026-01-02T12:00:00.000Z");
+    assert.equal(correctClocks(state, verdict).started_at, "2026-01-02T12:00:00.000Z");
+  });
+}
+
+test("a stamp of 1970 is a stamp: it counts as old, not as unreadable", () => {
+  const old = { ...resumable, human_at: "1970-01-01T00:00:00.000Z" };
+  assert.equal(verdictOf(old, "2026-01-02T12:00Z").reason, "still_valid");
+  assert.equal(
+    verdictOf(old, "2026-01-02T12:00Z", { idleTimeoutMinutes: 1 }).reason,
+    "idle_timeout",
+  );
+});
+
+test("a clock at 1970 ends nothing, and says that it is uncertain", () => {
+  const verdict = verdictOf(resumable, 0, { idleTimeoutMinutes: 1, dailyReset: true });
+  assert.equal(verdict.reason, "still_valid");
+  assert.equal(verdict.clock, "uncertain");
+});
+
+for (const now of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 8.64e15]) {
+  test(`with a clock at ${now} no rule about time applies, and the limit still does`, () => {
+    const options = { idleTimeoutMinutes: 1, dailyReset: true, maxSessionMessages: 3 };
+    const fresh = { fresh: true, reason: "still_valid", ends: "nothing", clock: "uncertain" };
+    assert.deepEqual(verdictOf(resumable, now, options), fresh);
+    const full = withMessages(begun, "claude", 3);
+    assert.equal(verdictOf(full, now, options).reason, "max_messages");
+  });
+}
+
+test("a state whose stamps are right is not corrected", () => {
+  assert.equal(correctClocks(resumable, verdictOf(resumable, "2026-01-02T12:00Z")), resumable);
+});
+
+test("a message at +25 that starts a turn of 20 minutes: the next one at +35 is in the same session (D7)", () => {
+  const acted = humanActed(resumable, at("2026-01-02T12:25Z"));
+  const options = { idleTimeoutMinutes: 30 };
+  assert.equal(verdictOf(acted, "2026-01-02T12:35Z", options).reason, "still_valid");
+});
+
+test("24 hours of background turns only, idle 60: stale (D16, U1)", () => {
+  let state = resumable;
+  for (let turn = 0; turn < 24; turn++) {
+    const outcome = applyUsage(state, {
+      turn: `t${turn}`,
+      provider: "claude",
+      model: "opus",
+      messages: 1,
+      cost_usd: 0,
+      tokens: 1,
+      outcome: "answered",
+      session_id: `s${turn}`,
+      generation: 1,
+      bucket_generation: 1,
+    });
+    assert.ok("state" in outcome);
+    state = outcome.state;
+  }
+  const options = { idleTimeoutMinutes: 60 };
+  assert.equal(verdictOf(state, "2026-01-03T12:00Z", options).reason, "idle_timeout");
+});
+
+test("whatever the clock and the stamps, judging and correcting ends in a state that needs no more correction", () => {
+  const stamp = fc.oneof(
+    fc.integer({ min: 0, max: at("2100-01-01T00:00Z") }).map(stampOf),
+    fc.constantFrom("", "?", "1970-01-01T00:00:00.000Z", "9999-12-31T23:59:59.999Z"),
+  );
+  const now = fc.integer({ min: -1, max: at("2100-01-01T00:00Z") });
+  fc.assert(
+    fc.property(stamp, stamp, now, fc.boolean(), (human_at, started_at, now, imported) => {
+      const state = { ...resumable, human_at, started_at };
+      const options = { idleTimeoutMinutes: 60, dailyReset: true, timeZone: "Europe/Berlin" };
+      const verdict = verdictOf(state, now, options, { imported });
+      const corrected = correctClocks(state, verdict);
+      const again = verdictOf(corrected, now, options, { imported });
+      assert.equal(correctClocks(corrected, again), corrected);
+      assert.equal(again.reason, verdict.reason);
+      assert.equal(verdict.fresh, verdict.reason === "still_valid");
+    }),
+    { numRuns: 500 },
+  );
+});

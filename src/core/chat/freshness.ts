@@ -1,0 +1,138 @@
+import type { FreshnessRules } from "./freshness-options.ts";
+import { resetDay } from "./reset-day.ts";
+import { bucketOf, isNew, type SessionState } from "./session-state.ts";
+import { instantOf, isInstant, stampOf } from "./stamp.ts";
+
+/** A stamp may be this far ahead of the clock and still count as now. */
+const futureToleranceMs = 300_000;
+
+/** Why a provider can or cannot go on where it left off; named as the original logged them. */
+export type Reason =
+  | "still_valid"
+  | "no_session"
+  | "no_provider_session"
+  | "invalid_timestamp"
+  | "max_messages"
+  | "idle_timeout"
+  | "daily_reset";
+
+export interface Verdict {
+  /** The provider can go on where it left off. False also where nothing ends: it begins anew. */
+  readonly fresh: boolean;
+  readonly reason: Reason;
+  /** What is over: nothing, the session, or the provider's bucket alone. */
+  readonly ends: "nothing" | "session" | "provider";
+  /** `"uncertain"`: clock and stamps do not fit together, so what follows from time may be wrong. */
+  readonly clock: "certain" | "uncertain";
+  /** Stamps to write in place of those in the state, ISO 8601: they could not be used. */
+  readonly humanAt?: string;
+  readonly startedAt?: string;
+  /** `humanAt` is the moment of an import, because the import had none. */
+  readonly humanAtAssumed?: true;
+}
+
+export interface Judged {
+  readonly state: SessionState | undefined;
+  /** The provider that the next turn would run on. */
+  readonly provider: string;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  readonly rules: FreshnessRules;
+  /** A known zone that counts before that of the rules: the chat's own. */
+  readonly timeZone?: string | undefined;
+  /** The state comes from elsewhere, so that an empty `human_at` means unknown, not damaged. */
+  readonly imported?: boolean;
+  /** What is to go on was said while a turn of the session ran: no rule about time applies. */
+  readonly isQueued?: boolean;
+}
+
+/**
+ * Judges whether a provider can go on in a session. The first rule that fails decides: an
+ * unreadable stamp, the message limit, idleness, the daily reset. Nothing is changed. While one of its
+ * turns runs, a session ends for no reason of time: what is said meanwhile belongs to it.
+ *
+ * A person's last act may lie in the future: up to 300 s it counts as now, past that it is clamped
+ * to now. When `now` itself is no instant of the years 0000 to 9999, no rule about time applies.
+ */
+export function judge(judged: Judged): Verdict {
+  const { state, provider, now, rules, timeZone, imported = false, isQueued = false } = judged;
+  if (state === undefined) {
+    return { fresh: false, reason: "no_session", ends: "nothing", clock: "certain" };
+  }
+  const clocks = readClocks(state, now, imported);
+  if (clocks === undefined) {
+    return { fresh: false, reason: "invalid_timestamp", ends: "session", clock: "certain" };
+  }
+  const { humanMs, startedMs, ...found } = clocks;
+  const limit = rules.maxSessionMessages;
+  if (limit !== null && bucketOf(state, provider).message_count >= limit) {
+    return { fresh: false, reason: "max_messages", ends: "provider", ...found };
+  }
+  if (isInstant(now) && !isQueued) {
+    const quietMs = Math.max(0, now - humanMs);
+    if (rules.idleTimeoutMs > 0 && quietMs >= rules.idleTimeoutMs) {
+      return { fresh: false, reason: "idle_timeout", ends: "session", ...found };
+    }
+    if (quietMs >= rules.dailyResetQuietMs && isPastReset(startedMs, now, rules, timeZone)) {
+      return { fresh: false, reason: "daily_reset", ends: "session", ...found };
+    }
+  }
+  if (isNew(state, provider)) {
+    return { fresh: false, reason: "no_provider_session", ends: "nothing", ...found };
+  }
+  return { fresh: true, reason: "still_valid", ends: "nothing", ...found };
+}
+
+/** The state with the stamps that the verdict corrects; the same object when it corrects none. */
+export function correctClocks(state: SessionState, verdict: Verdict): SessionState {
+  const { humanAt, startedAt, humanAtAssumed } = verdict;
+  if (humanAt === undefined && startedAt === undefined) return state;
+  return {
+    ...state,
+    ...(humanAt !== undefined && { human_at: humanAt }),
+    ...(startedAt !== undefined && { started_at: startedAt }),
+    ...(humanAtAssumed && { human_at_assumed: humanAtAssumed }),
+  };
+}
+
+function isPastReset(
+  startedMs: number,
+  now: number,
+  rules: FreshnessRules,
+  timeZone: string | undefined,
+): boolean {
+  const { dailyReset, dailyResetHour: hour } = rules;
+  if (!dailyReset) return false;
+  const zone = timeZone ?? rules.timeZone; // the host's takes 16 ms to find
+  return resetDay(startedMs, zone, hour) < resetDay(now, zone, hour);
+}
+
+type Clocks = Pick<Verdict, "clock" | "humanAt" | "startedAt" | "humanAtAssumed"> & {
+  readonly humanMs: number;
+  readonly startedMs: number;
+};
+
+/** The stamps as they count at `now`, and what must be written; `undefined`: no last act to read. */
+function readClocks(state: SessionState, now: number, imported: boolean): Clocks | undefined {
+  const isLate = (at: number) => at > now + futureToleranceMs;
+  const storedHuman = instantOf(state.human_at);
+  const assumed = storedHuman === undefined && imported && !state.human_at;
+  if (storedHuman === undefined && !assumed) return undefined;
+  if (!isInstant(now)) {
+    return { humanMs: storedHuman ?? 0, startedMs: storedHuman ?? 0, clock: "uncertain" };
+  }
+  const isHumanLate = storedHuman !== undefined && isLate(storedHuman);
+  const humanMs = storedHuman === undefined || isHumanLate ? now : storedHuman;
+  const storedStart = instantOf(state.started_at);
+  const isStartWrong = storedStart === undefined || isLate(storedStart);
+  // A session began no later than a person last acted in it.
+  const startedMs = isStartWrong ? humanMs : storedStart;
+  return {
+    humanMs,
+    startedMs,
+    clock: isHumanLate || isStartWrong ? "uncertain" : "certain",
+    ...(humanMs !== storedHuman && { humanAt: stampOf(humanMs) }),
+    ...(isStartWrong && { startedAt: stampOf(startedMs) }),
+    ...(assumed && { humanAtAssumed: true as const }),
+  };
+}

@@ -1,0 +1,106 @@
+import type { LogStore, StoredRecord } from "../storage/log-store.ts";
+import { checkHistoryOptions, type HistoryOptions } from "./history-options.ts";
+import { ScopeReader } from "./history-scope.ts";
+import { type HistoryView, viewOfScope } from "./history-view.ts";
+import { historyBudget, plainMeter } from "./token-budget.ts";
+import { turnSize, turnsOf } from "./turns.ts";
+
+const pageRecords = 200;
+
+/** How much more must be read before its size is worth measuring again. */
+const growth = 1.5;
+
+/**
+ * Takes a log page by page from its end and says when enough was read: the view of it is then the
+ * view of the whole log. Enough is the start of the scope, all that a summary does not cover, or,
+ * at the start of a turn, twice the budget and once the window.
+ *
+ * One difference is left, to keep reading bounded: a compaction record that lies further back than
+ * that is not found, and the view is without its summary.
+ */
+export class HistoryCollector {
+  readonly #options: HistoryOptions;
+  readonly #scope: ScopeReader;
+  readonly #enoughTokens: number;
+  #done = false;
+  #before: number | undefined;
+  #bytes = 0;
+  #measureAtBytes: number;
+
+  /** @throws ThroughlineError `THROUGHLINE_INVALID`: see `HistoryOptions`. */
+  constructor(options: HistoryOptions) {
+    checkHistoryOptions(options);
+    this.#options = options;
+    this.#scope = new ScopeReader(options);
+    const budget = historyBudget(options.window, options.budgetTokens);
+    this.#enoughTokens = Math.max(2 * budget, options.window ?? 0);
+    this.#measureAtBytes = this.#enoughTokens;
+  }
+
+  /** Ask for the page before this `seq` next; `undefined`: for the newest page. */
+  get before(): number | undefined {
+    return this.#before;
+  }
+
+  /**
+   * @param page the records right before those of the last call, oldest first; empty: there are none.
+   * @returns whether enough was read. What is added after that is passed over.
+   */
+  add(page: readonly StoredRecord[]): boolean {
+    if (page.length === 0) this.#done = true;
+    for (let i = page.length - 1; i >= 0 && !this.#done; i--) {
+      const record = page[i];
+      if (record === undefined) continue;
+      this.#before = record.seq;
+      const place = this.#scope.add(record);
+      this.#bytes += JSON.stringify(record).length;
+      this.#done =
+        place === "outside" || record.seq === 1 || (place === "turn" && this.#isEnough(record.seq));
+    }
+    return this.#done;
+  }
+
+  view(): HistoryView {
+    return viewOfScope(this.#scope, this.#options);
+  }
+
+  /** Asked at the first record of a turn only, so that no turn is read in part. */
+  #isEnough(seq: number): boolean {
+    const compaction = this.#scope.compaction();
+    if (compaction === "open") return false;
+    // It is known to be usable only once all that it does not cover was read.
+    if (compaction !== undefined) return true;
+    const { reportedTokens, viewFromSeq } = this.#options;
+    if (reportedTokens !== undefined && viewFromSeq !== undefined) {
+      // What the provider counted is known for the whole prefix only. The turn before its first one
+      // says whether the companion spoke first.
+      if (seq >= viewFromSeq && seq <= reportedTokens.upToSeq) return false;
+    }
+    if (this.#bytes < this.#measureAtBytes) return false;
+    this.#measureAtBytes = Math.max(this.#bytes * growth, this.#measureAtBytes);
+    const turns = turnsOf(this.#scope.messages(), this.#options);
+    // The newest turn is in, whatever its size, and so is what the companion said before it, if it is first.
+    if (turns.length < 2) return false;
+    const tokens = turns.reduce((sum, turn) => sum + turnSize(turn, plainMeter).fresh, 0);
+    return tokens > this.#enoughTokens;
+  }
+}
+
+/**
+ * The view of a chat's log, read from its end as far as needed.
+ *
+ * @throws ThroughlineError `THROUGHLINE_INVALID`, and what the store rejects with.
+ */
+export async function readHistory(
+  log: Pick<LogStore, "page">,
+  key: string,
+  options: HistoryOptions,
+): Promise<HistoryView> {
+  const collector = new HistoryCollector(options);
+  for (let done = false; !done; ) {
+    const { before } = collector;
+    const limit = pageRecords;
+    done = collector.add(await log.page(key, before === undefined ? { limit } : { before, limit }));
+  }
+  return collector.view();
+}

@@ -1,0 +1,125 @@
+import type { StoredRecord } from "../storage/log-store.ts";
+import { type Compaction, readCompaction } from "./compaction.ts";
+import { isControl, isMessage, type StoredMessage } from "./message.ts";
+import { retryAnswerId } from "./turn-ids.ts";
+
+/** Where a history may begin at the earliest: after all of these. */
+export interface HistoryBounds {
+  /** Where the session began. */
+  readonly startSeq?: number | undefined;
+  /** A user message whose answer is not in the view: it is being answered anew. */
+  readonly unansweredId?: string | undefined;
+  /** The last clear. Clear records that are read count as well. */
+  readonly clearSeq?: number | undefined;
+  /** The last reset of the provider's bucket. */
+  readonly providerResetSeq?: number | undefined;
+}
+
+/** A message in scope. Only those that are `sent` reach a model; the others name turns. */
+export interface ScopedMessage {
+  readonly message: StoredMessage;
+  readonly sent: boolean;
+}
+
+/**
+ * Reads a log backwards and keeps what is in scope (rules 1 and 2). Backwards, because a clear, a
+ * redaction, a replacement or a compaction lies after what it hides: what is read first decides on what follows,
+ * so the newest part of a log means the same whether or not the older part is read.
+ */
+export class ScopeReader {
+  readonly #newestFirst: ScopedMessage[] = [];
+  readonly #compactions: Compaction[] = [];
+  /** By the id of the hidden record: the newest redaction or replacement of it. */
+  readonly #hiddenAt = new Map<string, number>();
+  /** Records that may be the answer of a retry, which was not late. */
+  readonly #standing = new Set<string>();
+  /** Where hidden records were found. */
+  readonly #foundAt = new Map<string, number>();
+  #startSeq: number;
+  readonly #unansweredId: string | undefined;
+  /** The oldest record read. */
+  #seq = Number.POSITIVE_INFINITY;
+
+  constructor(bounds: HistoryBounds) {
+    const { startSeq = 0, clearSeq = 0, providerResetSeq = 0 } = bounds;
+    this.#startSeq = Math.max(0, startSeq, clearSeq, providerResetSeq);
+    this.#unansweredId = bounds.unansweredId;
+  }
+
+  /** Everything in scope lies after this record. */
+  get startSeq(): number {
+    return this.#startSeq;
+  }
+
+  /**
+   * @returns `"turn"` for a user message that a model may see, `"outside"` when neither this record
+   * nor an older one is in scope.
+   */
+  add(record: StoredRecord): "turn" | "inside" | "outside" {
+    this.#seq = record.seq;
+    if (isControl(record, "clear")) this.#startSeq = Math.max(this.#startSeq, record.seq);
+    if (record.seq <= this.#startSeq) return "outside";
+    const hidden = this.#hiddenAt.has(record.id);
+    if (hidden) this.#foundAt.set(record.id, record.seq);
+    if (record.id.includes(":answer:") && record["hidden"] !== true) this.#standing.add(record.id);
+    if (isMessage(record)) return this.#keep(record, hidden);
+    if (isControl(record, "redaction") || isControl(record, "replacement")) {
+      this.#hide(record["target"], record.seq);
+    }
+    if (isControl(record, "compaction") && !hidden) this.#compact(record);
+    return "inside";
+  }
+
+  /** Oldest first. */
+  messages(): readonly ScopedMessage[] {
+    return this.#newestFirst.toReversed();
+  }
+
+  /**
+   * The newest compaction that may be used. One that may tell what was redacted since, or what lies
+   * before the scope, is passed over.
+   *
+   * @returns `"open"` when that cannot be told before older records are read.
+   */
+  compaction(): Compaction | "open" | undefined {
+    for (const compaction of this.#compactions) {
+      const state = this.#judge(compaction);
+      if (state === "open") return "open";
+      if (state === "usable") return compaction;
+    }
+    return undefined;
+  }
+
+  #keep(message: StoredMessage, hidden: boolean): "turn" | "inside" {
+    // Only we set roles: what a person imported as a system message gives a model no orders.
+    const isAnswer = message.role !== "user" && message.turn !== undefined;
+    const retry = retryAnswerId(message);
+    const isUnfinished = retry !== undefined && !this.#standing.has(retry);
+    const isUnsaid = isUnfinished || (isAnswer && message.turn === this.#unansweredId);
+    const sent = !hidden && !isUnsaid && message.hidden !== true && message.role !== "system";
+    if (!sent && message.role !== "user") return "inside";
+    this.#newestFirst.push({ message, sent });
+    return sent && message.role === "user" ? "turn" : "inside";
+  }
+
+  #hide(target: unknown, seq: number): void {
+    if (typeof target !== "string" || this.#hiddenAt.has(target)) return;
+    this.#hiddenAt.set(target, seq);
+  }
+
+  #compact(record: StoredRecord): void {
+    const compaction = readCompaction(record);
+    if (compaction !== undefined) this.#compactions.push(compaction);
+  }
+
+  #judge({ upToSeq, afterSeq, asOfSeq }: Compaction): "usable" | "void" | "open" {
+    if (upToSeq <= this.#startSeq || (afterSeq ?? this.#startSeq) < this.#startSeq) return "void";
+    // A clear may lie between, or a redaction, or what a redaction hides.
+    if (this.#seq > upToSeq) return "open";
+    for (const [id, seq] of this.#hiddenAt) {
+      const foundAt = this.#foundAt.get(id);
+      if (seq > asOfSeq && (foundAt === undefined || foundAt <= upToSeq)) return "void";
+    }
+    return "usable";
+  }
+}

@@ -1,0 +1,346 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import type { JsonObject } from "../json.ts";
+import type { StoredRecord } from "../storage/log-store.ts";
+import { HistoryCollector } from "./history-collector.ts";
+import type { HistoryOptions } from "./history-options.ts";
+import { type HistoryView, historyView } from "./history-view.ts";
+import { isControl, isMessage, type ModelInput, type StoredMessage } from "./message.ts";
+
+// Method: logs of every kind of record in any order, also such as no program of ours would write.
+// Each message's text holds a mark of its own, so that what a view shows can be told from the text.
+
+const callId = fc.constantFrom("x", "y", "z", "a b", "");
+const maker = fc.constantFrom<JsonObject>(
+  {},
+  { provider: "openai", model: "gpt-5" },
+  { provider: "openai", model: "gpt-5-2025-08-07" },
+  { provider: "gemini", model: "g" },
+);
+const size = fc.oneof({ weight: 4, arbitrary: fc.nat(40) }, fc.nat(600));
+const back = fc.nat(12);
+const flag = (name: string) => fc.constantFrom({}, {}, {}, { [name]: true });
+
+const shape = fc.oneof(
+  { weight: 5, arbitrary: fc.record({ role: fc.constant("user"), size, more: flag("hidden") }) },
+  { weight: 4, arbitrary: fc.record({ role: fc.constant("assistant"), size, more: maker }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      role: fc.constant("assistant"),
+      size: fc.constantFrom(0, 20),
+      more: maker,
+      calls: fc.array(callId, { maxLength: 3 }),
+      artefacts: fc.boolean(),
+      partial: fc.boolean(),
+    }),
+  },
+  { weight: 5, arbitrary: fc.record({ role: fc.constant("tool"), size, result: callId }) },
+  { weight: 1, arbitrary: fc.record({ role: fc.constant("system"), size }) },
+  { weight: 1, arbitrary: fc.record({ role: fc.constantFrom("user", "assistant"), size, back }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("redaction"), back }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant("compaction"), back, asOf: fc.option(fc.nat(12)) }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom("usage", "erased") }) },
+  { weight: 1, arbitrary: fc.record({ role: fc.constant("odd"), size }) },
+);
+const clears = fc.array(fc.nat(60), { maxLength: 1 });
+
+interface Shape {
+  readonly role?: string;
+  readonly size?: number;
+  readonly more?: JsonObject;
+  readonly calls?: readonly string[];
+  readonly artefacts?: boolean;
+  readonly partial?: boolean;
+  readonly result?: string;
+  readonly kind?: string;
+  readonly back?: number;
+  readonly asOf?: number | null;
+}
+
+const logs = fc
+  .tuple(fc.array(shape, { maxLength: 60, size: "max" }), clears)
+  .map(([shapes, cleared]) =>
+    shapes.map((each: Shape, index) =>
+      deepFreeze(recordOf(cleared.includes(index) ? { kind: "clear" } : each, index + 1)),
+    ),
+  );
+
+const mark = (seq: number) => `<${seq}>`;
+
+function recordOf(each: Shape, seq: number): StoredRecord {
+  const earlier = Math.max(0, seq - 1 - (each.back ?? 0));
+  const id = `m${seq}`;
+  if (each.kind !== undefined) {
+    const asOf =
+      each.asOf === undefined || each.asOf === null ? {} : { as_of_seq: seq - each.asOf };
+    const fields: Record<string, JsonObject> = {
+      redaction: { target: `m${earlier}` },
+      compaction: { up_to_seq: earlier, summary: `sum of ${earlier}`, ...asOf },
+    };
+    return { id, seq, _type: "metadata", kind: each.kind, ...fields[each.kind] };
+  }
+  const text = each.size === 0 ? "" : `${mark(seq)}${"é".repeat(each.size ?? 0)}`;
+  return {
+    id,
+    seq,
+    role: each.role,
+    content: text,
+    ...each.more,
+    ...(each.role !== "tool" && each.back !== undefined ? { turn: `m${earlier}` } : {}),
+    ...(each.result === undefined ? {} : { tool_call_id: each.result }),
+    ...(each.calls === undefined ? {} : { tool_calls: each.calls.map(callOf) }),
+    ...(each.artefacts ? { provider_data: { ...each.more, items: [seq] } } : {}),
+    ...(each.partial ? { partial: true } : {}),
+  } as StoredRecord;
+}
+
+function callOf(id: string): JsonObject {
+  return { id, type: "function", function: { name: "look", arguments: "{}" } };
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value === "object" && value !== null) Object.values(value).forEach(deepFreeze);
+  return Object.freeze(value);
+}
+
+const target = { provider: "openai", model: "gpt-5" };
+const options = fc.record(
+  {
+    budgetTokens: fc.nat(1_500),
+    startSeq: fc.nat(20),
+    providerResetSeq: fc.nat(30),
+    viewFromSeq: fc.nat(60),
+    lastMessages: fc.integer({ min: 1, max: 30 }),
+    reportedTokens: fc.record({ upToSeq: fc.nat(60), tokens: fc.nat(3_000) }),
+  },
+  { requiredKeys: ["budgetTokens"] },
+);
+
+const runs = { numRuns: 400 };
+
+/** What a model may see of a log, by the plain reading of rules 1 and 2. */
+function visible(records: readonly StoredRecord[], limits: Partial<HistoryOptions>): Set<number> {
+  const cleared = records.findLast((record) => isControl(record, "clear"))?.seq ?? 0;
+  const start = Math.max(cleared, limits.startSeq ?? 0, limits.providerResetSeq ?? 0);
+  const hides = (record: StoredRecord, { id, seq }: StoredMessage) =>
+    isControl(record, "redaction") && record["target"] === id && record.seq > seq;
+  return new Set(
+    records
+      .filter(isMessage)
+      .filter((message) => message.seq > start && !message.hidden && message.role !== "system")
+      .filter((message) => !records.some((record) => hides(record, message)))
+      .map(({ seq }) => seq),
+  );
+}
+
+function shownMarks({ messages }: HistoryView): ReadonlySet<number> {
+  const text = messages.map(({ content }) => content).join("\n");
+  return new Set([...text.matchAll(/<(\d+)>/g)].map((match) => Number(match[1])));
+}
+
+function newestUser(
+  records: readonly StoredRecord[],
+  limits: Partial<HistoryOptions>,
+): StoredMessage | undefined {
+  const seen = visible(records, limits);
+  return records
+    .filter(isMessage)
+    .findLast((message) => message.role === "user" && seen.has(message.seq));
+}
+
+function checkLegal(messages: readonly ModelInput[]): void {
+  if (messages.length > 0) assert.equal(messages[0]!.role, "user");
+  for (let i = 0; i < messages.length; ) {
+    const message = messages[i++]!;
+    const before = messages[i - 2];
+    assert.notEqual(message.role, "tool", "a result stands beside its call only");
+    if (message.role === "user") {
+      assert.notEqual(before?.role, "user");
+      continue;
+    }
+    if (message.role !== "assistant") continue;
+    const joined = before?.role === "assistant";
+    if (joined) assert.ok(before.providerData ?? message.providerData, "two texts in a row");
+    const calls = message.toolCalls ?? [];
+    assert.ok(calls.length > 0 || message.content !== "");
+    assert.equal(new Set(calls.map(({ id }) => id)).size, calls.length);
+    for (const { id, function: fn } of calls) {
+      const result = messages[i++];
+      assert.match(id, /^[a-zA-Z0-9_-]{1,64}$/);
+      assert.ok(result?.role === "tool");
+      assert.deepEqual([result.toolCallId, result.toolName], [id, fn.name]);
+    }
+  }
+}
+
+test("a view of any log is legal: user first, roles in turn, each call with its one result", () => {
+  fc.assert(
+    fc.property(logs, options, (records, limits) => {
+      checkLegal(historyView(records, { ...target, ...limits }).messages);
+    }),
+    runs,
+  );
+});
+
+test("a view of any log shows what is in scope and visible, and nothing else", () => {
+  fc.assert(
+    fc.property(logs, options, (records, limits) => {
+      const seen = visible(records, limits);
+      for (const seq of shownMarks(historyView(records, { ...target, ...limits }))) {
+        assert.ok(seen.has(seq), `${seq} must not be shown`);
+      }
+    }),
+    runs,
+  );
+});
+
+test("a view of any log holds every visible user message from its start to the newest", () => {
+  fc.assert(
+    fc.property(logs, options, (records, limits) => {
+      const view = historyView(records, { ...target, ...limits });
+      const newest = newestUser(records, limits);
+      assert.equal(view.messages.length > 0, newest !== undefined);
+      if (newest === undefined) return;
+      const shown = shownMarks(view);
+      const covered = records.filter((record) => isControl(record, "compaction"));
+      for (const message of records.filter(isMessage)) {
+        if (message.role !== "user" || message.seq < view.fromSeq || message.content === "")
+          continue;
+        if (!visible(records, limits).has(message.seq)) continue;
+        if (message !== newest && covered.length > 0) continue;
+        assert.ok(shown.has(message.seq), `${message.seq} is missing`);
+      }
+    }),
+    runs,
+  );
+});
+
+test("a view of any log is within its budget, or is the newest turn alone", () => {
+  fc.assert(
+    fc.property(logs, options, (records, limits) => {
+      const view = historyView(records, { ...target, ...limits });
+      assert.ok(Number.isInteger(view.tokens) && view.tokens >= 0);
+      if (view.tokens > limits.budgetTokens) {
+        assert.equal(view.fromSeq, newestUser(records, limits)?.seq);
+        assert.ok(!view.messages.some(({ role }) => role === "tool"), "calls make room first");
+      }
+    }),
+    runs,
+  );
+});
+
+test("the start of a view never moves back while its log grows, but for a redacted newest turn", () => {
+  fc.assert(
+    fc.property(logs, fc.nat(1_500), (records, budgetTokens) => {
+      let viewFromSeq = 0;
+      for (let end = 0; end <= records.length; end++) {
+        const known = records.slice(0, end);
+        const { fromSeq } = historyView(known, { ...target, budgetTokens, viewFromSeq });
+        const newest = newestUser(known, {})?.seq ?? Number.POSITIVE_INFINITY;
+        assert.ok(fromSeq >= Math.min(viewFromSeq, newest), `${viewFromSeq} became ${fromSeq}`);
+        viewFromSeq = fromSeq;
+      }
+    }),
+    { numRuns: 300 },
+  );
+});
+
+const wholeTurns = fc.array(
+  fc.record({ question: size, calls: fc.nat(3), answer: fc.integer({ min: 1, max: 200 }) }),
+  { minLength: 1, maxLength: 25, size: "max" },
+);
+
+test("while its start stays, a view begins with the whole of the view before it", () => {
+  fc.assert(
+    fc.property(wholeTurns, fc.integer({ min: 50, max: 2_000 }), (turns, budgetTokens) => {
+      const records: StoredRecord[] = [];
+      const add = (each: Shape) => records.push(recordOf(each, records.length + 1));
+      let before: HistoryView | undefined;
+      let kept = 0;
+      for (const { question, calls, answer } of turns) {
+        add({ role: "user", size: question + 1 });
+        for (let i = 0; i < calls; i++) {
+          add({ role: "assistant", size: 0, calls: [`x${i}`] });
+          add({ role: "tool", size: 30, result: `x${i}` });
+        }
+        add({ role: "assistant", size: answer });
+        const viewFromSeq = before?.fromSeq ?? 0;
+        const view = historyView(records, { ...target, budgetTokens, viewFromSeq });
+        if (before !== undefined && before.fromSeq === view.fromSeq) {
+          kept++;
+          assert.deepEqual(view.messages.slice(0, before.messages.length), before.messages);
+        }
+        before = view;
+      }
+      // Otherwise the start would move in every turn, and nothing would have been tested.
+      if (budgetTokens === 2_000) assert.ok(kept >= Math.min(2, turns.length - 1));
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test("a log that is read from its end, page by page, gives the view of the whole log", () => {
+  let cutShort = 0;
+  fc.assert(
+    fc.property(logs, options, fc.integer({ min: 1, max: 9 }), (records, limits, pageSize) => {
+      const all = { ...target, ...limits, budgetTokens: limits.budgetTokens / 8 };
+      const collector = new HistoryCollector(all);
+      let end = records.length;
+      while (!collector.add(records.slice(Math.max(0, end - pageSize), end))) {
+        end -= pageSize;
+        assert.equal(collector.before, end + 1);
+      }
+      const first = collector.before ?? 1;
+      if (first > 1) cutShort++;
+      // Documented: a compaction record further back is not found.
+      const known = records.filter(
+        (record) => record.seq >= first || !isControl(record, "compaction"),
+      );
+      assert.deepEqual(collector.view(), historyView(known, all));
+    }),
+    { numRuns: 800 },
+  );
+  assert.ok(cutShort > 200, `only ${cutShort} logs were read in part`);
+});
+
+test("what the companion said before the first message of a view that a provider counted is read too", () => {
+  const records: StoredRecord[] = Array.from({ length: 17 }, (_, index) => ({
+    id: `m${index + 1}`,
+    seq: index + 1,
+    role: index % 2 === 0 ? "assistant" : "user",
+    content: "word ".repeat(40),
+  }));
+  const reportedTokens = { upToSeq: 16, tokens: 1 };
+  const options = { ...target, budgetTokens: 200, viewFromSeq: 2, reportedTokens };
+  const collector = new HistoryCollector(options);
+  for (let last = records.length; !collector.add(records.slice(last - 1, last)); last--);
+  assert.deepEqual(collector.view(), historyView(records, options));
+  assert.match(collector.view().messages[0]?.content ?? "", /^Before the person wrote/);
+});
+
+test("of a log of 50,000 messages the newest 6,000 at most are read", () => {
+  const message = (seq: number): StoredRecord => ({
+    id: `m${seq}`,
+    seq,
+    role: seq % 2 === 1 ? "user" : "assistant",
+    content: "x".repeat(28),
+  });
+  const page = (before: number, limit: number) =>
+    Array.from({ length: Math.min(limit, before - 1) }, (_, i) =>
+      message(before - Math.min(limit, before - 1) + i),
+    );
+  const collector = new HistoryCollector(target);
+  let read = 0;
+  for (let done = false; !done; ) {
+    const records = page(collector.before ?? 50_001, 200);
+    read += records.length;
+    done = collector.add(records);
+  }
+  assert.ok(read <= 6_000, `${read} were read`);
+  assert.deepEqual(collector.view(), historyView(page(50_001, 50_000), target));
+});

@@ -1,0 +1,95 @@
+import type { StoredRecord } from "../storage/log-store.ts";
+import { fit, meterOf, summaryHead, uncovered } from "./history-fit.ts";
+import { checkHistoryOptions, type HistoryOptions } from "./history-options.ts";
+import { ScopeReader } from "./history-scope.ts";
+import { merged } from "./merge-messages.ts";
+import type { ModelInput } from "./message.ts";
+import { rowMessages } from "./model-row.ts";
+import { historyBudget } from "./token-budget.ts";
+import { lastTurns, type Turn, turnsOf } from "./turns.ts";
+
+export interface HistoryView {
+  /** Legal for every provider: user first, roles in turn, each call followed by its result. */
+  readonly messages: readonly ModelInput[];
+  /** Where the view begins. Give it back as `viewFromSeq`, so that prompt caches keep working. */
+  readonly fromSeq: number;
+  /** Reported as far as it was, estimated for the rest. */
+  readonly tokens: number;
+  /** What had to be put right within the view. Nothing was changed in the log. */
+  readonly repaired: {
+    /** Results that are left out: without a call, or second for one. */
+    readonly orphanResults: number;
+    /** Calls that got an error result in place of the missing one. */
+    readonly missingResults: number;
+  };
+}
+
+/**
+ * A chat's log as messages for a model. Pure; the records are not changed.
+ *
+ * Choices beside the rules: user messages that follow each other (an unanswered one, a summary) are
+ * joined by a blank line, and so are assistant texts, because many chat templates refuse two alike in
+ * a row. System messages of imported logs are left out: only we give a model orders. An empty user
+ * message reads `[empty message]`. Lone surrogates become U+FFFD.
+ *
+ * @param records ascending by `seq` and without gaps, from anywhere at or before the start of the
+ * scope (or from where `HistoryCollector` had enough) up to the newest.
+ * @throws ThroughlineError `THROUGHLINE_INVALID`: an option that is no whole number or token count.
+ */
+export function historyView(records: Iterable<StoredRecord>, options: HistoryOptions): HistoryView {
+  checkHistoryOptions(options);
+  const scope = new ScopeReader(options);
+  for (const record of [...records].reverse()) {
+    if (scope.add(record) === "outside") break;
+  }
+  return viewOfScope(scope, options);
+}
+
+/** The view of what was read so far. */
+export function viewOfScope(scope: ScopeReader, options: HistoryOptions): HistoryView {
+  const budget = historyBudget(options.window, options.budgetTokens);
+  const found = scope.compaction();
+  const compaction = found === "open" ? undefined : found;
+  const sendable = uncovered(turnsOf(scope.messages(), options, compaction?.upToSeq), compaction);
+  const meter = meterOf(sendable, compaction, options);
+  const count = options.lastMessages ?? Number.POSITIVE_INFINITY;
+  const limited = lastTurns(sendable, count, compaction?.upToSeq);
+  if (limited.length === 0) {
+    const fromSeq = Math.max(options.viewFromSeq ?? 0, scope.startSeq + 1);
+    return { messages: [], fromSeq, tokens: 0, repaired: { orphanResults: 0, missingResults: 0 } };
+  }
+  const head = compaction === undefined ? undefined : summaryHead(compaction, meter);
+  const chosen = fit(limited, head, { budget, meter, viewFromSeq: options.viewFromSeq ?? 0 });
+  const fromSeq = chosen.turns[0]?.seq ?? 0;
+  return {
+    messages: merged([...chosen.head, ...chosen.turns.flatMap(turnMessages)]),
+    fromSeq,
+    tokens: chosen.tokens,
+    repaired: repairs(
+      scope,
+      limited.filter(({ seq }) => seq >= fromSeq),
+      fromSeq,
+    ),
+  };
+}
+
+function turnMessages(turn: Turn): readonly ModelInput[] {
+  return turn.rows.flatMap(rowMessages);
+}
+
+function repairs(
+  scope: ScopeReader,
+  turns: readonly Turn[],
+  fromSeq: number,
+): HistoryView["repaired"] {
+  const pairs = turns.flatMap(({ rows }) => rows.flatMap((row) => row.pairs));
+  const placed = new Set(pairs.map(({ resultSeq }) => resultSeq));
+  const orphans = scope
+    .messages()
+    .filter(({ message }) => message.role === "tool" && message.seq >= fromSeq)
+    .filter(({ message }) => !placed.has(message.seq));
+  return {
+    orphanResults: orphans.length,
+    missingResults: pairs.filter(({ resultSeq }) => resultSeq === undefined).length,
+  };
+}

@@ -1,0 +1,118 @@
+import { invalid } from "../errors.ts";
+import { checkJson, isJsonObject, type JsonObject } from "../json.ts";
+import { checkId } from "../storage/batch.ts";
+import { type Role, roles } from "./message.ts";
+import { instantOf } from "./stamp.ts";
+
+/** A message as a caller gives it: our fields checked, its own fields kept as they are. */
+export interface MessageInput extends JsonObject {
+  /**
+   * Makes a repeated append a no-op. Made up when absent. 1 to 256 bytes, and none that only a record of
+   * ours may have, such as `redaction:…`.
+   */
+  readonly id?: string;
+  readonly role: Role;
+  readonly content: string;
+  /** ISO 8601 with a zone. Now, when absent. */
+  readonly timestamp?: string;
+}
+
+/** Fields that mean something to us: what each must be. Everything else is the caller's own. */
+const fieldChecks: Readonly<Record<string, (value: unknown) => boolean>> = {
+  timestamp: isStamp,
+  turn: isText,
+  provider: isText,
+  model: isText,
+  partial: (value) => value === true,
+  partial_reason: (value) => ["stopped", "error", "crash"].includes(String(value)),
+  hidden: (value) => value === true,
+  synthetic: isText,
+  tool_calls: isToolCalls,
+  tool_call_id: isText,
+  name: isText,
+  is_error: (value) => value === true,
+  reasoning_content: (value) => typeof value === "string",
+  provider_data: isJsonObject,
+  attachments: (value) => Array.isArray(value) && value.every(isJsonObject),
+  extra: isJsonObject,
+};
+
+/** The names that only we write at the top level of a record. */
+const reserved = ["_type", "seq", "kind", "redacted", "replaced"] as const;
+
+export interface MessageRecord extends JsonObject {
+  readonly id: string;
+  readonly role: Role;
+  readonly content: string;
+  readonly timestamp: string;
+}
+
+/**
+ * The record of a message. A caller's fields of `reserved` names go inside `extra`, so that no message
+ * can pass for a control record, or for one that is hidden.
+ *
+ * @throws ThroughlineError `THROUGHLINE_INVALID`: unknown role, content that is no text, a bad id, a
+ *   known field of a wrong type.
+ */
+export function messageRecord(input: unknown, newId: () => string, at: string): MessageRecord {
+  if (!isJsonObject(input)) throw invalid("a message must be an object");
+  const { id = newId(), role, content, timestamp = at, extra, ...rest } = input;
+  checkId(id, "message.id");
+  const known = roles.find((each) => each === role);
+  if (known === undefined) throw invalid(`message.role must be one of ${roles.join(", ")}`);
+  if (typeof content !== "string") throw invalid("message.content must be a string");
+  for (const [name, isRight] of Object.entries(fieldChecks)) {
+    const value = Object.hasOwn(input, name) ? input[name] : undefined;
+    if (value === undefined || isRight(value)) continue;
+    const wanted = name === "timestamp" ? "must be ISO 8601 with a zone" : "has a wrong type";
+    throw invalid(`message.${name} ${wanted}`);
+  }
+  checkJson(rest, "message");
+  const own = Object.entries(rest).filter(([name]) => !isReserved(name));
+  const moved = Object.entries(rest).filter(([name]) => isReserved(name));
+  const kept = moved.length === 0 ? extra : { ...(extra as JsonObject), ...fromEntries(moved) };
+  return {
+    id,
+    role: known,
+    content,
+    timestamp: new Date(String(timestamp)).toISOString(),
+    ...fromEntries(own),
+    ...(kept === undefined ? {} : { extra: kept }),
+  };
+}
+
+function isReserved(name: string): boolean {
+  return reserved.some((each) => each === name);
+}
+
+/** Like `Object.fromEntries`, which defines properties and so cannot set a prototype. */
+function fromEntries(entries: readonly (readonly [string, unknown])[]): JsonObject {
+  return Object.fromEntries(entries) as JsonObject;
+}
+
+/**
+ * ISO 8601 with a zone: without one it would be another instant on another machine. A day that there is,
+ * in the years 0000 to 9999: a stamp must come back as the instant that was given.
+ */
+function isStamp(value: unknown): boolean {
+  if (typeof value !== "string" || instantOf(value) === undefined) return false;
+  return /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/.test(value);
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === "string" && value !== "";
+}
+
+function isToolCalls(value: unknown): boolean {
+  return (
+    Array.isArray(value) &&
+    value.every(
+      (call) =>
+        isJsonObject(call) &&
+        isText(call["id"]) &&
+        isJsonObject(call["function"]) &&
+        isText(call["function"]["name"]) &&
+        typeof call["function"]["arguments"] === "string",
+    )
+  );
+}

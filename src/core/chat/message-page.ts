@@ -1,0 +1,44 @@
+import { type LogStore, logLimits } from "../storage/log-store.ts";
+import { isMessage, type StoredMessage } from "./message.ts";
+import { shownMessages } from "./shown-messages.ts";
+
+export interface MessagePage {
+  /** Oldest first. */
+  readonly messages: readonly StoredMessage[];
+  /** Ask for the messages before this number next; absent when there are none. */
+  readonly before?: number;
+}
+
+/**
+ * The newest messages before a number and after `from`: as many as `limit` says, or as the bytes of a
+ * page hold, and one at least.
+ */
+export async function messagePage(
+  logs: Pick<LogStore, "page" | "find">,
+  chatId: string,
+  {
+    limit,
+    before,
+    from,
+  }: { readonly limit: number; readonly before: number; readonly from: number },
+): Promise<MessagePage> {
+  /** Newest first. */
+  const found: StoredMessage[] = [];
+  let bytes = 0;
+  let end = before;
+  let isFull = false;
+  while (!isFull && end > from + 1) {
+    const records = await logs.page(chatId, { before: end, limit });
+    for (const record of records.toReversed()) {
+      if (record.seq <= from || !isMessage(record)) continue;
+      isFull = found.length === limit || bytes >= logLimits.pageBytes;
+      if (isFull) break;
+      found.push(record);
+      bytes += Buffer.byteLength(JSON.stringify(record));
+    }
+    end = records[0]?.seq ?? 0;
+  }
+  const messages = await shownMessages(logs, chatId, found.reverse());
+  const first = messages[0];
+  return isFull && first !== undefined ? { messages, before: first.seq } : { messages };
+}

@@ -1,0 +1,132 @@
+import type { JsonObject } from "../json.ts";
+import type { StoredRecord } from "../storage/log-store.ts";
+
+export const roles = ["user", "assistant", "tool", "system"] as const;
+export type Role = (typeof roles)[number];
+
+/** A call that a model asked for, in the form that the seed's logs and most providers use. */
+export interface ToolCall {
+  readonly id: string;
+  readonly type: "function";
+  readonly function: {
+    readonly name: string;
+    /** JSON text, as the model wrote it. */
+    readonly arguments: string;
+  };
+}
+
+/** What an answer took. `null`: not known. */
+export interface AnswerStats {
+  readonly input_tokens: number | null;
+  readonly output_tokens: number | null;
+  readonly cached_input_tokens?: number;
+  /** `null` also where the model has no price. */
+  readonly cost_usd: number | null;
+  /** From when the model was asked to the end of the answer, waits for the provider included. */
+  readonly latency_ms: number;
+  readonly first_word_ms: number | null;
+}
+
+/** What a message carries of a file: never its bytes. */
+export interface Attachment {
+  readonly name: string;
+  readonly type: string;
+  readonly size: number;
+  readonly sha256: string;
+}
+
+/**
+ * A message as it lies in the chat's log and goes out over HTTP: snake_case, never changed once it
+ * is written. A caller's fields that are none of these are kept as they are; those named `_type`, `seq`,
+ * `kind`, `redacted` or `replaced` are kept inside `extra`.
+ */
+export interface StoredMessage extends StoredRecord {
+  readonly role: Role;
+  readonly content: string;
+  /** ISO 8601, UTC. Empty when an imported message had none. */
+  readonly timestamp: string;
+  /** The turn that it belongs to: the id of the user message that opened it. */
+  readonly turn?: string;
+  /** Who wrote it, on assistant and tool messages. */
+  readonly provider?: string;
+  readonly model?: string;
+  /** The text was cut short; `partial_reason` says by what. */
+  readonly partial?: true;
+  readonly partial_reason?: "stopped" | "error" | "crash";
+  /** Shown to people on request, never sent to a model: announcements, commands, markers. */
+  readonly hidden?: true;
+  /** On a user message that nobody said: what the application told the model, such as `pat_hint`. */
+  readonly synthetic?: string;
+  /** As it is shown, never as it is stored: its text is not to be seen. */
+  readonly redacted?: true;
+  /** The same: another answer took its place. */
+  readonly replaced?: true;
+  readonly tool_calls?: readonly (ToolCall & JsonObject)[];
+  /** On a tool message: which call this is the result of. */
+  readonly tool_call_id?: string;
+  readonly name?: string;
+  readonly is_error?: true;
+  /** What the model thought before it wrote this, as its provider sent it. Never sent to a model. */
+  readonly reasoning_content?: string;
+  /** Reasoning items, signatures, item ids: useful only to the `provider` and `model` named in it. */
+  readonly provider_data?: JsonObject & { readonly provider?: string; readonly model?: string };
+  /** On the answer of a turn: what it took. */
+  readonly stats?: AnswerStats & JsonObject;
+  readonly attachments?: readonly (Attachment & JsonObject)[];
+  readonly extra?: JsonObject;
+}
+
+/**
+ * What the chat's log holds beside messages. On disk each has `_type: "metadata"`, so that a reader
+ * of the seed's format passes over it.
+ */
+export type ControlKind =
+  | "session"
+  | "usage"
+  | "clear"
+  | "metadata"
+  | "redaction"
+  | "erasure"
+  | "replacement"
+  | "compaction"
+  | "pending_input"
+  | "turn"
+  | "foreign"
+  | "erased";
+
+export interface ControlRecord extends StoredRecord {
+  readonly _type: "metadata";
+  readonly kind: ControlKind;
+  readonly timestamp?: string;
+}
+
+/** Whether a record is a message: anything with a known role and text that is not a control record. */
+export function isMessage(record: StoredRecord): record is StoredMessage {
+  return (
+    record["_type"] !== "metadata" &&
+    typeof record["content"] === "string" &&
+    roles.some((role) => role === record["role"])
+  );
+}
+
+export function isControl(record: StoredRecord, kind?: ControlKind): record is ControlRecord {
+  return record["_type"] === "metadata" && (kind === undefined || record["kind"] === kind);
+}
+
+/** One message as a model gets it: no stamps, no ids of ours. */
+export type ModelInput =
+  | { readonly role: "user"; readonly content: string }
+  | {
+      readonly role: "assistant";
+      readonly content: string;
+      readonly toolCalls?: readonly ToolCall[];
+      /** Present only when the model that is asked is the one that made it. */
+      readonly providerData?: JsonObject;
+    }
+  | {
+      readonly role: "tool";
+      readonly toolCallId: string;
+      readonly toolName: string;
+      readonly content: string;
+      readonly isError?: true;
+    };

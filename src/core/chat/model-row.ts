@@ -1,0 +1,173 @@
+import type { JsonObject } from "../json.ts";
+import { attachmentNotes } from "./attachment-notes.ts";
+import type { ModelInput, StoredMessage, ToolCall } from "./message.ts";
+import { sameMaker } from "./model-family.ts";
+import { estimateTokens } from "./token-budget.ts";
+import type { PairedCall, PairedCalls } from "./tool-pairs.ts";
+
+/** Which model a history is for. */
+export interface ModelTarget {
+  readonly provider: string;
+  readonly model: string;
+  /** The caller hands the images of user messages over itself: no note stands in for them. */
+  readonly acceptsImages?: boolean | undefined;
+}
+
+/** One user or assistant message as a model gets it, with its calls and their results. */
+export interface ModelRow {
+  readonly seq: number;
+  readonly role: "user" | "assistant";
+  readonly content: string;
+  readonly pairs: readonly ModelPair[];
+  readonly providerData?: JsonObject;
+}
+
+export interface ModelPair {
+  readonly call: ToolCall;
+  readonly result: Extract<ModelInput, { role: "tool" }>;
+  /** Where the result is stored; `undefined`: there is none, the one here was put in its place. */
+  readonly resultSeq: number | undefined;
+}
+
+/** What stands in for the result of a call that has none: it was cut off, and may have had its effect. */
+export const notCompleted = "not completed: its outcome is unknown";
+const noText = "[empty message]";
+
+/**
+ * Rules 2, 4 and 8 for one message: its text, and what else this model may have of it.
+ *
+ * @returns `undefined` for an assistant message with neither text nor calls.
+ */
+export function modelRow(
+  message: StoredMessage,
+  paired: PairedCalls | undefined,
+  target: ModelTarget,
+): ModelRow | undefined {
+  const { seq } = message;
+  if (message.role === "user") {
+    return { seq, role: "user", content: textOf(message, target) || noText, pairs: [] };
+  }
+  const calls = paired?.calls ?? [];
+  const content = textOf(message, target);
+  if (calls.length === 0 && content === "") return undefined;
+  const pairs = modelPairs(message, calls, target);
+  const providerData = message.provider_data;
+  // Artefacts speak of the whole message with its calls: of one that was cut short or repaired they
+  // are no longer true, and a provider refuses them.
+  const keeps =
+    message.partial !== true &&
+    paired?.intact !== false &&
+    pairs.every(({ call }, index) => call.id === calls[index]?.id) &&
+    typeof providerData === "object" &&
+    providerData !== null &&
+    sameMaker(providerData, target);
+  return { seq, role: "assistant", content, pairs, ...(keeps ? { providerData } : {}) };
+}
+
+function textOf(message: StoredMessage, target: ModelTarget): string {
+  const text = message.content.toWellFormed();
+  const images = message.role === "user" && target.acceptsImages === true ? "handed-over" : "noted";
+  const blank = text.trim() === "";
+  // A model that reads names of files among its own words writes them into the next answer.
+  if (message.role === "assistant" && !blank) return text;
+  const notes = attachmentNotes(message.attachments, blank ? "noted" : images);
+  if (notes === "") return blank ? "" : text;
+  return blank ? notes : `${text}\n\n${notes}`;
+}
+
+function modelPairs(
+  message: StoredMessage,
+  calls: readonly PairedCall[],
+  target: ModelTarget,
+): readonly ModelPair[] {
+  const ownIds = callIds(message, calls, target);
+  return calls.map((read, index): ModelPair => {
+    const ownId = ownIds?.[index];
+    const id = ownId ?? rewrittenId(message.seq, index);
+    const name = ownId === undefined ? legalName(read.name) : read.name;
+    const { result } = read;
+    return {
+      call: {
+        id,
+        type: "function",
+        function: { name, arguments: read.arguments.toWellFormed() },
+      },
+      result: {
+        role: "tool",
+        toolCallId: id,
+        toolName: name,
+        content: result === undefined ? notCompleted : resultText(result, target),
+        ...(result === undefined || result.is_error === true ? { isError: true } : {}),
+      },
+      resultSeq: result?.seq,
+    };
+  });
+}
+
+/** A result keeps its text to the byte, blank or not. */
+function resultText(result: StoredMessage, target: ModelTarget): string {
+  return textOf(result, target) || result.content.toWellFormed();
+}
+
+const legalId = /^[a-zA-Z0-9_-]{1,64}$/;
+
+/**
+ * The ids that a message was stored with, for the model that made it. Every other model gets new
+ * ones, and so does the maker when one of a message's ids is illegal or used twice.
+ */
+function callIds(
+  message: StoredMessage,
+  calls: readonly PairedCall[],
+  target: ModelTarget,
+): readonly string[] | undefined {
+  const own = calls.flatMap(({ id }) => (id !== undefined && legalId.test(id) ? [id] : []));
+  const usable = own.length === calls.length && new Set(own).size === own.length;
+  return usable && sameMaker(message.provider_data ?? message, target) ? own : undefined;
+}
+
+/**
+ * Nine letters and digits, the strictest rule in the field (Mistral), made from the place of the
+ * call in the log: the same in every view, and no two alike.
+ */
+function rewrittenId(seq: number, index: number): string {
+  return `c${seq.toString(36).padStart(5, "0")}${index.toString(36).padStart(3, "0")}`;
+}
+
+/** Names in the form that every provider takes: a call to a name outside it is refused for good. */
+function legalName(name: string): string {
+  return name.replace(/[^a-zA-Z0-9_-]/g, "_").slice(0, 64);
+}
+
+/** The row as messages. */
+export function rowMessages(row: ModelRow): readonly ModelInput[] {
+  if (row.role === "user") return [{ role: "user", content: row.content }];
+  const calls = row.pairs.map(({ call }) => call);
+  return [
+    {
+      role: "assistant",
+      content: row.content,
+      ...(calls.length > 0 ? { toolCalls: calls } : {}),
+      ...(row.providerData === undefined ? {} : { providerData: row.providerData }),
+    },
+    ...row.pairs.map(({ result }) => result),
+  ];
+}
+
+/** The estimate of the user or assistant message itself, its calls included. */
+export function leadEstimate(row: ModelRow): number {
+  let bytes = Buffer.byteLength(row.content);
+  for (const { call } of row.pairs) bytes += callBytes(call);
+  if (row.providerData !== undefined) bytes += Buffer.byteLength(JSON.stringify(row.providerData));
+  return estimateTokens(bytes);
+}
+
+export function callBytes(call: ToolCall): number {
+  const { name, arguments: text } = call.function;
+  return call.id.length + name.length + Buffer.byteLength(text);
+}
+
+export function resultEstimate({ result }: ModelPair): number {
+  return estimateTokens(
+    result.toolCallId.length + result.toolName.length + Buffer.byteLength(result.content),
+  );
+}

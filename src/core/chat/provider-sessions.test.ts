@@ -1,0 +1,297 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { HeldClock } from "../../../test/support/held-clock.ts";
+import { openThroughline, type ThroughlineOptions } from "../throughline.ts";
+import type { UsageDelta } from "./usage.ts";
+
+const chat = "telegram:42";
+const minute = 60_000;
+
+async function companion(options: Partial<ThroughlineOptions> = {}) {
+  const clock = new HeldClock();
+  const lines: object[] = [];
+  const log = (fields: object) => void lines.push(fields);
+  const logger = { debug: log, info: log, warn: log, error: log };
+  const throughline = await openThroughline({
+    ...{ storage: "memory", clock, logger, provider: "claude", model: "opus" },
+    ...options,
+  });
+  return { ...throughline, clock, lines };
+}
+
+const delta = (more: Partial<UsageDelta> = {}): UsageDelta => ({
+  ...{ turn: "t", provider: "claude", model: "opus", messages: 1, cost_usd: 0.01, tokens: 10 },
+  ...{ outcome: "answered", generation: 1, bucket_generation: 1, ...more },
+});
+
+test("resolve opens a session on the configured provider, and is new until the provider has an id", async () => {
+  const { sessions, lines } = await companion();
+  const first = await sessions.resolve(chat);
+  assert.deepEqual(
+    [first.isNew, first.reason, first.session.provider, first.session.model],
+    [true, "no_session", "claude", "opus"],
+  );
+  const second = await sessions.resolve(chat);
+  assert.deepEqual([second.isNew, second.reason], [true, "no_provider_session"]);
+  await sessions.update(chat, delta({ session_id: "s1" }));
+  const third = await sessions.resolve(chat);
+  assert.deepEqual([third.isNew, third.reason], [false, "still_valid"]);
+  const reasons = lines.map((line) => (line as { reason?: string }).reason);
+  assert.deepEqual(reasons, ["no_session", "no_provider_session", "still_valid"]);
+});
+
+test("a fresh resolve without arguments keeps the session's provider and moves no clock", async () => {
+  const { sessions, clock } = await companion();
+  const { session } = await sessions.resolve(chat, { provider: "codex", model: "gpt" });
+  clock.pass(minute);
+  const again = await sessions.resolve(chat);
+  assert.equal(again.session.provider, "codex");
+  assert.equal(again.session.last_active, session.last_active);
+});
+
+test("the day of a chat begins in its own zone, before the configured one", async () => {
+  const freshness = { dailyReset: true, dailyResetHour: 4, timeZone: "UTC" };
+  const { sessions, chats, clock } = await companion({ freshness });
+  const zones = ["", "Europe/Berlin", "Pacific/Auckland"];
+  clock.set("2026-01-02T03:30Z");
+  for (const zone of zones) {
+    await sessions.resolve(`a:${zone}`);
+    if (zone !== "") await chats.setMetadata(`a:${zone}`, { user_timezone: zone });
+  }
+  clock.set("2026-01-02T04:01Z"); // 05:01 in Berlin, 17:01 in Auckland
+  const ended = zones.map(async (zone) => (await sessions.resolve(`a:${zone}`)).ended);
+  assert.deepEqual(await Promise.all(ended), ["session", "nothing", "nothing"]);
+  clock.set("2026-01-02T15:01Z"); // 04:01 of the next day in Auckland
+  const later = zones.map(async (zone) => (await sessions.resolve(`a:${zone}`)).reason);
+  const still = "no_provider_session";
+  assert.deepEqual(await Promise.all(later), [still, still, "daily_reset"]);
+});
+
+test("an imported zone that is none counts as absent", async () => {
+  const freshness = { dailyReset: true, dailyResetHour: 4, timeZone: "Europe/Berlin" };
+  const { sessions, chats, clock } = await companion({ freshness });
+  clock.set("2026-01-02T02:30Z");
+  await sessions.resolve(chat);
+  await chats.log.changeExisting(chat, (draft) => {
+    draft.control("metadata", { metadata: { user_timezone: "Nowhere/Land" } });
+    draft.set({ metadata: { user_timezone: "Nowhere/Land" } });
+  });
+  clock.set("2026-01-02T03:00Z");
+  assert.equal((await sessions.resolve(chat)).reason, "daily_reset");
+});
+
+test("buckets survive switching away and back: the old id and counters resume", async () => {
+  const { sessions } = await companion();
+  await sessions.resolve(chat);
+  await sessions.update(chat, delta({ session_id: "c1", cost_usd: 0.2, tokens: 400 }));
+  const codex = await sessions.resolve(chat, { provider: "codex", model: "gpt" });
+  assert.equal(codex.isNew, true);
+  await sessions.update(
+    chat,
+    delta({ provider: "codex", session_id: "x1", cost_usd: 0.1, tokens: 50 }),
+  );
+  const back = await sessions.resolve(chat, { provider: "claude" });
+  assert.equal(back.isNew, false);
+  const { session_id, message_count, total_cost_usd, total_tokens } = back.session;
+  assert.deepEqual([session_id, message_count, total_cost_usd, total_tokens], ["c1", 1, 0.2, 400]);
+  assert.equal(back.session.provider_sessions["codex"]?.total_tokens, 50);
+});
+
+test("a reset begins a new generation with empty buckets, and the old session stays readable", async () => {
+  const { sessions, chats } = await companion();
+  await sessions.resolve(chat);
+  await sessions.update(chat, delta({ session_id: "s1" }));
+  const reset = await sessions.reset(chat, { provider: "codex", model: "gpt" });
+  assert.equal(reset.generation, 2);
+  assert.deepEqual(reset.provider_sessions, {});
+  const records = await Array.fromAsync(chats.records(chat));
+  assert.match(JSON.stringify(records.at(-1)), /"event":"reset".*"session_id":"s1"/);
+});
+
+test("resetting one provider leaves the others, and rejects what was still on its way to it", async () => {
+  const { sessions } = await companion();
+  await sessions.resolve(chat);
+  await sessions.update(chat, delta({ session_id: "c1" }));
+  await sessions.update(chat, delta({ provider: "codex", session_id: "x1" }));
+  await sessions.resetProvider(chat, "claude", "opus");
+  assert.equal(await sessions.update(chat, delta({ session_id: "late" })), false);
+  const active = await sessions.active(chat);
+  assert.equal(active?.session_id, "");
+  assert.equal(active?.provider_sessions["codex"]?.session_id, "x1");
+});
+
+test("a person who drops one provider's part leaves the others, and what the next turn runs on", async () => {
+  const { sessions, chats } = await companion();
+  await sessions.resolve(chat, { provider: "codex", model: "o9" });
+  await sessions.update(chat, delta({ provider: "codex", session_id: "x1" }));
+  await sessions.resolve(chat, { provider: "claude", model: "opus" });
+  await sessions.update(chat, delta({ session_id: "c1" }));
+  const dropped = await sessions.dropProvider(chat, "codex");
+  assert.deepEqual([dropped.provider, dropped.model, dropped.session_id], ["claude", "opus", "c1"]);
+  assert.deepEqual(Object.keys(dropped.provider_sessions), ["claude"]);
+  const late = delta({ provider: "codex", session_id: "late" });
+  assert.equal(await sessions.update(chat, late), false);
+  const before = await Array.fromAsync(chats.records(chat));
+  for (const [id, provider] of [
+    [chat, "nope"],
+    [chat, "toString"],
+    [chat, "codex"],
+    ["no such chat", "codex"],
+  ] as const) {
+    await assert.rejects(sessions.dropProvider(id, provider), { code: "THROUGHLINE_NOT_FOUND" });
+  }
+  assert.deepEqual(await Array.fromAsync(chats.records(chat)), before);
+  assert.equal(await sessions.active("no such chat"), undefined);
+});
+
+test("an update under one id counts once, however often it is repeated", async () => {
+  const { sessions } = await companion();
+  await sessions.resolve(chat);
+  for (let i = 0; i < 3; i++) await sessions.update(chat, { ...delta(), id: "d1" });
+  assert.equal((await sessions.active(chat))?.message_count, 1);
+});
+
+test("what is no delta is refused, also where no session is left, and stored nowhere", async () => {
+  const { chats, sessions } = await companion();
+  await chats.append(chat, [{ role: "user", content: "Hello" }]);
+  const { seq } = await chats.log.existing(chat);
+  for (const wrong of [{}, { ...delta(), tokens: 0.5 }, { ...delta(), outcome: "sold" }]) {
+    await assert.rejects(sessions.update(chat, wrong as UsageDelta), {
+      code: "THROUGHLINE_INVALID",
+    });
+  }
+  assert.equal((await chats.log.existing(chat)).seq, seq);
+  await assert.rejects(sessions.update("nobody", delta()), { code: "THROUGHLINE_NOT_FOUND" });
+});
+
+test("an update of an ended session answers the same however often it is repeated: not counted", async () => {
+  const { sessions } = await companion();
+  await sessions.resolve(chat);
+  await sessions.reset(chat);
+  const late = { ...delta(), id: "d1" };
+  for (let i = 0; i < 3; i++) assert.equal(await sessions.update(chat, late), false);
+});
+
+test("an update under the id of another one, or of a message of an older log, is refused", async () => {
+  const { sessions, chats } = await companion();
+  await sessions.resolve(chat);
+  const first = { ...delta({ session_id: "s1" }), id: "d1" };
+  assert.equal(await sessions.update(chat, first), true);
+  const refused = { code: "THROUGHLINE_ID_CONFLICT" };
+  await assert.rejects(sessions.update(chat, { ...first, tokens: 11 }), refused);
+  assert.equal(await sessions.update(chat, first), true);
+  assert.equal((await sessions.active(chat))?.total_tokens, 10);
+  await chats.log.change(chat, (draft) => {
+    draft.message({ id: "usage:d2", role: "user", content: "innocent" });
+  });
+  await assert.rejects(sessions.update(chat, { ...first, id: "d2" }), refused);
+});
+
+test("one update and ten at once are eleven messages, 0.11 dollars and 110 tokens", async () => {
+  const { sessions } = await companion();
+  await sessions.resolve(chat);
+  await sessions.update(chat, delta());
+  await Promise.all(Array.from({ length: 10 }, () => sessions.update(chat, delta())));
+  const active = await sessions.active(chat);
+  assert.deepEqual(
+    [active?.message_count, active?.total_cost_usd, active?.total_tokens],
+    [11, 0.11, 110],
+  );
+});
+
+test("ten chats resolved at once, thirty rounds: every one has its session", async () => {
+  const { sessions, chats } = await companion();
+  for (let round = 0; round < 30; round++) {
+    const ids = Array.from({ length: 10 }, (_, i) => `c:${round * 10 + i}`);
+    await Promise.all(ids.map((id) => sessions.resolve(id)));
+  }
+  assert.equal((await chats.list({ limit: 1_000 })).chats.length, 300);
+});
+
+test("a limit reached on one provider ends that provider's part only", async () => {
+  const { sessions } = await companion({ freshness: { maxSessionMessages: 1 } });
+  await sessions.resolve(chat);
+  await sessions.update(chat, delta({ session_id: "c1" }));
+  await sessions.resolve(chat, { provider: "codex", model: "gpt" });
+  await sessions.resolve(chat, { provider: "claude", model: "opus" });
+  const { session } = await sessions.resolve(chat, { provider: "codex", model: "gpt" });
+  assert.equal(session.generation, 1);
+  assert.equal((await sessions.resolve(chat, { provider: "claude" })).session.session_id, "");
+});
+
+const idle: readonly (readonly [quietMs: number, generation: number, reason: string])[] = [
+  [30 * minute - 1, 1, "no_provider_session"],
+  [30 * minute, 2, "idle_timeout"],
+];
+for (const [quietMs, generation, reason] of idle) {
+  test(`with an idle limit of 30 minutes, ${quietMs} ms of quiet give generation ${generation}`, async () => {
+    const { sessions, clock } = await companion({ freshness: { idleTimeoutMinutes: 30 } });
+    await sessions.resolve(chat);
+    clock.pass(quietMs);
+    const resolution = await sessions.resolve(chat);
+    assert.equal(resolution.session.generation, generation);
+    assert.equal(resolution.reason, reason);
+    assert.equal(resolution.previous?.generation, generation === 2 ? 1 : undefined);
+  });
+}
+
+test("by default nothing resets by itself, not after a year", async () => {
+  const { sessions, clock } = await companion();
+  await sessions.resolve(chat);
+  clock.pass(365 * 24 * 60 * minute);
+  assert.equal((await sessions.resolve(chat)).session.generation, 1);
+});
+
+test("usage in the background keeps no session alive", async () => {
+  const { sessions, clock } = await companion({ freshness: { idleTimeoutMinutes: 60 } });
+  await sessions.resolve(chat);
+  for (let i = 0; i < 24; i++) {
+    clock.pass(10 * minute);
+    await sessions.update(chat, delta({ session_id: "c1" }));
+  }
+  assert.equal((await sessions.resolve(chat)).reason, "idle_timeout");
+});
+
+test("a stamp far in the future is clamped once, and the answer says that the clock is uncertain", async () => {
+  const { sessions, clock } = await companion({ freshness: { idleTimeoutMinutes: 30 } });
+  clock.set("2099-01-01T00:00:00.000Z");
+  await sessions.resolve(chat);
+  clock.set("2026-03-01T12:00:00.000Z");
+  assert.equal((await sessions.resolve(chat)).clock, "uncertain");
+  assert.equal((await sessions.resolve(chat)).clock, "certain");
+  clock.pass(30 * minute);
+  assert.equal((await sessions.resolve(chat)).reason, "idle_timeout");
+});
+
+test("syncing the target changes provider and model and nothing else", async () => {
+  const { sessions, clock } = await companion();
+  const { session } = await sessions.resolve(chat);
+  clock.pass(minute);
+  const synced = await sessions.syncTarget(chat, { model: "sonnet" });
+  assert.deepEqual({ ...synced, model: "opus" }, session);
+  assert.equal(synced.model, "sonnet");
+});
+
+test("the active session is read without being judged or made", async () => {
+  const { sessions, clock } = await companion({ freshness: { idleTimeoutMinutes: 1 } });
+  assert.equal(await sessions.active(chat), undefined);
+  await sessions.resolve(chat);
+  clock.pass(60 * minute);
+  assert.equal((await sessions.active(chat))?.generation, 1);
+});
+
+const wrong: readonly (readonly [name: string, freshness: object])[] = [
+  ["hour 24", { dailyResetHour: 24 }],
+  ["hour -1", { dailyResetHour: -1 }],
+  ["zone ../x", { timeZone: "../x" }],
+  ["an unknown zone", { timeZone: "Mars/Olympus" }],
+  ["limit 0", { maxSessionMessages: 0 }],
+  ["negative minutes", { idleTimeoutMinutes: -1 }],
+];
+for (const [name, freshness] of wrong) {
+  test(`${name} is refused when the memories are opened, not at resolve`, async () => {
+    await assert.rejects(openThroughline({ storage: "memory", freshness }), {
+      code: "THROUGHLINE_CONFIGURATION",
+    });
+  });
+}

@@ -1,0 +1,405 @@
+import { ThroughlineError } from "../errors.ts";
+import type { JsonObject } from "../json.ts";
+import { sameRecord } from "../storage/batch.ts";
+import type { StoredRecord } from "../storage/log-store.ts";
+import { type ChatLog, notFound } from "./chat-log.ts";
+import { chatZone } from "./chat-metadata.ts";
+import { controlId } from "./control-ids.ts";
+import type { Draft } from "./draft.ts";
+import { correctClocks, judge, type Reason } from "./freshness.ts";
+import type { FreshnessRules } from "./freshness-options.ts";
+import { isControl } from "./message.ts";
+import {
+  bucketOf,
+  humanActed,
+  isNew,
+  newSession,
+  openBuckets,
+  preferredOf,
+  resetProvider,
+  rollOver,
+  type SessionState,
+  syncTarget,
+} from "./session-state.ts";
+import { seqBeforeUnanswered } from "./unanswered-words.ts";
+import { applyUsage, type UsageDelta } from "./usage.ts";
+
+/** The session of a chat, in the seed's schema. The flat fields are the active provider's. */
+export interface SessionView {
+  readonly chat_id: string;
+  readonly provider: string;
+  readonly model: string;
+  readonly created_at: string;
+  readonly last_active: string;
+  readonly generation: number;
+  readonly provider_sessions: SessionState["provider_sessions"];
+  readonly session_id: string;
+  readonly message_count: number;
+  readonly total_cost_usd: number;
+  readonly total_tokens: number;
+}
+
+export interface Resolution {
+  readonly session: SessionView;
+  /** The provider has nothing to resume. */
+  readonly isNew: boolean;
+  readonly reason: Reason;
+  /** `"uncertain"`: the clock contradicts the stamps. */
+  readonly clock: "certain" | "uncertain";
+  /** The session that this call ended, as it last was. */
+  readonly previous?: SessionView;
+  /** What ended: the whole session, one provider's part, or nothing. */
+  readonly ended: "session" | "provider" | "nothing";
+}
+
+export interface Target {
+  readonly provider?: string;
+  readonly model?: string;
+}
+
+/** What one turn runs on. */
+export interface TurnTarget extends Required<Target> {
+  /** What cannot be asked now: the session goes back to it once it can. */
+  readonly insteadOf?: Required<Target> | undefined;
+}
+
+export interface ProviderSessionOptions {
+  readonly rules: FreshnessRules;
+  /** What a new session runs on when the call names nothing. */
+  readonly provider: string;
+  readonly model: string;
+}
+
+/** The whole session, or the part of the provider that the chat runs on. */
+export type EndedPart = "session" | "provider";
+
+/**
+ * Where each provider left off, per chat. Every call is durable before it returns, judged in one
+ * place, and logged at debug with its reason.
+ */
+export class ProviderSessions {
+  readonly #log: ChatLog;
+  readonly #options: ProviderSessionOptions;
+  readonly #onEnd: ((chatId: string, ended: EndedPart) => void)[] = [];
+  /** How many turns of this process run in a chat. */
+  readonly #turns = new Map<string, number>();
+
+  constructor(log: ChatLog, options: ProviderSessionOptions) {
+    this.#log = log;
+    this.#options = options;
+  }
+
+  /**
+   * The session to go on in, opened or rolled over if need be. Without arguments it runs on what the
+   * session ran on; configuration counts only for a new session. No clock moves. While a turn of this
+   * process runs in the chat, the session ends for no reason of time.
+   *
+   * @throws ThroughlineError `THROUGHLINE_INVALID`: a bad chat id or name.
+   */
+  async resolve(chatId: string, target: Target = {}): Promise<Resolution> {
+    const resolution = await this.#log.change(chatId, (draft) => {
+      return this.resolveIn(draft, target, { isQueued: this.#turns.has(chatId) });
+    });
+    this.announceEnd(chatId, resolution);
+    return resolution;
+  }
+
+  /**
+   * `resolve` as part of a larger change. The caller passes the result to `announceEnd` once stored.
+   *
+   * @param options.isQueued what is to go on was said while a turn of the session ran.
+   */
+  async resolveIn(
+    draft: Draft,
+    target: Target | TurnTarget = {},
+    options: { readonly isQueued?: boolean } = {},
+  ): Promise<Resolution> {
+    const before = draft.head.session;
+    const provider = target.provider ?? before?.provider ?? this.#options.provider;
+    const model =
+      target.model ??
+      (before !== null && before.provider === provider ? before.model : undefined) ??
+      (provider === this.#options.provider ? this.#options.model : (before?.model ?? ""));
+    const { rules } = this.#options;
+    const state = before ?? undefined;
+    const timeZone = chatZone(draft.head);
+    const verdict = judge({ state, provider, now: draft.now, rules, timeZone, ...options });
+    const { reason, ends, clock } = verdict;
+    const logger = this.#log.ports.logger;
+    logger.debug({ chat: draft.chatId, provider, reason, ends }, "session resolved");
+    if (before === null) this.#open(draft, provider, model);
+    else {
+      const records = draft.records.length;
+      const corrected = correctClocks(before, verdict);
+      const startSeq =
+        ends === "nothing" ? undefined : await seqBeforeUnanswered(this.#log.ports.logs, draft);
+      if (ends === "session") {
+        this.#rollOver(draft, corrected, before, { event: "rolled_over", reason }, startSeq);
+      } else if (ends === "provider") {
+        const dropped = resetProvider(corrected, provider);
+        this.#endProvider(draft, dropped, before, { provider, reason }, startSeq);
+      } else draft.set({ session: corrected });
+      const isChosen = target.provider !== undefined || target.model !== undefined;
+      const insteadOf = "insteadOf" in target ? target.insteadOf : undefined;
+      const preferred = isChosen ? insteadOf : preferredOf(before);
+      const next = syncTarget(draft.head.session ?? corrected, provider, model, preferred);
+      draft.set({ session: next });
+      // A choice of model or a corrected clock is a record too: it survives a restart.
+      if (next !== before && draft.records.length === records) {
+        draft.control("session", { event: "target", provider, model });
+      }
+    }
+    const session = draft.head.session as SessionState;
+    return {
+      session: sessionView(draft.chatId, session),
+      isNew: isNew(session, provider),
+      ...{ reason, clock, ended: ends },
+      ...(before !== null && ends !== "nothing"
+        ? { previous: sessionView(draft.chatId, before) }
+        : {}),
+    };
+  }
+
+  /** The session as it is, without judging it; `undefined` when the chat has none. */
+  async active(chatId: string): Promise<SessionView | undefined> {
+    const { head } = await this.#log.state(chatId);
+    return head?.session ? sessionView(chatId, head.session) : undefined;
+  }
+
+  /**
+   * A person asks for a new session with every provider: a new generation, all buckets empty. The old
+   * one stays readable. See `beginAgain` for one provider.
+   */
+  async reset(chatId: string, target: Target = {}): Promise<SessionView> {
+    const session = await this.#log.change(chatId, (draft) => {
+      const before = draft.head.session;
+      if (before === null) this.#openDefault(draft, target);
+      else {
+        const next = syncTarget(before, target.provider, target.model);
+        this.#rollOver(draft, next, before, { event: "reset", reason: "reset" });
+      }
+      return draft.head.session as SessionState;
+    });
+    this.#tellEnd(chatId, "session");
+    return sessionView(chatId, session);
+  }
+
+  /**
+   * A person begins again with one provider, the one that the chat runs on: it no longer gets what was
+   * said before. The others keep their part, and the target stays. Opens a session where there is none.
+   */
+  async beginAgain(chatId: string, provider: string): Promise<SessionView> {
+    const session = await this.#log.change(chatId, (draft) => {
+      const before = draft.head.session;
+      if (before === null) this.#openDefault(draft, {});
+      else this.#dropByPerson(draft, before, provider);
+      return draft.head.session as SessionState;
+    });
+    this.#tellEnd(chatId, "provider");
+    return sessionView(chatId, session);
+  }
+
+  /** Drops one provider's bucket; the others stay. That provider becomes the target. */
+  async resetProvider(chatId: string, provider: string, model?: string): Promise<SessionView> {
+    const session = await this.#log.change(chatId, (draft) => {
+      const before = draft.head.session;
+      if (before === null) this.#open(draft, provider, model ?? this.#options.model);
+      else {
+        const next = resetProvider(before, provider, model);
+        this.#endProvider(draft, next, before, { provider, reason: "reset" });
+      }
+      return draft.head.session as SessionState;
+    });
+    return sessionView(chatId, session);
+  }
+
+  /**
+   * Drops one provider's bucket because a person asks for it; the others stay, and so does the target.
+   *
+   * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: no such chat or session, or the provider is not
+   * its target and has nothing in it.
+   */
+  async dropProvider(chatId: string, provider: string): Promise<SessionView> {
+    const session = await this.#log.changeExisting(chatId, (draft) => {
+      const before = draft.head.session;
+      const isHere = before?.provider === provider || hasBucket(before, provider);
+      if (before === null || !isHere) throw notFound(chatId, "provider session");
+      this.#dropByPerson(draft, before, provider);
+      return draft.head.session as SessionState;
+    });
+    if (session.provider === provider) this.#tellEnd(chatId, "provider");
+    return sessionView(chatId, session);
+  }
+
+  #dropByPerson(draft: Draft, before: SessionState, provider: string): void {
+    const dropped = resetProvider(before, provider, undefined, { humanAt: draft.now });
+    const next = syncTarget(dropped, before.provider, before.model, preferredOf(before));
+    this.#endProvider(draft, next, before, { provider, reason: "reset" });
+  }
+
+  /**
+   * Adds what one attempt used. A delta is counted once, whatever happens to the call: `id` makes a
+   * repeat a no-op, which answers as the first call did. A delta of a session or bucket that has ended
+   * changes no total.
+   *
+   * @returns whether it was counted.
+   * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: no chat. `THROUGHLINE_INVALID`.
+   * @throws ThroughlineError `THROUGHLINE_ID_CONFLICT`: the id was used before, for another delta.
+   */
+  async update(chatId: string, delta: UsageDelta & { readonly id?: string }): Promise<boolean> {
+    return this.#log.changeExisting(chatId, async (draft) => {
+      const { id: given, ...rest } = delta;
+      if (given === undefined) return this.updateIn(draft, rest);
+      const id = controlId("usage", given);
+      const known = await this.#log.ports.logs.find(chatId, id);
+      return known === undefined ? this.updateIn(draft, rest, id) : wasCounted(known, rest);
+    });
+  }
+
+  /** `update` as part of a larger change. @returns whether it was counted. */
+  updateIn(draft: Draft, delta: UsageDelta, id = draft.newId()): boolean {
+    const outcome = applyUsage(draft.head.session, delta);
+    const rejected = "rejected" in outcome ? outcome.rejected : undefined;
+    // A late attempt cost what it cost: it is on record, and in no total of the new session.
+    draft.control("usage", { ...delta, ...(rejected === undefined ? {} : { rejected }) }, id);
+    if ("state" in outcome) draft.set({ session: outcome.state });
+    else {
+      const fields = { chat: draft.chatId, provider: delta.provider, reason: outcome.rejected };
+      this.#log.ports.logger.debug(fields, "usage came too late to be counted");
+    }
+    return rejected === undefined;
+  }
+
+  /** Sets what the next turn runs on. No clock moves, no bucket changes. */
+  async syncTarget(chatId: string, target: Target): Promise<SessionView> {
+    const session = await this.#log.change(chatId, (draft) => {
+      const before = draft.head.session;
+      if (before === null) this.#openDefault(draft, target);
+      else {
+        const next = syncTarget(before, target.provider, target.model);
+        if (next === before) return before;
+        const { provider, model } = next;
+        draft.control("session", { event: "target", provider, model });
+        draft.set({ session: next });
+      }
+      return draft.head.session as SessionState;
+    });
+    return sessionView(chatId, session);
+  }
+
+  /** Moves the person's clock, as part of a larger change. */
+  humanActedIn(draft: Draft): void {
+    const { session } = draft.head;
+    if (session !== null) draft.set({ session: humanActed(session, draft.now) });
+  }
+
+  /** A turn begins to run in the chat. @returns what says that it has ended. */
+  turnRuns(chatId: string): () => void {
+    this.#turns.set(chatId, (this.#turns.get(chatId) ?? 0) + 1);
+    return () => {
+      const others = (this.#turns.get(chatId) ?? 0) - 1;
+      if (others > 0) this.#turns.set(chatId, others);
+      else this.#turns.delete(chatId);
+    };
+  }
+
+  /**
+   * Calls back when a session ends, or a person begins again with what the chat runs on, so that what
+   * lives no longer can go.
+   */
+  onEnd(tell: (chatId: string, ended: EndedPart) => void): void {
+    this.#onEnd.push(tell);
+  }
+
+  /** Tells who asked (`onEnd`), once the change that `resolveIn` was part of is stored. */
+  announceEnd(chatId: string, resolution: Resolution): void {
+    if (resolution.ended === "session") this.#tellEnd(chatId, "session");
+  }
+
+  #tellEnd(chatId: string, ended: EndedPart): void {
+    for (const tell of this.#onEnd) tell(chatId, ended);
+  }
+
+  #openDefault(draft: Draft, target: Target): void {
+    const { provider, model } = this.#options;
+    this.#open(draft, target.provider ?? provider, target.model ?? model);
+  }
+
+  #open(draft: Draft, provider: string, model: string): void {
+    draft.control("session", { event: "opened", generation: 1, provider, model });
+    // What was imported or copied into a chat before its first session is the start of it.
+    const session = newSession({ generation: 1, at: draft.now, startSeq: 0, provider, model });
+    draft.set({ session });
+  }
+
+  #rollOver(
+    draft: Draft,
+    state: SessionState,
+    before: SessionState,
+    event: { readonly event: string; readonly reason: string },
+    startSeq?: number,
+  ): void {
+    const { provider, model } = state;
+    const generation = before.generation + 1;
+    const previous = before as JsonObject;
+    const fields = { ...event, generation, provider, model, previous };
+    const seq = draft.control("session", fields);
+    draft.set({
+      session: rollOver(state, { at: draft.now, startSeq: startSeq ?? seq }),
+      open_turn: undefined,
+      view_from: undefined,
+      reported: undefined,
+      provider_start: undefined,
+    });
+  }
+
+  #endProvider(
+    draft: Draft,
+    next: SessionState,
+    before: SessionState,
+    why: { readonly provider: string; readonly reason: string },
+    startSeq?: number,
+  ): void {
+    const previous = bucketOf(before, why.provider) as JsonObject;
+    const seq = draft.control("session", { event: "provider_reset", ...why, previous });
+    const { [why.provider]: _, ...views } = draft.head.view_from ?? {};
+    const { [why.provider]: __, ...reported } = draft.head.reported ?? {};
+    draft.set({
+      session: next,
+      view_from: views,
+      reported,
+      provider_start: { ...draft.head.provider_start, [why.provider]: startSeq ?? seq },
+    });
+  }
+}
+
+export function sessionView(chatId: string, state: SessionState): SessionView {
+  const { session_id, message_count, total_cost_usd, total_tokens } = bucketOf(
+    state,
+    state.provider,
+  );
+  return {
+    chat_id: chatId,
+    provider: state.provider,
+    model: state.model,
+    created_at: state.started_at,
+    last_active: state.human_at,
+    generation: state.generation,
+    provider_sessions: openBuckets(state),
+    ...{ session_id, message_count, total_cost_usd, total_tokens },
+  };
+}
+
+/** What became of a delta when it was stored. */
+function wasCounted(record: StoredRecord, delta: UsageDelta): boolean {
+  const { id: _, seq: __, _type, kind, timestamp, rejected, ...stored } = record;
+  const isSame = sameRecord(JSON.stringify(stored), JSON.stringify(delta));
+  if (isControl(record, "usage") && isSame) return rejected === undefined;
+  throw new ThroughlineError("this id was used for something else", {
+    code: "THROUGHLINE_ID_CONFLICT",
+  });
+}
+
+function hasBucket(state: SessionState | null, provider: string): boolean {
+  return state !== null && Object.hasOwn(openBuckets(state), provider);
+}

@@ -1,0 +1,151 @@
+import { isJsonObject, type JsonObject } from "../json.ts";
+import type { StoredRecord } from "../storage/log-store.ts";
+import type { ChatHead } from "./chat-head.ts";
+import { foreignObject, leftOverId } from "./foreign-record.ts";
+import { isMessage, type StoredMessage } from "./message.ts";
+import type { Records } from "./render-rows.ts";
+
+/** The first line of a log in the seed's format. Fields of ours are written in the `"full"` form only. */
+export interface SeedHead extends JsonObject {
+  readonly key: string;
+  readonly created_at: string | null;
+  readonly updated_at: string | null;
+  readonly metadata: JsonObject;
+  /** How many messages from the start were consolidated. */
+  readonly last_consolidated: number;
+  /** What else an imported metadata line said. */
+  readonly extra?: JsonObject;
+}
+
+/** The first line of a chat for readers of the seed's format, to whom a clear leaves nothing. */
+export function seedHead(key: string, head: ChatHead): SeedHead {
+  const { created_at, updated_at, metadata, last_consolidated, cleared_count = 0, extra } = head;
+  return {
+    ...{ key, created_at: created_at || null, updated_at: updated_at || null, metadata },
+    last_consolidated: Math.max(0, last_consolidated - cleared_count),
+    ...(isJsonObject(extra) ? { extra } : {}),
+  };
+}
+
+/** What a clear hid is left out. What a head has no room for stays, as the metadata does. */
+export async function* sinceClear(
+  records: Records,
+  { clear_seq = 0 }: ChatHead,
+): AsyncGenerator<StoredRecord> {
+  for await (const record of records) {
+    if (record.seq > clear_seq || record.id === leftOverId) yield record;
+  }
+}
+
+export interface SeedJsonlOptions {
+  /**
+   * `"seed"`: messages, as another reader of the format needs them, and what an import brought that
+   * is none, as it came. Redacted messages keep their place and lose their text; hidden ones are left
+   * out, but for an imported `_command`. `"full"`: every record as it is stored, what is hidden and redacted too, so that importing
+   * it loses nothing. @default "seed"
+   */
+  readonly form?: "seed" | "full" | undefined;
+  /** Ids of redacted messages: what `marksIn` found in the same log. */
+  readonly redacted: ReadonlySet<string>;
+}
+
+/**
+ * A chat in the seed's JSONL, one line (with its LF) at a time: the metadata line, then the messages
+ * as `{"role","content","timestamp",…}` with our fields after those.
+ *
+ * A last line repeats the metadata where it must: readers of the format let the last one win, and
+ * `last_consolidated` counts messages of this file, of which some may be left out. What an import
+ * found too large for a head is in that line.
+ */
+export async function* toSeedJsonl(
+  head: SeedHead,
+  records: Records,
+  options: SeedJsonlOptions,
+): AsyncGenerator<string> {
+  const full = options.form === "full";
+  yield headLine(head, full);
+  let read = 0;
+  let written = 0;
+  let consolidated = 0;
+  let last = head;
+  let repeats = false;
+  for await (const record of records) {
+    const message = isMessage(record) ? record : undefined;
+    if (message !== undefined) read++;
+    const object = full ? undefined : foreignObject(record);
+    if (object !== undefined && record.id === leftOverId) {
+      last = withLeftOver(head, object);
+      repeats = true;
+      continue;
+    }
+    const kept = full ? record : ((message && seedMessage(message, options.redacted)) ?? object);
+    if (kept === undefined) continue;
+    yield jsonLine(kept);
+    if (object?.["_type"] === "metadata") repeats = true;
+    if (message !== undefined) written++;
+    if (read <= head.last_consolidated) consolidated = written;
+  }
+  if (full) yield headLine(head, full);
+  else if (repeats || consolidated !== head.last_consolidated) {
+    yield headLine({ ...last, last_consolidated: consolidated }, full);
+  }
+}
+
+/** The head with what had no place in it, as far as nothing took that place. */
+function withLeftOver(head: SeedHead, { metadata, extra }: JsonObject): SeedHead {
+  const isFree = Object.keys(head.metadata).length === 0;
+  return {
+    ...head,
+    ...(isFree && isJsonObject(metadata) ? { metadata } : {}),
+    ...(head.extra === undefined && isJsonObject(extra) ? { extra } : {}),
+  };
+}
+
+function headLine(head: SeedHead, full: boolean): string {
+  const { key, created_at, updated_at, metadata, last_consolidated, ...rest } = head;
+  const seed = { _type: "metadata", key, created_at, updated_at, metadata, last_consolidated };
+  if (full) return jsonLine({ ...rest, ...seed });
+  const { kind: _, ...extra } = isJsonObject(rest.extra) ? rest.extra : {};
+  // First for the order, last so that no other field takes their place.
+  return jsonLine({ ...seed, ...extra, ...seed });
+}
+
+/** What a message that a person redacted keeps: enough for the file to stay a legal history. */
+const redactedText = "[redacted]";
+
+function seedMessage(
+  message: StoredMessage,
+  redacted: ReadonlySet<string>,
+): JsonObject | undefined {
+  // What nanobot marks as a command is hidden here: its file has it as it came.
+  const isCommand = Boolean(message["_command"]) && !redacted.has(message.id);
+  if (message.hidden === true && !isCommand) return undefined;
+  const { role, content, timestamp, hidden: _, ...rest } = message;
+  if (!redacted.has(message.id)) return { role, content, timestamp, ...rest };
+  const { id, seq, tool_call_id, name, tool_calls } = message;
+  return {
+    role,
+    content: redactedText,
+    timestamp,
+    id,
+    seq,
+    redacted: true,
+    ...(tool_call_id === undefined ? {} : { tool_call_id }),
+    ...(name === undefined ? {} : { name }),
+    ...(Array.isArray(tool_calls) ? { tool_calls: tool_calls.map(withoutArguments) } : {}),
+  };
+}
+
+function withoutArguments(call: unknown): JsonObject {
+  const { id, function: fn } = isJsonObject(call) ? call : {};
+  const name = isJsonObject(fn) ? fn["name"] : undefined;
+  return { id, type: "function", function: { name, arguments: "{}" } };
+}
+
+/** Escapes what some readers take for the end of a line. */
+function jsonLine(value: JsonObject): string {
+  const text = JSON.stringify(value).replace(/[\u0085\u2028\u2029]/g, (character) => {
+    return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  });
+  return `${text}\n`;
+}

@@ -1,0 +1,172 @@
+import { invalid } from "../errors.ts";
+import { isJsonObject } from "../json.ts";
+import type { StoredRecord } from "../storage/log-store.ts";
+import { isControl, isMessage, type StoredMessage } from "./message.ts";
+import { printable, printableLine } from "./printable.ts";
+
+/** Records oldest first; read once, one at a time. */
+export type Records = Iterable<StoredRecord> | AsyncIterable<StoredRecord>;
+
+export interface RenderOptions {
+  /**
+   * Ids of the messages that are not to be shown: what `marksIn` found in the same log. A
+   * redaction lies after what it hides, so no single pass over a log can heed it.
+   */
+  readonly redacted: ReadonlySet<string>;
+  /** IANA name of the zone that days and times are told in. @default "UTC" */
+  readonly zone?: string | undefined;
+  /** Announcements, commands, markers. @default "left-out" */
+  readonly hidden?: "left-out" | "shown" | undefined;
+}
+
+/** What a rendering is of. */
+export interface RenderedChat {
+  readonly key: string;
+  readonly title?: string | undefined;
+}
+
+/** A line of a rendering. All text in it is safe to print, none of it is escaped for a format. */
+export type RenderRow =
+  | { readonly kind: "day"; readonly day: string }
+  | { readonly kind: "note"; readonly note: string }
+  | {
+      readonly kind: "message";
+      readonly role: StoredMessage["role"];
+      /** The model that wrote it, or the tool. */
+      readonly by: string;
+      /** Time of day; empty when it is not known. */
+      readonly time: string;
+      /** ISO 8601, UTC; empty when it is not known. */
+      readonly at: string;
+      readonly marks: readonly string[];
+      /** What the model thought before it wrote this. */
+      readonly reasoning: string;
+      readonly text: string;
+      readonly calls: readonly { readonly name: string; readonly arguments: string }[];
+      readonly files: readonly string[];
+    };
+
+/**
+ * The log as a person reads it, in order and in bounded memory.
+ *
+ * @throws ThroughlineError `THROUGHLINE_INVALID`: there is no such zone.
+ */
+export async function* renderRows(
+  records: Records,
+  options: RenderOptions,
+): AsyncGenerator<RenderRow> {
+  const clock = localClock(options.zone ?? "UTC");
+  let day = "";
+  for await (const record of records) {
+    if (isControl(record, "clear")) yield { kind: "note", note: "history cleared here" };
+    if (isControl(record, "erased")) yield { kind: "note", note: "erased here" };
+    if (!isMessage(record)) continue;
+    if (record.hidden === true && options.hidden !== "shown") continue;
+    const local = clock(record.timestamp);
+    if (local !== undefined && local.day !== day) {
+      day = local.day;
+      yield { kind: "day", day };
+    }
+    const redacted = options.redacted.has(record.id);
+    yield {
+      kind: "message",
+      role: record.role,
+      by: byWhom(record),
+      time: local?.time ?? "",
+      at: local?.at ?? "",
+      marks: marksOf(record, redacted),
+      reasoning: redacted ? "" : reasoningOf(record),
+      text: redacted ? "" : printable(record.content),
+      calls: redacted ? [] : callsOf(record),
+      files: redacted ? [] : filesOf(record),
+    };
+  }
+}
+
+function byWhom(message: StoredMessage): string {
+  const { role, provider, model, name } = message;
+  const parts: readonly unknown[] =
+    role === "tool" ? [name] : role === "assistant" ? [provider, model] : [];
+  return parts.flatMap((part) => (typeof part === "string" ? [printableLine(part)] : [])).join("/");
+}
+
+function marksOf(message: StoredMessage, redacted: boolean): readonly string[] {
+  const reason = message.partial_reason;
+  const known = reason === "stopped" || reason === "error" || reason === "crash";
+  return [
+    redacted ? "redacted" : "",
+    message.hidden === true ? "hidden" : "",
+    message.partial === true ? (known ? `partial: ${reason}` : "partial") : "",
+    message.is_error === true ? "error" : "",
+  ].filter((mark) => mark !== "");
+}
+
+function reasoningOf({ reasoning_content: reasoning }: StoredMessage): string {
+  return typeof reasoning === "string" ? printable(reasoning) : "";
+}
+
+function callsOf(message: StoredMessage): { name: string; arguments: string }[] {
+  const calls: unknown = message.tool_calls;
+  if (!Array.isArray(calls)) return [];
+  return (calls as readonly unknown[]).flatMap((call) => {
+    const fn = isJsonObject(call) ? call["function"] : undefined;
+    if (!isJsonObject(fn)) return [];
+    const { name, arguments: given } = fn;
+    const text = typeof given === "string" ? given : (JSON.stringify(given) ?? "");
+    return [{ name: printableLine(String(name ?? "")), arguments: printable(text) }];
+  });
+}
+
+function filesOf(message: StoredMessage): readonly string[] {
+  const files: unknown = message.attachments;
+  if (!Array.isArray(files)) return [];
+  return (files as readonly unknown[]).flatMap((file) => {
+    if (!isJsonObject(file)) return [];
+    const { name, size } = file;
+    const bytes = Number.isSafeInteger(size) ? ` (${String(size)} bytes)` : "";
+    return [`${printableLine(String(name ?? ""))}${bytes}`];
+  });
+}
+
+interface LocalTime {
+  readonly day: string;
+  readonly time: string;
+  readonly at: string;
+}
+
+/** As it is stored. What is no instant has no time: `Date.parse` makes one of almost anything. */
+const instant = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/;
+
+function localClock(zone: string): (timestamp: unknown) => LocalTime | undefined {
+  const format = formatOf(zone);
+  return (timestamp) => {
+    if (typeof timestamp !== "string" || !instant.test(timestamp)) return undefined;
+    const at = Date.parse(timestamp);
+    if (Number.isNaN(at)) return undefined;
+    const parts = new Map(format.formatToParts(at).map(({ type, value }) => [type, value]));
+    const part = (type: Intl.DateTimeFormatPartTypes) => parts.get(type) ?? "";
+    return {
+      day: `${part("weekday")}, ${part("day")} ${part("month")} ${part("year")}`,
+      time: `${part("hour")}:${part("minute")}:${part("second")}`,
+      at: new Date(at).toISOString(),
+    };
+  };
+}
+
+function formatOf(zone: string): Intl.DateTimeFormat {
+  try {
+    return new Intl.DateTimeFormat("en-GB", {
+      timeZone: zone,
+      hourCycle: "h23",
+      weekday: "long",
+      day: "numeric",
+      month: "long",
+      year: "numeric",
+      hour: "2-digit",
+      minute: "2-digit",
+      second: "2-digit",
+    });
+  } catch (cause) {
+    throw invalid(`there is no time zone ${JSON.stringify(zone)}`, cause);
+  }
+}

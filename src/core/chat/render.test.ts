@@ -1,0 +1,481 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { isThroughlineError } from "../errors.ts";
+import type { JsonObject } from "../json.ts";
+import type { StoredRecord } from "../storage/log-store.ts";
+import { printable, printableLine } from "./printable.ts";
+import { toHtml } from "./render-html.ts";
+import { toMarkdown } from "./render-markdown.ts";
+import type { RenderedChat, RenderOptions } from "./render-rows.ts";
+import { marksIn } from "./shown-messages.ts";
+
+const nothing: ReadonlySet<string> = new Set();
+const shown: RenderOptions = { redacted: nothing };
+
+function log(...fields: readonly JsonObject[]): readonly StoredRecord[] {
+  return fields.map((field, index) => ({ id: `m${index + 1}`, ...field, seq: index + 1 }));
+}
+
+async function text(pieces: AsyncIterable<string>): Promise<string> {
+  return (await Array.fromAsync(pieces)).join("");
+}
+
+const day = log(
+  { role: "user", content: "Hello\n# there", timestamp: "2026-03-03T23:30:00.000Z" },
+  {
+    role: "assistant",
+    content: "Hi",
+    timestamp: "2026-03-03T23:30:05.000Z",
+    provider: "ollama",
+    model: "qwen3:8b",
+    tool_calls: [{ id: "x", type: "function", function: { name: "look", arguments: '{"a":1}' } }],
+  },
+  { role: "tool", content: "", name: "look", tool_call_id: "x", timestamp: "", is_error: true },
+  { role: "assistant", content: "No", timestamp: "2026-03-04T00:10:00.000Z", partial: true },
+  { role: "user", content: "psst", timestamp: "2026-03-04T00:11:00.000Z" },
+  { role: "user", content: "/new", timestamp: "2026-03-04T00:12:00.000Z", hidden: true },
+  { _type: "metadata", kind: "redaction", target: "m5" },
+  { _type: "metadata", kind: "erased" },
+  { _type: "metadata", kind: "clear" },
+  { _type: "metadata", kind: "usage" },
+  { role: "odd", content: "foreign" },
+  {
+    role: "user",
+    content: "look ```",
+    timestamp: "2026-03-04T09:00:00.000Z",
+    attachments: [{ name: "cat.jpg", type: "image/jpeg", size: 9, sha256: "0" }],
+  },
+);
+
+const thought = {
+  ...{ role: "assistant", content: "Four.", timestamp: "2026-03-03T23:30:05.000Z" },
+  reasoning_content: "Two and two.\n<b>```</b>",
+};
+
+test("what a model thought stands before its words in Markdown and in HTML, and goes with them when they are redacted", async () => {
+  const chat = { key: "k" };
+  const redacted = new Set<string>();
+  const markdown = await text(toMarkdown(chat, log(thought), { redacted }));
+  assert.match(
+    markdown,
+    /Reasoning:\n\n~~~text\nTwo and two\.\n<b>```<\/b>\n~~~\n\n```text\nFour\./,
+  );
+  const html = await text(toHtml(chat, log(thought), { redacted }));
+  assert.match(html, /<summary>Reasoning<\/summary>\n<div[^>]*>Two and two\.\n&lt;b&gt;/);
+  const hidden = { redacted: new Set(["m1"]) };
+  for (const render of [toMarkdown, toHtml]) {
+    assert.doesNotMatch(await text(render(chat, log(thought), hidden)), /Two and two|Reasoning/);
+  }
+});
+
+test("a chat as Markdown: days, speakers, times, marks, texts in code blocks", async () => {
+  const chat = { key: "telegram:42", title: "Hello `there`" };
+  const { redacted } = await marksIn(day);
+  assert.equal(
+    await text(toMarkdown(chat, day, { redacted })),
+    `# Chat \`telegram:42\`
+
+\`Hello 'there'\`
+
+Times are in \`UTC\`.
+
+## Tuesday, 3 March 2026
+
+**User** · 23:30:00
+
+\`\`\`text
+Hello
+# there
+\`\`\`
+
+**Assistant** \`ollama/qwen3:8b\` · 23:30:05
+
+\`\`\`text
+Hi
+\`\`\`
+
+Calls \`look\`:
+
+\`\`\`text
+{"a":1}
+\`\`\`
+
+**Tool** \`look\` · error
+
+## Wednesday, 4 March 2026
+
+**Assistant** · 00:10:00 · partial
+
+~~~text
+No
+~~~
+
+**User** · 00:11:00 · redacted
+
+*erased here*
+
+*history cleared here*
+
+**User** · 09:00:00
+
+~~~text
+look \`\`\`
+~~~
+
+File \`cat.jpg (9 bytes)\`
+`.replace("~~~text\nNo\n~~~", "```text\nNo\n```"),
+  );
+});
+
+test("a chat as HTML: days, speakers, times, marks, texts", async () => {
+  const { redacted } = await marksIn(day);
+  const html = await text(toHtml({ key: "telegram:42" }, day, { redacted }));
+  const main = html.slice(html.indexOf("<main>"));
+  assert.equal(
+    main,
+    `<main>
+<h2>Tuesday, 3 March 2026</h2>
+<article class="user">
+<p class="who"><b>User</b> <time datetime="2026-03-03T23:30:00.000Z">23:30:00</time></p>
+<div class="text" dir="auto">Hello
+# there</div>
+</article>
+<article class="assistant">
+<p class="who"><b>Assistant</b> <bdi>ollama/qwen3:8b</bdi> <time datetime="2026-03-03T23:30:05.000Z">23:30:05</time></p>
+<div class="text" dir="auto">Hi</div>
+<p>Calls <bdi>look</bdi></p>
+<pre dir="ltr">
+{&quot;a&quot;:1}</pre>
+</article>
+<article class="tool">
+<p class="who"><b>Tool</b> <bdi>look</bdi> <em>error</em></p>
+</article>
+<h2>Wednesday, 4 March 2026</h2>
+<article class="assistant">
+<p class="who"><b>Assistant</b> <time datetime="2026-03-04T00:10:00.000Z">00:10:00</time> <em>partial</em></p>
+<div class="text" dir="auto">No</div>
+</article>
+<article class="user">
+<p class="who"><b>User</b> <time datetime="2026-03-04T00:11:00.000Z">00:11:00</time> <em>redacted</em></p>
+</article>
+<p class="note">erased here</p>
+<p class="note">history cleared here</p>
+<article class="user">
+<p class="who"><b>User</b> <time datetime="2026-03-04T09:00:00.000Z">09:00:00</time></p>
+<div class="text" dir="auto">look \`\`\`</div>
+<p>File <bdi>cat.jpg (9 bytes)</bdi></p>
+</article>
+</main>
+</body>
+</html>
+`,
+  );
+});
+
+test("the HTML file stands alone: its policy allows its style and nothing else", async () => {
+  const html = await text(toHtml({ key: "k" }, [], shown));
+  const policy = `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">`;
+  assert.ok(html.startsWith("<!doctype html>\n"));
+  // Before anything that it governs.
+  assert.ok(html.indexOf(policy) > 0 && html.indexOf(policy) < html.indexOf("<style>"));
+  assert.doesNotMatch(html, /<script|<link|<img|url\(|@import|https?:|\bon[a-z]+=|\bsrc=|\bhref=/i);
+});
+
+const formats = { Markdown: toMarkdown, HTML: toHtml } as const;
+const chat: RenderedChat = { key: "k" };
+
+for (const [name, render] of Object.entries(formats)) {
+  test(`${name} tells days and times in the zone that is asked for`, async () => {
+    const tokyo = await text(render(chat, day.slice(0, 1), { ...shown, zone: "Asia/Tokyo" }));
+    assert.match(tokyo, /Wednesday, 4 March 2026/);
+    assert.match(tokyo, /08:30:00/);
+    assert.match(tokyo, /Times are in .?Asia\/Tokyo/);
+  });
+
+  test(`${name} in a zone that does not exist is refused as invalid`, async () => {
+    await assert.rejects(text(render(chat, day, { ...shown, zone: "Mars/Base" })), (error) =>
+      isThroughlineError(error, "THROUGHLINE_INVALID"),
+    );
+  });
+
+  const stamps: readonly [stamp: unknown, time: string | undefined][] = [
+    ["2026-03-03T10:00:00.000Z", "10:00:00"],
+    ["2026-03-03T10:00:00+02:00", "08:00:00"],
+    ["2026-03-03T10:00Z", "10:00:00"],
+    // Without a zone it is no instant, whatever the zone of this machine.
+    ["2026-03-03T10:00:00", undefined],
+    ["2026-13-03T10:00:00Z", undefined],
+    ["on 1 March 2026", undefined],
+    ["1", undefined],
+    ["", undefined],
+    [1_772_532_000_000, undefined],
+  ];
+  for (const [timestamp, time] of stamps) {
+    test(`${name} tells ${JSON.stringify(timestamp)} as ${time ?? "no time"}`, async () => {
+      const records = log({ role: "user", content: "x", timestamp } as JsonObject);
+      const page = await text(render(chat, records, shown));
+      assert.equal(/\d\d:\d\d:\d\d(?!\.)/.exec(page)?.[0], time);
+      assert.equal(/\d+ [A-Z][a-z]+ \d{4}/.test(page), time !== undefined);
+    });
+  }
+
+  test(`${name} shows hidden messages only when asked, and marks them`, async () => {
+    assert.doesNotMatch(await text(render(chat, day, shown)), /\/new/);
+    assert.match(
+      await text(render(chat, day, { ...shown, hidden: "shown" })),
+      /hidden(.|\n)*\/new/,
+    );
+  });
+
+  test(`${name} says nothing of a redacted message but who, when and that it is redacted`, async () => {
+    const secret = log({
+      role: "assistant",
+      content: "canary",
+      timestamp: "",
+      tool_calls: [{ id: "canary", function: { name: "canary", arguments: "canary" } }],
+      attachments: [{ name: "canary" }],
+    });
+    const page = await text(render(chat, secret, { redacted: new Set(["m1"]) }));
+    assert.doesNotMatch(page, /canary/);
+    assert.match(page, /redacted/);
+  });
+
+  test(`${name} of an empty chat is a whole document`, async () => {
+    assert.match(await text(render(chat, [], shown)), name === "HTML" ? /<\/html>\n$/ : /^# Chat/);
+  });
+
+  test(`${name} keeps going over fields of wrong types`, async () => {
+    const odd = log(
+      { role: "user", content: "a", timestamp: 7, name: 1, attachments: "x", hidden: "no" },
+      { role: "assistant", content: "b", tool_calls: [null, 1, {}, { function: {} }], model: {} },
+      { role: "tool", content: "c", attachments: [null, {}, { name: 7 }], partial_reason: "<b>" },
+      { role: "assistant", content: "d", partial: true, partial_reason: "<b>" },
+    );
+    const page = await text(render(chat, odd, shown));
+    for (const word of ["a", "b", "c", "d"])
+      assert.match(page, new RegExp(`^.*\\b${word}\\b`, "m"));
+    assert.doesNotMatch(page.replace(/<b>(User|Assistant|Tool)<\/b>/g, ""), /<b>/);
+  });
+
+  test(`${name} is made one record at a time, from a log of any length`, async () => {
+    let read = 0;
+    async function* endless(): AsyncGenerator<StoredRecord> {
+      for (;;) yield { id: `m${++read}`, seq: read, role: "user", content: "x", timestamp: "" };
+    }
+    let pieces = 0;
+    for await (const piece of render(chat, endless(), shown)) {
+      assert.ok(piece.length < 8_000);
+      if (++pieces === 1_000) break;
+    }
+    assert.ok(read <= pieces, `${read} records for ${pieces} pieces`);
+  });
+}
+
+// S-08: what was said is text, whatever it says.
+const attacks = [
+  "<script>alert(1)</script>",
+  "<img src=x onerror=alert(1)>",
+  "<svg/onload=alert(1)>",
+  "</div></article></main></body></html><script>1</script>",
+  "</pre><iframe src=javascript:alert(1)>",
+  "</style><style>*{display:none}</style>",
+  "</title><meta http-equiv=refresh content=0;url=//evil.example>",
+  "<base href=//evil.example><form action=//evil.example><input autofocus onfocus=1>",
+  "<!-- ",
+  "-->",
+  "<![CDATA[",
+  "]]>",
+  "<?xml ?>",
+  "<!doctype x>",
+  "<",
+  "</",
+  "<a",
+  "<a b='",
+  '"',
+  "'",
+  "&",
+  "&lt;b&gt;",
+  "&#60;b&#62;",
+  "&#x3c;b&#x3e",
+  "&amp;lt;",
+  "&nbsp",
+  '" onmouseover="alert(1)',
+  "' onclick='alert(1)",
+  "`",
+  "``",
+  "```",
+  "````",
+  "```\n# out\n```",
+  "~~~",
+  "~~~~\n<b>",
+  "```\n~~~",
+  "~~~\n```\n~~~~\n````",
+  "   ```",
+  "\t```",
+  "> ```",
+  "- ```\n# x",
+  "```text",
+  "``` ` ~~~",
+  "````\n~~~\n# out",
+  "`".repeat(300),
+  "~`".repeat(300),
+  "# heading",
+  "heading\n===",
+  "---\ntitle: x\n---",
+  "[a](javascript:alert(1))",
+  "![a](http://evil.example/x.png)",
+  "<http://evil.example>",
+  "https://evil.example",
+  "www.evil.example",
+  "me@evil.example",
+  "[a]: http://evil.example",
+  "| a | b |\n|---|---|\n| 1 | 2 |",
+  "* * *",
+  "1. one",
+  "\\`\\`\\`",
+  "\\",
+  "$$x$$",
+  "[[wiki]]",
+  "@all #1",
+  "a\rb\r# c",
+  "a\r\nb",
+  "a\u2028# b",
+  "a\u2029```",
+  "a\u0085# b",
+  "a\u0000b",
+  "\u001b[31mred\u001b[0m",
+  "\u009b31m",
+  "\u007f\b",
+  "\ufeff# x",
+  "\u202eevil\u202c",
+  "\u2066x",
+  "\ud800",
+  "\udc00x",
+  "\n\n\n",
+  "\n",
+  " x ",
+  "System: obey",
+  "<|im_start|>system",
+  "{{x}}",
+  "<%= x %>",
+  "<b\u0000>",
+  "<\u0000script>",
+  "\u00a0",
+  "é".repeat(50),
+  "👩‍👩‍👧",
+];
+const payloads = attacks.flatMap((attack) => [attack, `x\n${attack}\nx`, `${attack}${attack}`]);
+
+function hostile(payload: string): { chat: RenderedChat; records: readonly StoredRecord[] } {
+  const timestamp = "2026-03-03T10:00:00.000Z";
+  const name = `x${payload}`;
+  const content = `x${payload}`;
+  return {
+    chat: { key: name, title: name },
+    records: log(
+      { role: "user", content, timestamp, attachments: [{ name, type: name, size: 1 }] },
+      {
+        role: "assistant",
+        content,
+        timestamp,
+        provider: name,
+        model: name,
+        partial: true,
+        partial_reason: name,
+        tool_calls: [{ id: name, function: { name, arguments: content } }],
+      },
+      { role: "tool", content, timestamp: name, name },
+      { role: "system", content, timestamp },
+    ),
+  };
+}
+
+/** Every `<` of a document that is escaped rightly begins one of the template's own tags. */
+function htmlParts(html: string): { tags: readonly string[]; texts: readonly string[] } {
+  const parts = html.match(/<[^>]*>|[^<]+/g) ?? [];
+  const texts = parts.filter((part) => !part.startsWith("<") && part.trim() !== "");
+  const names: Record<string, string> = { lt: "<", gt: ">", quot: '"', "#39": "'", amp: "&" };
+  return {
+    tags: parts.filter((part) => part.startsWith("<")),
+    texts: texts.map((part) => {
+      assert.doesNotMatch(part, /&(?!(lt|gt|quot|#39|amp);)/);
+      return part.replace(/&(lt|gt|quot|#39|amp);/g, (_, entity) => names[entity] ?? "");
+    }),
+  };
+}
+
+/** Code blocks as CommonMark finds them, and the lines around them with their code spans emptied. */
+function markdownParts(text: string): { blocks: readonly string[]; outside: readonly string[] } {
+  const blocks: string[] = [];
+  const outside: string[] = [];
+  let open: { fence: string; lines: string[] } | undefined;
+  for (const line of text.split(/\r\n|\r|\n/)) {
+    const fence = /^ {0,3}(`{3,}|~{3,})(.*)$/.exec(line);
+    if (open === undefined && fence !== null) open = { fence: fence[1]!, lines: [] };
+    else if (open === undefined) outside.push(line.replace(/`[^`]+`/g, "`S`"));
+    else if (fence !== null && fence[2]!.trim() === "" && fence[1]!.startsWith(open.fence)) {
+      blocks.push(open.lines.join("\n"));
+      open = undefined;
+    } else open.lines.push(line);
+  }
+  assert.equal(open, undefined, "a block is left open");
+  return { blocks, outside };
+}
+
+const plain = hostile("x");
+
+test(`each of ${payloads.length} hostile texts stays text in HTML`, async () => {
+  assert.ok(payloads.length >= 200);
+  const { tags } = htmlParts(await text(toHtml(plain.chat, plain.records, shown)));
+  for (const payload of payloads) {
+    const { chat, records } = hostile(payload);
+    const parts = htmlParts(await text(toHtml(chat, records, shown)));
+    assert.deepEqual(parts.tags, tags, JSON.stringify(payload));
+    const content = printable(`x${payload}`);
+    const name = printableLine(`x${payload}`);
+    const names = parts.texts.filter((part) => part.includes(name) && !part.includes("\n"));
+    assert.ok(names.length >= 7, `${JSON.stringify(payload)} is not on one line in a name`);
+    const same = (wanted: string) =>
+      parts.texts.filter((part) => part === wanted || part === `\n${wanted}`).length;
+    assert.ok(same(content) >= 5, `${JSON.stringify(payload)} is not shown as it is`);
+    assert.ok(same(name) >= 3, `${JSON.stringify(payload)} is not shown as a name`);
+  }
+});
+
+test(`each of ${payloads.length} hostile texts stays text in Markdown`, async () => {
+  const { outside } = markdownParts(await text(toMarkdown(plain.chat, plain.records, shown)));
+  for (const payload of payloads) {
+    const { chat, records } = hostile(payload);
+    const parts = markdownParts(await text(toMarkdown(chat, records, shown)));
+    assert.deepEqual(parts.outside, outside, JSON.stringify(payload));
+    assert.deepEqual(parts.blocks, Array(5).fill(printable(`x${payload}`)));
+  }
+});
+
+test("no rendering holds a control character, or a direction mark in a name", async () => {
+  for (const render of Object.values(formats)) {
+    for (const payload of payloads) {
+      const { chat, records } = hostile(payload);
+      const page = await text(render(chat, records, shown));
+      assert.doesNotMatch(page, /(?![\n\t])\p{Cc}/u, JSON.stringify(payload));
+      assert.ok(page.isWellFormed());
+      const names = page.split("\n").filter((line) => /^<h1|^# |^<p class="who"/.test(line));
+      assert.doesNotMatch(names.join(), /[\u202a-\u202e\u2066-\u2069]/);
+    }
+  }
+});
+
+const lines: readonly [text: string, line: string][] = [
+  ["a\r\nb\u2028c\u0085d", "a b c d"],
+  ["  a\t b  ", "a b"],
+  ["\u001b[1m", "␛[1m"],
+  ["\u007f\u009b", "\u2421\ufffd"],
+  ["a\u202eb\u200fc", "abc"],
+  ["x".repeat(201), `${"x".repeat(199)}…`],
+  ["👩".repeat(200), "👩".repeat(200)],
+];
+for (const [from, to] of lines) {
+  test(`${JSON.stringify(from.slice(0, 20))} on one line is ${JSON.stringify(to.slice(0, 20))}`, () => {
+    assert.equal(printableLine(from), to);
+  });
+}

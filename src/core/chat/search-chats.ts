@@ -1,0 +1,124 @@
+import { setImmediate as nextPass } from "node:timers/promises";
+import { isThroughlineError } from "../errors.ts";
+import type { SearchHit } from "../storage/log-store.ts";
+import { chatProjection, readHead } from "./chat-head.ts";
+import type { ChatLog } from "./chat-log.ts";
+import { isMessage, type StoredMessage } from "./message.ts";
+
+export interface MessageHit {
+  readonly chat_id: string;
+  readonly message: StoredMessage;
+}
+
+/** A storage answers at most so many hits at once. */
+export const hitsAtOnce = 1_000;
+
+/**
+ * Bound of a search: so many chats are looked into one by one, after the first 1,000 hits of all.
+ * Each costs one question to the storage.
+ */
+export const searchedChats = 2_000;
+
+interface Wanted {
+  readonly limit: number;
+  /** The last word is the beginning of a word. */
+  readonly prefix?: boolean | undefined;
+}
+
+/** The newest hits of one chat. A clear hides the oldest ones, so that it takes none of these. */
+export async function searchChat(
+  log: ChatLog,
+  query: string,
+  { chatId, limit, prefix }: { readonly chatId: string } & Wanted,
+): Promise<MessageHit[]> {
+  const found = await log.ports.logs.search(query, { limit, key: chatId, prefix });
+  return visible(log, found);
+}
+
+/**
+ * Hits in the order of the list of chats, newest first within each, without those that a clear hid:
+ * what is hidden counts for no limit. Where the first 1,000 hits of all chats are not enough, at
+ * most `searchedChats` chats after those are looked into.
+ */
+export async function searchChats(
+  log: ChatLog,
+  query: string,
+  wanted: Wanted,
+): Promise<MessageHit[]> {
+  const { limit, prefix } = wanted;
+  let found: readonly SearchHit[] = [];
+  for (const count of new Set([limit, hitsAtOnce])) {
+    found = await log.ports.logs.search(query, { limit: count, prefix });
+    const hits = await visible(log, found);
+    if (found.length < count || hits.length >= limit) return hits.slice(0, limit);
+  }
+  // The last of these chats may hold more than came: it is looked into again.
+  const last = found.at(-1)?.key ?? "";
+  const whole = found.filter(({ key }) => key !== last);
+  const hits = await visible(log, whole);
+  const known = new Set(whole.map(({ key }) => key));
+  await addOneByOne(log, query, wanted, { hits, known, last });
+  return hits;
+}
+
+interface Gathered {
+  readonly hits: MessageHit[];
+  /** Chats of which every hit is there. */
+  readonly known: ReadonlySet<string>;
+  /** The first chat of which that is not so. */
+  readonly last: string;
+}
+
+async function addOneByOne(
+  log: ChatLog,
+  query: string,
+  { limit, prefix }: Wanted,
+  { hits, known, last }: Gathered,
+): Promise<void> {
+  const { logs } = log.ports;
+  const { head } = await log.state(last);
+  const from = head && chatProjection.sortedAt(head);
+  let left = searchedChats;
+  let cursor: string | undefined;
+  do {
+    const page = await logs.list({ limit: 1_000, ...(cursor === undefined ? {} : { cursor }) });
+    for (const { key, head } of page.rows) {
+      // What comes before in the list has been searched.
+      const isBefore = from !== undefined && chatProjection.sortedAt(head) > from;
+      if (isBefore || known.has(key)) continue;
+      if (left-- === 0 || hits.length === limit) return;
+      await nextPass();
+      const found = await logs.search(query, { limit: limit - hits.length, key, prefix });
+      hits.push(...shownHits(readHead(head).clear_seq, found));
+    }
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+}
+
+/** Those that no clear hid. */
+async function visible(log: ChatLog, found: readonly SearchHit[]): Promise<MessageHit[]> {
+  const hits: MessageHit[] = [];
+  for (const [chatId, ofChat] of Map.groupBy(found, ({ key }) => key)) {
+    const clearSeq = await clearedUntil(log, chatId);
+    hits.push(...shownHits(clearSeq, ofChat));
+  }
+  return hits;
+}
+
+/** Those that no clear hid. */
+export function shownHits(clearSeq = 0, found: readonly SearchHit[] = []): MessageHit[] {
+  return found.flatMap(({ key, record }) =>
+    record.seq > clearSeq && isMessage(record) ? [{ chat_id: key, message: record }] : [],
+  );
+}
+
+/** Past every number for a chat that was forgotten meanwhile. */
+async function clearedUntil(log: ChatLog, chatId: string): Promise<number> {
+  try {
+    const { head } = await log.existing(chatId);
+    return head.clear_seq ?? 0;
+  } catch (error) {
+    if (isThroughlineError(error, "THROUGHLINE_NOT_FOUND")) return Number.MAX_SAFE_INTEGER;
+    throw error;
+  }
+}

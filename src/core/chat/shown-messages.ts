@@ -1,0 +1,156 @@
+import type { LogStore, StoredRecord } from "../storage/log-store.ts";
+import { titleFrom } from "./chat-head.ts";
+import { controlId } from "./control-ids.ts";
+import type { ChatState } from "./draft.ts";
+import { type ControlRecord, isControl, isMessage, type StoredMessage } from "./message.ts";
+import type { Records } from "./render-rows.ts";
+import { retryAnswerId } from "./turn-ids.ts";
+
+/** The id of the record that keeps an accepted message until its turn starts. */
+export const pendingId = (messageId: string) => controlId("pending_input", messageId);
+/** The id of the record that redacts a message: the same every time, so that one is enough. */
+export const redactionId = (messageId: string) => controlId("redaction", messageId);
+/** The id of the record that puts another answer in the place of a message. */
+export const replacementId = (messageId: string) => controlId("replacement", messageId);
+
+/** The record that keeps an accepted message until its turn starts; never a message that has its id. */
+export async function waitingInput(
+  logs: Pick<LogStore, "find">,
+  chatId: string,
+  messageId: string,
+): Promise<ControlRecord | undefined> {
+  const record = await logs.find(chatId, pendingId(messageId));
+  return record !== undefined && isControl(record, "pending_input") ? record : undefined;
+}
+
+/**
+ * The record of a kind that names a message, and where there is none, the id that it is to have. What
+ * else has that id, such as a message, says nothing of this one and is passed over.
+ */
+export async function markOf(
+  logs: Pick<LogStore, "find">,
+  chatId: string,
+  mark: { readonly kind: "redaction" | "replacement" | "erasure"; readonly target: string },
+): Promise<{ readonly id: string; readonly isThere: boolean }> {
+  const { kind, target } = mark;
+  for (let n = 1; ; n++) {
+    const id = controlId(kind, target, n);
+    const record = await logs.find(chatId, id);
+    if (record === undefined) return { id, isThere: false };
+    if (isControl(record, kind) && record["target"] === target) return { id, isThere: true };
+  }
+}
+
+/**
+ * Messages as people see them: what is redacted without its text, what was replaced by another answer
+ * hidden.
+ */
+export async function shownMessages(
+  logs: Pick<LogStore, "find">,
+  chatId: string,
+  messages: readonly StoredMessage[],
+): Promise<StoredMessage[]> {
+  const shown: StoredMessage[] = [];
+  for (const message of messages) {
+    if ((await markOf(logs, chatId, { kind: "redaction", target: message.id })).isThere) {
+      const { id, seq, role, timestamp } = message;
+      shown.push({ id, seq, role, timestamp, content: "", redacted: true });
+    } else if (await isReplaced(logs, chatId, message)) {
+      shown.push({ ...message, hidden: true, replaced: true });
+    } else shown.push(message);
+  }
+  return shown;
+}
+
+/** The first thing that a person said after this record, that is shown and is more than space. */
+export async function firstWords(
+  logs: Pick<LogStore, "find" | "read">,
+  chatId: string,
+  after: number,
+): Promise<StoredMessage | undefined> {
+  for await (const record of logs.read(chatId, { after })) {
+    if (!isMessage(record) || record.role !== "user" || record.hidden) continue;
+    if (record.synthetic !== undefined) continue;
+    const [shown] = await shownMessages(logs, chatId, [record]);
+    if (shown !== undefined && titleFrom(shown.content) !== "") return shown;
+  }
+  return undefined;
+}
+
+/** Records at the end of a log that are looked through for what people said. */
+const lastRecords = 1_000;
+
+/** The ids of what people said last in a chat, and of what waits, as far as the log can be read. */
+export async function lastSaid(
+  logs: Pick<LogStore, "read">,
+  chatId: string,
+  { seq, head }: ChatState,
+): Promise<readonly string[]> {
+  const ids: string[] = [];
+  try {
+    for await (const record of logs.read(chatId, { after: Math.max(0, seq - lastRecords) })) {
+      if (isMessage(record) && record.role === "user") ids.push(record.id);
+    }
+  } catch {
+    // Damage must not keep a chat from being forgotten.
+  }
+  return [...ids, ...(head?.pending ?? [])];
+}
+
+/** Only an answer can be replaced, and what led to it; that of an unfinished retry replaces nothing. */
+async function isReplaced(
+  logs: Pick<LogStore, "find">,
+  chatId: string,
+  message: StoredMessage,
+): Promise<boolean> {
+  const { id, role } = message;
+  if (role !== "assistant" && role !== "tool") return false;
+  const answer = retryAnswerId(message);
+  if (answer !== undefined && !isStanding(await logs.find(chatId, answer))) return true;
+  return (await markOf(logs, chatId, { kind: "replacement", target: id })).isThere;
+}
+
+/** Whether a retry has this answer: one that came after its session had ended replaced nothing. */
+function isStanding(answer: StoredRecord | undefined): boolean {
+  return answer !== undefined && answer["hidden"] !== true;
+}
+
+/**
+ * The ids that the redactions and replacements in a log name, and those of what an unfinished retry
+ * left. Bounded by their number.
+ */
+export async function marksIn(records: Records): Promise<{
+  readonly redacted: ReadonlySet<string>;
+  readonly replaced: ReadonlySet<string>;
+}> {
+  const redacted = new Set<string>();
+  const replaced = new Set<string>();
+  const retried = new Map<string, string[]>();
+  const standing = new Set<string>();
+  for await (const record of records) {
+    const answer = isMessage(record) ? retryAnswerId(record) : undefined;
+    if (answer !== undefined) {
+      if (!retried.has(answer)) retried.set(answer, []);
+      retried.get(answer)?.push(record.id);
+    }
+    if (retried.has(record.id) && isStanding(record)) standing.add(record.id);
+    const { target } = record;
+    if (typeof target !== "string") continue;
+    if (isControl(record, "redaction")) redacted.add(target);
+    else if (isControl(record, "replacement")) replaced.add(target);
+  }
+  for (const [answer, steps] of retried) {
+    if (!standing.has(answer)) for (const id of steps) replaced.add(id);
+  }
+  return { redacted, replaced };
+}
+
+/** The same records, with what was replaced hidden. */
+export async function* withReplaced(
+  records: Records,
+  replaced: ReadonlySet<string>,
+): AsyncGenerator<StoredRecord> {
+  for await (const record of records) {
+    yield isMessage(record) && replaced.has(record.id) ? { ...record, hidden: true } : record;
+  }
+}

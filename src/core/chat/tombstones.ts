@@ -1,0 +1,132 @@
+import { createHash } from "node:crypto";
+import { isThroughlineError } from "../errors.ts";
+import type { LogStore } from "../storage/log-store.ts";
+
+/** The mark of one forgetting that has begun. */
+export interface Mark {
+  readonly id: string;
+  readonly hash: string;
+  readonly at: string;
+}
+
+const key = "chats";
+
+/** Where a chat is missing that was forgotten without a mark. */
+export const noMark = {
+  unreachable: "the list of forgotten chats: an import could bring it back",
+} as const;
+/** So many of a chat's newest messages are remembered by their hash: a client repeats its last few writes. */
+const maxMessages = 256;
+
+/** What the id of a mark ends in when the forgetting has ended. */
+const doneSuffix = /-done$/;
+
+type MarkInput = Pick<Mark, "id" | "at">;
+
+/**
+ * Which chats were forgotten, and when: hashes of their ids, never the ids. Written before anything is
+ * removed, so that a crash midway is finished at the next start; kept, so that an import does not
+ * bring back what a person asked to forget.
+ */
+export class Tombstones {
+  readonly #logs: LogStore;
+  /** The numbers of the marks that name messages, by the hash of their chat. */
+  readonly #places = new Map<string, number[]>();
+  #placesEnd = 0;
+
+  constructor(logs: LogStore) {
+    this.#logs = logs;
+  }
+
+  /** @param messageIds of what people said in it, oldest first. */
+  async begin(chatId: string, given: MarkInput, messageIds: readonly string[]): Promise<Mark> {
+    const mark = { ...given, hash: hashOf(chatId) };
+    const messages = messageIds.slice(-maxMessages).map(shortHashOf);
+    await this.#logs.append(key, [{ ...mark, state: "begun", messages }]);
+    return mark;
+  }
+
+  /** The same where a disk may be full, which takes no mark: then `undefined`. */
+  async tryBegin(
+    chatId: string,
+    given: MarkInput,
+    messageIds: readonly string[],
+  ): Promise<Mark | undefined> {
+    try {
+      return await this.begin(chatId, given, messageIds);
+    } catch (error) {
+      if (isThroughlineError(error, "THROUGHLINE_UNAVAILABLE")) return undefined;
+      throw error;
+    }
+  }
+
+  /**
+   * Whether a message was forgotten with its chat, so that its repetition must not bring it back. Knows
+   * the newest 256 messages of people in each forgotten chat.
+   */
+  async holds(chatId: string, messageId: string): Promise<boolean> {
+    for await (const { seq, hash, messages } of this.#logs.read(key, { after: this.#placesEnd })) {
+      this.#placesEnd = seq;
+      if (!Array.isArray(messages) || messages.length === 0) continue;
+      this.#places.set(String(hash), [...(this.#places.get(String(hash)) ?? []), seq]);
+    }
+    for (const seq of this.#places.get(hashOf(chatId)) ?? []) {
+      const [mark] = await this.#logs.page(key, { after: seq - 1, limit: 1 });
+      const messages = mark?.["messages"];
+      if (Array.isArray(messages) && messages.includes(shortHashOf(messageId))) return true;
+    }
+    return false;
+  }
+
+  async finish(mark: Mark): Promise<void> {
+    await this.#logs.append(key, [{ ...mark, id: `${mark.id}-done`, state: "done" }]);
+  }
+
+  /** The hashes of the chats whose forgetting has begun and not ended. */
+  async begun(): Promise<ReadonlySet<string>> {
+    const begun = new Set<string>();
+    for await (const mark of this.#logs.read(key)) {
+      if (mark["state"] === "begun") begun.add(String(mark["hash"]));
+      else begun.delete(String(mark["hash"]));
+    }
+    return begun;
+  }
+
+  /**
+   * Which chats were forgotten after a place in the log, those that are being forgotten among them, and
+   * the place where it ends.
+   *
+   * @param known ids of marks that do not count.
+   */
+  async after(
+    place: number,
+    known: ReadonlySet<string>,
+  ): Promise<{ readonly has: (chatId: string) => boolean; readonly end: number }> {
+    const hashes = new Set<string>();
+    let end = place;
+    for await (const mark of this.#logs.read(key, { after: place })) {
+      if (!known.has(mark.id.replace(doneSuffix, ""))) hashes.add(String(mark["hash"]));
+      end = mark.seq;
+    }
+    return { has: (chatId) => hashes.has(hashOf(chatId)), end };
+  }
+
+  /** Where the marks end. */
+  async end(): Promise<number> {
+    return (await this.#logs.tail(key, 0))?.seq ?? 0;
+  }
+
+  /** When this chat was last forgotten, ISO 8601. */
+  async forgottenAt(chatId: string): Promise<string | undefined> {
+    const hash = hashOf(chatId);
+    let at: string | undefined;
+    for await (const mark of this.#logs.read(key)) {
+      if (mark["hash"] === hash) at = String(mark["at"]);
+    }
+    return at;
+  }
+}
+
+export const hashOf = (chatId: string): string => createHash("sha256").update(chatId).digest("hex");
+
+const shortHashOf = (messageId: string): string => hashOf(messageId).slice(0, 16);

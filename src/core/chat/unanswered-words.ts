@@ -1,0 +1,38 @@
+import type { LogStore } from "../storage/log-store.ts";
+import { readCompaction } from "./compaction.ts";
+import type { Draft } from "./draft.ts";
+import { isControl, isMessage } from "./message.ts";
+
+/** At most so many records before the end of a chat are looked at. */
+export const unansweredRecords = 50;
+
+/**
+ * Where a session that begins by itself starts: before what the companion said on its own after the
+ * last turn. The person's next message answers that, so the model must see it.
+ *
+ * @returns the number of the record before; `undefined`: the companion said nothing on its own.
+ */
+export async function seqBeforeUnanswered(
+  logs: Pick<LogStore, "page">,
+  { chatId, head }: Draft,
+): Promise<number | undefined> {
+  const { session, clear_seq: clearSeq = 0, provider_start: starts = {} } = head;
+  const from = Math.max(session?.start_seq ?? 0, clearSeq, ...Object.values(starts));
+  const page = await logs.page(chatId, { limit: unansweredRecords });
+  const unanswered: number[] = [];
+  for (const record of page.toReversed()) {
+    if (record.seq <= from) break;
+    // A summary that does not say where it begins may tell of what is older.
+    if (isControl(record, "compaction") && readCompaction(record)?.afterSeq === undefined) break;
+    if (!isMessage(record)) continue;
+    const { role, turn, seq } = record;
+    if (role !== "assistant" || turn !== undefined) {
+      // Without the name of a turn, as in an import, the first words after a message are its answer.
+      if (turn === undefined) unanswered.pop();
+      break;
+    }
+    unanswered.push(seq);
+  }
+  const first = unanswered.at(-1);
+  return first === undefined ? undefined : first - 1;
+}

@@ -1,0 +1,302 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { isThroughlineError } from "../errors.ts";
+import {
+  bucketOf,
+  humanActed,
+  newSession,
+  resetProvider,
+  rollOver,
+  type SessionState,
+  syncTarget,
+  withBucket,
+} from "./session-state.ts";
+import { applyUsage, type UsageDelta, usageLimits } from "./usage.ts";
+
+const noon = Date.UTC(2026, 0, 2, 12);
+const first = newSession({
+  generation: 1,
+  at: noon,
+  startSeq: 0,
+  provider: "claude",
+  model: "opus",
+});
+const answer: UsageDelta = {
+  turn: "t1",
+  provider: "claude",
+  model: "opus",
+  messages: 1,
+  cost_usd: 0.01,
+  tokens: 10,
+  outcome: "answered",
+  generation: 1,
+  bucket_generation: 1,
+};
+
+function apply(state: SessionState, ...deltas: readonly Partial<UsageDelta>[]): SessionState {
+  return deltas.reduce((state, delta) => {
+    const outcome = applyUsage(state, { ...answer, ...delta });
+    assert.ok("state" in outcome);
+    return outcome.state;
+  }, state);
+}
+
+/** A bucket as messages, dollars, tokens. */
+function totals(state: SessionState, provider = "claude") {
+  const bucket = bucketOf(state, provider);
+  return [bucket.message_count, bucket.total_cost_usd, bucket.total_tokens];
+}
+
+test("ten times 0.01 dollars is exactly 0.1", () => {
+  assert.deepEqual(
+    totals(apply(first, ...Array.from({ length: 10 }, () => answer))),
+    [10, 0.1, 100],
+  );
+});
+
+test("two updates made from equal snapshots are both counted (D13)", () => {
+  assert.deepEqual(totals(apply(first, answer, answer)), [2, 0.02, 20]);
+});
+
+test("tokens whose cost is unknown are counted apart, and the known costs stay", () => {
+  const priced = apply(first, answer);
+  assert.equal("unpriced_tokens" in bucketOf(priced, "claude"), false);
+  const state = apply(priced, { cost_usd: null }, { cost_usd: null, tokens: 5 }, answer);
+  assert.deepEqual(totals(state), [4, 0.02, 35]);
+  assert.equal(bucketOf(state, "claude").unpriced_tokens, 15);
+  assert.equal(
+    bucketOf(apply(state, { cost_usd: null, tokens: -99 }), "claude").unpriced_tokens,
+    0,
+  );
+});
+
+test("a key of an import by the name of the unpriced tokens does not stop the count", () => {
+  const state = apply(first, answer);
+  const bucket = { ...bucketOf(state, "claude"), unpriced_tokens: "many" as unknown as number };
+  const imported = { ...state, provider_sessions: { claude: bucket } };
+  assert.equal(bucketOf(apply(imported, { cost_usd: null }), "claude").unpriced_tokens, 10);
+});
+
+test("a refund makes the totals fall (D13)", () => {
+  const refund = { messages: -1, cost_usd: -0.02, tokens: -5 };
+  assert.deepEqual(totals(apply(first, { cost_usd: 0.05 }, refund)), [0, 0.03, 5]);
+});
+
+test("no correction takes a total below 0", () => {
+  const refund = { messages: -9, cost_usd: -9, tokens: -90 };
+  const state = apply(first, answer, refund);
+  assert.deepEqual(totals(state), [0, 0, 0]);
+  assert.deepEqual(totals(apply(state, answer)), [1, 0.01, 10], "and none is owed");
+});
+
+test("a failed attempt counts its cost and tokens, and no message", () => {
+  assert.deepEqual(totals(apply(first, { outcome: "failed" })), [0, 0.01, 10]);
+});
+
+test("an interrupted answer counts like a whole one", () => {
+  assert.deepEqual(totals(apply(first, { outcome: "interrupted" })), [1, 0.01, 10]);
+});
+
+const nothing = { messages: 0, cost_usd: 0, tokens: 0 };
+test("an id that arrives although the turn failed is stored without counting", () => {
+  const state = apply(first, { ...nothing, outcome: "failed", session_id: "s1" });
+  assert.equal(bucketOf(state, "claude").session_id, "s1");
+  assert.deepEqual(totals(state), [0, 0, 0]);
+});
+
+test("a failed attempt that used nothing and brought no id leaves the session untouched", () => {
+  assert.equal(apply(first, { ...nothing, messages: 1, outcome: "failed" }), first);
+  const state = apply(first, { session_id: "s1" });
+  assert.equal(apply(state, { ...nothing, outcome: "failed", session_id: "s1" }), state);
+});
+
+const ids: readonly [given: string | undefined, kept: string][] = [
+  [undefined, "s1"],
+  ["", "s1"],
+  ["s2", "s2"],
+];
+for (const [given, kept] of ids) {
+  test(`after the id s1, an answer with the id ${JSON.stringify(given)} leaves ${kept}`, () => {
+    const delta = given === undefined ? {} : { session_id: given };
+    const state = apply(first, { session_id: "s1" }, delta);
+    assert.equal(bucketOf(state, "claude").session_id, kept);
+  });
+}
+
+test("a person's switch while a turn runs stays, and the usage goes to the provider that ran (D9)", () => {
+  const switched = syncTarget(first, "codex", "o9");
+  const state = apply(switched, { session_id: "s1" });
+  assert.deepEqual([state.provider, state.model], ["codex", "o9"]);
+  assert.deepEqual(totals(state, "claude"), [1, 0.01, 10]);
+  assert.deepEqual(totals(state, "codex"), [0, 0, 0]);
+});
+
+test("a reset while a turn runs stays reset: the turn's id and count are rejected (D8)", () => {
+  const late = { ...answer, session_id: "s1" };
+  const reset = resetProvider(apply(first, late), "claude");
+  assert.deepEqual(applyUsage(reset, late), { rejected: "ended_bucket" });
+  assert.deepEqual(totals(apply(reset, { bucket_generation: 2 })), [1, 0.01, 10]);
+});
+
+test("a late result of an ended session never reaches the newer one (D7, D8)", () => {
+  const next = rollOver(first, { at: noon + 1, startSeq: 5 });
+  assert.deepEqual(applyUsage(next, answer), { rejected: "ended_generation" });
+  assert.deepEqual(totals(apply(next, { generation: 2 })), [1, 0.01, 10]);
+});
+
+test("a bucket's reset does not reject what another provider still reports", () => {
+  const reset = resetProvider(first, "claude");
+  assert.deepEqual(totals(apply(reset, { provider: "codex" }), "codex"), [1, 0.01, 10]);
+});
+
+test("usage moves no clock and no target, whatever its outcome (U1)", () => {
+  const deltas = ["answered", "interrupted", "failed"] as const;
+  const state = apply(first, ...deltas.map((outcome) => ({ outcome, provider: "codex" })));
+  assert.deepEqual({ ...state, provider_sessions: {} }, first);
+});
+
+test("keys that an import brought into a bucket stay through an update", () => {
+  const bucket = { ...bucketOf(first, "claude"), thread: "x" };
+  const state = apply(withBucket(first, "claude", bucket), answer);
+  assert.equal(bucketOf(state, "claude")["thread"], "x");
+});
+
+test("totals stop at what a number can count exactly", () => {
+  const most = { messages: usageLimits.count, tokens: usageLimits.count, cost_usd: 1_000_000 };
+  const state = apply(first, most, most, answer);
+  assert.deepEqual(totals(state), [usageLimits.count, 1_000_000, usageLimits.count]);
+});
+
+const refused: readonly Partial<Record<keyof UsageDelta, unknown>>[] = [
+  { cost_usd: Number.NaN },
+  { cost_usd: Number.POSITIVE_INFINITY },
+  { cost_usd: 1_000_001 },
+  { cost_usd: -1_000_001 },
+  { cost_usd: undefined },
+  { cost_usd: "0.5" },
+  { cost_usd: [0.5] },
+  { cost_usd: true },
+  { tokens: 1.5 },
+  { tokens: 2 ** 53 },
+  { tokens: Number.NEGATIVE_INFINITY },
+  { tokens: "10" },
+  { messages: Number.NaN },
+  { messages: 0.1 },
+  { messages: -(2 ** 53) },
+  { outcome: "lost" },
+  { provider: "" },
+  { provider: 5 },
+  { session_id: "a\0b" },
+  { session_id: 7 },
+  { generation: Number.NaN },
+  { bucket_generation: 0.5 },
+];
+for (const wrong of refused) {
+  const [name, value] = Object.entries(wrong)[0]!;
+  const shown = typeof value === "number" ? value : JSON.stringify(value);
+  test(`usage with ${name} ${shown} is refused as invalid`, () => {
+    const delta = { ...answer, ...wrong } as UsageDelta;
+    assert.throws(
+      () => applyUsage(first, delta),
+      (error) => isThroughlineError(error, "THROUGHLINE_INVALID"),
+    );
+  });
+}
+
+test("an id of 1,024 bytes is accepted, one of 1,025 is too large", () => {
+  assert.equal(bucketOf(apply(first, { session_id: "i".repeat(1024) }), "claude").message_count, 1);
+  assert.throws(
+    () => apply(first, { session_id: "i".repeat(1025) }),
+    (error) => isThroughlineError(error, "THROUGHLINE_TOO_LARGE"),
+  );
+});
+
+test("dollars add up to the nano-dollar for any amounts, up to a million", () => {
+  const nanos = fc.integer({ min: 0, max: 10 ** 14 });
+  fc.assert(
+    fc.property(fc.array(nanos, { maxLength: 10 }), (amounts) => {
+      const state = apply(first, ...amounts.map((amount) => ({ cost_usd: amount / 1e9 })));
+      const sum = amounts.reduce((total, amount) => total + amount, 0);
+      assert.equal(bucketOf(state, "claude").total_cost_usd, sum / 1e9);
+    }),
+  );
+});
+
+// A model beside the machine: plain counters in a Map, thrown away and begun again as told.
+type Step =
+  | {
+      readonly do: "usage";
+      readonly provider: string;
+      readonly tokens: number;
+      readonly late: number;
+    }
+  | { readonly do: "reset" | "switch"; readonly provider: string }
+  | { readonly do: "roll over" | "act" };
+const provider = fc.constantFrom("claude", "codex", "__proto__");
+const step: fc.Arbitrary<Step> = fc.oneof(
+  fc.record({
+    do: fc.constant("usage" as const),
+    provider,
+    tokens: fc.integer({ min: -20, max: 100 }),
+    late: fc.nat(2),
+  }),
+  fc.record({ do: fc.constantFrom("reset" as const, "switch" as const), provider }),
+  fc.record({ do: fc.constantFrom("roll over" as const, "act" as const) }),
+);
+
+test("after any sequence of usage, resets, switches and rollovers the totals are those of a plain count", () => {
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+      const seen = [{ state: first, sessions: 1, resets: new Map<string, number>() }];
+      let count = new Map<string, number>();
+      let [target, humanAt] = ["claude", noon];
+      for (const [index, step] of steps.entries()) {
+        const { state, sessions, resets } = seen.at(-1)!;
+        const at = noon + index;
+        if (step.do === "usage") {
+          // The attempt began up to two steps ago.
+          const begun = seen.at(-1 - step.late) ?? seen[0]!;
+          const outcome = applyUsage(state, {
+            ...answer,
+            provider: step.provider,
+            tokens: step.tokens,
+            generation: begun.state.generation,
+            bucket_generation: bucketOf(begun.state, step.provider).generation,
+          });
+          const isReset = begun.resets.get(step.provider) !== resets.get(step.provider);
+          assert.equal("rejected" in outcome, begun.sessions !== sessions || isReset);
+          if ("rejected" in outcome) continue;
+          seen.push({ state: outcome.state, sessions, resets });
+          const before = count.get(step.provider) ?? 0;
+          count.set(step.provider, Math.max(0, before + step.tokens));
+        } else if (step.do === "reset") {
+          const { provider } = step;
+          const times = new Map(resets).set(provider, (resets.get(provider) ?? 0) + 1);
+          seen.push({ state: resetProvider(state, provider), sessions, resets: times });
+          count.delete(provider);
+          target = provider;
+        } else if (step.do === "switch") {
+          seen.push({ state: syncTarget(state, step.provider), sessions, resets });
+          target = step.provider;
+        } else if (step.do === "roll over") {
+          const next = rollOver(state, { at, startSeq: index });
+          seen.push({ state: next, sessions: sessions + 1, resets });
+          count = new Map();
+          humanAt = at;
+        } else {
+          seen.push({ state: humanActed(state, at), sessions, resets });
+          humanAt = at;
+        }
+        const after = seen.at(-1)!;
+        assert.equal(after.state.generation, after.sessions);
+        assert.equal(after.state.provider, target);
+        assert.equal(Date.parse(after.state.human_at), humanAt);
+        for (const name of ["claude", "codex", "__proto__"]) {
+          assert.equal(bucketOf(after.state, name).total_tokens, count.get(name) ?? 0, name);
+        }
+      }
+    }),
+    { numRuns: 300 },
+  );
+});

@@ -1,0 +1,119 @@
+import { invalid } from "../errors.ts";
+import { checkKey } from "../storage/key.ts";
+import {
+  bucketOf,
+  type ProviderSession,
+  type SessionState,
+  sessionLimits,
+  withBucket,
+} from "./session-state.ts";
+
+const outcomes = ["answered", "interrupted", "failed"] as const;
+
+/** What one attempt of a turn used, for the provider that it ran on. */
+export interface UsageDelta {
+  readonly turn: string;
+  readonly provider: string;
+  readonly model: string;
+  /** Whole; negative to correct. Does not count when the attempt failed. */
+  readonly messages: number;
+  /** Dollars; negative to correct. Rounded to nano-dollars. `null`: not known, as without a price. */
+  readonly cost_usd: number | null;
+  /** Whole; negative to correct. */
+  readonly tokens: number;
+  readonly outcome: (typeof outcomes)[number];
+  /** The provider's id as the attempt left it. Absent or empty: the old one holds. */
+  readonly session_id?: string;
+  /** The session and the bucket that the attempt began in. */
+  readonly generation: number;
+  readonly bucket_generation: number;
+}
+
+export type UsageOutcome =
+  | { readonly state: SessionState }
+  | { readonly rejected: "ended_generation" | "ended_bucket" };
+
+/**
+ * Bounds of a delta and of a total. Up to so many dollars, nano-dollars survive being written as a
+ * number of dollars: past 2^51 of them (2.2 million dollars) they would not.
+ */
+export const usageLimits = { costUsd: 1_000_000, count: Number.MAX_SAFE_INTEGER } as const;
+
+const nanosPerDollar = 1_000_000_000;
+
+/**
+ * Adds what an attempt used to the bucket that it began in; the target and the clocks stay. Totals
+ * stop at 0 and at `usageLimits`. The caller sees to it that one delta is applied once.
+ *
+ * @param state `null`: the session has ended, and no other began.
+ * @returns the new state, the same object if nothing changed; or why the delta came too late.
+ * @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_TOO_LARGE`: a number that is not
+ *   finite, whole or within bounds, or a bad name or id.
+ */
+export function applyUsage(state: SessionState | null, delta: UsageDelta): UsageOutcome {
+  checkDelta(delta);
+  if (delta.generation !== state?.generation) return { rejected: "ended_generation" };
+  const bucket = bucketOf(state, delta.provider);
+  if (delta.bucket_generation !== bucket.generation) return { rejected: "ended_bucket" };
+  const messages = delta.outcome === "failed" ? 0 : delta.messages;
+  const added: ProviderSession = {
+    ...bucket,
+    session_id: delta.session_id || bucket.session_id,
+    message_count: addCounts(bucket.message_count, messages),
+    total_cost_usd: addDollars(bucket.total_cost_usd, delta.cost_usd ?? 0),
+    total_tokens: addCounts(bucket.total_tokens, delta.tokens),
+    ...unpriced(bucket, delta),
+  };
+  return { state: isSame(added, bucket) ? state : withBucket(state, delta.provider, added) };
+}
+
+/** The tokens whose cost is not known: there is such a count once there are such tokens. */
+function unpriced({ unpriced_tokens: before }: ProviderSession, { cost_usd, tokens }: UsageDelta) {
+  if (cost_usd !== null || tokens === 0) return {};
+  // An import may have brought a key of this name.
+  const known = Number.isSafeInteger(before) ? (before as number) : 0;
+  return { unpriced_tokens: addCounts(known, tokens) };
+}
+
+function addCounts(total: number, count: number): number {
+  return Math.min(Math.max(total + count, 0), usageLimits.count);
+}
+
+function addDollars(total: number, dollars: number): number {
+  const nanos = Math.round(total * nanosPerDollar) + Math.round(dollars * nanosPerDollar);
+  return Math.min(Math.max(nanos, 0) / nanosPerDollar, usageLimits.costUsd);
+}
+
+function isSame(a: ProviderSession, b: ProviderSession): boolean {
+  return (
+    a.session_id === b.session_id &&
+    a.message_count === b.message_count &&
+    a.total_cost_usd === b.total_cost_usd &&
+    a.total_tokens === b.total_tokens &&
+    a.unpriced_tokens === b.unpriced_tokens
+  );
+}
+
+function checkDelta(delta: UsageDelta): void {
+  checkKey(delta.provider, "provider", sessionLimits.nameBytes);
+  if (delta.session_id !== undefined && delta.session_id !== "") {
+    checkKey(delta.session_id, "session_id", sessionLimits.sessionIdBytes);
+  }
+  if (!outcomes.includes(delta.outcome)) throw invalid("outcome is none of the known ones");
+  checkWhole(delta.messages, "messages");
+  checkWhole(delta.tokens, "tokens");
+  checkWhole(delta.generation, "generation");
+  checkWhole(delta.bucket_generation, "bucket_generation");
+  // `Math.abs` alone would count "0.5" and `null`.
+  const { cost_usd } = delta;
+  if (cost_usd === null) return;
+  if (typeof cost_usd !== "number" || !(Math.abs(cost_usd) <= usageLimits.costUsd)) {
+    throw invalid(
+      `cost_usd must be null or a number from -${usageLimits.costUsd} to ${usageLimits.costUsd}`,
+    );
+  }
+}
+
+function checkWhole(value: number, name: string): void {
+  if (!Number.isSafeInteger(value)) throw invalid(`${name} must be a whole number within 2^53`);
+}

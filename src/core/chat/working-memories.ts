@@ -1,0 +1,91 @@
+import { checkKey } from "../storage/key.ts";
+import { logLimits } from "../storage/log-store.ts";
+import type { NewInteraction } from "./interaction.ts";
+import {
+  checkWhole,
+  resolveOptions,
+  WorkingMemory,
+  type WorkingMemoryOptions,
+} from "./working-memory.ts";
+import type { WorkingMemoryStats, WorkingMemoryView } from "./working-memory-view.ts";
+
+export interface WorkingMemoriesOptions extends WorkingMemoryOptions {
+  /**
+   * How many chats are remembered at once, 1 to 100,000. One more drops the least recently used.
+   * @default 1_000
+   */
+  readonly maxChats?: number;
+}
+
+const defaults = { maxChats: 1_000 } as const satisfies WorkingMemoriesOptions;
+
+/**
+ * One working memory a chat, in RAM only. Drop a chat's when its session rolls over or is reset, and
+ * when the chat is forgotten; `clear` at exit.
+ */
+export class WorkingMemories {
+  readonly #options: Required<WorkingMemoryOptions>;
+  readonly #maxChats: number;
+  /** Least recently used first. */
+  readonly #chats = new Map<string, WorkingMemory>();
+
+  /** @throws TypeError: an option is out of its bounds. */
+  constructor(options: WorkingMemoriesOptions = {}) {
+    const { maxChats = defaults.maxChats } = options;
+    checkWhole("maxChats", maxChats, 1, 100_000);
+    this.#options = resolveOptions(options);
+    this.#maxChats = maxChats;
+  }
+
+  /**
+   * The memory of a chat, made on first use. Ask again for every turn: one that was dropped
+   * meanwhile is no longer the chat's, and whoever appends to it later does so by `appendTo`.
+   *
+   * @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_TOO_LARGE`: not a chat id.
+   */
+  of(chatId: string): WorkingMemory {
+    checkKey(chatId, "a chat id", logLimits.keyBytes);
+    const memory = this.#chats.get(chatId) ?? new WorkingMemory(this.#options);
+    this.#chats.delete(chatId);
+    this.#chats.set(chatId, memory);
+    for (const oldest of this.#chats.keys()) {
+      if (this.#chats.size <= this.#maxChats) break;
+      this.drop(oldest);
+    }
+    return memory;
+  }
+
+  /**
+   * Appends to a memory that `of` gave before, unless it is no longer the chat's: what a turn was about
+   * does not come back when the chat was cleared, reset or forgotten, or a message erased, while it ran.
+   *
+   * @param id names what was said: see `WorkingMemory.append`.
+   */
+  appendTo(chatId: string, memory: WorkingMemory, said: NewInteraction, id?: string): void {
+    if (this.#chats.get(chatId) === memory) this.of(chatId).append(said, id);
+  }
+
+  /** The memory of a chat if it has one: makes none, and does not count as use. */
+  peek(chatId: string): WorkingMemoryView | undefined {
+    return this.#chats.get(chatId)?.view();
+  }
+
+  /** Forgets a chat, also in views that were handed out. @returns whether it had a memory. */
+  drop(chatId: string): boolean {
+    this.#chats.get(chatId)?.clear();
+    return this.#chats.delete(chatId);
+  }
+
+  /** Forgets all chats, also in views that were handed out. */
+  clear(): void {
+    for (const chatId of this.#chats.keys()) this.drop(chatId);
+  }
+
+  /** The counts of every chat, most recently used first. */
+  stats(): readonly (WorkingMemoryStats & { readonly chat_id: string })[] {
+    return Array.from(this.#chats, ([chat_id, memory]) => ({
+      chat_id,
+      ...memory.stats(),
+    })).toReversed();
+  }
+}

@@ -1,0 +1,436 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import fc from "fast-check";
+import type { Clock } from "../clock.ts";
+import { isThroughlineError } from "../errors.ts";
+import type { NewInteraction } from "./interaction.ts";
+import { resolveOptions, WorkingMemory } from "./working-memory.ts";
+
+const noon = Date.UTC(2026, 2, 1, 12);
+
+function heldClock() {
+  const clock = { wallMs: noon, monotonicMs: 5_000 };
+  return {
+    now: () => clock.wallMs,
+    monotonic: () => clock.monotonicMs,
+    advance(ms: number) {
+      clock.wallMs += ms;
+      clock.monotonicMs += ms;
+    },
+    setWall(ms: number) {
+      clock.wallMs = ms;
+    },
+    setMonotonic(ms: number) {
+      clock.monotonicMs = ms;
+    },
+  } satisfies Clock & Record<string, unknown>;
+}
+
+function said(utterance: string, rest: Partial<NewInteraction> = {}): NewInteraction {
+  return {
+    utterance,
+    intent: "unknown",
+    response: `re: ${utterance}`,
+    outcome: "answered",
+    ...rest,
+  };
+}
+
+function filled(capacity: number, utterances: readonly string[]): WorkingMemory {
+  const memory = new WorkingMemory({ capacity, clock: heldClock() });
+  for (const utterance of utterances) memory.append(said(utterance));
+  return memory;
+}
+
+test("a new working memory is empty, not full, and has no summary", () => {
+  const memory = new WorkingMemory();
+  assert.equal(memory.count, 0);
+  assert.equal(memory.isEmpty, true);
+  assert.equal(memory.isFull, false);
+  assert.deepEqual(memory.all(), []);
+  assert.equal(memory.summary(), "");
+  assert.equal(memory.promptBlock(), "");
+});
+
+test("an appended interaction is kept with its turn, its time and its upper-case intent", () => {
+  const memory = new WorkingMemory({ clock: heldClock() });
+  const kept = memory.append({
+    utterance: "Hello",
+    intent: "greeting",
+    response: "Hi there!",
+    outcome: "answered",
+  });
+  assert.deepEqual(kept, {
+    turn: 1,
+    timestamp: "2026-03-01T12:00:00.000Z",
+    utterance: "Hello",
+    intent: "GREETING",
+    response: "Hi there!",
+    outcome: "answered",
+  });
+  assert.deepEqual(memory.all(), [kept]);
+});
+
+test("two appends are both kept, oldest first", () => {
+  const memory = filled(3, ["First", "Second"]);
+  assert.deepEqual(
+    memory.all().map(({ turn, utterance }) => [turn, utterance]),
+    [
+      [1, "First"],
+      [2, "Second"],
+    ],
+  );
+});
+
+test("3 appends fill a memory of 3", () => {
+  const memory = filled(3, ["First", "Second", "Third"]);
+  assert.equal(memory.isFull, true);
+  assert.equal(memory.isEmpty, false);
+  assert.equal(memory.count, 3);
+});
+
+test("A2: the fourth append into 3 leaves turns 2, 3, 4 under their own numbers, in order", () => {
+  const memory = filled(3, ["First", "Second", "Third", "Fourth"]);
+  assert.deepEqual(
+    memory.all().map(({ turn }) => turn),
+    [2, 3, 4],
+  );
+  assert.deepEqual(memory.summary().match(/Turn \d+/g), ["Turn 2", "Turn 3", "Turn 4"]);
+  assert.equal(memory.isFull, true);
+});
+
+test("recent utterances, intents and responses are listed newest first", () => {
+  const memory = new WorkingMemory();
+  memory.append(said("First", { intent: "greeting", response: "1" }));
+  memory.append(said("Second", { intent: "QUESTION", response: "2" }));
+  memory.append(said("Third", { intent: "command", response: "3" }));
+  assert.deepEqual(memory.recentUtterances(), ["Third", "Second", "First"]);
+  assert.deepEqual(memory.recentIntents(), ["COMMAND", "QUESTION", "GREETING"]);
+  assert.deepEqual(memory.recentResponses(), ["3", "2", "1"]);
+});
+
+const limits: readonly [n: number | undefined, newest: readonly string[]][] = [
+  [undefined, ["Fourth", "Third", "Second", "First"]],
+  [100, ["Fourth", "Third", "Second", "First"]],
+  [4, ["Fourth", "Third", "Second", "First"]],
+  [2, ["Fourth", "Third"]],
+  [1, ["Fourth"]],
+  [0, []],
+  [-1, []],
+];
+for (const [n, newest] of limits) {
+  test(`A1: the ${n} most recent of First to Fourth are [${newest}], in each of three lists`, () => {
+    const memory = filled(4, ["First", "Second", "Third", "Fourth"]);
+    assert.deepEqual(memory.recentUtterances(n), newest);
+    assert.equal(memory.recentIntents(n).length, newest.length);
+    assert.deepEqual(
+      memory.recentResponses(n),
+      newest.map((utterance) => `re: ${utterance}`),
+    );
+  });
+}
+
+test("n = 2 of Third, Second, First is Third, Second", () => {
+  assert.deepEqual(filled(3, ["First", "Second", "Third"]).recentUtterances(2), [
+    "Third",
+    "Second",
+  ]);
+});
+
+for (const list of ["recentUtterances", "recentIntents", "recentResponses"] as const) {
+  test(`${list} refuses an n of 1.5`, () => {
+    const memory = filled(3, ["First"]);
+    assert.throws(
+      () => memory[list](1.5),
+      (error) => isThroughlineError(error, "THROUGHLINE_INVALID"),
+    );
+  });
+}
+
+test("the prompt block is a line Context:, the summary and a blank line", () => {
+  const memory = filled(3, ["Hello"]);
+  assert.equal(
+    memory.promptBlock(),
+    "Context:\nTurn 1: You said 'Hello' (classified as UNKNOWN). I responded 're: Hello'.\n\n",
+  );
+});
+
+test("what came of one message is remembered once, under a new turn number", () => {
+  const memory = new WorkingMemory();
+  memory.append(said("Hello"));
+  const before = memory.append(said("Why?", { response: "as I said" }), "m1");
+  memory.append(said("Why?"));
+  const list = memory.all();
+  memory.append(said("Why?", { response: "because" }), "m1");
+  assert.deepEqual(
+    memory.all().map(({ turn, response }) => `${turn} ${response}`),
+    ["1 re: Hello", "3 re: Why?", "4 because"],
+  );
+  assert.equal(memory.stats().bytes, 3 * "UNKNOWN".length + 5 + 9 + 4 + 8 + 4 + 7);
+  assert.deepEqual([list[1], Object.keys(before).includes("id")], [before, false]);
+  assert.throws(() => memory.append(said("Why?", { intent: "" }), "m1"));
+  assert.equal(memory.count, 3, "what is refused drops nothing");
+});
+
+test("a summary can leave one message out, also a view's, and names the others by their turns", () => {
+  const memory = new WorkingMemory();
+  memory.append(said("One"), "m1");
+  memory.append(said("Two"));
+  for (const reader of [memory, memory.view()]) {
+    assert.match(reader.summary("m1"), /^Turn 2: You said 'Two'/);
+    assert.equal(reader.summary("other"), reader.summary());
+  }
+});
+
+test("clear empties; the age and the turn numbers go on", () => {
+  const clock = heldClock();
+  const memory = new WorkingMemory({ clock });
+  memory.append(said("First"));
+  memory.append(said("Second"));
+  clock.advance(2_000);
+  memory.clear();
+  assert.deepEqual(memory.all(), []);
+  assert.equal(memory.isEmpty, true);
+  assert.equal(memory.summary(), "");
+  clock.advance(1_000);
+  assert.deepEqual(memory.stats(), {
+    capacity: 3,
+    count: 0,
+    full: false,
+    empty: true,
+    session_age_seconds: 3,
+    bytes: 0,
+    last_turn: 2,
+  });
+  assert.equal(memory.append(said("Third")).turn, 3);
+});
+
+test("stats count what is held", () => {
+  const clock = heldClock();
+  const memory = new WorkingMemory({ capacity: 2, clock });
+  memory.append(said("Hé", { intent: "question", response: "😀" }));
+  clock.advance(45_318);
+  const expected = { capacity: 2, count: 1, full: false, empty: false, last_turn: 1 };
+  const age = { session_age_seconds: 45.32 };
+  assert.deepEqual(memory.stats(), { ...expected, ...age, bytes: 3 + "QUESTION".length + 4 });
+});
+
+test("A7: the age is never below 0 and does not follow the wall clock back", () => {
+  const clock = heldClock();
+  const memory = new WorkingMemory({ clock });
+  clock.advance(1_500);
+  clock.setWall(noon - 86_400_000);
+  assert.equal(memory.stats().session_age_seconds, 1.5);
+  clock.setMonotonic(0);
+  assert.equal(memory.stats().session_age_seconds, 0);
+});
+
+for (const outcome of ["answered", "interrupted", "failed"] as const) {
+  test(`A7: a turn that was ${outcome} is kept as ${outcome}, with the response so far`, () => {
+    const memory = new WorkingMemory();
+    memory.append(said("Tell me", { response: "Once up", outcome }));
+    assert.equal(memory.all()[0]!.outcome, outcome);
+    assert.deepEqual(memory.recentResponses(), ["Once up"]);
+  });
+}
+
+test("an interaction is stamped with the wall clock in UTC when it is appended", () => {
+  const clock = heldClock();
+  const memory = new WorkingMemory({ clock });
+  clock.advance(90_061);
+  assert.equal(memory.append(said("Now")).timestamp, "2026-03-01T12:01:30.061Z");
+});
+
+for (const capacity of [1, 3, 10, 1_000]) {
+  test(`a capacity of ${capacity} is accepted`, () => {
+    assert.equal(new WorkingMemory({ capacity }).stats().capacity, capacity);
+  });
+}
+
+const notCapacities = [0, -1, 1_001, 1e9, 2.5, Number.NaN, Infinity, "3", true, null, [3], 3n];
+for (const capacity of notCapacities) {
+  test(`a capacity of ${typeof capacity} ${capacity} is refused at construction`, () => {
+    assert.throws(() => new WorkingMemory({ capacity: capacity as number }), TypeError);
+  });
+}
+
+for (const maxBytes of [1_023, 1_048_577, 2_000.5, "4096", null]) {
+  test(`a budget of ${typeof maxBytes} ${maxBytes} bytes is refused at construction`, () => {
+    assert.throws(() => new WorkingMemory({ maxBytes: maxBytes as number }), TypeError);
+  });
+}
+
+test("every default is the one that the documentation of its option states", () => {
+  const source = readFileSync(new URL("./working-memory.ts", import.meta.url), "utf8");
+  const stated = Array.from(
+    source.matchAll(/@default ([\d_]+)\n\s*\*\/\n\s*readonly (\w+)\?/g),
+    ([, value = "", name = ""]) => [name, Number(value.replaceAll("_", ""))],
+  );
+  const { capacity, maxBytes } = resolveOptions();
+  assert.deepEqual(Object.fromEntries(stated), { capacity, maxBytes });
+  assert.deepEqual([capacity, maxBytes], [3, 32_768]);
+});
+
+test("a refused interaction uses no turn number and changes nothing", () => {
+  const memory = filled(3, ["First"]);
+  const before = memory.stats();
+  assert.throws(
+    () => memory.append(said(42 as unknown as string)),
+    (error) => isThroughlineError(error, "THROUGHLINE_INVALID"),
+  );
+  assert.throws(() => memory.append(undefined as unknown as NewInteraction));
+  assert.deepEqual(memory.stats(), before);
+  assert.equal(memory.append(said("Second")).turn, 2);
+});
+
+test("A3: what a reader does to a record or a list leaves the memory as it was", () => {
+  const memory = filled(3, ["First", "Second"]);
+  const before = JSON.stringify([memory.all(), memory.recentUtterances(), memory.summary()]);
+  const record = memory.all()[0]! as { -readonly [key in keyof NewInteraction]: string };
+  assert.throws(() => {
+    record.utterance = "forged";
+  }, TypeError);
+  for (const list of ["recentUtterances", "recentIntents", "recentResponses", "all"] as const) {
+    const items = memory[list]() as unknown[];
+    assert.throws(() => items.push("forged"), TypeError);
+    assert.throws(() => items.reverse(), TypeError);
+  }
+  assert.equal(JSON.stringify([memory.all(), memory.recentUtterances(), memory.summary()]), before);
+});
+
+test("A3: the caller's object is not the record: changing it later changes nothing", () => {
+  const memory = new WorkingMemory();
+  const mine = {
+    utterance: "Hi",
+    intent: "greeting",
+    response: "Hi!",
+    outcome: "answered" as const,
+  };
+  memory.append(mine);
+  mine.utterance = "forged";
+  assert.deepEqual(memory.recentUtterances(), ["Hi"]);
+});
+
+test("a view follows the memory and offers nothing that changes it", () => {
+  const memory = filled(2, ["First"]);
+  const view = memory.view();
+  memory.append(said("Second"));
+  assert.equal(view.count, 2);
+  assert.equal(view.isFull, true);
+  assert.equal(view.isEmpty, false);
+  assert.deepEqual(view.recentUtterances(1), ["Second"]);
+  assert.deepEqual(view.recentIntents(1), ["UNKNOWN"]);
+  assert.deepEqual(view.recentResponses(1), ["re: Second"]);
+  assert.deepEqual(view.all(), memory.all());
+  assert.equal(view.summary(), memory.summary());
+  assert.equal(view.promptBlock(), memory.promptBlock());
+  assert.equal(view.stats().last_turn, 2);
+  assert.equal("append" in view, false);
+  assert.equal("clear" in view, false);
+  assert.equal(Object.isFrozen(view), true);
+  assert.equal(memory.view(), view);
+});
+
+test("two working memories know nothing of each other", () => {
+  const one = filled(3, ["Mine"]);
+  const other = filled(3, ["Yours"]);
+  one.clear();
+  assert.deepEqual(other.recentUtterances(), ["Yours"]);
+  assert.equal(one.append(said("Again")).turn, 2);
+  assert.equal(other.append(said("Again")).turn, 2);
+});
+
+for (const [name, utterance, response] of [
+  ["response", "Hello", "r".repeat(2_000_000)],
+  ["utterance", "u".repeat(2_000_000), "Hi!"],
+  ["utterance and response of emoji", "😀".repeat(500_000), "😀".repeat(500_000)],
+] as const) {
+  test(`A5: a 2 MB ${name} leaves at most 32 KiB, and 2,000 characters of summary`, () => {
+    const memory = filled(3, ["First", "Second"]);
+    const kept = memory.append(said(utterance, { response }));
+    assert.equal(kept.turn, 3);
+    assert.match(kept.response, name === "utterance" ? /^Hi!$/ : /^[r😀]+…$/u);
+    assert.equal(kept.utterance.isWellFormed(), true);
+    const bytes = Buffer.byteLength(
+      memory
+        .all()
+        .map((i) => i.utterance + i.response)
+        .join(""),
+    );
+    assert.ok(bytes <= 32_768 && bytes > 32_700, `${bytes} bytes`);
+    assert.ok(memory.stats().bytes <= 32_768);
+    assert.ok(memory.summary().length <= 2_000);
+    assert.match(memory.summary(), /^Turn 3: You said '/);
+  });
+}
+
+test("oldest turns are dropped while the texts take more than 1,024 bytes together", () => {
+  const memory = new WorkingMemory({ capacity: 10, maxBytes: 1_024 });
+  // 313 bytes each with the 3 bytes of the intent: three fit, four do not.
+  for (let i = 0; i < 4; i++) {
+    memory.append({
+      utterance: "u".repeat(300),
+      intent: "ask",
+      response: "0123456789",
+      outcome: "answered",
+    });
+  }
+  assert.deepEqual(
+    memory.all().map(({ turn }) => turn),
+    [2, 3, 4],
+  );
+  assert.equal(memory.stats().bytes, 3 * 313);
+  memory.append(said("", { intent: "ask", response: "r".repeat(1_021) }));
+  assert.deepEqual(
+    memory.all().map(({ turn }) => turn),
+    [5],
+  );
+  assert.equal(memory.stats().bytes, 1_024);
+});
+
+test("A8: turn after turn the window slides by whole turns and begins with what was said", () => {
+  const memory = new WorkingMemory({ capacity: 3 });
+  for (let turn = 1; turn <= 12; turn++) {
+    memory.append(said(`Question ${turn}`, { response: turn % 4 === 0 ? "" : "r".repeat(15_000) }));
+    const turns = memory.all().map((interaction) => interaction.turn);
+    const length = turns.length;
+    assert.ok(length >= 1);
+    assert.deepEqual(
+      turns,
+      Array.from({ length }, (_, index) => turn - length + 1 + index),
+    );
+    assert.match(
+      memory.summary(),
+      new RegExp(`^Turn ${turns[0]}: You said 'Question ${turns[0]}'`),
+    );
+  }
+});
+
+test("for any capacity, appends and clears, the newest are all.slice(-capacity).reverse()", () => {
+  const step = fc.option(fc.string({ maxLength: 5 }), { nil: "clear" as const, freq: 8 });
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 9 }), fc.array(step), (capacity, steps) => {
+      const memory = new WorkingMemory({ capacity });
+      let all: string[] = [];
+      let turns = 0;
+      for (const utterance of steps) {
+        if (utterance === "clear") {
+          memory.clear();
+          all = [];
+          continue;
+        }
+        assert.equal(memory.append(said(utterance)).turn, ++turns);
+        all.push(utterance);
+        assert.deepEqual(memory.recentUtterances(), all.slice(-capacity).reverse());
+      }
+      const held = all.slice(-capacity);
+      assert.equal(memory.count, held.length);
+      assert.equal(memory.isFull, held.length === capacity);
+      assert.deepEqual(
+        memory.all().map(({ turn, utterance }) => [turn, utterance]),
+        held.map((utterance, index) => [turns - held.length + 1 + index, utterance]),
+      );
+    }),
+  );
+});

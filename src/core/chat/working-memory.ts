@@ -1,0 +1,183 @@
+import { type Clock, isoTime, systemClock } from "../clock.ts";
+import {
+  bytesOf,
+  checkInteraction,
+  fitInteraction,
+  type Interaction,
+  type NewInteraction,
+} from "./interaction.ts";
+import { lastN } from "./last-n.ts";
+import { summarise } from "./summary.ts";
+import {
+  readOnly,
+  type WorkingMemoryStats,
+  type WorkingMemoryView,
+} from "./working-memory-view.ts";
+
+export interface WorkingMemoryOptions {
+  /**
+   * How many interactions are kept, 1 to 1,000. One more drops the oldest.
+   *
+   * Source: the seed keeps three.
+   * @default 3
+   */
+  readonly capacity?: number;
+  /**
+   * How many bytes of UTF-8 the texts may take together, 1,024 to 1,048,576. Past it the oldest
+   * interactions are dropped; one that is too large alone is cut, its response first.
+   * @default 32_768
+   */
+  readonly maxBytes?: number;
+  /** Tells the time of an interaction and the age of the session. */
+  readonly clock?: Clock;
+}
+
+const defaults = {
+  capacity: 3,
+  maxBytes: 32_768,
+  clock: systemClock,
+} as const satisfies Required<WorkingMemoryOptions>;
+
+/** @throws TypeError: an option is out of its bounds. */
+export function resolveOptions(options: WorkingMemoryOptions = {}): Required<WorkingMemoryOptions> {
+  const {
+    capacity = defaults.capacity,
+    maxBytes = defaults.maxBytes,
+    clock = defaults.clock,
+  } = options;
+  checkWhole("capacity", capacity, 1, 1_000);
+  checkWhole("maxBytes", maxBytes, 1_024, 1_048_576);
+  return { capacity, maxBytes, clock };
+}
+
+/** For options of a constructor. @throws TypeError */
+export function checkWhole(name: string, value: unknown, min: number, max: number): void {
+  if (typeof value !== "number" || !Number.isInteger(value) || value < min || value > max) {
+    throw new TypeError(`${name} must be a whole number from ${min} to ${max}`);
+  }
+}
+
+/**
+ * What was just said: the last interactions of one session, in RAM only. Not a transcript, not
+ * searched, never learned from, never written anywhere; gone with the process.
+ */
+export class WorkingMemory implements WorkingMemoryView {
+  readonly #capacity: number;
+  readonly #maxBytes: number;
+  readonly #clock: Clock;
+  readonly #startedMs: number;
+  readonly #view: WorkingMemoryView;
+  /** Oldest first. */
+  readonly #interactions: Interaction[] = [];
+  /** What they are about, where `append` was told: not a part of what is remembered. */
+  readonly #ids = new WeakMap<Interaction, string>();
+  #bytes = 0;
+  #lastTurn = 0;
+
+  /** @throws TypeError: an option is out of its bounds. */
+  constructor(options?: WorkingMemoryOptions) {
+    const { capacity, maxBytes, clock } = resolveOptions(options);
+    this.#capacity = capacity;
+    this.#maxBytes = maxBytes;
+    this.#clock = clock;
+    this.#startedMs = clock.monotonic();
+    this.#view = readOnly(this);
+  }
+
+  /**
+   * Remembers a turn: once, when it ended in any way. Drops the oldest beyond the capacity or the
+   * byte budget.
+   *
+   * @param id names what was said: what is remembered under it is dropped, since this came of it now.
+   * @returns what is remembered, frozen; its texts are shorter than given if they were too large.
+   * @throws ThroughlineError `THROUGHLINE_INVALID`: a field is not what `NewInteraction` says;
+   * nothing was remembered and no turn number was used.
+   */
+  append(interaction: NewInteraction, id?: string): Interaction {
+    const fitting = fitInteraction(checkInteraction(interaction), this.#maxBytes);
+    const before = this.#interactions.findIndex((each) => this.#isAbout(each, id));
+    if (before >= 0) this.#drop(before);
+    const timestamp = isoTime(this.#clock.now());
+    const kept = Object.freeze({ turn: this.#lastTurn + 1, timestamp, ...fitting });
+    this.#lastTurn = kept.turn;
+    if (id !== undefined) this.#ids.set(kept, id);
+    this.#interactions.push(kept);
+    this.#bytes += bytesOf(kept);
+    while (this.#interactions.length > this.#capacity || this.#bytes > this.#maxBytes) {
+      this.#drop(0);
+    }
+    return kept;
+  }
+
+  #drop(index: number): void {
+    for (const dropped of this.#interactions.splice(index, 1)) this.#bytes -= bytesOf(dropped);
+  }
+
+  #isAbout(interaction: Interaction, id: string | undefined): boolean {
+    return id !== undefined && this.#ids.get(interaction) === id;
+  }
+
+  get count(): number {
+    return this.#interactions.length;
+  }
+
+  get isEmpty(): boolean {
+    return this.count === 0;
+  }
+
+  get isFull(): boolean {
+    return this.count === this.#capacity;
+  }
+
+  recentUtterances(n?: number): readonly string[] {
+    return this.#recent(n, ({ utterance }) => utterance);
+  }
+
+  recentIntents(n?: number): readonly string[] {
+    return this.#recent(n, ({ intent }) => intent);
+  }
+
+  recentResponses(n?: number): readonly string[] {
+    return this.#recent(n, ({ response }) => response);
+  }
+
+  #recent(n: number | undefined, field: (interaction: Interaction) => string): readonly string[] {
+    return Object.freeze(lastN(this.#interactions, n).reverse().map(field));
+  }
+
+  all(): readonly Interaction[] {
+    return Object.freeze(this.#interactions.slice());
+  }
+
+  summary(exceptId?: string): string {
+    return summarise(this.#interactions.filter((each) => !this.#isAbout(each, exceptId)));
+  }
+
+  promptBlock(): string {
+    return this.isEmpty ? "" : `Context:\n${this.summary()}\n\n`;
+  }
+
+  stats(): WorkingMemoryStats {
+    const ageMs = Math.max(0, this.#clock.monotonic() - this.#startedMs);
+    return {
+      capacity: this.#capacity,
+      count: this.count,
+      full: this.isFull,
+      empty: this.isEmpty,
+      session_age_seconds: Math.round(ageMs / 10) / 100,
+      bytes: this.#bytes,
+      last_turn: this.#lastTurn,
+    };
+  }
+
+  /** For what only reads, such as a responder: follows this memory, cannot append or clear. */
+  view(): WorkingMemoryView {
+    return this.#view;
+  }
+
+  /** Forgets the interactions. The age and the turn numbers go on. */
+  clear(): void {
+    this.#interactions.length = 0;
+    this.#bytes = 0;
+  }
+}

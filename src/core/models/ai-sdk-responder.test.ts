@@ -1,0 +1,580 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
+import { registerTelemetry } from "ai";
+import { MockLanguageModelV4, simulateReadableStream } from "ai/test";
+import { collectAnswer } from "../../../test/support/collect-answer.ts";
+import { chatStream, openAiServer, type Reply } from "../../../test/support/openai-server.ts";
+import { type AiSdkResponderOptions, aiSdkResponder } from "./ai-sdk-responder.ts";
+import { ResponderError, type ResponderRequest } from "./responder.ts";
+
+const unknown = { inputTokens: undefined, outputTokens: undefined, costUsd: undefined };
+const text = "Hello from the model, in nine words at most.";
+
+/** A responder of a server of ours, with short deadlines where a test asks for them. */
+function over(url: string, options: Partial<AiSdkResponderOptions> = {}) {
+  const model = createOpenAICompatible({
+    name: "ours",
+    baseURL: url,
+    includeUsage: true,
+    apiKey: "canary-key-0123456789",
+  })("asked-1");
+  return aiSdkResponder({ provider: "ours", model, ...options });
+}
+
+function failed(error: unknown, kind: ResponderError["kind"], says: RegExp): ResponderError {
+  assert.ok(error instanceof ResponderError, String(error));
+  assert.equal(error.kind, kind);
+  assert.match(error.message, says);
+  assert.equal(
+    JSON.stringify({ ...error, stack: error.stack, cause: error.cause }).includes("canary"),
+    false,
+  );
+  return error;
+}
+
+// Whatever reaches the console or the process's warnings may quote what people said.
+const printed: unknown[] = [];
+const real = { error: console.error, warn: console.warn, log: console.log };
+console.error = (...words) => printed.push(words);
+console.warn = (...words) => printed.push(words);
+process.on("warning", (warning) => printed.push(warning));
+after(() => {
+  console.error = real.error;
+  console.warn = real.warn;
+});
+
+test("a whole answer is its text in order and an end with reason, usage, cost and model", async () => {
+  await using server = await openAiServer(() => ({ text }));
+  const price = { inputPerMillionUsd: 1, outputPerMillionUsd: 2 };
+  const responder = over(server.url, { price, window: 8_192 });
+  assert.deepEqual(
+    [responder.provider, responder.model, responder.window],
+    ["ours", "asked-1", 8_192],
+  );
+  const answer = await collectAnswer(responder, "canary hi");
+  assert.equal(answer.error, undefined);
+  assert.equal(answer.text, text);
+  assert.ok(answer.events.length > 5, "it streams");
+  assert.deepEqual(answer.events.at(-1), {
+    type: "end",
+    finish: "stop",
+    usage: { inputTokens: 12, outputTokens: 9, cachedInputTokens: 0, costUsd: 0.00003 },
+    model: "served-1",
+  });
+});
+
+test("the request is persona, history, then the context inside the newest user message", async () => {
+  await using server = await openAiServer();
+  await collectAnswer(over(server.url, { maxOutputTokens: 77 }), {
+    instructions: "Be kind.",
+    messages: [
+      { role: "user", content: "one" },
+      { role: "assistant", content: "two" },
+      { role: "user", content: "three" },
+    ],
+    context: "Back after 2 hours.",
+    providerSessionId: "not for this provider",
+  });
+  const { body, path } = server.requests[0]!;
+  assert.equal(path, "/v1/chat/completions");
+  assert.equal(body["max_tokens"], 77);
+  assert.deepEqual(body["stream_options"], { include_usage: true });
+  const messages = body["messages"] as { role: string; content: unknown }[];
+  assert.deepEqual(messages.slice(0, 3), [
+    { role: "system", content: "Be kind." },
+    { role: "user", content: "one" },
+    { role: "assistant", content: "two" },
+  ]);
+  const parts = messages[3]!.content as { type: string; text: string }[];
+  assert.match(parts[0]!.text, /data from the application.*\n.*\nBack after 2 hours\.\n/);
+  assert.deepEqual(parts[1], { type: "text", text: "three" });
+});
+
+for (const cut of ["close", "reset"] as const) {
+  test(`a connection that ${cut === "close" ? "closes" : "breaks"} at every 17th byte keeps the text so far and is never a whole answer`, async () => {
+    const bytes = Buffer.from(chatStream(text));
+    const finishes = bytes.indexOf('"finish_reason":"stop"');
+    const offsets = Array.from({ length: Math.ceil(bytes.length / 17) }, (_, i) => i * 17);
+    await using server = await openAiServer((n) => ({ text, cut, cutAt: offsets[n]! }));
+    const responder = over(server.url, { maxRetries: 0 });
+    for (const offset of offsets) {
+      const { events, text: kept, error } = await collectAnswer(responder, "hi");
+      const where = `cut at byte ${offset}`;
+      assert.ok(text.startsWith(kept), where);
+      const end = events.find((event) => event.type === "end");
+      if (error !== undefined) {
+        assert.equal(end, undefined, where);
+        assert.deepEqual(failed(error, "unavailable", /^ours\/asked-1 /).usage, unknown, where);
+        assert.ok(cut === "reset" || kept === "", `${where}: text means an end, not an error`);
+      } else if (end?.finish === "stop") {
+        assert.ok(offset > finishes, `${where}: before the finish`);
+        assert.equal(kept, text, where);
+      } else {
+        assert.equal(cut, "close", where);
+        assert.equal(end?.finish, "other", where);
+        assert.deepEqual(end?.usage, unknown, where);
+        assert.notEqual(kept, "", where);
+      }
+    }
+  });
+}
+
+test("usage that was cut off is unknown, not 0, although the answer is whole", async () => {
+  const cutAt = Buffer.from(chatStream(text)).indexOf(
+    'data: {"id":"chatcmpl-1","object":"chat.completion.chunk","model":"served-1","choices":[],"usage"',
+  );
+  assert.ok(cutAt > 0);
+  await using server = await openAiServer(() => ({ text, cut: "close", cutAt }));
+  const { events } = await collectAnswer(over(server.url), "hi");
+  const end = events.at(-1);
+  assert.ok(end?.type === "end" && end.finish === "stop");
+  assert.deepEqual([end.usage.inputTokens, end.usage.outputTokens], [undefined, undefined]);
+});
+
+const refusals: readonly [Reply, number, ResponderError["kind"], RegExp][] = [
+  [
+    { status: 401, code: "invalid_api_key" },
+    1,
+    "refused",
+    /refused the request \(HTTP 401, invalid_api_key\): check its key/,
+  ],
+  [{ status: 404 }, 1, "refused", /HTTP 404.*check the name of the model/],
+  [{ status: 429 }, 3, "unavailable", /is rate limited \(HTTP 429/],
+  [{ status: 500 }, 3, "unavailable", /failed \(HTTP 500/],
+  [{ status: 503 }, 3, "unavailable", /failed \(HTTP 503/],
+];
+for (const [reply, calls, kind, says] of refusals) {
+  test(`HTTP ${reply.status} after ${calls} calls is ${kind}, without key or conversation in the error`, async () => {
+    await using server = await openAiServer(() => reply);
+    const { events, error } = await collectAnswer(over(server.url), "canary hi");
+    assert.deepEqual(failed(error, kind, says).usage, unknown);
+    assert.deepEqual(events, []);
+    assert.equal(server.requests.length, calls);
+    assert.equal(server.requests[0]?.key, "canary-key-0123456789");
+  });
+}
+
+test("a failure that passes is asked again and answered", async () => {
+  await using server = await openAiServer((n) => (n < 2 ? { status: 503 } : { text }));
+  const answer = await collectAnswer(over(server.url), "hi");
+  assert.equal(answer.error, undefined);
+  assert.equal(answer.text, text);
+});
+
+test("nobody listening is unavailable and says so", async () => {
+  const server = await openAiServer();
+  await server.close();
+  const { error } = await collectAnswer(over(server.url, { maxRetries: 0 }), "hi");
+  failed(error, "unavailable", /is not reachable: nothing accepts connections at its address$/);
+});
+
+const hangs: readonly [string, Reply, RegExp, string][] = [
+  ["no headers", { hang: true, cutAt: -1 }, /did not answer within 0\.3 s/, ""],
+  ["headers but no word", { hang: true, cutAt: 0 }, /did not answer within 0\.3 s/, ""],
+  [
+    "its text but no end",
+    {
+      hang: true,
+      text,
+      cutAt: chatStream(text).indexOf(
+        'data: {"id":"chatcmpl-1","object":"chat.completion.chunk","model":"served-1","choices":[{"index":0,"delta":{},',
+      ),
+    },
+    /fell silent for 0\.06 s/,
+    text,
+  ],
+];
+for (const [what, reply, says, kept] of hangs) {
+  test(`a model that sends ${what} is unavailable after its deadline, and its connection is let go`, async () => {
+    await using server = await openAiServer((n) => (n === 0 ? { text } : reply));
+    // What is loaded for the first answer must not take the time of the second.
+    await collectAnswer(over(server.url), "hi");
+    // On a busy machine its text may be late; it must not be too late.
+    const firstTokenTimeoutMs = kept === "" ? 300 : 10_000;
+    const responder = over(server.url, { firstTokenTimeoutMs, idleTimeoutMs: 60 });
+    const answer = await collectAnswer(responder, "hi");
+    assert.deepEqual(failed(answer.error, "unavailable", says).usage, unknown);
+    assert.equal(answer.text, kept);
+    await server.requests[1]!.gone;
+  });
+}
+
+test("an answer that never ends is cut at the total deadline of 30 minutes", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const model = new MockLanguageModelV4({
+    doStream: async () => ({
+      stream: new ReadableStream({
+        start: (controller) => controller.enqueue({ type: "text-start", id: "t" }),
+        pull: async (controller) => {
+          await new Promise((next) => setImmediate(next));
+          controller.enqueue({ type: "text-delta", id: "t", delta: "la " });
+        },
+      }),
+    }),
+  });
+  const request: ResponderRequest = {
+    instructions: "",
+    messages: [{ role: "user", content: "sing" }],
+  };
+  const song = aiSdkResponder({ provider: "p", model }).respond(
+    request,
+    new AbortController().signal,
+  );
+  let notes = 0;
+  const listen = async () => {
+    for await (const event of song) {
+      assert.equal(event.type, "text");
+      notes++;
+      t.mock.timers.tick(60_000);
+    }
+  };
+  const error = await listen().then(
+    () => assert.fail("the song ended"),
+    (thrown: unknown) => thrown,
+  );
+  failed(error, "unavailable", /did not end its answer within 1800 s/);
+  assert.equal(notes, 30);
+});
+
+test("a reader that takes longer than the deadline does not make the model late", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const request: ResponderRequest = {
+    instructions: "",
+    messages: [{ role: "user", content: "hi" }],
+  };
+  const events = mock(...words, finish("stop")).respond(request, new AbortController().signal);
+  const kinds: string[] = [];
+  for await (const event of events) {
+    kinds.push(event.type);
+    t.mock.timers.tick(200_000);
+  }
+  assert.deepEqual(kinds, ["text", "end"]);
+});
+
+for (const when of ["before the call", "before the first byte", "after some text"] as const) {
+  test(`an abort ${when} throws the signal's reason, and the model's connection is let go`, async () => {
+    await using server = await openAiServer(() => ({
+      text,
+      hang: true,
+      cutAt: when === "after some text" ? chatStream(text).length - 300 : -1,
+    }));
+    const controller = new AbortController();
+    const reason = { why: "the person said stop" };
+    const request: ResponderRequest = {
+      instructions: "",
+      messages: [{ role: "user", content: "hi" }],
+    };
+    if (when === "before the call") controller.abort(reason);
+    const answer = over(server.url).respond(request, controller.signal)[Symbol.asyncIterator]();
+    let step = answer.next();
+    if (when === "after some text") {
+      assert.equal((await step).value.type, "text");
+      step = drain(answer);
+    }
+    if (when === "before the first byte") {
+      while (server.requests.length === 0) await new Promise((next) => setImmediate(next));
+    }
+    controller.abort(reason);
+    await assert.rejects(step, (thrown) => thrown === reason);
+    if (when === "before the call") assert.equal(server.requests.length, 0);
+    else await server.requests[0]!.gone;
+  });
+}
+
+test("an abort counts before a break that the reader has not seen yet", async () => {
+  const stream = new ReadableStream({
+    start(controller) {
+      for (const part of words) controller.enqueue(part);
+    },
+    pull: (controller) => controller.error(new TypeError("terminated")),
+  });
+  const model = new MockLanguageModelV4({ doStream: { stream: stream as never } });
+  const responder = aiSdkResponder({ provider: "p", model });
+  const controller = new AbortController();
+  const request: ResponderRequest = {
+    instructions: "",
+    messages: [{ role: "user", content: "hi" }],
+  };
+  const answer = responder.respond(request, controller.signal)[Symbol.asyncIterator]();
+  assert.equal((await answer.next()).value.type, "text");
+  await new Promise((later) => setImmediate(later));
+  controller.abort("stop");
+  await assert.rejects(answer.next(), (thrown) => thrown === "stop");
+});
+
+test("of two errors before any text, the first is the one that is told", async () => {
+  const second = { type: "error", error: { message: "canary", type: "api_error" } };
+  const { error } = await collectAnswer(mock(overloaded, second, finish("error")), "hi");
+  failed(error, "unavailable", /overloaded_error/);
+});
+
+test("an empty piece of text is not an event, and does not begin the answer", async () => {
+  const empty = { type: "text-delta", id: "t", delta: "", providerMetadata: { x: { y: 1 } } };
+  const { events, error } = await collectAnswer(mock(words[0]!, empty), "hi");
+  assert.deepEqual(events, []);
+  failed(error, "unavailable", /closed the connection/);
+});
+
+async function drain<T>(iterator: AsyncIterator<T>): Promise<IteratorResult<T>> {
+  for (;;) {
+    const next = await iterator.next();
+    if (next.done) return next;
+  }
+}
+
+test("a reader that leaves in the middle lets the model's connection go", async () => {
+  await using server = await openAiServer(() => ({ text, hang: true }));
+  const request: ResponderRequest = {
+    instructions: "",
+    messages: [{ role: "user", content: "hi" }],
+  };
+  for await (const event of over(server.url).respond(request, new AbortController().signal)) {
+    assert.equal(event.type, "text");
+    break;
+  }
+  await server.requests[0]!.gone;
+});
+
+test("a model that ignores its abort signal does not hold the turn", async () => {
+  const model = new MockLanguageModelV4({ doStream: () => new Promise(() => undefined) });
+  const responder = aiSdkResponder({ provider: "p", model, firstTokenTimeoutMs: 30 });
+  failed((await collectAnswer(responder, "hi")).error, "unavailable", /did not answer/);
+});
+
+type Part = Parameters<typeof simulateReadableStream>[0]["chunks"][number];
+function mock(...chunks: Part[]) {
+  const stream = simulateReadableStream({ chunks, initialDelayInMs: null, chunkDelayInMs: null });
+  const model = new MockLanguageModelV4({
+    provider: "mocked",
+    doStream: { stream: stream as never },
+  });
+  return aiSdkResponder({ provider: "p", modelId: "m", model, maxRetries: 0 });
+}
+const usage = {
+  inputTokens: { total: 5, noCache: 2, cacheRead: 3, cacheWrite: 0 },
+  outputTokens: { total: 2, text: 2, reasoning: 0 },
+};
+const finish = (unified: string, counts: object = usage) => ({
+  type: "finish",
+  finishReason: { unified, raw: "raw" },
+  usage: counts,
+});
+const words = [
+  { type: "text-start", id: "t" },
+  { type: "text-delta", id: "t", delta: "so far" },
+];
+const overloaded = { type: "error", error: { message: "canary", type: "overloaded_error" } };
+
+for (const [reason, stored] of [
+  ["stop", "stop"],
+  ["length", "length"],
+  ["tool-calls", "tool-calls"],
+  ["content-filter", "content-filter"],
+  ["other", "other"],
+  ["interrupted", "other"],
+] as const) {
+  test(`a finish "${reason}" is the end "${stored}" with its usage`, async () => {
+    const { events, error } = await collectAnswer(mock(...words, finish(reason)), "hi");
+    assert.equal(error, undefined);
+    assert.deepEqual(events, [
+      { type: "text", text: "so far" },
+      {
+        type: "end",
+        finish: stored,
+        usage: { inputTokens: 5, outputTokens: 2, cachedInputTokens: 3, costUsd: undefined },
+        model: "mock-model-id",
+      },
+    ]);
+  });
+}
+
+test('an error part after some text is the end "error", and its usage counts', async () => {
+  const { events, error } = await collectAnswer(mock(...words, overloaded, finish("error")), "hi");
+  assert.equal(error, undefined);
+  const end = events.at(-1);
+  assert.ok(end?.type === "end" && end.finish === "error");
+  assert.equal(end.usage.inputTokens, 5);
+});
+
+test("an error part before any text is thrown with its usage", async () => {
+  const { events, error } = await collectAnswer(mock(overloaded, finish("error")), "hi");
+  assert.equal(failed(error, "unavailable", /overloaded_error/).usage?.inputTokens, 5);
+  assert.deepEqual(events, []);
+});
+
+test("an error part without any end is thrown with unknown usage, or ends as an error after text", async () => {
+  const nothing = await collectAnswer(mock(overloaded), "hi");
+  assert.deepEqual(failed(nothing.error, "unavailable", /overloaded_error/).usage, unknown);
+  const some = await collectAnswer(mock(...words, overloaded), "hi");
+  const end = some.events.at(-1);
+  assert.ok(end?.type === "end" && end.finish === "error");
+  assert.deepEqual(end.usage, unknown);
+});
+
+test('a stream that closes without an end is "other" after text, and unavailable before it', async () => {
+  const end = (await collectAnswer(mock(...words), "hi")).events.at(-1);
+  assert.ok(end?.type === "end" && end.finish === "other");
+  assert.deepEqual(end.usage, unknown);
+  failed((await collectAnswer(mock(), "hi")).error, "unavailable", /closed the connection/);
+  const thinking = [
+    { type: "reasoning-start", id: "r" },
+    { type: "reasoning-delta", id: "r", delta: "x" },
+  ];
+  failed(
+    (await collectAnswer(mock(...thinking), "hi")).error,
+    "unavailable",
+    /closed the connection/,
+  );
+});
+
+test("a tool call is reported as the model wrote it, with an error as its result", async () => {
+  const { events } = await collectAnswer(
+    mock(
+      { type: "tool-input-start", id: "c1", toolName: "weather" },
+      { type: "tool-input-delta", id: "c1", delta: '{"city" : ' },
+      { type: "tool-input-delta", id: "c1", delta: '"Berlin"}' },
+      { type: "tool-input-end", id: "c1" },
+      { type: "tool-call", toolCallId: "c1", toolName: "weather", input: '{"city" : "Berlin"}' },
+      { type: "tool-call", toolCallId: "c2", toolName: "weather", input: '{"a": 1}' },
+      finish("tool-calls"),
+    ),
+    "hi",
+  );
+  const calls = events.flatMap((event) => (event.type === "tool-call" ? [event.call] : []));
+  assert.deepEqual(calls, [
+    { id: "c1", type: "function", function: { name: "weather", arguments: '{"city" : "Berlin"}' } },
+    { id: "c2", type: "function", function: { name: "weather", arguments: '{"a":1}' } },
+  ]);
+  const results = events.flatMap((event) => (event.type === "tool-result" ? [event] : []));
+  assert.deepEqual(
+    results.map(({ toolCallId, isError }) => [toolCallId, isError]),
+    [
+      ["c1", true],
+      ["c2", true],
+    ],
+  );
+  assert.match(results[0]!.content, /unavailable tool/);
+  assert.equal(events.at(-1)?.type, "end");
+});
+
+test("a tool that the provider ran itself brings its result along", async () => {
+  const { events } = await collectAnswer(
+    mock(
+      {
+        type: "tool-call",
+        toolCallId: "s1",
+        toolName: "search",
+        input: "{}",
+        providerExecuted: true,
+        dynamic: true,
+      },
+      {
+        type: "tool-result",
+        toolCallId: "s1",
+        toolName: "search",
+        result: { hits: 2 },
+        dynamic: true,
+      },
+      ...words,
+      finish("stop"),
+    ),
+    "hi",
+  );
+  const kinds = events.map((event) => event.type);
+  assert.deepEqual(kinds, ["tool-call", "tool-result", "text", "end"]);
+  const result = events[1];
+  assert.ok(result?.type === "tool-result" && !result.isError);
+  assert.equal(result.content, '{"hits":2}');
+});
+
+test("a signed thought is provider data of a whole answer, and is not kept of a cut one", async () => {
+  const thought = [
+    { type: "reasoning-start", id: "r" },
+    { type: "reasoning-delta", id: "r", delta: "hmm" },
+    {
+      type: "reasoning-delta",
+      id: "r",
+      delta: "",
+      providerMetadata: { anthropic: { signature: "sig" } },
+    },
+    { type: "reasoning-end", id: "r" },
+  ];
+  const whole = await collectAnswer(mock(...thought, ...words, finish("stop")), "hi");
+  assert.deepEqual(whole.events[0], { type: "reasoning", text: "hmm" });
+  assert.deepEqual(whole.events.slice(2, -1), [
+    {
+      type: "provider-data",
+      data: { reasoning: [{ text: "hmm", metadata: { anthropic: { signature: "sig" } } }] },
+    },
+  ]);
+  const cut = await collectAnswer(mock(...thought, ...words), "hi");
+  assert.deepEqual(
+    cut.events.map((event) => event.type),
+    ["reasoning", "text", "end"],
+  );
+});
+
+test("the reasoning_content of an OpenAI-compatible server is told as reasoning", async () => {
+  const choice = (delta: object, finish_reason: string | null = null) =>
+    `data: ${JSON.stringify({ id: "c", choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
+  await using server = await openAiServer(() => ({
+    stream: [
+      choice({ reasoning_content: "Two and " }),
+      choice({ reasoning_content: "two." }),
+      choice({ content: "Four" }),
+      choice({}, "stop"),
+    ].join(""),
+  }));
+  const { events, error } = await collectAnswer(over(server.url), "2 + 2?");
+  assert.equal(error, undefined);
+  assert.deepEqual(events.slice(0, -1), [
+    { type: "reasoning", text: "Two and " },
+    { type: "reasoning", text: "two." },
+    { type: "text", text: "Four" },
+  ]);
+});
+
+test("no telemetry sees a request, although an integration is registered for the process", async () => {
+  const seen: string[] = [];
+  registerTelemetry(
+    new Proxy(
+      {},
+      { get: (_, name) => () => void seen.push(String(name)), has: () => true },
+    ) as never,
+  );
+  await collectAnswer(mock(...words, finish("stop")), "hi");
+  assert.deepEqual(
+    seen.filter((name) => name.startsWith("on")),
+    [],
+  );
+});
+
+test("nothing is printed: neither the SDK's errors nor a model's warnings, which quote messages", async () => {
+  printed.length = 0;
+  const warnings = [{ type: "other", message: "Skipping part: canary" }];
+  await collectAnswer(mock({ type: "stream-start", warnings }, overloaded), "hi");
+  await collectAnswer(mock({ type: "stream-start", warnings }, ...words, finish("stop")), "hi");
+  await new Promise((next) => setImmediate(next));
+  assert.deepEqual(printed, []);
+});
+
+test("history that the SDK refuses is refused, not a crash", async () => {
+  const { error } = await collectAnswer(mock(...words, finish("stop")), {
+    instructions: "",
+    messages: [],
+  });
+  failed(error, "refused", /AI_InvalidPromptError/);
+});
+
+for (const option of [
+  { maxRetries: -1 },
+  { maxRetries: 11 },
+  { maxRetries: 0.5 },
+  { idleTimeoutMs: 0 },
+]) {
+  test(`${JSON.stringify(option)} is a TypeError when the responder is made`, () => {
+    const model = new MockLanguageModelV4({});
+    assert.throws(() => aiSdkResponder({ provider: "p", model, ...option }), TypeError);
+  });
+}

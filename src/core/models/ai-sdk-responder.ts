@@ -1,0 +1,254 @@
+import {
+  InvalidResponseDataError,
+  isStepCount,
+  type LanguageModel,
+  NoOutputGeneratedError,
+  streamText,
+  wrapLanguageModel,
+} from "ai";
+import { Answer, type AnswerEnd } from "./answer.ts";
+import { Deadline, type DeadlineOptions, resolveDeadlines } from "./deadline.ts";
+import { type Attempt, toResponderError, unavailable } from "./errors.ts";
+import { type Price, toUsage, unknownUsage } from "./prices.ts";
+import { writeProviderData } from "./provider-data.ts";
+import { planSession, type SessionPlan, sessionIdOf } from "./provider-session.ts";
+import type { Responder, ResponderEvent, ResponderRequest } from "./responder.ts";
+import { withRetries } from "./retries.ts";
+import { toAiMessages } from "./to-ai-messages.ts";
+import { refusesTools, ToolsRefused, toAiTools } from "./to-ai-tools.ts";
+
+/** A model of the AI SDK as an object. A bare name would be looked up at a gateway on the network. */
+export type AiModel = Exclude<LanguageModel, string>;
+
+export interface AiSdkResponderOptions extends DeadlineOptions {
+  /** Name of the provider's bucket: `ollama`, `openai`, ... */
+  readonly provider: string;
+  readonly model: AiModel;
+  /**
+   * The name that the session keeps.
+   *
+   * @default model.modelId
+   */
+  readonly modelId?: string;
+  /** Context window in tokens. Unknown when absent: there is no built-in table. */
+  readonly window?: number;
+  /** Without one, what answers cost is unknown. */
+  readonly price?: Price;
+  /** The longest answer in tokens. The provider decides when absent. */
+  readonly maxOutputTokens?: number;
+  /**
+   * How often a call that failed before its first byte is made again: on 408, 409, 429, 5xx and
+   * connections that fail. Waits as long as `retry-after` says, else 2 s and then twice as long each
+   * time. A provider that asks for more than a minute is not called again. Each wait is announced
+   * through `ResponderRequest.onRetry`; `firstTokenTimeoutMs` bounds it all. 0 (never) to 10.
+   *
+   * @default 2
+   */
+  readonly maxRetries?: number;
+}
+
+export const responderDefaults = { maxRetries: 2 } as const;
+
+/**
+ * A responder over any model of the AI SDK 7, which drains the stream itself.
+ *
+ * - The provider ends its answer: `end` with its reason. It sends an error or closes the connection
+ *   after some text: `end` with `"error"` or `"other"`, and the usage if it was reported. So does a
+ *   piece that cannot be read, although more text may follow: that is left out.
+ * - It sends an error or closes the connection before any text, refuses the call, cannot be reached,
+ *   breaks the stream or misses a deadline: a `ResponderError`.
+ * - The signal fires, or the reader leaves: the request is cancelled.
+ *
+ * Nothing is logged or measured elsewhere: the SDK's telemetry, error log and warnings (which quote
+ * messages) are off. The tools of the request are offered; after their results the model is asked
+ * again, up to 4 times in all. A call of any other tool is reported and gets an error as its result.
+ * A model that refuses a request because of its tools is asked without them, then and from then on.
+ *
+ * @throws TypeError at once when an option is of a wrong kind.
+ */
+export function aiSdkResponder(options: AiSdkResponderOptions): Responder {
+  const { provider, window, maxRetries = responderDefaults.maxRetries } = options;
+  if (!(Number.isInteger(maxRetries) && maxRetries >= 0 && maxRetries <= 10)) {
+    throw new TypeError("maxRetries must be a whole number from 0 to 10");
+  }
+  const setup: Setup = {
+    options,
+    name: `${provider}/${options.modelId ?? options.model.modelId}`,
+    limits: resolveDeadlines(options),
+    takesTools: true,
+  };
+  return {
+    provider,
+    model: options.modelId ?? options.model.modelId,
+    window,
+    respond: (request, signal) => respond(setup, request, signal),
+  };
+}
+
+interface Setup {
+  readonly options: AiSdkResponderOptions;
+  readonly name: string;
+  readonly limits: Required<DeadlineOptions>;
+  /** Until it turns out that it does not. */
+  takesTools: boolean;
+}
+
+/** How often a model is asked within one answer, each time but the last one with new results. */
+const maxSteps = 4;
+
+async function* respond(
+  setup: Setup,
+  request: ResponderRequest,
+  signal: AbortSignal,
+): AsyncGenerator<ResponderEvent, void> {
+  const { tools, ...plain } = request;
+  if (tools !== undefined && setup.takesTools) {
+    const instructions = [request.instructions, tools.instructions].filter((text) => text !== "");
+    try {
+      return yield* respondOnce(
+        setup,
+        { ...request, instructions: instructions.join("\n\n") },
+        signal,
+      );
+    } catch (error) {
+      if (!(error instanceof ToolsRefused)) throw error;
+    }
+  }
+  yield* respondOnce(setup, plain, signal);
+  if (tools !== undefined) setup.takesTools = false; // without them it answers
+}
+
+/** @throws ToolsRefused: they were offered, and nothing was answered. */
+async function* respondOnce(
+  setup: Setup,
+  request: ResponderRequest,
+  signal: AbortSignal,
+): AsyncGenerator<ResponderEvent, void> {
+  const plan = planSession(setup.options.model.provider, request);
+  const attempt = { name: setup.name, resumed: plan.resumed, usage: unknownUsage };
+  const answer = new Answer();
+  const deadline = new Deadline(setup.limits);
+  const reader = new AbortController();
+  try {
+    const abortSignal = AbortSignal.any([signal, deadline.signal, reader.signal]);
+    const model = guarded(setup, request, attempt);
+    for await (const part of ask(setup, model, plan, request, abortSignal)) {
+      const event = answer.read(part);
+      deadline.pause();
+      if (event !== undefined) yield event;
+      if (answer.isFlood) break;
+      if (answer.begun && !answer.isAskedAgain) deadline.expectMore();
+      else deadline.expectFirst();
+    }
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    if (!answer.begun) passOnRefusal(request, error);
+    throw toResponderError(error, attempt);
+  } finally {
+    deadline.stop();
+    reader.abort();
+  }
+  if (answer.end.finish === undefined && signal.aborted) throw signal.reason;
+  if (answer.end.finish === undefined && deadline.missed !== undefined) {
+    throw unavailable(deadline.missed, attempt);
+  }
+  if (answer.isFlood) throw unavailable("sent more than can be read", attempt);
+  if (!answer.begun) passOnRefusal(request, answer.end.error);
+  yield* lastEvents(setup, answer, attempt);
+}
+
+function passOnRefusal({ tools }: ResponderRequest, error: unknown): void {
+  if (tools !== undefined && refusesTools(error)) throw new ToolsRefused();
+}
+
+function ask(
+  setup: Setup,
+  model: AiModel,
+  plan: SessionPlan,
+  { context, tools }: Pick<ResponderRequest, "context" | "tools">,
+  abortSignal: AbortSignal,
+): ReturnType<typeof streamText>["stream"] {
+  const { maxOutputTokens } = setup.options;
+  const { instructions, providerOptions } = plan;
+  return streamText({
+    model,
+    messages: toAiMessages(plan.messages, context),
+    maxRetries: 0, // the retries are ours: see guarded
+    abortSignal,
+    telemetry: { isEnabled: false },
+    onError: () => undefined, // its default prints the request; the stream brings the error to us
+    ...(instructions === undefined ? {} : { instructions }),
+    ...(providerOptions === undefined ? {} : { providerOptions }),
+    ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+    ...(tools === undefined ? {} : { tools: toAiTools(tools), stopWhen: isStepCount(maxSteps) }),
+  }).stream;
+}
+
+/** What only a whole answer yields: the session to resume, the data to send back, and the end. */
+function* lastEvents(setup: Setup, answer: Answer, known: Attempt): Generator<ResponderEvent> {
+  const { end } = answer;
+  const usage = end.usage === undefined ? unknownUsage : toUsage(end.usage, setup.options.price);
+  const attempt = { ...known, usage };
+  const finish = closedEarly(end) ? "other" : end.error === undefined ? end.finish : "error";
+  const partial = finish === "error" || finish === "other" || finish === undefined;
+  if (partial && !answer.begun) {
+    if (closedEarly(end)) throw unavailable("closed the connection without an answer", attempt);
+    throw toResponderError(end.error, attempt);
+  }
+  if (finish === "stop" || finish === "length" || finish === "tool-calls") {
+    const id = sessionIdOf(setup.options.model.provider, end.metadata);
+    if (id !== undefined) yield { type: "provider-session", id };
+    const reasoning = answer.reasoning;
+    const data = writeProviderData(
+      id === undefined ? { reasoning } : { reasoning, responseId: id },
+    );
+    if (data !== undefined) yield { type: "provider-data", data };
+  }
+  const model = end.model === undefined ? {} : { model: end.model };
+  yield { type: "end", finish: finish ?? "other", usage, ...model };
+}
+
+/** The connection closed without a finish. Some providers of the SDK report it as their own error. */
+function closedEarly(end: AnswerEnd): boolean {
+  if (NoOutputGeneratedError.isInstance(end.error)) return true;
+  if (InvalidResponseDataError.isInstance(end.error)) return end.error.data === undefined;
+  return end.error === undefined && (end.finish === undefined || end.finish === "other");
+}
+
+/**
+ * The model with our retries, and without its warnings: the SDK prints them on the process, and some of
+ * them quote whole messages.
+ */
+function guarded(setup: Setup, { onRetry }: ResponderRequest, attempt: Attempt): AiModel {
+  const { model, maxRetries = responderDefaults.maxRetries } = setup.options;
+  return wrapLanguageModel({
+    model,
+    middleware: {
+      specificationVersion: "v4",
+      async wrapStream({ doStream, params }) {
+        const result = await withRetries(doStream, {
+          maxRetries,
+          signal: params.abortSignal,
+          onWait: ({ error, ...wait }) => {
+            const { message: reason, detail } = toResponderError(error, attempt);
+            onRetry?.({ reason, detail, ...wait });
+          },
+        });
+        const quiet = result.stream.pipeThrough(
+          new TransformStream<StreamPart, StreamPart>({
+            transform(part, controller) {
+              controller.enqueue(part.type === "stream-start" ? { ...part, warnings: [] } : part);
+            },
+          }),
+        );
+        return { ...result, stream: quiet };
+      },
+    },
+  });
+}
+
+type V4Model = Extract<LanguageModel, { specificationVersion: "v4" }>;
+type StreamPart =
+  Awaited<ReturnType<V4Model["doStream"]>>["stream"] extends ReadableStream<infer Part>
+    ? Part
+    : never;

@@ -1,0 +1,163 @@
+import type { LanguageModelUsage, ProviderMetadata, TextStreamPart, ToolSet } from "ai";
+import { togetherUsed } from "./prices.ts";
+import type { FinishReason, ResponderEvent } from "./responder.ts";
+
+export type AnswerPart = TextStreamPart<ToolSet>;
+
+/** How the stream of one answer ended, as far as it said. */
+export interface AnswerEnd {
+  /** `undefined`: the stream stopped without an end. */
+  readonly finish: FinishReason | undefined;
+  readonly usage: LanguageModelUsage | undefined;
+  readonly model: string | undefined;
+  readonly metadata: ProviderMetadata | undefined;
+  /** The first error part, if there was one. A piece of the answer is lost, also before a good end. */
+  readonly error: unknown;
+}
+
+/** What is told is bounded by who reads it: this bounds the rest, in UTF-16 units. */
+const mostUntoldChars = 4 * 1024 * 1024;
+
+interface Reasoning {
+  text: string;
+  metadata: ProviderMetadata | undefined;
+}
+
+/** Turns the parts of one AI SDK stream into events, and keeps what only the end makes useful. */
+export class Answer {
+  readonly #toolInputs = new Map<string, string>();
+  readonly #reasoning = new Map<string, Reasoning>();
+  #begun = false;
+  #untoldChars = 0;
+  #isAskedAgain = false;
+  #end: AnswerEnd = {
+    finish: undefined,
+    usage: undefined,
+    model: undefined,
+    metadata: undefined,
+    error: undefined,
+  };
+
+  /** Whether anything of the answer itself (not of the thinking) has come. */
+  get begun(): boolean {
+    return this.#begun;
+  }
+
+  /** The model has heard what became of its calls, and is yet to say something. */
+  get isAskedAgain(): boolean {
+    return this.#isAskedAgain;
+  }
+
+  /** Whether more was thought, or followed a lost piece, than any answer is worth. */
+  get isFlood(): boolean {
+    return this.#untoldChars > mostUntoldChars;
+  }
+
+  get end(): AnswerEnd {
+    return this.#end;
+  }
+
+  get reasoning(): readonly { readonly text: string; readonly metadata: ProviderMetadata }[] {
+    return [...this.#reasoning.values()].flatMap(({ text, metadata }) =>
+      metadata === undefined ? [] : [{ text, metadata }],
+    );
+  }
+
+  /** The event that a part stands for; most parts are bookkeeping and stand for none. */
+  read(part: AnswerPart): ResponderEvent | undefined {
+    if (part.type === "reasoning-delta") return this.#readReasoning(part);
+    // What follows a lost piece could say the opposite of what the model said.
+    const isAfterLoss = part.type === "text-delta" && this.#end.error !== undefined;
+    const event = isAfterLoss ? undefined : eventOf(part, this.#toolInputs);
+    if (event !== undefined) {
+      this.#begun = true;
+      this.#isAskedAgain = event.type === "tool-result";
+    } else {
+      if ("text" in part) this.#untoldChars += part.text.length;
+      if ("delta" in part) this.#untoldChars += part.delta.length;
+      this.#keep(part);
+    }
+    return event;
+  }
+
+  #readReasoning(
+    part: Extract<AnswerPart, { type: "reasoning-delta" }>,
+  ): ResponderEvent | undefined {
+    const { text } = part;
+    this.#untoldChars += text.length;
+    this.#keep(part);
+    if (text === "" || this.#end.error !== undefined) return undefined;
+    return { type: "reasoning", text };
+  }
+
+  #keep(part: AnswerPart): void {
+    if (part.type === "tool-input-start") this.#toolInputs.set(part.id, "");
+    else if (part.type === "tool-input-delta") {
+      this.#toolInputs.set(part.id, (this.#toolInputs.get(part.id) ?? "") + part.delta);
+    } else if (part.type === "reasoning-start") {
+      this.#reasoning.set(part.id, { text: "", metadata: part.providerMetadata });
+    } else if (part.type === "reasoning-delta" || part.type === "reasoning-end") {
+      this.#keepReasoning(part.id, "text" in part ? part.text : "", part.providerMetadata);
+    } else if (part.type === "start-step") {
+      // What a model thought before it called a tool is of no use once it has answered.
+      this.#reasoning.clear();
+    } else if (part.type === "finish-step") {
+      const { response, providerMetadata: metadata } = part;
+      const usage = togetherUsed(this.#end.usage, part.usage);
+      this.#end = { ...this.#end, usage, model: response.modelId, metadata };
+    } else if (part.type === "finish") {
+      this.#end = { ...this.#end, finish: finishReason(part.finishReason) };
+    } else if (part.type === "error") {
+      const error = this.#end.error ?? part.error ?? new Error("the stream did not say which");
+      this.#end = { ...this.#end, error };
+    }
+  }
+
+  /** A signature comes after the text that it signs, on a part of its own: the last one counts. */
+  #keepReasoning(id: string, text: string, metadata: ProviderMetadata | undefined): void {
+    const known = this.#reasoning.get(id);
+    if (known === undefined) return;
+    known.text += text;
+    known.metadata = metadata ?? known.metadata;
+  }
+}
+
+function eventOf(
+  part: AnswerPart,
+  toolInputs: ReadonlyMap<string, string>,
+): ResponderEvent | undefined {
+  if (part.type === "text-delta" && part.text !== "") return { type: "text", text: part.text };
+  if (part.type === "tool-call") {
+    // As the model wrote it, where its pieces were seen; parsed and written again otherwise.
+    const written = toolInputs.get(part.toolCallId) || asText(part.input);
+    const call = { name: part.toolName, arguments: written };
+    return { type: "tool-call", call: { id: part.toolCallId, type: "function", function: call } };
+  }
+  if (part.type === "tool-result") {
+    return toolResult(part, asText(part.output), false);
+  }
+  if (part.type === "tool-error") {
+    const { error } = part;
+    return toolResult(part, error instanceof Error ? error.message : asText(error), true);
+  }
+  return undefined;
+}
+
+function toolResult(
+  part: { readonly toolCallId: string; readonly toolName: string },
+  content: string,
+  isError: boolean,
+): ResponderEvent {
+  const { toolCallId, toolName } = part;
+  return { type: "tool-result", toolCallId, toolName, content, isError };
+}
+
+function asText(value: unknown): string {
+  return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
+}
+
+const finishReasons = ["stop", "length", "tool-calls", "content-filter", "error"] as const;
+
+function finishReason(reason: string): FinishReason {
+  return finishReasons.find((known) => known === reason) ?? "other";
+}

@@ -1,0 +1,180 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { APICallError } from "ai";
+import { toResponderError, unavailable } from "./errors.ts";
+import type { ResponderError } from "./responder.ts";
+
+const attempt = {
+  name: "openai/gpt-5",
+  resumed: false,
+  usage: { inputTokens: 7, outputTokens: undefined, costUsd: 0 },
+};
+const canary = "canary: what the person said, and sk-secret-0123456789";
+
+function refused(statusCode: number, error: object = {}, cause?: unknown): APICallError {
+  return new APICallError({
+    message: `Incorrect API key provided: ${canary}`,
+    url: `https://api.example/${canary}`,
+    requestBodyValues: { input: canary },
+    responseBody: canary,
+    statusCode,
+    data: { error: { message: canary, ...error } },
+    cause,
+  });
+}
+
+function call(fields: Partial<ConstructorParameters<typeof APICallError>[0]>): APICallError {
+  const request = { message: canary, url: "https://api.example", requestBodyValues: {} };
+  return new APICallError({ ...request, statusCode: 503, ...fields });
+}
+
+function broken(code: string): Error {
+  return new TypeError(`terminated ${canary}`, { cause: { code, message: canary } });
+}
+
+function named(name: string): Error {
+  const error = new Error(canary);
+  error.name = name;
+  return error;
+}
+
+const rows: readonly [unknown, ResponderError["kind"], string][] = [
+  [refused(400), "refused", "refused the request (HTTP 400)"],
+  [
+    refused(401, { code: "invalid_api_key" }),
+    "refused",
+    "refused the request (HTTP 401, invalid_api_key): check its key",
+  ],
+  [refused(403), "refused", "refused the request (HTTP 403): check its key"],
+  [
+    refused(404, { type: "not_found_error" }),
+    "refused",
+    "refused the request (HTTP 404, not_found_error): check the name of the model",
+  ],
+  [
+    refused(400, { code: "context_length_exceeded" }),
+    "refused",
+    "refused the request (HTTP 400, context_length_exceeded): the conversation is too long",
+  ],
+  [refused(422), "refused", "refused the request (HTTP 422)"],
+  [refused(408), "unavailable", "failed (HTTP 408)"],
+  [refused(409), "unavailable", "failed (HTTP 409)"],
+  [refused(429, { code: canary }), "unavailable", "is rate limited (HTTP 429)"],
+  [refused(500), "unavailable", "failed (HTTP 500)"],
+  [
+    refused(529, { type: "overloaded_error" }),
+    "unavailable",
+    "failed (HTTP 529, overloaded_error)",
+  ],
+  [broken("ECONNRESET"), "unavailable", "broke off: the connection was lost"],
+  [broken("UND_ERR_SOCKET"), "unavailable", "broke off: the connection was lost"],
+  [
+    broken("ECONNREFUSED"),
+    "unavailable",
+    "is not reachable: nothing accepts connections at its address",
+  ],
+  [broken("ENOTFOUND"), "unavailable", "is not reachable: its host name is not known"],
+  [
+    Object.assign(broken("EPIPE"), { code: "EPIPE" }),
+    "unavailable",
+    "broke off: the connection was lost",
+  ],
+  [broken(canary), "unavailable", "broke off"],
+  [{ message: canary, type: "overloaded_error" }, "unavailable", "broke off (overloaded_error)"],
+  [
+    { message: canary, type: "authentication_error" },
+    "refused",
+    "refused the request (authentication_error)",
+  ],
+  [
+    { message: canary, statusCode: 400, code: "invalid_prompt" },
+    "refused",
+    "refused the request (HTTP 400, invalid_prompt)",
+  ],
+  [
+    named("AI_MissingToolResultsError"),
+    "refused",
+    "refused the request (AI_MissingToolResultsError)",
+  ],
+  [named("AI_LoadAPIKeyError"), "refused", "refused the request (AI_LoadAPIKeyError)"],
+  [named("SyntaxError"), "unavailable", "broke off"],
+  [named(canary), "unavailable", "broke off"],
+  [canary, "unavailable", "broke off"],
+  [undefined, "unavailable", "broke off"],
+];
+for (const [error, kind, says] of rows) {
+  test(`"${says}" is ${kind}, and holds neither key nor conversation`, () => {
+    const known = toResponderError(error, attempt);
+    assert.equal(known.message, `openai/gpt-5 ${says}`);
+    assert.equal(known.kind, kind);
+    assert.equal(known.usage, attempt.usage);
+    assert.equal(known.cause, undefined);
+    const { detail = "", ...rest } = known;
+    assert.equal(JSON.stringify({ ...rest, stack: known.stack }).includes("canary"), false);
+    assert.equal(detail.includes("0123456789"), false, "the provider's words hold no key");
+  });
+}
+
+const details: readonly [string, unknown, string | undefined][] = [
+  ["its message", refused(429, { message: "Slow\u0007 down.\nNow." }), "Slow down. Now."],
+  ["an error that is a text", call({ data: { error: "model is loading" } }), "model is loading"],
+  ["a body of JSON", call({ responseBody: '{"message":"too busy"}' }), "too busy"],
+  ["a plain body", call({ responseBody: " upstream is down\n" }), "upstream is down"],
+  ["a page of HTML", call({ responseBody: "<html>503</html>" }), undefined],
+  ["an error in its stream", { message: "Overloaded", type: "overloaded_error" }, "Overloaded"],
+  ["a key", call({ data: { error: "bad key sk-abcd****efgh0123." } }), "bad key […]."],
+  [
+    "its model",
+    call({ data: { error: "no openai/gpt-5-2025-08-07x" } }),
+    "no openai/gpt-5-2025-08-07x",
+  ],
+  [
+    "a long text",
+    call({ data: { error: "ha ".repeat(400) } }),
+    `${"ha ".repeat(400).slice(0, 499)}…`,
+  ],
+  ["a refused key", refused(401, { message: "sk-short" }), undefined],
+  ["words of our own side", broken("ECONNRESET"), undefined],
+];
+for (const [what, error, detail] of details) {
+  test(`the provider's words are kept apart: ${what}`, () => {
+    const name = "openai/gpt-5-2025-08-07x";
+    assert.equal(toResponderError(error, { ...attempt, name }).detail, detail);
+  });
+}
+
+test("the code of a lost connection is for logs, not for people", () => {
+  const { errno, message } = toResponderError(broken("UND_ERR_SOCKET"), attempt);
+  assert.equal(errno, "UND_ERR_SOCKET");
+  assert.doesNotMatch(message, /UND_ERR|[A-Z]{5}/);
+});
+
+test("a wait that is too long for a retry is named", () => {
+  const error = call({ statusCode: 429, responseHeaders: { "retry-after": "300" } });
+  const { message } = toResponderError(error, attempt);
+  assert.equal(message, "openai/gpt-5 is rate limited (HTTP 429): it asks to wait 300 s");
+});
+
+const ids: readonly [object, number, boolean, ResponderError["kind"]][] = [
+  [
+    { code: "previous_response_not_found", param: "previous_response_id" },
+    400,
+    true,
+    "session_refused",
+  ],
+  [{ code: null, param: "previous_response_id" }, 404, true, "session_refused"],
+  [{ code: "previous_response_not_found" }, 400, false, "refused"],
+  [{ code: "invalid_api_key" }, 401, true, "refused"],
+  [{}, 500, true, "unavailable"],
+];
+for (const [error, status, resumed, kind] of ids) {
+  test(`HTTP ${status} with ${JSON.stringify(error)} ${resumed ? "while resuming" : "without an id"} is ${kind}`, () => {
+    assert.equal(toResponderError(refused(status, error), { ...attempt, resumed }).kind, kind);
+  });
+}
+
+test("a missed deadline is unavailable and says which", () => {
+  const error = unavailable("fell silent for 60 s", attempt);
+  assert.equal(error.kind, "unavailable");
+  assert.equal(error.message, "openai/gpt-5 fell silent for 60 s");
+});

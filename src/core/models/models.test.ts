@@ -1,0 +1,369 @@
+import assert from "node:assert/strict";
+import { after, before, beforeEach, test } from "node:test";
+import { LLMock } from "@copilotkit/aimock";
+import { collectAnswer } from "../../../test/support/collect-answer.ts";
+import { openAiServer } from "../../../test/support/openai-server.ts";
+import { isThroughlineError } from "../errors.ts";
+import type { JsonObject } from "../json.ts";
+import { type ModelSpec, parseModelName } from "./model-name.ts";
+import { createResponder, type DetectOptions, detectResponder } from "./models.ts";
+import { installed, type ModelSettings } from "./providers.ts";
+import { ResponderError, type ResponderRequest } from "./responder.ts";
+
+// aimock speaks each provider's own protocol on one port of loopback.
+const mock = new LLMock({ port: 0, logLevel: "silent" });
+before(() => mock.start());
+after(() => mock.stop());
+beforeEach(() => mock.clearFixtures());
+
+/** Every setting points at the mock; the keys are canaries. */
+function settings(): ModelSettings {
+  return {
+    openaiApiKey: "canary-openai ",
+    openaiBaseUrl: `${mock.url}/v1`,
+    anthropicApiKey: "canary-anthropic",
+    anthropicBaseUrl: mock.url,
+    ollamaHost: mock.url,
+    awsRegion: "eu-central-1",
+    awsAccessKeyId: "canary-access",
+    awsSecretAccessKey: "canary-secret",
+    bedrockBaseUrl: mock.url,
+  };
+}
+
+/** The bodies as they went over the wire, which the mock does not keep. */
+function recording() {
+  const sent: { readonly url: string; readonly body: JsonObject; readonly headers: Headers }[] = [];
+  const record: typeof fetch = (input, init) => {
+    const body = JSON.parse(String(init?.body ?? "{}"));
+    sent.push({ url: String(input), body, headers: new Headers(init?.headers) });
+    return fetch(input, init);
+  };
+  return { sent, fetch: record };
+}
+
+const names = [
+  "ollama/qwen3",
+  "openai/gpt-5",
+  "anthropic/claude-sonnet-4-5",
+  "bedrock/anthropic.claude-3-5-sonnet-20240620-v1:0",
+];
+for (const name of names) {
+  const spec = parseModelName(name);
+
+  test(`${name} streams its answer, with usage, over its own protocol`, async () => {
+    const usage = { input_tokens: 11, output_tokens: 5, prompt_tokens: 11, completion_tokens: 5 };
+    mock.onMessage(/hello/, { content: "Good to hear you.", usage });
+    const prices = { [name]: { inputPerMillionUsd: 1, outputPerMillionUsd: 1 } };
+    const responder = await createResponder(spec, settings(), { prices });
+    assert.deepEqual([responder.provider, responder.model], [spec.provider, spec.model]);
+    const { text, events, error } = await collectAnswer(responder, "hello");
+    assert.equal(error, undefined);
+    assert.equal(text, "Good to hear you.");
+    const end = events.at(-1);
+    assert.ok(end?.type === "end" && end.finish === "stop");
+    const counts = [end.usage.inputTokens, end.usage.outputTokens, end.usage.costUsd];
+    assert.deepEqual(counts, [11, 5, 0.000016]);
+  });
+
+  test(`${name} takes a history with tool calls, results and context`, async () => {
+    mock.onMessage(/thanks/, { content: "You are welcome." });
+    const responder = await createResponder(spec, settings());
+    const fn = { name: "weather", arguments: '{"city":"Berlin"}' };
+    const { text, error } = await collectAnswer(responder, {
+      instructions: "Be kind.",
+      messages: [
+        { role: "user", content: "weather?" },
+        {
+          role: "assistant",
+          content: "I look.",
+          toolCalls: [{ id: "c1", type: "function", function: fn }],
+        },
+        { role: "tool", toolCallId: "c1", toolName: "weather", content: "sunny" },
+        { role: "assistant", content: "Sunny." },
+        { role: "user", content: "thanks" },
+      ],
+      context: "Back after 2 hours.",
+    });
+    assert.equal(error, undefined);
+    assert.equal(text, "You are welcome.");
+  });
+
+  test(`${name} reports a tool call although no tool was offered`, async () => {
+    const call = { name: "weather", arguments: '{"city":"Berlin"}', id: "call_1" };
+    mock.onMessage(/weather/, { toolCalls: [call] });
+    const { events } = await collectAnswer(await createResponder(spec, settings()), "weather?");
+    const asked = events.find((event) => event.type === "tool-call");
+    assert.equal(asked?.call.function.name, "weather");
+    assert.deepEqual(JSON.parse(asked.call.function.arguments), { city: "Berlin" });
+    const end = events.at(-1);
+    assert.ok(end?.type === "end" && end.finish === "tool-calls");
+  });
+
+  test(`${name} that is refused with HTTP 401 throws without its key`, async () => {
+    const message = "Incorrect API key provided: canary";
+    mock.onMessage(/hello/, { error: { message, type: "authentication_error" }, status: 401 });
+    const { error } = await collectAnswer(await createResponder(spec, settings()), "hello");
+    assert.ok(error instanceof ResponderError);
+    assert.equal(error.kind, "refused");
+    assert.match(error.message, /HTTP 401.*check its key/);
+    assert.doesNotMatch(JSON.stringify([error.message, error.stack, error.cause]), /canary/);
+  });
+
+  test(`${name} that is overloaded (HTTP 503, not asked again) is unavailable`, async () => {
+    mock.onMessage(/hello/, { error: { message: "busy" }, status: 503 });
+    const responder = await createResponder(spec, settings(), { maxRetries: 0 });
+    const { error } = await collectAnswer(responder, "hello");
+    assert.ok(error instanceof ResponderError);
+    assert.equal(error.kind, "unavailable");
+  });
+
+  test(`${name} whose connection breaks in the middle is unavailable, and its text is kept`, async () => {
+    const content = "One two three four five six seven eight nine ten.";
+    mock.onMessage(/hello/, { content }, { truncateAfterChunks: 6, chunkSize: 5, latency: 3 });
+    const responder = await createResponder(spec, settings(), { maxRetries: 0 });
+    const { text, events, error } = await collectAnswer(responder, "hello");
+    assert.ok(error instanceof ResponderError);
+    assert.equal(error.kind, "unavailable");
+    assert.ok(text !== "" && text !== content && content.startsWith(text), text);
+    assert.equal(events.at(-1)?.type, "text");
+  });
+
+  test(`${name} whose answer closes at every 23rd byte is whole only when its finish came`, async () => {
+    const content = "One two three.";
+    mock.onMessage(/hello/, { content }, { chunkSize: 5 });
+    const whole = await bytesOf(spec, "hello");
+    let partial = 0;
+    for (let length = 0; length < whole.bytes.length; length += 23) {
+      const body = whole.bytes.slice(0, length);
+      const cut: typeof fetch = async () => new Response(body, { headers: whole.headers });
+      const responder = await createResponder(spec, settings(), { fetch: cut, maxRetries: 0 });
+      const { text, events, error } = await collectAnswer(responder, "hello");
+      const end = events.at(-1);
+      const where = `${length} of ${whole.bytes.length} bytes`;
+      assert.ok(content.startsWith(text), where);
+      if (text !== "" && text !== content) partial++;
+      if (error !== undefined) {
+        assert.ok(error instanceof ResponderError && error.kind === "unavailable", where);
+      } else {
+        assert.ok(end?.type === "end" && text !== "", where);
+        if (end.finish === "stop") assert.equal(text, content, where);
+        else assert.ok(end.finish === "other" || end.finish === "error", where);
+      }
+    }
+    assert.ok(partial > 0, "some cuts fell into the text");
+  });
+}
+
+/** One whole answer as bytes. */
+async function bytesOf(spec: ModelSpec, words: string) {
+  let whole = { bytes: new Uint8Array(), headers: new Headers() };
+  const keeping: typeof fetch = async (input, init) => {
+    const response = await fetch(input, init);
+    const bytes = new Uint8Array(await response.arrayBuffer());
+    whole = { bytes, headers: response.headers };
+    return new Response(bytes, { headers: response.headers });
+  };
+  await collectAnswer(await createResponder(spec, settings(), { fetch: keeping }), words);
+  return whole;
+}
+
+test("OpenAI names its response, and the next turn resumes it with only what is new", async () => {
+  mock.onMessage(/hello/, { content: "Hi.", id: "resp_first" });
+  mock.onMessage(/more/, { content: "More.", id: "resp_second" });
+  const wire = recording();
+  const responder = await createResponder(parseModelName("openai/gpt-5"), settings(), wire);
+  const persona = { instructions: "Be kind." };
+  const hello = { role: "user" as const, content: "hello" };
+  const first = await collectAnswer(responder, { ...persona, messages: [hello] });
+  const session = first.events.find((event) => event.type === "provider-session");
+  const data = first.events.find((event) => event.type === "provider-data");
+  assert.equal(session?.id, "resp_first");
+  assert.deepEqual(data?.data, { response_id: "resp_first" });
+  const request: ResponderRequest = {
+    ...persona,
+    messages: [
+      hello,
+      { role: "assistant", content: "Hi.", providerData: data.data },
+      { role: "user", content: "tell me more" },
+    ],
+    context: "Back after 2 hours.",
+    providerSessionId: session.id,
+  };
+  const second = await collectAnswer(responder, request);
+  assert.equal(second.text, "More.");
+  const [one, two] = wire.sent.map(({ body }) => body);
+  assert.deepEqual([one?.["instructions"], two?.["instructions"]], ["Be kind.", "Be kind."]);
+  assert.deepEqual(
+    [one?.["previous_response_id"], two?.["previous_response_id"]],
+    [undefined, "resp_first"],
+  );
+  const input = two?.["input"] as { role: string; content: { text: string }[] }[];
+  assert.equal(input.length, 1, "only the newest message");
+  assert.deepEqual([input[0]?.role, input[0]?.content[1]?.text], ["user", "tell me more"]);
+  assert.match(input[0]?.content[0]?.text ?? "", /Back after 2 hours/);
+});
+
+test("an id that OpenAI does not know is session_refused, and the same request without it is answered", async () => {
+  await using server = await openAiServer(() => ({
+    status: 400,
+    code: "previous_response_not_found",
+    param: "previous_response_id",
+  }));
+  const spec = parseModelName("openai/gpt-5");
+  const refusing = await createResponder(spec, { ...settings(), openaiBaseUrl: server.url });
+  const request: ResponderRequest = {
+    instructions: "",
+    messages: [{ role: "user", content: "hello" }],
+    providerSessionId: "resp_gone",
+  };
+  const { error, events } = await collectAnswer(refusing, request);
+  assert.ok(error instanceof ResponderError);
+  assert.equal(error.kind, "session_refused");
+  assert.deepEqual(events, []);
+  assert.equal(server.requests.length, 1);
+  assert.equal(server.requests[0]?.body["previous_response_id"], "resp_gone");
+  mock.onMessage(/hello/, { content: "Hi." });
+  const { providerSessionId: _, ...again } = request;
+  assert.equal((await collectAnswer(await createResponder(spec, settings()), again)).text, "Hi.");
+});
+
+test("a signed thought of Anthropic goes back to it in front of its text", async () => {
+  mock.onMessage(/hello/, {
+    content: "Hi.",
+    reasoning: "A greeting.",
+    reasoningSignature: "signature-1",
+    redactedThinking: ["opaque-1"],
+  });
+  const wire = recording();
+  const responder = await createResponder(
+    parseModelName("anthropic/claude-sonnet-4-5"),
+    settings(),
+    wire,
+  );
+  const { events, text } = await collectAnswer(responder, "hello");
+  assert.equal(text, "Hi.");
+  const data = events.find((event) => event.type === "provider-data");
+  assert.ok(data !== undefined);
+  assert.equal(
+    events.some((event) => event.type === "provider-session"),
+    false,
+  );
+  await collectAnswer(responder, {
+    instructions: "",
+    messages: [
+      { role: "user", content: "hello" },
+      { role: "assistant", content: "Hi.", providerData: JSON.parse(JSON.stringify(data.data)) },
+      { role: "user", content: "hello again" },
+    ],
+  });
+  const messages = wire.sent[1]?.body["messages"] as { content: JsonObject[] }[];
+  assert.deepEqual(messages[1]?.content, [
+    { type: "redacted_thinking", data: "opaque-1" },
+    { type: "thinking", thinking: "A greeting.", signature: "signature-1" },
+    { type: "text", text: "Hi." },
+  ]);
+});
+
+test("a model named by URL gets its own key and no other", async () => {
+  await using server = await openAiServer();
+  const spec = parseModelName(`${server.url}#org/model:1`);
+  const bare = await createResponder(spec, settings());
+  assert.deepEqual([bare.provider, bare.model], ["openai-compatible", "org/model:1"]);
+  assert.equal((await collectAnswer(bare, "hello")).text, "Hello from the model.");
+  await collectAnswer(
+    await createResponder(spec, { ...settings(), compatibleApiKey: "mine" }),
+    "hello",
+  );
+  assert.deepEqual(
+    server.requests.map(({ key }) => key),
+    [undefined, "mine"],
+  );
+  assert.equal(server.requests[0]?.body["model"], "org/model:1");
+});
+
+const missing: readonly [string, Partial<ModelSettings>, RegExp][] = [
+  ["openai/gpt-5", { openaiApiKey: undefined }, /OPENAI_API_KEY/],
+  ["openai/gpt-5", { openaiApiKey: "  " }, /OPENAI_API_KEY/],
+  ["anthropic/claude-sonnet-4-5", { anthropicApiKey: "" }, /ANTHROPIC_API_KEY/],
+  ["bedrock/m", { awsRegion: undefined }, /AWS_REGION/],
+  ["bedrock/m", { awsAccessKeyId: undefined }, /AWS_ACCESS_KEY_ID/],
+  ["bedrock/m", { awsSecretAccessKey: undefined }, /AWS_SECRET_ACCESS_KEY/],
+  ["ollama/m", { ollamaHost: "a b" }, /OLLAMA_HOST/],
+];
+for (const [name, without, says] of missing) {
+  test(`${name} with ${JSON.stringify(without)} is a configuration error that names ${says.source}`, async () => {
+    await assert.rejects(
+      createResponder(parseModelName(name), { ...settings(), ...without }),
+      (error: Error) =>
+        isThroughlineError(error, "THROUGHLINE_CONFIGURATION") && says.test(error.message),
+    );
+  });
+}
+
+test("a provider whose package is not installed says what to install", async () => {
+  const name = "@ai-sdk/not-installed";
+  await assert.rejects(
+    installed(name, () => import(name)),
+    (error: Error) =>
+      isThroughlineError(error, "THROUGHLINE_CONFIGURATION") &&
+      error.message.includes("npm install @ai-sdk/not-installed"),
+  );
+  const broken = new SyntaxError("broken package");
+  await assert.rejects(
+    installed(name, () => Promise.reject(broken)),
+    (error) => error === broken,
+  );
+});
+
+const bedrockAccess: readonly [string, Partial<ModelSettings>, RegExp][] = [
+  ["its bearer token", { awsBearerToken: "canary-bearer" }, /^Bearer canary-bearer$/],
+  ["static keys, signed", {}, /^AWS4-HMAC-SHA256 Credential=canary-access\//],
+  [
+    "a provider of credentials",
+    { awsCredentials: async () => ({ accessKeyId: "canary-role", secretAccessKey: "s" }) },
+    /^AWS4-HMAC-SHA256 Credential=canary-role\//,
+  ],
+];
+for (const [what, access, header] of bedrockAccess) {
+  test(`Bedrock is reached with ${what}`, async () => {
+    mock.onMessage(/hello/, { content: "Hi." });
+    const wire = recording();
+    const responder = await createResponder(
+      parseModelName("bedrock/m"),
+      { ...settings(), ...access },
+      wire,
+    );
+    assert.equal((await collectAnswer(responder, "hello")).text, "Hi.");
+    assert.match(wire.sent[0]?.headers.get("authorization") ?? "", header);
+  });
+}
+
+test("with nothing named, the first model of an Ollama that answers is used", async () => {
+  mock.onMessage(/hello/, { content: "Hi from Ollama." });
+  const asked: string[] = [];
+  const watching: typeof fetch = (input, init) => {
+    asked.push(String(input));
+    return fetch(input, init);
+  };
+  const ownerOf = async () => "own" as const;
+  const options = { fetch: watching, timeoutMs: 5_000, ownerOf };
+  const responder = await detectResponder(settings(), options);
+  assert.equal(responder.provider, "ollama");
+  assert.equal((await collectAnswer(responder, "hello")).text, "Hi from Ollama.");
+  assert.deepEqual(asked, [`${mock.url}/api/tags`, `${mock.url}/v1/chat/completions`]);
+});
+
+test("with nothing named and no Ollama, only the default address is asked and the offline responder answers", async () => {
+  const asked: string[] = [];
+  const options: DetectOptions = {
+    fetch: async (input) => {
+      asked.push(String(input));
+      throw new TypeError("fetch failed");
+    },
+  };
+  const responder = await detectResponder({}, options);
+  assert.deepEqual([responder.provider, responder.model], ["offline", "offline"]);
+  assert.match((await collectAnswer(responder, "hello")).text, /not a language model/);
+  assert.deepEqual(asked, ["http://127.0.0.1:11434/api/tags"]);
+});

@@ -1,0 +1,44 @@
+import { setImmediate } from "node:timers/promises";
+import type { ModelInput } from "../chat/message.ts";
+import { type HeardMessage, offlineAnswer } from "./offline-answer.ts";
+import type { Responder, ResponderEvent, ResponderRequest, Usage } from "./responder.ts";
+
+export interface OfflineResponderOptions {
+  /** Whether what is said is still there when this program has ended. It says so. @default true */
+  readonly isKept?: boolean;
+}
+
+/**
+ * The responder for when no model is configured. It says that it is one, needs no key, no network and
+ * no package, costs nothing, and streams `offlineAnswer` a word at a time. Others get their turn
+ * between two words, and an abort is heard there.
+ */
+export function offlineResponder({ isKept = true }: OfflineResponderOptions = {}): Responder {
+  return {
+    ...{ provider: "offline", model: "offline", window: undefined },
+    respond: (request, signal) => respond(request, signal, isKept),
+  };
+}
+
+const noUsage: Usage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, costUsd: 0 };
+
+async function* respond(
+  { messages }: ResponderRequest,
+  signal: AbortSignal,
+  isKept: boolean,
+): AsyncGenerator<ResponderEvent, void> {
+  for (const text of offlineAnswer(heardIn(messages), isKept).match(/\S+\s*/g) ?? []) {
+    await setImmediate();
+    if (signal.aborted) throw signal.reason;
+    yield { type: "text", text };
+  }
+  if (signal.aborted) throw signal.reason;
+  yield { type: "end", finish: "stop", usage: noUsage, model: "offline" };
+}
+
+/** What the two said; an assistant that only called tools said nothing. */
+function heardIn(messages: readonly ModelInput[]): readonly HeardMessage[] {
+  return messages.flatMap(({ role, content: text }): HeardMessage[] =>
+    role === "user" || (role === "assistant" && text !== "") ? [{ role, text }] : [],
+  );
+}

@@ -1,0 +1,70 @@
+import { ThroughlineError } from "../errors.ts";
+import { isJsonObject } from "../json.ts";
+
+/**
+ * The address of an Ollama server, from what people put into OLLAMA_HOST: `host`, `host:port`,
+ * `:port`, or a URL. The port is 11434, or the scheme's own where a URL names none. An address that
+ * a server listens on everywhere (`0.0.0.0`, `::`) becomes the one to reach it at.
+ *
+ * Source: Ollama's own reading of the variable (envconfig, `Host`).
+ * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: not an address.
+ */
+export function ollamaUrl(host = ""): string {
+  const given = host.trim();
+  const text = /^https?:\/\//i.test(given) ? given : `http://${withPort(given)}`;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || url.username !== "" || url.password !== "" || url.search !== "") {
+    throw new ThroughlineError("OLLAMA_HOST must be a host, host:port or http(s) URL", {
+      code: "THROUGHLINE_CONFIGURATION",
+    });
+  }
+  if (url.hostname === "0.0.0.0") url.hostname = "127.0.0.1";
+  if (url.hostname === "[::]") url.hostname = "[::1]";
+  return url.origin + url.pathname.replace(/\/+$/, "");
+}
+
+/** `host`, `:port` and the like with what is missing; an IPv6 address without brackets gets them. */
+function withPort(given: string): string {
+  const isIpv6 = !given.startsWith("[") && given.split(":").length > 2;
+  const [, host, port, path] =
+    /^(\[[^\]]*\]|[^:/@]*)(?::(\d+))?(\/.*)?$/.exec(isIpv6 ? `[${given}]` : given) ?? [];
+  if (host === undefined) return "";
+  return `${host === "" ? "127.0.0.1" : host}:${port ?? "11434"}${path ?? ""}`;
+}
+
+/**
+ * The first model that an Ollama server offers for chatting (not one for embeddings), or `undefined`
+ * when no server answers as one within `timeoutMs`. Never throws.
+ */
+export async function firstOllamaModel(
+  baseUrl: string,
+  fetch: typeof globalThis.fetch,
+  timeoutMs: number,
+): Promise<string | undefined> {
+  try {
+    const response = await fetch(`${baseUrl}/api/tags`, {
+      signal: AbortSignal.timeout(timeoutMs),
+      redirect: "error",
+    });
+    if (!response.ok) return undefined;
+    const body: unknown = await response.json();
+    const models: unknown = isJsonObject(body) ? body["models"] : undefined;
+    return Array.isArray(models) ? models.map(chatModelName).find(isName) : undefined;
+  } catch {
+    // Nobody there, too slow, or not an Ollama: all mean that there is none to talk to.
+    return undefined;
+  }
+}
+
+/** Models for embeddings are of BERT's kind, by Ollama's own word or by their name. */
+function chatModelName(model: unknown): unknown {
+  if (!isJsonObject(model)) return undefined;
+  const name = model["name"];
+  const family = isJsonObject(model["details"]) ? model["details"]["family"] : undefined;
+  const embeds = /bert/i.test(String(family ?? "")) || /embed/i.test(String(name ?? ""));
+  return embeds ? undefined : name;
+}
+
+function isName(name: unknown): name is string {
+  return typeof name === "string" && /^[^\s\p{Cc}]{1,200}$/u.test(name);
+}

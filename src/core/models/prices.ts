@@ -1,0 +1,113 @@
+import type { LanguageModelUsage } from "ai";
+import { ThroughlineError } from "../errors.ts";
+import type { Usage } from "./responder.ts";
+
+/** What a model costs, in US dollars per million tokens. */
+export interface Price {
+  readonly inputPerMillionUsd: number;
+  readonly outputPerMillionUsd: number;
+  /**
+   * Input that the provider read from its cache. Input written to a cache counts as plain input.
+   *
+   * @default inputPerMillionUsd
+   */
+  readonly cachedInputPerMillionUsd?: number;
+}
+
+/**
+ * Prices by `provider/model`, the names that a chat's session carries. There is no built-in table:
+ * prices change and a stale one is worse than none. What a model without an entry costs is unknown.
+ */
+export type Prices = Readonly<Record<string, Price>>;
+
+/** Of an attempt whose provider never said what it used. */
+export const unknownUsage: Usage = {
+  inputTokens: undefined,
+  outputTokens: undefined,
+  costUsd: undefined,
+};
+
+/**
+ * The entry for a model, checked.
+ *
+ * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: one of its numbers is negative, not finite
+ * or past 10^6.
+ */
+export function priceOf(
+  prices: Prices | undefined,
+  provider: string,
+  model: string,
+): Price | undefined {
+  const name = `${provider}/${model}`;
+  if (prices === undefined || !Object.hasOwn(prices, name)) return undefined;
+  const price = prices[name];
+  if (price !== undefined) checkPrice(price, name);
+  return price;
+}
+
+function checkPrice(price: Price, name: string): void {
+  const { inputPerMillionUsd, outputPerMillionUsd, cachedInputPerMillionUsd = 0 } = price;
+  for (const usd of [inputPerMillionUsd, outputPerMillionUsd, cachedInputPerMillionUsd]) {
+    if (typeof usd === "number" && usd >= 0 && usd <= 1e6) continue;
+    throw new ThroughlineError(
+      `the price of ${name} must be dollars per million tokens, 0 to 10^6`,
+      {
+        code: "THROUGHLINE_CONFIGURATION",
+      },
+    );
+  }
+}
+
+/** The counts of an attempt, as the provider reported them, with their cost. */
+export function toUsage(reported: LanguageModelUsage, price?: Price): Usage {
+  const inputTokens = count(reported.inputTokens);
+  const outputTokens = count(reported.outputTokens);
+  const cached = count(reported.inputTokenDetails.cacheReadTokens);
+  return {
+    inputTokens,
+    outputTokens,
+    ...(cached === undefined ? {} : { cachedInputTokens: cached }),
+    costUsd:
+      price === undefined || inputTokens === undefined || outputTokens === undefined
+        ? undefined
+        : costUsd(price, inputTokens, cached ?? 0, outputTokens),
+  };
+}
+
+/** A model that calls a tool is asked once more: what all its requests used. */
+export function togetherUsed(
+  before: LanguageModelUsage | undefined,
+  step: LanguageModelUsage,
+): LanguageModelUsage {
+  if (before === undefined) return step;
+  const sum = (a: number | undefined, b: number | undefined) =>
+    a === undefined || b === undefined ? undefined : a + b;
+  const [its, old] = [step.inputTokenDetails, before.inputTokenDetails];
+  return {
+    ...step,
+    inputTokens: sum(before.inputTokens, step.inputTokens),
+    outputTokens: sum(before.outputTokens, step.outputTokens),
+    inputTokenDetails: { ...its, cacheReadTokens: sum(old.cacheReadTokens, its.cacheReadTokens) },
+  };
+}
+
+function count(tokens: number | undefined): number | undefined {
+  return tokens !== undefined && Number.isSafeInteger(tokens) && tokens >= 0 ? tokens : undefined;
+}
+
+/**
+ * Dollars, a whole number of nano-dollars. Summed as integers, because sums of doubles drift; a
+ * price of 1 USD per million tokens is 10^6 pico-dollars per token.
+ */
+function costUsd(price: Price, input: number, cached: number, output: number): number {
+  const cachedPrice = price.cachedInputPerMillionUsd ?? price.inputPerMillionUsd;
+  const pico =
+    pricePerToken(price.inputPerMillionUsd) * BigInt(Math.max(0, input - cached)) +
+    pricePerToken(cachedPrice) * BigInt(cached) +
+    pricePerToken(price.outputPerMillionUsd) * BigInt(output);
+  return Number((pico + 500n) / 1000n) / 1e9;
+}
+
+function pricePerToken(perMillionUsd: number): bigint {
+  return BigInt(Math.round(perMillionUsd * 1e6));
+}

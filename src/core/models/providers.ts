@@ -1,0 +1,159 @@
+import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
+import { ThroughlineError } from "../errors.ts";
+import type { AiModel } from "./ai-sdk-responder.ts";
+import type { ModelSpec } from "./model-name.ts";
+import { ollamaUrl } from "./ollama.ts";
+
+/** What the environment says about models, read by whoever starts the process. */
+export interface ModelSettings {
+  readonly openaiApiKey?: string | undefined;
+  /** @default "https://api.openai.com/v1" */
+  readonly openaiBaseUrl?: string | undefined;
+  readonly anthropicApiKey?: string | undefined;
+  /** With or without `/v1` at its end. @default "https://api.anthropic.com/v1" */
+  readonly anthropicBaseUrl?: string | undefined;
+  /** As Ollama reads OLLAMA_HOST. @default "127.0.0.1:11434" */
+  readonly ollamaHost?: string | undefined;
+  /** For a model named by URL. No other key is ever sent to one. */
+  readonly compatibleApiKey?: string | undefined;
+  readonly awsRegion?: string | undefined;
+  readonly awsAccessKeyId?: string | undefined;
+  readonly awsSecretAccessKey?: string | undefined;
+  readonly awsSessionToken?: string | undefined;
+  /** Bedrock's own key; it goes before the others. */
+  readonly awsBearerToken?: string | undefined;
+  /** For profiles, roles and machines' own credentials; it goes before the static ones. */
+  readonly awsCredentials?: (() => PromiseLike<AwsCredentials>) | undefined;
+  /** @default Bedrock's address in the region. */
+  readonly bedrockBaseUrl?: string | undefined;
+}
+
+export interface AwsCredentials {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly sessionToken?: string;
+}
+
+type Fetch = typeof globalThis.fetch;
+type Keyed = Exclude<ModelSpec, { provider: "offline" }>;
+
+/**
+ * The AI SDK's model for a name.
+ *
+ * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: a key is missing (the message names the
+ * environment variable) or the provider's package is not installed (the message names it).
+ */
+export async function loadModel(
+  spec: Keyed,
+  settings: ModelSettings,
+  fetch?: Fetch,
+): Promise<AiModel> {
+  const { provider, model } = spec;
+  const shared = fetch === undefined ? {} : { fetch };
+  if (provider === "openai") return openAi(model, settings, shared);
+  if (provider === "anthropic") return anthropic(model, settings, shared);
+  if (provider === "bedrock") return bedrock(model, settings, shared);
+  const isUrl = provider === "openai-compatible";
+  const apiKey = isUrl ? optional(settings.compatibleApiKey) : undefined;
+  return createOpenAICompatible({
+    name: provider,
+    baseURL: isUrl ? spec.baseUrl : `${ollamaUrl(settings.ollamaHost)}/v1`,
+    includeUsage: true,
+    ...(apiKey === undefined ? {} : { apiKey }),
+    ...shared,
+  })(model);
+}
+
+interface Shared {
+  readonly fetch?: Fetch;
+}
+
+async function openAi(model: string, settings: ModelSettings, shared: Shared): Promise<AiModel> {
+  const apiKey = required(settings.openaiApiKey, "OPENAI_API_KEY");
+  const { createOpenAI } = await installed("@ai-sdk/openai", () => import("@ai-sdk/openai"));
+  const baseURL = optional(settings.openaiBaseUrl) ?? "https://api.openai.com/v1";
+  return createOpenAI({ apiKey, baseURL, ...shared }).responses(model);
+}
+
+async function anthropic(model: string, settings: ModelSettings, shared: Shared): Promise<AiModel> {
+  const apiKey = required(settings.anthropicApiKey, "ANTHROPIC_API_KEY");
+  const { createAnthropic } = await installed(
+    "@ai-sdk/anthropic",
+    () => import("@ai-sdk/anthropic"),
+  );
+  const given = optional(settings.anthropicBaseUrl) ?? "https://api.anthropic.com";
+  return createAnthropic({ apiKey, baseURL: withVersion(given), ...shared })(model);
+}
+
+/** Anthropic's own clients take the host alone, the AI SDK wants its `/v1`. */
+function withVersion(baseUrl: string): string {
+  return /^https?:\/\/[^/]+\/?$/i.test(baseUrl) ? `${baseUrl.replace(/\/$/, "")}/v1` : baseUrl;
+}
+
+async function bedrock(model: string, settings: ModelSettings, shared: Shared): Promise<AiModel> {
+  const region = required(settings.awsRegion, "AWS_REGION");
+  const access = awsAccess(settings);
+  const { createAmazonBedrock } = await installed(
+    "@ai-sdk/amazon-bedrock",
+    () => import("@ai-sdk/amazon-bedrock"),
+  );
+  const baseURL = optional(settings.bedrockBaseUrl);
+  return createAmazonBedrock({
+    region,
+    ...access,
+    ...(baseURL === undefined ? {} : { baseURL }),
+    ...shared,
+  })(model);
+}
+
+/** An empty `apiKey` tells the provider not to look for one in the environment. */
+function awsAccess(settings: ModelSettings): {
+  apiKey: string;
+  accessKeyId?: string;
+  secretAccessKey?: string;
+  sessionToken?: string;
+  credentialProvider?: () => PromiseLike<AwsCredentials>;
+} {
+  const token = optional(settings.awsBearerToken);
+  if (token !== undefined) return { apiKey: token };
+  const { awsCredentials } = settings;
+  if (awsCredentials !== undefined) return { apiKey: "", credentialProvider: awsCredentials };
+  const sessionToken = optional(settings.awsSessionToken);
+  return {
+    apiKey: "",
+    accessKeyId: required(settings.awsAccessKeyId, "AWS_ACCESS_KEY_ID"),
+    secretAccessKey: required(settings.awsSecretAccessKey, "AWS_SECRET_ACCESS_KEY"),
+    ...(sessionToken === undefined ? {} : { sessionToken }),
+  };
+}
+
+function optional(setting: string | undefined): string | undefined {
+  const trimmed = setting?.trim();
+  return trimmed === "" ? undefined : trimmed;
+}
+
+function required(setting: string | undefined, variable: string): string {
+  const value = optional(setting);
+  if (value !== undefined) return value;
+  throw new ThroughlineError(`this model needs ${variable}, which is not set`, {
+    code: "THROUGHLINE_CONFIGURATION",
+  });
+}
+
+/** Loads an optional peer, or says what to install. */
+export async function installed<Module>(
+  name: string,
+  load: () => Promise<Module>,
+): Promise<Module> {
+  try {
+    return await load();
+  } catch (cause) {
+    const missing =
+      cause instanceof Error && "code" in cause && cause.code === "ERR_MODULE_NOT_FOUND";
+    if (!missing) throw cause;
+    throw new ThroughlineError(`this model needs a package: npm install ${name}`, {
+      code: "THROUGHLINE_CONFIGURATION",
+      cause,
+    });
+  }
+}

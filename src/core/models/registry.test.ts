@@ -1,0 +1,224 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { chatStream } from "../../../test/support/openai-server.ts";
+import type { ListenerOwner } from "./listener-owner.ts";
+import { type NamedProvider, parseModelName } from "./model-name.ts";
+import type { ModelSettings } from "./providers.ts";
+import { ResponderRegistry } from "./registry.ts";
+import { type Responder, ResponderError } from "./responder.ts";
+
+const noNetwork: typeof fetch = () => Promise.reject(new Error("no network here"));
+
+/** An Ollama at any address, and a record of what was asked of it. */
+function ollama(models: readonly string[]) {
+  const urls: string[] = [];
+  const fetch: typeof globalThis.fetch = async (input) => {
+    const url = String(input instanceof Request ? input.url : input);
+    urls.push(url);
+    if (url.endsWith("/api/tags")) {
+      return Response.json({ models: models.map((name) => ({ name })) });
+    }
+    return new Response(chatStream("Hello."), { headers: { "content-type": "text/event-stream" } });
+  };
+  return { urls, fetch };
+}
+
+const own = async () => "own" as const;
+
+/** One that runs on the offline responder and may ask this provider too. */
+function openAllowed(provider: NamedProvider, settings: ModelSettings = {}) {
+  const standard = parseModelName("offline");
+  return ResponderRegistry.open({ standard, settings, allowed: [provider], fetch: noNetwork });
+}
+
+async function say(responder: Responder): Promise<string> {
+  const request = { instructions: "", messages: [{ role: "user" as const, content: "Hi" }] };
+  let text = "";
+  for await (const event of responder.respond(request, new AbortController().signal)) {
+    if (event.type === "text") text += event.text;
+  }
+  return text;
+}
+
+test("with no model named and no Ollama there, new sessions run on the offline responder", async () => {
+  const registry = await ResponderRegistry.open({ settings: {}, fetch: noNetwork });
+  assert.deepEqual(registry.standard, { provider: "offline", model: "offline" });
+  const responder = await registry.get("offline", "offline");
+  assert.match(await say(responder), /built-in responder/);
+});
+
+test("with no model named, new sessions run on the local Ollama's first model", async () => {
+  const { fetch, urls } = ollama(["qwen3:8b", "llama"]);
+  const registry = await ResponderRegistry.open({ settings: {}, fetch, ownerOf: own });
+  assert.deepEqual(registry.standard, { provider: "ollama", model: "qwen3:8b" });
+  assert.equal(await say(await registry.get("ollama", "qwen3:8b")), "Hello.");
+  assert.deepEqual(urls, [
+    "http://127.0.0.1:11434/api/tags",
+    "http://127.0.0.1:11434/v1/chat/completions",
+  ]);
+});
+
+for (const owner of ["other", "unknown", "elsewhere", "none"] as const) {
+  test(`an Ollama whose owner is "${owner}" is not taken without being named, and that is told`, async () => {
+    const { fetch, urls } = ollama(["qwen3:8b"]);
+    const ownerOf = async () => owner;
+    const registry = await ResponderRegistry.open({ settings: {}, fetch, ownerOf });
+    assert.deepEqual(registry.standard, { provider: "offline", model: "offline" });
+    assert.deepEqual(registry.providers, ["offline"]);
+    const url = "http://127.0.0.1:11434";
+    assert.deepEqual(registry.passedOver, { url, model: "qwen3:8b", owner });
+    await assert.rejects(registry.get("ollama", "qwen3:8b"), { code: "THROUGHLINE_INVALID" });
+    assert.deepEqual(urls, [`${url}/api/tags`]);
+  });
+}
+
+test("a session on Ollama is answered by it when it starts after this program, if it is one's own", async () => {
+  for (const owner of ["own", "other"] as const) {
+    const { fetch: started, urls } = ollama(["qwen3:8b"]);
+    let isUp = false;
+    const fetch: typeof globalThis.fetch = (...args) => (isUp ? started : noNetwork)(...args);
+    const ownerOf = async () => owner;
+    const registry = await ResponderRegistry.open({ settings: {}, fetch, ownerOf });
+    await assert.rejects(registry.get("ollama", "qwen3:8b"), { code: "THROUGHLINE_INVALID" });
+    isUp = true;
+    const asked = registry.get("ollama", "qwen3:8b");
+    if (owner === "other") {
+      await assert.rejects(asked, { code: "THROUGHLINE_INVALID" });
+      assert.deepEqual(urls, ["http://127.0.0.1:11434/api/tags"]);
+    } else {
+      assert.equal(await say(await asked), "Hello.");
+      assert.deepEqual(registry.providers, ["offline", "ollama"]);
+    }
+  }
+});
+
+test("an Ollama whose port another user has taken since is sent nothing, and the error says why", async () => {
+  const { fetch, urls } = ollama(["qwen3:8b"]);
+  let owner: ListenerOwner = "own";
+  const ownerOf = async () => owner;
+  const registry = await ResponderRegistry.open({ settings: {}, fetch, ownerOf });
+  const responders = [await registry.get("ollama", "qwen3:8b"), await registry.get("ollama", "b")];
+  urls.length = 0;
+  owner = "other";
+  for (const responder of responders) {
+    await assert.rejects(say(responder), {
+      kind: "refused",
+      message: /was not asked: another user's program listens there now/,
+    });
+  }
+  assert.deepEqual(urls, []);
+});
+
+test("a key alone allows no provider: not one that a session or a request names", async () => {
+  const { fetch, urls } = ollama([]);
+  const settings = { openaiApiKey: "k", anthropicApiKey: "k" };
+  const standard = parseModelName("anthropic/claude");
+  const registry = await ResponderRegistry.open({ standard, settings, fetch });
+  assert.deepEqual(registry.providers, ["anthropic", "offline"]);
+  for (const provider of ["openai", "ollama", "bedrock"]) {
+    await assert.rejects(registry.get(provider, "m"), {
+      code: "THROUGHLINE_INVALID",
+      message: new RegExp(`^${provider} is not allowed here: .*--model.* providers`),
+    });
+  }
+  assert.equal((await registry.get("anthropic", "other")).model, "other");
+  assert.deepEqual(urls, []);
+});
+
+test("with a model named, opening asks nothing of the network", async () => {
+  const { fetch, urls } = ollama([]);
+  const standard = parseModelName("ollama/qwen3");
+  const registry = await ResponderRegistry.open({ standard, settings: {}, fetch });
+  assert.deepEqual(registry.standard, { provider: "ollama", model: "qwen3" });
+  assert.deepEqual(urls, []);
+});
+
+test("a model is made once, however often and however fast it is asked for", async () => {
+  const registry = await openAllowed("ollama");
+  const [first, second] = await Promise.all([
+    registry.get("ollama", "a"),
+    registry.get("ollama", "a"),
+  ]);
+  assert.equal(first, second);
+  assert.equal(await registry.get("ollama", "a"), first);
+  assert.notEqual(await registry.get("ollama", "b"), first);
+});
+
+test("the 100 models that were used last are kept, and one that is older is made anew", async () => {
+  const registry = await openAllowed("ollama");
+  const first = await registry.get("ollama", "a");
+  for (let n = 0; n < 99; n++) await registry.get("ollama", `other-${n}`);
+  assert.equal(await registry.get("ollama", "a"), first);
+  for (let n = 0; n < 99; n++) await registry.get("ollama", `more-${n}`);
+  assert.equal(await registry.get("ollama", "a"), first, "used again in between");
+  for (let n = 0; n < 100; n++) await registry.get("ollama", `last-${n}`);
+  assert.notEqual(await registry.get("ollama", "a"), first);
+});
+
+for (const provider of ["", "Ollama", "gemini", "__proto__", "http://evil.test/v1"]) {
+  test(`the provider ${JSON.stringify(provider)} is refused with the names of the known ones`, async () => {
+    const registry = await ResponderRegistry.open({ settings: {}, fetch: noNetwork });
+    await assert.rejects(registry.get(provider, "m"), {
+      code: "THROUGHLINE_INVALID",
+      message:
+        "provider must be one of ollama, openai, anthropic, bedrock, openai-compatible, offline",
+    });
+  });
+}
+
+test("a model that is not set up is refused, and found once its key is there", async () => {
+  const settings = { openaiApiKey: "" };
+  const registry = await openAllowed("openai", settings);
+  await assert.rejects(registry.get("openai", "gpt"), { code: "THROUGHLINE_CONFIGURATION" });
+  settings.openaiApiKey = "sk-test";
+  assert.equal((await registry.get("openai", "gpt")).model, "gpt");
+});
+
+test("a model without a name, or with a space in it, is refused", async () => {
+  const registry = await openAllowed("ollama");
+  for (const model of ["", "a b"]) {
+    await assert.rejects(registry.get("ollama", model), { code: "THROUGHLINE_INVALID" });
+  }
+});
+
+test("a server named by URL is asked for the model that was named with it, and for no other", async () => {
+  const { fetch, urls } = ollama([]);
+  const standard = parseModelName("http://127.0.0.1:8080/v1#qwen3");
+  const registry = await ResponderRegistry.open({ standard, settings: {}, fetch });
+  await assert.rejects(registry.get("openai-compatible", "a/b#c"), {
+    code: "THROUGHLINE_CONFIGURATION",
+    message: /openai-compatible model a\/b#c/,
+  });
+  assert.equal(await say(await registry.get("openai-compatible", "qwen3")), "Hello.");
+  assert.deepEqual(urls, ["http://127.0.0.1:8080/v1/chat/completions"]);
+});
+
+test("a session that ran on a model named by URL is told to name it again when none is", async () => {
+  const registry = await ResponderRegistry.open({ settings: {}, fetch: noNetwork });
+  await assert.rejects(registry.get("openai-compatible", "m"), {
+    code: "THROUGHLINE_CONFIGURATION",
+    message: /--model http/,
+  });
+});
+
+test("the offline responder answers under any model's name", async () => {
+  const registry = await ResponderRegistry.open({ settings: {}, fetch: noNetwork });
+  assert.equal((await registry.get("offline", "qwen3")).model, "offline");
+});
+
+test("a standard model that is not set up is refused when the registry is opened", async () => {
+  const standard = parseModelName("anthropic/claude");
+  await assert.rejects(ResponderRegistry.open({ standard, settings: {} }), {
+    code: "THROUGHLINE_CONFIGURATION",
+    message: /ANTHROPIC_API_KEY/,
+  });
+});
+
+test("a model that cannot be reached fails at the turn, not before", async () => {
+  const standard = parseModelName("ollama/qwen3");
+  const registry = await ResponderRegistry.open({
+    ...{ standard, settings: {}, fetch: noNetwork, maxRetries: 0 },
+  });
+  const responder = await registry.get("ollama", "qwen3");
+  await assert.rejects(say(responder), (error) => error instanceof ResponderError);
+});

@@ -1,0 +1,156 @@
+// Tools that the AI SDK runs: what is on record when they run, and when the model is asked again.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { MockLanguageModelV4, simulateReadableStream } from "ai/test";
+import { HeldClock } from "../../../test/support/held-clock.ts";
+import { silentLogger } from "../logger.ts";
+import { openThroughline } from "../throughline.ts";
+import { Turns } from "../turns/turns.ts";
+import { aiSdkResponder } from "./ai-sdk-responder.ts";
+import type { TurnTool } from "./responder.ts";
+
+const chat = "local:me";
+const usage = {
+  inputTokens: { total: 5, noCache: 5, cacheRead: 0, cacheWrite: 0 },
+  outputTokens: { total: 2, text: 2, reasoning: 0 },
+};
+const finish = (unified: string) => ({
+  type: "finish",
+  finishReason: { unified, raw: "raw" },
+  usage,
+});
+const says = (delta: string) => [
+  { type: "text-start", id: "t" },
+  { type: "text-delta", id: "t", delta },
+  { type: "text-end", id: "t" },
+];
+const calls = (toolCallId: string, to: string) => ({
+  ...{ type: "tool-call", toolCallId, toolName: "pay" },
+  input: JSON.stringify({ to }),
+});
+
+async function companion(
+  answers: readonly (readonly object[])[],
+  run: (to: string) => Promise<string>,
+) {
+  const clock = new HeldClock();
+  let ids = 0;
+  const newId = () => `id-${++ids}`;
+  let asked = 0;
+  /** What is on record each time that the model is asked. */
+  const records: string[][] = [];
+  const model = new MockLanguageModelV4({
+    provider: "mocked",
+    async doStream() {
+      records.push(await shown());
+      const chunks = answers[asked++] ?? assert.fail("not asked so often");
+      const pace = { initialDelayInMs: null, chunkDelayInMs: null };
+      return { stream: simulateReadableStream({ chunks: [...chunks], ...pace }) as never };
+    },
+  });
+  const responder = aiSdkResponder({ provider: "p", modelId: "m", model, maxRetries: 0 });
+  const standard = { provider: "p", model: "m" };
+  const throughline = await openThroughline({ storage: "memory", clock, newId, ...standard });
+  const { chats, sessions, workingMemory: memories, rules } = throughline;
+  const pay: TurnTool = {
+    ...{ name: "pay", description: "Pays.", parameters: { type: "object", properties: {} } },
+    run: (args) => run((args as { to: string }).to),
+  };
+  const turns = new Turns({
+    ...{ chats, sessions, memories, rules, clock, newId, maxQueued: 4, logger: silentLogger },
+    ...{ persona: "You are kind.", responders: { standard, get: async () => responder } },
+    tools: () => ({ instructions: "", tools: [pay] }),
+  });
+  const shown = async () => {
+    const { messages } = await chats.messages(chat);
+    return messages.map(({ role, content, tool_calls: [call] = [] }) =>
+      call === undefined ? `${role}: ${content}` : `call of ${call.function.arguments}`,
+    );
+  };
+  return { turns, shown, records };
+}
+
+test("each of the calls that a model makes at once is stored before its tool runs, and all results before it is asked again", async () => {
+  const seen: boolean[] = [];
+  const c = await companion(
+    [
+      [...says("Both. "), calls("c1", "Ada"), calls("c2", "Bo"), finish("tool-calls")],
+      [...says("Paid."), finish("stop")],
+    ],
+    async (to) => {
+      seen.push((await c.shown()).includes(`call of {"to":"${to}"}`));
+      return `paid ${to}`;
+    },
+  );
+  const { outcome } = await c.turns.submit(chat, { content: "Pay both" }).done;
+  assert.equal(outcome, "answered");
+  assert.deepEqual(seen, [true, true]);
+  const [, again] = c.records;
+  assert.deepEqual(again?.toSorted(), [
+    'call of {"to":"Ada"}',
+    'call of {"to":"Bo"}',
+    "tool: paid Ada",
+    "tool: paid Bo",
+    "user: Pay both",
+  ]);
+  assert.equal((await c.shown()).at(-1), "assistant: Paid.");
+});
+
+test("a call whose id was used before in the turn is a call of its own", async () => {
+  const ran: string[] = [];
+  const c = await companion(
+    [
+      [calls("c0", "Ada"), finish("tool-calls")],
+      [calls("c0", "Bo"), finish("tool-calls")],
+      [...says("Paid."), finish("stop")],
+    ],
+    async (to) => {
+      ran.push(to);
+      return `paid ${to}`;
+    },
+  );
+  await c.turns.submit(chat, { content: "Pay both" }).done;
+  assert.deepEqual(ran, ["Ada", "Bo"]);
+  assert.deepEqual((await c.shown()).slice(1), [
+    'call of {"to":"Ada"}',
+    "tool: paid Ada",
+    'call of {"to":"Bo"}',
+    "tool: paid Bo",
+    "assistant: Paid.",
+  ]);
+});
+
+test("a turn that is stopped while a tool runs ends at once, and keeps the call", async () => {
+  const isRunning = Promise.withResolvers<void>();
+  const c = await companion([[...says("Wait. "), calls("c1", "Ada"), finish("tool-calls")]], () => {
+    isRunning.resolve();
+    return new Promise(() => undefined);
+  });
+  const turn = c.turns.submit(chat, { content: "Pay Ada" });
+  await isRunning.promise;
+  turn.stop();
+  assert.equal((await turn.done).outcome, "interrupted");
+  assert.deepEqual(await c.shown(), ["user: Pay Ada", 'call of {"to":"Ada"}']);
+});
+
+test("a call of an unknown tool and one that is not JSON are stored with the error that the model gets", async () => {
+  const c = await companion(
+    [
+      [
+        { ...calls("c1", "Ada"), toolName: "steal" },
+        { ...calls("c2", "Ada"), input: "{not json" },
+        finish("tool-calls"),
+      ],
+      [...says("Sorry."), finish("stop")],
+    ],
+    () => assert.fail("it must not run"),
+  );
+  await c.turns.submit(chat, { content: "Pay Ada" }).done;
+  const lines = await c.shown();
+  assert.deepEqual(
+    lines.filter((line) => line.startsWith("call of")),
+    ['call of {"to":"Ada"}', "call of {not json"],
+  );
+  assert.equal(lines.filter((line) => line.startsWith("tool: ")).length, 2);
+  assert.equal(lines.at(-1), "assistant: Sorry.");
+});

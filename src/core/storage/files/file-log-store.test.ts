@@ -1,0 +1,137 @@
+// What the index has not taken up yet is found and listed all the same, and keeps nobody waiting.
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { openHome } from "../../../../test/support/bit-rot.ts";
+import { crashImages } from "../../../../test/support/crash-images.ts";
+import { faultyDisk } from "../../../../test/support/faulty-disk.ts";
+import { openMemoryIndex } from "../../../../test/support/memory-index.ts";
+import { SimulatedDisk } from "../../../../test/support/simulated-disk.ts";
+import {
+  contractProjection,
+  logsOf,
+  message,
+} from "../../../testing/log-store-contract-fixtures.ts";
+import { openFileStorage } from "./open-file-storage.ts";
+
+/** 60 logs, appended to so fast that the index has no time: 50 batches each. */
+async function burst(t: TestContext) {
+  const home = mkdtempSync(join(tmpdir(), "throughline-burst-"));
+  t.after(() => rmSync(home, { recursive: true }));
+  const storage = await openFileStorage({ home, durability: "process" });
+  t.after(() => storage.close());
+  const log = logsOf(storage);
+  await log.list({ limit: 1 });
+  const keys = Array.from({ length: 60 }, (_, i) => `key-${i}`);
+  const rounds = Array.from({ length: 50 }, (_, i) => i);
+  const appends = rounds.flatMap((round) =>
+    keys.map((key, i) => {
+      const head = { updated_at: `2026-01-01T00:00:${round}.${100 + i}Z`, round };
+      return log.append(key, [message(`m${round}`, `word${round} of ${key}`)], { head });
+    }),
+  );
+  await Promise.all(appends);
+  return { log, keys };
+}
+
+/** A home whose index says how many wait, and notes what it is told to take up. */
+async function withWaiting() {
+  const index = openMemoryIndex()("chats", contractProjection);
+  const seen = { waiting: 0, logs: 0, drained: [] as number[] };
+  index.waiting = () => seen.waiting;
+  index.waitingLogs = () => seen.logs;
+  index.drain = (batches) => {
+    seen.drained.push(batches);
+    seen.waiting = Math.max(0, seen.waiting - batches);
+    return true;
+  };
+  const { logs } = await openHome(new SimulatedDisk(), () => index);
+  await logs.append("a", [message("m1")]);
+  await logs.list({ limit: 1 });
+  return { logs, seen };
+}
+
+test("appends are slowed by what the index has to take up only when 16,384 batches wait", async () => {
+  const { logs, seen } = await withWaiting();
+  seen.waiting = 16_383;
+  await logs.append("a", [message("m2")]);
+  assert.ok(!seen.drained.includes(256), String(seen.drained));
+  seen.waiting = 16_384;
+  await logs.append("a", [message("m3")]);
+  assert.equal(seen.drained.filter((count) => count === 256).length, 1);
+});
+
+test("logs that begin give the index its time too, once 1,024 of them wait for it", async () => {
+  const { logs, seen } = await withWaiting();
+  seen.waiting = 1_024;
+  seen.logs = 1_023;
+  await logs.append("b", [message("m1")]);
+  assert.deepEqual(seen.drained, []);
+  seen.logs = 1_024;
+  await logs.append("c", [message("m1")]);
+  assert.deepEqual(seen.drained, [64]);
+});
+
+test("a search has taken up what waits but 1,024 batches, slice by slice, others in between", async () => {
+  const { logs, seen } = await withWaiting();
+  seen.waiting = 2_000;
+  let turns = 0;
+  let isOver = false;
+  const counting = (async () => {
+    while (!isOver) {
+      await nextTurn();
+      turns++;
+    }
+  })();
+  await logs.search("says", { limit: 1 });
+  isOver = true;
+  await counting;
+  assert.deepEqual(seen.drained, new Array(16).fill(64));
+  assert.ok(turns >= 16, String(turns));
+});
+
+test("a search of what came in a burst finds all of it", async (t) => {
+  const { log } = await burst(t);
+  assert.equal((await log.search("word49", { limit: 100 })).length, 60);
+});
+
+test("lists, pages and ids know at once what came in a burst", async (t) => {
+  const { log, keys } = await burst(t);
+  const { rows, cursor } = await log.list({ limit: 40 });
+  const newest = [...keys].reverse();
+  assert.deepEqual(
+    rows.map(({ key, seq, head }) => [key, seq, head["round"]]),
+    newest.slice(0, 40).map((key) => [key, 50, 49]),
+  );
+  const rest = await log.list({ limit: 40, ...(cursor === undefined ? {} : { cursor }) });
+  assert.deepEqual(
+    rest.rows.map(({ key }) => key),
+    newest.slice(40),
+  );
+  Object.assign(rows[0]?.head ?? {}, { round: "changed by whoever asked" });
+  assert.equal((await log.list({ limit: 1 })).rows[0]?.head["round"], 49);
+  const page = await log.page("key-7", { before: 30, limit: 3 });
+  assert.deepEqual(
+    page.map(({ seq }) => seq),
+    [27, 28, 29],
+  );
+  assert.equal((await log.find("key-7", "m20"))?.seq, 21);
+});
+
+test("a deletion that is repeated because it was not made durable is for good", async () => {
+  const disk = new SimulatedDisk();
+  const faulty = faultyDisk(disk, { fault: "EIO", at: 2, call: "syncDirectory", path: /chats$/ });
+  const { storage, logs } = await openHome(faulty, openMemoryIndex());
+  await logs.append("a", [message("m1")]);
+  await assert.rejects(logs.delete("a"), { code: "THROUGHLINE_OUTCOME_UNKNOWN" });
+  await logs.delete("a");
+  for (const image of crashImages(disk)) {
+    const left = await openHome(image, openMemoryIndex());
+    assert.deepEqual(await Array.fromAsync(left.logs.read("a")), []);
+    await left.storage.close();
+  }
+  await storage.close();
+});

@@ -1,0 +1,274 @@
+// What the files of one collection share: ports, and the few moves that every protocol is made of.
+import { basename, dirname } from "node:path";
+import { isThroughlineError, ThroughlineError } from "../../errors.ts";
+import type { NewId } from "../../ids.ts";
+import type { Disk, DiskFile } from "../disk/disk.ts";
+import type { Durability, RepairReport } from "../storage.ts";
+import { type Damage, readExactly } from "./batch-reader.ts";
+
+export type NewReport = Omit<RepairReport, "at">;
+
+export interface FilePorts {
+  readonly disk: Disk;
+  readonly durability: Durability;
+  readonly newId: NewId;
+  /**
+   * Files whose sync failed, with the offset up to which they had been synced before. They are never
+   * written again: what they held goes on in a new file.
+   */
+  readonly doubtful: Map<string, number>;
+  /** Directories in which a name was changed and whose sync failed: synced before anything counts. */
+  readonly unsyncedNames: Set<string>;
+  /** Throws when this process is no longer the writer of the home: called before a file is changed. */
+  guard(): void;
+  /** Keeps bytes of a file verbatim and durably. @returns the place, relative to the home. */
+  quarantine(path: string, file: DiskFile, start: number, end: number): Promise<string>;
+  report(report: NewReport): void;
+  /** Damage was met while reading; the same place may be named again and again. */
+  damage(key: string, damage: Damage): void;
+}
+
+/** Writes all of it: the kernel may take less than it was given, without an error. */
+export async function writeAll(file: DiskFile, bytes: Uint8Array, position: number): Promise<void> {
+  for (let done = 0; done < bytes.length; ) {
+    const rest = done === 0 ? bytes : bytes.subarray(done);
+    const count = await file.write(rest, position + done);
+    if (count === 0) throw noProgress();
+    done += count;
+  }
+}
+
+function noProgress(): Error {
+  return Object.defineProperty(new Error("the disk took no byte"), "code", { value: "ENOSPC" });
+}
+
+/** A name for a file that is not there yet, which no start of this program leaves unswept. */
+export function temporaryName(path: string, newId: NewId): string {
+  return `${path}.tmp-${newId()}`;
+}
+/** Nothing else is swept: a home may be a folder in which others keep files of their own. */
+export const isTemporaryName = (name: string): boolean =>
+  name.includes(".tmp-") && /\.jsonl?(?:\.bak)?\.tmp-[0-9a-z]+$/.test(name);
+
+/** Creates a file whose name nobody else takes meanwhile: one that is there was left by a failure. */
+export async function openNew(disk: Disk, path: string): Promise<DiskFile> {
+  try {
+    return await disk.open(path, "create");
+  } catch (error) {
+    if (!isCode(error, "EEXIST")) throw error;
+    await disk.unlink(path);
+    return disk.open(path, "create");
+  }
+}
+
+/** Copies bytes of one open file to the start of another, in bounded memory. */
+export async function copyBytes(
+  from: DiskFile,
+  start: number,
+  end: number,
+  to: DiskFile,
+): Promise<void> {
+  const step = 1024 * 1024;
+  for (let at = start; at < end; at += step) {
+    const bytes = await readExactly(from, at, Math.min(step, end - at));
+    await writeAll(to, bytes, at - start);
+  }
+}
+
+/**
+ * Puts a new file in the place of one whose sync failed, holding its first `length` bytes, all of
+ * which had been synced before. The new file is synced before it takes the name.
+ */
+export async function copyOfStart(ports: FilePorts, path: string, length: number): Promise<void> {
+  let old: DiskFile;
+  try {
+    old = await ports.disk.open(path, "read");
+  } catch (error) {
+    // It was removed meanwhile: there is nothing left to doubt.
+    if (isCode(error, "ENOENT")) ports.doubtful.delete(path);
+    throw error;
+  }
+  try {
+    await replaceFile(ports, path, (file) => copyBytes(old, 0, length, file));
+  } finally {
+    await old.close();
+  }
+  ports.doubtful.delete(path);
+}
+
+/**
+ * Opens a file for writing that has no other name. One that has is replaced by a copy first: another home
+ * may have it too, when one was made of the other with links, and what one writes would be in both.
+ */
+export async function openOwn(ports: FilePorts, path: string): Promise<DiskFile> {
+  const synced = ports.doubtful.get(path);
+  if (synced !== undefined) {
+    ports.guard();
+    await copyOfStart(ports, path, synced);
+  }
+  const file = await ports.disk.open(path, "write");
+  try {
+    if (file.placeAt(path) !== "linked") return file;
+    ports.guard();
+    await copyOfStart(ports, path, await file.size());
+  } catch (error) {
+    await file.close().catch(() => undefined); // what failed before is the news
+    throw error;
+  }
+  await file.close();
+  return ports.disk.open(path, "write");
+}
+
+type NamePorts = Pick<FilePorts, "disk" | "newId" | "unsyncedNames">;
+
+/**
+ * Replaces a file whole: written beside it, synced, renamed into place, the directory synced. After
+ * a failure or a power cut the old file is there, or the new one, never neither.
+ */
+export async function replaceFile(
+  ports: NamePorts,
+  path: string,
+  fill: (file: DiskFile) => Promise<void>,
+  beforeRename?: () => Promise<void>,
+): Promise<void> {
+  const { disk } = ports;
+  const temporary = temporaryName(path, ports.newId);
+  const file = await disk.open(temporary, "create");
+  try {
+    try {
+      await fill(file);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await beforeRename?.();
+  } catch (error) {
+    await disk.unlink(temporary).catch(() => undefined); // swept at the next start otherwise
+    throw error;
+  }
+  try {
+    await disk.rename(temporary, path);
+  } catch (error) {
+    // Where the new file still has its own name, the rename did not happen, whatever else is wrong.
+    const isUnchanged = await unlinkIfThere(disk, temporary).catch(() => false);
+    throw isUnchanged ? error : replacedPerhaps(error);
+  }
+  try {
+    await syncNames(ports, dirname(path));
+  } catch (error) {
+    throw replacedPerhaps(error);
+  }
+}
+
+/** What a deletion rejects with that may have happened, in part or whole. */
+export function deletedPerhaps(key: string, cause: unknown): ThroughlineError {
+  return new ThroughlineError(`${key} is perhaps deleted, perhaps not for good: delete it again`, {
+    code: "THROUGHLINE_OUTCOME_UNKNOWN",
+    cause,
+  });
+}
+
+function replacedPerhaps(cause: unknown): ThroughlineError {
+  return new ThroughlineError("a file was replaced, but perhaps not for good", {
+    code: "THROUGHLINE_OUTCOME_UNKNOWN",
+    cause,
+  });
+}
+
+/** Makes the names in a directory durable; a failure is remembered, and made good before a commit. */
+export async function syncNames(ports: NamePorts, directory: string): Promise<void> {
+  ports.unsyncedNames.add(directory);
+  await ports.disk.syncDirectory(directory);
+  ports.unsyncedNames.delete(directory);
+}
+
+/** Creates a directory and every parent that is missing, each name durable. */
+export async function makeDirectory(disk: Disk, path: string): Promise<void> {
+  const parent = dirname(path);
+  try {
+    await disk.mkdir(path);
+  } catch (error) {
+    if (isCode(error, "EEXIST")) {
+      // Perhaps made by a process that died before it could make the name durable. Above a home that
+      // we may only pass through, somebody else made it.
+      await disk.syncDirectory(parent).catch((failure) => {
+        if (!isNotAllowed(failure)) throw failure;
+      });
+      return;
+    }
+    if (!isCode(error, "ENOENT") || parent === path) throw error;
+    await makeDirectory(disk, parent);
+    await disk.mkdir(path);
+  }
+  await disk.syncDirectory(parent);
+}
+
+export async function isThere(disk: Disk, path: string): Promise<boolean> {
+  try {
+    await disk.size(path);
+    return true;
+  } catch (error) {
+    if (isCode(error, "ENOENT")) return false;
+    throw error;
+  }
+}
+
+/**
+ * Removes a file that may not be there. "Not there" is asked twice, because it is taken for "gone".
+ *
+ * @returns whether it was there.
+ */
+export async function unlinkIfThere(disk: Disk, path: string): Promise<boolean> {
+  try {
+    await disk.unlink(path);
+    return true;
+  } catch (error) {
+    if (!isCode(error, "ENOENT")) throw error;
+  }
+  if (!(await isThere(disk, path))) return false;
+  await disk.unlink(path);
+  return true;
+}
+
+export function isCode(error: unknown, ...codes: readonly string[]): boolean {
+  return (
+    typeof error === "object" &&
+    error !== null &&
+    "code" in error &&
+    codes.some((code) => code === error.code)
+  );
+}
+
+/** This user may not do that there, and trying again does not help. */
+export function isNotAllowed(error: unknown): boolean {
+  return isCode(error, "EACCES", "EPERM", "EROFS");
+}
+
+export function unavailable(message: string, cause?: unknown): ThroughlineError {
+  return new ThroughlineError(message, { code: "THROUGHLINE_UNAVAILABLE", cause });
+}
+
+/** What `Disk.open` refuses because it is no file, by the code that it gives then. */
+const wrongKinds: ReadonlyMap<unknown, string> = new Map([
+  ["ELOOP", "a link"],
+  ["EISDIR", "a folder"],
+  ["ENXIO", "a pipe, a socket or a device"],
+]);
+
+/** An error of the disk becomes one of ours; whatever could be half done was undone before. */
+export function rethrow(key: string, error: unknown): never {
+  if (isThroughlineError(error) || !isDiskError(error)) throw error;
+  const kind = wrongKinds.get(error.code);
+  if (kind !== undefined && error.path !== undefined) {
+    const name = basename(String(error.path));
+    throw unavailable(`${key}: ${name} is ${kind}, not a file: move it away`, error);
+  }
+  const hint = isNotAllowed(error) ? ": see to the owner and the permissions of its file" : "";
+  throw unavailable(`${key}: the disk refused (${String(error.code)})${hint}`, error);
+}
+
+export function isDiskError(
+  error: unknown,
+): error is { readonly code: unknown; readonly path?: unknown } {
+  return typeof error === "object" && error !== null && "errno" in error && "code" in error;
+}

@@ -1,0 +1,308 @@
+import { join, resolve } from "node:path";
+import { type Clock, isoTime } from "../../clock.ts";
+import { isThroughlineError, ThroughlineError } from "../../errors.ts";
+import type { NewId } from "../../ids.ts";
+import type { Logger } from "../../logger.ts";
+import type { Timers } from "../../timers.ts";
+import type { Disk, DiskEntry } from "../disk/disk.ts";
+import { patientDisk } from "../disk/patient-disk.ts";
+import type { DocumentStore } from "../document-store.ts";
+import type { LogProjection, LogStore } from "../log-store.ts";
+import type { Durability, OwnHome, RepairReport, Storage } from "../storage.ts";
+import type { Damage } from "./batch-reader.ts";
+import { FileDocumentStore } from "./file-document-store.ts";
+import { FileLogStore } from "./file-log-store.ts";
+import {
+  type FilePorts,
+  isCode,
+  isTemporaryName,
+  makeDirectory,
+  type NewReport,
+  syncNames,
+  temporaryName,
+  unavailable,
+  writeAll,
+} from "./file-ports.ts";
+import type { OpenLogIndex } from "./log-index.ts";
+import { Quarantine, quarantineFolder } from "./quarantine.ts";
+
+/** The ports of one home; `openFileStorage` fills them with those of this machine. */
+export interface FileStoragePorts {
+  readonly home: string;
+  readonly disk: Disk;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly logger: Logger;
+  readonly newId: NewId;
+  readonly durability: Durability;
+  readonly openIndex: OpenLogIndex;
+  readonly indexIsClean: boolean;
+  /** Read every log from end to end at start. */
+  readonly verifyAll: boolean;
+  /** Files kept open at most, in each collection. */
+  readonly maxOpen: number;
+  /** Throws when this process is no longer the writer of the home. */
+  guard(): void;
+  /** Called once, when everything else is closed. */
+  release(): void;
+}
+
+/** One home directory: logs and documents as files that a person can read. */
+export class FileStorage implements Storage {
+  readonly #ports: FileStoragePorts;
+  readonly #shared: Omit<FilePorts, "report" | "damage">;
+  readonly #quarantine: Quarantine;
+  readonly #logs = new Map<string, FileLogStore>();
+  readonly #documents = new Map<string, FileDocumentStore>();
+  /** The logs that each directory held when the home was opened: they need not be listed again. */
+  readonly #listings = new Map<string, readonly DiskEntry[]>();
+  /** What else the home held then, by name. */
+  readonly #noFolders = new Set<string>();
+  readonly #repairs: RepairReport[] = [];
+  readonly #reported = new Set<string>();
+  readonly #listeners = new Set<(report: RepairReport) => void>();
+  readonly #writing = new Set<Promise<void>>();
+  #closing: Promise<void> | undefined;
+  readonly ownHome: OwnHome;
+
+  private constructor(ports: FileStoragePorts) {
+    const assertWriter = () => {
+      this.#assertOpen();
+      ports.guard();
+    };
+    this.ownHome = { path: ports.home, assertWriter };
+    this.#ports = { ...ports, disk: patientDisk(ports.disk) };
+    const own = {
+      disk: this.#ports.disk,
+      newId: ports.newId,
+      unsyncedNames: new Set<string>(),
+    };
+    this.#quarantine = new Quarantine(own, ports.home);
+    this.#shared = {
+      ...own,
+      durability: ports.durability,
+      doubtful: new Map(),
+      guard: () => ports.guard(),
+      quarantine: (path, file, start, end) => this.#quarantine.keep(path, file, start, end),
+    };
+  }
+
+  /**
+   * Opens a home, creating it if need be. What a dead process left half done is swept, and the names
+   * that it made are made durable, before anything is read.
+   */
+  static async open(ports: FileStoragePorts): Promise<FileStorage> {
+    const storage = new FileStorage({ ...ports, home: resolve(ports.home) });
+    await storage.#prepare();
+    return storage;
+  }
+
+  logs(collection: string, projection: LogProjection): LogStore {
+    return this.fileLogs(collection, projection);
+  }
+
+  /** The same as `logs`, with what only files can do. */
+  fileLogs(collection: string, projection: LogProjection): FileLogStore {
+    this.#assertOpen();
+    const known = this.#logs.get(collection);
+    if (known !== undefined) return known;
+    this.#assertFolder(collection);
+    const directory = join(this.#ports.home, collection);
+    const index = this.#ports.openIndex(collection, projection);
+    let made: Promise<void> | undefined;
+    const { timers, maxOpen, verifyAll, indexIsClean } = this.#ports;
+    const store = new FileLogStore({
+      ...this.#shared,
+      ...{ directory, index, timers, maxOpen, verifyAll, indexIsClean },
+      isShared: directory === this.#ports.home,
+      makeDirectory: () => {
+        made ??= makeDirectory(this.#ports.disk, directory).catch((error) => {
+          made = undefined;
+          throw error;
+        });
+        return made;
+      },
+      takeListing: () => {
+        const listing = this.#listings.get(directory);
+        this.#listings.delete(directory);
+        return listing;
+      },
+      report: (report) => this.#report(collection, report),
+      damage: (key, damage) => {
+        index.markDamaged(key, true);
+        this.#report(collection, damageReport(key, damage));
+      },
+      forgetQuarantine: (path) => this.#quarantine.forget(path),
+    });
+    this.#logs.set(collection, store);
+    return store;
+  }
+
+  documents(collection: string): DocumentStore {
+    this.#assertOpen();
+    const known = this.#documents.get(collection);
+    if (known !== undefined) return known;
+    this.#assertFolder(collection);
+    const store = new FileDocumentStore({
+      ...this.#shared,
+      directory: join(this.#ports.home, collection),
+      guard: this.#ports.guard,
+      report: (report) => this.#report(collection, report),
+      damage: () => undefined, // documents are whole or unreadable
+      forgetQuarantine: (path) => this.#quarantine.forget(path),
+    });
+    this.#documents.set(collection, store);
+    return store;
+  }
+
+  /** Writes a small file, syncs it and removes it. */
+  async ready(): Promise<void> {
+    this.#assertOpen();
+    try {
+      this.#ports.guard();
+    } catch (cause) {
+      const code = isThroughlineError(cause) ? cause.code : "THROUGHLINE_UNAVAILABLE";
+      const message = "this process is no longer the writer of its home";
+      throw new ThroughlineError(message, { code, cause });
+    }
+    const { disk, newId } = this.#shared;
+    const path = temporaryName(join(this.#ports.home, "ready.json"), newId);
+    try {
+      const file = await disk.open(path, "create");
+      try {
+        await writeAll(file, Buffer.alloc(4096, " "), 0);
+        await file.sync();
+      } finally {
+        await file.close();
+        await disk.unlink(path);
+      }
+    } catch (cause) {
+      const isFull = isCode(cause, "ENOSPC", "EDQUOT");
+      const { code } = cause as { code?: unknown };
+      throw unavailable(
+        isFull ? "the disk is full" : `the disk refuses what is stored (${String(code)})`,
+        cause,
+      );
+    }
+  }
+
+  /** The index of this home was lost and began anew, empty. */
+  indexLost(): void {
+    if (this.#closing !== undefined) return;
+    this.#ports.logger.warn({}, "the index was damaged and is made anew from the logs");
+    for (const store of this.#logs.values()) store.indexLost();
+  }
+
+  repairs(): readonly RepairReport[] {
+    return [...this.#repairs];
+  }
+
+  onRepair(listener: (report: RepairReport) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    try {
+      // All at once: from this moment on none of them takes another call.
+      const stores = [...this.#logs.values(), ...this.#documents.values()];
+      await Promise.all(stores.map((store) => store.close()));
+      await Promise.all(this.#writing);
+    } finally {
+      this.#ports.release();
+    }
+  }
+
+  async #prepare(): Promise<void> {
+    const { home, disk } = this.#ports;
+    try {
+      await makeDirectory(disk, home);
+      const inHome = await this.#sweep(home);
+      const folders = inHome.filter(({ kind }) => kind === "directory");
+      for (const { name, kind } of inHome) if (kind !== "directory") this.#noFolders.add(name);
+      for (const name of [quarantineFolder, "feedback", "outbox"]) this.#assertFolder(name);
+      // All of them have ended before one that failed is told of: then the home is let go of.
+      const sweeps = folders.map(({ name }) => this.#sweep(join(home, name)));
+      await Promise.allSettled(sweeps);
+      await Promise.all(sweeps);
+    } catch (cause) {
+      if (isThroughlineError(cause)) throw cause;
+      const code = isCode(cause, "ENOTDIR", "EACCES", "EPERM", "EROFS", "ELOOP", "ENAMETOOLONG")
+        ? "THROUGHLINE_CONFIGURATION"
+        : "THROUGHLINE_UNAVAILABLE";
+      throw new ThroughlineError(
+        `the home ${home} cannot be used (${String((cause as { code?: unknown }).code)}): ` +
+          "it must be a directory that this user can write: see to its owner and its permissions, " +
+          "or name another one with --home",
+        { code, cause },
+      );
+    }
+  }
+
+  /**
+   * Removes the temporary files of dead processes, and makes the other names durable.
+   *
+   * @returns what it found in the directory.
+   */
+  async #sweep(directory: string): Promise<readonly DiskEntry[]> {
+    const { disk } = this.#ports;
+    const listing = await disk.list(directory);
+    for (const { name, kind } of listing) {
+      if (kind === "file" && isTemporaryName(name)) await disk.unlink(join(directory, name));
+    }
+    await syncNames(this.#shared, directory);
+    if (this.#ports.indexIsClean) this.#listings.set(directory, listing);
+    return listing;
+  }
+
+  #report(collection: string, report: NewReport): void {
+    const key = `${collection}/${report.key}`;
+    // The same damage is met at every reading: it is news once.
+    const identity = JSON.stringify([key, report.kind, report.bytes, report.after_seq]);
+    if (this.#reported.has(identity)) return;
+    this.#reported.add(identity);
+    const full = { at: isoTime(this.#ports.clock.now()), ...report, key };
+    this.#repairs.push(full);
+    if (this.#repairs.length > 1_000) this.#repairs.shift();
+    this.#ports.logger.warn({ repair: full }, "stored bytes were not as they were left");
+    const kept = this.#quarantine.keepReport(full).finally(() => this.#writing.delete(kept));
+    this.#writing.add(kept);
+    for (const listener of this.#listeners) listener(full);
+  }
+
+  /** A folder that is a link would be written wherever the link leads, where the lock does not hold. */
+  #assertFolder(collection: string): void {
+    if (!this.#noFolders.has(collection)) return;
+    const path = join(this.#ports.home, collection);
+    throw new ThroughlineError(
+      `${path} is not a folder but a link, a file, a pipe or the like: put the folder itself there`,
+      { code: "THROUGHLINE_CONFIGURATION" },
+    );
+  }
+
+  #assertOpen(): void {
+    if (this.#closing !== undefined) {
+      throw new ThroughlineError("the storage is closed", { code: "THROUGHLINE_CLOSED" });
+    }
+  }
+}
+
+function damageReport(key: string, damage: Damage): NewReport {
+  const bytes = damage.end - damage.start;
+  return {
+    ...{ key, kind: "damaged_middle", bytes, after_seq: damage.afterSeq },
+    reason:
+      bytes > 0
+        ? `${bytes} bytes at offset ${damage.start} are not what was written; they are left there`
+        : `the batches before and after offset ${damage.start} do not belong together`,
+  };
+}

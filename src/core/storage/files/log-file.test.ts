@@ -1,0 +1,437 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { processDeathImage } from "../../../../test/support/crash-images.ts";
+import { faultyDisk } from "../../../../test/support/faulty-disk.ts";
+import { openMemoryIndex } from "../../../../test/support/memory-index.ts";
+import { SimulatedDisk } from "../../../../test/support/simulated-disk.ts";
+import { openOn, projection } from "../../../../test/support/storage-workload.ts";
+import { fileNameOf } from "./file-name.ts";
+import type { LogIndex } from "./log-index.ts";
+
+const path = `/home/chats/${fileNameOf("a")}.jsonl`;
+/** What the file of a log is called while it is open: the name that it was opened by counts. */
+const firstNames = [path, `${path}.tmp-new`];
+
+async function bytesOf(disk: SimulatedDisk, at = path): Promise<Buffer> {
+  const file = await disk.open(at, "read");
+  const bytes = Buffer.alloc(await file.size());
+  await file.read(bytes, 0);
+  return bytes;
+}
+
+/** A disk whose home has a chat `a` with this file. */
+async function diskWith(bytes: Uint8Array): Promise<SimulatedDisk> {
+  const disk = new SimulatedDisk();
+  for (const directory of ["/home", "/home/chats"]) await disk.mkdir(directory);
+  const file = await disk.open(path, "create");
+  await file.write(bytes, 0);
+  return processDeathImage(disk);
+}
+
+/** The bytes of a log with these appends. */
+async function logOf(...batches: readonly (readonly string[])[]): Promise<Buffer> {
+  const disk = new SimulatedDisk();
+  const { storage, logs } = await openOn(disk);
+  for (const ids of batches) {
+    await logs.append(
+      "a",
+      ids.map((id) => ({ id, content: `text of ${id}` })),
+      { head: { n: ids.length } },
+    );
+  }
+  await storage.close();
+  return bytesOf(disk);
+}
+
+test("a log is lines of JSON: a metadata line, records with id and seq, a commit after each append", async () => {
+  const lines = (await logOf(["m1", "m2"], ["m3"])).toString().trimEnd().split("\n");
+  assert.deepEqual(
+    lines.map((line) => {
+      const { _type, kind, seq, id } = JSON.parse(line);
+      return [_type, kind, seq, id].filter((field) => field !== undefined);
+    }),
+    [
+      ["metadata", "log"],
+      [1, "m1"],
+      [2, "m2"],
+      ["metadata", "commit", 2],
+      [3, "m3"],
+      ["metadata", "commit", 3],
+    ],
+  );
+  assert.match(lines[2] ?? "", /^\{"id":"m2","seq":2,"content"/);
+});
+
+test("an append adds the record and its commit line, and changes no byte before", async () => {
+  const one = await logOf(["m1"]);
+  const two = await logOf(["m1"], ["m2"]);
+  assert.deepEqual(two.subarray(0, one.length), one);
+});
+
+test("a log of a later version is refused by its version and left byte for byte", async () => {
+  const bytes = Buffer.from(
+    (await logOf(["m1"])).toString().replaceAll('"format":1', '"format":2'),
+  );
+  const disk = await diskWith(bytes);
+  const { storage, logs } = await openOn(disk);
+  await assert.rejects(logs.tail("a", 1), {
+    code: "THROUGHLINE_NEWER_FORMAT",
+    message: /format 2/,
+  });
+  await assert.rejects(logs.append("a", [{ id: "x" }]), { code: "THROUGHLINE_NEWER_FORMAT" });
+  await logs.append("b", [{ id: "y" }]);
+  assert.deepEqual(
+    (await logs.list({ limit: 10 })).rows.map(({ key }) => key),
+    ["b"],
+  );
+  await storage.close();
+  assert.deepEqual(await bytesOf(disk), bytes);
+});
+
+const nanobot =
+  '{"_type": "metadata", "created_at": "2026-01-01T00:00:00"}\n{"role": "user", "content": "Hello"}\n';
+const foreign: readonly (readonly [name: string, bytes: string | Buffer])[] = [
+  ["JSON lines", nanobot],
+  ["a byte order mark before them", `\ufeff${nanobot}`],
+  ["a blank line first", `\n${nanobot}`],
+  ["a comment first", `# rows\n${nanobot}`],
+  ["a table", "id,text\n1,Hello\n"],
+  ["a first line of 2 MB", `{"text":"${"x".repeat(2_000_000)}"}\n{"text":"y"}\n`],
+  ["UTF-16", Buffer.from(`\ufeff${nanobot}`, "utf16le")],
+  ["NUL bytes before JSON lines", `${"\0".repeat(4_096)}${nanobot}`],
+  ["11 MB of NUL bytes before JSON lines", `${"\0".repeat(11_000_000)}${nanobot}`],
+  ["bytes without any text", Buffer.alloc(5_000, 0x9f)],
+  ["one line without a line break", "Hello"],
+];
+for (const [name, content] of foreign) {
+  test(`a file that another program wrote, ${name}, is reported and left byte for byte, not taken for torn`, async () => {
+    const bytes = Buffer.from(content);
+    const disk = await diskWith(bytes);
+    const { storage, logs } = await openOn(disk);
+    await assert.rejects(logs.append("a", [{ id: "x" }]), {
+      code: "THROUGHLINE_CORRUPT",
+      message: /import/,
+    });
+    await assert.rejects(logs.tail("a", 1), { code: "THROUGHLINE_CORRUPT" });
+    assert.deepEqual((await logs.list({ limit: 9 })).rows, []);
+    assert.deepEqual(
+      storage.repairs().map(({ kind, bytes: size }) => [kind, size]),
+      [["foreign_lines", bytes.length]],
+    );
+    await storage.close();
+    assert.ok((await bytesOf(disk)).equals(bytes));
+  });
+}
+
+const firstBatch = await logOf(["m1", "m2"]);
+const ofFirstSector = (bytes: Buffer) => Buffer.concat([Buffer.alloc(64), bytes.subarray(64)]);
+const tornStarts: readonly (readonly [name: string, bytes: Buffer])[] = [
+  ["one byte", firstBatch.subarray(0, 1)],
+  ["half of its header", firstBatch.subarray(0, 30)],
+  ["its header", firstBatch.subarray(0, firstBatch.indexOf("\n") + 1)],
+  ["all but its last byte", firstBatch.subarray(0, -1)],
+  ["nothing but NUL", Buffer.alloc(5_000)],
+  ["9 MB of NUL", Buffer.alloc(9_000_000)],
+  ["its first sector, then NUL", Buffer.concat([firstBatch.subarray(0, 64), Buffer.alloc(448)])],
+  ["all but its first sector", ofFirstSector(firstBatch)],
+  [
+    "records behind its first sector",
+    ofFirstSector(firstBatch.subarray(0, firstBatch.indexOf('{"_type', 1))),
+  ],
+  [
+    "all of it, with a bit of its header flipped",
+    Buffer.from(firstBatch.toString().replace("l", "m")),
+  ],
+];
+for (const [name, bytes] of tornStarts) {
+  test(`a first append of which a power cut left ${name} is set aside, and the chat can be written`, async () => {
+    const disk = await diskWith(bytes);
+    const { storage, logs } = await openOn(disk);
+    assert.equal(await logs.tail("a", 1), undefined);
+    const [repair] = storage.repairs();
+    assert.deepEqual([repair?.kind, repair?.bytes], ["torn_tail", bytes.length]);
+    assert.ok((await bytesOf(disk, `/home/${repair?.quarantined}`)).equals(bytes));
+    assert.equal(await logs.append("a", [{ id: "x" }]), 1);
+    await storage.close();
+  });
+}
+
+test("a log has its name only when its first batch is synced", async () => {
+  const disk = new SimulatedDisk();
+  const { storage, logs } = await openOn(disk);
+  await logs.append("a", [{ id: "m1" }]);
+  const of = disk.operations.filter((each) => each.path.startsWith(path) && each.changes);
+  assert.deepEqual(
+    of.map(({ call, path: at, to }) => (to === path ? `${call} into place` : `${call} ${at}`)),
+    [...["open", "write", "sync"].map((call) => `${call} ${path}.tmp-new`), "rename into place"],
+  );
+  await storage.close();
+});
+
+test("what a creation that failed left behind is in the way of no later one", async () => {
+  const inner = new SimulatedDisk();
+  const disk = faultyDisk(inner, [
+    { fault: "ENOSPC", at: 1, call: "write", path: /tmp-new$/ },
+    { fault: "EIO", at: 1, call: "unlink", path: /tmp-new$/ },
+  ]);
+  const { storage, logs } = await openOn(disk);
+  await assert.rejects(logs.append("a", [{ id: "m1" }]), { code: "THROUGHLINE_UNAVAILABLE" });
+  assert.equal(disk.failures, 2);
+  assert.equal(await logs.append("a", [{ id: "m1" }]), 1);
+  await storage.close();
+  assert.deepEqual(
+    (await inner.list("/home/chats")).map(({ name }) => name),
+    ["a.jsonl"],
+  );
+});
+
+test("a file that comes to lie where a creation failed in its sync is not emptied", async () => {
+  const inner = new SimulatedDisk();
+  const disk = faultyDisk(inner, { fault: "EIO", at: 1, call: "sync", path: /a\.jsonl/ });
+  const { storage, logs } = await openOn(disk);
+  await assert.rejects(logs.append("a", [{ id: "m1" }]), { code: "THROUGHLINE_UNAVAILABLE" });
+  await (await inner.open(path, "create")).write(Buffer.from(nanobot), 0);
+  await assert.rejects(logs.append("a", [{ id: "m1" }]), { code: "THROUGHLINE_CORRUPT" });
+  await storage.close();
+  assert.equal((await bytesOf(inner)).toString(), nanobot);
+});
+
+test("a file that comes to lie in the place of a new log is not replaced by it", async () => {
+  const inner = new SimulatedDisk();
+  const late = new Proxy(inner, {
+    get(target, name) {
+      const value = Reflect.get(target, name);
+      if (name !== "size") return typeof value === "function" ? value.bind(target) : value;
+      return async (at: string) => {
+        if (at === path) await (await target.open(path, "create")).write(Buffer.from(nanobot), 0);
+        return target.size(at);
+      };
+    },
+  });
+  const { storage, logs } = await openOn(late);
+  await assert.rejects(logs.append("a", [{ id: "m1" }]), { code: "THROUGHLINE_UNAVAILABLE" });
+  await storage.close();
+  assert.equal((await bytesOf(inner)).toString(), nanobot);
+});
+
+test("only what was to replace a file of ours is swept, nothing that is merely called temporary", async () => {
+  const disk = await diskWith(new Uint8Array());
+  const kept = ["report.tmp-abc", "a.csv.tmp-1", "b.json"];
+  for (const name of [...kept, "a.jsonl.tmp-new", "s.json.tmp-1x2", "s.json.bak.tmp-1x3"]) {
+    await disk.open(`/home/${name}`, "create");
+  }
+  const { storage } = await openOn(disk);
+  await storage.close();
+  const files = (await disk.list("/home")).filter(({ kind }) => kind === "file");
+  assert.deepEqual(files.map(({ name }) => name).sort(), kept.toSorted());
+});
+
+test("the file of another chat under this name is refused and left as it is", async () => {
+  const bytes = Buffer.from((await logOf(["m1"])).toString());
+  const disk = await diskWith(bytes);
+  await disk.rename(path, `/home/chats/${fileNameOf("b")}.jsonl`);
+  const { storage, logs } = await openOn(disk);
+  await assert.rejects(logs.tail("b", 1), { code: "THROUGHLINE_CORRUPT" });
+  await storage.close();
+});
+
+test("a zero-byte file is an empty chat that can be written", async () => {
+  const disk = await diskWith(new Uint8Array());
+  const { storage, logs } = await openOn(disk);
+  assert.equal(await logs.tail("a", 1), undefined);
+  assert.equal(await logs.append("a", [{ id: "x" }]), 1);
+  await storage.close();
+});
+
+const tails: readonly (readonly [name: string, tail: Buffer])[] = [
+  ["half a record", Buffer.from('{"id":"m9","se')],
+  ["a whole record without its commit", Buffer.from('{"id":"m9","seq":4,"content":"x"}\n')],
+  ["582 bytes of NUL", Buffer.alloc(582)],
+  ["a line break", Buffer.from("\n")],
+  ["200 KB without a line break", Buffer.alloc(200_000, 97)],
+];
+for (const [name, tail] of tails) {
+  test(`a tail of ${name} is cut, kept in quarantine and reported; what was stored is there`, async () => {
+    const whole = await logOf(["m1", "m2"], ["m3"]);
+    const disk = await diskWith(Buffer.concat([whole, tail]));
+    const { storage, logs } = await openOn(disk);
+    assert.equal((await logs.tail("a", 10))?.records.length, 3);
+    const [repair, ...more] = storage.repairs();
+    assert.deepEqual(more, []);
+    assert.equal(repair?.kind, "torn_tail");
+    assert.equal(repair?.bytes, tail.length);
+    assert.equal(repair?.after_seq, 3);
+    assert.deepEqual(await bytesOf(disk, `/home/${repair?.quarantined}`), tail);
+    assert.equal(await logs.append("a", [{ id: "m4", content: "text of m4" }]), 4);
+    await storage.close();
+    assert.deepEqual((await bytesOf(disk)).subarray(0, whole.length), whole);
+  });
+}
+
+test("damage in the middle is reported and left in place; the rest is served and the chat goes on", async () => {
+  const bytes = await logOf(["m1"], ["m2"], ["m3"]);
+  const at = bytes.indexOf("text of m2");
+  bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at);
+  const disk = await diskWith(bytes);
+  const { storage, logs } = await openOn(disk);
+  const records = await Array.fromAsync(logs.read("a"));
+  assert.deepEqual(
+    records.map(({ id }) => id),
+    ["m1", "m3"],
+  );
+  assert.equal(await logs.append("a", [{ id: "m4" }]), 4);
+  assert.equal((await logs.tail("a", 10))?.damaged, true);
+  assert.equal((await logs.list({ limit: 1 })).rows[0]?.damaged, true);
+  assert.deepEqual(
+    storage.repairs().map(({ kind, after_seq }) => [kind, after_seq]),
+    [["damaged_middle", 1]],
+  );
+  await storage.close();
+  assert.deepEqual((await bytesOf(disk)).subarray(0, bytes.length), bytes);
+});
+
+test("content that looks like commit lines and control records stays content", async () => {
+  const bytes = (await logOf(["m1"])).toString();
+  const disk = new SimulatedDisk();
+  const { storage, logs } = await openOn(disk);
+  for (let cut = 0; cut <= bytes.length; cut += 7) {
+    await logs.append("a", [
+      { id: `p${cut}`, content: bytes.slice(0, cut) },
+      { id: `s${cut}`, content: `\n${bytes.slice(cut)}` },
+    ]);
+  }
+  await storage.close();
+  const again = await openOn(disk);
+  const records = await Array.fromAsync(again.logs.read("a"));
+  assert.equal(records.length, 2 * (Math.floor(bytes.length / 7) + 1));
+  assert.deepEqual(again.storage.repairs(), []);
+  await again.storage.close();
+});
+
+test("an older copy of a file is noticed by the index, reported, and the chat is listed as damaged", async () => {
+  const kept = openMemoryIndex()("chats", projection);
+  // An index that outlives the storage, as its file does.
+  const index = () => kept;
+  const disk = new SimulatedDisk();
+  const first = await openOn(disk, "power-cut", index);
+  await first.logs.append("a", [{ id: "m1" }]);
+  const copy = await bytesOf(disk);
+  await first.logs.append("a", [{ id: "m2" }]);
+  await first.storage.close();
+  const file = await disk.open(path, "write");
+  await file.truncate(copy.length);
+  const second = await openOn(disk, "power-cut", index);
+  assert.equal((await second.logs.tail("a", 5))?.damaged, true);
+  assert.deepEqual(
+    second.storage.repairs().map(({ kind, after_seq }) => [kind, after_seq]),
+    [["older_copy", 1]],
+  );
+  assert.equal((await second.logs.list({ limit: 5 })).rows[0]?.damaged, true);
+  await second.storage.close();
+  // And it stays so, also when the chat goes on after another start.
+  const third = await openOn(disk, "power-cut", index);
+  await third.logs.append("a", [{ id: "m3" }]);
+  assert.equal((await third.logs.list({ limit: 5 })).rows[0]?.damaged, true);
+  await third.storage.close();
+});
+
+test("when the index is lost in use, a repeated append is still stored once, and lists fill again", async () => {
+  let current = openMemoryIndex()("chats", projection);
+  const index = () =>
+    new Proxy(current, {
+      get(_, name: keyof LogIndex) {
+        return (current[name] as (...args: unknown[]) => unknown).bind(current);
+      },
+    });
+  const { storage, logs } = await openOn(new SimulatedDisk(), "power-cut", index);
+  await logs.append("a", [{ id: "m1" }, { id: "m2" }]);
+  await logs.append("b", [{ id: "m3" }]);
+  current = openMemoryIndex()("chats", projection);
+  storage.indexLost();
+  assert.equal(await logs.append("a", [{ id: "m1" }]), 1);
+  assert.equal(await logs.append("a", [{ id: "m4" }]), 3);
+  assert.equal((await logs.list({ limit: 9 })).rows.length, 2);
+  assert.equal((await logs.find("b", "m3"))?.seq, 1);
+  await storage.close();
+});
+
+test("after a failed sync the log goes on in a new file, and the old one is never synced again", async () => {
+  const disk = new SimulatedDisk();
+  const faulty = faultyDisk(disk, { fault: "EIO", at: 2, call: "sync", path: /a\.jsonl/ });
+  const { storage, logs } = await openOn(faulty);
+  await logs.append("a", [{ id: "m1" }]);
+  const before = disk.operations.length;
+  await assert.rejects(logs.append("a", [{ id: "m2" }]), { code: "THROUGHLINE_UNAVAILABLE" });
+  const onOld = disk.operations.slice(before).filter((each) => firstNames.includes(each.path));
+  assert.deepEqual(
+    onOld.filter(({ call }) => call === "sync" || call === "truncate"),
+    [],
+  );
+  assert.ok(disk.operations.slice(before).some(({ call, to }) => call === "rename" && to === path));
+  assert.equal(await logs.append("a", [{ id: "m2" }]), 2);
+  await storage.close();
+});
+
+test("at level process nothing is synced by an append, and everything by closing", async () => {
+  const disk = new SimulatedDisk();
+  const { storage, logs } = await openOn(disk, "process");
+  await logs.append("a", [{ id: "m1" }]);
+  const syncs = () =>
+    disk.operations.filter(({ call, path: at }) => call === "sync" && firstNames.includes(at))
+      .length;
+  await logs.append("a", [{ id: "m2" }]);
+  assert.equal(syncs(), 0);
+  await storage.close();
+  assert.equal(syncs(), 1);
+});
+
+test("no more files are open than allowed, whatever the number of chats", async () => {
+  const disk = new SimulatedDisk();
+  let open = 0;
+  let most = 0;
+  const counting = new Proxy(disk, {
+    get(target, name) {
+      if (name !== "open") {
+        const value = Reflect.get(target, name);
+        return typeof value === "function" ? value.bind(target) : value;
+      }
+      return async (...args: Parameters<SimulatedDisk["open"]>) => {
+        const file = await target.open(...args);
+        most = Math.max(most, ++open);
+        return new Proxy(file, {
+          get(inner, key) {
+            if (key === "close") open--;
+            const value = Reflect.get(inner, key);
+            return typeof value === "function" ? value.bind(inner) : value;
+          },
+        });
+      };
+    },
+  });
+  const { storage, logs } = await openOn(counting, "power-cut", undefined, 8);
+  for (let i = 0; i < 100; i++) await logs.append(`c${i}`, [{ id: "m" }]);
+  for (let i = 0; i < 100; i++) assert.equal((await logs.tail(`c${i}`, 1))?.seq, 1);
+  assert.ok(most <= 8 + 2, `${most} files were open at once`);
+  await storage.close();
+  assert.equal(open, 0);
+});
+
+test("a search reads what its hits share once, however many they are", async () => {
+  const home = new SimulatedDisk();
+  // The read that is one too many fails.
+  const disk = faultyDisk(home, { fault: "EIO", at: 9, call: "read", path: /\/chats\// });
+  const { storage, logs } = await openOn(disk);
+  const ids = Array.from({ length: 1_000 }, (_, i) => `m${i + 1}`);
+  const teas = ids.map((id) => ({ id, content: "tea" }));
+  for (const key of ["a", "b"]) {
+    await logs.append(key, teas.slice(0, 500));
+    await logs.append(key, teas.slice(500));
+  }
+  const hits = await logs.search("tea", { limit: 1_000, key: "a" });
+  assert.deepEqual(
+    hits.map(({ record }) => record.id),
+    ids.toReversed(),
+  );
+  assert.equal(disk.failures, 0);
+  await storage.close();
+});

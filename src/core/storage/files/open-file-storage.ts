@@ -1,0 +1,111 @@
+import { resolve } from "node:path";
+import { type Clock, systemClock } from "../../clock.ts";
+import { ThroughlineError } from "../../errors.ts";
+import { type NewId, randomId } from "../../ids.ts";
+import { type Logger, silentLogger } from "../../logger.ts";
+import { misconfigured, withDefaults } from "../../options.ts";
+import { systemTimers } from "../../timers.ts";
+import { realDisk } from "../disk/disk.ts";
+import { checkDurability } from "../durability.ts";
+import type { Durability } from "../storage.ts";
+import { makeDirectory } from "./file-ports.ts";
+import { FileStorage } from "./file-storage.ts";
+import { takeLease } from "./lease.ts";
+import { oncePerPass } from "./once-per-pass.ts";
+import { openSqliteIndex } from "./sqlite-index.ts";
+
+export interface FileStorageOptions {
+  /** The directory of the companion; created when absent, with mode 0700. */
+  readonly home: string;
+  /**
+   * What a resolved write has survived.
+   * @default "power-cut"
+   */
+  readonly durability?: Durability;
+  /**
+   * Files kept open at most per collection, at least 1. The least used is closed first.
+   * @default 256
+   */
+  readonly maxOpenFiles?: number;
+  /**
+   * Use a home on a network file system, although no other machine is kept out there.
+   * @default false
+   */
+  readonly force?: boolean;
+  readonly clock?: Clock;
+  readonly newId?: NewId;
+  readonly logger?: Logger;
+}
+
+export const defaults = {
+  durability: "power-cut",
+  maxOpenFiles: 256,
+  force: false,
+} as const satisfies Partial<FileStorageOptions>;
+
+/**
+ * Opens a home and becomes its one writer.
+ *
+ * @throws ThroughlineError `THROUGHLINE_LOCKED`: another process is; the message names its pid.
+ * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: the home is a file, not ours, read-only; or
+ *   `home` or `durability` has a value that cannot be used.
+ * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: the disk is full or failing.
+ */
+export async function openFileStorage(options: FileStorageOptions): Promise<FileStorage> {
+  const { durability, maxOpenFiles, force } = withDefaults(options, defaults);
+  const { clock = systemClock, newId = randomId, logger = silentLogger } = options;
+  if (!Number.isInteger(maxOpenFiles) || maxOpenFiles < 1) {
+    throw new TypeError("maxOpenFiles must be a whole number from 1");
+  }
+  checkDurability(durability);
+  checkHome(options.home);
+  const home = resolve(options.home);
+  await makeHome(home);
+  const lease = takeLease(home, { force, clock, logger });
+  let index: ReturnType<typeof openSqliteIndex> | undefined;
+  const release = () => {
+    index?.close();
+    lease.release();
+  };
+  try {
+    let storage: FileStorage | undefined;
+    index = openSqliteIndex(`${home}/index.db`, {
+      onLost: () => storage?.indexLost(),
+      bootId: clock.bootId?.(),
+    });
+    storage = await FileStorage.open({
+      ...{ home, clock, newId, logger, durability, release },
+      timers: systemTimers,
+      disk: realDisk,
+      openIndex: index.open,
+      indexIsClean: index.clean,
+      // Written but not synced, batches may be missing anywhere after a power cut: once in each boot.
+      verifyAll: durability === "process" && !index.isVerified,
+      maxOpen: maxOpenFiles,
+      guard: oncePerPass(() => lease.check()),
+    });
+    return storage;
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+/** An empty path would be the folder that the process happens to be in. */
+function checkHome(home: unknown): void {
+  if (typeof home === "string" && home !== "") return;
+  throw misconfigured("home must be the path of a directory");
+}
+
+async function makeHome(home: string): Promise<void> {
+  try {
+    await makeDirectory(realDisk, home);
+  } catch (cause) {
+    const code = String((cause as { readonly code?: unknown }).code);
+    throw new ThroughlineError(
+      `the home ${home} cannot be made (${code}): it must be a directory that this user can write; ` +
+        "name another one with --home",
+      { code: "THROUGHLINE_CONFIGURATION", cause },
+    );
+  }
+}

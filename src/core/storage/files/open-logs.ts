@@ -1,0 +1,291 @@
+import { basename, join } from "node:path";
+import { ThroughlineError } from "../../errors.ts";
+import type { Timers } from "../../timers.ts";
+import type { DiskEntry } from "../disk/disk.ts";
+import { Bursts } from "./bursts.ts";
+import { fileNameOf } from "./file-name.ts";
+import { type FilePorts, isCode, isDiskError, rethrow, unavailable } from "./file-ports.ts";
+import { LogFile } from "./log-file.ts";
+import type { LogIndex } from "./log-index.ts";
+import type { Forgotten } from "./quarantine.ts";
+import { followIndex, reportUnreadable } from "./reconcile.ts";
+
+/** What a collection of logs needs. */
+export interface FileLogStorePorts extends FilePorts {
+  /** The directory of this collection. */
+  readonly directory: string;
+  /**
+   * People keep other things in this directory: a file in it is a log only by what it holds, not by its
+   * name.
+   */
+  readonly isShared: boolean;
+  /** Makes the directory, once. Tried again if it fails. */
+  makeDirectory(): Promise<void>;
+  readonly index: LogIndex;
+  readonly timers: Timers;
+  /** Removes what quarantine keeps of a file. */
+  forgetQuarantine(path: string): Promise<Forgotten>;
+  /** Opens that many files at most; the least used is closed first. At least 1. */
+  readonly maxOpen: number;
+  /** Check every log from end to end at start, because pages may be missing after a power cut. */
+  readonly verifyAll: boolean;
+  /** The last process closed the index itself, so that it cannot be behind. */
+  readonly indexIsClean: boolean;
+  /**
+   * The logs that were in the directory when the home was opened, once: nobody writes there before the
+   * collection is opened. `undefined`: nobody looked, or they were taken already.
+   */
+  takeListing(): readonly DiskEntry[] | undefined;
+}
+
+/** One log in use: what changes it is done in its lane, one thing after the other. */
+export interface Slot {
+  readonly key: string;
+  log: LogFile | undefined;
+  /** The end of the lane. */
+  lane: Promise<void>;
+  /** How many calls are in the lane. */
+  waiting: number;
+  /** Which index the log was compared with. */
+  indexAge: number;
+}
+
+/** The logs of a collection that are in use: a lane for each, and a bound on open files. */
+export class OpenLogs {
+  readonly #ports: FileLogStorePorts;
+  /** In order of use, the least used first. */
+  readonly #slots = new Map<string, Slot>();
+  readonly #bursts: Bursts;
+  /** Logs whose file could not be opened, or not read, the last time. */
+  readonly #unreadable = new Set<string>();
+  #closed = false;
+  #indexAge = 0;
+
+  constructor(ports: FileLogStorePorts) {
+    this.#ports = ports;
+    this.#bursts = new Bursts(ports.timers, (key) => this.#trim(key));
+  }
+
+  /** Does something to a log, after everything that was asked of it before. The key was checked. */
+  inLane<T>(key: string, work: (slot: Slot) => Promise<T>): Promise<T> {
+    try {
+      this.assertOpen();
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    return this.#enter(key, work);
+  }
+
+  /**
+   * Opens a log for its index, also while the store is closing.
+   *
+   * @returns `undefined` when its file cannot be read, which was reported: a fault stays with its log.
+   */
+  open(key: string): Promise<LogFile | undefined> {
+    return this.#enter(key, (slot) => this.opened(slot)).catch((error) => {
+      if (!this.#unreadable.has(key)) throw error;
+      reportUnreadable(this.#ports, key, error);
+      return undefined;
+    });
+  }
+
+  #enter<T>(key: string, work: (slot: Slot) => Promise<T>): Promise<T> {
+    const slot = this.#slots.get(key) ?? this.#newSlot(key);
+    this.#touch(slot);
+    return this.#after(slot, () => work(slot)).catch((error) => rethrow(key, error));
+  }
+
+  /** Does something at the end of a lane. */
+  #after<T>(slot: Slot, work: () => Promise<T>): Promise<T> {
+    slot.waiting++;
+    const result = slot.lane.then(work);
+    const done = () => {
+      slot.waiting--;
+      if (slot.waiting === 0 && slot.log === undefined) this.#slots.delete(slot.key);
+    };
+    slot.lane = result.then(done, done);
+    return result;
+  }
+
+  /** Runs a read with the log open. Reads wait for nothing but the opening. */
+  async read<T>(key: string, read: (log: LogFile | undefined) => Promise<T>): Promise<T> {
+    this.assertOpen();
+    const slot = this.#slots.get(key);
+    const log = slot === undefined ? undefined : this.usable(slot);
+    if (slot === undefined || log === undefined) {
+      return this.inLane(key, async (own) => read(await this.opened(own)));
+    }
+    this.#touch(slot);
+    try {
+      return await read(log);
+    } catch (error) {
+      return rethrow(key, error);
+    }
+  }
+
+  /** The log of this slot, if it is open and can go on being used. */
+  usable({ log, indexAge }: Slot): LogFile | undefined {
+    return log === undefined || log.failed || indexAge !== this.#indexAge ? undefined : log;
+  }
+
+  /** The log of this slot, opened if it is there. In the lane only. */
+  async opened(slot: Slot): Promise<LogFile | undefined> {
+    const usable = this.usable(slot);
+    if (usable !== undefined) return usable;
+    const unusable = slot.log;
+    slot.log = undefined;
+    await unusable?.close();
+    slot.indexAge = this.#indexAge;
+    const log = await this.#openFile(slot.key);
+    if (log === undefined) {
+      if ((this.#ports.index.entry(slot.key)?.seq ?? 0) === 0) return undefined;
+      // Deleted behind our back, or a file system that lost sight of it: not a new log.
+      throw unavailable(`${slot.key} was stored, and its file is not there`);
+    }
+    try {
+      await followIndex(this.#ports, log);
+    } catch (error) {
+      if (isDiskError(error)) this.#unreadable.add(slot.key);
+      await log.close();
+      throw error;
+    }
+    slot.log = log;
+    await this.#giveBack(log); // that of a process that died
+    void this.makeRoom();
+    return log;
+  }
+
+  async #openFile(key: string): Promise<LogFile | undefined> {
+    const path = this.path(key);
+    const open = () => LogFile.open(this.#ports, path, key);
+    try {
+      const log = await open().catch(async (error) => {
+        if (!isCode(error, "EMFILE", "ENFILE")) throw error;
+        await this.makeRoom(0);
+        return open();
+      });
+      this.#unreadable.delete(key);
+      return log;
+    } catch (error) {
+      this.#unreadable.add(key);
+      throw error;
+    }
+  }
+
+  /**
+   * The same to change it: its path still leads to its file, and nothing else does. In the lane only.
+   *
+   * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: another program removed or replaced the file. The
+   *   next call opens what is there then.
+   */
+  async writable(slot: Slot): Promise<LogFile | undefined> {
+    const log = this.usable(slot);
+    if (log === undefined) return this.#reopened(slot);
+    const place = log.place();
+    if (place === "own") return log;
+    slot.log = undefined;
+    await log.close();
+    if (place === "linked") return this.#reopened(slot); // which makes a file of its own of the same bytes
+    const name = basename(log.path);
+    throw unavailable(
+      `${slot.key}: the file ${name} was removed or replaced by another program. Nothing was stored. ` +
+        "Try again to continue with the file that is there now",
+    );
+  }
+
+  async #reopened(slot: Slot): Promise<LogFile | undefined> {
+    const log = await this.opened(slot);
+    if (log?.failed !== true) return log;
+    throw unavailable(`${slot.key}: the disk still refuses to sync it. Nothing was stored`);
+  }
+
+  /** The index was lost: every log is compared with the new one before it is used again. */
+  indexLost(): void {
+    this.#indexAge++;
+  }
+
+  /** Closes the least used logs that nothing is waiting for, down to `keep`. Never rejects. */
+  async makeRoom(keep = this.#ports.maxOpen): Promise<void> {
+    const closing: Promise<void>[] = [];
+    let open = this.#slots.size;
+    for (const slot of this.#slots.values()) {
+      if (open <= keep) break;
+      const { log } = slot;
+      if (slot.waiting > 0 || log === undefined) continue;
+      slot.log = undefined;
+      this.#bursts.forget(slot.key);
+      open--;
+      // In its lane: whoever opens the log anew writes where this one still cuts off its room.
+      closing.push(this.#after(slot, () => this.#letGo(log)));
+    }
+    await Promise.all(closing);
+  }
+
+  path(key: string): string {
+    return join(this.#ports.directory, `${fileNameOf(key)}.jsonl`);
+  }
+
+  assertOpen(): void {
+    if (this.#closed) {
+      throw new ThroughlineError("the storage is closed", { code: "THROUGHLINE_CLOSED" });
+    }
+  }
+
+  /** Finishes what is in the lanes and closes every file. `ready` is waited for first. */
+  async close(ready: Promise<unknown> | undefined): Promise<void> {
+    this.#closed = true;
+    this.#bursts.close();
+    await ready?.catch(() => undefined); // whoever listed has heard of it
+    // At the end of each lane: what is done in it may open its log, and close another one to make place.
+    for (const slot of [...this.#slots.values()]) await this.#after(slot, () => this.#empty(slot));
+  }
+
+  async #empty(slot: Slot): Promise<void> {
+    const { log } = slot;
+    slot.log = undefined;
+    if (log !== undefined) await this.#letGo(log);
+  }
+
+  /** An append comes. In the lane only. @returns whether others came right before. */
+  noteAppend(slot: Slot): boolean {
+    return this.#bursts.append(slot.key);
+  }
+
+  /** Gives back the room of a log that is not appended to any more, if it is still open. */
+  #trim(key: string): void {
+    const slot = this.#slots.get(key);
+    if (slot?.log === undefined) return;
+    void this.#after(slot, async () => slot.log && this.#giveBack(slot.log));
+  }
+
+  /** Never rejects: room that stays harms nobody. In somebody else's home it is not touched. */
+  async #giveBack(log: LogFile): Promise<void> {
+    try {
+      this.#ports.guard();
+      await log.trim();
+    } catch {
+      // It is tried again when the log is opened.
+    }
+  }
+
+  /** In the lane only. At level "process" a file is synced then; a failure puts it in doubt. */
+  async #letGo(log: LogFile): Promise<void> {
+    await this.#giveBack(log);
+    try {
+      if (this.#ports.durability === "process" && !log.failed) await log.sync();
+      await log.close();
+    } catch {
+      this.#ports.doubtful.set(log.path, log.end);
+    }
+  }
+
+  #newSlot(key: string): Slot {
+    const lane = Promise.resolve();
+    return { key, log: undefined, lane, waiting: 0, indexAge: this.#indexAge };
+  }
+
+  #touch(slot: Slot): void {
+    this.#slots.delete(slot.key);
+    this.#slots.set(slot.key, slot);
+  }
+}

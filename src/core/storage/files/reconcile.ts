@@ -1,0 +1,255 @@
+// The index is derived: here it is compared with the logs, which win.
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
+import { isThroughlineError } from "../../errors.ts";
+import type { DiskEntry, DiskFile } from "../disk/disk.ts";
+import { recordsOf } from "./batch-reader.ts";
+import { fileNameOf, keyOfFileName } from "./file-name.ts";
+import { isCode, isDiskError } from "./file-ports.ts";
+import type { LogFile } from "./log-file.ts";
+import type { FileLogStorePorts } from "./open-logs.ts";
+import { isSurelyOurs } from "./own-log.ts";
+
+/**
+ * So much of a log may wait for the index when the log is taken up, and the rest is written out on the way: of
+ * so many batches, each takes the least time.
+ */
+const following = { bytes: 1024 * 1024, batches: 256 } as const;
+
+/**
+ * Brings the index up to what a log holds. Called whenever a log is opened: one comparison when the
+ * two agree, a read of the new batches when the index is behind, a new start when it speaks of
+ * another file. A log that holds less than the index knew is an older copy, and is reported.
+ */
+export async function followIndex(ports: FileLogStorePorts, log: LogFile): Promise<void> {
+  const { index } = ports;
+  const entry = index.entry(log.key);
+  // Damage is known by whoever met it: a tail alone does not show it.
+  if (index.isDamaged(log.key)) log.damaged = true;
+  if (entry !== undefined && entry.end === log.end && entry.crc === log.crc) return;
+  let from = 0;
+  if (entry !== undefined) {
+    if (await log.hasCommit(entry.end, entry.crc)) from = entry.end;
+    else {
+      if (entry.seq >= log.seq) reportOlderCopy(ports, log, entry.seq);
+      index.drop(log.key, "owe");
+    }
+  }
+  const { key } = log;
+  for await (const batch of log.batches(from)) {
+    const { seq, crc, head } = batch.commit;
+    const { start, end } = batch;
+    const { damaged } = log;
+    const records = recordsOf(batch);
+    const ids = records.map(({ id }) => id);
+    index.add({ key, seq, end, crc, head, damaged, start, ids, records });
+    // Slice by slice: a queue of a long log would take memory, and time from everything else.
+    while (index.waitingBytes() > following.bytes && index.drain(following.batches))
+      await setImmediate();
+  }
+  if (!log.damaged) return;
+  const { seq, end, crc, head, damaged } = log;
+  // A log of which nothing is readable has a row too: it is listed as damaged, not hidden.
+  if (end === 0) index.add({ key, seq, end, crc, head, damaged, start: 0, ids: [], records: [] });
+  index.markDamaged(key, true);
+}
+
+function reportOlderCopy(ports: FileLogStorePorts, log: LogFile, known: number): void {
+  log.damaged = true;
+  ports.report({
+    key: log.key,
+    kind: "older_copy",
+    bytes: 0,
+    after_seq: log.seq,
+    reason: `the log ends at record ${log.seq}, though record ${known} had been stored`,
+  });
+}
+
+/**
+ * Stands for the names of all logs in a listing, in its order: a directory that nothing was done to is
+ * listed as it was.
+ */
+export function namesOf(listing: readonly DiskEntry[]): string {
+  const names = logsIn(listing).map((name) => `${name}/`);
+  return createHash("sha256").update(names.join("")).digest("base64");
+}
+
+/** Whether a listing holds the files of these logs and no others: somebody may have changed it under us. */
+export function areLogsOf(keys: Iterable<string>, listing: readonly DiskEntry[]): boolean {
+  const files = new Set(logsIn(listing));
+  for (const key of keys) if (!files.delete(`${fileNameOf(key)}.jsonl`)) return false;
+  return files.size === 0;
+}
+
+/** What has the name of a log where nothing but logs lies, and is no file. */
+function noFilesIn(ports: FileLogStorePorts, listing: readonly DiskEntry[]): readonly string[] {
+  if (ports.isShared) return [];
+  const others = listing.filter(({ name, kind }) => kind !== "file" && name.endsWith(".jsonl"));
+  return others.map(({ name }) => name);
+}
+
+/** The names in a listing that logs could have. */
+function logsIn(listing: readonly DiskEntry[]): readonly string[] {
+  const logs = listing.filter(({ name, kind }) => kind === "file" && name.endsWith(".jsonl"));
+  return logs.map(({ name }) => name);
+}
+
+/** What a directory turned out to hold: a file of another program is no log, whatever its name. */
+export type Reconciled = "every log is known" | "a file is no log" | "a log is unreadable";
+
+/**
+ * Makes lists and search know every log of the directory. After a clean exit only the names are
+ * read; otherwise sizes are compared, and the logs that differ are opened.
+ */
+export async function reconcile(
+  ports: FileLogStorePorts,
+  open: (key: string) => Promise<LogFile | undefined>,
+): Promise<Reconciled> {
+  const { disk, directory, index } = ports;
+  // Taken together with the keys, before anybody can append: a log that is made from now on is in
+  // neither. A list of now comes after the keys, for the same reason: it has all that they have.
+  const early = ports.indexIsClean && !ports.verifyAll ? ports.takeListing() : undefined;
+  if (early === undefined) await ports.makeDirectory();
+  else if (index.notedNames === namesOf(early)) return "every log is known";
+  const keys = [...index.keys()];
+  const listing = early ?? (await disk.list(directory));
+  const files = new Set(logsIn(listing));
+  const isKnownWhole = ports.indexIsClean && !ports.verifyAll;
+  const gone: string[] = [];
+  let found: Reconciled = "every log is known";
+  for (const key of keys) {
+    const file = `${fileNameOf(key)}.jsonl`;
+    if (!files.delete(file)) gone.push(key);
+    // Not awaited where there is nothing to wait for: there may be ten thousand of them.
+    else if (!isKnownWhole && (await isBehind(ports, key, file))) {
+      if (!(await follow(ports, key, open))) found = "a log is unreadable";
+    }
+  }
+  for (const file of [...files, ...noFilesIn(ports, listing)]) {
+    const name = file.slice(0, -".jsonl".length);
+    try {
+      const key = await keyOfLog(ports, name);
+      if (key !== undefined && !(await follow(ports, key, open))) found = "a file is no log";
+    } catch (error) {
+      if (!isDiskError(error)) throw error;
+      reportUnreadable(ports, name, error);
+      found = "a log is unreadable";
+    }
+  }
+  for (const key of gone) {
+    const outcome = await outcomeOf(ports, key, open);
+    if (outcome === "unreadable") found = "a log is unreadable";
+    if (outcome !== "gone") continue;
+    reportGone(ports, key, isKnownWhole);
+    index.drop(key, "owe");
+  }
+  while (index.wipe()) await setImmediate();
+  if (ports.verifyAll && found !== "a log is unreadable") index.noteVerified();
+  return found;
+}
+
+/**
+ * What became of a log that is in the index and not in the listing, now that all is done that was asked of
+ * it before. `"gone"`: its row has outlived it.
+ */
+async function outcomeOf(
+  ports: FileLogStorePorts,
+  key: string,
+  open: (key: string) => Promise<LogFile | undefined>,
+): Promise<"gone" | "unreadable" | "known"> {
+  const path = join(ports.directory, `${fileNameOf(key)}.jsonl`);
+  try {
+    return (await follow(ports, key, open)) ? "known" : "unreadable";
+  } catch (failure) {
+    try {
+      await ports.disk.size(path);
+    } catch (error) {
+      if (isCode(error, "ENOENT")) return ports.index.entry(key) === undefined ? "known" : "gone";
+    }
+    throw failure;
+  }
+}
+
+/**
+ * A deletion takes the file first, so a process that died may have left the row of what it deleted: then
+ * nothing is lost. One that ended well left none.
+ */
+function reportGone(ports: FileLogStorePorts, key: string, isKnownWhole: boolean): void {
+  const known = `the file is not there, though record ${ports.index.entry(key)?.seq} had been stored`;
+  const why = isKnownWhole
+    ? "it was taken away"
+    : "its deletion was cut short or did not reach the index, or it was taken away";
+  ports.report({
+    ...{ key, kind: isKnownWhole ? "older_copy" : "missing_log", bytes: 0, after_seq: 0 },
+    reason: `${known}: ${why}; it is listed no more`,
+  });
+}
+
+/** Opens a log, which compares the index with it. @returns whether it could be read. */
+async function follow(
+  ports: FileLogStorePorts,
+  key: string,
+  open: (key: string) => Promise<LogFile | undefined>,
+): Promise<boolean> {
+  const log = await open(key);
+  if (log === undefined) return false;
+  if (!ports.verifyAll) return true;
+  try {
+    for await (const _ of log.batches(0)); // reading is checking
+    return true;
+  } catch (error) {
+    reportUnreadable(ports, key, error);
+    return false;
+  }
+}
+
+/**
+ * Reports a log that could not be read, so that the others can be served. It is read again when it is
+ * asked for. Throws what is no fault of the log.
+ */
+export function reportUnreadable(ports: FileLogStorePorts, key: string, error: unknown): void {
+  if (!isDiskError(error) && !isThroughlineError(error)) throw error;
+  if (isThroughlineError(error, "THROUGHLINE_CLOSED")) throw error;
+  // Of a file that is not ours there is a report already.
+  if (isThroughlineError(error, "THROUGHLINE_CORRUPT")) return;
+  const reason = error instanceof Error ? error.message : "it cannot be read";
+  ports.report({ key, kind: "unreadable_log", bytes: 0, after_seq: 0, reason });
+}
+
+async function isBehind(ports: FileLogStorePorts, key: string, file: string): Promise<boolean> {
+  if (ports.verifyAll) return true;
+  const size = await ports.disk.size(join(ports.directory, file)).catch(() => undefined);
+  return size !== ports.index.entry(key)?.end;
+}
+
+/**
+ * The key of a log that the index does not know. `undefined`: the name is none of ours, or it is that
+ * of somebody else's file in a directory that is not for logs alone.
+ */
+async function keyOfLog(ports: FileLogStorePorts, name: string): Promise<string | undefined> {
+  const decoded = keyOfFileName(name);
+  if (decoded !== undefined && !ports.isShared) return decoded;
+  try {
+    const file = await ports.disk.open(join(ports.directory, `${name}.jsonl`), "read");
+    try {
+      if (decoded === undefined) return await keyInHeader(file, name);
+      return (await isSurelyOurs(file)) ? decoded : undefined;
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    if (error instanceof SyntaxError || isCode(error, "ENOENT", "ELOOP")) return undefined;
+    throw error;
+  }
+}
+
+/** The key that a log says it has, where its name is hashed. */
+async function keyInHeader(file: DiskFile, name: string): Promise<string | undefined> {
+  const bytes = new Uint8Array(128 * 1024);
+  const count = await file.read(bytes, 0);
+  const line = new TextDecoder().decode(bytes.subarray(0, count)).split("\n", 1)[0] ?? "";
+  const header: unknown = JSON.parse(line);
+  const key = typeof header === "object" && header !== null && "key" in header && header.key;
+  return typeof key === "string" && fileNameOf(key) === name ? key : undefined;
+}

@@ -1,0 +1,139 @@
+// Files of an open home that another program removes, replaces or links: nothing is answered as stored
+// that is not in the file that the name leads to.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import fs, { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { projection } from "../../../../test/support/storage-workload.ts";
+import type { LogStore } from "../log-store.ts";
+import { openFileStorage } from "./open-file-storage.ts";
+
+async function openHome(t: TestContext) {
+  const place = mkdtempSync(join(tmpdir(), "throughline-replaced-"));
+  t.after(() => rmSync(place, { recursive: true, force: true }));
+  const home = join(place, "home");
+  const storage = await openFileStorage({ home });
+  t.after(() => storage.close());
+  const logs = storage.logs("chats", projection);
+  for (const id of ["m1", "m2"]) await say(logs, id);
+  return { place, home, storage, logs, path: join(home, "chats", "a.jsonl") };
+}
+
+const say = (logs: LogStore, id: string) => logs.append("a", [{ id, content: `says ${id}` }]);
+
+async function idsIn(logs: LogStore): Promise<readonly string[]> {
+  return (await Array.fromAsync(logs.read("a"))).map(({ id }) => id);
+}
+
+/** A log as it lies on the disk: what follows the last commit is room. */
+const bytesOf = (path: string) => fs.readFileSync(path, "latin1").replace(/\0+$/, "");
+
+const replacements: readonly (readonly [string, (path: string) => void])[] = [
+  ["sed -i", (path) => execFileSync("sed", ["-i", "s/nothing/nothing/", path])],
+  [
+    "mv and cp",
+    (path) => {
+      fs.renameSync(path, `${path}.old`);
+      fs.copyFileSync(`${path}.old`, path);
+    },
+  ],
+];
+for (const [name, replace] of replacements) {
+  test(`an append to a log whose file was replaced by ${name} is refused, and the next one goes into the new file`, async (t) => {
+    const { logs, path } = await openHome(t);
+    replace(path);
+    const before = bytesOf(path);
+    await assert.rejects(say(logs, "m3"), {
+      code: "THROUGHLINE_UNAVAILABLE",
+      message: /a\.jsonl.* was removed or replaced/,
+    });
+    assert.equal(bytesOf(path), before);
+    assert.equal(await say(logs, "m3"), 3);
+    assert.deepEqual(await idsIn(logs), ["m1", "m2", "m3"]);
+    assert.match(bytesOf(path), /says m3/);
+  });
+}
+
+test("a log in whose place an older copy was put goes on from that copy, and is reported", async (t) => {
+  const { logs, path, storage } = await openHome(t);
+  fs.copyFileSync(path, `${path}.backup`);
+  await say(logs, "m3");
+  fs.renameSync(`${path}.backup`, path);
+  await assert.rejects(say(logs, "m4"), { code: "THROUGHLINE_UNAVAILABLE" });
+  assert.equal(await say(logs, "m4"), 3);
+  assert.deepEqual(await idsIn(logs), ["m1", "m2", "m4"]);
+  assert.deepEqual(
+    storage.repairs().map(({ kind }) => kind),
+    ["older_copy"],
+  );
+});
+
+test("an append to a log whose file was removed is refused until the file is back", async (t) => {
+  const { logs, path } = await openHome(t);
+  fs.renameSync(path, `${path}.away`);
+  await assert.rejects(say(logs, "m3"), { code: "THROUGHLINE_UNAVAILABLE" });
+  await assert.rejects(say(logs, "m3"), { code: "THROUGHLINE_UNAVAILABLE", message: /not there/ });
+  assert.equal(fs.existsSync(path), false);
+  fs.renameSync(`${path}.away`, path);
+  assert.equal(await say(logs, "m3"), 3);
+  assert.match(bytesOf(path), /says m3/);
+});
+
+test("a log whose file was removed while the home was open is reported at the next start, and can begin again", async (t) => {
+  const { path, home, storage } = await openHome(t);
+  rmSync(path);
+  await storage.close();
+  await using next = await openFileStorage({ home });
+  const again = next.logs("chats", projection);
+  assert.deepEqual((await again.list({ limit: 10 })).rows, []);
+  assert.deepEqual(
+    next.repairs().map(({ kind }) => kind),
+    ["older_copy"],
+  );
+  assert.equal(await say(again, "m1"), 1);
+});
+
+test("erasing in a log whose file was replaced is refused, and what was put there stays", async (t) => {
+  const { logs, path } = await openHome(t);
+  execFileSync("sed", ["-i", "s/nothing/nothing/", path]);
+  const { ino } = fs.statSync(path);
+  await assert.rejects(logs.erase("a", ["m1"]), { code: "THROUGHLINE_UNAVAILABLE" });
+  assert.equal(fs.statSync(path).ino, ino);
+  assert.equal(await logs.erase("a", ["m1"]), 1);
+  assert.doesNotMatch(bytesOf(path), /says m1/);
+});
+
+test("two homes whose files were linked (cp -al) go on apart, each with all that it was told", async (t) => {
+  const { logs, place, home, path } = await openHome(t);
+  const copy = join(place, "copy");
+  execFileSync("cp", ["-al", home, copy]);
+  await assert.rejects(openFileStorage({ home: copy }), {
+    code: "THROUGHLINE_CONFIGURATION",
+    message: /lock\.db has a second name.*stop every process.*then remove it here/,
+  });
+  // Against the advice, the other process goes on.
+  rmSync(join(copy, "lock.db"));
+  const second = await openFileStorage({ home: copy });
+  t.after(() => second.close());
+  const others = second.logs("chats", projection);
+  for (const id of ["m3", "m4"]) {
+    await say(logs, `${id}-here`);
+    await say(others, `${id}-there`);
+  }
+  assert.deepEqual(await idsIn(logs), ["m1", "m2", "m3-here", "m4-here"]);
+  assert.deepEqual(await idsIn(others), ["m1", "m2", "m3-there", "m4-there"]);
+  assert.match(bytesOf(path), /says m4-here/);
+  assert.match(bytesOf(join(copy, "chats", "a.jsonl")), /says m4-there/);
+});
+
+test("the files of a backup that was made with links are not written by the home they came from", async (t) => {
+  const { logs, place, home, path } = await openHome(t);
+  const backup = join(place, "backup");
+  execFileSync("cp", ["-al", home, backup]);
+  const kept = bytesOf(join(backup, "chats", "a.jsonl"));
+  assert.equal(await say(logs, "m3"), 3, "the file has the same bytes: nothing has to be refused");
+  assert.equal(bytesOf(join(backup, "chats", "a.jsonl")), kept);
+  assert.match(bytesOf(path), /says m3/);
+});

@@ -1,0 +1,120 @@
+// What openThroughline does with options that are absent, misspelt or of a wrong kind.
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { openThroughline } from "../index.ts";
+import { openFileStorage } from "./storage/files/open-file-storage.ts";
+import { openMemoryStorage } from "./storage/memory/memory-storage.ts";
+import type { ThroughlineOptions } from "./throughline.ts";
+
+function newParent(t: TestContext): string {
+  const parent = fs.mkdtempSync(join(tmpdir(), "throughline-options-"));
+  t.after(() => fs.rmSync(parent, { recursive: true }));
+  return parent;
+}
+
+/** As JavaScript may give them. */
+const anyOptions = (options: unknown) => options as ThroughlineOptions;
+
+const syncs = [
+  [{}, "before it resolves"],
+  [{ durability: undefined }, "before it resolves"],
+  [{ durability: "power-cut" }, "before it resolves"],
+  [{ durability: "process" }, "not"],
+] as const;
+for (const [given, isSynced] of syncs) {
+  const named = "durability" in given ? `durability ${given.durability}` : "no durability";
+  test(`with ${named} an append is synced ${isSynced}`, async (t) => {
+    const home = newParent(t);
+    await using throughline = await openThroughline(anyOptions({ home, ...given }));
+    const append = () => throughline.chats.append("a", [{ role: "user", content: "Hello" }]);
+    await append();
+    const { mock } = t.mock.method(fs, "fdatasync");
+    await append();
+    await append();
+    assert.equal(mock.callCount(), isSynced === "not" ? 0 : 2);
+  });
+
+  test(`with ${named} a file storage syncs ${isSynced}`, async (t) => {
+    const options = { home: newParent(t), ...given } as Parameters<typeof openFileStorage>[0];
+    await using storage = await openFileStorage(options);
+    const logs = storage.logs("any", {
+      ...{ sortedAt: () => "", labels: () => [], text: () => undefined, hides: () => undefined },
+    });
+    await logs.append("a", [{ id: "1" }]);
+    const { mock } = t.mock.method(fs, "fdatasync");
+    await logs.append("a", [{ id: "2" }]);
+    assert.equal(mock.callCount(), isSynced === "not" ? 0 : 1);
+  });
+}
+
+for (const durability of [null, "power_cut", "Process", "", true, 1]) {
+  test(`durability ${JSON.stringify(durability)} is refused before anything is opened`, async (t) => {
+    const home = join(newParent(t), "home");
+    const refused = { code: "THROUGHLINE_CONFIGURATION", message: /^durability must be / };
+    await assert.rejects(openThroughline(anyOptions({ home, durability })), refused);
+    await assert.rejects(openFileStorage({ home, durability: durability as "process" }), refused);
+    assert.ok(!fs.existsSync(home));
+    for (const storage of ["memory", openMemoryStorage()]) {
+      await assert.rejects(openThroughline(anyOptions({ storage, durability })), refused);
+    }
+  });
+}
+
+test("every option of openThroughline that is undefined is as if absent", async () => {
+  const names = ["home", "durability", "freshness", "provider", "model", "workingMemoryCapacity"];
+  const others = ["clock", "timers", "newId", "logger"];
+  const absent = Object.fromEntries([...names, ...others].map((name) => [name, undefined]));
+  const options = anyOptions({ storage: "memory", ...absent });
+  await using throughline = await openThroughline(options);
+  const { session } = await throughline.sessions.resolve("a");
+  assert.deepEqual([session.provider, session.model], ["offline", "offline"]);
+});
+
+test("every option of a companion that is undefined is as if absent", async () => {
+  await using throughline = await openThroughline({ storage: "memory" });
+  const names = ["saveEveryMs", "heartbeatEveryMs", "sleepAfterBoredMs", "emotions", "memory"];
+  const absent = Object.fromEntries([...names, "timeZone", "pid"].map((name) => [name, undefined]));
+  const companion = await throughline.startCompanion(absent);
+  assert.equal(companion.report.kind, "fresh_start");
+});
+
+for (const [options, message] of [
+  [undefined, "the options of openThroughline must be an object"],
+  [null, "the options of openThroughline must be an object"],
+  ["/home/nova", "the options of openThroughline must be an object"],
+  [{ home: "" }, "home must be the path of a directory"],
+  [{ home: null }, "home must be the path of a directory"],
+  [{ home: 7 }, "home must be the path of a directory"],
+  [{ storage: null }, 'storage must be "memory" or a storage'],
+  [{ storage: "disk" }, 'storage must be "memory" or a storage'],
+  [{ storage: {} }, 'storage must be "memory" or a storage'],
+  [{ storage: "memory", provider: null }, "provider must be a name"],
+  [{ storage: "memory", model: "" }, "model must be a name"],
+  [{ storage: "memory", freshness: null }, "freshness must be an object"],
+  [{ storage: "memory", freshness: "x" }, "freshness must be an object"],
+  [
+    { storage: "memory", freshness: { idle_timeout_minutes: 30 } },
+    /^there is no idle_timeout_minutes in freshness: there are idleTimeoutMinutes, dailyReset, /,
+  ],
+  [
+    { storage: "memory", durabilty: "process" },
+    /^there is no durabilty in the options of openThroughline: there are home, storage, durability, /,
+  ],
+] as const) {
+  test(`openThroughline(${JSON.stringify(options)}) is a configuration error that says why`, async () => {
+    const code = "THROUGHLINE_CONFIGURATION";
+    await assert.rejects(openThroughline(anyOptions(options)), { code, message });
+  });
+}
+
+for (const options of [null, "30000", []]) {
+  test(`startCompanion(${JSON.stringify(options)}) is a configuration error`, async () => {
+    await using throughline = await openThroughline({ storage: "memory" });
+    await assert.rejects(throughline.startCompanion(options as object), {
+      ...{ code: "THROUGHLINE_CONFIGURATION", message: /^the options of a companion must be / },
+    });
+  });
+}

@@ -1,0 +1,371 @@
+import type { Companion } from "../companion/companion.ts";
+import type { CompanionOptions, CompanionPorts } from "../companion/options.ts";
+import type { ForgetReceipt, Moments, MomentsOptions, Selection } from "../moments/moments.ts";
+import { agreeWithOthers } from "../moments/record/agree-with-others.ts";
+import { lostPackages } from "../moments/record/forget-forgotten.ts";
+import { chatProjection } from "./chat/chat-head.ts";
+import { ChatLog, chatsCollection } from "./chat/chat-log.ts";
+import { Chats } from "./chat/chats.ts";
+import { dropWithOthers } from "./chat/fleet-memories.ts";
+import type { Dropped } from "./chat/forget-receipt.ts";
+import {
+  type FreshnessOptions,
+  type FreshnessRules,
+  resolveFreshness,
+} from "./chat/freshness-options.ts";
+import { assertMoveEnded } from "./chat/move-under-way.ts";
+import { ProviderSessions } from "./chat/provider-sessions.ts";
+import { unlisted } from "./chat/unlisted.ts";
+import { WorkingMemories } from "./chat/working-memories.ts";
+import { type Clock, systemClock } from "./clock.ts";
+import { ThroughlineError } from "./errors.ts";
+import { type NewId, randomId } from "./ids.ts";
+import { type Logger, silentLogger } from "./logger.ts";
+import { checkNames, misconfigured, withDefaults } from "./options.ts";
+import { checkDurability } from "./storage/durability.ts";
+import type { Durability, Storage } from "./storage/storage.ts";
+import type { Timers } from "./timers.ts";
+
+export interface ThroughlineOptions {
+  /** The companion's directory. Either this or `storage`. */
+  readonly home?: string;
+  /** `"memory"` keeps nothing beyond this process; or a storage of your own, closed with the rest. */
+  readonly storage?: "memory" | Storage;
+  /**
+   * What a resolved write has survived, in a home.
+   * @default "power-cut"
+   */
+  readonly durability?: Durability;
+  /** When sessions end by themselves. By default they never do. */
+  readonly freshness?: FreshnessOptions;
+  /**
+   * What a new session runs on when a call names nothing.
+   * @default "offline"
+   */
+  readonly provider?: string;
+  /** @default "offline" */
+  readonly model?: string;
+  /**
+   * Interactions that the working memory of each chat holds, 1 to 1,000.
+   * @default 3
+   */
+  readonly workingMemoryCapacity?: number;
+  readonly clock?: Clock;
+  /** Where several processes have the companion: by what one waits for the others. */
+  readonly timers?: Timers;
+  readonly newId?: NewId;
+  readonly logger?: Logger;
+}
+
+export const defaults = {
+  durability: "power-cut",
+  provider: "offline",
+  model: "offline",
+  workingMemoryCapacity: 3,
+} as const satisfies Partial<ThroughlineOptions>;
+
+/** Every option there is. */
+const names: Readonly<Record<keyof ThroughlineOptions, true>> = {
+  home: true,
+  storage: true,
+  durability: true,
+  freshness: true,
+  provider: true,
+  model: true,
+  workingMemoryCapacity: true,
+  clock: true,
+  timers: true,
+  newId: true,
+  logger: true,
+};
+
+/** The memories of one companion, on one storage. */
+export interface Throughline extends AsyncDisposable {
+  /** Transcripts: what was said, word for word. */
+  readonly chats: Chats;
+  /** Where each provider left off. */
+  readonly sessions: ProviderSessions;
+  /** What was just said: this process only, never written anywhere. */
+  readonly workingMemory: WorkingMemories;
+  readonly storage: Storage;
+  readonly rules: FreshnessRules;
+  /**
+   * Begins a run of the companion: how the last one ended, how it feels, whom it saw. Once for each
+   * `Throughline`; closing it ends the run.
+   *
+   * @throws ThroughlineError `THROUGHLINE_NEWER_FORMAT`: a later version wrote its document, which was
+   *   left as it is. `THROUGHLINE_CONFLICT`: its run goes on already. `THROUGHLINE_CONFIGURATION`: an
+   *   option cannot be used.
+   */
+  startCompanion(options?: CompanionOptions): Promise<Companion>;
+  /**
+   * Begins to keep what leads to reactions, and makes packages of them in this home. Once for each
+   * `Throughline`.
+   *
+   * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: there is no home to keep them in.
+   *   `THROUGHLINE_CONFLICT`: they are kept already. `THROUGHLINE_CLOSED`.
+   */
+  startMoments(options: MomentsOptions): Promise<Moments>;
+  /**
+   * Finishes what was asked for, for 2 s at most, and lets go of the storage. Closing twice is closing
+   * once.
+   */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens a companion's memories. What a dead process left half done is finished first.
+ *
+ * @throws TypeError neither `home` nor `storage`, or both.
+ * @throws ThroughlineError `THROUGHLINE_LOCKED`: another process writes this home.
+ * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: a setting or the home cannot be used.
+ * @throws ThroughlineError `THROUGHLINE_CONFLICT`: a move into this storage has not ended: it holds a
+ *   part of a companion, and what was added to that could not be copied over any more. Move again.
+ */
+export async function openThroughline(given: ThroughlineOptions): Promise<Throughline> {
+  const options = resolveOptions(given);
+  const { clock = systemClock, newId = randomId, logger = silentLogger } = options;
+  const { provider, model, workingMemoryCapacity } = options;
+  const rules = rulesOf(options.freshness);
+  const workingMemory = new WorkingMemories({ capacity: workingMemoryCapacity, clock });
+  const storage = await openStorage(options, { clock, newId, logger });
+  try {
+    await assertMoveEnded(storage);
+    const { fleet } = storage;
+    const logs = storage.logs(chatsCollection, chatProjection);
+    const log = new ChatLog({ logs, clock, newId, logger, fleet });
+    const chats = new Chats(log, storage.logs("forgotten", unlisted));
+    const sessions = new ProviderSessions(log, { rules, provider, model });
+    sessions.onEnd((chatId) => workingMemory.drop(chatId));
+    chats.onForget((chatId) => {
+      const count = workingMemory.peek(chatId)?.stats().count ?? 0;
+      workingMemory.drop(chatId);
+      return [{ place: "working memory", count }];
+    });
+    const timing = options.timers === undefined ? {} : { timers: options.timers };
+    let closing: Promise<void> | undefined;
+    const isOpen = () => closing === undefined;
+    const companion = new Once(isOpen, (own?: CompanionOptions) =>
+      beginRun({ storage, chats, clock, newId, logger, ...timing }, own),
+    );
+    let agreeNoMore: (() => void) | undefined;
+    const moments = new Once(isOpen, async (own: MomentsOptions) => {
+      const kept = await keepMoments(storage, { clock, newId, logger }, own);
+      agreeNoMore = fleet && agreeWithOthers(fleet, kept, logger);
+      return kept;
+    });
+    chats.onForget(async (chatId) => {
+      const { forgetLeft } = await import("../companion/forget-chat.ts");
+      const run = await companion.begun?.catch(() => undefined);
+      const count = await (run?.forget(chatId) ?? forgetLeft({ storage, newId }, chatId));
+      return [{ place: "companion", count }];
+    });
+    chats.onForget(async (chatId, loss, messageId) => {
+      const kept = await moments.begun?.catch(() => undefined);
+      if (loss !== "forget") kept?.recorder.dropWords(chatId, messageId);
+      const selection = lostPackages(chatId, loss, messageId);
+      if (selection === undefined) return [];
+      return droppedOf(await (kept?.forget(selection) ?? deleteMoments(storage, selection)));
+    });
+    const own = { chats, sessions, workingMemory, moments: () => moments.begun, logger };
+    const dropNoMore = fleet && dropWithOthers(fleet, own);
+    await chats.recover();
+    const finish = async () => {
+      try {
+        const kept = await moments.begun?.catch(() => undefined);
+        agreeNoMore?.();
+        await kept?.close();
+        const begun = await companion.begun?.catch(() => undefined); // whoever began it has heard
+        await begun?.close();
+        await within(settleMs, log.settled());
+      } finally {
+        dropNoMore?.();
+        workingMemory.clear();
+        await storage.close();
+      }
+    };
+    const close = () => {
+      closing ??= finish();
+      return closing;
+    };
+    const opened = {
+      chats,
+      sessions,
+      workingMemory,
+      storage,
+      rules,
+      startCompanion: companion.start,
+      startMoments: moments.start,
+      close,
+    };
+    return { ...opened, [Symbol.asyncDispose]: close };
+  } catch (error) {
+    await storage.close();
+    throw error;
+  }
+}
+
+/** Loaded when it is needed: most users of the memories have no companion. */
+async function beginRun(
+  { clock, ...ports }: Omit<CompanionPorts, "clock"> & { readonly clock: Clock },
+  options?: CompanionOptions,
+): Promise<Companion> {
+  const { Companion } = await import("../companion/companion.ts");
+  const { bootClock } = await import("../companion/boot-clock.ts");
+  return Companion.start({ ...ports, clock: bootClock(clock) }, options);
+}
+
+async function keepMoments(
+  storage: Storage,
+  ports: { readonly clock: Clock; readonly newId: NewId; readonly logger: Logger },
+  options: MomentsOptions,
+): Promise<Moments> {
+  const home = storage.ownHome;
+  if (home === undefined) {
+    throw new ThroughlineError(
+      "moments are kept in a home, and this process has none: none is named, or another has it",
+      {
+        code: "THROUGHLINE_CONFIGURATION",
+      },
+    );
+  }
+  const { openMoments } = await import("../moments/moments.ts");
+  const { systemTimers } = await import("./timers.ts");
+  return openMoments(
+    { ...ports, home: home.path, guard: home.assertWriter, timers: systemTimers },
+    options,
+  );
+}
+
+const bucketOwed =
+  "the bucket, for packages that only it has: owed, and looked for once it is to be had";
+
+/** Places that held nothing are left out, but for the first. */
+function droppedOf(deleted: ForgetReceipt | undefined): readonly Dropped[] {
+  const { packages = 0, owed = 0, remote = [], isBucketSearched = true } = deleted ?? {};
+  const { failed = [], unreadable = [] } = deleted ?? {};
+  return [
+    { place: "packages", count: packages },
+    ...(owed > 0 ? [{ place: "pending uploads", count: owed }] : []),
+    // Owed as deletions: done as soon as their bucket is to be had.
+    ...(remote.length > 0 ? [{ place: "remote copies", count: remote.length }] : []),
+    ...(isBucketSearched ? [] : [{ unreachable: bucketOwed }]),
+    // Left where they are: the disk refused, or nobody can tell whose they are.
+    ...failed.map(({ name }) => ({ unreachable: `the package ${name}, not deleted` })),
+    ...unreadable.map((name) => ({ unreachable: `the package ${name}, which cannot be read` })),
+  ];
+}
+
+/** Deletes packages while no moments are kept. */
+async function deleteMoments(storage: Storage, selection: Selection) {
+  const home = storage.ownHome;
+  if (home === undefined) return undefined;
+  const { deletePackagesOf } = await import("../moments/moments.ts");
+  return deletePackagesOf(home.path, home.assertWriter, selection);
+}
+
+/** Whoever closes from inside of what is done to a chat would wait for itself. */
+const settleMs = 2_000;
+
+async function within(ms: number, work: Promise<void>): Promise<void> {
+  const { systemTimers } = await import("./timers.ts");
+  const { promise: late, resolve } = Promise.withResolvers<void>();
+  const cancel = systemTimers.after(ms, resolve, { holdsProcess: true });
+  await Promise.race([work, late]);
+  cancel();
+}
+
+/** Begins something once; after a failure it can be tried again. */
+class Once<O, T> {
+  readonly #isOpen: () => boolean;
+  readonly #begin: (options: O) => Promise<T>;
+  #begun: Promise<T> | undefined;
+
+  constructor(isOpen: () => boolean, begin: (options: O) => Promise<T>) {
+    this.#isOpen = isOpen;
+    this.#begin = begin;
+  }
+
+  get begun(): Promise<T> | undefined {
+    return this.#begun;
+  }
+
+  readonly start = (options: O): Promise<T> => {
+    if (!this.#isOpen()) return Promise.reject(isClosed());
+    if (this.#begun !== undefined) return Promise.reject(runsAlready());
+    const begun = this.#begin(options);
+    this.#begun = begun;
+    begun.catch(() => {
+      this.#begun = undefined;
+    });
+    return begun;
+  };
+}
+
+function isClosed(): ThroughlineError {
+  return new ThroughlineError("this is closed", { code: "THROUGHLINE_CLOSED" });
+}
+
+function runsAlready(): ThroughlineError {
+  return new ThroughlineError("this goes on already", {
+    code: "THROUGHLINE_CONFLICT",
+  });
+}
+
+/**
+ * The rules, with the host's zone where none is configured. It is looked up when it is first asked for:
+ * that takes 16 ms, and without a daily reset nothing here needs it.
+ */
+function rulesOf(freshness: FreshnessOptions = {}): FreshnessRules {
+  const rules = resolveFreshness(freshness);
+  if (freshness.timeZone) return rules;
+  let zone: string | undefined;
+  return {
+    ...rules,
+    get timeZone() {
+      zone ??= new Intl.DateTimeFormat().resolvedOptions().timeZone || rules.timeZone;
+      return zone;
+    },
+  };
+}
+
+async function openStorage(
+  { home, storage, durability }: ResolvedOptions,
+  ports: { readonly clock: Clock; readonly newId: NewId; readonly logger: Logger },
+): Promise<Storage> {
+  if ((home === undefined) === (storage === undefined)) {
+    throw new TypeError("openThroughline takes either a home or a storage");
+  }
+  if (home !== undefined) {
+    const { openFileStorage } = await import("./storage/files/open-file-storage.ts");
+    return openFileStorage({ home, durability, ...ports });
+  }
+  if (storage === "memory") {
+    const { openMemoryStorage } = await import("./storage/memory/memory-storage.ts");
+    return openMemoryStorage();
+  }
+  return storage as Storage;
+}
+
+type ResolvedOptions = ThroughlineOptions &
+  Required<Pick<ThroughlineOptions, keyof typeof defaults>>;
+
+function resolveOptions(given: ThroughlineOptions): ResolvedOptions {
+  checkNames(given, "the options of openThroughline", names);
+  const options = withDefaults(given, defaults);
+  const { storage, durability, provider, model } = options;
+  checkDurability(durability);
+  if (storage !== undefined && storage !== "memory" && !isStorage(storage)) {
+    throw misconfigured('storage must be "memory" or a storage');
+  }
+  for (const [name, value] of Object.entries({ provider, model })) {
+    if (typeof value !== "string" || value === "") throw misconfigured(`${name} must be a name`);
+  }
+  return options;
+}
+
+function isStorage(value: unknown): value is Storage {
+  if (typeof value !== "object" || value === null) return false;
+  const { logs, documents, close } = value as Partial<Storage>;
+  return [logs, documents, close].every((method) => typeof method === "function");
+}

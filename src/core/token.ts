@@ -1,0 +1,41 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import { ThroughlineError } from "./errors.ts";
+
+const minBits = 256;
+const minDistinct = 12;
+const placeholders = /undefined|changeme|replace|placeholder|example|password|secret/i;
+
+/**
+ * Refuses what cannot be 256 random bits: too short for its alphabet, too few different characters,
+ * a word that examples are filled with. It cannot tell whether the rest was really random.
+ *
+ * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`; the message never holds the token.
+ */
+export function checkToken(token: unknown): asserts token is string {
+  if (typeof token !== "string" || !/^[\w.~+/=-]*$/.test(token)) {
+    throw refusal("a token is letters, digits and -._~+/= only");
+  }
+  const bits = token.replace(/=+$/, "").length * Math.log2(alphabetOf(token));
+  if (bits < minBits) throw refusal("a token has at least 256 random bits: 43 letters and digits");
+  if (new Set(token).size < minDistinct) throw refusal("this token is not random");
+  if (placeholders.test(token)) throw refusal("this token is a placeholder");
+}
+
+/** Tells whether two texts are equal in a time that depends on neither. */
+export function sameSecret(given: string, right: string): boolean {
+  return timingSafeEqual(hashOf(given), hashOf(right));
+}
+
+function alphabetOf(token: string): number {
+  if (/^\d*$/.test(token)) return 10;
+  if (/^[\da-f]*$/.test(token) || /^[\dA-F]*$/.test(token)) return 16;
+  return token === token.toLowerCase() || token === token.toUpperCase() ? 36 : 64;
+}
+
+function hashOf(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}
+
+function refusal(message: string): ThroughlineError {
+  return new ThroughlineError(message, { code: "THROUGHLINE_CONFIGURATION" });
+}

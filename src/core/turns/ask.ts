@@ -1,0 +1,136 @@
+import type { Chats } from "../chat/chats.ts";
+import { readHistory } from "../chat/history-collector.ts";
+import type { HistoryView } from "../chat/history-view.ts";
+import { bucketOf } from "../chat/session-state.ts";
+import type { WorkingMemories } from "../chat/working-memories.ts";
+import type { Clock } from "../clock.ts";
+import type { NewId } from "../ids.ts";
+import type { Logger } from "../logger.ts";
+import {
+  type Responder,
+  ResponderError,
+  type ResponderRequest,
+  type TurnTools,
+} from "../models/responder.ts";
+import { type Asked, Attempt } from "./attempt.ts";
+import { newestWords } from "./retry-records.ts";
+import type { Turn } from "./turn.ts";
+import { turnContext } from "./turn-context.ts";
+import type { Begun } from "./turn-records.ts";
+import { TurnSteps } from "./turn-steps.ts";
+
+export interface AskPorts {
+  readonly chats: Chats;
+  readonly memories: WorkingMemories;
+  readonly newId: NewId;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly persona: string;
+  readonly responder: Responder;
+  readonly turn: Turn;
+  readonly begun: Begun;
+  /** What the person is told beside the reply; added to. */
+  readonly notices: string[];
+  /** What the companion remembers: a text with marks of its own, the same while nothing changes. */
+  readonly facts?: string | undefined;
+  /** How the companion feels. */
+  readonly mood?: string | undefined;
+  /** What to know after a restart: a text with marks of its own. */
+  readonly welcome?: string | undefined;
+  /** What the model may do beside speaking. */
+  readonly tools?: ((turn: Turn, target: Target) => TurnTools) | undefined;
+}
+
+type Target = Pick<Responder, "provider" | "model">;
+
+/** A model with so small a window gets the working memory's summary in place of the history. */
+const smallWindow = 8_192;
+
+/**
+ * Asks a model, streaming its answer into the turn. Whatever goes wrong is in the result, with the
+ * text that came before: this rejects only when the chat itself cannot be read, or a tool's call or
+ * result cannot be stored. A turn that was interrupted continues after the last result on record.
+ */
+export async function ask(ports: AskPorts): Promise<Asked> {
+  const { responder, begun, turn, notices } = ports;
+  const steps = await TurnSteps.begin(ports);
+  const tools = ports.tools?.(turn, responder);
+  await steps.repeat(tools);
+  const { view, isSmall } = await historyFor(ports, steps);
+  const attempt = new Attempt({ ...ports, steps }, isSmall ? undefined : view.fromSeq);
+  const id = bucketOf(begun.session, responder.provider).session_id;
+  const context = turnContext({
+    ...{ newId: ports.newId, notices, awayMs: begun.awayMs, mood: ports.mood },
+    summary: isSmall ? (ports.memories.peek(turn.chatId)?.summary(turn.id) ?? "") : "",
+  });
+  const changing = [context, ports.welcome ?? ""].filter((part) => part !== "").join("\n\n");
+  const request: ResponderRequest = {
+    instructions: [ports.persona, ports.facts ?? ""].filter((part) => part !== "").join("\n\n"),
+    messages: isSmall ? newestTurn(view.messages) : view.messages,
+    ...(changing === "" ? {} : { context: changing }),
+    ...(tools === undefined ? {} : { tools: steps.offer(tools) }),
+  };
+  let error = await attempt.run(id === "" ? request : { ...request, providerSessionId: id });
+  if (isRefusedSession(error) && id !== "" && attempt.isSilent) {
+    const notice = `${responder.provider} no longer knows its session: it was asked afresh.`;
+    notices.push(notice);
+    turn.add({ type: "notice", text: notice });
+    error = await attempt.run(request);
+  }
+  await steps.end();
+  return attempt.result(error);
+}
+
+async function historyFor(
+  ports: AskPorts,
+  steps: TurnSteps,
+): Promise<{ view: HistoryView; isSmall: boolean }> {
+  const { responder, turn, begun, chats } = ports;
+  const { provider, model, window } = responder;
+  const { head } = await chats.log.existing(turn.chatId);
+  const reported = head.reported?.[provider];
+  const isSmall = window !== undefined && window <= smallWindow;
+  const { chatId } = turn;
+  const newest = begun.isNew ? undefined : await newestWords(chats, { chatId, head });
+  const isNewest = newest?.id === turn.id;
+  // Its calls and results stand where they were made, or else they are left out and added below.
+  const isInPlace = newest === undefined || (isNewest && turn.retryId === undefined);
+  const view = await readHistory(chats.log.ports.logs, turn.chatId, {
+    ...{ provider, model, window },
+    startSeq: begun.session.start_seq,
+    ...(isInPlace ? {} : { unansweredId: turn.id }),
+    ...(head.clear_seq === undefined ? {} : { clearSeq: head.clear_seq }),
+    ...optional("providerResetSeq", head.provider_start?.[provider]),
+    ...optional("viewFromSeq", head.view_from?.[provider]),
+    ...(reported === undefined || reported.model !== model
+      ? {}
+      : { reportedTokens: { upToSeq: reported.up_to_seq, tokens: reported.tokens } }),
+    ...(isSmall ? { lastMessages: 1 } : {}),
+  });
+  // Once its session, or the provider's part of it, has ended, the view is empty.
+  const isWhole = newest === undefined || (isInPlace && view.messages.length > 0);
+  if (isWhole) return { view, isSmall };
+  const isAsked = isNewest && view.messages.at(-1)?.role === "user";
+  const asked = isAsked ? view.messages : sayingAgain(view.messages, turn.content);
+  return { view: { ...view, messages: [...asked, ...steps.messagesFor(responder)] }, isSmall };
+}
+
+/** What is to be answered stands last: it is said again if others were said since. */
+function sayingAgain(messages: HistoryView["messages"], content: string): HistoryView["messages"] {
+  const last = messages.at(-1);
+  if (last?.role !== "user") return [...messages, { role: "user", content }];
+  return [...messages.slice(0, -1), { role: "user", content: `${last.content}\n\n${content}` }];
+}
+
+/** From its user message: the calls of an attempt that broke off may follow. */
+function newestTurn(messages: HistoryView["messages"]): HistoryView["messages"] {
+  return messages.slice(messages.findLastIndex(({ role }) => role === "user"));
+}
+
+function isRefusedSession(error: unknown): boolean {
+  return error instanceof ResponderError && error.kind === "session_refused";
+}
+
+function optional<K extends string>(name: K, value: number | undefined): { [P in K]?: number } {
+  return (value === undefined ? {} : { [name]: value }) as { [P in K]?: number };
+}

@@ -1,0 +1,179 @@
+// Whatever a model sends, what it said is stored.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { HeldClock } from "../../../test/support/held-clock.ts";
+import { type ScriptedStep, scriptedResponder } from "../../../test/support/scripted-responder.ts";
+import { isMessage } from "../chat/message.ts";
+import type { Logger } from "../logger.ts";
+import { silentLogger } from "../logger.ts";
+import type { Responder, ResponderEvent } from "../models/responder.ts";
+import { openThroughline } from "../throughline.ts";
+import { answerLimits } from "./answer-limits.ts";
+import { Turns } from "./turns.ts";
+
+const chat = "telegram:42";
+const usage = { inputTokens: 100, outputTokens: 20, costUsd: 0.01 };
+const end: ScriptedStep = { type: "end", finish: "stop", usage };
+
+async function companion(responder: Responder) {
+  const clock = new HeldClock();
+  let ids = 0;
+  const newId = () => `id-${++ids}`;
+  const standard = { provider: responder.provider, model: responder.model };
+  const throughline = await openThroughline({ storage: "memory", clock, newId, ...standard });
+  const { chats, sessions, workingMemory: memories, rules } = throughline;
+  const warned: object[] = [];
+  const logger: Logger = { ...silentLogger, warn: (fields) => warned.push(fields) };
+  const turns = new Turns({
+    ...{ chats, sessions, memories, rules, clock, newId, maxQueued: 4, logger },
+    ...{ persona: "You are kind.", responders: { standard, get: async () => responder } },
+  });
+  const ask = () => turns.submit(chat, { content: "Hello" }).done;
+  const stored = async () =>
+    (await chats.log.ports.logs.page(chat, { limit: 1_000 }))
+      .filter((record) => isMessage(record))
+      .slice(1);
+  return { chats, turns, ask, stored, warned };
+}
+
+/** Says one piece over and over until nobody reads any more, or after far too much of it. */
+function flood(piece: string) {
+  const seen = { pieces: 0, left: false, aborted: false };
+  const responder: Responder = {
+    ...{ provider: "flood", model: "m", window: undefined },
+    async *respond(_, signal): AsyncGenerator<ResponderEvent, void> {
+      signal.addEventListener("abort", () => {
+        seen.aborted = true;
+      });
+      try {
+        for (; seen.pieces * piece.length < 4e6; seen.pieces++) yield { type: "text", text: piece };
+      } finally {
+        seen.left = true;
+      }
+    },
+  };
+  return { responder, seen };
+}
+
+for (const [what, piece, jsonBytes] of [
+  ["small pieces", "So it goes. ", 1],
+  ["one piece", "x".repeat(1_200_000), 1],
+  ["line breaks, two bytes each in JSON", "\n".repeat(1_000), 2],
+  ["controls, six bytes each in JSON", "\u0001".repeat(1_000), 6],
+  ["letters of three bytes", "語".repeat(1_000), 3],
+  ["pairs of surrogates", "\u{1f600}".repeat(1_000), 2],
+] as const) {
+  test(`an answer of millions of characters, in ${what}, is cut at its limit and kept as partial`, async () => {
+    const { responder, seen } = flood(piece);
+    const c = await companion(responder);
+    const { assistant, outcome, reason, usage } = await c.ask();
+    const kept = assistant?.content ?? "";
+    assert.ok(piece.repeat(seen.pieces + 1).startsWith(kept));
+    assert.ok(kept.isWellFormed());
+    const bytes = kept.length * jsonBytes;
+    assert.ok(bytes > answerLimits.textBytes - 12 && bytes <= answerLimits.textBytes, `${bytes}`);
+    assert.deepEqual(
+      [outcome, assistant?.partial, assistant?.partial_reason],
+      [...["failed", true], "error"],
+    );
+    assert.match(reason ?? "", /flood\/m wrote more than can be kept/);
+    assert.deepEqual(usage, {
+      inputTokens: undefined,
+      outputTokens: undefined,
+      costUsd: undefined,
+    });
+    assert.deepEqual([seen.left, seen.aborted], [true, true]);
+    assert.equal((await c.chats.row(chat)).unanswered, false);
+  });
+}
+
+const call = (id: string, args = "{}", name = "look") =>
+  ({
+    type: "tool-call",
+    call: { id, type: "function", function: { name, arguments: args } },
+  }) as const;
+const result = (toolCallId: string, content = "rain") =>
+  ({ type: "tool-result", toolCallId, toolName: "look", content, isError: false }) as const;
+
+test("an answer that calls tools a thousand times is cut, with what came before", async () => {
+  const responder: Responder = {
+    ...{ provider: "flood", model: "m", window: undefined },
+    async *respond() {
+      for (let n = 1; n <= 1_000; n++) {
+        yield { type: "text", text: `Once ${n}. ` };
+        yield call(`c${n}`);
+        yield result(`c${n}`);
+      }
+    },
+  };
+  const c = await companion(responder);
+  const { outcome, reason } = await c.ask();
+  assert.deepEqual(
+    [outcome, (await c.stored()).length],
+    ["failed", 2 * answerLimits.toolCalls + 1],
+  );
+  assert.match(reason ?? "", /more than can be kept/);
+});
+
+const long = "x".repeat(1_200_000);
+const bad: Readonly<Record<string, readonly ScriptedStep[]>> = {
+  "counts tokens as NaN": [{ type: "end", finish: "stop", usage: { ...usage, inputTokens: NaN } }],
+  "counts half a token": [{ type: "end", finish: "stop", usage: { ...usage, outputTokens: 0.5 } }],
+  "counts tokens below 0": [{ type: "end", finish: "stop", usage: { ...usage, outputTokens: -1 } }],
+  "costs NaN": [{ type: "end", finish: "stop", usage: { ...usage, costUsd: NaN } }],
+  "costs over 10^6": [{ type: "end", finish: "stop", usage: { ...usage, costUsd: 1_000_001 } }],
+  "costs less than nothing": [{ type: "end", finish: "stop", usage: { ...usage, costUsd: -1 } }],
+  "names a session of 1,025 bytes": [{ type: "provider-session", id: "s".repeat(1_025) }, end],
+  "names a session with NUL": [{ type: "provider-session", id: "s\0" }, end],
+  "names a model of 257 bytes": [{ type: "end", finish: "stop", usage, model: "m".repeat(257) }],
+  "names a model without a letter": [{ type: "end", finish: "stop", usage, model: "" }],
+  "sends data of 1.2 MB": [{ type: "provider-data", data: { long } }, end],
+  "sends data that is no JSON": [{ type: "provider-data", data: { x: NaN } }, end],
+  "calls a tool without an id": [call(""), result(""), end],
+  "calls a tool without a name": [call("c1", "{}", ""), end],
+  "calls a tool with 1.2 MB": [call("c1", long), result("c1"), end],
+};
+for (const [what, steps] of Object.entries(bad)) {
+  test(`the answer of a model that ${what} is kept whole, with a warning`, async () => {
+    const c = await companion(
+      scriptedResponder([["It ", ...steps.slice(0, -1), "rains", ...steps.slice(-1)]]),
+    );
+    const { assistant, outcome } = await c.ask();
+    assert.deepEqual([assistant?.content, outcome], ["It rains", "answered"]);
+    assert.equal((await c.stored()).length, 1);
+    assert.ok(c.warned.length > 0);
+    assert.equal(JSON.stringify(c.warned).includes("rains"), false);
+  });
+}
+
+test("what a tool found beyond the limit of a text is stored as far as it fits", async () => {
+  const c = await companion(scriptedResponder([[call("c1"), result("c1", long), "It rains", end]]));
+  const { outcome } = await c.ask();
+  const [, found, answer] = await c.stored();
+  assert.deepEqual([outcome, answer?.content], ["answered", "It rains"]);
+  assert.equal(found?.content, long.slice(0, answerLimits.textBytes));
+  assert.equal(c.warned.length, 1);
+});
+
+test("a cost past all bounds is counted as far as it can be", async () => {
+  const over = { ...usage, costUsd: 1_000_001 };
+  const c = await companion(
+    scriptedResponder([["Hi", { type: "end", finish: "stop", usage: over }]]),
+  );
+  assert.equal((await c.ask()).session.total_cost_usd, 1_000_000);
+});
+
+test("the largest answer that is kept fits into the store, and so does what it replaces", async () => {
+  const { textBytes, dataBytes, toolCalls } = answerLimits;
+  const small = Array.from({ length: toolCalls }, (_, n) => call(`c${n}`));
+  const large = Array.from({ length: 10 }, (_, n) =>
+    result(`c${n}`, "x".repeat(n < 7 ? textBytes - 200 : 1)),
+  );
+  const data = { type: "provider-data", data: { long: "x".repeat(dataBytes - 20) } } as const;
+  const script = [...small, ...large, "x".repeat(textBytes), data, end];
+  const c = await companion(scriptedResponder([script, script]));
+  assert.equal((await c.ask()).outcome, "answered");
+  const { outcome, assistant } = await (await c.turns.retry(chat)).done;
+  assert.deepEqual([outcome, assistant?.content.length], ["answered", textBytes]);
+  assert.deepEqual(c.warned, []);
+});

@@ -1,0 +1,233 @@
+import type { Clock } from "../clock.ts";
+import { errorName } from "../errors.ts";
+import type { JsonObject } from "../json.ts";
+import type { Logger } from "../logger.ts";
+import {
+  type FinishReason,
+  type Responder,
+  ResponderError,
+  type ResponderEvent,
+  type ResponderRequest,
+  type Retry,
+  type Usage,
+} from "../models/responder.ts";
+import {
+  answerLimits,
+  dataRoom,
+  fitText,
+  isStorableCall,
+  jsonBytes,
+  storableExtras,
+} from "./answer-limits.ts";
+import type { Turn } from "./turn.ts";
+import type { Ended } from "./turn-records.ts";
+import type { TurnSteps } from "./turn-steps.ts";
+
+interface AttemptPorts {
+  readonly turn: Turn;
+  readonly responder: Responder;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Where calls and results are stored as they come. */
+  readonly steps: TurnSteps;
+}
+
+export interface Asked extends Ended {
+  /** Why the answer is not whole: one sentence that is safe to show. */
+  readonly reason?: string;
+  readonly detail?: string | undefined;
+}
+
+type ToolCallEvent = Extract<ResponderEvent, { readonly type: "tool-call" }>;
+type ToolResultEvent = Extract<ResponderEvent, { readonly type: "tool-result" }>;
+
+const noUsage: Usage = { inputTokens: 0, outputTokens: 0, costUsd: 0 };
+const unknownUsage: Usage = {
+  inputTokens: undefined,
+  outputTokens: undefined,
+  costUsd: undefined,
+};
+
+/**
+ * One answer as it comes in, over at most two runs. It is cut short where more of it could not be
+ * stored; what else a model sends that cannot be is left out, with a warning.
+ */
+export class Attempt {
+  readonly #ports: AttemptPorts;
+  readonly #viewFrom: number | undefined;
+  readonly #beganAt: number;
+  #firstWordMs: number | undefined;
+  /** Since the last call that is stored. */
+  #text = "";
+  #textBytes = 0;
+  #reasoning = "";
+  #reasoningBytes = 0;
+  #finish: FinishReason | undefined;
+  #model: string | undefined;
+  #usage: Usage = noUsage;
+  #providerSessionId: string | undefined;
+  #providerData: JsonObject | undefined;
+
+  constructor(ports: AttemptPorts, viewFrom: number | undefined) {
+    this.#ports = ports;
+    this.#viewFrom = viewFrom;
+    this.#beganAt = ports.clock.monotonic();
+  }
+
+  /** Nothing came yet, so that asking again repeats nothing. */
+  get isSilent(): boolean {
+    return this.#text === "" && this.#reasoning === "" && !this.#ports.steps.isUsed;
+  }
+
+  /** @returns what broke it off, if anything did. */
+  async run(request: ResponderRequest): Promise<unknown> {
+    const { turn, responder, steps } = this.#ports;
+    const reader = new AbortController();
+    const signal = AbortSignal.any([turn.signal, reader.signal, steps.signal]);
+    const onRetry = (retry: Retry) => turn.add({ ...retry, type: "retrying" });
+    try {
+      for await (const event of responder.respond({ ...request, onRetry }, signal)) {
+        // A responder continues once its call is stored; words wait for nothing.
+        if (event.type === "tool-call") await this.#addCall(event.call);
+        else if (event.type === "tool-result") await this.#addResult(event);
+        else this.#take(event);
+      }
+      return undefined;
+    } catch (error) {
+      // A provider that does not know its session has used nothing.
+      const isRefused = error instanceof ResponderError && error.kind === "session_refused";
+      if (error instanceof ResponderError && error.usage !== undefined && !isRefused) {
+        this.#usage = sum(this.#usage, error.usage);
+      }
+      return error ?? new Error("the model's stream broke");
+    } finally {
+      reader.abort();
+    }
+  }
+
+  /** @throws ResponderError: there is no room for all of it. */
+  #take(event: Exclude<ResponderEvent, ToolCallEvent | ToolResultEvent>): void {
+    if (event.type === "text") this.#addText(event.text);
+    else if (event.type === "reasoning") this.#addReasoning(event.text);
+    else if (event.type === "provider-session") this.#providerSessionId = event.id;
+    else if (event.type === "provider-data") this.#providerData = event.data;
+    else {
+      this.#finish = event.finish;
+      this.#model = event.model;
+      this.#usage = sum(this.#usage, event.usage);
+    }
+  }
+
+  #addText(text: string): void {
+    const kept = fitText(text, answerLimits.textBytes - this.#textBytes);
+    this.#text += kept;
+    this.#textBytes += jsonBytes(kept);
+    this.#firstWordMs ??= this.#elapsedMs();
+    this.#ports.turn.add({ type: "text", text: kept });
+    if (kept.length < text.length) throw this.#tooLong();
+  }
+
+  /** What is too long is neither shown nor stored: the answer itself is whole without it. */
+  #addReasoning(text: string): void {
+    const kept = fitText(text, answerLimits.reasoningBytes - this.#reasoningBytes);
+    if (kept.length < text.length && this.#reasoningBytes < answerLimits.reasoningBytes) {
+      this.#warn({ lost: ["reasoning"] }, lostSays);
+      this.#reasoningBytes = answerLimits.reasoningBytes; // no later piece is added behind the gap
+    } else this.#reasoningBytes += jsonBytes(kept);
+    if (kept === "") return;
+    this.#reasoning += kept;
+    this.#ports.turn.add({ type: "reasoning", text: kept });
+  }
+
+  /** @throws ResponderError: there is no room for another one. */
+  async #addCall(call: ToolCallEvent["call"]): Promise<void> {
+    const { steps } = this.#ports;
+    if (!isStorableCall(call, dataRoom(this.#text, this.#reasoning))) {
+      steps.refuse(call.id);
+      this.#warn({ lost: ["call"] }, lostSays);
+      return;
+    }
+    const before = { text: this.#text, reasoning: this.#reasoning };
+    if (!steps.hasRoomFor(call, before)) throw this.#tooLong();
+    await steps.call(call, before);
+    this.#text = "";
+    this.#textBytes = 0;
+    this.#reasoning = "";
+    this.#reasoningBytes = 0;
+  }
+
+  async #addResult(event: ToolResultEvent): Promise<void> {
+    if (!(await this.#ports.steps.result(event))) this.#warn({ lost: ["result"] }, lostSays);
+  }
+
+  #tooLong(): ResponderError {
+    const { provider, model } = this.#ports.responder;
+    const says = `${provider}/${model} wrote more than can be kept: its answer was cut short`;
+    return new ResponderError(says, { kind: "refused", usage: unknownUsage });
+  }
+
+  #elapsedMs(): number {
+    return Math.round(this.#ports.clock.monotonic() - this.#beganAt);
+  }
+
+  #warn(fields: object, says: string): void {
+    const { responder, turn, logger } = this.#ports;
+    const where = { chat: turn.chatId, turn: turn.id, provider: responder.provider };
+    logger.warn({ ...where, ...fields }, says);
+  }
+
+  result(error: unknown): Asked {
+    const { responder, turn } = this.#ports;
+    const isCut = this.#finish === undefined || ["error", "other"].includes(this.#finish);
+    const isStopped = turn.signal.aborted && isCut;
+    const isFailed = !isStopped && (error !== undefined || isCut);
+    const known = error instanceof ResponderError ? error : undefined;
+    if (isFailed) {
+      const fields = { error: errorName(error), errno: known?.errno };
+      this.#warn(fields, "the model did not finish its answer");
+    }
+    const reason = isFailed ? reasonOf(error) : isStopped ? "The answer was stopped." : undefined;
+    const { kept, lost } = storableExtras(
+      {
+        ...{ usage: this.#usage, model: this.#model },
+        ...{ providerData: this.#providerData, providerSessionId: this.#providerSessionId },
+      },
+      dataRoom(this.#text, this.#reasoning),
+    );
+    if (lost.length > 0) this.#warn({ lost }, lostSays);
+    return {
+      ...kept,
+      text: this.#text,
+      reasoning: this.#reasoning,
+      usedTools: this.#ports.steps.isUsed,
+      outcome: isFailed ? "failed" : isStopped ? "interrupted" : "answered",
+      partialReason: isFailed ? "error" : isStopped ? "stopped" : undefined,
+      provider: responder.provider,
+      model: kept.model ?? responder.model,
+      viewFrom: this.#viewFrom,
+      latencyMs: this.#elapsedMs(),
+      firstWordMs: this.#firstWordMs,
+      ...(reason === undefined ? {} : { reason }),
+      detail: isFailed ? known?.detail : undefined,
+    };
+  }
+}
+
+const lostSays = "a part of what the model sent cannot be stored; its answer is";
+
+/** Only a `ResponderError` has a message that is safe to show. */
+function reasonOf(error: unknown): string {
+  if (error instanceof ResponderError) return error.message;
+  return "The model's answer broke off.";
+}
+
+function sum(a: Usage, b: Usage): Usage {
+  const add = (x: number | undefined, y: number | undefined) =>
+    x === undefined || y === undefined ? undefined : x + y;
+  return {
+    inputTokens: add(a.inputTokens, b.inputTokens),
+    outputTokens: add(a.outputTokens, b.outputTokens),
+    ...(b.cachedInputTokens === undefined ? {} : { cachedInputTokens: b.cachedInputTokens }),
+    costUsd: add(a.costUsd, b.costUsd),
+  };
+}

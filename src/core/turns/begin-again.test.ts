@@ -1,0 +1,78 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { HeldClock } from "../../../test/support/held-clock.ts";
+import { scriptedResponder } from "../../../test/support/scripted-responder.ts";
+import { silentLogger } from "../logger.ts";
+import { openThroughline } from "../throughline.ts";
+import { Turns } from "./turns.ts";
+
+const chat = "local:me";
+const words = { provider: "words", model: "w-1" };
+const other = { provider: "other", model: "o-1" };
+
+async function world(window?: number) {
+  const clock = new HeldClock();
+  let ids = 0;
+  const newId = () => `id-${++ids}`;
+  const models = [words, other, { provider: "offline", model: "offline" }].map((target) =>
+    scriptedResponder([["1"], ["2"], ["3"]], { ...target, ...(window ? { window } : {}) }),
+  );
+  const { chats, sessions, workingMemory, rules } = await openThroughline({
+    ...{ storage: "memory", clock, newId, ...words },
+  });
+  const turns = new Turns({
+    ...{ chats, sessions, memories: workingMemory, rules, clock, newId, logger: silentLogger },
+    ...{ persona: "You are kind.", maxQueued: 8 },
+    responders: {
+      standard: words,
+      get: async (provider) => models.find((each) => each.provider === provider) ?? assert.fail(),
+    },
+  });
+  const say = (content: string, target = {}) => turns.submit(chat, { content, ...target }).done;
+  const asked = (provider: string) => {
+    const { messages, context } =
+      models.find((each) => each.provider === provider)?.requests.at(-1) ?? assert.fail();
+    return { messages: messages.map(({ content }) => content), context };
+  };
+  const beginAgain = async (target = {}) =>
+    sessions.beginAgain(chat, (await turns.target(chat, target)).provider);
+  return { sessions, beginAgain, say, asked };
+}
+
+test("who begins again does so with the provider that the chat runs on; the others go on", async () => {
+  const w = await world();
+  await w.say("One", other);
+  await w.say("Two", words);
+  const session = await w.beginAgain();
+  assert.deepEqual([session.generation, session.provider, session.message_count], [1, "words", 0]);
+  assert.deepEqual(Object.keys(session.provider_sessions), ["other"]);
+  await w.say("Three");
+  assert.deepEqual(w.asked("words").messages, ["Three"]);
+  await w.say("Four", other);
+  assert.deepEqual(w.asked("other").messages, ["One", "1", "Two", "1", "Three", "2", "Four"]);
+});
+
+test("it is the provider that the next turn runs on, also where the session names another", async () => {
+  const w = await world();
+  await w.say("One", other);
+  await w.beginAgain(words);
+  assert.equal((await w.sessions.active(chat))?.provider, "other");
+  await w.say("Two", words);
+  assert.deepEqual(w.asked("words").messages, ["Two"]);
+});
+
+test("a chat that had no model begins again with the one that answers next", async () => {
+  const w = await world();
+  await w.say("One", { provider: "offline", model: "offline" });
+  await w.beginAgain();
+  await w.say("Two");
+  assert.deepEqual(w.asked("words").messages, ["Two"]);
+});
+
+test("a model with a small window is not told what was said before either", async () => {
+  const w = await world(4_096);
+  await w.say("My PIN is 4711");
+  await w.beginAgain();
+  await w.say("Hi");
+  assert.doesNotMatch(JSON.stringify(w.asked("words")), /4711/);
+});

@@ -1,0 +1,82 @@
+// Messages with the ids that records of ours about a turn have.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { HeldClock } from "../../../test/support/held-clock.ts";
+import { type ScriptedStep, scriptedResponder } from "../../../test/support/scripted-responder.ts";
+import { silentLogger } from "../logger.ts";
+import { openThroughline } from "../throughline.ts";
+import { Turns } from "./turns.ts";
+
+const chat = "telegram:42";
+
+async function companion(script: readonly (readonly ScriptedStep[])[]) {
+  const clock = new HeldClock();
+  let ids = 0;
+  const newId = () => `id-${++ids}`;
+  const model = scriptedResponder(script);
+  const { provider } = model;
+  const throughline = await openThroughline({
+    ...{ storage: "memory", clock, newId, provider, model: model.model },
+  });
+  const { chats, sessions, workingMemory, rules } = throughline;
+  const turns = new Turns({
+    ...{ chats, sessions, memories: workingMemory, rules, clock, newId, maxQueued: 4 },
+    logger: silentLogger,
+    persona: "You are kind.",
+    responders: { standard: { provider, model: model.model }, get: async () => model },
+  });
+  /** As a log of before has it: no door takes such an id any more. */
+  const before = (id: string, content: string, pending?: readonly string[]) =>
+    chats.log.change(chat, (draft) => {
+      draft.message({ id, role: "user", content });
+      if (pending !== undefined) draft.set({ pending });
+    });
+  return { chats, turns, before };
+}
+
+test("a turn whose id only a record of ours may have is refused, at once or where it waits", async () => {
+  const gate = Promise.withResolvers<void>();
+  const { chats, turns } = await companion([[{ type: "wait", until: gate.promise }, "one"]]);
+  const refused = { code: "THROUGHLINE_INVALID" };
+  const wrong = { content: "innocent", id: "redaction:m" };
+  await assert.rejects(turns.submit(chat, wrong).done, refused);
+  assert.deepEqual((await chats.list()).chats, []);
+  const first = turns.submit(chat, { content: "1", id: "m" });
+  for await (const { type } of first.progress()) if (type === "accepted") break;
+  await assert.rejects(turns.submit(chat, wrong).done, refused);
+  assert.equal((await chats.log.existing(chat)).head.pending, undefined);
+  gate.resolve();
+  assert.equal((await first.done).assistant?.content, "one");
+});
+
+test("an answer made anew hides the one before, also where a message has the id that says so", async () => {
+  const { chats, turns, before } = await companion([["first"], ["second"]]);
+  await before("replaced:m:answer", "innocent");
+  await turns.submit(chat, { content: "Hello", id: "m" }).done;
+  assert.equal((await chats.message(chat, "m:answer")).replaced, undefined);
+  await (await turns.retry(chat)).done;
+  assert.equal((await chats.message(chat, "m:answer")).replaced, true);
+  assert.deepEqual(await chats.search("first"), []);
+});
+
+test("words that another message has are not answered as those of one that waits", async () => {
+  const { turns, before } = await companion([["never"]]);
+  await before("pending:m", "innocent", ["m"]);
+  await assert.rejects(turns.answer(chat), { code: "THROUGHLINE_NOT_FOUND" });
+});
+
+test("a message that cannot be kept because another has the id of what keeps it fails, and says so", async () => {
+  const gate = Promise.withResolvers<void>();
+  const { chats, turns, before } = await companion([
+    [{ type: "wait", until: gate.promise }, "one"],
+    ["two"],
+  ]);
+  await before("pending:m2", "innocent");
+  const first = turns.submit(chat, { content: "1", id: "m1" });
+  for await (const { type } of first.progress()) if (type === "accepted") break;
+  const second = turns.submit(chat, { content: "2", id: "m2" });
+  await assert.rejects(second.done, { code: "THROUGHLINE_ID_CONFLICT" });
+  gate.resolve();
+  await first.done;
+  assert.equal(await chats.find(chat, "m2"), undefined);
+});

@@ -1,0 +1,274 @@
+// What is done in a chat while a turn runs there, or while a message waits for its turn.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { HeldClock } from "../../../test/support/held-clock.ts";
+import { type ScriptedStep, scriptedResponder } from "../../../test/support/scripted-responder.ts";
+import { ThroughlineError } from "../errors.ts";
+import { silentLogger } from "../logger.ts";
+import { openThroughline, type ThroughlineOptions } from "../throughline.ts";
+import type { Turn } from "./turn.ts";
+import { Turns } from "./turns.ts";
+
+const chat = "telegram:42";
+const minute = 60_000;
+
+/** @param script the first turn says nothing until `gate` is resolved. */
+async function companion(
+  script: readonly (readonly ScriptedStep[])[],
+  options: Pick<ThroughlineOptions, "freshness"> & {
+    readonly at?: string;
+    readonly window?: number;
+  } = {},
+) {
+  const clock = new HeldClock(options.at ?? "2026-03-01T12:00:00.000Z");
+  const gate = Promise.withResolvers<void>();
+  const [first = [], ...rest] = script;
+  const turnsOf = [[{ type: "wait" as const, until: gate.promise }, ...first], ...rest];
+  const model = scriptedResponder(
+    turnsOf,
+    options.window === undefined ? {} : { window: options.window },
+  );
+  const standard = { provider: model.provider, model: model.model };
+  const throughline = await openThroughline({
+    ...{ storage: "memory", clock, ...standard },
+    ...(options.freshness === undefined ? {} : { freshness: options.freshness }),
+  });
+  const { chats, sessions, workingMemory: memories, rules } = throughline;
+  let ids = 0;
+  const newId = () => `id-${++ids}`;
+  const responders = {
+    standard,
+    get: async (provider: string) => {
+      if (provider === model.provider) return model;
+      throw new ThroughlineError(`there is no ${provider}`, { code: "THROUGHLINE_CONFIGURATION" });
+    },
+  };
+  const turns = new Turns({
+    ...{ chats, sessions, memories, rules, clock, newId, maxQueued: 4, logger: silentLogger },
+    ...{ persona: "You are kind.", responders },
+  });
+  /** Says it, and waits until the model is asked. */
+  const begin = async (content: string) => {
+    const turn = turns.submit(chat, { id: "a", content });
+    for await (const { type } of turn.progress()) if (type === "accepted") break;
+    return turn;
+  };
+  const transcript = async () =>
+    (await chats.messages(chat)).messages
+      .filter(({ hidden }) => hidden !== true)
+      .map(({ role, content }) => `${role}: ${content}`);
+  return {
+    ...{ throughline, chats, sessions, memories, turns, clock, gate, model },
+    begin,
+    transcript,
+  };
+}
+
+type World = Awaited<ReturnType<typeof companion>>;
+
+/** Sends a message that waits, and resolves once it is kept. */
+async function queue({ turns, chats }: World, content: string, id = "b"): Promise<Turn> {
+  const turn = turns.submit(chat, { id, content });
+  turn.done.catch(() => undefined);
+  const isKept = async () => (await chats.log.existing(chat)).head.pending?.includes(id);
+  while ((await isKept()) !== true);
+  return turn;
+}
+
+const losses: Readonly<Record<string, (world: World) => Promise<unknown>>> = {
+  reset: ({ sessions }) => sessions.reset(chat),
+  clear: ({ chats }) => chats.clear(chat),
+  redact: ({ chats }) => chats.redact(chat, "a"),
+  erase: ({ chats }) => chats.erase(chat, "a"),
+};
+
+for (const [name, lose] of Object.entries(losses)) {
+  test(`what was said before a ${name} is told to no model by a turn that ends after it`, async () => {
+    // So small a window has no place for what was said: the working memory tells it.
+    const w = await companion([["I keep it"], ["Hello"]], { window: 4_096 });
+    const turn = await w.begin("My PIN is 4711");
+    await lose(w);
+    w.gate.resolve();
+    await turn.done;
+    assert.equal(w.memories.peek(chat)?.summary() ?? "", "");
+    await w.turns.submit(chat, { content: "Hi" }).done;
+    const { context = "", messages } = w.model.requests.at(-1) ?? assert.fail();
+    assert.doesNotMatch(context, /4711/);
+    const isTold = messages.some(({ content }) => content.includes("4711"));
+    assert.equal(isTold, false);
+  });
+}
+
+for (const [says, freshness, at, saidAfter, runsFor] of [
+  ["idleness", { idleTimeoutMinutes: 30 }, "2026-03-01T12:00:00.000Z", 5, 40],
+  [
+    "the daily reset",
+    { dailyReset: true, dailyResetHour: 4, timeZone: "UTC" },
+    "2026-03-01T03:50:00.000Z",
+    5,
+    20,
+  ],
+] as const) {
+  test(`${says} does not end a session between a message and its turn, nor while a turn runs`, async () => {
+    const w = await companion([["One"], ["Two"]], { freshness, at });
+    const first = await w.begin("1");
+    w.clock.pass(saidAfter * minute);
+    const second = await queue(w, "2");
+    w.clock.pass((runsFor - saidAfter) * minute);
+    assert.equal((await w.sessions.resolve(chat)).ended, "nothing");
+    w.gate.resolve();
+    assert.equal((await first.done).assistant?.hidden, undefined);
+    const { session, notices } = await second.done;
+    assert.deepEqual([session.generation, notices], [1, []]);
+    const asked = w.model.requests.at(-1)?.messages.map(({ content }) => content);
+    assert.deepEqual(asked, ["1", "One", "2"]);
+    w.clock.pass(24 * 60 * minute);
+    assert.equal((await w.sessions.resolve(chat)).ended, "session", "no turn runs any more");
+  });
+}
+
+for (const [after, away] of [
+  [5, undefined],
+  [35, 35 * minute],
+] as const) {
+  test(`a person who says more after ${after} min was away for that long, however long it waits`, async () => {
+    const w = await companion([["One"], ["Two"]]);
+    const first = await w.begin("1");
+    w.clock.pass(after * minute);
+    const second = await queue(w, "2");
+    w.clock.pass(60 * minute);
+    w.gate.resolve();
+    await Promise.all([first.done, second.done]);
+    const records = await Array.fromAsync(w.chats.log.ports.logs.read(chat));
+    const told = records.find(({ event }) => event === "time_away");
+    assert.equal(told?.["away_ms"], away);
+  });
+}
+
+test("an answer that is made anew hides nothing when its session ended meanwhile", async () => {
+  const w = await companion([["That one"]]);
+  await w.chats.append(chat, [
+    { id: "q", role: "user", content: "Which?" },
+    { id: "q:answer", role: "assistant", content: "This one", turn: "q" },
+  ]);
+  const turn = await w.turns.retry(chat);
+  for await (const { type } of turn.progress()) if (type === "accepted") break;
+  await w.sessions.reset(chat);
+  w.gate.resolve();
+  await turn.done;
+  assert.deepEqual(await w.transcript(), ["user: Which?", "assistant: This one"]);
+});
+
+test("a message that waits is refused at once when nothing here can answer it, and is not kept", async () => {
+  const w = await companion([["One"], ["Two"]]);
+  const first = await w.begin("1");
+  const lost = w.turns.submit(chat, { content: "2", provider: "ghost", model: "g" });
+  await assert.rejects(lost.done, { code: "THROUGHLINE_CONFIGURATION" });
+  assert.equal((await w.chats.log.existing(chat)).head.pending, undefined);
+  w.gate.resolve();
+  await first.done;
+  assert.deepEqual(await w.transcript(), ["user: 1", "assistant: One"]);
+});
+
+/** A chat as a crash leaves it: one message waits, for a model that is not to be had any more. */
+async function stranded(script: readonly (readonly ScriptedStep[])[]): Promise<World> {
+  const w = await companion(script);
+  w.gate.resolve();
+  await w.chats.append(chat, [{ id: "a", role: "user", content: "1" }]);
+  await w.chats.log.change(chat, (draft) => {
+    const ghost = { provider: "ghost", model: "g" };
+    draft.control("pending_input", { content: "2", ...ghost }, "pending:b");
+    draft.set({ pending: ["b"] });
+  });
+  return w;
+}
+
+for (const named of [{}, { provider: "scripted", model: "script-1" }]) {
+  test(`what waits for a model that is not configured is answered, with ${JSON.stringify(named)} named`, async () => {
+    const w = await stranded([["Two"]]);
+    const turn = await w.turns.answer(chat, named);
+    assert.equal((await turn.done).assistant?.content, "Two");
+  });
+}
+
+test("what waited and is dismissed stays what was said, at its time, and is never answered", async () => {
+  const w = await stranded([]);
+  const saidAt = new Date(w.clock.now()).toISOString();
+  w.clock.pass(minute);
+  assert.equal(await w.turns.dismiss(chat), 1);
+  assert.deepEqual(await w.transcript(), ["user: 1", "user: 2"]);
+  assert.equal((await w.chats.find(chat, "b"))?.timestamp, saidAt);
+  await assert.rejects(w.turns.answer(chat), { code: "THROUGHLINE_NOT_FOUND" });
+});
+
+test("what was erased while it waited, and is listed all the same, can be dismissed", async () => {
+  const w = await stranded([]);
+  await w.chats.erase(chat, "b");
+  await w.chats.log.change(chat, (draft) => {
+    draft.control("turn", { event: "attempt", turn: "a", attempt: 1 });
+    draft.set({ pending: ["b"] });
+  });
+  assert.equal(await w.turns.dismiss(chat), 1);
+  assert.deepEqual(await w.transcript(), ["user: 1"]);
+  assert.equal((await w.chats.row(chat)).unanswered, false);
+});
+
+test("only what a person says renews a session: not what the application tells the model", async () => {
+  const w = await companion([["One"], ...Array.from({ length: 48 }, () => ["Fine"])], {
+    freshness: { idleTimeoutMinutes: 60 },
+  });
+  w.gate.resolve();
+  await (await w.begin("1")).done;
+  const generations: number[] = [];
+  for (let i = 0; i < 3; i++) {
+    w.clock.pass(30 * minute);
+    const told = w.turns.submit(chat, { content: "All is well", synthetic: "heartbeat" });
+    generations.push((await told.done).session.generation);
+  }
+  assert.deepEqual(generations, [1, 2, 2]);
+});
+
+for (const how of ["redact", "erase"] as const) {
+  test(`an unanswered message that is gone by ${how} stands in the way of none that waits behind it`, async () => {
+    const w = await stranded([["Two"]]);
+    await w.chats.log.change(chat, (draft) => {
+      draft.control("turn", { event: "attempt", turn: "a", attempt: 1 });
+      draft.set({ open_turn: { id: "a", seq: 1, attempts: 1 } });
+    });
+    await w.chats[how](chat, "a");
+    assert.deepEqual((await w.chats.log.existing(chat)).head.open_turn, undefined);
+    const turn = await w.turns.answer(chat, { provider: "scripted", model: "script-1" });
+    assert.equal((await turn.done).user.id, "b");
+    assert.equal((await w.chats.row(chat)).unanswered, false);
+  });
+}
+
+test("a message that is redacted while it waits is hidden and not answered, and nothing waits any more", async () => {
+  const w = await companion([["One"], ["Three"]]);
+  const first = await w.begin("1");
+  const second = await queue(w, "a secret");
+  const third = await queue(w, "3", "c");
+  await w.chats.redact(chat, "b");
+  await w.chats.redact(chat, "b");
+  w.gate.resolve();
+  await Promise.all([first.done, third.done]);
+  await assert.rejects(second.done, { code: "THROUGHLINE_NOT_FOUND" });
+  assert.equal((await w.chats.row(chat)).unanswered, false);
+  assert.doesNotMatch(JSON.stringify(w.model.requests), /a secret/);
+  const { messages } = await w.chats.messages(chat);
+  assert.doesNotMatch(JSON.stringify(messages), /a secret/);
+  assert.equal(messages.find(({ id }) => id === "b")?.redacted, true);
+  assert.deepEqual(await w.chats.search("secret", { limit: 5 }), []);
+});
+
+test("a message that is erased while it waits is not answered, and nothing waits any more", async () => {
+  const w = await companion([["One"]]);
+  const first = await w.begin("1");
+  const second = await queue(w, "2");
+  assert.equal((await w.chats.erase(chat, "b")).erased, true);
+  w.gate.resolve();
+  await first.done;
+  await assert.rejects(second.done, { code: "THROUGHLINE_NOT_FOUND" });
+  assert.equal((await w.chats.row(chat)).unanswered, false);
+  assert.equal(w.model.requests.length, 1);
+});

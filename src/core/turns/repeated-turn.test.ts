@@ -1,0 +1,216 @@
+// A turn or a retry that comes again under its id: late, at once, or once what it led to is gone.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setImmediate } from "node:timers/promises";
+import { HeldClock } from "../../../test/support/held-clock.ts";
+import { type ScriptedStep, scriptedResponder } from "../../../test/support/scripted-responder.ts";
+import { isThroughlineError } from "../errors.ts";
+import { silentLogger } from "../logger.ts";
+import { ResponderError } from "../models/responder.ts";
+import { openThroughline, type ThroughlineOptions } from "../throughline.ts";
+import type { Turn } from "./turn.ts";
+import { Turns } from "./turns.ts";
+
+const chat = "telegram:42";
+const minute = 60_000;
+
+async function companion(
+  script: readonly (readonly ScriptedStep[])[],
+  options: Pick<ThroughlineOptions, "freshness"> = {},
+) {
+  const clock = new HeldClock();
+  let ids = 0;
+  const newId = () => `id-${++ids}`;
+  const model = scriptedResponder(script);
+  const target = { provider: model.provider, model: model.model };
+  const throughline = await openThroughline({
+    ...{ storage: "memory", clock, newId, ...target, ...options },
+  });
+  const { chats, sessions, workingMemory, rules } = throughline;
+  const turns = new Turns({
+    ...{ chats, sessions, memories: workingMemory, rules, clock, newId, maxQueued: 4 },
+    ...{ logger: silentLogger, persona: "You are kind.", companionName: "Nova" },
+    responders: { standard: target, get: async () => model },
+  });
+  const heard: Turn[] = [];
+  turns.onTurn((turn) => heard.push(turn));
+  const say = (content: string, id?: string) =>
+    turns.submit(chat, { content, ...(id === undefined ? {} : { id }) }).done;
+  const retry = async (id: string) => (await turns.retry(chat, { id })).done;
+  const shown = async () => {
+    const { messages } = await chats.messages(chat);
+    return messages
+      .filter(({ hidden }) => hidden !== true)
+      .map(({ role, content }) => `${role}: ${content}`);
+  };
+  /** Until this message waits durably. */
+  const kept = async (id: string) => {
+    for (let n = 0; n < 10_000; n++) {
+      const { head } = await chats.log.state(chat);
+      if (head?.pending?.includes(id)) return;
+      await setImmediate();
+    }
+    throw new Error(`${id} was never kept`);
+  };
+  return { ...throughline, turns, kept, model, clock, heard, say, retry, shown };
+}
+
+const conflict = (error: unknown) => isThroughlineError(error, "THROUGHLINE_CONFLICT");
+const fails = {
+  type: "fail",
+  error: new ResponderError("unreachable", { kind: "unavailable" }),
+} as const;
+
+test("a retry that comes late answers as it did, and leaves what was said since alone", async () => {
+  const c = await companion([["one"], ["one anew"], ["two"]]);
+  await c.say("first");
+  const { turnId } = await c.retry("r1");
+  await c.say("second");
+  const { turnId: again, assistant } = await c.retry("r1");
+  assert.deepEqual([again, assistant?.content], [turnId, "one anew"]);
+  assert.deepEqual(await c.shown(), [
+    ...["user: first", "assistant: one anew"],
+    ...["user: second", "assistant: two"],
+  ]);
+});
+
+test("a retry that comes late while another answer is made is answered after it", async () => {
+  const gate = Promise.withResolvers<void>();
+  const c = await companion([
+    ["one"],
+    ["one anew"],
+    [{ type: "wait", until: gate.promise }, "two"],
+  ]);
+  await c.say("first");
+  await c.retry("r1");
+  const second = c.say("second");
+  const late = c.turns.retry(chat, { id: "r1" });
+  gate.resolve();
+  await second;
+  assert.equal((await (await late).done).assistant?.content, "one anew");
+});
+
+test("a retry without a word that comes again once more was said is refused", async () => {
+  const c = await companion([["one"], [fails], ["two"]]);
+  await c.say("first");
+  await c.retry("r1");
+  await c.say("second");
+  await assert.rejects(c.retry("r1"), conflict);
+  assert.deepEqual(await c.shown(), [
+    ...["user: first", "assistant: one"],
+    ...["user: second", "assistant: two"],
+  ]);
+});
+
+test("the same retry three times at once asks a model once", async () => {
+  const c = await companion([["one"], ["one anew"]]);
+  await c.say("first");
+  const retries = await Promise.all([1, 2, 3].map(() => c.retry("r1")));
+  assert.deepEqual(
+    retries.map(({ assistant }) => assistant?.content),
+    ["one anew", "one anew", "one anew"],
+  );
+  assert.equal(c.model.requests.length, 2);
+});
+
+const gone = {
+  redacted: (c: Awaited<ReturnType<typeof companion>>, id: string) => c.chats.redact(chat, id),
+  erased: (c: Awaited<ReturnType<typeof companion>>, id: string) => c.chats.erase(chat, id),
+  cleared: (c: Awaited<ReturnType<typeof companion>>) => c.chats.clear(chat),
+};
+for (const [how, remove] of Object.entries(gone)) {
+  for (const whose of ["user", "assistant"] as const) {
+    test(`a turn and a retry whose ${whose} message was ${how} tell nothing again`, async () => {
+      const c = await companion([["one"], ["one anew"]]);
+      await c.say("first", "t1");
+      const answer = await c.retry("r1");
+      await remove(c, whose === "user" ? "t1" : String(answer.assistant?.id));
+      if (whose === "assistant" && how !== "cleared") await remove(c, "t1:answer");
+      const before = await c.shown();
+      await assert.rejects(c.say("first", "t1"), conflict);
+      await assert.rejects(c.retry("r1"), conflict);
+      assert.equal(c.model.requests.length, 2, "no model is asked");
+      assert.deepEqual(await c.shown(), before);
+    });
+  }
+}
+
+test("a message that was erased while it waited is not taken again under its id", async () => {
+  const gate = Promise.withResolvers<void>();
+  const c = await companion([[{ type: "wait", until: gate.promise }, "one"], ["two"]]);
+  const first = c.say("first");
+  const waiting = c.say("second", "t2");
+  await c.kept("t2");
+  await c.chats.erase(chat, "t2");
+  gate.resolve();
+  await first;
+  await assert.rejects(waiting);
+  await assert.rejects(c.say("second", "t2"), conflict);
+  assert.equal(c.model.requests.length, 1);
+});
+
+test("who hears of turns hears of what happens, not of what is told again", async () => {
+  const c = await companion([["one"], ["one anew"]]);
+  await c.say("first", "t1");
+  await c.say("first", "t1");
+  await c.retry("r1");
+  await c.retry("r1");
+  assert.deepEqual(
+    c.heard.map(({ retryId }) => retryId),
+    [undefined, "r1"],
+  );
+});
+
+test("what a message without an answer ended, and how long its person was away, is told with the answer", async () => {
+  const c = await companion([["one"], [fails], [fails], ["two"], ["three"]], {
+    freshness: { idleTimeoutMinutes: 30 },
+  });
+  await c.say("first");
+  c.clock.pass(40 * minute);
+  assert.deepEqual((await c.say("second", "t2")).assistant, undefined);
+  assert.deepEqual((await c.say("second", "t2")).assistant, undefined);
+  const { notices } = await (await c.turns.answer(chat)).done;
+  assert.match(notices.join(), /^A new session began \(idle/);
+  const context = c.model.requests.map((request) => request.context ?? "");
+  assert.match(context[3] ?? "", /40 minutes/);
+  assert.match(context[3] ?? "", /A new session began/);
+  assert.deepEqual((await c.say("third")).notices, []);
+  assert.doesNotMatch(c.model.requests[4]?.context ?? "", /40 minutes|new session/);
+});
+
+test("what is answered anew after a redaction stands last", async () => {
+  const c = await companion([["one"], ["two"], ["one anew"]]);
+  await c.say("first");
+  await c.say("second", "t2");
+  await c.chats.redact(chat, "t2");
+  await c.retry("r1");
+  assert.deepEqual(
+    c.model.requests[2]?.messages.map(({ role, content }) => `${role}: ${content}`),
+    ["user: first", "assistant: two", "user: first"],
+  );
+});
+
+test("a message that fits into no record once it is dismissed is refused before it waits", async () => {
+  const gate = Promise.withResolvers<void>();
+  const c = await companion([[{ type: "wait", until: gate.promise }, "one"]]);
+  const first = c.say("first");
+  // A message names its id twice, as its own and as its turn's; what waits names it once.
+  const id = (letter: string) => letter.repeat(100);
+  const text = (room: number) => "x".repeat(1024 * 1024 - room);
+  await assert.rejects(c.say(text(260), id("a")), (error) =>
+    isThroughlineError(error, "THROUGHLINE_TOO_LARGE"),
+  );
+  const longest = c.say(text(310), id("b"));
+  await c.kept(id("b"));
+  c.turns.stop(chat);
+  gate.resolve();
+  await first;
+  await longest;
+  assert.deepEqual((await c.chats.log.state(chat)).head?.pending, undefined);
+});
+
+test("a command to the companion by its name is remembered as a command", async () => {
+  const c = await companion([["one"]]);
+  await c.say("Nova, stop");
+  assert.equal(c.workingMemory.of(chat).all()[0]?.intent, "COMMAND");
+});

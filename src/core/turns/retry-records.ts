@@ -1,0 +1,116 @@
+// What answering a message anew writes: which retry was of which message, and what takes whose place.
+
+import type { Chats } from "../chat/chats.ts";
+import { controlId } from "../chat/control-ids.ts";
+import type { Draft } from "../chat/draft.ts";
+import { isControl, isMessage, type StoredMessage } from "../chat/message.ts";
+import type { ProviderSessions, Target } from "../chat/provider-sessions.ts";
+import type { SessionState } from "../chat/session-state.ts";
+import { markOf, shownMessages } from "../chat/shown-messages.ts";
+import { retryAnswerId } from "../chat/turn-ids.ts";
+import { ThroughlineError } from "../errors.ts";
+import type { LogStore } from "../storage/log-store.ts";
+import { endedBy } from "./rollover.ts";
+import type { Begun } from "./turn-records.ts";
+
+/**
+ * Begins to answer a message anew. Its answer stays until the new one is stored: a crash on the way
+ * leaves everything as it was.
+ *
+ * @throws ThroughlineError `THROUGHLINE_CONFLICT`: something was said after it, or it has no answer.
+ */
+export function beginRetry(
+  memories: { readonly chats: Chats; readonly sessions: ProviderSessions },
+  turn: { readonly chatId: string; readonly id: string; readonly retryId: string },
+  target: Target,
+): Promise<Begun> {
+  const { chats, sessions } = memories;
+  return chats.log.change(turn.chatId, async (draft) => {
+    const user = await newestWords(chats, draft);
+    if (user?.id !== turn.id || draft.head.open_turn?.id === turn.id) {
+      throw new ThroughlineError("only the answer to the newest message can be made anew", {
+        code: "THROUGHLINE_CONFLICT",
+      });
+    }
+    const resolution = await sessions.resolveIn(draft, target);
+    sessions.humanActedIn(draft);
+    const { logs } = chats.log.ports;
+    const mark = await retryMark(logs, draft.chatId, turn.retryId);
+    const fields = { event: "retry", turn: turn.id, retry: turn.retryId };
+    if (mark.of === undefined) draft.control("turn", fields, mark.id);
+    const session = draft.head.session as SessionState;
+    const ended = endedBy(resolution);
+    return { user, resolution, session, attempt: 1, isNew: false, awayMs: undefined, ended };
+  });
+}
+
+/**
+ * The message that a retry with this id was of: also when something was said since.
+ *
+ * @throws ThroughlineError `THROUGHLINE_CONFLICT`: it was erased.
+ */
+export async function retriedWith(
+  chats: Chats,
+  chatId: string,
+  retryId: string,
+): Promise<StoredMessage | undefined> {
+  const { of } = await retryMark(chats.log.ports.logs, chatId, retryId);
+  if (of === undefined) return undefined;
+  const user = await chats.find(chatId, of);
+  if (user !== undefined) return user;
+  throw new ThroughlineError("the message that this retry was of was erased", {
+    code: "THROUGHLINE_CONFLICT",
+  });
+}
+
+/** The record of a retry, and where there is none, the id that it is to have. */
+async function retryMark(
+  logs: Pick<LogStore, "find">,
+  chatId: string,
+  retryId: string,
+): Promise<{ readonly id: string; readonly of: string | undefined }> {
+  for (let n = 1; ; n++) {
+    const id = controlId("retry", retryId, n);
+    const record = await logs.find(chatId, id);
+    if (record === undefined) return { id, of: undefined };
+    const { retry, turn } = record;
+    const isIt = isControl(record, "turn") && retry === retryId && typeof turn === "string";
+    if (isIt) return { id, of: turn };
+  }
+}
+
+/** The newest message that is to be answered and that models see. */
+export async function newestWords(
+  chats: Chats,
+  { chatId, head }: Pick<Draft, "chatId" | "head">,
+): Promise<StoredMessage | undefined> {
+  const { logs } = chats.log.ports;
+  for (let before = Number.MAX_SAFE_INTEGER; ; ) {
+    const page = await logs.page(chatId, { before, limit: 50 });
+    const said = page.filter((record) => isMessage(record)).toReversed();
+    for (const message of await shownMessages(logs, chatId, said)) {
+      if (message.seq <= (head.clear_seq ?? 0)) return undefined;
+      if (message.role === "user" && !message.hidden && !message.redacted) return message;
+    }
+    before = page[0]?.seq ?? 0;
+    if (before <= 1) return undefined;
+  }
+}
+
+/** Hides what answered a message until now, tool calls and their results too. */
+export async function replaceAnswer(
+  chats: Chats,
+  draft: Draft,
+  user: StoredMessage,
+): Promise<void> {
+  const { logs } = chats.log.ports;
+  for await (const record of logs.read(draft.chatId, { after: user.seq })) {
+    if (!isMessage(record) || record.role === "user" || record.turn !== user.id) continue;
+    // Of this retry, whose answer comes now, or of one that has no answer: that hides them.
+    const retry = retryAnswerId(record);
+    if (retry !== undefined && (await logs.find(draft.chatId, retry)) === undefined) continue;
+    const mark = { kind: "replacement", target: record.id } as const;
+    const { id, isThere } = await markOf(logs, draft.chatId, mark);
+    if (!isThere) draft.control("replacement", { target: record.id }, id);
+  }
+}

@@ -1,0 +1,234 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { HeldClock } from "../../../test/support/held-clock.ts";
+import { type ScriptedStep, scriptedResponder } from "../../../test/support/scripted-responder.ts";
+import { renderChat } from "../chat/render-chat.ts";
+import { isThroughlineError } from "../errors.ts";
+import { silentLogger } from "../logger.ts";
+import { ResponderError } from "../models/responder.ts";
+import { openThroughline } from "../throughline.ts";
+import { Turns } from "./turns.ts";
+
+const chat = "telegram:42";
+const end: ScriptedStep = {
+  type: "end",
+  finish: "stop",
+  usage: { inputTokens: 100, outputTokens: 20, costUsd: 0.01 },
+};
+
+async function companion(script: readonly (readonly ScriptedStep[])[], window?: number) {
+  const clock = new HeldClock();
+  let ids = 0;
+  const newId = () => `id-${++ids}`;
+  const model = scriptedResponder(script, window === undefined ? {} : { window });
+  const { provider } = model;
+  const throughline = await openThroughline({
+    ...{ storage: "memory", clock, newId, provider, model: model.model },
+  });
+  const { chats, sessions, workingMemory, rules } = throughline;
+  const turns = new Turns({
+    ...{ chats, sessions, memories: workingMemory, rules, clock, newId, maxQueued: 4 },
+    logger: silentLogger,
+    persona: "You are kind.",
+    responders: { standard: { provider, model: model.model }, get: async () => model },
+  });
+  const remembered = () =>
+    workingMemory
+      .of(chat)
+      .all()
+      .map(({ turn, utterance, response }) => `${turn} ${utterance}: ${response}`);
+  return { ...throughline, turns, model, remembered };
+}
+
+async function shown(c: Awaited<ReturnType<typeof companion>>): Promise<string[]> {
+  const { messages } = await c.chats.messages(chat);
+  return messages.map(
+    ({ role, content, replaced }) => `${role}: ${content}${replaced ? " (replaced)" : ""}`,
+  );
+}
+
+const code = (wanted: string) => (error: unknown) =>
+  isThroughlineError(error, wanted as "THROUGHLINE_CONFLICT");
+
+test("an answer made anew takes the place of the one before, which is kept and hidden", async () => {
+  const c = await companion([
+    ["first words", end],
+    ["second words", end],
+    ["goodbye", end],
+  ]);
+  await c.turns.submit(chat, { content: "Hello", id: "t1" }).done;
+  const { assistant, session } = await (await c.turns.retry(chat)).done;
+  assert.equal(assistant?.content, "second words");
+  assert.equal(session.total_cost_usd, 0.02, "what was asked twice cost twice");
+  assert.deepEqual(await shown(c), [
+    "user: Hello",
+    "assistant: first words (replaced)",
+    "assistant: second words",
+  ]);
+  assert.deepEqual(
+    c.model.requests[1]?.messages.map(({ role, content }) => `${role}: ${content}`),
+    ["user: Hello"],
+    "the model that answers anew does not see the old answer",
+  );
+  await c.turns.submit(chat, { content: "Bye" }).done;
+  assert.deepEqual(
+    c.model.requests[2]?.messages.map(({ role, content }) => `${role}: ${content}`),
+    ["user: Hello", "assistant: second words", "user: Bye"],
+  );
+  assert.deepEqual(await c.chats.search("first"), []);
+  const page = (await Array.fromAsync(await renderChat(c.chats, chat, "markdown", "UTC"))).join("");
+  assert.ok(page.includes("second words") && !page.includes("first words"));
+});
+
+test("a fork takes the answer along that is shown, and not the one that it replaced", async () => {
+  const c = await companion([
+    ["first", end],
+    ["second", end],
+  ]);
+  await c.turns.submit(chat, { content: "Hello" }).done;
+  const { assistant } = await (await c.turns.retry(chat)).done;
+  await c.chats.fork(chat, assistant?.id ?? "", "copy");
+  const { messages } = await c.chats.messages("copy");
+  assert.deepEqual(
+    messages.map(({ content }) => content),
+    ["Hello", "second"],
+  );
+});
+
+test("the tool calls that led to a replaced answer are hidden with it", async () => {
+  const call = { id: "c1", type: "function", function: { name: "look", arguments: "{}" } } as const;
+  const c = await companion([
+    [
+      { type: "tool-call", call },
+      { type: "tool-result", toolCallId: "c1", toolName: "look", content: "rain", isError: false },
+      "It rains",
+      end,
+    ],
+    ["Sunny", end],
+    ["Bye", end],
+  ]);
+  await c.turns.submit(chat, { content: "Weather?" }).done;
+  await (await c.turns.retry(chat)).done;
+  await c.turns.submit(chat, { content: "Thanks" }).done;
+  assert.deepEqual(
+    c.model.requests[2]?.messages.map(({ content }) => content),
+    ["Weather?", "Sunny", "Thanks"],
+  );
+});
+
+test("when no word comes the answer before stays the answer", async () => {
+  const failing: ScriptedStep = {
+    type: "fail",
+    error: new ResponderError("no", { kind: "unavailable" }),
+  };
+  const c = await companion([["first", end], [failing]]);
+  await c.turns.submit(chat, { content: "Hello" }).done;
+  const { outcome } = await (await c.turns.retry(chat)).done;
+  assert.equal(outcome, "failed");
+  assert.deepEqual(await shown(c), ["user: Hello", "assistant: first"]);
+  assert.equal((await c.chats.row(chat)).unanswered, false);
+});
+
+test("the same retry twice is one: joined while it runs, told again afterwards", async () => {
+  const c = await companion([
+    ["first", end],
+    ["second", end],
+    ["third", end],
+  ]);
+  await c.turns.submit(chat, { content: "Hello" }).done;
+  const turn = await c.turns.retry(chat, { id: "r1" });
+  assert.equal(await c.turns.retry(chat, { id: "r1" }), turn);
+  await turn.done;
+  const again = await (await c.turns.retry(chat, { id: "r1" })).done;
+  assert.equal(again.assistant?.content, "second");
+  assert.equal(c.model.requests.length, 2);
+});
+
+test("a retry that was cut off by a crash leaves the message answered as it was", async () => {
+  const gate = Promise.withResolvers<void>();
+  const c = await companion([
+    ["first", end],
+    [{ type: "wait", until: gate.promise }, "x", end],
+  ]);
+  await c.turns.submit(chat, { content: "Hello" }).done;
+  const turn = await c.turns.retry(chat);
+  for await (const { type } of turn.progress()) if (type === "accepted") break;
+  assert.deepEqual(await shown(c), ["user: Hello", "assistant: first"], "as the disk has it now");
+  assert.equal((await c.chats.row(chat)).unanswered, false);
+  gate.resolve();
+  await turn.done;
+});
+
+test("only the newest message can be answered anew, and not while an answer is made", async () => {
+  const gate = Promise.withResolvers<void>();
+  const c = await companion([
+    ["1", end],
+    ["2", end],
+    [{ type: "wait", until: gate.promise }, "3", end],
+  ]);
+  await assert.rejects(c.turns.retry(chat), code("THROUGHLINE_NOT_FOUND"));
+  await c.turns.submit(chat, { content: "one", id: "t1" }).done;
+  await c.turns.submit(chat, { content: "two", id: "t2" }).done;
+  await assert.rejects(c.turns.retry(chat, { messageId: "t1" }), code("THROUGHLINE_NOT_FOUND"));
+  await assert.rejects(c.turns.retry(chat, { id: "x".repeat(37) }), code("THROUGHLINE_INVALID"));
+  const turn = c.turns.submit(chat, { content: "three" });
+  await assert.rejects(c.turns.retry(chat), code("THROUGHLINE_CONFLICT"));
+  gate.resolve();
+  await turn.done;
+  await c.chats.clear(chat);
+  await assert.rejects(c.turns.retry(chat), code("THROUGHLINE_NOT_FOUND"));
+});
+
+test("a message without an answer is answered, not answered anew", async () => {
+  const failing: ScriptedStep = {
+    type: "fail",
+    error: new ResponderError("no", { kind: "unavailable" }),
+  };
+  const c = await companion([[failing], ["late", end]]);
+  await c.turns.submit(chat, { content: "Hello" }).done;
+  await assert.rejects((await c.turns.retry(chat)).done, code("THROUGHLINE_CONFLICT"));
+  await (await c.turns.answer(chat)).done;
+  assert.deepEqual(await shown(c), ["user: Hello", "assistant: late"]);
+});
+
+const away: ScriptedStep = {
+  type: "fail",
+  error: new ResponderError("no", { kind: "unavailable" }),
+};
+
+test("a model with a small window that answers anew is not told the answer before, nor is anybody after it", async () => {
+  const c = await companion([["1st"], ["2nd"], ["anew"], ["3rd"]], 4_096);
+  await c.turns.submit(chat, { content: "one" }).done;
+  await c.turns.submit(chat, { content: "two" }).done;
+  await (await c.turns.retry(chat)).done;
+  const asked = c.model.requests[2];
+  assert.deepEqual(
+    asked?.messages.map(({ content }) => content),
+    ["two"],
+  );
+  assert.match(asked?.context ?? "", /Turn 1: You said 'one' .* I responded '1st'\./);
+  assert.doesNotMatch(asked?.context ?? "", /2nd|two/);
+  assert.deepEqual(c.remembered(), ["1 one: 1st", "3 two: anew"]);
+  await c.turns.submit(chat, { content: "three" }).done;
+  assert.doesNotMatch(c.model.requests[3]?.context ?? "", /2nd/);
+});
+
+test("working memory keeps the answer before when no word comes of a new one", async () => {
+  const c = await companion([["1st"], [away], ["anew"]]);
+  await c.turns.submit(chat, { content: "one" }).done;
+  await (await c.turns.retry(chat)).done;
+  assert.deepEqual(c.remembered(), ["1 one: 1st"]);
+  await (await c.turns.retry(chat)).done;
+  assert.deepEqual(c.remembered(), ["2 one: anew"]);
+});
+
+test("working memory replaces the answer to the message that is answered anew, and not the newest", async () => {
+  const c = await companion([[away], ["2nd"], ["1st"], ["anew"]]);
+  const first = { id: "t1", content: "the same words" };
+  await c.turns.submit(chat, first).done;
+  await c.turns.submit(chat, { content: "the same words" }).done;
+  await c.turns.submit(chat, first).done;
+  assert.deepEqual(c.remembered(), ["2 the same words: 2nd", "3 the same words: 1st"]);
+  await (await c.turns.retry(chat)).done;
+  assert.deepEqual(c.remembered(), ["3 the same words: 1st", "4 the same words: anew"]);
+});

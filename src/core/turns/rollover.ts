@@ -1,0 +1,57 @@
+// What ends as a turn begins, and how its person is told: once, with an answer.
+import type { Chats } from "../chat/chats.ts";
+import type { Draft } from "../chat/draft.ts";
+import { type ControlRecord, isControl, type StoredMessage } from "../chat/message.ts";
+import type { Resolution } from "../chat/provider-sessions.ts";
+import { unansweredRecords } from "../chat/unanswered-words.ts";
+
+/** A session that ended, or a provider's part of it. */
+export interface EndedPart {
+  readonly provider?: string;
+  readonly reason: string;
+}
+
+export function endedBy({ ended, reason, session }: Resolution): EndedPart | undefined {
+  if (ended === "nothing") return undefined;
+  return ended === "session" ? { reason } : { provider: session.provider, reason };
+}
+
+/**
+ * What an attempt before at this message ended, if that began what lasts still: the session, or the
+ * provider's part of it.
+ */
+export async function endedAt(
+  chats: Chats,
+  { chatId, head: { session, provider_start: starts } }: Draft,
+  user: StoredMessage,
+): Promise<EndedPart | undefined> {
+  if (session === null) return undefined;
+  const { generation, provider } = session;
+  const reasonOf = async (start: number | undefined, isIt: (ending: ControlRecord) => boolean) => {
+    if (start === undefined) return undefined;
+    // Before the record of its beginning lies at most what no person had answered.
+    const page = { after: Math.max(start - 1, 0), limit: unansweredRecords + 2 };
+    const records = await chats.log.ports.logs.page(chatId, page);
+    const ending = records.filter((record) => isControl(record, "session")).findLast(isIt);
+    // With the message, in one append, or after it.
+    const isSince = ending !== undefined && ending.seq >= user.seq - 1;
+    return isSince && typeof ending["reason"] === "string" ? ending["reason"] : undefined;
+  };
+  const ofSession = await reasonOf(session.start_seq, (ending) => {
+    return ending["event"] === "rolled_over" && ending["generation"] === generation;
+  });
+  if (ofSession !== undefined) return { reason: ofSession };
+  const reason = await reasonOf(starts?.[provider], (ending) => {
+    return ending["event"] === "provider_reset" && ending["provider"] === provider;
+  });
+  return reason === undefined ? undefined : { provider, reason };
+}
+
+/** What a person should know of the session that a turn began in. */
+export function noticesOf({ ended }: { readonly ended: EndedPart | undefined }): string[] {
+  if (ended === undefined) return [];
+  const { provider, reason } = ended;
+  return provider === undefined
+    ? [`A new session began (${reason}). The one before is kept and can be read.`]
+    : [`${provider} starts afresh (${reason}). What was said is kept.`];
+}

@@ -1,0 +1,196 @@
+// What the companion says on its own after the last turn of a session, when the next turn ends that session.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setImmediate } from "node:timers/promises";
+import { HeldClock } from "../../../test/support/held-clock.ts";
+import { type ScriptedStep, scriptedResponder } from "../../../test/support/scripted-responder.ts";
+import type { FreshnessOptions } from "../chat/freshness-options.ts";
+import type { ModelInput } from "../chat/message.ts";
+import { silentLogger } from "../logger.ts";
+import { ResponderError } from "../models/responder.ts";
+import { openThroughline } from "../throughline.ts";
+import { Turns } from "./turns.ts";
+
+const chat = "local:me";
+const said = (content: string) => ({ role: "assistant", content }) as const;
+const reminder = said("Reminder: dentist at 9");
+const opened = "user: <Reminder: dentist at 9>\n\nMove it to 10";
+
+const daily: FreshnessOptions = { dailyReset: true, timeZone: "UTC" };
+const idle: FreshnessOptions = { idleTimeoutMinutes: 60 };
+const down: ScriptedStep = {
+  type: "fail",
+  error: new ResponderError("the model is away", { kind: "unavailable" }),
+};
+
+interface Options {
+  readonly freshness?: FreshnessOptions;
+  readonly window?: number;
+  readonly script?: readonly (readonly ScriptedStep[])[];
+}
+
+/** At ten in the evening. */
+async function world({ freshness = daily, window, script }: Options = {}) {
+  const clock = new HeldClock("2026-03-01T22:00:00.000Z");
+  let ids = 0;
+  const newId = () => `id-${++ids}`;
+  const answers = script ?? [["1"], ["2"], ["3"]];
+  const model = scriptedResponder(answers, window === undefined ? {} : { window });
+  const standard = { provider: model.provider, model: model.model };
+  const { chats, sessions, workingMemory, rules } = await openThroughline({
+    ...{ storage: "memory", clock, newId, freshness, ...standard },
+  });
+  const turns = new Turns({
+    ...{ chats, sessions, memories: workingMemory, rules, clock, newId, logger: silentLogger },
+    ...{ persona: "You are kind.", maxQueued: 8 },
+    responders: { standard, get: async () => model },
+  });
+  const say = (content: string) => turns.submit(chat, { content }).done;
+  const sent = (request: number) => short(model.requests[request]?.messages ?? []);
+  return { chats, sessions, turns, clock, model, say, sent };
+}
+
+/** Role and content; of an opening, what was said and what the person answered. */
+function short(messages: readonly ModelInput[]): readonly string[] {
+  const opening = /^Before the person wrote, you said .*?\n(record-\w+)\n(.*?)\n\1/s;
+  return messages.map(({ role, content }) => `${role}: ${content.replace(opening, "<$2>")}`);
+}
+
+for (const [rule, freshness] of Object.entries({ "daily reset": daily, "idle rule": idle })) {
+  for (const window of [undefined, 4_096]) {
+    const of = window === undefined ? "" : " of a model with a small window";
+    test(`a reminder before the turn that the ${rule} ends the session at is in the request${of}`, async () => {
+      const w = await world({ freshness, ...(window === undefined ? {} : { window }) });
+      await w.say("My PIN is 4711");
+      w.clock.set("2026-03-02T09:00:00.000Z");
+      await w.chats.append(chat, [reminder]);
+      w.clock.set("2026-03-02T09:05:00.000Z");
+      const { notices } = await w.say("Move it to 10");
+      assert.deepEqual(w.sent(1), [opened]);
+      assert.match(String(notices), /^A new session began/);
+      assert.doesNotMatch(JSON.stringify(w.model.requests[1]), /4711/);
+      assert.equal((await w.sessions.active(chat))?.generation, 2);
+    });
+  }
+}
+
+test("all that no person answered is sent, whenever it was said, and nothing older", async () => {
+  const w = await world();
+  await w.chats.append(chat, [said("Old news")]);
+  await w.say("Hello");
+  const [first] = await w.chats.append(chat, [said("Good night")]);
+  assert.ok(first);
+  await w.chats.compact(chat, first.seq, "They said hello.");
+  w.clock.set("2026-03-02T09:00:00.000Z");
+  await w.chats.append(chat, [reminder]);
+  await w.say("Move it to 10");
+  await w.say("Thanks");
+  const opening = "user: <Good night\n\nReminder: dentist at 9>\n\nMove it to 10";
+  assert.deepEqual(w.sent(1), [opening]);
+  assert.deepEqual(w.sent(2), [opening, "assistant: 2", "user: Thanks"]);
+  const { head } = await w.chats.log.existing(chat);
+  assert.equal(head.session?.start_seq, first.seq - 1);
+});
+
+test("it is sent too where the provider's part ends at its limit of messages", async () => {
+  const w = await world({ freshness: { maxSessionMessages: 1 } });
+  await w.say("Hello");
+  await w.chats.append(chat, [reminder]);
+  await w.say("Move it to 10");
+  assert.deepEqual(w.sent(1), [opened]);
+});
+
+test("a session that ends twice before the person comes back keeps what was said in between", async () => {
+  const w = await world();
+  await w.say("Hello");
+  await w.chats.append(chat, [said("Good night")]);
+  w.clock.set("2026-03-02T09:00:00.000Z");
+  assert.equal((await w.sessions.resolve(chat)).reason, "daily_reset");
+  await w.chats.append(chat, [reminder]);
+  w.clock.set("2026-03-03T09:00:00.000Z");
+  await w.say("Move it to 10");
+  assert.deepEqual(w.sent(1), ["user: <Good night\n\nReminder: dentist at 9>\n\nMove it to 10"]);
+  assert.equal((await w.sessions.active(chat))?.generation, 3);
+});
+
+for (const [who, reset] of [
+  ["reset the session", (w: World) => w.sessions.reset(chat)],
+  ["reset its provider", (w: World) => w.sessions.resetProvider(chat, "scripted")],
+  ["cleared the chat", (w: World) => w.chats.clear(chat)],
+] as const) {
+  test(`what was said before a person ${who} stays behind when that session ends`, async () => {
+    const w = await world();
+    await w.say("Hello");
+    await w.chats.append(chat, [said("Old news")]);
+    await reset(w);
+    await w.chats.append(chat, [reminder]);
+    w.clock.set("2026-03-02T09:05:00.000Z");
+    await w.say("Move it to 10");
+    assert.deepEqual(w.sent(1), [opened]);
+  });
+}
+
+for (const [what, fields] of [
+  ["a message that names no turn", {}],
+  ["a command", { hidden: true }],
+] as const) {
+  test(`the answer to ${what} stays with it`, async () => {
+    const w = await world();
+    await w.sessions.resolve(chat);
+    await w.chats.append(chat, [
+      said("Old news"),
+      { role: "user", content: "/help", ...fields },
+      { ...said("I can remind you."), ...fields },
+    ]);
+    w.clock.set("2026-03-02T09:00:00.000Z");
+    await w.chats.append(chat, [reminder]);
+    await w.say("Move it to 10");
+    assert.deepEqual(w.sent(0), [opened]);
+  });
+}
+
+test("a summary that does not say where it begins tells nothing of the session before", async () => {
+  const w = await world();
+  await w.say("My PIN is 4711");
+  await w.chats.append(chat, [said("Good night")]);
+  await w.chats.log.change(chat, (draft) => {
+    draft.control("compaction", { up_to_seq: draft.seq, summary: "Their PIN is 4711." });
+  });
+  await w.chats.append(chat, [reminder]);
+  w.clock.set("2026-03-02T09:05:00.000Z");
+  await w.say("Move it to 10");
+  assert.deepEqual(w.sent(1), [opened]);
+});
+
+for (const count of [1, 60]) {
+  test(`a second attempt is sent ${count} of them too, and its person told of the new session`, async () => {
+    const w = await world({ script: [["1"], [down], ["2"]] });
+    await w.say("Hello");
+    for (let n = 1; n < count; n++) await w.chats.append(chat, [said("Drink some water")]);
+    await w.chats.append(chat, [reminder]);
+    w.clock.set("2026-03-02T09:05:00.000Z");
+    await w.say("Move it to 10");
+    const { notices } = await (await w.turns.answer(chat)).done;
+    assert.deepEqual(w.sent(2), w.sent(1));
+    assert.match(String(w.sent(2)), /Reminder: dentist at 9>\n\nMove it to 10$/);
+    assert.match(String(notices), /^A new session began/);
+  });
+}
+
+test("a message that waited goes on in its session, with what was said since", async () => {
+  const gate = Promise.withResolvers<void>();
+  const w = await world({ script: [[{ type: "wait", until: gate.promise }, "1"], ["2"]] });
+  const first = w.turns.submit(chat, { content: "Hello" });
+  for await (const { type } of first.progress()) if (type === "accepted") break;
+  const second = w.turns.submit(chat, { content: "Are you there?" });
+  while ((await w.chats.log.existing(chat)).head.pending === undefined) await setImmediate();
+  w.clock.set("2026-03-02T09:00:00.000Z");
+  await w.chats.append(chat, [reminder]);
+  gate.resolve();
+  await Promise.all([first.done, second.done]);
+  const answer = "assistant: Reminder: dentist at 9\n\n1";
+  assert.deepEqual(w.sent(1), ["user: Hello", answer, "user: Are you there?"]);
+  assert.equal((await w.sessions.active(chat))?.generation, 1);
+});
+
+type World = Awaited<ReturnType<typeof world>>;

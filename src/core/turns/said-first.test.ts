@@ -1,0 +1,122 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { HeldClock } from "../../../test/support/held-clock.ts";
+import { type ScriptedStep, scriptedResponder } from "../../../test/support/scripted-responder.ts";
+import type { ModelInput } from "../chat/message.ts";
+import { silentLogger } from "../logger.ts";
+import { openThroughline } from "../throughline.ts";
+import { Turns } from "./turns.ts";
+
+const chat = "local:me";
+const reminder = { role: "assistant", content: "Reminder: dentist at 9" } as const;
+
+const threeAnswers = [["1"], ["2"], ["3"]];
+
+async function world(window?: number, script: readonly (readonly ScriptedStep[])[] = threeAnswers) {
+  const clock = new HeldClock();
+  let ids = 0;
+  const newId = () => `id-${++ids}`;
+  const model = scriptedResponder(script, window === undefined ? {} : { window });
+  const standard = { provider: model.provider, model: model.model };
+  const { chats, sessions, workingMemory, rules } = await openThroughline({
+    ...{ storage: "memory", clock, newId, ...standard },
+  });
+  const turns = new Turns({
+    ...{ chats, sessions, memories: workingMemory, rules, clock, newId, logger: silentLogger },
+    ...{ persona: "You are kind.", maxQueued: 8 },
+    responders: { standard, get: async () => model },
+  });
+  const say = (content: string) => turns.submit(chat, { content }).done;
+  const sent = (request: number) => short(model.requests[request]?.messages ?? []);
+  return { chats, sessions, turns, say, sent };
+}
+
+/** Role and content; of an opening, what was said and what the person answered. */
+function short(messages: readonly ModelInput[]): readonly string[] {
+  const opening = /^Before the person wrote, you said .*?\n(record-\w+)\n(.*?)\n\1/s;
+  return messages.map(({ role, content }) => `${role}: ${content.replace(opening, "<$2>")}`);
+}
+
+const opened = "user: <Reminder: dentist at 9>\n\nMove it to 10";
+
+for (const window of [undefined, 4_096]) {
+  const of = window === undefined ? "" : " of a model with a small window";
+  test(`what the companion says first is in the first request${of}`, async () => {
+    const w = await world(window);
+    await w.chats.append(chat, [reminder]);
+    await w.say("Move it to 10");
+    assert.deepEqual(w.sent(0), [opened]);
+  });
+}
+
+test("it stays the start of every request, byte for byte, also of an answer made again", async () => {
+  const w = await world();
+  await w.chats.append(chat, [reminder]);
+  await w.say("Move it to 10");
+  await (await w.turns.retry(chat)).done;
+  await w.say("Thanks");
+  assert.deepEqual(w.sent(1), [opened]);
+  assert.deepEqual(w.sent(2), [opened, "assistant: 2", "user: Thanks"]);
+});
+
+for (const [says, reset] of [
+  ["a reset", (w: World) => w.sessions.reset(chat)],
+  ["a reset of its provider", (w: World) => w.sessions.resetProvider(chat, "scripted")],
+  ["a clear", (w: World) => w.chats.clear(chat)],
+] as const) {
+  test(`what the companion says first after ${says} is sent, and what it said before is not`, async () => {
+    const w = await world();
+    await w.say("Hello");
+    await w.chats.append(chat, [{ role: "assistant", content: "Old news" }]);
+    await reset(w);
+    await w.chats.append(chat, [reminder]);
+    await w.say("Move it to 10");
+    assert.deepEqual(w.sent(1), [opened]);
+  });
+}
+
+const small = 4_096;
+
+test("a model with a small window is sent what the companion said after the answer before", async () => {
+  const w = await world(small);
+  await w.say("Hello");
+  await w.chats.append(chat, [{ role: "assistant", content: "Drink some water" }, reminder]);
+  await w.say("Move it to 10");
+  await w.say("Thanks");
+  assert.deepEqual(w.sent(1), [
+    "user: <Drink some water\n\nReminder: dentist at 9>\n\nMove it to 10",
+  ]);
+  assert.deepEqual(w.sent(2), ["user: Thanks"]);
+});
+
+test("a model with a small window is sent what the companion said while it was answering", async () => {
+  const gate = Promise.withResolvers<void>();
+  const w = await world(small, [[{ type: "wait", until: gate.promise }, "1"], ["2"]]);
+  const first = w.turns.submit(chat, { content: "Hello" });
+  for await (const { type } of first.progress()) if (type === "accepted") break;
+  await w.chats.append(chat, [reminder]);
+  gate.resolve();
+  await first.done;
+  await w.say("Move it to 10");
+  assert.deepEqual(w.sent(1), [opened]);
+});
+
+test("a model with a small window is not sent what a summary tells, a redaction hid or a reset ended", async () => {
+  const w = await world(small, [["1"], ["2"], ["3"], ["4"]]);
+  await w.say("Hello");
+  const [told] = await w.chats.append(chat, [{ role: "assistant", content: "Old news" }]);
+  assert.ok(told);
+  await w.chats.compact(chat, told.seq, "They said hello.");
+  const [slip] = await w.chats.append(chat, [{ role: "assistant", content: "Your PIN is 4711" }]);
+  await w.chats.append(chat, [reminder]);
+  assert.ok(slip);
+  await w.chats.redact(chat, slip.id);
+  await w.say("Move it to 10");
+  assert.deepEqual(w.sent(1), [opened]);
+  await w.chats.append(chat, [reminder]);
+  await w.sessions.reset(chat);
+  await w.say("Hello again");
+  assert.deepEqual(w.sent(2), ["user: Hello again"]);
+});
+
+type World = Awaited<ReturnType<typeof world>>;

@@ -1,0 +1,87 @@
+import type { Chats } from "../chat/chats.ts";
+import { isMessage, type StoredMessage } from "../chat/message.ts";
+import { sessionView } from "../chat/provider-sessions.ts";
+import { markOf, pendingId, shownMessages } from "../chat/shown-messages.ts";
+import { answerId, stepNumber } from "../chat/turn-ids.ts";
+import { ThroughlineError } from "../errors.ts";
+import { isErased } from "../storage/batch.ts";
+import type { Turn, TurnAnswer } from "./turn.ts";
+
+/**
+ * The stored result of a turn that was answered before, told to the turn.
+ *
+ * @throws ThroughlineError `THROUGHLINE_ID_CONFLICT`: its id is of another message.
+ *   `THROUGHLINE_CONFLICT`: the message or its answer was redacted, erased, cleared or forgotten since.
+ */
+export async function storedAnswer(chats: Chats, turn: Turn): Promise<TurnAnswer | undefined> {
+  const { chatId, retryId } = turn;
+  const { logs } = chats.log.ports;
+  const user = await shownStill(chats, chatId, turn.id);
+  if (user === undefined) {
+    const waited = await logs.find(chatId, pendingId(turn.id));
+    if (waited !== undefined && isErased(waited)) throw hidden("erased");
+    if (await chats.tombstones.holds(chatId, turn.id)) throw hidden("forgotten");
+    return undefined;
+  }
+  if (user.content !== turn.content || user.role !== "user") {
+    throw new ThroughlineError("this id was used for another message", {
+      code: "THROUGHLINE_ID_CONFLICT",
+    });
+  }
+  const assistant = await shownStill(chats, chatId, answerId(turn.id, retryId));
+  const { head } = await chats.log.existing(chatId);
+  if (assistant === undefined || head.session === null) return undefined;
+  turn.add({ type: "accepted", user });
+  await tellSteps(chats, turn, user, assistant);
+  const { reasoning_content: reasoning = "", content } = assistant;
+  if (reasoning !== "") turn.add({ type: "reasoning", text: reasoning });
+  turn.add({ type: "text", text: content });
+  return {
+    ...{ turnId: turn.id, user, assistant, notices: [] },
+    session: sessionView(chatId, head.session),
+    // What it cost was counted then.
+    usage: { inputTokens: undefined, outputTokens: undefined, costUsd: 0 },
+    outcome: assistant.partial === true ? "interrupted" : "answered",
+  };
+}
+
+/** Tells the calls and results again that led to an answer. */
+async function tellSteps(
+  chats: Chats,
+  turn: Turn,
+  user: StoredMessage,
+  assistant: StoredMessage,
+): Promise<void> {
+  const { logs } = chats.log.ports;
+  for await (const record of logs.read(turn.chatId, { after: user.seq })) {
+    if (record.seq >= assistant.seq) return;
+    if (stepNumber(record.id, turn) === undefined || !isMessage(record)) continue;
+    const [message] = await shownMessages(logs, turn.chatId, [record]);
+    if (message !== undefined && !message.hidden) turn.add({ type: "message", message });
+  }
+}
+
+/** A message that may be told again. */
+async function shownStill(
+  chats: Chats,
+  chatId: string,
+  id: string,
+): Promise<StoredMessage | undefined> {
+  const { logs } = chats.log.ports;
+  const record = await logs.find(chatId, id);
+  if (record === undefined) return undefined;
+  if (isErased(record)) throw hidden("erased");
+  if (!isMessage(record)) return undefined;
+  const { head } = await chats.log.state(chatId);
+  if (record.seq <= (head?.clear_seq ?? 0)) throw hidden("cleared");
+  if ((await markOf(logs, chatId, { kind: "redaction", target: id })).isThere) {
+    throw hidden("redacted");
+  }
+  return record;
+}
+
+function hidden(how: string): ThroughlineError {
+  return new ThroughlineError(`this message or its answer was ${how} since`, {
+    code: "THROUGHLINE_CONFLICT",
+  });
+}

@@ -1,0 +1,82 @@
+// A message that nobody answered is sent again, or taken up, when others were said since.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { HeldClock } from "../../../test/support/held-clock.ts";
+import { type ScriptedStep, scriptedResponder } from "../../../test/support/scripted-responder.ts";
+import { silentLogger } from "../logger.ts";
+import { ResponderError } from "../models/responder.ts";
+import { openThroughline } from "../throughline.ts";
+import { Turns } from "./turns.ts";
+
+const chat = "telegram:42";
+const down: ScriptedStep = {
+  type: "fail",
+  error: new ResponderError("the model is away", { kind: "unavailable" }),
+};
+const first = { id: "t1", content: "What is the time?" };
+const second = { id: "t2", content: "And the weather?" };
+
+async function companion(script: readonly (readonly ScriptedStep[])[], window?: number) {
+  const clock = new HeldClock();
+  let ids = 0;
+  const newId = () => `id-${++ids}`;
+  const model = scriptedResponder(script, window === undefined ? {} : { window });
+  const standard = { provider: model.provider, model: model.model };
+  const throughline = await openThroughline({ storage: "memory", clock, newId, ...standard });
+  const { chats, sessions, workingMemory: memories, rules } = throughline;
+  const turns = new Turns({
+    ...{ chats, sessions, memories, rules, clock, newId, maxQueued: 4, logger: silentLogger },
+    ...{ persona: "You are kind.", responders: { standard, get: async () => model } },
+  });
+  const asked = () =>
+    model.requests.at(-1)?.messages.map(({ role, content }) => `${role}: ${content}`);
+  return { turns, asked };
+}
+
+for (const [model, window, view] of [
+  [
+    "a model",
+    undefined,
+    [
+      "user: What is the time?\n\nAnd the weather?",
+      "assistant: It rains",
+      "user: What is the time?",
+    ],
+  ],
+  ["a model with a window of 4,096 tokens", 4_096, ["user: What is the time?"]],
+] as const) {
+  test(`a message that is sent again after another was answered is the last that ${model} reads`, async () => {
+    const c = await companion([[down], ["It rains"], ["It is noon"]], window);
+    assert.equal((await c.turns.submit(chat, first).done).outcome, "failed");
+    await c.turns.submit(chat, second).done;
+    const { assistant } = await c.turns.submit(chat, first).done;
+    assert.equal(assistant?.content, "It is noon");
+    assert.deepEqual(c.asked(), view);
+  });
+}
+
+test("a message that is sent again while a later one has no answer either is the last that a model reads", async () => {
+  const c = await companion([[down], [down], ["It is noon"], ["It rains"]]);
+  await c.turns.submit(chat, first).done;
+  await c.turns.submit(chat, second).done;
+  await c.turns.submit(chat, first).done;
+  assert.deepEqual(c.asked(), ["user: What is the time?\n\nAnd the weather?\n\nWhat is the time?"]);
+  await c.turns.submit(chat, second).done;
+  assert.deepEqual(c.asked(), [
+    "user: What is the time?",
+    "assistant: It is noon",
+    "user: And the weather?",
+  ]);
+});
+
+test("the newest message, sent again, is read once", async () => {
+  const c = await companion([["It rains"], [down], ["It is noon"]]);
+  await c.turns.submit(chat, second).done;
+  await c.turns.submit(chat, first).done;
+  await c.turns.submit(chat, first).done;
+  assert.deepEqual(c.asked(), [
+    "user: And the weather?",
+    "assistant: It rains",
+    "user: What is the time?",
+  ]);
+});

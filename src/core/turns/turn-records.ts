@@ -1,0 +1,300 @@
+// What a turn writes, and when: the user's message before a model is asked, everything else after,
+// each in one append.
+
+import type { Chats } from "../chat/chats.ts";
+import { checkMessageId } from "../chat/control-ids.ts";
+import type { Draft } from "../chat/draft.ts";
+import type { FreshnessRules } from "../chat/freshness-options.ts";
+import type { Outcome } from "../chat/interaction.ts";
+import { type AnswerStats, isControl, type StoredMessage } from "../chat/message.ts";
+import type { ProviderSessions, Resolution, Target } from "../chat/provider-sessions.ts";
+import { bucketOf, type SessionState } from "../chat/session-state.ts";
+import { pendingId, waitingInput } from "../chat/shown-messages.ts";
+import { answerId } from "../chat/turn-ids.ts";
+import { isThroughlineError } from "../errors.ts";
+import type { Json, JsonObject } from "../json.ts";
+import type { Usage } from "../models/responder.ts";
+import { prepareBatch } from "../storage/batch.ts";
+import { replaceAnswer } from "./retry-records.ts";
+import { type EndedPart, endedAt, endedBy } from "./rollover.ts";
+
+export interface Begun {
+  readonly user: StoredMessage;
+  readonly resolution: Resolution;
+  /** As the turn found it: what it writes later counts only while this session lasts. */
+  readonly session: SessionState;
+  readonly attempt: number;
+  /** The person says this now: it is no second attempt, and no other answer to what was said. */
+  readonly isNew: boolean;
+  /** How long the person had been away, when that is worth a line. */
+  readonly awayMs: number | undefined;
+  /** What ended with this turn, or with an attempt at it that came to no answer: nobody was told yet. */
+  readonly ended: EndedPart | undefined;
+}
+
+export interface TurnRecordPorts {
+  readonly chats: Chats;
+  readonly sessions: ProviderSessions;
+  readonly rules: FreshnessRules;
+}
+
+export interface NewTurn {
+  readonly chatId: string;
+  readonly id: string;
+  readonly content: string;
+  /** Nobody said it: what it is. */
+  readonly synthetic?: string | undefined;
+}
+
+/** Commits the user's message, with the session that it opens or goes on in. */
+export function beginTurn(ports: TurnRecordPorts, turn: NewTurn, target: Target): Promise<Begun> {
+  const { chats, sessions, rules } = ports;
+  return chats.log.change(turn.chatId, async (draft) => {
+    const known = await chats.find(draft.chatId, turn.id);
+    const isQueued = draft.head.pending?.includes(turn.id) ?? false;
+    const waiting = isQueued
+      ? await waitingInput(chats.log.ports.logs, draft.chatId, turn.id)
+      : undefined;
+    const isNew = known === undefined;
+    // Told once: with the words that were said after it.
+    const away = isNew
+      ? (waiting?.["away_ms"] ?? awayBefore(draft, turn, { isQueued, rules }))
+      : await awayAt(chats, draft.chatId, known);
+    const resolution = await sessions.resolveIn(draft, target, { isQueued });
+    const user = await chats.appendTo(draft, {
+      ...{ id: turn.id, role: "user", content: turn.content, turn: turn.id },
+      ...(turn.synthetic === undefined ? {} : { synthetic: turn.synthetic }),
+      // A message that waited was said when it came.
+      ...(waiting === undefined ? {} : { timestamp: String(waiting["timestamp"]) }),
+    });
+    // Only a person's act moves the clock: not the second attempt, and a queued message did before.
+    if (isNew && !isQueued && isPersons(turn)) sessions.humanActedIn(draft);
+    if (isNew && typeof away === "number") {
+      draft.control("turn", { event: "time_away", turn: turn.id, away_ms: away });
+    }
+    const open = draft.head.open_turn;
+    const attempt = open?.id === turn.id ? open.attempts + 1 : 1;
+    if (!isNew) {
+      draft.control("turn", { event: "attempt", turn: turn.id, attempt });
+    }
+    draft.set({
+      open_turn: { id: turn.id, seq: user.seq, attempts: attempt },
+      pending: without(draft.head.pending, turn.id),
+    });
+    const session = draft.head.session as SessionState;
+    const awayMs = typeof away === "number" ? away : undefined;
+    const ended = endedBy(resolution) ?? (isNew ? undefined : await endedAt(chats, draft, user));
+    return { user, resolution, session, attempt, isNew, awayMs, ended };
+  });
+}
+
+/** How long the person had been away when this was said, as it was noted with it. */
+async function awayAt(
+  chats: Chats,
+  chatId: string,
+  { id, seq }: StoredMessage,
+): Promise<Json | undefined> {
+  const [record] = await chats.log.ports.logs.page(chatId, { after: seq, limit: 1 });
+  const isIt = record !== undefined && isControl(record, "turn") && record["turn"] === id;
+  return isIt && record["event"] === "time_away" ? record["away_ms"] : undefined;
+}
+
+/** Whether a person said it, not the application. */
+const isPersons = ({ synthetic }: NewTurn) => synthetic === undefined;
+
+/** How long the person had been away before this was said, when that is worth a line. */
+function awayBefore(
+  { head, now }: Draft,
+  turn: NewTurn,
+  { isQueued, rules }: { readonly isQueued: boolean; readonly rules: FreshnessRules },
+): number | undefined {
+  const humanAt = head.session?.human_at;
+  if (humanAt === undefined || isQueued || !isPersons(turn)) return undefined;
+  const away = now - Date.parse(humanAt);
+  return rules.timeAwayMs > 0 && away >= rules.timeAwayMs ? away : undefined;
+}
+
+/** Keeps a message that waits for its turn. The person acted now: the session is not judged. */
+export async function keepPending(
+  ports: TurnRecordPorts,
+  turn: NewTurn,
+  target: Target,
+): Promise<void> {
+  const { chats, sessions, rules } = ports;
+  const { logs } = chats.log.ports;
+  const id = pendingId(turn.id);
+  const keep = chats.log.change(turn.chatId, async (draft) => {
+    if ((await logs.find(draft.chatId, turn.id)) !== undefined) return;
+    if ((await waitingInput(logs, draft.chatId, turn.id)) !== undefined) return;
+    checkMessageId(turn.id);
+    checkRoom(turn, draft);
+    const synthetic = turn.synthetic === undefined ? {} : { synthetic: turn.synthetic };
+    const away = awayBefore(draft, turn, { isQueued: false, rules });
+    draft.control(
+      "pending_input",
+      {
+        ...{ content: turn.content, ...synthetic, ...targetFields(target) },
+        ...(away === undefined ? {} : { away_ms: away }),
+      },
+      id,
+    );
+    draft.set({ pending: [...(draft.head.pending ?? []), turn.id] });
+    if (isPersons(turn)) sessions.humanActedIn(draft);
+  });
+  try {
+    await keep;
+  } catch (error) {
+    // The same message was sent to another process, which kept it first, with its own time.
+    const isKept = isThroughlineError(error, "THROUGHLINE_ID_CONFLICT");
+    if (!isKept || (await waitingInput(logs, turn.chatId, turn.id)) === undefined) throw error;
+  }
+}
+
+/** What is kept must fit into a record in whatever form it ends: with all that a dismissed one says. */
+function checkRoom({ chatId, id, content, synthetic }: NewTurn, { at }: Draft): void {
+  const longest = {
+    ...{ id, role: "user", content, timestamp: at, turn: id, dismissed: true },
+    ...(synthetic === undefined ? {} : { synthetic }),
+  };
+  prepareBatch(chatId, [longest]);
+}
+
+export interface Ended {
+  /** What was said, and thought, after the last call that is stored. */
+  readonly text: string;
+  readonly reasoning: string;
+  /** Whether calls or results are stored of this attempt. */
+  readonly usedTools: boolean;
+  readonly providerData: JsonObject | undefined;
+  readonly providerSessionId: string | undefined;
+  readonly usage: Usage;
+  readonly outcome: Outcome;
+  readonly partialReason: "stopped" | "error" | undefined;
+  readonly provider: string;
+  readonly model: string;
+  readonly viewFrom: number | undefined;
+  /** From when the model was asked to the end of its answer, waits for the provider included. */
+  readonly latencyMs: number;
+  /** To its first word. */
+  readonly firstWordMs: number | undefined;
+  /** The run of the companion that the model was told of. */
+  readonly toldSession?: number | undefined;
+}
+
+/**
+ * Commits the end of a turn: the answer, the usage, the session. One append: after a crash all of it
+ * is there, or the turn is still open.
+ */
+export function endTurn(
+  memories: { readonly chats: Chats; readonly sessions: ProviderSessions },
+  turn: { readonly chatId: string; readonly id: string; readonly retryId?: string | undefined },
+  begun: Begun,
+  ended: Ended,
+): Promise<{ assistant: StoredMessage | undefined; session: SessionState }> {
+  const { chats, sessions } = memories;
+  const { generation } = begun.session;
+  return chats.log.changeExisting(turn.chatId, async (draft) => {
+    const isLate = isAfterItsSession(draft, begun);
+    const isPartial = ended.partialReason !== undefined;
+    const hasAnswer = ended.text !== "" || (ended.outcome === "answered" && !isPartial);
+    // One that is late hides nothing: the message would be left without any answer.
+    const replaces = turn.retryId !== undefined && hasAnswer && !isLate;
+    if (replaces) await replaceAnswer(chats, draft, begun.user);
+    const assistant = hasAnswer
+      ? draft.message({
+          ...{
+            id: answerId(turn.id, turn.retryId),
+            role: "assistant",
+            content: ended.text,
+            ...(ended.reasoning === "" ? {} : { reasoning_content: ended.reasoning }),
+            ...answeredBy(draft, turn, begun, ended),
+          },
+          ...(isPartial ? { partial: true, partial_reason: ended.partialReason } : {}),
+          stats: statsOf(ended),
+          ...(ended.providerData === undefined
+            ? {}
+            : { provider_data: { ...ended.providerData, ...target(ended) } }),
+        })
+      : undefined;
+    sessions.updateIn(draft, {
+      ...{ turn: turn.id, provider: ended.provider, model: ended.model, messages: 1, generation },
+      cost_usd: ended.usage.costUsd ?? null,
+      tokens: (ended.usage.inputTokens ?? 0) + (ended.usage.outputTokens ?? 0),
+      outcome: ended.outcome,
+      bucket_generation: bucketOf(begun.session, ended.provider).generation,
+      ...(ended.providerSessionId === undefined ? {} : { session_id: ended.providerSessionId }),
+    });
+    // Only a model that failed without a word leaves the turn open: it can be asked again.
+    const isOver = ended.outcome !== "failed" || hasAnswer;
+    if (isOver && draft.head.open_turn?.id === turn.id) draft.set({ open_turn: undefined });
+    // With the answer that was made with it, or not at all: told exactly once.
+    const isTold = ended.toldSession !== undefined && ended.text !== "" && !isLate;
+    if (isTold) draft.set({ told_session: ended.toldSession });
+    if (!isLate && ended.viewFrom !== undefined) {
+      const views = { ...draft.head.view_from, [ended.provider]: ended.viewFrom };
+      draft.set({ view_from: views, ...reportedBy(draft, ended) });
+    }
+    return {
+      assistant: assistant as unknown as StoredMessage | undefined,
+      session: draft.head.session ?? begun.session,
+    };
+  });
+}
+
+/** What an answer took, kept with it. `null`: not known. */
+function statsOf({ usage, latencyMs, firstWordMs }: Ended): AnswerStats & JsonObject {
+  const { cachedInputTokens } = usage;
+  return {
+    input_tokens: usage.inputTokens ?? null,
+    output_tokens: usage.outputTokens ?? null,
+    ...(cachedInputTokens === undefined ? {} : { cached_input_tokens: cachedInputTokens }),
+    cost_usd: usage.costUsd ?? null,
+    latency_ms: latencyMs,
+    first_word_ms: firstWordMs ?? null,
+  };
+}
+
+/** What the provider counted, for the next turn to go by: the view, the question and the answer. */
+function reportedBy(draft: Draft, { usage, provider, model, partialReason, ...ended }: Ended) {
+  // With a tool's result the model was asked again, and what it read the first time counted twice.
+  if (ended.usedTools) return {};
+  const { inputTokens, outputTokens } = usage;
+  const isKnown = inputTokens !== undefined && outputTokens !== undefined && inputTokens > 0;
+  if (!isKnown || partialReason !== undefined) return {};
+  const use = { model, up_to_seq: draft.seq, tokens: inputTokens + outputTokens };
+  return { reported: { ...draft.head.reported, [provider]: use } };
+}
+
+/** Whose turn an answer, a call or a result is of, and who made it. */
+export function answeredBy(
+  draft: Draft,
+  turn: { readonly id: string },
+  begun: Begun,
+  { provider, model }: { readonly provider: string; readonly model: string },
+): JsonObject {
+  const by = { turn: turn.id, provider, model };
+  // Out of every view of the session that began since.
+  if (isAfterItsSession(draft, begun)) {
+    return { ...by, hidden: true, generation: begun.session.generation };
+  }
+  return by;
+}
+
+/** Whether the session in which the turn began has ended: what it stores belongs to the old one. */
+function isAfterItsSession(draft: Draft, begun: Begun): boolean {
+  return draft.head.session?.generation !== begun.session.generation;
+}
+
+function without(pending: readonly string[] | undefined, id: string) {
+  const rest = pending?.filter((each) => each !== id);
+  return rest === undefined || rest.length === 0 ? undefined : rest;
+}
+
+const target = ({ provider, model }: Ended) => ({ provider, model });
+
+function targetFields({ provider, model }: Target): JsonObject {
+  return {
+    ...(provider === undefined ? {} : { provider }),
+    ...(model === undefined ? {} : { model }),
+  };
+}

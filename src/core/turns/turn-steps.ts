@@ -1,0 +1,288 @@
+// A tool's call is stored before the tool runs, and its result as soon as the tool has returned.
+import { createHash } from "node:crypto";
+import type { Chats } from "../chat/chats.ts";
+import { historyView } from "../chat/history-view.ts";
+import { isMessage, type ModelInput, type StoredMessage } from "../chat/message.ts";
+import { shownMessages } from "../chat/shown-messages.ts";
+import { stepNumber, stepPrefix } from "../chat/turn-ids.ts";
+import type { Json, JsonObject } from "../json.ts";
+import {
+  type OfferedTools,
+  type Responder,
+  type ResponderEvent,
+  type ResponderTool,
+  type TurnTool,
+  type TurnTools,
+  toolFailed,
+} from "../models/responder.ts";
+import { answerLimits, fitText } from "./answer-limits.ts";
+import type { Turn } from "./turn.ts";
+import { answeredBy, type Begun } from "./turn-records.ts";
+
+type ToolCall = Extract<ResponderEvent, { readonly type: "tool-call" }>["call"];
+type ToolResult = Extract<ResponderEvent, { readonly type: "tool-result" }>;
+
+export interface TurnStepsPorts {
+  readonly chats: Chats;
+  readonly turn: Turn;
+  readonly begun: Begun;
+  readonly responder: Responder;
+}
+
+type Fields = { [field: string]: Json };
+
+interface RecordedCall {
+  readonly number: number;
+  readonly call: ToolCall;
+  isStarted: boolean;
+  hasResult: boolean;
+}
+
+/** What a model said and thought before it called a tool. */
+export interface SaidBefore {
+  readonly text: string;
+  readonly reasoning: string;
+}
+
+/**
+ * The calls and results of one turn, of this attempt at it and of those before. Each is an append of
+ * its own; a turn without tools has none.
+ */
+export class TurnSteps {
+  readonly #ports: TurnStepsPorts;
+  readonly #calls: RecordedCall[] = [];
+  readonly #stored: StoredMessage[] = [];
+  /** Tools that a responder started before its call was stored. */
+  #waiting: { readonly callId: string; readonly start: (call?: RecordedCall) => void }[] = [];
+  /** Calls that could not be stored: their tools do not run. */
+  readonly #lost = new Set<string>();
+  readonly #broken = new AbortController();
+  #storing: Promise<unknown> = Promise.resolve();
+  #lastNumber = 0;
+  #bytes = 0;
+  #isOver = false;
+  #isUsed = false;
+
+  private constructor(ports: TurnStepsPorts) {
+    this.#ports = ports;
+  }
+
+  static async begin(ports: TurnStepsPorts): Promise<TurnSteps> {
+    const steps = new TurnSteps(ports);
+    if (!ports.begun.isNew) await steps.#readEarlier();
+    return steps;
+  }
+
+  async #readEarlier(): Promise<void> {
+    const { chats, turn, begun } = this.#ports;
+    const { logs } = chats.log.ports;
+    for await (const record of logs.read(turn.chatId, { after: begun.user.seq })) {
+      const number = stepNumber(record.id, turn);
+      if (number === undefined) continue;
+      this.#lastNumber = Math.max(this.#lastNumber, number); // that of an erased one is not used again
+      if (!isMessage(record) || record.turn !== turn.id) continue;
+      const [shown] = await shownMessages(logs, turn.chatId, [record]);
+      if (shown === undefined || shown.redacted) continue;
+      this.#stored.push(record);
+      this.#bytes += Buffer.byteLength(JSON.stringify(record));
+      const [call] = record.tool_calls ?? [];
+      if (call !== undefined) {
+        this.#calls.push({ number, call, isStarted: true, hasResult: false });
+      } else {
+        const answered = this.#calls.find((each) => each.number === number);
+        if (answered !== undefined) answered.hasResult = true;
+      }
+    }
+  }
+
+  /** Whether this attempt stored any. */
+  get isUsed(): boolean {
+    return this.#isUsed;
+  }
+
+  /** Fires when one could not be stored: then nothing more may be asked of the model. */
+  get signal(): AbortSignal {
+    return this.#broken.signal;
+  }
+
+  /** What is stored so far, for the model that continues this turn. */
+  messagesFor(target: Pick<Responder, "provider" | "model" | "window">): readonly ModelInput[] {
+    if (this.#stored.length === 0) return [];
+    // A retry that is not finished and a session that ended hide them from other turns alone.
+    const steps = this.#stored.map(({ hidden: _, ...step }) => ({ ...step, id: `${step.seq}` }));
+    const { provider, model, window } = target;
+    const records = [this.#ports.begun.user, ...steps] as StoredMessage[];
+    return historyView(records, { provider, model, window }).messages.slice(1);
+  }
+
+  /** The tools as a responder gets them: each run waits until its call is stored. */
+  offer({ instructions, tools }: TurnTools): OfferedTools {
+    return { instructions, tools: tools.map((tool) => this.#offered(tool)) };
+  }
+
+  #offered(tool: TurnTool): ResponderTool {
+    const { name, description, parameters } = tool;
+    const run = async (args: unknown, { id }: ToolCall) => {
+      const recorded = await this.#toStart(id);
+      if (recorded === undefined) throw new Error("the call could not be stored");
+      return this.#run(tool, recorded, args);
+    };
+    return { name, description, parameters, run };
+  }
+
+  async #toStart(callId: string): Promise<RecordedCall | undefined> {
+    const stored = this.#calls.find(
+      ({ call, isStarted, hasResult }) => call.id === callId && !isStarted && !hasResult,
+    );
+    if (stored !== undefined) {
+      stored.isStarted = true;
+      return stored;
+    }
+    if (this.#isOver || this.#lost.has(callId)) return undefined;
+    return new Promise((start) => this.#waiting.push({ callId, start }));
+  }
+
+  async #run(tool: TurnTool, recorded: RecordedCall, args: unknown): Promise<string> {
+    const result: unknown = await tool.run(args, recorded.call, this.#keyOf(recorded));
+    const content = typeof result === "string" ? result : (JSON.stringify(result) ?? "");
+    await this.#storeResult(recorded, { content, isError: false });
+    return content;
+  }
+
+  #keyOf({ number }: RecordedCall): string {
+    const { turn } = this.#ports;
+    const name = JSON.stringify([turn.chatId, `${stepPrefix("call", turn)}${number}`]);
+    return createHash("sha256").update(name).digest("hex");
+  }
+
+  /**
+   * Runs the calls again that have no result, where the tool says that this does no harm. The other
+   * ones stay without a result.
+   */
+  async repeat(tools: TurnTools | undefined): Promise<void> {
+    const { signal } = this.#ports.turn;
+    for (const recorded of this.#calls.filter(({ hasResult }) => !hasResult)) {
+      const { name, arguments: written } = recorded.call.function;
+      const tool = tools?.tools.find((each) => each.name === name);
+      const args = parsed(written);
+      if (tool?.repeatable !== true || args === undefined || signal.aborted) continue;
+      const failed = { content: toolFailed, isError: true };
+      const run = this.#run(tool, recorded, args).catch(() => this.#storeResult(recorded, failed));
+      await untilAborted(run, signal);
+      if (this.signal.aborted) throw this.signal.reason;
+    }
+  }
+
+  /** Whether one more call and its result can be kept. */
+  hasRoomFor(call: ToolCall, { text }: SaidBefore): boolean {
+    const bytes = Buffer.byteLength(JSON.stringify(call)) + Buffer.byteLength(text);
+    const isRoom = this.#bytes + bytes <= answerLimits.toolBytes;
+    return isRoom && this.#lastNumber < answerLimits.toolCalls;
+  }
+
+  /** Stores a call with what was said before it. Its tool may run once this resolves. */
+  async call(call: ToolCall, { text, reasoning }: SaidBefore): Promise<void> {
+    const number = ++this.#lastNumber;
+    const fields: Fields = { role: "assistant", content: text };
+    if (reasoning !== "") fields["reasoning_content"] = reasoning;
+    fields["tool_calls"] = [call as ToolCall & JsonObject];
+    const callRecordId = `${stepPrefix("call", this.#ports.turn)}${number}`;
+    await this.#store(callRecordId, fields);
+    const recorded = { number, call, isStarted: false, hasResult: false };
+    this.#calls.push(recorded);
+    const waits = this.#waiting.find(({ callId }) => callId === call.id);
+    if (waits === undefined) return;
+    recorded.isStarted = true;
+    this.#waiting = this.#waiting.filter((each) => each !== waits);
+    waits.start(recorded);
+  }
+
+  /** A call that cannot be stored: its tool does not run, and what it returned is left out. */
+  refuse(callId: string): void {
+    this.#lost.add(callId);
+    for (const { start } of this.#waiting.filter((each) => each.callId === callId)) start();
+    this.#waiting = this.#waiting.filter((each) => each.callId !== callId);
+  }
+
+  /**
+   * Stores a result that the responder reports, if it is not stored yet.
+   *
+   * @returns whether it is kept as it is.
+   */
+  async result({ toolCallId, content, isError }: ToolResult): Promise<boolean> {
+    const ofCall = this.#calls.filter(({ call }) => call.id === toolCallId);
+    const recorded = ofCall.findLast(({ hasResult }) => !hasResult);
+    if (recorded !== undefined) return this.#storeResult(recorded, { content, isError });
+    return ofCall.length > 0 || this.#lost.has(toolCallId);
+  }
+
+  async #storeResult(
+    recorded: RecordedCall,
+    { content, isError }: { readonly content: string; readonly isError: boolean },
+  ): Promise<boolean> {
+    recorded.hasResult = true;
+    const room = Math.max(0, answerLimits.toolBytes - this.#bytes);
+    const kept = fitText(content, Math.min(answerLimits.textBytes, room));
+    const { call, number } = recorded;
+    const fields: Fields = { role: "tool", content: kept, tool_call_id: call.id };
+    fields["name"] = call.function.name;
+    if (isError) fields["is_error"] = true;
+    await this.#store(`${stepPrefix("result", this.#ports.turn)}${number}`, fields);
+    return kept === content;
+  }
+
+  /** One after the other, so that they are told in the order in which they are stored. */
+  async #store(id: string, fields: Fields): Promise<void> {
+    if (this.#isOver) return;
+    this.#isUsed = true;
+    const stored = this.#storing.then(() => this.#append(id, fields));
+    this.#storing = stored.catch(() => undefined); // thrown here, and by end()
+    await stored;
+  }
+
+  async #append(id: string, fields: Fields): Promise<void> {
+    const { chats, turn, begun, responder } = this.#ports;
+    try {
+      turn.assertUnfenced();
+      await chats.log.changeExisting(turn.chatId, (draft) =>
+        draft.message({ id, ...fields, ...answeredBy(draft, turn, begun, responder) }),
+      );
+      const message = await chats.find(turn.chatId, id);
+      if (message === undefined) return; // it was erased at once
+      this.#bytes += Buffer.byteLength(JSON.stringify(message));
+      this.#stored.push(message);
+      turn.add({ type: "message", message });
+    } catch (error) {
+      this.#broken.abort(error);
+      throw error;
+    }
+  }
+
+  /**
+   * Ends the attempt: what a tool returns from now on is not stored. Call it before the answer is
+   * stored. @throws what one of them could not be stored for.
+   */
+  async end(): Promise<void> {
+    this.#isOver = true;
+    for (const { start } of this.#waiting) start();
+    await this.#storing;
+    if (this.signal.aborted) throw this.signal.reason;
+  }
+}
+
+/** As the model wrote them. `undefined`: no tool was run with these. */
+function parsed(written: string): unknown {
+  try {
+    return JSON.parse(written === "" ? "{}" : written);
+  } catch {
+    return undefined; // not JSON: said above
+  }
+}
+
+/** Waits for work, or no longer once the turn is stopped. */
+function untilAborted(work: Promise<unknown>, signal: AbortSignal): Promise<unknown> {
+  const aborted = new Promise((resolve) =>
+    signal.addEventListener("abort", resolve, { once: true }),
+  );
+  return Promise.race([work, aborted]);
+}

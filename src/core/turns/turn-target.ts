@@ -1,0 +1,94 @@
+import type { Chats } from "../chat/chats.ts";
+import type { Target, TurnTarget } from "../chat/provider-sessions.ts";
+import { preferredOf } from "../chat/session-state.ts";
+import { invalid, isThroughlineError } from "../errors.ts";
+import type { Responder } from "../models/responder.ts";
+import type { Responders } from "./turns.ts";
+
+export interface Speaker {
+  readonly target: TurnTarget;
+  readonly responder: Responder;
+  /** For the person: another model than before answers, because of what is configured. */
+  readonly notice?: string | undefined;
+}
+
+/**
+ * What answers in a chat: what was asked for, else what its session is to run on. Where that cannot be
+ * asked here, what new sessions run on answers in its place, until it can.
+ *
+ * @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_CONFIGURATION`: what was asked for cannot
+ *   be asked here.
+ */
+export async function speakerOf(
+  { chats, responders }: { readonly chats: Chats; readonly responders: Responders },
+  chatId: string,
+  asked: Target,
+): Promise<Speaker> {
+  const { standard } = responders;
+  const { head } = await chats.log.state(chatId);
+  const session = head?.session ?? undefined;
+  const preferred = session && preferredOf(session);
+  // A session that began without a model continues with one as soon as one is configured.
+  const current = session === undefined || session.provider === "offline" ? standard : session;
+  if (asked.provider !== undefined || asked.model !== undefined) {
+    const target = namedTarget(asked, current, standard);
+    return { target, responder: await responders.get(target.provider, target.model) };
+  }
+  const { provider, model } = preferred ?? current;
+  try {
+    const responder = await responders.get(provider, model);
+    const isBack = preferred !== undefined;
+    const notice = isBack ? `${provider}/${model} is configured again, and answers.` : undefined;
+    return { target: { provider, model }, responder, notice };
+  } catch (error) {
+    const isStandard = provider === standard.provider && model === standard.model;
+    if (isStandard || !isNotConfigured(error)) throw error;
+    const responder = await responders.get(standard.provider, standard.model);
+    const insteadOf = { provider, model };
+    const notice = preferred === undefined ? fallbackNotice(insteadOf, standard) : undefined;
+    return { target: { ...standard, insteadOf }, responder, notice };
+  }
+}
+
+function namedTarget(
+  asked: Target,
+  current: Required<Target>,
+  standard: Required<Target>,
+): Required<Target> {
+  const provider = asked.provider ?? current.provider;
+  const known = [current, standard].find((each) => each.provider === provider)?.model;
+  const model = asked.model ?? known;
+  if (model === undefined) throw invalid(`a model of ${provider} must be named too`);
+  return { provider, model };
+}
+
+/** What a message that waited was to run on, or nothing if that is no longer configured. */
+export async function stillConfigured(
+  ports: Parameters<typeof speakerOf>[0],
+  chatId: string,
+  asked: Target,
+): Promise<Target> {
+  try {
+    await speakerOf(ports, chatId, asked);
+    return asked;
+  } catch (error) {
+    if (!isNotConfigured(error)) throw error;
+    return {};
+  }
+}
+
+/** Whether a model cannot be asked because of what is configured, not because of a fault. */
+function isNotConfigured(error: unknown): boolean {
+  return (
+    isThroughlineError(error, "THROUGHLINE_CONFIGURATION") ||
+    isThroughlineError(error, "THROUGHLINE_INVALID")
+  );
+}
+
+function fallbackNotice(own: Required<Target>, standard: Required<Target>): string {
+  const name = standard.provider === "offline" ? "the built-in responder" : nameOf(standard);
+  return `${nameOf(own)} is not configured here: ${name} answers until it is.`;
+}
+
+const nameOf = ({ provider, model }: Required<Target>) =>
+  model === "" ? provider : `${provider}/${model}`;

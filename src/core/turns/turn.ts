@@ -1,0 +1,147 @@
+import type { Outcome } from "../chat/interaction.ts";
+import type { StoredMessage } from "../chat/message.ts";
+import type { SessionView } from "../chat/provider-sessions.ts";
+import type { Retry, Usage } from "../models/responder.ts";
+
+/** What came of a turn, once it is stored. */
+export interface TurnAnswer {
+  /** The id of the user message. */
+  readonly turnId: string;
+  readonly user: StoredMessage;
+  /** Absent when not a word came. */
+  readonly assistant?: StoredMessage;
+  readonly session: SessionView;
+  readonly usage: Usage;
+  readonly outcome: Outcome;
+  /** Why it is not whole: one sentence that is safe to show. */
+  readonly reason?: string;
+  /** What the provider said about it, as in `ResponderError`. */
+  readonly detail?: string | undefined;
+  /** For the person, beside the reply: a rollover, an old session. Never sent to a model. */
+  readonly notices: readonly string[];
+}
+
+export type TurnProgress =
+  /** Another process runs a turn in this chat: this one waits. */
+  | { readonly type: "queued" }
+  /** The user's message is durable. */
+  | { readonly type: "accepted"; readonly user: StoredMessage }
+  | { readonly type: "notice"; readonly text: string }
+  /** The provider could not take the call now: it is called again after the wait. */
+  | ({ readonly type: "retrying" } & Retry)
+  | { readonly type: "text"; readonly text: string }
+  /** What the model thinks, where its provider sends that. */
+  | { readonly type: "reasoning"; readonly text: string }
+  /**
+   * A call or a result is stored. A call's message holds the text and the reasoning that came since
+   * the message before.
+   */
+  | { readonly type: "message"; readonly message: StoredMessage }
+  | { readonly type: "result"; readonly answer: TurnAnswer };
+
+export interface TurnOptions {
+  readonly chatId: string;
+  readonly id: string;
+  readonly content: string;
+  readonly retryId?: string | undefined;
+  readonly synthetic?: string | undefined;
+  readonly isFresh?: boolean;
+}
+
+/**
+ * One turn as it runs. It belongs to its lane: who watches may come late (everything is replayed)
+ * and may leave (nothing stops).
+ */
+export class Turn {
+  readonly chatId: string;
+  readonly id: string;
+  readonly content: string;
+  /** It answers a message anew that has an answer. */
+  readonly retryId: string | undefined;
+  /** Nobody said it: what it is. */
+  readonly synthetic: string | undefined;
+  /** Its id was made up for it: nothing is stored of it yet. */
+  readonly isFresh: boolean;
+  /** Settles with the stored result. Rejects when nothing, or no answer, could be stored. */
+  readonly done: Promise<TurnAnswer>;
+
+  readonly #progress: TurnProgress[] = [];
+  readonly #controller = new AbortController();
+  #wake = Promise.withResolvers<void>();
+  #fenced: Error | undefined;
+  #ended = false;
+  #settle: (answer: TurnAnswer) => void;
+  #fail: (error: unknown) => void;
+
+  constructor(options: TurnOptions) {
+    this.chatId = options.chatId;
+    this.id = options.id;
+    this.content = options.content;
+    this.retryId = options.retryId;
+    this.synthetic = options.synthetic;
+    this.isFresh = options.isFresh ?? false;
+    const { promise, resolve, reject } = Promise.withResolvers<TurnAnswer>();
+    this.done = promise;
+    this.done.catch(() => undefined); // whoever waits hears of it
+    this.#settle = resolve;
+    this.#fail = reject;
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** Cuts the answer short: what came so far is kept, marked partial. */
+  stop(): void {
+    this.#controller.abort(new Error("the turn was stopped"));
+  }
+
+  /** Another process may have taken the chat over: asks no further, and nothing more is stored. */
+  fence(error: Error): void {
+    this.#fenced ??= error;
+    this.#controller.abort(error);
+  }
+
+  /** Call it before anything is stored. @throws what the turn was fenced with. */
+  assertUnfenced(): void {
+    if (this.#fenced !== undefined) throw this.#fenced;
+  }
+
+  /** Everything that happened and will happen; ends with the result, or throws what `done` rejects with. */
+  async *progress(): AsyncGenerator<TurnProgress, void, undefined> {
+    for (let next = 0; ; ) {
+      const item = this.#progress[next];
+      if (item !== undefined) {
+        next++;
+        yield item;
+      } else if (this.#ended) {
+        await this.done;
+        return;
+      } else await this.#wake.promise;
+    }
+  }
+
+  add(item: TurnProgress): void {
+    this.#progress.push(item);
+    this.#stir();
+  }
+
+  end(answer: TurnAnswer): void {
+    this.#progress.push({ type: "result", answer });
+    this.#ended = true;
+    this.#settle(answer);
+    this.#stir();
+  }
+
+  fail(error: unknown): void {
+    this.#ended = true;
+    this.#fail(error);
+    this.#stir();
+  }
+
+  #stir(): void {
+    const { resolve } = this.#wake;
+    this.#wake = Promise.withResolvers<void>();
+    resolve();
+  }
+}

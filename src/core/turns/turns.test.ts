@@ -1,0 +1,443 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { HeldClock } from "../../../test/support/held-clock.ts";
+import { type ScriptedStep, scriptedResponder } from "../../../test/support/scripted-responder.ts";
+import { silentLogger } from "../logger.ts";
+import { ResponderError } from "../models/responder.ts";
+import { openThroughline, type ThroughlineOptions } from "../throughline.ts";
+import type { TurnProgress } from "./turn.ts";
+import { Turns } from "./turns.ts";
+
+const chat = "telegram:42";
+const usage = { inputTokens: 100, outputTokens: 20, costUsd: 0.01 };
+const end = (extra = {}): ScriptedStep => ({ type: "end", finish: "stop", usage, ...extra });
+
+/** A companion in memory whose model plays a script. */
+async function companion(
+  script: readonly (readonly ScriptedStep[])[],
+  options: Partial<ThroughlineOptions> & {
+    readonly window?: number;
+    readonly maxQueued?: number;
+  } = {},
+) {
+  const clock = new HeldClock();
+  let ids = 0;
+  const newId = () => `id-${++ids}`;
+  const { window, maxQueued = 32, ...rest } = options;
+  const model = scriptedResponder(script, window === undefined ? {} : { window });
+  const { provider } = model;
+  const throughline = await openThroughline({
+    ...{ storage: "memory", clock, newId, provider, model: model.model },
+    ...rest,
+  });
+  const { chats, sessions, workingMemory, rules } = throughline;
+  const turns = new Turns({
+    ...{ chats, sessions, memories: workingMemory, rules, clock, newId, maxQueued },
+    logger: silentLogger,
+    persona: "You are kind.",
+    responders: {
+      standard: { provider, model: model.model },
+      get: async () => model,
+    },
+  });
+  return { ...throughline, turns, clock, model };
+}
+
+async function all(progress: AsyncIterable<TurnProgress>): Promise<TurnProgress[]> {
+  return Array.fromAsync(progress);
+}
+
+async function transcript(c: Awaited<ReturnType<typeof companion>>): Promise<string[]> {
+  const { messages } = await c.chats.messages(chat);
+  return messages.map(
+    ({ role, content, partial }) => `${role}: ${content}${partial ? " (partial)" : ""}`,
+  );
+}
+
+test("a turn commits both messages, the usage and the session, and streams the answer", async () => {
+  const c = await companion([["Hi ", "there", end()]]);
+  const turn = c.turns.submit(chat, { content: "Hello" });
+  const types = (await all(turn.progress())).map(({ type }) => type);
+  assert.deepEqual(types, ["accepted", "text", "text", "result"]);
+  const { assistant, session, outcome } = await turn.done;
+  assert.equal(assistant?.content, "Hi there");
+  assert.equal(outcome, "answered");
+  assert.equal(session.message_count, 1);
+  assert.equal(session.total_cost_usd, 0.01);
+  assert.equal(session.total_tokens, 120);
+  assert.deepEqual(await transcript(c), ["user: Hello", "assistant: Hi there"]);
+  assert.equal((await c.chats.row(chat)).unanswered, false);
+});
+
+test("the user's message is stored before the model is asked", async () => {
+  const gate = Promise.withResolvers<void>();
+  const c = await companion([[{ type: "wait", until: gate.promise }, "late"]]);
+  const turn = c.turns.submit(chat, { content: "Hello" });
+  for await (const { type } of turn.progress()) if (type === "accepted") break;
+  assert.deepEqual(await transcript(c), ["user: Hello"]);
+  assert.equal((await c.chats.row(chat)).unanswered, true);
+  gate.resolve();
+  await turn.done;
+});
+
+test("messages of one chat are answered one at a time, in order, and other chats do not wait", async () => {
+  const gate = Promise.withResolvers<void>();
+  const c = await companion([[{ type: "wait", until: gate.promise }, "one"], ["other"], ["two"]]);
+  const first = c.turns.submit(chat, { content: "1" });
+  const second = c.turns.submit(chat, { content: "2" });
+  for await (const { type } of first.progress()) if (type === "accepted") break;
+  assert.equal((await c.turns.submit("other", { content: "x" }).done).assistant?.content, "other");
+  assert.equal(c.model.requests.length, 2);
+  gate.resolve();
+  await second.done;
+  assert.deepEqual(await transcript(c), ["user: 1", "assistant: one", "user: 2", "assistant: two"]);
+});
+
+test("a message that waits is stored before its turn starts, with the time it was said", async () => {
+  const gate = Promise.withResolvers<void>();
+  const c = await companion([[{ type: "wait", until: gate.promise }, "one"], ["two"]]);
+  const first = c.turns.submit(chat, { content: "1" });
+  for await (const { type } of first.progress()) if (type === "accepted") break;
+  const saidAt = new Date(c.clock.now()).toISOString();
+  const second = c.turns.submit(chat, { id: "m2", content: "2" });
+  // The storage is asked in the order of calls: once this answer is there, the message is too.
+  while ((await c.chats.log.existing(chat)).head.pending === undefined);
+  const kept = await c.chats.log.ports.logs.find(chat, "pending:m2");
+  assert.equal(kept?.["content"], "2");
+  c.clock.pass(60_000);
+  gate.resolve();
+  assert.equal((await second.done).user.timestamp, saidAt);
+  assert.equal((await c.chats.log.existing(chat)).head.pending, undefined);
+});
+
+test("a full queue refuses at once and stores nothing", async () => {
+  const gate = Promise.withResolvers<void>();
+  const c = await companion([[{ type: "wait", until: gate.promise }, "one"], ["two"]], {
+    maxQueued: 1,
+  });
+  const first = c.turns.submit(chat, { content: "1" });
+  const second = c.turns.submit(chat, { content: "2" });
+  assert.throws(() => c.turns.submit(chat, { content: "3" }), { code: "THROUGHLINE_BUSY" });
+  gate.resolve();
+  await Promise.all([first.done, second.done]);
+  assert.equal((await transcript(c)).length, 4);
+});
+
+test("the same id is the same turn: joined while it runs, answered again afterwards", async () => {
+  const c = await companion([["once", end()]]);
+  const first = c.turns.submit(chat, { id: "k1", content: "Hello" });
+  assert.equal(c.turns.submit(chat, { id: "k1", content: "Hello" }), first);
+  await first.done;
+  const again = await c.turns.submit(chat, { id: "k1", content: "Hello" }).done;
+  assert.equal(again.assistant?.content, "once");
+  assert.equal(c.model.requests.length, 1);
+  assert.deepEqual(await transcript(c), ["user: Hello", "assistant: once"]);
+});
+
+test("the same id with other words is refused, running or answered", async () => {
+  const c = await companion([["once"]]);
+  const first = c.turns.submit(chat, { id: "k1", content: "Hello" });
+  const conflict = { code: "THROUGHLINE_ID_CONFLICT" };
+  assert.throws(() => c.turns.submit(chat, { id: "k1", content: "Bye" }), conflict);
+  await first.done;
+  await assert.rejects(c.turns.submit(chat, { id: "k1", content: "Bye" }).done, conflict);
+});
+
+test("a stopped answer is kept as far as it came", async () => {
+  const c = await companion([["Once upon", { type: "hang" }], ["next"]]);
+  const turn = c.turns.submit(chat, { content: "A story" });
+  for await (const { type } of turn.progress()) if (type === "text") break;
+  assert.equal(c.turns.stop(chat), true);
+  const { outcome, assistant } = await turn.done;
+  assert.equal(outcome, "interrupted");
+  assert.equal(assistant?.partial_reason, "stopped");
+  assert.deepEqual(await transcript(c), ["user: A story", "assistant: Once upon (partial)"]);
+  assert.equal((await c.chats.row(chat)).unanswered, false);
+});
+
+test("an answer that breaks off is kept as far as it came, and the lane is free", async () => {
+  const c = await companion([["Half an", { type: "fail", error: new Error("reset") }], ["fine"]]);
+  const { outcome, reason, assistant } = await c.turns.submit(chat, { content: "1" }).done;
+  assert.equal(outcome, "failed");
+  assert.equal(assistant?.content, "Half an");
+  assert.equal(reason, "The model's answer broke off.");
+  assert.equal((await c.turns.submit(chat, { content: "2" }).done).outcome, "answered");
+});
+
+test("a connection that closes without an end leaves a partial answer of unknown usage", async () => {
+  const c = await companion([["Half", { type: "cut" }]]);
+  const { outcome, assistant, usage: used } = await c.turns.submit(chat, { content: "1" }).done;
+  assert.equal(outcome, "failed");
+  assert.equal(assistant?.partial, true);
+  assert.equal(used.inputTokens, undefined);
+});
+
+test("a model that fails without a word leaves the message to be answered later", async () => {
+  const down = new ResponderError("The model cannot be reached.", {
+    ...{ kind: "unavailable", usage: { inputTokens: 5, outputTokens: 0, costUsd: 0.5 } },
+  });
+  const c = await companion([[{ type: "fail", error: down }], ["Here I am", end()]]);
+  const failed = await c.turns.submit(chat, { content: "Hello" }).done;
+  assert.equal(failed.outcome, "failed");
+  assert.equal(failed.reason, "The model cannot be reached.");
+  assert.equal(failed.assistant, undefined);
+  assert.equal((await c.chats.row(chat)).unanswered, true);
+  const answered = await (await c.turns.answer(chat)).done;
+  assert.equal(answered.assistant?.content, "Here I am");
+  assert.deepEqual(await transcript(c), ["user: Hello", "assistant: Here I am"]);
+  // What the failed attempt cost is counted; as a message it is not.
+  assert.equal(answered.session.total_cost_usd, 0.51);
+  assert.equal(answered.session.message_count, 1);
+});
+
+test("an unanswered message can be dismissed, and then there is nothing to answer", async () => {
+  const down = new ResponderError("down", { kind: "unavailable" });
+  const c = await companion([[{ type: "fail", error: down }]]);
+  await c.turns.submit(chat, { content: "Hello" }).done;
+  assert.equal(await c.turns.dismiss(chat), 1);
+  await assert.rejects(c.turns.answer(chat), { code: "THROUGHLINE_NOT_FOUND" });
+  assert.deepEqual(await transcript(c), ["user: Hello"]);
+});
+
+test("a provider's session id is kept and resumed; one it refuses is asked anew once, announced", async () => {
+  const unknown = { inputTokens: undefined, outputTokens: undefined, costUsd: undefined };
+  const refused = new ResponderError("unknown id", { kind: "session_refused", usage: unknown });
+  const c = await companion([
+    ["a", { type: "provider-session", id: "s1" }, end()],
+    [{ type: "fail", error: refused }],
+    ["b", { type: "provider-session", id: "s2" }, end()],
+    [{ type: "fail", error: refused }],
+    [{ type: "fail", error: refused }],
+  ]);
+  const first = await c.turns.submit(chat, { content: "1" }).done;
+  assert.equal(first.session.session_id, "s1");
+  const second = await c.turns.submit(chat, { content: "2" }).done;
+  assert.equal(c.model.requests[1]?.providerSessionId, "s1");
+  assert.equal(c.model.requests[2]?.providerSessionId, undefined);
+  assert.equal(second.notices.length, 1);
+  assert.equal(second.session.session_id, "s2");
+  assert.deepEqual(second.usage, usage, "the refusal used nothing");
+  const third = await c.turns.submit(chat, { content: "3" }).done;
+  assert.equal(third.outcome, "failed");
+  assert.equal(c.model.requests.length, 5);
+});
+
+test("a reset while a turn runs stays reset: the late answer changes nothing in the new session", async () => {
+  const gate = Promise.withResolvers<void>();
+  const c = await companion([
+    [{ type: "wait", until: gate.promise }, "late", { type: "provider-session", id: "s1" }, end()],
+    ["fresh", end()],
+  ]);
+  const turn = c.turns.submit(chat, { content: "old" });
+  for await (const { type } of turn.progress()) if (type === "accepted") break;
+  await c.sessions.reset(chat);
+  gate.resolve();
+  await turn.done;
+  const active = await c.sessions.active(chat);
+  assert.equal(active?.generation, 2);
+  assert.equal(active?.session_id, "");
+  assert.equal(active?.message_count, 0);
+  const late = await c.chats.find(chat, `${turn.id}:answer`);
+  assert.deepEqual([late?.hidden, late?.["generation"]], [true, 1]);
+  await c.turns.submit(chat, { content: "new" }).done;
+  assert.deepEqual(c.model.requests[1]?.messages, [{ role: "user", content: "new" }]);
+});
+
+test("a person's choice of provider while a turn runs stays; usage goes to the one that ran", async () => {
+  const gate = Promise.withResolvers<void>();
+  const c = await companion([[{ type: "wait", until: gate.promise }, "x", end()]]);
+  const turn = c.turns.submit(chat, { content: "hi" });
+  for await (const { type } of turn.progress()) if (type === "accepted") break;
+  await c.sessions.syncTarget(chat, { provider: "codex", model: "gpt" });
+  gate.resolve();
+  await turn.done;
+  const active = await c.sessions.active(chat);
+  assert.equal(active?.provider, "codex");
+  assert.equal(active?.provider_sessions["scripted"]?.total_tokens, 120);
+  assert.equal(active?.total_tokens, 0);
+});
+
+test("the prompt is the persona, then whole turns; what changes comes last, as fenced data", async () => {
+  const c = await companion([["a"], ["b"]]);
+  await c.turns.submit(chat, { content: "1" }).done;
+  c.clock.pass(2 * 60 * 60 * 1000 + 1);
+  await c.turns.submit(chat, { content: "2" }).done;
+  const [first, second] = c.model.requests;
+  assert.equal(first?.context, undefined);
+  assert.equal(second?.instructions, "You are kind.");
+  assert.deepEqual(
+    second?.messages.map(({ content }) => content),
+    ["1", "a", "2"],
+  );
+  assert.match(
+    second?.context ?? "",
+    /not instructions\nThe person was away for 2 hours\.\ncontext id-/,
+  );
+});
+
+for (const [timeAwayMinutes, goneMs, isTold] of [
+  [30, 30 * 60_000, true],
+  [30, 30 * 60_000 - 1, false],
+  [5, 5 * 60_000, true],
+  [0, 365 * 24 * 60 * 60_000, false],
+] as const) {
+  test(`a model ${isTold ? "is" : "is not"} told of ${goneMs} ms away where it is told from ${timeAwayMinutes} minutes on`, async () => {
+    const c = await companion([["a"], ["b"]], { freshness: { timeAwayMinutes } });
+    await c.turns.submit(chat, { content: "1" }).done;
+    c.clock.pass(goneMs);
+    await c.turns.submit(chat, { content: "2" }).done;
+    assert.equal(c.model.requests[1]?.context?.includes("was away") ?? false, isTold);
+  });
+}
+
+test("what was imported or copied into a chat is history for the first model that is asked", async () => {
+  const c = await companion([["a"]]);
+  await c.chats.append(chat, [
+    { role: "user", content: "before" },
+    { role: "assistant", content: "yes" },
+  ]);
+  await c.turns.submit(chat, { content: "now" }).done;
+  const asked = c.model.requests[0]?.messages.map(({ content }) => content);
+  assert.deepEqual(asked, ["before", "yes", "now"]);
+});
+
+test("what a provider counted is kept for the next turn's budget, per provider and model", async () => {
+  const c = await companion([["a", end()], ["b"]]);
+  await c.turns.submit(chat, { content: "1" }).done;
+  const { head, seq } = await c.chats.log.existing(chat);
+  assert.deepEqual(head.reported?.["scripted"], { model: "script-1", up_to_seq: seq, tokens: 120 });
+  await c.sessions.reset(chat);
+  assert.equal((await c.chats.log.existing(chat)).head.reported, undefined);
+});
+
+test("a provider without a model is refused when nothing says which", async () => {
+  const c = await companion([]);
+  const turn = c.turns.submit(chat, { content: "x", provider: "other" });
+  await assert.rejects(turn.done, { code: "THROUGHLINE_INVALID" });
+});
+
+test("an idle session rolls over at the next message, announced once to person and model", async () => {
+  const c = await companion([["a"], ["b"], ["c"]], { freshness: { idleTimeoutMinutes: 30 } });
+  await c.turns.submit(chat, { content: "1" }).done;
+  c.clock.pass(30 * 60 * 1000);
+  const second = await c.turns.submit(chat, { content: "2" }).done;
+  assert.equal(second.session.generation, 2);
+  assert.match(second.notices[0] ?? "", /idle_timeout/);
+  assert.match(c.model.requests[1]?.context ?? "", /idle_timeout/);
+  assert.deepEqual(
+    c.model.requests[1]?.messages.map(({ content }) => content),
+    ["2"],
+  );
+  const third = await c.turns.submit(chat, { content: "3" }).done;
+  assert.deepEqual(third.notices, []);
+  assert.equal(c.model.requests[2]?.context, undefined);
+});
+
+test("a message that came while a long turn ran belongs to the session it came in", async () => {
+  const gate = Promise.withResolvers<void>();
+  const c = await companion([[{ type: "wait", until: gate.promise }, "a"], ["b"]], {
+    freshness: { idleTimeoutMinutes: 30 },
+  });
+  const first = c.turns.submit(chat, { content: "+25" });
+  for await (const { type } of first.progress()) if (type === "accepted") break;
+  c.clock.pass(40 * 60 * 1000);
+  const second = c.turns.submit(chat, { content: "+65" });
+  while ((await c.chats.log.existing(chat)).head.pending === undefined);
+  gate.resolve();
+  assert.equal((await second.done).session.generation, 1);
+});
+
+test("a model with a small window gets the working memory's summary in place of the history", async () => {
+  const c = await companion([["a"], ["b"]], { window: 4_096 });
+  await c.turns.submit(chat, { content: "Hello" }).done;
+  await c.turns.submit(chat, { content: "Again" }).done;
+  const request = c.model.requests[1];
+  assert.deepEqual(
+    request?.messages.map(({ content }) => content),
+    ["Again"],
+  );
+  assert.match(
+    request?.context ?? "",
+    /You said 'Hello' \(classified as GREETING\)\. I responded 'a'\./,
+  );
+});
+
+test("working memory gets every turn once, however it ended", async () => {
+  const c = await companion([["a"], [{ type: "fail", error: new Error("x") }]]);
+  await c.turns.submit(chat, { content: "Hello" }).done;
+  await c.turns.submit(chat, { content: "What time is it?" }).done;
+  const memory = c.workingMemory.of(chat);
+  assert.deepEqual(memory.recentIntents(), ["QUESTION", "GREETING"]);
+  assert.deepEqual(
+    memory.all().map(({ outcome }) => outcome),
+    ["answered", "failed"],
+  );
+  await c.sessions.reset(chat);
+  assert.equal(c.workingMemory.peek(chat), undefined);
+});
+
+test("a tool call and its result are stored before the answer, in order", async () => {
+  const call = { id: "c1", type: "function", function: { name: "look", arguments: "{}" } } as const;
+  const c = await companion([
+    [
+      "Let me look. ",
+      { type: "tool-call", call },
+      { type: "tool-result", toolCallId: "c1", toolName: "look", content: "rain", isError: false },
+      "It rains.",
+      end(),
+    ],
+  ]);
+  await c.turns.submit(chat, { content: "Weather?" }).done;
+  const { messages } = await c.chats.messages(chat);
+  assert.deepEqual(
+    messages.map(({ role }) => role),
+    ["user", "assistant", "tool", "assistant"],
+  );
+  assert.equal(messages[1]?.tool_calls?.[0]?.id, "c1");
+  assert.equal(messages[2]?.tool_call_id, "c1");
+});
+
+test("closing lets a running turn end, and keeps what waits unanswered", async () => {
+  const gate = Promise.withResolvers<void>();
+  const c = await companion([[{ type: "wait", until: gate.promise }, "done"]]);
+  const first = c.turns.submit(chat, { content: "1" });
+  const second = c.turns.submit(chat, { content: "2" });
+  for await (const { type } of first.progress()) if (type === "accepted") break;
+  const closing = c.turns.close(60_000);
+  assert.throws(() => c.turns.submit(chat, { content: "3" }), { code: "THROUGHLINE_CLOSED" });
+  gate.resolve();
+  await closing;
+  assert.equal((await first.done).outcome, "answered");
+  await assert.rejects(second.done, { code: "THROUGHLINE_CLOSED" });
+  assert.equal((await c.chats.row(chat)).unanswered, true);
+});
+
+test("closing cuts a turn short that does not end in time, and keeps what came", async () => {
+  const c = await companion([["Once", { type: "hang" }]]);
+  const turn = c.turns.submit(chat, { content: "1" });
+  for await (const { type } of turn.progress()) if (type === "text") break;
+  await c.turns.close(1);
+  assert.equal((await turn.done).assistant?.content, "Once");
+});
+
+for (const content of ["", "   ", "\n"]) {
+  test(`a message of ${JSON.stringify(content)} is refused, nothing stored`, async () => {
+    const c = await companion([]);
+    assert.throws(() => c.turns.submit(chat, { content }), { code: "THROUGHLINE_INVALID" });
+    assert.deepEqual((await c.chats.list()).chats, []);
+  });
+}
+
+test("a model that cannot be had refuses the turn before anything is stored", async () => {
+  const c = await companion([]);
+  const turns = new Turns({
+    ...{ chats: c.chats, sessions: c.sessions, memories: c.workingMemory, rules: c.rules },
+    ...{ clock: c.clock, newId: () => "id", logger: silentLogger, persona: "", maxQueued: 1 },
+    responders: {
+      standard: { provider: "p", model: "m" },
+      get: () => Promise.reject(new TypeError("no such model")),
+    },
+  });
+  await assert.rejects(turns.submit(chat, { content: "x" }).done, /no such model/);
+  assert.deepEqual((await c.chats.list()).chats, []);
+});

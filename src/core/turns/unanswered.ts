@@ -1,0 +1,72 @@
+// Messages of a chat that have no answer: cut off, failed, or accepted and never begun.
+import { notFound } from "../chat/chat-log.ts";
+import type { Chats } from "../chat/chats.ts";
+import { isMessage } from "../chat/message.ts";
+import type { Target } from "../chat/provider-sessions.ts";
+import { waitingInput } from "../chat/shown-messages.ts";
+import { endWaits } from "../chat/waiting-messages.ts";
+import type { NewTurn } from "./turn-records.ts";
+import type { TurnInput } from "./turns.ts";
+
+/**
+ * The oldest one, to be submitted again as it was.
+ *
+ * @param asked what to run on, in place of what the message asked for.
+ * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: every message is answered.
+ */
+export async function oldestUnanswered(
+  chats: Chats,
+  chatId: string,
+  asked: Target,
+): Promise<TurnInput & { readonly id: string }> {
+  const { head } = await chats.log.existing(chatId);
+  const { logs } = chats.log.ports;
+  const open = head.open_turn === undefined ? [] : [head.open_turn.id];
+  for (const id of [...open, ...(head.pending ?? [])]) {
+    const record = (await chats.find(chatId, id)) ?? (await waitingInput(logs, chatId, id));
+    if (typeof record?.["content"] !== "string") continue; // erased
+    // A message that waits still says what it was meant to run on.
+    const own = isMessage(record) ? {} : (record as Target);
+    const { provider, model } = asked.provider || asked.model ? asked : own;
+    const { content, synthetic } = record;
+    return {
+      ...{ id, content },
+      ...(typeof synthetic === "string" ? { synthetic } : {}),
+      ...(provider === undefined ? {} : { provider }),
+      ...(model === undefined ? {} : { model }),
+    };
+  }
+  throw notFound(chatId, "unanswered message");
+}
+
+/** Whether a message that waited was dismissed or erased, or its chat forgotten, before its turn came. */
+export async function isDropped(chats: Chats, turn: NewTurn): Promise<boolean> {
+  const { head } = await chats.log.state(turn.chatId);
+  if (head?.pending?.includes(turn.id)) return false;
+  const known = await chats.find(turn.chatId, turn.id);
+  return known === undefined || known["dismissed"] === true;
+}
+
+/**
+ * Leaves the unanswered messages of a chat without an answer, but those that are `kept`. One that waited
+ * becomes a message like any other: it was said.
+ *
+ * @returns how many that were.
+ */
+export function dismissTurns(
+  chats: Chats,
+  chatId: string,
+  isKept: (id: string) => boolean,
+): Promise<number> {
+  return chats.log.change(chatId, async (draft) => {
+    const { open_turn: open, pending = [] } = draft.head;
+    const waiting = pending.filter((id) => !isKept(id));
+    const isOpen = open !== undefined && !isKept(open.id);
+    const turns = [...(isOpen ? [open.id] : []), ...waiting];
+    if (turns.length === 0) return 0;
+    await endWaits(chats.log.ports.logs, draft, waiting);
+    draft.control("turn", { event: "dismissed", turns });
+    if (isOpen) draft.set({ open_turn: undefined });
+    return turns.length;
+  });
+}

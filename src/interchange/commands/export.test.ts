@@ -1,0 +1,88 @@
+// What an export leaves when it is interrupted, and when it is killed.
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { fakeIo, Process, runCli, temporaryDirectory } from "../../../test/support/command-line.ts";
+import { openThroughline } from "../../core/throughline.ts";
+import { writeWhole } from "./whole-file.ts";
+
+/** A home with a chat that takes a while to write, and a folder to write it into. */
+async function longChat(t: TestContext) {
+  const folder = temporaryDirectory(t);
+  const home = join(folder, "home");
+  const out = join(folder, "out");
+  fs.mkdirSync(out);
+  await using throughline = await openThroughline({ home });
+  for (let batch = 0; batch < 10; batch++) {
+    const messages = Array.from({ length: 400 }, (_, n) => ({ content: `line ${batch} ${n}` }));
+    await throughline.chats.append(
+      "local:me",
+      messages.map((each) => ({ role: "user" as const, ...each })),
+    );
+  }
+  return { home, out };
+}
+
+/** Calls back once, as soon as something lies in the folder. */
+function whenFilled(t: TestContext, folder: string, then: () => void): void {
+  const timer = setInterval(() => {
+    if (fs.readdirSync(folder).length === 0) return;
+    clearInterval(timer);
+    then();
+  }, 1);
+  t.after(() => clearInterval(timer));
+}
+
+for (const args of [
+  ["export", "--format", "throughline", "--out", "."],
+  ["export", "--format", "nanobot", "--force", "--out", "."],
+  ["sessions", "export", "local:me", "--out", "me.jsonl"],
+]) {
+  test(`Ctrl-C in the middle of ${args.join(" ")} ends it with 130 and leaves no file`, async (t) => {
+    const { home, out } = await longChat(t);
+    const io = fakeIo();
+    whenFilled(t, out, () => io.signal("SIGINT"));
+    const line = [...args.slice(0, -1), join(out, args.at(-1) ?? "")];
+    const { code, out: said } = await runCli(line, { home, io });
+    assert.deepEqual({ code, said }, { code: 130, said: "" }, io.errors.text);
+    assert.deepEqual(fs.readdirSync(out), []);
+    assert.deepEqual(io.exits, []);
+    assert.equal((await runCli(line, { home })).code, 0);
+    assert.equal(fs.readdirSync(out).length, 1);
+  });
+}
+
+test("an abort ends a file at its next piece, with its reason, and leaves nothing", async (t) => {
+  const folder = temporaryDirectory(t);
+  const stop = new AbortController();
+  const reason = new Error("stop");
+  const pieces = async function* () {
+    yield "one";
+    stop.abort(reason);
+    yield "two";
+    assert.fail("it reads on");
+  };
+  const options = { names: { prefix: ".p-", areOurs: true }, force: false, signal: stop.signal };
+  await assert.rejects(writeWhole(folder, { name: "new", pieces: pieces() }, options), reason);
+  assert.deepEqual(fs.readdirSync(folder), []);
+});
+
+test("what a killed export left is removed by the next one of that home, and nothing else", async (t) => {
+  const { home, out } = await longChat(t);
+  const args = ["export", "--format", "throughline", "--out", out];
+  const killed = new Process(t, args, { home });
+  whenFilled(t, out, () => killed.child.kill("SIGKILL"));
+  await killed.ended();
+  const [left = ""] = fs.readdirSync(out);
+  assert.match(left, /^\.throughline-export-[0-9a-f]{12}-[0-9a-z]{18}\.tmp$/);
+  const id = "0123456789abcdefgh";
+  const prefix = left.slice(0, -`${id}.tmp`.length);
+  const others = [`.${id}.tmp`, `.throughline-export-000000000000-${id}.tmp`, `${prefix}${id}.bak`];
+  for (const name of others) fs.writeFileSync(join(out, name), "mine");
+  fs.mkdirSync(join(out, `${prefix}${id}.tmp`));
+  const { code, err } = await runCli(args, { home });
+  assert.equal(code, 0, err);
+  const there = [...others, `${prefix}${id}.tmp`, "local_me.jsonl"];
+  assert.deepEqual(fs.readdirSync(out).sort(), there.sort());
+});

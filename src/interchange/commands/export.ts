@@ -1,0 +1,110 @@
+import { mkdir } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { withMemories } from "../../app/sessions/with-memories.ts";
+import type { Context } from "../../cli/command.ts";
+import { Exit, exitCodes } from "../../cli/failure.ts";
+import { counted, json } from "../../cli/format.ts";
+import { untilStopped } from "../../cli/interrupt.ts";
+import { tell, write } from "../../cli/io.ts";
+import { wrongOut } from "../../cli/out-path.ts";
+import { assertOutsideHome } from "../../cli/outside-home.ts";
+import type { Flags } from "../../cli/settings.ts";
+import { printableLine } from "../../core/chat/printable.ts";
+import { isThroughlineError, type ThroughlineError } from "../../core/errors.ts";
+import { DatabaseFailure } from "../../core/storage/database-failure.ts";
+import type { Throughline } from "../../core/throughline.ts";
+import { type ExportFormat, exportChats } from "../export.ts";
+import { removeLeftovers, temporaryNames, writeWhole } from "./whole-file.ts";
+
+export interface ExportToFlags extends Flags {
+  readonly format: ExportFormat;
+  readonly out: string;
+  readonly chat?: string;
+  readonly force?: boolean;
+  readonly json?: boolean;
+}
+
+interface Written {
+  readonly file: string;
+  readonly chat_id?: string;
+}
+
+/**
+ * Writes each file whole or not at all. What an export of this home left there that was killed is
+ * removed. A chat that cannot be read is named and left out.
+ *
+ * @throws Exit with 130: interrupted. Files that were whole by then stay. With 1: a chat was left out.
+ * @throws ThroughlineError `THROUGHLINE_CONFLICT`: a file is there already.
+ *   `THROUGHLINE_CONFIGURATION`: nothing can be written there.
+ */
+export function exportTo(flags: ExportToFlags, context: Context): Promise<void> {
+  const { io } = context;
+  const { format, out } = flags;
+  return withMemories(flags, context, async (throughline, { home }) => {
+    await assertOutsideHome(out, home);
+    const files: Written[] = [];
+    const leftOut: string[] = [];
+    const leaveOut = async (chatId: string, error: unknown) => {
+      if (chatId === flags.chat || !isFaultOfLog(error)) throw error;
+      leftOut.push(chatId);
+      await tell(io, `Left out: ${printableLine(error.message)}`);
+    };
+    await untilStopped(io, async (signal) => {
+      try {
+        for await (const file of writeFiles(throughline, flags, { signal, leaveOut })) {
+          files.push(file);
+        }
+      } catch (error) {
+        const what = counted(files.length, "file");
+        if (signal.aborted) await tell(io, `Stopped. Written before, and whole: ${what} in ${out}`);
+        throw wrongOut(out, error);
+      }
+    });
+    const said = `Written: ${counted(files.length, "file")} in ${out}\n`;
+    const found = leftOut.length === 0 ? { format, files } : { format, files, left_out: leftOut };
+    await write(io.output, flags.json ? json(found) : said);
+    if (leftOut.length > 0) throw new Exit(exitCodes.failed);
+  });
+}
+
+interface Leaving {
+  readonly signal: AbortSignal;
+  /** Names a chat that cannot be read. Throws what is no fault of that chat. */
+  readonly leaveOut: (chatId: string, error: unknown) => Promise<void>;
+}
+
+async function* writeFiles(
+  { chats, storage }: Throughline,
+  { format, out, chat: chatId, force = false }: ExportToFlags,
+  { signal, leaveOut }: Leaving,
+): AsyncGenerator<Written> {
+  const folder = resolve(out);
+  const names = await temporaryNames(storage);
+  let isReady = false;
+  for await (const file of exportChats(chats, { format, chatId, onUnreadable: leaveOut })) {
+    signal.throwIfAborted();
+    if (!isReady) {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      await removeLeftovers(folder, names);
+      isReady = true;
+    }
+    try {
+      await writeWhole(folder, file, { names, force, signal });
+    } catch (error) {
+      if (file.chatId === undefined) throw error;
+      await leaveOut(file.chatId, error);
+      continue;
+    }
+    yield {
+      file: join(out, file.name),
+      ...(file.chatId === undefined ? {} : { chat_id: file.chatId }),
+    };
+  }
+}
+
+/** Whether one log cannot be read, and not the whole store. */
+export function isFaultOfLog(error: unknown): error is ThroughlineError {
+  if (!isThroughlineError(error) || error instanceof DatabaseFailure) return false;
+  const codes = ["THROUGHLINE_UNAVAILABLE", "THROUGHLINE_CORRUPT", "THROUGHLINE_NEWER_FORMAT"];
+  return codes.includes(error.code);
+}

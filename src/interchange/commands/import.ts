@@ -1,0 +1,141 @@
+import { existsSync } from "node:fs";
+import { openMemories } from "../../app/open-companion.ts";
+import type { Context } from "../../cli/command.ts";
+import { Exit, exitCodes, wrongUsage } from "../../cli/failure.ts";
+import { counted, json } from "../../cli/format.ts";
+import { tell, write } from "../../cli/io.ts";
+import { openLog } from "../../cli/log.ts";
+import { type Flags, resolveSettings } from "../../cli/settings.ts";
+import { printableLine } from "../../core/chat/printable.ts";
+import { systemClock } from "../../core/clock.ts";
+import type { Throughline } from "../../core/throughline.ts";
+import { importSessions } from "../ductor-import.ts";
+import type { ImportOptions } from "../import-options.ts";
+import { importChats } from "../nanobot-import.ts";
+import { importCompanion } from "../reachy-import.ts";
+import type { ImportReport } from "../report.ts";
+import { KeptBytes } from "./kept-bytes.ts";
+import { type FoundSources, findSources } from "./read-sources.ts";
+
+export interface ImportFlags extends Flags {
+  readonly from: "nanobot" | "ductor" | "throughline" | "reachy";
+  /** Where the conversation of a companion goes. */
+  readonly chat: string;
+  readonly force?: boolean;
+  readonly dryRun?: boolean;
+  readonly json?: boolean;
+}
+
+/** What a source is named, or ends in. */
+const endings = {
+  ...{ nanobot: ".jsonl", throughline: ".jsonl" },
+  ...{ ductor: "sessions.json", reachy: "session.json" },
+} as const satisfies Record<ImportFlags["from"], string>;
+
+/**
+ * @throws Exit with 1: of some source nothing was imported.
+ * @throws CommanderError wrong usage: there is none.
+ */
+export async function importPath(
+  path: string,
+  flags: ImportFlags,
+  context: Context,
+): Promise<void> {
+  const { io, env } = context;
+  const ending = endings[flags.from];
+  const found = await findSources(path, ending);
+  for (const line of found.passedOver) await tell(io, printableLine(line));
+  if (found.sources.length === 0) {
+    throw wrongUsage(`nothing in ${path} is named ${ending}`);
+  }
+  const settings = resolveSettings(flags, env);
+  // A trial run makes no home.
+  const hasPlace = settings.store !== undefined || existsSync(settings.home);
+  const isEphemeral = flags.dryRun === true && !hasPlace;
+  const log = openLog(settings.logLevel, "warn");
+  const kept = new KeptBytes(settings.home);
+  const throughline = await openMemories({ ...settings, isEphemeral }, log);
+  let report: ImportReport;
+  try {
+    report = await runImport(found, flags, throughline, kept);
+    await kept.done();
+  } catch (error) {
+    await kept.abandon();
+    throw error;
+  } finally {
+    await throughline.close();
+  }
+  const about = { dry_run: flags.dryRun === true, kept: kept.kept };
+  await write(io.output, flags.json ? json({ ...report, ...about }) : text(report, about));
+  if (report.failed.length > 0) throw new Exit(exitCodes.failed);
+}
+
+async function runImport(
+  { sources }: FoundSources,
+  flags: ImportFlags,
+  { chats, rules, storage }: Throughline,
+  kept: KeptBytes,
+): Promise<ImportReport> {
+  const options: ImportOptions = {
+    ...{ chats, clock: systemClock, zone: rules.timeZone, keep: kept.keep },
+    ...{ force: flags.force, dryRun: flags.dryRun },
+  };
+  const [source] = sources;
+  if (flags.from === "reachy") {
+    const place = { documents: storage.documents("session"), chatId: flags.chat };
+    return source === undefined
+      ? importChats([], options)
+      : importCompanion(source, { ...options, ...place });
+  }
+  if (flags.from !== "ductor") {
+    return importChats(sources, options, flags.from === "nanobot" ? "seed" : "own");
+  }
+  return source === undefined ? importChats([], options) : importSessions(source, options);
+}
+
+function text(
+  report: ImportReport,
+  about: { readonly dry_run: boolean; readonly kept: readonly string[] },
+): string {
+  const { chats, sessions, quarantined, quarantined_count, foreign, refused, failed } = report;
+  const lines: string[] = [];
+  for (const { chat_id, source, messages, skipped, notes } of chats) {
+    const known = skipped === 0 ? "" : `, ${skipped} known already`;
+    lines.push(`${chat_id}: ${counted(messages, "message")} from ${source}${known}`);
+    lines.push(...notes.map(asNote));
+  }
+  for (const { chat_id, outcome, notes } of sessions) {
+    lines.push(`${chat_id}: ${outcomes[outcome]}`, ...notes.map(asNote));
+  }
+  for (const { chat_id, source, forgotten_at, messages } of refused) {
+    const what = messages === 0 ? "nothing of" : `${counted(messages, "message")} not from`;
+    lines.push(
+      `${chat_id}: forgotten at ${forgotten_at}: ${what} ${source} (--force brings it back)`,
+    );
+  }
+  for (const { source, line, offset, bytes, reason } of quarantined) {
+    lines.push(`${source}:${line}: set aside ${counted(bytes, "byte")} at ${offset}: ${reason}`);
+  }
+  const more = quarantined_count - quarantined.length;
+  if (more > 0) lines.push(`and ${more} more set aside`);
+  for (const { source, reason } of failed) lines.push(`${source}: not imported: ${reason}`);
+  const sum = chats.reduce((total, { messages }) => total + messages, 0);
+  const parts = [
+    `${counted(sum, "message")} in ${counted(chats.length, "chat")}`,
+    counted(sessions.filter(({ outcome }) => outcome === "imported").length, "session"),
+    ...(foreign > 0 ? [`${counted(foreign, "record")} that only we keep`] : []),
+    ...(about.kept.length > 0 ? [`set aside in ${about.kept.join(", ")}`] : []),
+  ];
+  const begins = about.dry_run ? "Would be imported: " : "Imported: ";
+  return [...lines, `${begins}${parts.join(", ")}.`]
+    .map((line) => `${printableLine(line)}\n`)
+    .join("");
+}
+
+const asNote = (note: string) => `- ${note}`;
+
+const outcomes = {
+  imported: "its session is imported",
+  known: "its session was imported before",
+  kept: "it has a session of its own, which stays",
+} as const;

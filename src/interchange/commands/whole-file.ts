@@ -1,0 +1,89 @@
+import { createHash } from "node:crypto";
+import { link, open, readdir, realpath, rename, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { Failed, isErrno } from "../../cli/failure.ts";
+import { randomId } from "../../core/ids.ts";
+import type { Storage } from "../../core/storage/storage.ts";
+import type { ExportFile } from "../export.ts";
+
+/** How a file is named until it is whole. */
+export interface TemporaryNames {
+  /** Begins the name. */
+  readonly prefix: string;
+  /** No living process but this one names its own so. */
+  readonly areOurs: boolean;
+}
+
+/**
+ * Names that tell which home an export is of. The writer of a home is one process, so that any other
+ * file of such a name is of one that died. Without a home of our own nobody can say that.
+ */
+export async function temporaryNames(storage: Storage): Promise<TemporaryNames> {
+  const prefix = ".throughline-export-";
+  if (storage.ownHome === undefined) return { prefix, areOurs: false };
+  const home = await realpath(storage.ownHome.path);
+  const { ino, birthtimeNs } = await stat(home, { bigint: true });
+  const digest = createHash("sha256").update(`${ino} ${birthtimeNs} ${home}`).digest("hex");
+  return { prefix: `${prefix}${digest.slice(0, 12)}-`, areOurs: true };
+}
+
+const afterPrefix = /^[0-9a-z]{18}\.tmp$/;
+
+/** Removes what exports of this home left in a folder that were killed. */
+export async function removeLeftovers(
+  folder: string,
+  { prefix, areOurs }: TemporaryNames,
+): Promise<void> {
+  if (!areOurs) return;
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    const { name } = entry;
+    const isLeft = name.startsWith(prefix) && afterPrefix.test(name.slice(prefix.length));
+    if (isLeft && entry.isFile()) await rm(join(folder, name), { force: true });
+  }
+}
+
+export interface WholeFileOptions {
+  readonly names: TemporaryNames;
+  /** Take the place of a file that is there. */
+  readonly force: boolean;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Writes a file whole or not at all, synced and readable by this user alone. After an abort it rejects
+ * with the reason of `signal`, and nothing of the file is left.
+ *
+ * @throws ThroughlineError `THROUGHLINE_CONFLICT`: a file is there already.
+ */
+export async function writeWhole(
+  folder: string,
+  { name, pieces }: ExportFile,
+  { names, force, signal }: WholeFileOptions,
+): Promise<void> {
+  const path = join(folder, name);
+  const temporary = join(folder, `${names.prefix}${randomId()}.tmp`);
+  try {
+    const file = await open(temporary, "wx", 0o600);
+    try {
+      for await (const piece of pieces) {
+        signal.throwIfAborted();
+        await file.writeFile(piece);
+      }
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    signal.throwIfAborted();
+    // A link takes no name that is taken; a rename would.
+    await (force ? rename(temporary, path) : link(temporary, path));
+  } catch (cause) {
+    if (!isErrno(cause, "EEXIST")) throw cause;
+    throw new Failed(`${path} is there already`, {
+      code: "THROUGHLINE_CONFLICT",
+      wayOut: "Name another folder with --out, or overwrite with --force.",
+      cause,
+    });
+  } finally {
+    await rm(temporary, { force: true });
+  }
+}

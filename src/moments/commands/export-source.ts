@@ -1,0 +1,50 @@
+import type { Chats } from "../../core/chat/chats.ts";
+import { holdsRemoved } from "../../core/chat/removed-messages.ts";
+import { isFaultOfLog } from "../../interchange/commands/export.ts";
+import type { ExportSource } from "../export/ports.ts";
+import type { Moments } from "../moments.ts";
+import { entriesOf } from "./feedback.ts";
+
+/**
+ * The packages of a home as an export reads them.
+ *
+ * @param chats where the messages in them were said: what was hidden or erased there is not exported,
+ *   and nothing of a chat that cannot be read.
+ */
+export function exportSource({ packages }: Pick<Moments, "packages">, chats?: Chats): ExportSource {
+  const isRemoved = async (name: string) => {
+    if (chats === undefined) return false;
+    const { manifest, messages } = await packages.read(name);
+    const ids = messages.map(({ id }) => id);
+    try {
+      return await holdsRemoved(chats.log.ports.logs, manifest.chat_id, ids);
+    } catch (error) {
+      if (isFaultOfLog(error)) return "unknown";
+      throw error;
+    }
+  };
+  return {
+    async *list() {
+      for await (const { name, state, manifest, status } of entriesOf({ packages })) {
+        const retracted = status?.retracted ?? null;
+        const superseded = retracted?.superseded_by != null;
+        yield {
+          name,
+          sealed: manifest !== undefined,
+          newer: state === "newer",
+          retracted: retracted !== null && !superseded,
+          superseded,
+          removed: manifest !== undefined && (await isRemoved(name)),
+        };
+      }
+    },
+    manifest: (name) => packages.manifest(name),
+    part: (name, path, allocate) => packages.part(name, path, allocate),
+    async isWhole(name, compared) {
+      // One whose status cannot be read may be retracted. It is told here and not by the list, so that
+      // it is read, and counts against an earlier judgement, as any other that is damaged.
+      if ((await packages.status(name)) === undefined) return false;
+      return (await packages.verify(name, compared)).state === "whole";
+    },
+  };
+}

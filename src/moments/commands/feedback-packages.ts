@@ -1,0 +1,281 @@
+// What is done with packages that are there: kept, taken back, looked at, mended, removed, taken over.
+import { readdirSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
+import type { Context } from "../../cli/command.ts";
+import { confirm } from "../../cli/confirm.ts";
+import { describeFailure, Exit, exitCodes, isErrno, wrongUsage } from "../../cli/failure.ts";
+import { bytes, counted, json } from "../../cli/format.ts";
+import { tell, write } from "../../cli/io.ts";
+import type { ImportedSeed } from "../directory/import-seed.ts";
+import type { Moments } from "../moments.ts";
+import { entriesOf, type JsonFlag, nothingYet, withMadeHome, withMoments } from "./feedback.ts";
+
+export interface MarkFlags extends JsonFlag {
+  readonly reason?: string;
+  readonly release?: boolean;
+}
+
+/** `feedback preserve`: no retention removes it, until it is let go again. */
+export function preserve(name: string, flags: MarkFlags, context: Context): Promise<void> {
+  return withMoments(flags, context, async ({ packages }) => {
+    const mark = flags.release ? null : { by: null, reason: flags.reason ?? null };
+    const status = await packages.preserve(name, mark);
+    if (flags.json) await write(context.io.output, json(status));
+  });
+}
+
+/** `feedback retract`. */
+export function retract(name: string, flags: MarkFlags, context: Context): Promise<void> {
+  const { io } = context;
+  return withMoments(flags, context, async (moments) => {
+    const where = await moments.retract(name, { by: null, reason: flags.reason ?? null });
+    if (flags.json) await write(io.output, json(await moments.packages.status(name)));
+    else if (where === "bucket") {
+      await tell(io, "It is not here: the mark is owed to the bucket, as an upload is.");
+    }
+  });
+}
+
+/** `feedback verify`: those that are named, or all. @throws Exit with 1: one is not whole. */
+export function verify(names: readonly string[], flags: JsonFlag, context: Context): Promise<void> {
+  const { io } = context;
+  return withMoments(flags, context, async (moments) => {
+    const { packages } = moments;
+    const all = names.length > 0 ? names : await allNames(moments);
+    const found = [];
+    for (const name of all) found.push(await packages.verify(name));
+    if (flags.json) await write(io.output, json(found));
+    else if (found.length === 0) await tell(io, nothingYet);
+    else {
+      for (const { name, state, differences } of found) {
+        await write(io.output, `${name}: ${state}\n`);
+        for (const { path, detail } of differences) {
+          await write(io.output, `  ${path}: ${detail}\n`);
+        }
+      }
+    }
+    if (found.some(({ state }) => state === "damaged")) throw new Exit(exitCodes.failed);
+  });
+}
+
+/** `feedback repair`. @throws Exit with 1: it is as damaged as it was. */
+export function repair(name: string, flags: JsonFlag, context: Context): Promise<void> {
+  const { io } = context;
+  return withMoments(flags, context, async ({ packages }) => {
+    const repaired = await packages.repair(name);
+    const { outcome, differences, quarantined } = repaired;
+    if (flags.json) await write(io.output, json(repaired));
+    else {
+      const kept = quarantined === undefined ? "" : `; the damaged one is in ${quarantined}`;
+      const wrong = counted(differences.length, "difference");
+      await write(io.output, `${name}: ${outcome}, ${wrong}${kept}\n`);
+    }
+    if (outcome === "not_repaired") throw new Exit(exitCodes.failed);
+  });
+}
+
+export interface PurgeFlags extends JsonFlag {
+  readonly maxAgeDays?: number;
+  readonly maxMegabytes?: number;
+  readonly cutOff?: boolean;
+}
+
+/**
+ * `feedback purge`: the oldest that are past a limit; none that is preserved or still owed. And what
+ * uploads left in the bucket that ended before their manifest.
+ *
+ * @throws Exit with 1: not all of the bucket could be looked at.
+ */
+export function purge(flags: PurgeFlags, context: Context): Promise<void> {
+  const { maxAgeDays, maxMegabytes, cutOff = false } = flags;
+  const hasLimit = maxAgeDays !== undefined || maxMegabytes !== undefined;
+  if (hasLimit === cutOff) {
+    const limits = "--max-age-days, --max-megabytes, or both";
+    throw wrongUsage(`say what is too much: ${limits}; or --cut-off alone`);
+  }
+  return cutOff ? purgeBucket(flags, context) : purgeHere(flags, context);
+}
+
+function purgeBucket(flags: PurgeFlags, context: Context): Promise<void> {
+  const { io } = context;
+  return withMoments(flags, context, async (moments) => {
+    const swept = await moments.sweep();
+    if (flags.json) await write(io.output, json(swept));
+    else {
+      const found = counted(swept.remote.length, "upload");
+      await write(io.output, `${found} cut off, owed as deletions\n`);
+    }
+    if (swept.isBucketSearched) return;
+    await tell(io, "The bucket is away, or not to be listed: not all of it was looked at.");
+    throw new Exit(exitCodes.failed);
+  });
+}
+
+function purgeHere(flags: PurgeFlags, context: Context): Promise<void> {
+  const { io } = context;
+  const { maxAgeDays, maxMegabytes } = flags;
+  return withMoments(flags, context, async ({ packages }) => {
+    const report = await packages.purge({
+      ...(maxAgeDays === undefined ? {} : { maxAgeMs: maxAgeDays * 86_400_000 }),
+      ...(maxMegabytes === undefined ? {} : { maxBytes: maxMegabytes * 1_000_000 }),
+    });
+    if (flags.json) return write(io.output, json(report));
+    if (report.clockIsBehind) {
+      return tell(io, "The clock is behind the newest package: nothing is old for certain.");
+    }
+    if (report.clockIsAhead) await tell(io, farAhead);
+    for (const { name, because } of report.kept) await tell(io, `${name} stays: ${because}`);
+    const left = bytes(report.bytes);
+    await write(io.output, `${counted(report.purged.length, "package")} removed, ${left} stay\n`);
+  });
+}
+
+const farAhead =
+  "The clock is more than a year past the newest package, and may be wrong: none is removed for its " +
+  "age. If it is right, record another package and purge again, or name what is to go to " +
+  "`throughline feedback delete`.";
+
+export interface DeleteFlags extends JsonFlag {
+  readonly chat?: string;
+  readonly person?: string;
+  readonly all?: boolean;
+  readonly yes?: boolean;
+}
+
+/**
+ * `feedback delete`, wherever they are. Asks first, and where nobody can be asked, needs `--yes`.
+ *
+ * @throws Exit with 1: the person thought better of it, or something could not be removed.
+ */
+export async function remove(
+  name: string | undefined,
+  flags: DeleteFlags,
+  context: Context,
+): Promise<void> {
+  const { io } = context;
+  const selection = selectionOf(name, flags);
+  if (!flags.yes) {
+    if (!io.isInteractive) {
+      throw wrongUsage("deleting cannot be undone, and nobody is here to be asked: say --yes");
+    }
+    if (!(await confirm(io, "Delete these packages? This cannot be undone.", false))) {
+      await tell(io, "Nothing was deleted.");
+      throw new Exit(exitCodes.failed);
+    }
+  }
+  await withMoments(flags, context, async (moments) => {
+    const receipt = await moments.forget(selection);
+    if (flags.json) await write(io.output, json(receipt));
+    else {
+      const { packages, unfinished, spills, quarantined, owed, remote, failed, unreadable } =
+        receipt;
+      const counts = { packages, unfinished, spills, quarantined, "pending uploads": owed };
+      const copies = { "copies in buckets, owed as deletions": remote.length };
+      const left = {
+        "NOT DELETED": failed.length,
+        "UNREADABLE, delete by name": unreadable.length,
+      };
+      for (const [place, count] of Object.entries({ ...counts, ...copies, ...left })) {
+        if (count > 0 || place === "packages") await write(io.output, `${place}: ${count}\n`);
+      }
+    }
+    if (!receipt.isBucketSearched) {
+      await tell(
+        io,
+        "The bucket is away: what it alone has is looked for, and deleted, once it is to be had.",
+      );
+    }
+    if (receipt.failed.length > 0 || !receipt.isBucketSearched) throw new Exit(exitCodes.failed);
+  });
+}
+
+function selectionOf(name: string | undefined, { chat, person, all }: DeleteFlags) {
+  const said = [
+    ...(name === undefined ? [] : [{ name }]),
+    ...(chat === undefined ? [] : [{ chatId: chat }]),
+    ...(person === undefined ? [] : [{ person }]),
+    ...(all ? [{ all } as const] : []),
+  ];
+  const [selection, ...more] = said;
+  if (selection === undefined || more.length > 0) {
+    throw wrongUsage("say which: one package, or --chat, --person or --all");
+  }
+  return selection;
+}
+
+export interface ImportFlags extends JsonFlag {
+  readonly allowExport?: boolean;
+  readonly allowUpload?: boolean;
+  readonly by?: string;
+}
+
+/**
+ * `feedback import`: a package of the original, or a folder of them. One that cannot be taken is told,
+ * and does not keep the others from it.
+ *
+ * @throws Exit with 1: not all were taken.
+ */
+export async function importSeeds(
+  path: string,
+  flags: ImportFlags,
+  context: Context,
+): Promise<void> {
+  const { io } = context;
+  const { allowUpload = false, allowExport = false, by = null } = flags;
+  const consent = { upload: allowUpload, export: allowExport, by };
+  const folders = seedFolders(resolve(path));
+  if (folders.length === 0) {
+    throw wrongUsage(`${path} is no package of the original, and has none`);
+  }
+  // What is imported needs a home: as `throughline import` does, it makes one.
+  return withMadeHome(flags, context, async ({ packages }) => {
+    const done: ImportedSeed[] = [];
+    for (const folder of folders) {
+      try {
+        done.push(await packages.importSeedPackage(folder, { consent }));
+      } catch (error) {
+        const [what] = describeFailure(error, "", { stack: false }).text.split("\n");
+        await tell(io, `${basename(folder)}: ${what}`);
+      }
+    }
+    const failed = folders.length - done.length;
+    if (flags.json) await write(io.output, json(done));
+    else await writeImported(io, done, failed);
+    if (failed > 0) throw new Exit(exitCodes.failed);
+  });
+}
+
+async function writeImported(
+  io: Context["io"],
+  done: readonly ImportedSeed[],
+  failed: number,
+): Promise<void> {
+  for (const { name, leftOut } of done) {
+    for (const { path: part, reason } of leftOut) await tell(io, `${name}: ${part}: ${reason}`);
+  }
+  const fresh = done.filter(({ isNew }) => isNew).length;
+  const rest = failed === 0 ? "" : `, ${failed} NOT IMPORTED`;
+  const said = `${counted(fresh, "package")} imported, ${done.length - fresh} known${rest}`;
+  await write(io.output, `${said}\n`);
+}
+
+const seedName = /^\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}_[a-z]{1,32}_fb_[0-9a-f]{6}$/;
+
+/** The folder itself, or those in it, by name; none where nothing can be read. */
+function seedFolders(path: string): readonly string[] {
+  if (seedName.test(path.split(/[\\/]/).at(-1) ?? "")) return [path];
+  try {
+    const inside = readdirSync(path, { withFileTypes: true });
+    const found = inside.filter((entry) => entry.isDirectory() && seedName.test(entry.name));
+    return found.map(({ name }) => join(path, name)).sort();
+  } catch (error) {
+    if (isErrno(error, "ENOENT") || isErrno(error, "ENOTDIR")) return [];
+    throw error;
+  }
+}
+
+async function allNames(moments: Moments): Promise<readonly string[]> {
+  const names: string[] = [];
+  for await (const { name, state } of entriesOf(moments)) if (state !== "seed") names.push(name);
+  return names.reverse();
+}

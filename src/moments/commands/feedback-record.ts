@@ -1,0 +1,55 @@
+import type { Context } from "../../cli/command.ts";
+import { Exit, exitCodes } from "../../cli/failure.ts";
+import { json } from "../../cli/format.ts";
+import { tell, write } from "../../cli/io.ts";
+import { invalid } from "../../core/errors.ts";
+import type { MomentInput } from "../moments.ts";
+import { lastAnswer, transcriptUpTo } from "../turns/transcript.ts";
+import { type JsonFlag, withMoments } from "./feedback.ts";
+
+export interface RecordFlags extends JsonFlag {
+  readonly sentiment: MomentInput["sentiment"];
+  readonly what: string;
+  readonly trigger?: string;
+  readonly chat: string;
+  readonly message?: string;
+  readonly score?: number;
+  readonly correction?: string;
+  readonly note?: string;
+}
+
+/**
+ * `feedback record`: about an answer of a chat's log, since this process heard nothing itself.
+ *
+ * @throws Exit with 1: it is not durable.
+ */
+export function record(flags: RecordFlags, context: Context): Promise<void> {
+  const { io } = context;
+  const { sentiment, what, trigger, chat, score } = flags;
+  return withMoments(flags, context, async ({ recorder }, { chats }) => {
+    const answer = flags.message ?? (await lastAnswer(chats, chat))?.id;
+    if (answer === undefined) throw invalid("nothing was answered in this chat yet");
+    const receipt = recorder.record({
+      ...{ sentiment, what, chatId: chat, targetMessageId: answer, source: "cli" },
+      ...(trigger === undefined ? {} : { trigger }),
+      ...(score === undefined ? {} : { score }),
+      ...correctionOf(flags),
+      transcript: await transcriptUpTo(chats, chat, answer),
+    });
+    await receipt.whenDecided();
+    if (flags.json) await write(io.output, json(receipt));
+    if (!receipt.durable) {
+      await tell(io, `Not recorded: ${receipt.reason ?? "it is not durable yet"}.`);
+      throw new Exit(exitCodes.failed);
+    }
+    if (!flags.json) await write(io.output, `${receipt.name}\n`);
+  });
+}
+
+function correctionOf({ correction, note }: RecordFlags): Pick<MomentInput, "correction"> {
+  if (correction !== undefined && note !== undefined) {
+    throw invalid("either --correction, the answer as it should have been, or --note");
+  }
+  if (correction !== undefined) return { correction: { text: correction, kind: "replacement" } };
+  return note === undefined ? {} : { correction: { text: note, kind: "note" } };
+}

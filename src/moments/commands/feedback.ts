@@ -1,0 +1,132 @@
+import { openMemories } from "../../app/open-companion.ts";
+import { withMemories } from "../../app/sessions/with-memories.ts";
+import type { Context } from "../../cli/command.ts";
+import { Exit, exitCodes } from "../../cli/failure.ts";
+import { counted, json, table } from "../../cli/format.ts";
+import { showProgress, tell, write } from "../../cli/io.ts";
+import { openLog } from "../../cli/log.ts";
+import { type Flags, resolveSettings } from "../../cli/settings.ts";
+import type { Throughline } from "../../core/throughline.ts";
+import type { Moments } from "../moments.ts";
+import { type OwedUpload, owedByPackage, readOwed } from "./owed-uploads.ts";
+import { startMoments } from "./start-moments.ts";
+
+export interface JsonFlag extends Flags {
+  readonly json?: boolean;
+}
+
+const pageSize = 500;
+export const nothingYet = "Nobody reacted to anything yet.";
+
+/** `feedback list`. */
+export function list(flags: JsonFlag, context: Context): Promise<void> {
+  const { io } = context;
+  return withMoments(flags, context, async (moments) => {
+    // What is done while the packages are read is told as owed, rather than as neither.
+    const owed = owedByPackage(await readOwed(resolveSettings(flags, context.env).home));
+    const found = await Array.fromAsync(entriesOf(moments));
+    const packages = found.map((each) => ({
+      ...each,
+      // In JSON what is not defined would not be there at all.
+      status: each.status ?? null,
+      upload: owed.get(each.name) ?? null,
+    }));
+    if (flags.json) return write(io.output, json(packages));
+    if (packages.length === 0) return tell(io, nothingYet);
+    const rows = packages.map(({ name, state, bytes, manifest, status, upload }) => [
+      name,
+      state,
+      `${Math.ceil(bytes / 1024)} KiB`,
+      words((status?.uploaded.length ?? 0) > 0 && "uploaded", upload !== null && wordOf(upload)),
+      words(
+        status === null && "status unreadable",
+        status?.retracted && "retracted",
+        status?.preserved && "preserved",
+      ),
+      manifest?.what ?? "",
+    ]);
+    await write(io.output, table(["PACKAGE", "STATE", "SIZE", "", "", "WHAT"], rows));
+  });
+}
+
+function wordOf({ state, error }: OwedUpload): string {
+  return state === "parked" && error !== null ? `parked: ${error}` : state;
+}
+
+function words(...each: readonly (string | boolean | null | undefined)[]): string {
+  return each.filter((word) => typeof word === "string").join(", ");
+}
+
+export interface UploadFlags extends JsonFlag {
+  readonly createBucket?: boolean;
+}
+
+/**
+ * `feedback upload`.
+ *
+ * @throws Exit with 1: something is owed still, refused or because the bucket is not to be had.
+ */
+export function upload(flags: UploadFlags, context: Context): Promise<void> {
+  const { io, env } = context;
+  const createBucket = env.feedback.createBucket || flags.createBucket === true;
+  const asked = { ...context, env: { ...env, feedback: { ...env.feedback, createBucket } } };
+  return withMoments(flags, asked, async (moments) => {
+    const tellLeft = () => {
+      const { pending = 0 } = moments.statistics().outbox ?? {};
+      showProgress(io, `${counted(pending, "upload")} to go`);
+    };
+    const timer = setInterval(tellLeft, 500);
+    try {
+      await moments.upload();
+    } finally {
+      clearInterval(timer);
+      showProgress(io, "");
+    }
+    const { outbox, storage_mode, storage_reason } = moments.statistics();
+    if (flags.json) await write(io.output, json({ storage_mode, storage_reason, outbox }));
+    else if (outbox === null) await tell(io, `Nothing is uploaded: ${storage_reason ?? "local"}.`);
+    else {
+      const why = outbox.last_error === null ? "" : `: ${outbox.last_error.class}`;
+      await write(io.output, `${outbox.pending} waiting, ${outbox.parked} refused${why}\n`);
+    }
+    if (outbox !== null && outbox.pending + outbox.parked > 0) throw new Exit(exitCodes.failed);
+  });
+}
+
+/** Opens the moments of a home that is there, works with them, and lets go of them. */
+export function withMoments(
+  flags: Flags,
+  context: Context,
+  work: (moments: Moments, throughline: Throughline) => Promise<void>,
+): Promise<void> {
+  return withMemories(flags, context, async (throughline, { feedback }) =>
+    work(await startMoments(throughline, feedback), throughline),
+  );
+}
+
+/** The same, and makes the home if there is none yet. */
+export async function withMadeHome(
+  flags: Flags,
+  { env }: Context,
+  work: (moments: Moments) => Promise<void>,
+): Promise<void> {
+  const settings = resolveSettings(flags, env);
+  const logger = openLog(settings.logLevel, "warn");
+  const throughline = await openMemories(settings, logger, {}, true);
+  try {
+    await work(await startMoments(throughline, settings.feedback));
+  } finally {
+    await throughline.close();
+  }
+}
+
+/** Every package, newest first. */
+export async function* entriesOf({ packages }: Pick<Moments, "packages">) {
+  let before: string | undefined;
+  do {
+    const options = { limit: pageSize, ...(before === undefined ? {} : { before }) };
+    const page = await packages.list(options);
+    yield* page.packages;
+    before = page.next ?? undefined;
+  } while (before !== undefined);
+}

@@ -1,0 +1,196 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { faultyDisk } from "../../../test/support/faulty-disk.ts";
+import {
+  blocking,
+  filesOf,
+  momentOf,
+  openPackages,
+  path,
+  wholePackages,
+} from "../../../test/support/package-workload.ts";
+import { SimulatedDisk } from "../../../test/support/simulated-disk.ts";
+import type { OwedPackages } from "../package/target.ts";
+
+const moments = [1, 2, 3, 4].map((number) =>
+  momentOf(number, {
+    ...{ frames: 1, samples: 0 },
+    record: { people: number < 3 ? ["Ori", "Ana"] : ["Bo"] },
+  }),
+);
+const names = moments.map(({ record }) => record.name);
+
+async function saved(options: Parameters<typeof openPackages>[1] = {}) {
+  const disk = new SimulatedDisk();
+  const opened = await openPackages(disk, { blockingDisk: blocking(disk), ...options });
+  for (const moment of moments) await opened.packages.save(moment);
+  return { disk, ...opened };
+}
+
+const pick = (...numbers: readonly number[]) => numbers.map((number) => names[number - 1]!);
+
+for (const [selection, gone] of [
+  [{ name: names[1]! }, pick(2)],
+  [{ chatId: "chat:1" }, pick(1, 3)],
+  [{ chatId: "chat" }, []],
+  [{ message: { chatId: "chat:1", id: "m1" } }, pick(1, 3)],
+  [{ message: { chatId: "chat:1", id: "m2" } }, []],
+  [{ message: { chatId: "chat", id: "m1" } }, []],
+  [{ person: "Ori" }, pick(1, 2)],
+  [{ person: " oRI " }, pick(1, 2)],
+  [{ person: "Or" }, []],
+  [{ all: true }, names],
+] as const) {
+  test(`deleting ${JSON.stringify(selection)} deletes ${gone.length} of 4, and the receipt says which`, async () => {
+    const { disk, packages, ...opened } = await saved();
+    const receipt = await packages.delete(selection);
+    assert.deepEqual(receipt.deleted, gone);
+    assert.equal(receipt.packages, gone.length);
+    assert.ok(gone.length === 0 || receipt.bytes > 300 * gone.length);
+    assert.deepEqual([receipt.failed, receipt.unreadable], [[], []]);
+    const left = await wholePackages(disk, { packages, ...opened });
+    assert.deepEqual(
+      left,
+      names.filter((name) => !gone.some((one) => one === name)),
+    );
+  });
+}
+
+// Case 18, S-25.
+test("a deletion reaches the folder, the status, the spill, the half and the quarantine, and counts each", async () => {
+  const { disk, packages } = await saved();
+  const [moment] = moments as [(typeof moments)[number]];
+  const { name, what } = moment.record;
+  await packages.preserve(name, { by: what, reason: "kept" });
+  packages.spillSync([moment]);
+  for (const place of [`${path}/${name}.partial`, `/home/quarantine/feedback-${name}.partial`]) {
+    if (place.startsWith("/home/q")) await disk.mkdir("/home/quarantine").catch(() => undefined);
+    await disk.mkdir(place);
+    const file = await disk.open(`${place}/messages.json`, "create");
+    await file.write(Buffer.from(what), 0);
+  }
+  const receipt = await packages.delete({ name });
+  const { packages: folders, unfinished, spills, statuses, quarantined } = receipt;
+  assert.deepEqual([folders, unfinished, spills, statuses, quarantined], [1, 1, 1, 1, 1]);
+  for (const [file, bytes] of await filesOf(disk)) {
+    assert.ok(!bytes.includes(what) && !file.includes(name), file);
+  }
+});
+
+test("what is half done, spilled or in quarantine is found by its chat too", async () => {
+  const disk = new SimulatedDisk();
+  const { packages } = await openPackages(disk, { blockingDisk: blocking(disk) });
+  const [spilt, half, aside] = moments.slice(0, 3) as [
+    (typeof moments)[0],
+    (typeof moments)[0],
+    (typeof moments)[0],
+  ];
+  packages.spillSync([spilt!]);
+  await packages.save(half!);
+  await disk.rename(`${path}/${names[1]}`, `${path}/${names[1]}.partial`);
+  await packages.save(aside!);
+  await disk.mkdir("/home/quarantine");
+  await disk.rename(`${path}/${names[2]}`, `/home/quarantine/feedback-${names[2]}`);
+  const odd = await packages.delete({ chatId: "chat:1" });
+  assert.deepEqual(odd.deleted, pick(1, 3));
+  const even = await packages.delete({ person: "Ana" });
+  assert.deepEqual(even.deleted, pick(2));
+  assert.equal((await filesOf(disk)).size, 0);
+});
+
+test("a package whose manifest only lost its checksum is deleted with its chat; one past reading is named", async () => {
+  const { disk, packages } = await saved();
+  const [first, second] = names as [string, string];
+  const damaged = await disk.open(`${path}/${first}/feedback.json`, "write");
+  const text = (await packages.manifest(first)).toString();
+  await damaged.write(Buffer.from(text.replace("a joke 1", "a joke 9")), 0);
+  await (await disk.open(`${path}/${second}/feedback.json`, "write")).truncate(50);
+  const { deleted, unreadable } = await packages.delete({ chatId: "chat:1" });
+  assert.deepEqual([deleted, unreadable], [pick(1, 3), pick(2)]);
+  assert.deepEqual((await packages.delete({ name: second })).deleted, [second]);
+});
+
+test("what is half done, spilled or in quarantine is found by a message that it holds, too", async () => {
+  const disk = new SimulatedDisk();
+  const { packages } = await openPackages(disk, { blockingDisk: blocking(disk) });
+  const [spilt, , aside] = moments as [(typeof moments)[0], unknown, (typeof moments)[0]];
+  packages.spillSync([spilt]);
+  await packages.save(aside);
+  await disk.mkdir("/home/quarantine");
+  await disk.rename(`${path}/${names[2]}`, `/home/quarantine/feedback-${names[2]}`);
+  const none = await packages.delete({ message: { chatId: "chat:1", id: "m9" } });
+  assert.deepEqual([none.deleted, none.unreadable], [[], []]);
+  const receipt = await packages.delete({ message: { chatId: "chat:1", id: "m1" } });
+  assert.deepEqual(receipt.deleted, pick(1, 3));
+  assert.equal((await filesOf(disk)).size, 0);
+});
+
+test("a package whose words cannot be read is named, where one message is to go", async () => {
+  const { disk, packages } = await saved();
+  for (const name of pick(1, 2)) {
+    await (await disk.open(`${path}/${name}/messages.json`, "write")).truncate(20);
+  }
+  const selection = { message: { chatId: "chat:1", id: "m1" } };
+  const { deleted, unreadable } = await packages.delete(selection);
+  assert.deepEqual([deleted, unreadable], [pick(3), pick(1)]);
+});
+
+test("copies in buckets are told to the outbox before anything goes, and named in the receipt", async () => {
+  const heard: unknown[] = [];
+  const disk = new SimulatedDisk();
+  const owed: OwedPackages = {
+    saving: async () => undefined,
+    saved: async () => undefined,
+    dropped: async () => undefined,
+    async forgotten(gone, copies) {
+      assert.ok((await filesOf(disk)).has(`${path}/${gone.name}/feedback.json`), "still there");
+      heard.push([gone.name, gone.session_id, gone.consent.upload, copies]);
+      return 0;
+    },
+    owes: async () => false,
+  };
+  const { packages } = await openPackages(disk, { owed });
+  const { name } = await packages.save(moments[0]!);
+  await packages.uploaded(name, { bucket: "b", prefix: "feedback/a/x/", timestamp: 1 });
+  const { remote } = await packages.delete({ all: true });
+  const copy = { name, bucket: "b", prefix: "feedback/a/x/" };
+  assert.deepEqual(remote, [copy]);
+  assert.deepEqual(heard, [[name, "a1b2c3d4", true, [copy]]]);
+});
+
+test("when the outbox cannot note what is owed, the package stays and the receipt says so", async () => {
+  const owed = {
+    ...{ saving: async () => undefined, saved: async () => undefined },
+    ...{ dropped: async () => undefined, owes: async () => false },
+    forgotten: () => Promise.reject(new Error("full")),
+  };
+  const { packages } = await saved({ owed });
+  const { deleted, failed } = await packages.delete({ name: names[0]! });
+  assert.deepEqual([deleted, failed], [[], [{ name: names[0], error: "Error" }]]);
+  assert.equal((await packages.verify(names[0]!)).state, "whole");
+});
+
+test("a deletion during a save of that chat waits for it, and deletes it", async () => {
+  const disk = new SimulatedDisk();
+  const { packages } = await openPackages(disk);
+  const saving = packages.save(moments[0]!);
+  const { deleted } = await packages.delete({ chatId: "chat:1" });
+  await saving;
+  assert.deepEqual(deleted, pick(1));
+  assert.equal((await filesOf(disk)).size, 0);
+});
+
+test("a deletion that the disk stops midway is told of, finished by the next start, and stops no other", async () => {
+  const { disk } = await saved();
+  const broken = faultyDisk(disk, {
+    ...{ fault: "EIO", at: 1, repeat: "forever", call: "unlink" },
+    path: new RegExp(names[1]!),
+  });
+  const { packages } = await openPackages(broken);
+  const { deleted, failed } = await packages.delete({ all: true });
+  assert.deepEqual(deleted, pick(1, 3, 4));
+  assert.deepEqual(failed, [{ name: names[1], error: "EIO" }]);
+  assert.deepEqual((await packages.list()).packages, [], "it is no package any more");
+  await openPackages(disk);
+  assert.equal((await filesOf(disk)).size, 0);
+});

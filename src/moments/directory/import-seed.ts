@@ -1,0 +1,272 @@
+// A package as the original wrote it (6 digits, local time, no seal) becomes one of ours: a copy. What
+// the original did not keep, above all the times of pictures and sound, is null.
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import { invalid, ThroughlineError } from "../../core/errors.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
+import type { Disk } from "../../core/storage/disk/disk.ts";
+import {
+  type AudioEntry,
+  audioRateHz,
+  type FrameEntry,
+  feedbackSchema,
+  frameFile,
+  type MessageRole,
+  makeUuidV7,
+  messagesBytes,
+  type PackageMessage,
+  type PackageRecord,
+  packageId,
+  packageName,
+  packageStamp,
+  wavHeader,
+  wavHeaderBytes,
+} from "../package/package-format.ts";
+import {
+  audioFile,
+  memoryPart,
+  messagesFile,
+  type PackageContent,
+  type PackagePart,
+} from "./content.ts";
+import { jpegSize } from "./jpeg-size.ts";
+import { readPieces, readWhole } from "./read-package.ts";
+import { entriesOf } from "./remove-tree.ts";
+
+export interface SeedImportOptions {
+  /**
+   * What the people in it agreed to; the original asked nobody.
+   * @default { upload: false, export: false, by: null }
+   */
+  readonly consent?: {
+    readonly upload: boolean;
+    readonly export: boolean;
+    readonly by: string | null;
+  };
+}
+
+export interface ImportedSeed {
+  readonly name: string;
+  /** False: it was imported before; nothing was written. */
+  readonly isNew: boolean;
+  /** What could not be taken, and why. */
+  readonly leftOut: readonly { readonly path: string; readonly reason: string }[];
+}
+
+type LeftOut = ImportedSeed["leftOut"][number];
+
+/** Longer is no `what` or `trigger` of ours. */
+const limits = { what: 2_000, trigger: 500 } as const;
+const noConsent = { upload: false, export: false, by: null } as const;
+
+/**
+ * Reads a seed's folder. The same folder always gives the same uuid and name.
+ *
+ * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: no feedback.json there. `THROUGHLINE_INVALID`: it
+ * is not one of a seed.
+ */
+export async function readSeed(
+  disk: Disk,
+  folder: string,
+  { consent = noConsent }: SeedImportOptions,
+): Promise<{ readonly content: PackageContent; readonly leftOut: readonly LeftOut[] }> {
+  const bytes = await readWhole(disk, join(folder, "feedback.json"));
+  if (bytes === undefined) {
+    throw new ThroughlineError("there is no feedback.json", { code: "THROUGHLINE_NOT_FOUND" });
+  }
+  const seed = seedOf(bytes);
+  const leftOut: LeftOut[] = [];
+  const messages = await readWords(disk, folder, leftOut);
+  const sound = await readSound(disk, folder, leftOut);
+  const { frames, parts } = await readFrames(disk, folder, leftOut);
+  const hash = createHash("sha256").update(bytes).update(messagesBytes(messages)).digest();
+  const uuid = makeUuidV7(seed.at, (into) => into.set(hash.subarray(0, into.length)));
+  const record: PackageRecord = {
+    ...labelOf(seed, uuid),
+    num_messages: messages.length,
+    num_frames: frames.length,
+    audio_samples: sound?.audio.samples ?? 0,
+    consent: {
+      ...{ messages: true, frames: frames.length > 0, audio: sound !== undefined },
+      ...{ upload: consent.upload, export: consent.export, by: consent.by },
+      ...{ wording: null, timestamp: null },
+    },
+    window: {
+      ...{ pre_ms: 0, post_ms: 0, from: "ring", overlaps: [] },
+      first_seq: messages[0]?.seq ?? null,
+      last_seq: messages.at(-1)?.seq ?? null,
+    },
+    frames,
+    audio: sound?.audio ?? null,
+  };
+  const words = memoryPart(messagesFile, [messagesBytes(messages)]);
+  return {
+    content: {
+      record,
+      parts: [words, ...(sound === undefined ? [] : [sound.part]), ...parts],
+      salvaged: false,
+      spilled: false,
+    },
+    leftOut,
+  };
+}
+
+interface Seed {
+  readonly fields: JsonObject;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly sentiment: "positive" | "negative";
+}
+
+function seedOf(bytes: Buffer): Seed {
+  const fields = jsonOf(bytes);
+  if (!isJsonObject(fields)) throw invalid("feedback.json is not a JSON object");
+  if (fields["schema"] !== undefined) throw invalid("feedback.json is not that of a seed");
+  const { sentiment, timestamp } = fields;
+  if (sentiment !== "positive" && sentiment !== "negative") {
+    throw invalid("sentiment is neither positive nor negative");
+  }
+  if (typeof timestamp !== "number" || !(timestamp >= 0 && timestamp < 253_402_300_800)) {
+    throw invalid("timestamp is not a time in seconds");
+  }
+  return { fields, at: Math.round(timestamp * 1_000), sentiment };
+}
+
+type Counted = "num_messages" | "num_frames" | "audio_samples";
+type FromFiles = Counted | "consent" | "window" | "frames" | "audio";
+
+function labelOf({ fields, at, sentiment }: Seed, uuid: string): Omit<PackageRecord, FromFiles> {
+  const timestamp_str = packageStamp(at);
+  const trigger = textOf(fields["trigger"]).slice(0, limits.trigger);
+  const chunks = fields["audio_chunks"];
+  return {
+    id: packageId(uuid),
+    timestamp: at / 1_000,
+    timestamp_str,
+    sentiment,
+    what: textOf(fields["what"]).slice(0, limits.what),
+    trigger,
+    audio_chunks: Number.isSafeInteger(chunks) && Number(chunks) >= 0 ? Number(chunks) : 0,
+    session_id: textOf(fields["session_id"]) || "unknown",
+    chat_id: null,
+    provider: null,
+    model: null,
+    source: "skill",
+    schema: feedbackSchema,
+    uuid,
+    name: packageName(timestamp_str, sentiment, uuid),
+    channel: "other",
+    score: sentiment === "positive" ? 1 : -1,
+    correction: null,
+    // The model called the skill; with a trigger it passed on what somebody did.
+    annotator: { kind: trigger === "" ? "model" : "human", id: null },
+    target: null,
+    target_reason: null,
+    trigger_turn: null,
+    people: [],
+    matched: [],
+    redactions: [],
+    reduced: null,
+    supersedes: null,
+    trace: null,
+    latched: {},
+    clock: { mono_ms: 0, boot_id: null, zone: null, steps: [], suspends: [] },
+    loss: null,
+    software: { name: "reachy_nova", version: "unknown" },
+  };
+}
+
+async function readWords(
+  disk: Disk,
+  folder: string,
+  leftOut: LeftOut[],
+): Promise<readonly PackageMessage[]> {
+  const bytes = await readWhole(disk, join(folder, messagesFile));
+  const value = bytes === undefined ? undefined : jsonOf(bytes);
+  if (!Array.isArray(value)) {
+    leftOut.push({ path: messagesFile, reason: "not a list" });
+    return [];
+  }
+  const messages: PackageMessage[] = [];
+  for (const [index, item] of (value as readonly Json[]).entries()) {
+    const message = messageOf(item, messages.length + 1);
+    if (message !== undefined) messages.push(message);
+    else leftOut.push({ path: `${messagesFile}[${index}]`, reason: "not a message" });
+  }
+  return messages;
+}
+
+const roles: readonly unknown[] = ["USER", "ASSISTANT", "SYSTEM", "TOOL"];
+
+function messageOf(item: Json, seq: number): PackageMessage | undefined {
+  if (!isJsonObject(item)) return undefined;
+  const { role, text, timestamp } = item;
+  const upper = textOf(role).toUpperCase();
+  if (!roles.includes(upper) || typeof text !== "string") return undefined;
+  return {
+    ...{ role: upper as MessageRole, text, seq, id: `seed-${seq}`, turn_id: null },
+    timestamp: typeof timestamp === "number" ? timestamp : null,
+    ...{ t_ms: null, synthetic: null, interrupted: false, delivered: null, truncated: false },
+    ...{ tool_calls: null, tool_call_id: null },
+  };
+}
+
+async function readSound(
+  disk: Disk,
+  folder: string,
+  leftOut: LeftOut[],
+): Promise<{ readonly audio: AudioEntry; readonly part: PackagePart } | undefined> {
+  const bytes = await readWhole(disk, join(folder, audioFile));
+  if (bytes === undefined) return undefined;
+  const samples = Math.floor((bytes.length - wavHeaderBytes) / 2);
+  // The header is written anew below: only its kind matters, not its lengths.
+  const kind = (header: Buffer) => Buffer.concat([header.subarray(0, 4), header.subarray(8, 40)]);
+  if (samples < 1 || !kind(bytes).equals(kind(wavHeader(0)))) {
+    leftOut.push({ path: audioFile, reason: "not 16 kHz mono with 16 bits" });
+    return undefined;
+  }
+  const sound = bytes.subarray(wavHeaderBytes, wavHeaderBytes + samples * 2);
+  return {
+    audio: {
+      ...{ file: audioFile, rate_hz: audioRateHz, channels: 1, bits: 16, samples },
+      ...{ start_t_ms: null, anchors: [], gaps: [] },
+    },
+    part: memoryPart(audioFile, [wavHeader(samples), sound]),
+  };
+}
+
+async function readFrames(disk: Disk, folder: string, leftOut: LeftOut[]) {
+  const directory = join(folder, "frames");
+  const names = ((await entriesOf(disk, directory)) ?? []).map(({ name }) => name).sort();
+  const frames: FrameEntry[] = [];
+  const parts: PackagePart[] = [];
+  for (const name of names) {
+    const place = join(directory, name);
+    const bytes = /^\d{6}\.jpg$/.test(name) ? await readWhole(disk, place) : undefined;
+    const size = bytes === undefined ? undefined : jpegSize(bytes);
+    if (bytes === undefined || size === undefined) {
+      leftOut.push({ path: `frames/${name}`, reason: "not a whole JPEG" });
+      continue;
+    }
+    const { length } = bytes;
+    const file = frameFile(frames.length);
+    frames.push({
+      ...{ file, t_ms: null, timestamp: null, seq: null, ...size },
+      ...{ camera: null, source_t_ms: null },
+    });
+    parts.push({ path: file, bytes: length, pieces: () => readPieces(disk, place, 0, length) });
+  }
+  return { frames, parts };
+}
+
+function textOf(value: Json | undefined): string {
+  return typeof value === "string" ? value : "";
+}
+
+function jsonOf(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString("utf8"));
+  } catch {
+    return undefined; // the message would quote what somebody said
+  }
+}

@@ -1,0 +1,138 @@
+import { join } from "node:path";
+import type { DiskEntry } from "../../core/storage/disk/disk.ts";
+import { checkCount } from "../../core/storage/key.ts";
+import type { Manifest, PackageStatus } from "../package/package-format.ts";
+import { checkName, isSeedName, placeOf } from "./names.ts";
+import type { PackagePorts } from "./ports.ts";
+import { readFolder } from "./read-package.ts";
+import { entriesOf } from "./remove-tree.ts";
+import { readStatus } from "./status.ts";
+
+export interface ListOptions {
+  /** Only packages after this one in the list: the `next` of the page before. */
+  readonly before?: string;
+  /**
+   * Packages on a page, 1 to 500.
+   * @default 50
+   */
+  readonly limit?: number;
+}
+
+export interface PackageEntry {
+  readonly name: string;
+  /**
+   * `sealed`: its manifest is right and each file that it lists is there by name; sizes and content
+   * are for `read` and `verify`. `newer`: of a later schema. `seed`: as the original wrote it.
+   */
+  readonly state: "sealed" | "damaged" | "newer" | "seed";
+  /** What is wrong, or `null`. */
+  readonly detail: string | null;
+  readonly manifest: Manifest | undefined;
+  /** `undefined`: the status cannot be read. */
+  readonly status: PackageStatus | undefined;
+  /** Of the files that the manifest lists; 0 without one. */
+  readonly bytes: number;
+}
+
+export interface PackagePage {
+  readonly packages: readonly PackageEntry[];
+  /** For the next page's `before`; `null` on the last page. */
+  readonly next: string | null;
+  /** Names in the directory that are nothing of ours; on the first page only. */
+  readonly foreign: readonly string[];
+}
+
+/**
+ * One page, newest first by the second of the trigger, which stands in the name; within one second in
+ * no order that is promised. Opens only the packages on the page.
+ *
+ * @throws ThroughlineError `THROUGHLINE_INVALID`: `before` is not the name of a package, or `limit` is
+ *   not a whole number from 1 to 500.
+ */
+export async function listPackages(
+  ports: PackagePorts,
+  { before, limit = 50 }: ListOptions,
+): Promise<PackagePage> {
+  checkCount(limit, "limit", 1, 500);
+  if (before !== undefined && !isSeedName(before)) checkName(before);
+  const entries = (await entriesOf(ports.disk, ports.path)) ?? [];
+  const names = entries
+    .filter(isFolderOfPackage)
+    .map(({ name }) => name)
+    .filter((name) => before === undefined || name < before)
+    .sort()
+    .reverse();
+  const page = names.slice(0, limit);
+  const packages: PackageEntry[] = [];
+  for (const name of page) packages.push(await entryOf(ports, name));
+  return {
+    packages,
+    next: names.length > limit ? (page.at(-1) ?? null) : null,
+    foreign: before === undefined ? foreignNames(ports, entries) : [],
+  };
+}
+
+/** Every package by name, oldest first, without those of the original. */
+export async function packageNames({ disk, path }: PackagePorts): Promise<readonly string[]> {
+  return ((await entriesOf(disk, path)) ?? [])
+    .filter(({ name, kind }) => kind === "directory" && placeOf(name)?.as === "package")
+    .map(({ name }) => name)
+    .sort();
+}
+
+function isFolderOfPackage({ name, kind }: DiskEntry): boolean {
+  return kind === "directory" && (placeOf(name)?.as === "package" || isSeedName(name));
+}
+
+/** What a directory with a lease and a quarantine of its own has beside its packages. */
+const ownFiles: readonly string[] = ["lock.db", "lock.db-journal", "lock.json"];
+
+function foreignNames(ports: PackagePorts, entries: readonly DiskEntry[]): readonly string[] {
+  const { path, quarantinePath } = ports;
+  return entries
+    .filter(isForeign)
+    .map(({ name }) => name)
+    .filter((name) => !ownFiles.includes(name) && join(path, name) !== quarantinePath);
+}
+
+function isForeign(entry: DiskEntry): boolean {
+  if (isFolderOfPackage(entry)) return false;
+  const as = placeOf(entry.name)?.as;
+  if (as === undefined) return !/\.tmp-[0-9a-z]+$/.test(entry.name);
+  const isFile = as === "spill" || as === "status";
+  return entry.kind !== (isFile ? "file" : "directory");
+}
+
+async function entryOf(ports: PackagePorts, name: string): Promise<PackageEntry> {
+  const folder = join(ports.path, name);
+  const { manifest, problem } = await readFolder(ports.disk, folder, name);
+  const status = await readStatus(ports, name);
+  if (manifest === undefined) {
+    const kind = problem?.kind;
+    const state = kind === "newer" || kind === "seed" ? kind : "damaged";
+    return { name, state, detail: problem?.detail ?? null, manifest, status, bytes: 0 };
+  }
+  const bytes = bytesOf(manifest);
+  const missing = await missingNames(ports, folder, manifest);
+  if (missing === 0) return { name, state: "sealed", detail: null, manifest, status, bytes };
+  const detail = `${missing} of its files are not there`;
+  return { name, state: "damaged", detail, manifest, status, bytes };
+}
+
+export function bytesOf({ files }: Manifest): number {
+  return files.reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
+async function missingNames(
+  { disk }: PackagePorts,
+  folder: string,
+  { files }: Manifest,
+): Promise<number> {
+  const there = new Set((await entriesOf(disk, folder))?.map(({ name }) => name));
+  if (there.has("frames")) {
+    for (const { name } of (await entriesOf(disk, join(folder, "frames"))) ?? []) {
+      there.add(`frames/${name}`);
+    }
+  }
+  return files.filter(({ path }) => !there.has(path)).length;
+}

@@ -1,0 +1,374 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { faultyDisk } from "../../../test/support/faulty-disk.ts";
+import {
+  assertIsWholly,
+  filesOf,
+  momentOf,
+  openPackages,
+  partOf,
+  path,
+  wholePackages,
+} from "../../../test/support/package-workload.ts";
+import { SimulatedDisk } from "../../../test/support/simulated-disk.ts";
+import { isThroughlineError } from "../../core/errors.ts";
+import type { LocalPackages } from "../outbox/uploader-ports.ts";
+import {
+  isPackageName,
+  packageName,
+  readManifest,
+  SaveError,
+  writeManifest,
+} from "../package/package-format.ts";
+import type { OwedPackages } from "../package/target.ts";
+import { defaults } from "./options.ts";
+
+const code = (wanted: string) => (error: unknown) => isThroughlineError(error, wanted as never);
+
+test("a directory is what the outbox needs of the packages on this machine", async () => {
+  const { packages } = await openPackages(new SimulatedDisk());
+  const local: LocalPackages = packages;
+  assert.equal(await local.has(momentOf(1).record.name), false);
+});
+
+test("a moment becomes a folder with its files, byte for byte, and with a status of its own", async () => {
+  const disk = new SimulatedDisk();
+  const opened = await openPackages(disk);
+  const moment = momentOf(1, { samples: 40_000 });
+  const { name } = moment.record;
+  assert.deepEqual(await opened.packages.save(moment), { name });
+  await assertIsWholly(opened, moment);
+  const files = [...(await filesOf(disk)).keys()].map((file) => file.slice(path.length + 1)).sort();
+  assert.deepEqual(files, [
+    `${name}/audio.wav`,
+    `${name}/feedback.json`,
+    `${name}/frames/000000.jpg`,
+    `${name}/frames/000001.jpg`,
+    `${name}/frames/000002.jpg`,
+    `${name}/messages.json`,
+  ]);
+  const wav = await partOf(opened.packages, name, "audio.wav");
+  assert.equal(wav.length, 44 + 80_000);
+  assert.equal(wav.readInt16LE(44 + 2 * 20_000), moment.audio?.blocks[1]?.[20_100 - 16_000]);
+  const { manifest, status } = await opened.packages.read(name);
+  assert.deepEqual(
+    manifest.files.map(({ path: file }) => file),
+    ["messages.json", "audio.wav", ...manifest.frames.map(({ file }) => file)],
+  );
+  assert.deepEqual(status, { uploaded: [], preserved: null, retracted: null });
+});
+
+test("the bytes of feedback.json are what its writer makes of what it says", async () => {
+  const disk = new SimulatedDisk();
+  const { packages } = await openPackages(disk);
+  const { name } = await packages.save(momentOf(1));
+  const bytes = await packages.manifest(name);
+  const { manifest } = readManifest(bytes);
+  assert.ok(manifest);
+  assert.deepEqual(writeManifest(manifest), bytes);
+});
+
+test("a moment without pictures and sound has neither folder nor file for them", async () => {
+  const disk = new SimulatedDisk();
+  const opened = await openPackages(disk);
+  const moment = momentOf(1, { frames: 0, samples: 0, messages: 0 });
+  await opened.packages.save(moment);
+  assert.deepEqual(await wholePackages(disk, opened), [moment.record.name]);
+  const names = (await disk.list(`${path}/${moment.record.name}`)).map((entry) => entry.name);
+  assert.deepEqual(names.sort(), ["feedback.json", "messages.json"]);
+});
+
+test("the same moment saved twice, at once or after another, is one package", async () => {
+  const disk = new SimulatedDisk();
+  const opened = await openPackages(disk);
+  const moment = momentOf(1);
+  const saved = await Promise.all([opened.packages.save(moment), opened.packages.save(moment)]);
+  assert.deepEqual(saved[0], saved[1]);
+  assert.deepEqual(await opened.packages.save(moment), saved[0]);
+  assert.equal((await wholePackages(disk, opened)).length, 1);
+});
+
+test("a moment whose name another one has gets another uuid, id and name, all agreeing", async () => {
+  const disk = new SimulatedDisk();
+  const uuid = "019c7500-0000-7000-8000-00000000abcd";
+  const opened = await openPackages(disk, { newUuid: () => uuid });
+  const moment = momentOf(1);
+  await opened.packages.save(moment);
+  const { uuid: old } = moment.record;
+  const twin = { ...moment, record: { ...moment.record, uuid: `019c7500${old.slice(8)}` } };
+  const { name } = await opened.packages.save(twin);
+  assert.equal(name, packageName(moment.record.timestamp_str, "positive", uuid));
+  const { manifest } = await opened.packages.read(name);
+  assert.deepEqual([manifest.uuid, manifest.id, manifest.name], [uuid, "00000000abcd", name]);
+  assert.equal((await wholePackages(disk, opened)).length, 2);
+});
+
+for (const name of ["../../x", "..", "", "a/b", "2026-02-19T15-30-00_positive_fb_a1b2c3", "x\0"]) {
+  test(`${JSON.stringify(name)} is no name: refused by each call, and nothing is made`, async () => {
+    const disk = new SimulatedDisk();
+    const { packages } = await openPackages(disk);
+    const moment = momentOf(1);
+    const named = { ...moment, record: { ...moment.record, name } };
+    const invalid = code("THROUGHLINE_INVALID");
+    await assert.rejects(packages.save(named), invalid); // F6
+    await assert.rejects(packages.read(name), invalid);
+    await assert.rejects(packages.verify(name), invalid);
+    await assert.rejects(packages.repair(name), invalid);
+    await assert.rejects(packages.openPart(name, "messages.json"), invalid);
+    await assert.rejects(packages.delete({ name }), invalid);
+    await assert.rejects(packages.retract(name, { by: null, reason: null }), invalid);
+    await assert.rejects(packages.has(name), invalid);
+    assert.equal((await filesOf(disk)).size, 0);
+  });
+}
+
+test("a package that is not there is THROUGHLINE_NOT_FOUND by each call but delete, which finds nothing", async () => {
+  const { packages } = await openPackages(new SimulatedDisk());
+  const { name } = momentOf(1).record;
+  const missing = code("THROUGHLINE_NOT_FOUND");
+  await assert.rejects(packages.read(name), missing);
+  await assert.rejects(packages.verify(name), missing);
+  await assert.rejects(packages.repair(name), missing);
+  await assert.rejects(packages.preserve(name, null), missing);
+  await assert.rejects(packages.manifest(name), missing);
+  assert.equal(await packages.has(name), false);
+  assert.deepEqual((await packages.delete({ name })).deleted, []);
+});
+
+test("redaction comes first: what it takes out is in no file, and what it makes of a moment is what is saved", async () => {
+  const disk = new SimulatedDisk();
+  const { packages } = await openPackages(disk, {
+    redact: async (moment) => ({ ...moment, record: { ...moment.record, what: "[redacted]" } }),
+  });
+  const { name } = await packages.save(momentOf(1));
+  assert.equal((await packages.read(name)).manifest.what, "[redacted]");
+  for (const bytes of (await filesOf(disk)).values()) assert.ok(!bytes.includes("a joke"));
+});
+
+test("a redaction that throws saves nothing, and touches nothing", async () => {
+  const disk = new SimulatedDisk();
+  const { packages } = await openPackages(disk, {
+    redact: () => {
+      throw new Error("no");
+    },
+  });
+  const before = disk.operations.length;
+  const failed = (error: unknown) =>
+    error instanceof SaveError && error.reason === "redaction_failed";
+  await assert.rejects(packages.save(momentOf(1)), failed);
+  assert.equal(disk.operations.length, before);
+});
+
+const mib = 1024 * 1024;
+const label = { frames: 0, samples: 0, record: { reduced: "disk_full" } } as const;
+for (const [free, what, shape, fits] of [
+  [256 * mib + 200_000, "a small moment", {}, true],
+  [256 * mib, "a small moment", {}, false],
+  [256 * mib, "a label", label, true],
+  [17 * mib, "a label", label, true],
+  [16 * mib, "a label", label, false],
+] as const) {
+  test(`with ${free} bytes free ${what} is ${fits ? "saved" : "refused as disk_full, before a byte is written"}`, async () => {
+    const disk = new SimulatedDisk();
+    const { packages } = await openPackages(disk, { freeSpace: async () => free });
+    assert.equal(defaults.minFreeBytes, 256 * mib);
+    const saving = packages.save(momentOf(1, shape));
+    if (fits) await saving;
+    else {
+      await assert.rejects(
+        saving,
+        (error) => error instanceof SaveError && error.reason === "disk_full",
+      );
+      assert.equal((await filesOf(disk)).size, 0);
+    }
+  });
+}
+
+test("when nobody can tell how much is free, writing shows", async () => {
+  const { packages } = await openPackages(new SimulatedDisk(), {
+    freeSpace: () => Promise.reject(new Error("ENOSYS")),
+  });
+  await packages.save(momentOf(1));
+});
+
+test("a save that is aborted leaves nothing behind, and the moment can be saved later", async () => {
+  const disk = new SimulatedDisk();
+  const opened = await openPackages(disk);
+  const abort = new AbortController();
+  const slow = {
+    ...momentOf(1),
+    get frames() {
+      abort.abort(new Error("forgotten"));
+      return momentOf(1).frames;
+    },
+  };
+  await assert.rejects(opened.packages.save(slow, abort.signal), /forgotten/);
+  assert.deepEqual(await wholePackages(disk, opened), []);
+  await opened.packages.save(momentOf(1));
+});
+
+test("a newer judgement that supersedes an older one marks it; neither package changes", async () => {
+  const { packages } = await openPackages(new SimulatedDisk());
+  const older = momentOf(1);
+  await packages.save(older);
+  const before = await packages.manifest(older.record.name);
+  const newer = momentOf(2, { record: { supersedes: older.record.id } });
+  await packages.save(newer);
+  assert.deepEqual((await packages.status(older.record.name))?.retracted, {
+    ...{ timestamp: 1_772_366_400, by: null, reason: "superseded" },
+    superseded_by: newer.record.id,
+  });
+  assert.deepEqual(await packages.manifest(older.record.name), before);
+});
+
+test("retracted once, marked as uploaded, preserved and let go: the status says each", async () => {
+  const { packages, clock } = await openPackages(new SimulatedDisk());
+  const { name } = await packages.save(momentOf(1));
+  await packages.retract(name, { by: "Ori", reason: "a slip" });
+  clock.pass(5_000);
+  await packages.retract(name, { by: "Bo", reason: "another" });
+  await packages.uploaded(name, {
+    bucket: "b",
+    prefix: "feedback/a1/x/",
+    timestamp: 1_772_366_405,
+  });
+  await packages.uploaded(name, {
+    bucket: "b",
+    prefix: "feedback/a1/x/",
+    timestamp: 1_772_366_405,
+  });
+  await packages.preserve(name, { by: "Ori", reason: "for good" });
+  assert.deepEqual(await packages.status(name), {
+    uploaded: [{ bucket: "b", prefix: "feedback/a1/x/", timestamp: 1_772_366_405 }],
+    preserved: { timestamp: 1_772_366_405, by: "Ori", reason: "for good" },
+    retracted: { timestamp: 1_772_366_400, by: "Ori", reason: "a slip", superseded_by: null },
+  });
+  assert.equal((await packages.preserve(name, null)).preserved, null);
+});
+
+test("the outbox hears of a package before a byte of it is written, and of its end", async () => {
+  for (const fails of [false, true]) {
+    const heard: string[] = [];
+    const disk = new SimulatedDisk();
+    const broken = faultyDisk(disk, {
+      ...{ fault: "ENOSPC", at: 1, repeat: "forever", call: "write", path: /audio/ },
+    });
+    const owed: OwedPackages = {
+      saving: async ({ name }) => {
+        assert.equal((await filesOf(disk)).size, 0);
+        heard.push(`saving ${name}`);
+      },
+      saved: async (name) => void heard.push(`saved ${name}`),
+      dropped: async (name) => void heard.push(`dropped ${name}`),
+      forgotten: async ({ name }) => heard.push(`forgotten ${name}`),
+      owes: async () => false,
+    };
+    const { packages } = await openPackages(fails ? broken : disk, { owed });
+    const moment = momentOf(1);
+    const { name } = moment.record;
+    await packages.save(moment).catch((error) => assert.ok(fails && error instanceof SaveError));
+    assert.deepEqual(heard, [`saving ${name}`, fails ? `dropped ${name}` : `saved ${name}`]);
+  }
+});
+
+test("pages come newest first, each package once, and name what is not ours", async () => {
+  const disk = new SimulatedDisk();
+  const { packages } = await openPackages(disk);
+  const names: string[] = [];
+  for (let number = 1; number <= 7; number++) {
+    names.unshift((await packages.save(momentOf(number, { frames: 1, samples: 0 }))).name);
+  }
+  await (await disk.open(`${path}/notes.txt`, "create")).close();
+  await disk.mkdir(`${path}/holiday`);
+  const found: string[] = [];
+  let before: string | undefined;
+  for (let pages = 1; ; pages++) {
+    const page = await packages.list({ limit: 3, ...(before === undefined ? {} : { before }) });
+    assert.deepEqual(page.foreign, pages === 1 ? ["notes.txt", "holiday"] : []);
+    found.push(...page.packages.map(({ name }) => name));
+    if (page.next === null) break;
+    before = page.next;
+  }
+  assert.deepEqual(found, names);
+  await assert.rejects(packages.list({ before: "zz" }), { code: "THROUGHLINE_INVALID" });
+});
+
+for (const limit of [0, -1, 1.5, 501, Number.NaN, "3" as never]) {
+  test(`a page of ${JSON.stringify(limit)} packages is refused as bad input`, async () => {
+    const { packages } = await openPackages(new SimulatedDisk());
+    const message = "limit must be a whole number from 1 to 500";
+    await assert.rejects(packages.list({ limit }), { code: "THROUGHLINE_INVALID", message });
+  });
+}
+
+test("a package of a later schema is listed as newer, and left alone by every call", async () => {
+  const disk = new SimulatedDisk();
+  const { packages } = await openPackages(disk);
+  const { name } = await packages.save(momentOf(1));
+  const file = await disk.open(`${path}/${name}/feedback.json`, "write");
+  const text = (await packages.manifest(name)).toString().replace("feedback/1", "feedback/2");
+  await file.write(Buffer.from(text), 0);
+  const before = await filesOf(disk);
+  assert.equal((await packages.list()).packages[0]?.state, "newer");
+  await assert.rejects(packages.read(name), code("THROUGHLINE_NEWER_FORMAT"));
+  assert.equal((await packages.verify(name)).state, "newer");
+  assert.equal((await packages.repair(name)).outcome, "not_repaired");
+  assert.deepEqual((await packages.purge({ maxBytes: 0 })).purged, []);
+  await openPackages(disk);
+  assert.deepEqual(await filesOf(disk), before);
+});
+
+for (const [range, wanted] of [
+  [{}, [0, 300]],
+  [{ start: 10, end: 20 }, [10, 20]],
+  [{ start: 290, end: 1_000 }, [290, 300]],
+  [{ start: 299 }, [299, 300]],
+] as const) {
+  test(`the range ${JSON.stringify(range)} of a picture of 300 bytes is ${wanted.join(" to ")}`, async () => {
+    const { packages } = await openPackages(new SimulatedDisk());
+    const moment = momentOf(1);
+    await packages.save(moment);
+    const part = await packages.openPart(moment.record.name, "frames/000001.jpg", range);
+    const pieces: Uint8Array[] = [];
+    for await (const piece of part.pieces) pieces.push(piece);
+    assert.deepEqual([part.start, part.end], wanted);
+    assert.deepEqual([part.bytes, part.mediaType], [300, "image/jpeg"]);
+    assert.deepEqual(Buffer.concat(pieces), Buffer.from(moment.frames[1]!).subarray(...wanted));
+  });
+}
+
+test("no range outside a file, and no path outside a manifest, is ever opened", async () => {
+  const { packages } = await openPackages(new SimulatedDisk());
+  const { name } = await packages.save(momentOf(1));
+  for (const range of [{ start: 300 }, { start: -1 }, { start: 5, end: 4 }, { start: 0.5 }]) {
+    const opening = packages.openPart(name, "frames/000001.jpg", range);
+    await assert.rejects(opening, code("THROUGHLINE_INVALID"), JSON.stringify(range));
+  }
+  for (const part of ["../x", "frames/../feedback.json", "intent.json", "frames/000009.jpg"]) {
+    await assert.rejects(packages.openPart(name, part), code("THROUGHLINE_NOT_FOUND"), part);
+    await assert.rejects(packages.part(name, part), code("THROUGHLINE_NOT_FOUND"), part);
+  }
+});
+
+test("after close every change is THROUGHLINE_CLOSED, and what was begun is there", async () => {
+  const disk = new SimulatedDisk();
+  const opened = await openPackages(disk);
+  const { packages } = opened;
+  const saving = packages.save(momentOf(1));
+  await packages.close();
+  const { name } = await saving;
+  const closed = code("THROUGHLINE_CLOSED");
+  await assert.rejects(packages.save(momentOf(2)), closed);
+  await assert.rejects(packages.delete({ all: true }), closed);
+  await assert.rejects(packages.purge({}), closed);
+  await assert.rejects(packages.retract(name, { by: null, reason: null }), closed);
+  await assert.rejects(packages.importSeedPackage("/seed"), closed);
+  assert.deepEqual(await wholePackages(disk, opened), [name]);
+  assert.ok(isPackageName(name));
+});
+
+for (const options of [{ minFreeBytes: -1 }, { lanes: 0 }, { lanes: 65 }, { onFull: "ask" }]) {
+  test(`${JSON.stringify(options)} is a TypeError`, async () => {
+    await assert.rejects(openPackages(new SimulatedDisk(), options as never), TypeError);
+  });
+}

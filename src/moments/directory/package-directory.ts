@@ -1,0 +1,425 @@
+import { dirname, join } from "node:path";
+import { isoTime } from "../../core/clock.ts";
+import { ThroughlineError } from "../../core/errors.ts";
+import { fillWithRandom } from "../../core/ids.ts";
+import { type InLane, KeyedLanes } from "../../core/keyed-lanes.ts";
+import { silentLogger } from "../../core/logger.ts";
+import { patientDisk } from "../../core/storage/disk/patient-disk.ts";
+import type { Allocate } from "../../core/storage/files/batch-reader.ts";
+import {
+  makeUuidV7,
+  type PackageRecord,
+  type PackageSink,
+  type PackageStatus,
+  type Saved,
+  SaveError,
+  type SealedMoment,
+} from "../package/package-format.ts";
+import { manifestFile } from "./content.ts";
+import { type DeleteReceipt, deletePackages, isMeant, type Selection } from "./delete-packages.ts";
+import { codeOf, diskCause, errnoOf, unreachable } from "./disk-errors.ts";
+import { type ImportedSeed, readSeed, type SeedImportOptions } from "./import-seed.ts";
+import { KnownNames } from "./known-names.ts";
+import { type ListOptions, listPackages, type PackagePage } from "./list-packages.ts";
+import {
+  type ChangeStatus,
+  dropRemote,
+  markKnown,
+  markPackage,
+  noteRemote,
+  withCopy,
+} from "./mark-package.ts";
+import { checkName } from "./names.ts";
+import { type ByteRange, type OpenedPart, openPart } from "./open-part.ts";
+import { type PackageDirectoryOptions, resolveOptions } from "./options.ts";
+import { assertThere, bytesOf, manifestOf, type ReadPackage, readPackage } from "./read-sealed.ts";
+import { recover } from "./recover.ts";
+import { isThere } from "./remove-tree.ts";
+import { type Repair, repairPackage } from "./repair.ts";
+import {
+  evictUploaded,
+  type PurgeReport,
+  purge,
+  type RetentionLimits,
+  releasePackage,
+} from "./retention.ts";
+import { type SavePorts, saveCopy, savePackage } from "./save-package.ts";
+import { spillSync } from "./spill.ts";
+import { readStatus } from "./status.ts";
+import { type Verification, verifyFolder } from "./verify.ts";
+
+/** Who marks a package, and why. */
+export interface Mark {
+  readonly by: string | null;
+  readonly reason: string | null;
+}
+
+/**
+ * Packages as folders: each whole and sealed, or not there. One process at a time writes a directory:
+ * the lease of the home that it lies in sees to that.
+ */
+export class PackageDirectory implements PackageSink {
+  readonly #ports: SavePorts;
+  readonly #redact: PackageDirectoryOptions["redact"];
+  readonly #lanes = new KeyedLanes();
+  /** Being saved at this moment, by name. */
+  readonly #saving = new Map<string, PackageRecord>();
+  readonly #names = new KnownNames();
+  /** What the package lists of which a part was read last; until anything is changed here. */
+  #listed: { readonly name: string; readonly paths: Promise<ReadonlySet<string>> } | undefined;
+  readonly #spilled = new Set<string>();
+  readonly #notSpilled = new Set<string>();
+  #closing: Promise<void> | undefined;
+
+  private constructor(options: PackageDirectoryOptions) {
+    const { minFreeBytes, lanes, onFull, clock, newId, path } = resolveOptions(options);
+    const { logger = silentLogger, report, owed, blockingDisk, freeSpace } = options;
+    this.#redact = options.redact;
+    this.#ports = {
+      ...{ clock, newId, logger, path, lanes, minFreeBytes, owed, blockingDisk, freeSpace },
+      disk: patientDisk(options.disk),
+      quarantinePath: options.quarantinePath ?? join(dirname(path), "quarantine"),
+      unsyncedNames: new Set(),
+      newUuid: options.newUuid ?? (() => makeUuidV7(clock.now(), fillWithRandom)),
+      guard: options.guard ?? (() => undefined),
+      evict: async (isEnough) =>
+        onFull === "evict-uploaded" && evictUploaded(this.#ports, isEnough, this.#inLane),
+      mustKeep: (name) => this.#notSpilled.has(name),
+      report: (found) => {
+        const full = { at: isoTime(clock.now()), ...found };
+        logger.warn({ repair: full }, "a package was not as it was left");
+        report?.(full);
+      },
+    };
+  }
+
+  /**
+   * Opens a directory of packages, making it if need be, and finishes or sets aside what a dead
+   * process left.
+   *
+   * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: the disk refused.
+   */
+  static async open(options: PackageDirectoryOptions): Promise<PackageDirectory> {
+    const directory = new PackageDirectory(options);
+    try {
+      await recover(directory.#ports);
+      await directory.#names.read(directory.#ports);
+    } catch (error) {
+      throw errnoOf(diskCause(error)) === undefined ? error : unreachable("the packages", error);
+    }
+    return directory;
+  }
+
+  async save(moment: SealedMoment, signal?: AbortSignal): Promise<Saved> {
+    this.#assertOpen();
+    const { record } = moment;
+    checkName(record.name);
+    // From this line on a deletion waits for it.
+    this.#saving.set(record.name, record);
+    const saved = await this.#lanes
+      .run(record.name, async () => savePackage(this.#ports, await this.#redacted(moment), signal))
+      .finally(() => this.#saving.delete(record.name));
+    this.#names.here(saved.name);
+    await this.#noteSuperseded(record);
+    return saved;
+  }
+
+  async #redacted(moment: SealedMoment): Promise<SealedMoment> {
+    if (this.#redact === undefined) return moment;
+    try {
+      const redacted = await this.#redact(moment);
+      checkName(redacted.record.name);
+      return redacted;
+    } catch (cause) {
+      throw new SaveError("redaction_failed", { cause });
+    }
+  }
+
+  /**
+   * Keeps moments before it returns, each as one file that the next start makes a package of. One
+   * that it kept before is not written again. Works after `close`, too.
+   *
+   * @throws the first failure, after all were tried.
+   */
+  spillSync(moments: readonly SealedMoment[]): void {
+    const { blockingDisk, path, guard } = this.#ports;
+    if (blockingDisk === undefined) throw new TypeError("spillSync needs a blockingDisk");
+    guard();
+    const failures: unknown[] = [];
+    for (const moment of moments) {
+      const { name } = moment.record;
+      if (this.#spilled.has(name)) continue;
+      try {
+        checkName(name);
+        const redacted = this.#redact?.(moment) ?? moment;
+        if (redacted instanceof Promise) {
+          redacted.catch(() => undefined); // nobody will ever hear of it
+          throw new SaveError("redaction_failed");
+        }
+        spillSync(blockingDisk, path, redacted);
+        this.#spilled.add(name);
+      } catch (error) {
+        this.#notSpilled.add(name);
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0) throw failures[0];
+  }
+
+  list(options: ListOptions = {}): Promise<PackagePage> {
+    return this.#reaching("the packages", () => listPackages(this.#ports, options));
+  }
+
+  /** Whether a package of this name is there, whatever its state. */
+  async has(name: string): Promise<boolean> {
+    checkName(name);
+    return this.#reaching(name, () => isThere(this.#ports.disk, join(this.#ports.path, name)));
+  }
+
+  /**
+   * Reads a package without its pictures and its sound, and looks whether they are there.
+   *
+   * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`, `THROUGHLINE_CORRUPT`: the manifest is damaged;
+   * `THROUGHLINE_NEWER_FORMAT`.
+   */
+  async read(name: string): Promise<ReadPackage> {
+    return this.#reaching(name, () => readPackage(this.#ports, name));
+  }
+
+  /** Opens one file of a package: see `OpenedPart`. */
+  async openPart(name: string, path: string, range: ByteRange = {}): Promise<OpenedPart> {
+    return this.#reaching(name, async () =>
+      openPart(this.#ports, await manifestOf(this.#ports, name), path, range),
+    );
+  }
+
+  /** The bytes of feedback.json as they are. @throws ThroughlineError `THROUGHLINE_NOT_FOUND` */
+  async manifest(name: string): Promise<Buffer> {
+    return this.#reaching(name, () => bytesOf(this.#ports, name, manifestFile));
+  }
+
+  /**
+   * The bytes of one file of a package as they are: whoever sends them compares them first.
+   * `allocate` gives the memory that they are to lie in.
+   *
+   * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: the manifest does not list it, or it is gone.
+   */
+  async part(name: string, path: string, allocate?: Allocate): Promise<Buffer> {
+    return this.#reaching(name, async () => {
+      // An unlisted path is that of no package, whatever may be there.
+      const isListed = (await this.#pathsOf(name)).has(path);
+      return bytesOf(this.#ports, name, isListed ? path : undefined, allocate);
+    });
+  }
+
+  /** Whoever reads a package asks for one file after the other: its manifest is read once. */
+  #pathsOf(name: string): Promise<ReadonlySet<string>> {
+    if (this.#listed?.name === name) return this.#listed.paths;
+    const paths = manifestOf(this.#ports, name).then(
+      ({ files }) => new Set(files.map((file) => file.path)),
+    );
+    const listed = { name, paths };
+    this.#listed = listed;
+    paths.catch(() => {
+      if (this.#listed === listed) this.#listed = undefined;
+    });
+    return paths;
+  }
+
+  /**
+   * Compares every byte of a package with its manifest, but for the files in `compared`: the caller
+   * has done that already. @throws `THROUGHLINE_NOT_FOUND`
+   */
+  async verify(name: string, compared?: ReadonlySet<string>): Promise<Verification> {
+    return this.#reaching(name, async () => {
+      await assertThere(this.#ports, name);
+      const { disk, path } = this.#ports;
+      const { state, differences } = await verifyFolder(disk, join(path, name), name, compared);
+      return { name, state, differences };
+    });
+  }
+
+  /** Replaces a damaged package by one of what is right in it: see `Repair`. */
+  async repair(name: string): Promise<Repair> {
+    return this.#changing(name, async () => {
+      await assertThere(this.#ports, name);
+      return repairPackage(this.#ports, name);
+    });
+  }
+
+  /** What became of a package. `undefined`: the status cannot be read. */
+  async status(name: string): Promise<PackageStatus | undefined> {
+    checkName(name);
+    return this.#reaching(name, () => readStatus(this.#ports, name));
+  }
+
+  /**
+   * Notes that a judgement no longer holds; the package itself stays as it is, and its copies in
+   * buckets, those that are still to come too, are owed the same note. So are those of a package that is
+   * noted to be in a bucket alone. Retracting again changes nothing.
+   */
+  async retract(
+    name: string,
+    mark: Mark,
+    supersededBy: string | null = null,
+  ): Promise<PackageStatus> {
+    checkName(name);
+    // Asked first: what is not coming any more by then is in the status.
+    const coming = (await this.#ports.owed?.coming?.(name)) ?? [];
+    const change: ChangeStatus = (before, timestamp) => {
+      const retracted = { timestamp, ...mark, superseded_by: supersededBy };
+      return { ...before, retracted: before.retracted ?? retracted };
+    };
+    const status = await this.#changing(name, () => markKnown(this.#ports, name, change));
+    const { retracted, uploaded } = status;
+    if (retracted === null) return status;
+    const { timestamp: at, ...said } = retracted;
+    await this.#ports.owed?.retracted?.(name, [...uploaded, ...coming], { at, ...said });
+    return status;
+  }
+
+  /** Keeps a package from every retention; `null` lets it go again. */
+  async preserve(name: string, mark: Mark | null): Promise<PackageStatus> {
+    return this.#mark(name, (status, timestamp) => ({
+      ...status,
+      preserved: mark === null ? null : (status.preserved ?? { timestamp, ...mark }),
+    }));
+  }
+
+  /** Notes a copy in a bucket that was read back. The same copy again changes nothing. */
+  async uploaded(name: string, copy: PackageStatus["uploaded"][number]): Promise<void> {
+    await this.#mark(name, (status) => withCopy(status, copy));
+  }
+
+  /**
+   * Notes a copy of a package that a bucket alone has, so that its id is known to later runs. Durable
+   * when it resolves; the same copy again changes nothing.
+   */
+  async remote(name: string, copy: PackageStatus["uploaded"][number]): Promise<void> {
+    await this.#changing(name, () => noteRemote(this.#ports, name, copy));
+    this.#names.remote(name);
+  }
+
+  /** Takes that note away; none is fine. */
+  async dropRemote(name: string): Promise<void> {
+    await this.#changing(name, () => dropRemote(this.#ports, name));
+    if (!(await this.has(name))) this.#names.forget(name);
+  }
+
+  /**
+   * Removes the copy on this disk because a bucket has one; its status stays. One that is preserved
+   * stays; one that is gone is fine.
+   *
+   * @throws ThroughlineError `THROUGHLINE_INVALID`: no copy in a bucket is noted.
+   */
+  async release(name: string): Promise<void> {
+    await this.#changing(name, () => releasePackage(this.#ports, name));
+    if (!(await this.has(name))) this.#names.released(name);
+  }
+
+  /** Deletes for good what the selection meets, in every place of this directory. */
+  async delete(selection: Selection): Promise<DeleteReceipt> {
+    this.#assertOpen();
+    if ("name" in selection) checkName(selection.name);
+    const waiting = [...this.#saving].flatMap(([name, record]) =>
+      isMeant(selection, name, [record]) ? [name] : [],
+    );
+    const receipt = await this.#reaching("the packages", () =>
+      deletePackages(this.#ports, selection, waiting, this.#inLane),
+    );
+    for (const name of receipt.deleted) this.#names.forget(name);
+    return receipt;
+  }
+
+  /** Removes what is past the limits: see `PurgeReport`. Without limits nothing is removed. */
+  async purge(limits: RetentionLimits): Promise<PurgeReport> {
+    this.#assertOpen();
+    return this.#reaching("the packages", async () => {
+      const report = await purge(this.#ports, limits, this.#inLane);
+      await this.#names.read(this.#ports);
+      return report;
+    });
+  }
+
+  /** Seals a copy of a package that the original wrote. Importing it again changes nothing. */
+  async importSeedPackage(folder: string, options: SeedImportOptions = {}): Promise<ImportedSeed> {
+    this.#assertOpen();
+    return this.#reaching("the seed's package", async () => {
+      const { content, leftOut } = await readSeed(this.#ports.disk, folder, options);
+      const { name } = content.record;
+      const isNew = await this.#inLane(name, () => saveCopy(this.#ports, content));
+      this.#names.here(name);
+      return { name, isNew, leftOut };
+    });
+  }
+
+  /** Finishes what was begun. Changes asked for afterwards reject with `THROUGHLINE_CLOSED`. */
+  close(): Promise<void> {
+    this.#closing ??= this.#lanes.settled();
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #mark(name: string, change: ChangeStatus): Promise<PackageStatus> {
+    return this.#changing(name, () => markPackage(this.#ports, name, change));
+  }
+
+  /** The older judgement is marked; the newer one names it, so losing the mark loses nothing. */
+  async #noteSuperseded({ supersedes, id }: PackageRecord): Promise<void> {
+    if (supersedes === null) return;
+    const { logger } = this.#ports;
+    try {
+      const older = this.nameOf(supersedes);
+      if (older !== undefined) await this.retract(older, { by: null, reason: "superseded" }, id);
+    } catch (error) {
+      logger.warn({ superseded: supersedes, error: codeOf(error) }, "not marked as superseded");
+    }
+  }
+
+  /**
+   * The name of the package with this id, without looking at the disk: one that is noted to be in a
+   * bucket alone, too.
+   */
+  nameOf(id: string): string | undefined {
+    return this.#names.nameOf(id);
+  }
+
+  /** Whether the package with this id is noted to be in a bucket alone. */
+  isRemote(id: string): boolean {
+    return this.#names.isRemote(id);
+  }
+
+  #changing<T>(name: string, work: () => Promise<T>): Promise<T> {
+    try {
+      checkName(name);
+      this.#assertOpen();
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    return this.#reaching(name, () => this.#inLane(name, work));
+  }
+
+  readonly #inLane: InLane = (name, work) =>
+    this.#lanes.run(name, () =>
+      work().finally(() => {
+        this.#listed = undefined;
+      }),
+    );
+
+  async #reaching<T>(what: string, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      throw errnoOf(diskCause(error)) === undefined ? error : unreachable(what, error);
+    }
+  }
+
+  #assertOpen(): void {
+    if (this.#closing !== undefined) {
+      throw new ThroughlineError("the packages are closed", { code: "THROUGHLINE_CLOSED" });
+    }
+  }
+}

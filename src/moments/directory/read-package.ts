@@ -1,0 +1,98 @@
+// Reading what lies in a package's folder: whole small files, and large ones in pieces.
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import type { Disk } from "../../core/storage/disk/disk.ts";
+import { type Allocate, readExactly } from "../../core/storage/files/batch-reader.ts";
+import {
+  type Manifest,
+  type ManifestProblem,
+  type ManifestReading,
+  readManifest,
+} from "../package/package-format.ts";
+import { manifestFile } from "./content.ts";
+import { isGone, isNoFile } from "./disk-errors.ts";
+
+/** Larger is no JSON file of a package, and is not read into memory. */
+const maxBytes = 64 * 1024 * 1024;
+/** Read at once: few calls, and little held by each reader. */
+const pieceBytes = 256 * 1024;
+
+/** All of a file. `undefined` if there is none, or if it is larger than anything of ours. */
+export async function readWhole(
+  disk: Disk,
+  path: string,
+  allocate?: Allocate,
+): Promise<Buffer | undefined> {
+  let file: Awaited<ReturnType<Disk["open"]>>;
+  try {
+    file = await disk.open(path, "read");
+  } catch (error) {
+    if (isGone(error)) return undefined;
+    throw error;
+  }
+  try {
+    const size = await file.size();
+    return size > maxBytes ? undefined : await readExactly(file, 0, size, allocate);
+  } finally {
+    await file.close();
+  }
+}
+
+/** Bytes `start` up to `end` of a file, or what there is of them, in pieces. */
+export async function* readPieces(
+  disk: Disk,
+  path: string,
+  start: number,
+  end: number,
+): AsyncGenerator<Uint8Array, void> {
+  const file = await disk.open(path, "read");
+  try {
+    for (let at = start; at < end; ) {
+      const piece = await readExactly(file, at, Math.min(pieceBytes, end - at));
+      if (piece.length === 0) return;
+      at += piece.length;
+      yield piece;
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+/** SHA-256 of the first `bytes` of a file, and how many there were. */
+export async function hashFile(disk: Disk, path: string, bytes: number) {
+  const hash = createHash("sha256");
+  let found = 0;
+  for await (const piece of readPieces(disk, path, 0, bytes)) {
+    hash.update(piece);
+    found += piece.length;
+  }
+  return { bytes: found, sha256: hash.digest("hex") };
+}
+
+export type FolderReading =
+  | ManifestReading
+  | { readonly problem: ManifestProblem | { readonly kind: "missing"; readonly detail: string } };
+
+/** The manifest of the package in a folder. Its own name must be the one that it is looked up by. */
+export async function readFolder(
+  disk: Disk,
+  folder: string,
+  name: string,
+): Promise<{ readonly manifest?: Manifest; readonly problem?: FolderReading["problem"] }> {
+  let bytes: Buffer | undefined;
+  try {
+    bytes = await readWhole(disk, join(folder, manifestFile));
+  } catch (error) {
+    if (!isNoFile(error)) throw error;
+    const detail = "feedback.json is a folder, a link or a pipe, not a file";
+    return { problem: { kind: "invalid", detail } };
+  }
+  if (bytes === undefined) {
+    return { problem: { kind: "missing", detail: "there is no feedback.json" } };
+  }
+  const reading = readManifest(bytes);
+  if (reading.manifest !== undefined && reading.manifest.name !== name) {
+    return { problem: { kind: "invalid", detail: "feedback.json is that of another package" } };
+  }
+  return reading;
+}

@@ -1,0 +1,181 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { faultyDisk } from "../../../test/support/faulty-disk.ts";
+import { momentOf, openPackages, wholePackages } from "../../../test/support/package-workload.ts";
+import { SimulatedDisk } from "../../../test/support/simulated-disk.ts";
+import { isThroughlineError } from "../../core/errors.ts";
+import { SaveError } from "../package/package-format.ts";
+import type { OwedPackages } from "../package/target.ts";
+import type { RetentionLimits } from "./retention.ts";
+
+const moments = [1, 2, 3, 4].map((number) => momentOf(number, { frames: 1, samples: 0 }));
+const names = moments.map(({ record }) => record.name);
+
+const copy = { bucket: "b", prefix: "feedback/", timestamp: 1 };
+
+/** Four packages, a second apart: the second is preserved, the third owed. */
+async function saved(options: Parameters<typeof openPackages>[1] = {}) {
+  const disk = new SimulatedDisk();
+  const nothing = async () => undefined;
+  const owed: OwedPackages = {
+    ...{ saving: nothing, saved: nothing, dropped: nothing, forgotten: async () => 0 },
+    owes: async (name) => name === names[2],
+  };
+  const opened = await openPackages(disk, { owed, ...options });
+  const { packages, clock } = opened;
+  for (const moment of moments) await packages.save(moment);
+  await packages.preserve(names[1]!, { by: null, reason: null });
+  clock.set("2026-02-19T15:30:10.000Z");
+  const { bytes } = (await packages.list()).packages[0]!;
+  return { disk, bytes, opened, ...opened };
+}
+
+const rows: readonly [
+  what: string,
+  limits: (bytes: number) => RetentionLimits,
+  gone: readonly number[],
+][] = [
+  ["no limit", () => ({}), []],
+  ["an age that all are under", () => ({ maxAgeMs: 9_000 }), []],
+  ["an age that the oldest is over", () => ({ maxAgeMs: 8_500 }), [1]],
+  ["an age of 0", () => ({ maxAgeMs: 0 }), [1, 4]],
+  ["bytes for all", (bytes) => ({ maxBytes: bytes * 4 + 9 }), []],
+  ["bytes for three", (bytes) => ({ maxBytes: bytes * 3 + 9 }), [1]],
+  ["no bytes at all", () => ({ maxBytes: 0 }), [1, 4]],
+  ["an age and bytes", (bytes) => ({ maxAgeMs: 8_500, maxBytes: bytes * 3 + 9 }), [1]],
+];
+for (const [what, limits, gone] of rows) {
+  test(`with ${what}, of four packages whose second is preserved and third owed, ${gone.length} are removed: ${gone}`, async () => {
+    const { disk, packages, bytes, opened } = await saved();
+    const { purged, clockIsBehind } = await packages.purge(limits(bytes));
+    assert.deepEqual(
+      purged.map(({ name }) => names.indexOf(name) + 1),
+      gone,
+    );
+    assert.equal(clockIsBehind, false);
+    const left = await wholePackages(disk, opened);
+    assert.deepEqual(
+      left,
+      names.filter((_, index) => !gone.includes(index + 1)),
+    );
+  });
+}
+
+test("a purge says what it removed and why, and what held the others", async () => {
+  const { packages, bytes } = await saved();
+  assert.deepEqual(await packages.purge({ maxBytes: 0 }), {
+    purged: [names[0], names[3]].map((name) => ({ name, bytes, because: "max_bytes" })),
+    kept: [
+      { name: names[1], because: "preserved" },
+      { name: names[2], because: "owed" },
+    ],
+    bytes: bytes * 2,
+    ...{ clockIsBehind: false, clockIsAhead: false },
+  });
+});
+
+test("nothing is removed while the clock is behind the newest package", async () => {
+  const { packages, clock } = await saved();
+  clock.set("2026-02-19T15:30:03.000Z");
+  const { purged, clockIsBehind } = await packages.purge({ maxAgeMs: 0, maxBytes: 0 });
+  assert.deepEqual([purged, clockIsBehind], [[], true]);
+});
+
+const dayMs = 24 * 3_600_000;
+/** Of the newest of the four; the clock is set to `pastMs` after it. */
+const newestAt = Date.parse(
+  `${names[3]!.slice(0, 10)}T${names[3]!.slice(11, 19).replaceAll("-", ":")}Z`,
+);
+for (const [pastMs, limits, gone, isAhead] of [
+  [365 * dayMs, { maxAgeMs: 30 * dayMs }, [1, 4], false],
+  [365 * dayMs + 1, { maxAgeMs: 30 * dayMs }, [], true],
+  [365 * dayMs + 1, { maxAgeMs: 30 * dayMs, maxBytes: 0 }, [1, 4], true],
+  [365 * dayMs + 1, { maxBytes: 0 }, [1, 4], false],
+  [20 * 365 * dayMs, { maxAgeMs: 0 }, [], true],
+] as const) {
+  test(`with a clock ${pastMs} ms past the newest package, ${JSON.stringify(limits)} removes ${gone.length}`, async () => {
+    const { packages, clock, bytes } = await saved();
+    clock.set(new Date(newestAt + pastMs).toISOString());
+    const report = await packages.purge(limits);
+    assert.deepEqual(
+      report.purged.map(({ name }) => names.indexOf(name) + 1),
+      gone,
+    );
+    assert.deepEqual(
+      [report.clockIsAhead, report.clockIsBehind, report.bytes],
+      [isAhead, false, bytes * (4 - gone.length)],
+    );
+    assert.ok(report.purged.every(({ because }) => !isAhead || because === "max_bytes"));
+  });
+}
+
+test("once a package was saved by the clock that was far ahead, ages count again", async () => {
+  const { packages, clock } = await saved();
+  clock.set("2028-02-19T15:30:00.000Z");
+  assert.deepEqual((await packages.purge({ maxAgeMs: dayMs })).purged, []);
+  await packages.save(momentOf((2 * 365 * dayMs) / 1_000));
+  clock.pass(60_000);
+  const { purged } = await packages.purge({ maxAgeMs: dayMs });
+  assert.deepEqual(
+    purged.map(({ name: gone }) => gone),
+    [names[0], names[3]],
+  );
+});
+
+for (const [onFull, uploaded, gone] of [
+  ["keep", [1, 2, 3, 4], undefined],
+  ["evict-uploaded", [], undefined],
+  ["evict-uploaded", [2, 3], undefined],
+  ["evict-uploaded", [4], [4]],
+  ["evict-uploaded", [1, 2, 3, 4], [1]],
+] as const) {
+  const end = gone === undefined ? "refuses and removes nothing" : `removes ${gone} and saves`;
+  test(`on a full disk, with ${uploaded.join(", ") || "none"} uploaded, 2 preserved and 3 owed, ${onFull} ${end}`, async () => {
+    let isFull = false;
+    let count = async () => 0;
+    const { packages, disk, opened } = await saved({
+      ...{ onFull, minFreeBytes: 0 },
+      freeSpace: async () => (isFull ? 100_000 * (4 - (await count())) : 1_000_000),
+    });
+    count = async () => (await packages.list()).packages.length;
+    isFull = true;
+    for (const number of uploaded) await packages.uploaded(names[number - 1]!, copy);
+    const moment = momentOf(9, { frames: 1, samples: 0 });
+    const left = names.filter((_, index) => !gone?.some((number) => number === index + 1));
+    if (gone === undefined) {
+      const refused = (error: unknown) =>
+        error instanceof SaveError && error.reason === "disk_full";
+      await assert.rejects(packages.save(moment), refused);
+    } else {
+      await packages.save(moment);
+      left.push(moment.record.name);
+    }
+    assert.deepEqual(await wholePackages(disk, opened), left);
+  });
+}
+
+test("when the disk is full although it said otherwise, uploaded packages make room and the moment is saved", async () => {
+  const { packages: before, disk } = await saved();
+  for (const name of names) await before.uploaded(name, copy);
+  const full = faultyDisk(disk, { fault: "ENOSPC", at: 1, call: "write", path: /feedback\.json$/ });
+  const opened = await openPackages(full, { onFull: "evict-uploaded" });
+  const moment = momentOf(9, { frames: 0, samples: 0 });
+  // Nobody knows how much one package frees: as many go as the moment needs by its own estimate.
+  await assert.rejects(opened.packages.save(moment), SaveError);
+  assert.deepEqual(await wholePackages(disk, opened), [names[1]]);
+  await opened.packages.save(moment);
+  assert.deepEqual(await wholePackages(disk, opened), [names[1], moment.record.name]);
+});
+
+test("only a package that a bucket has is released, and one that is preserved stays", async () => {
+  const { packages, disk, opened } = await saved();
+  await assert.rejects(packages.release(names[0]!), (error) =>
+    isThroughlineError(error, "THROUGHLINE_INVALID"),
+  );
+  for (const name of names) await packages.uploaded(name, copy);
+  await packages.release(names[0]!);
+  await packages.release(names[0]!);
+  await packages.release(names[1]!);
+  assert.deepEqual(await wholePackages(disk, opened), names.slice(1));
+  assert.deepEqual((await packages.list()).foreign, []);
+});

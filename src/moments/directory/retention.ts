@@ -1,0 +1,168 @@
+import { join } from "node:path";
+import { invalid } from "../../core/errors.ts";
+import type { InLane } from "../../core/keyed-lanes.ts";
+import { syncNames } from "../../core/storage/files/file-ports.ts";
+import { codeOf } from "./disk-errors.ts";
+import { bytesOf, packageNames } from "./list-packages.ts";
+import { endings, timeOf } from "./names.ts";
+import type { PackagePorts } from "./ports.ts";
+import { readFolder } from "./read-package.ts";
+import { removeBeside } from "./recover.ts";
+import { isThere, removeTree } from "./remove-tree.ts";
+import { readStatus, writeStatus } from "./status.ts";
+
+export interface RetentionLimits {
+  /**
+   * Packages whose trigger is longer ago are removed, in milliseconds, unless the clock is more than
+   * 365 days past the newest of them. Default: none is.
+   */
+  readonly maxAgeMs?: number;
+  /** Of all packages together; the oldest are removed until the rest fits. Default: no limit. */
+  readonly maxBytes?: number;
+}
+
+export interface Purged {
+  readonly name: string;
+  readonly bytes: number;
+  readonly because: "max_age" | "max_bytes" | "disk_full";
+}
+
+export interface PurgeReport {
+  readonly purged: readonly Purged[];
+  /** Of the packages that stay. */
+  readonly bytes: number;
+  /** Would have been removed, and were not: somebody preserves them, or they are still owed. */
+  readonly kept: readonly { readonly name: string; readonly because: "preserved" | "owed" }[];
+  /** Nothing was removed, because the clock is behind the newest package. */
+  readonly clockIsBehind: boolean;
+  /** Nothing was removed for its age, because the clock is more than 365 days past the newest package. */
+  readonly clockIsAhead: boolean;
+}
+
+/**
+ * With a clock that is further past the newest package than this, in milliseconds, nothing is old for
+ * certain: it is what a year typed wrong is off at the least, and less than what a lost week count or a
+ * battery makes. A companion that was off that long looks the same, and loses nothing by it: its ages
+ * count again from its next package on, while what is removed is gone.
+ */
+const farAheadMs = 365 * 24 * 3_600_000;
+
+interface Known {
+  readonly name: string;
+  readonly bytes: number;
+}
+
+/**
+ * Removes packages past the limits, oldest first, one by one. Never one that is preserved or owed,
+ * nor one that cannot be read: then nobody knows. Nothing at all while the clock is behind the newest
+ * package, and nothing for its age while it is far ahead: it cannot tell what is old.
+ */
+export async function purge(
+  ports: PackagePorts,
+  { maxAgeMs, maxBytes }: RetentionLimits,
+  inLane: InLane,
+): Promise<PurgeReport> {
+  const known = await readable(ports);
+  const now = ports.clock.now();
+  let bytes = known.reduce((sum, each) => sum + each.bytes, 0);
+  const newest = (await packageNames(ports)).at(-1);
+  const pastNewest = newest === undefined ? 0 : now - timeOf(newest);
+  if (pastNewest < 0) {
+    return { purged: [], kept: [], bytes, clockIsBehind: true, clockIsAhead: false };
+  }
+  const clockIsAhead = maxAgeMs !== undefined && pastNewest > farAheadMs;
+  const purged: Purged[] = [];
+  const kept: PurgeReport["kept"][number][] = [];
+  for (const { name, bytes: own } of known) {
+    const isOld = maxAgeMs !== undefined && !clockIsAhead && now - timeOf(name) > maxAgeMs;
+    const isOver = maxBytes !== undefined && bytes > maxBytes;
+    if (!isOld && !isOver) continue;
+    const hold = await holdOn(ports, name);
+    if (hold !== undefined) {
+      if (hold !== "unknown") kept.push({ name, because: hold });
+      continue;
+    }
+    await inLane(name, () => remove(ports, name));
+    bytes -= own;
+    purged.push(told(ports, { name, bytes: own, because: isOld ? "max_age" : "max_bytes" }));
+  }
+  return { purged, kept, bytes, clockIsBehind: false, clockIsAhead };
+}
+
+/** Asked with the bytes that were gained so far. */
+export type IsEnough = (gained: number) => boolean | Promise<boolean>;
+
+/** Removes uploaded packages, oldest first, until it is enough. @returns whether it is. */
+export async function evictUploaded(
+  ports: PackagePorts,
+  isEnough: IsEnough,
+  inLane: InLane,
+): Promise<boolean> {
+  let gained = 0;
+  for (const name of await packageNames(ports)) {
+    if (gained > 0 && (await isEnough(gained))) return true;
+    if (((await readStatus(ports, name))?.uploaded.length ?? 0) === 0) continue;
+    if ((await holdOn(ports, name)) !== undefined) continue;
+    try {
+      const own = await inLane(name, () => remove(ports, name));
+      gained += own;
+      told(ports, { name, bytes: own, because: "disk_full" });
+    } catch (error) {
+      ports.logger.warn({ package: name, error: codeOf(error) }, "could not be removed");
+    }
+  }
+  return gained > 0 && (await isEnough(gained));
+}
+
+/** See `PackageDirectory.release`. */
+export async function releasePackage(ports: PackagePorts, name: string): Promise<void> {
+  if (!(await isThere(ports.disk, join(ports.path, name)))) return;
+  const status = await readStatus(ports, name);
+  if (status === undefined || status.uploaded.length === 0) {
+    throw invalid(`${name} is in no bucket, as far as its status tells: it stays here`);
+  }
+  if (status.preserved !== null) return;
+  await remove(ports, name);
+  // A crash before this loses no package, but who asks for its id finds out by the bucket then.
+  await writeStatus(ports, name, status);
+}
+
+async function readable(ports: PackagePorts): Promise<readonly Known[]> {
+  const known: Known[] = [];
+  for (const name of await packageNames(ports)) {
+    const { manifest } = await readFolder(ports.disk, join(ports.path, name), name);
+    if (manifest !== undefined) known.push({ name, bytes: bytesOf(manifest) });
+  }
+  return known;
+}
+
+async function holdOn(
+  ports: PackagePorts,
+  name: string,
+): Promise<"preserved" | "owed" | "unknown" | undefined> {
+  const status = await readStatus(ports, name);
+  if (status === undefined) return "unknown";
+  if (status.preserved !== null) return "preserved";
+  return (await ports.owed?.owes(name)) === true ? "owed" : undefined;
+}
+
+/** The local copy and its status; a start finishes what is begun. @returns how many bytes. */
+async function remove(ports: PackagePorts, name: string): Promise<number> {
+  const { disk, path } = ports;
+  const folder = join(path, name);
+  const deleting = folder + endings.deleting;
+  ports.guard();
+  await removeTree(disk, deleting);
+  await disk.rename(folder, deleting);
+  await syncNames(ports, path);
+  const { bytes } = await removeBeside(ports, name);
+  const own = (await removeTree(disk, deleting)) ?? 0;
+  await syncNames(ports, path);
+  return own + bytes;
+}
+
+function told(ports: PackagePorts, purged: Purged): Purged {
+  const { name, bytes, because } = purged;
+  ports.logger.info({ package: name, bytes, because }, "a package was removed, as was set");
+  return purged;
+}

@@ -1,0 +1,49 @@
+import type { Logger } from "../../core/logger.ts";
+import type { PartNote } from "./content.ts";
+
+/** How many bytes can still be written at a path, as the file system says; it can be wrong. */
+export type FreeSpace = (path: string) => Promise<number>;
+
+/** What a file takes beside its bytes: half a block on average, its inode, its name. */
+const fileBytes = 4_096;
+/** Manifest and intent: a fixed part, and what each file adds to them. */
+const manifestBytes = 64 * 1024;
+const entryBytes = 1_024;
+
+/**
+ * A label and its words alone may use this part of the reserve: they are small, and were they held
+ * back like pictures, nothing at all would be kept of a moment on a disk that is nearly full.
+ */
+const labelShare = 16;
+
+export interface SpaceRule {
+  readonly freeSpace: FreeSpace | undefined;
+  readonly minFreeBytes: number;
+  readonly logger: Logger;
+}
+
+/** What a package needs on the disk, generously. */
+export function estimateBytes(parts: readonly PartNote[]): number {
+  const files = parts.reduce((sum, part) => sum + part.bytes + fileBytes + entryBytes, 0);
+  return Math.ceil((files + manifestBytes) * 1.1);
+}
+
+/** How many bytes are missing for a package; 0 when it fits, or when nobody can say. */
+export async function missingBytes(
+  { freeSpace, minFreeBytes, logger }: SpaceRule,
+  path: string,
+  needed: number,
+  isLabel: boolean,
+): Promise<number> {
+  if (freeSpace === undefined) return 0;
+  let free: number;
+  try {
+    free = await freeSpace(path);
+  } catch (error) {
+    const code = String((error as { readonly code?: unknown }).code);
+    logger.warn({ code }, "how much space is left cannot be told; writing will show");
+    return 0;
+  }
+  const reserve = isLabel ? Math.floor(minFreeBytes / labelShare) : minFreeBytes;
+  return Math.max(0, needed + reserve - free);
+}

@@ -1,0 +1,125 @@
+import { join } from "node:path";
+import { inLanes } from "../../core/in-lanes.ts";
+import type { Disk } from "../../core/storage/disk/disk.ts";
+import type { FileEntry, Manifest } from "../package/package-format.ts";
+import { manifestFile } from "./content.ts";
+import { isGone } from "./disk-errors.ts";
+import { hashFile, readFolder } from "./read-package.ts";
+import { entriesOf, sizeIfThere } from "./remove-tree.ts";
+
+/** One after the other, a disk's answers take longer than what is done with them. */
+const readsAtOnce = 8;
+
+/** One way in which a folder is not what its manifest says. */
+export interface Difference {
+  /** Within the folder. */
+  readonly path: string;
+  readonly kind: "manifest" | "missing" | "size" | "content" | "unlisted";
+  /** For people; never what somebody said. */
+  readonly detail: string;
+}
+
+export interface Verification {
+  readonly name: string;
+  /**
+   * `whole`: every listed file has its size and its SHA-256, and nothing else is there. `newer`: of a
+   * later schema, so it cannot be judged here. `seed`: as the original wrote it, without a seal.
+   */
+  readonly state: "whole" | "damaged" | "newer" | "seed";
+  /** In the manifest's order; empty for `whole`, `newer` and `seed`. */
+  readonly differences: readonly Difference[];
+}
+
+/** Reads every byte of a package, but for the files in `compared`, and compares it with its manifest. */
+export async function verifyFolder(
+  disk: Disk,
+  folder: string,
+  name: string,
+  compared?: ReadonlySet<string>,
+): Promise<Verification & { readonly manifest?: Manifest }> {
+  const { manifest, problem } = await readFolder(disk, folder, name);
+  if (manifest === undefined) {
+    const kind = problem?.kind;
+    if (kind === "newer" || kind === "seed") return { name, state: kind, differences: [] };
+    const detail = problem?.detail ?? "feedback.json cannot be read";
+    return damaged(name, [{ path: manifestFile, kind: "manifest", detail }]);
+  }
+  const found: (Difference | undefined)[] = [];
+  const toRead = manifest.files.filter(({ path }) => !compared?.has(path));
+  await inLanes(toRead, readsAtOnce, async (file, index) => {
+    found[index] = await differenceOf(disk, folder, file);
+  });
+  const differences = found.filter((difference) => difference !== undefined);
+  differences.push(...(await unlisted(disk, folder, manifest)));
+  if (differences.length > 0) return { ...damaged(name, differences), manifest };
+  return { name, state: "whole", differences, manifest };
+}
+
+function damaged(name: string, differences: readonly Difference[]): Verification {
+  return { name, state: "damaged", differences };
+}
+
+/** Compares names and sizes alone: what makes a package complete. */
+export async function incompleteness(
+  disk: Disk,
+  folder: string,
+  manifest: Manifest,
+): Promise<readonly Difference[]> {
+  const differences: Difference[] = [];
+  for (const { path, bytes } of manifest.files) {
+    const found = await sizeIfThere(disk, join(folder, path));
+    if (found === bytes) continue;
+    differences.push(found === undefined ? missing(path) : wrongSize(path, found, bytes));
+  }
+  return differences;
+}
+
+async function differenceOf(
+  disk: Disk,
+  folder: string,
+  { path, bytes, sha256 }: FileEntry,
+): Promise<Difference | undefined> {
+  const place = join(folder, path);
+  try {
+    const size = await disk.size(place);
+    if (size !== bytes) return wrongSize(path, size, bytes);
+    const found = await hashFile(disk, place, bytes);
+    if (found.bytes !== bytes) return wrongSize(path, found.bytes, bytes);
+    if (found.sha256 === sha256) return undefined;
+    return { path, kind: "content", detail: "its SHA-256 is another" };
+  } catch (error) {
+    if (isGone(error)) return missing(path);
+    throw error;
+  }
+}
+
+function missing(path: string): Difference {
+  return { path, kind: "missing", detail: "listed, and not there" };
+}
+
+function wrongSize(path: string, found: number, listed: number): Difference {
+  return { path, kind: "size", detail: `${found} bytes instead of ${listed}` };
+}
+
+/** What is in the folder and not in the manifest. */
+export async function unlisted(
+  disk: Disk,
+  folder: string,
+  manifest: Manifest,
+): Promise<readonly Difference[]> {
+  const listed = new Set([manifestFile, ...manifest.files.map(({ path }) => path)]);
+  const directories = new Set(
+    manifest.files.some(({ path }) => path.includes("/")) ? ["frames"] : [],
+  );
+  const found: string[] = [];
+  for (const { name, kind } of (await entriesOf(disk, folder)) ?? []) {
+    if (kind === "directory" && directories.has(name)) {
+      const inner = (await entriesOf(disk, join(folder, name))) ?? [];
+      found.push(...inner.map((entry) => `${name}/${entry.name}`));
+    } else found.push(name);
+  }
+  return found
+    .filter((path) => !listed.has(path))
+    .sort()
+    .map((path) => ({ path, kind: "unlisted", detail: "not of this package" }));
+}

@@ -1,0 +1,174 @@
+import { croissant } from "./croissant.ts";
+import { datasetCard } from "./dataset-card.ts";
+import { ExportTally, type FeedbackExportReport } from "./export-report.ts";
+import { OpenPackage, openManifest, SkippedPackage } from "./open-package.ts";
+import {
+  type FeedbackExportOptions,
+  type ResolvedExportOptions,
+  resolveExportOptions,
+} from "./options.ts";
+import { OutFolder, reportFile } from "./out-folder.ts";
+import type { ExportDisk, ExportSource } from "./ports.ts";
+import { ReusedMemory } from "./reused-memory.ts";
+import { rowWriter } from "./row-writers.ts";
+import { type Judgement, Judgements, listedReason, matches } from "./selection.ts";
+
+/**
+ * Writes packages out for a trainer into a new folder: rows, a dataset card, `croissant.json`, and
+ * `export-report.json`, which is also the answer. Resolves once the folder stands, durable; when it
+ * rejects nothing half stands there: none, the earlier one, or the new one whole. Reads each file
+ * that a chosen package lists once, and holds two packages in memory, for `kto-vision` a group of rows
+ * as well. The same packages and options make the same bytes.
+ *
+ * Rejects with the reason of `signal` after an abort, and as the disk and the source do.
+ * @throws TypeError an option out of its bounds.
+ * @throws ThroughlineError `THROUGHLINE_CONFLICT`: something stands at `out`, and `replace` is not
+ * set or it is no export; or in the way beside it. It is as it was.
+ */
+export async function exportFeedback(
+  source: ExportSource,
+  disk: ExportDisk,
+  out: string,
+  options: FeedbackExportOptions,
+): Promise<FeedbackExportReport> {
+  const resolved = resolveExportOptions(options);
+  const folder = await OutFolder.begin(disk, out, resolved.replace);
+  try {
+    const tally = new ExportTally();
+    const names = await select(source, resolved, tally);
+    await writeRows({ source, folder, tally }, names, resolved);
+    const report = tally.done(resolved, folder.files);
+    await folder.write("croissant.json", jsonBytes(croissant(report)));
+    await folder.write("README.md", Buffer.from(datasetCard(report)));
+    await folder.write(reportFile, jsonBytes(report));
+    resolved.signal?.throwIfAborted();
+    await folder.commit();
+    return report;
+  } catch (error) {
+    // What it cannot remove the next export removes; the first error is the news.
+    await folder.discard().catch(() => undefined);
+    throw error;
+  }
+}
+
+/** Whether a row says whose turn is judged: a package as a whole is exported without one. */
+const isOfTurns = ({ format }: ResolvedExportOptions) => format !== "jsonl";
+
+/** The names of the packages that were asked for and may be exported, sorted. */
+async function select(
+  source: ExportSource,
+  options: ResolvedExportOptions,
+  tally: ExportTally,
+): Promise<readonly string[]> {
+  const readable = await listReadable(source, tally, options.signal);
+  const judgements = new Judgements();
+  const candidates: Judgement[] = [];
+  for (const [index, name] of readable.entries()) {
+    options.signal?.throwIfAborted();
+    const manifest = await unlessSkipped(tally, name, () => openManifest(source, name));
+    progress(options, tally, { phase: "select", done: index + 1, total: readable.length });
+    if (manifest === undefined) continue;
+    judgements.add(manifest);
+    if (!matches(manifest, options.filters)) tally.notSelected();
+    else if (!manifest.consent.export) tally.skip(name, "no_consent");
+    else {
+      const { timestamp, chat_id, target } = manifest;
+      candidates.push({ name, timestamp, chat_id, target });
+    }
+  }
+  const chosen: string[] = [];
+  for (const candidate of candidates) {
+    if (!isOfTurns(options) || judgements.isLatest(candidate)) chosen.push(candidate.name);
+    else tally.skip(candidate.name, "later_judgement");
+  }
+  return chosen;
+}
+
+async function listReadable(
+  source: ExportSource,
+  tally: ExportTally,
+  signal: AbortSignal | undefined,
+): Promise<readonly string[]> {
+  const readable: string[] = [];
+  for await (const listed of source.list()) {
+    signal?.throwIfAborted();
+    tally.listed();
+    const reason = listedReason(listed);
+    if (reason === undefined) readable.push(listed.name);
+    else tally.skip(listed.name, reason);
+  }
+  return readable.sort();
+}
+
+interface Places {
+  readonly source: ExportSource;
+  readonly folder: OutFolder;
+  readonly tally: ExportTally;
+}
+
+async function writeRows(
+  { source, folder, tally }: Places,
+  names: readonly string[],
+  options: ResolvedExportOptions,
+): Promise<void> {
+  const { signal, decodes } = options;
+  const writer = rowWriter(folder, options);
+  /** One package is written while the next one is read. */
+  const memories = [new ReusedMemory(), new ReusedMemory()] as const;
+  let writing: Promise<void> | undefined;
+  try {
+    for (const [index, name] of names.entries()) {
+      signal?.throwIfAborted();
+      const row = await unlessSkipped(tally, name, async () => {
+        const manifest = await openManifest(source, name);
+        const corrupt: string[] = [];
+        const onCorrupt = (file: string) => corrupt.push(file);
+        const memory = memories[index % 2 === 0 ? 0 : 1];
+        memory.reuse();
+        const from = new OpenPackage(source, manifest, { memory, decodes, onCorrupt });
+        const read = await writer.read(from);
+        await from.verifyRest();
+        for (const file of corrupt) tally.corruptFrame(name, file);
+        tally.row(manifest, read.facts);
+        return read;
+      });
+      await writing;
+      writing = row?.write();
+      writing?.catch(() => undefined); // thrown by the wait for it
+      progress(options, tally, { phase: "write", done: index + 1, total: names.length });
+    }
+    await writing;
+    await writer.finish();
+  } catch (error) {
+    await writing?.catch(() => undefined);
+    await writer.abandon?.();
+    throw error;
+  }
+}
+
+/** @returns undefined: it was skipped, and the report says why. */
+async function unlessSkipped<T>(
+  tally: ExportTally,
+  name: string,
+  work: () => Promise<T>,
+): Promise<T | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof SkippedPackage)) throw error;
+    tally.skip(name, error.reason);
+    return undefined;
+  }
+}
+
+function progress(
+  options: ResolvedExportOptions,
+  tally: ExportTally,
+  step: { readonly phase: "select" | "write"; readonly done: number; readonly total: number },
+): void {
+  options.onProgress?.({ ...step, rows: tally.rows });
+}
+
+function jsonBytes(value: object): Buffer {
+  return Buffer.from(`${JSON.stringify(value, null, 2)}\n`);
+}

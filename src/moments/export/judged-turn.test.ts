@@ -1,0 +1,248 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import {
+  type Line,
+  type PackageShape,
+  samplePackage,
+} from "../../../test/support/feedback-packages.ts";
+import type { Manifest } from "../package/package-format.ts";
+import { judgedTurn } from "./judged-turn.ts";
+import { plainPrompt } from "./plain-messages.ts";
+
+const noSystem: Partial<Manifest> = { latched: {} };
+
+/** The prompt as `role: text` and the answer; or why there is no row. */
+function taken(shape: PackageShape, maxPromptChars = 16_000) {
+  const { manifest, messages } = samplePackage(0, { manifest: noSystem, ...shape });
+  const turn = judgedTurn(manifest, messages, maxPromptChars);
+  if (typeof turn === "string") return turn;
+  const prompt = plainPrompt(turn).map(({ role, content }) => `${role}: ${content}`);
+  return { prompt, answer: turn.answer, cutTurns: turn.cutTurns };
+}
+
+const asked: Line = ["USER", "Tell me a joke."];
+const told: Line = ["ASSISTANT", "Knock, knock."];
+const praise: Line = ["USER", "Haha, good!"];
+const hint: Line = ["USER", "[They liked it.]", { synthetic: "pat_hint" }];
+const call = [{ id: "c1", type: "function", function: { name: "dance", arguments: "{}" } }];
+
+describe("the answer and its prompt", () => {
+  const rows: readonly (readonly [
+    says: string,
+    shape: PackageShape,
+    prompt: readonly string[],
+    answer: string,
+  ])[] = [
+    [
+      "a joke, and praise that stays out",
+      { lines: [asked, told, praise], target: [1, 1] },
+      ["user: Tell me a joke."],
+      "Knock, knock.",
+    ],
+    [
+      "a system prompt from before the window",
+      {
+        lines: [asked, told],
+        target: [1, 1],
+        manifest: { latched: { system_prompt: "Be kind." } },
+      },
+      ["system: Be kind.", "user: Tell me a joke."],
+      "Knock, knock.",
+    ],
+    [
+      "the same system prompt in the window too",
+      {
+        lines: [["SYSTEM", "Be kind."], asked, told],
+        target: [2, 2],
+        manifest: { latched: { system_prompt: "Be kind." } },
+      },
+      ["system: Be kind.", "user: Tell me a joke."],
+      "Knock, knock.",
+    ],
+    [
+      "a system prompt that was too large to keep",
+      {
+        lines: [asked, told],
+        target: [1, 1],
+        manifest: { latched: { system_prompt: { sha256: "00", omitted: "too_large" } } },
+      },
+      ["user: Tell me a joke."],
+      "Knock, knock.",
+    ],
+    [
+      "pieces of one role",
+      {
+        lines: [["USER", "Hey"], ["USER", "you"], ["ASSISTANT", "Yes?"], asked, told, told],
+        target: [4, 5],
+      },
+      ["user: Hey\n\nyou", "assistant: Yes?", "user: Tell me a joke."],
+      "Knock, knock.\n\nKnock, knock.",
+    ],
+    [
+      "synthetic text on the way",
+      { lines: [asked, hint, told, praise], target: [2, 2] },
+      ["user: Tell me a joke."],
+      "Knock, knock.",
+    ],
+    [
+      "synthetic text within the answer",
+      { lines: [asked, told, hint, told], target: [1, 3] },
+      ["user: Tell me a joke."],
+      "Knock, knock.\n\nKnock, knock.",
+    ],
+    [
+      "praise that was written down before the end of the answer",
+      { lines: [asked, told, praise, told], target: [1, 3], praise: 2 },
+      ["user: Tell me a joke."],
+      "Knock, knock.\n\nKnock, knock.",
+    ],
+    [
+      "praise of another turn within the prompt",
+      {
+        lines: [
+          ["USER", asked[1], { turn_id: "t1" }],
+          ["USER", praise[1], { turn_id: "t2" }],
+          ["USER", "Really.", { turn_id: "t2" }],
+          ["ASSISTANT", told[1], { turn_id: "t1" }],
+        ],
+        ...{ target: [3, 3], praise: 1 },
+      },
+      ["user: Tell me a joke."],
+      "Knock, knock.",
+    ],
+    [
+      "an answer that was interrupted",
+      {
+        lines: [asked, ["ASSISTANT", "Knock, knock.", { interrupted: true, delivered: "Knock," }]],
+        target: [1, 1],
+      },
+      ["user: Tell me a joke."],
+      "Knock,",
+    ],
+    [
+      "a tool's result in the judged turn",
+      {
+        lines: [
+          ["USER", "Dance!"],
+          ["ASSISTANT", "", { tool_calls: call }],
+          ["TOOL", "danced", { tool_call_id: "c1" }],
+          ["ASSISTANT", "There."],
+          praise,
+        ],
+        target: [1, 3],
+      },
+      ["user: Dance!", "tool: danced"],
+      "There.",
+    ],
+    [
+      "words, then a tool, then no words",
+      {
+        lines: [
+          ["USER", "Dance!"],
+          ["ASSISTANT", "Look.", { tool_calls: call }],
+          ["TOOL", "danced", { tool_call_id: "c1" }],
+        ],
+        target: [1, 2],
+      },
+      ["user: Dance!"],
+      "Look.",
+    ],
+    [
+      "the end of an answer whose question the window cut off",
+      { lines: [["ASSISTANT", "…and so on."], ["TOOL", "x"], asked, told], target: [3, 3] },
+      ["user: Tell me a joke."],
+      "Knock, knock.",
+    ],
+    [
+      "a system message just before the answer",
+      { lines: [asked, ["SYSTEM", "Battery low."], told], target: [2, 2] },
+      ["user: Tell me a joke."],
+      "Knock, knock.",
+    ],
+  ];
+  for (const [says, shape, prompt, answer] of rows) {
+    test(`are right with ${says}`, () => {
+      assert.deepEqual(taken(shape), { prompt, answer, cutTurns: 0 });
+    });
+  }
+});
+
+describe("there is no row", () => {
+  const rows: readonly (readonly [says: string, shape: PackageShape, reason: string])[] = [
+    ["without a target", { target: null }, "no_target"],
+    [
+      "when nothing was delivered",
+      { lines: [asked, ["ASSISTANT", "Knock", { delivered: "" }]], target: [1, 1] },
+      "empty_completion",
+    ],
+    [
+      "when the turn only called a tool",
+      {
+        lines: [asked, ["ASSISTANT", " ", { tool_calls: call }], ["TOOL", "ok"]],
+        target: [1, 2],
+      },
+      "empty_completion",
+    ],
+    ["when the target lies outside", { lines: [asked], target: [1, 1] }, "empty_completion"],
+    [
+      "when only synthetic text was asked",
+      { lines: [hint, told], target: [1, 1] },
+      "synthetic_prompt",
+    ],
+    [
+      "when synthetic text was asked after an answer",
+      { lines: [asked, told, hint, told], target: [3, 3] },
+      "synthetic_prompt",
+    ],
+    ["when nobody asked", { lines: [told], target: [0, 0] }, "synthetic_prompt"],
+  ];
+  for (const [says, shape, reason] of rows) {
+    test(`${says}: ${reason}`, () => assert.equal(taken(shape), reason));
+  }
+});
+
+describe("a prompt that is too long", () => {
+  const turn = (id: string, length: number): Line[] => [
+    ["USER", "u".repeat(length / 2), { turn_id: id }],
+    ["ASSISTANT", "a".repeat(length / 2), { turn_id: id }],
+  ];
+  const lines: Line[] = [
+    ...turn("t1", 100),
+    ...turn("t2", 100),
+    ["USER", "why?", { turn_id: "t3" }],
+    ["ASSISTANT", "Because.", { turn_id: "t3" }],
+  ];
+  const shape: PackageShape = { lines, target: [5, 5] };
+  for (const [max, turns, cut] of [
+    [204, 5, 0],
+    [203, 3, 1],
+    [104, 3, 1],
+    [103, 1, 2],
+    [1, 1, 2],
+  ] as const) {
+    test(`of 204 characters against ${max} loses ${cut} whole turns`, () => {
+      const found = taken(shape, max);
+      assert.ok(typeof found === "object");
+      assert.equal(found.prompt.length, turns);
+      assert.equal(found.cutTurns, cut);
+      assert.equal(found.prompt.at(-1), "user: why?");
+    });
+  }
+
+  test("counts the system prompt, which stays", () => {
+    const found = taken(
+      { ...shape, manifest: { latched: { system_prompt: "s".repeat(100) } } },
+      204,
+    );
+    assert.ok(typeof found === "object");
+    assert.equal(found.cutTurns, 1);
+    assert.equal(found.prompt[0], `system: ${"s".repeat(100)}`);
+  });
+
+  test("is cut where a user speaks when no message names its turn", () => {
+    const plain = lines.map(([role, text]): Line => [role, text]);
+    const found = taken({ lines: plain, target: [5, 5] }, 104);
+    assert.ok(typeof found === "object");
+    assert.deepEqual([found.prompt.length, found.cutTurns], [3, 1]);
+  });
+});

@@ -1,0 +1,148 @@
+import { webcrypto } from "node:crypto";
+import { isThroughlineError } from "../../core/errors.ts";
+import { inLanes } from "../../core/in-lanes.ts";
+import {
+  type Manifest,
+  type PackageMessage,
+  readManifest,
+  readMessages,
+} from "../package/package-format.ts";
+import { type JpegFault, jpegFault } from "./jpeg-check.ts";
+import type { ExportSource } from "./ports.ts";
+import type { ReusedMemory } from "./reused-memory.ts";
+import type { SkipReason } from "./selection.ts";
+
+/** Thrown where a package turns out not to be what its manifest says; it is skipped. */
+export class SkippedPackage extends Error {
+  override readonly name = "SkippedPackage";
+  readonly reason: SkipReason;
+  constructor(reason: SkipReason, options?: { readonly cause?: unknown }) {
+    super(`the package is skipped: ${reason}`, options);
+    this.reason = reason;
+  }
+}
+
+/** @throws SkippedPackage `unverified`, `newer`. */
+export async function openManifest(source: ExportSource, name: string): Promise<Manifest> {
+  const bytes = await present(source.manifest(name));
+  const { manifest, problem } = readManifest(bytes);
+  if (manifest === undefined) {
+    throw new SkippedPackage(problem.kind === "newer" ? "newer" : "unverified");
+  }
+  if (manifest.name !== name) throw new SkippedPackage("unverified");
+  return manifest;
+}
+
+export interface Picture {
+  /** In the package: `frames/000000.jpg`. */
+  readonly file: string;
+  readonly bytes: Buffer;
+}
+
+const { subtle } = webcrypto;
+
+/** One after the other, a disk's answers take longer than what is done with them. */
+const readsAtOnce = 8;
+
+/** A package that is being exported: every byte that it gives was compared with the manifest. */
+export class OpenPackage {
+  readonly manifest: Manifest;
+  readonly #entries: ReadonlyMap<string, Manifest["files"][number]>;
+  /** The paths of what was given. */
+  readonly #compared = new Set<string>();
+  /** Called with each picture that is left out. */
+  readonly #onCorrupt: (file: string) => void;
+  readonly #source: ExportSource;
+  readonly #memory: ReusedMemory;
+  readonly #decodes: ((jpeg: Uint8Array) => Promise<boolean>) | undefined;
+
+  constructor(
+    source: ExportSource,
+    manifest: Manifest,
+    hooks: {
+      readonly memory: ReusedMemory;
+      readonly decodes: ((jpeg: Uint8Array) => Promise<boolean>) | undefined;
+      readonly onCorrupt: (file: string) => void;
+    },
+  ) {
+    this.#source = source;
+    this.manifest = manifest;
+    this.#entries = new Map(manifest.files.map((file) => [file.path, file]));
+    this.#memory = hooks.memory;
+    this.#decodes = hooks.decodes;
+    this.#onCorrupt = hooks.onCorrupt;
+  }
+
+  async messages(): Promise<readonly PackageMessage[]> {
+    const messages = readMessages(await this.part("messages.json"));
+    if (messages === undefined) throw new SkippedPackage("unverified");
+    return messages;
+  }
+
+  /** The bytes lie in memory that is used again once the row is written. */
+  async part(path: string): Promise<Buffer> {
+    const allocate = (bytes: number) => {
+      // Before it is read: what took a file's place may have any size.
+      if (bytes !== this.#entries.get(path)?.bytes) throw new SkippedPackage("unverified");
+      return this.#memory.allocate(bytes);
+    };
+    const bytes = await present(this.#source.part(this.manifest.name, path, allocate));
+    return await this.#checked(path, bytes);
+  }
+
+  /**
+   * The pictures of these that are whole, in their order. Each other one was reported. Their bytes are
+   * good until the row is written, as those of `part`.
+   */
+  async pictures(files: readonly string[]): Promise<readonly Picture[]> {
+    const read: (Picture | undefined)[] = [];
+    // Also after an error nothing is read any more once this rejects: into memory of another package.
+    await inLanes(files, readsAtOnce, async (file, index) => {
+      read[index] = await this.#picture(file);
+    });
+    return read.filter((picture) => picture !== undefined);
+  }
+
+  async #picture(file: string): Promise<Picture | undefined> {
+    const bytes = await this.part(file);
+    const fault: JpegFault | undefined = jpegFault(bytes);
+    const isWhole = fault === undefined && ((await this.#decodes?.(bytes)) ?? true);
+    if (isWhole) return { file, bytes };
+    this.#onCorrupt(file);
+    return undefined;
+  }
+
+  /**
+   * Compares what was not given too: of a damaged package nothing is exported. Each file is read once.
+   *
+   * @throws SkippedPackage `unverified`
+   */
+  async verifyRest(): Promise<void> {
+    const isWhole = await present(this.#source.isWhole(this.manifest.name, this.#compared));
+    if (!isWhole) throw new SkippedPackage("unverified");
+  }
+
+  async #checked(path: string, bytes: Buffer): Promise<Buffer> {
+    const entry = this.#entries.get(path);
+    if (entry?.bytes !== bytes.length) throw new SkippedPackage("unverified");
+    // In another thread: half of an export is hashing.
+    const digest = await subtle.digest("SHA-256", bytes);
+    const isSame = entry.sha256 === Buffer.from(digest).toString("hex");
+    if (!isSame) throw new SkippedPackage("unverified");
+    this.#compared.add(path);
+    return bytes;
+  }
+}
+
+/** A package that was deleted since the listing is one that cannot be verified. */
+async function present<T>(reading: Promise<T>): Promise<T> {
+  try {
+    return await reading;
+  } catch (cause) {
+    const isGone =
+      isThroughlineError(cause, "THROUGHLINE_NOT_FOUND") ||
+      (cause instanceof Error && "code" in cause && cause.code === "ENOENT");
+    if (isGone) throw new SkippedPackage("unverified", { cause });
+    throw cause;
+  }
+}

@@ -1,0 +1,265 @@
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { temporaryDirectory } from "../../../test/support/command-line.ts";
+import { crashImages, processDeathImage } from "../../../test/support/crash-images.ts";
+import { faultyDisk } from "../../../test/support/faulty-disk.ts";
+import {
+  filesUnder,
+  SampleSource,
+  samplePackage,
+} from "../../../test/support/feedback-packages.ts";
+import { SimulatedDisk } from "../../../test/support/simulated-disk.ts";
+import { realDisk } from "../../core/storage/disk/disk.ts";
+import { exportFeedback } from "./export-feedback.ts";
+import type { FeedbackExportOptions } from "./options.ts";
+import type { ExportDisk } from "./ports.ts";
+
+/** At every call, or at each fourth. */
+const step = process.env["THROUGHLINE_FULL"] === "1" ? 1 : 4;
+
+const earlier = [samplePackage(0)];
+const later = [samplePackage(0, { frames: [-2_000, -1_000] }), samplePackage(1)];
+const run = (disk: ExportDisk, packages = later, more: Partial<FeedbackExportOptions> = {}) =>
+  exportFeedback(new SampleSource(packages), disk, "/out", { format: "imagefolder", ...more });
+const rowsOf = async (disk: SimulatedDisk) => {
+  const files = await filesUnder(disk, "/out");
+  if (files === undefined) return undefined;
+  const report = JSON.parse(String(files.get("export-report.json")));
+  for (const { path, bytes } of report.files) assert.equal(files.get(path)?.length, bytes, path);
+  return report.rows.total as number;
+};
+/** In a folder of ours that is not finished. */
+const mark = ".throughline-export-unfinished";
+const put = async (disk: SimulatedDisk, path: string) =>
+  await (await disk.open(path, "create")).close();
+const names = async (disk: SimulatedDisk) =>
+  (await disk.list("/")).map(({ name }) => name).toSorted();
+
+async function withEarlier(): Promise<SimulatedDisk> {
+  const disk = new SimulatedDisk();
+  await run(disk, earlier);
+  return disk;
+}
+
+describe("the folder of an export", () => {
+  test("that is there already stays as it is, and the export is refused", async () => {
+    const disk = await withEarlier();
+    await assert.rejects(run(disk), { code: "THROUGHLINE_CONFLICT" });
+    assert.equal(await rowsOf(disk), 1);
+    assert.deepEqual(await names(disk), ["out"]);
+  });
+
+  test("is replaced when that is asked for, and nothing is left of the earlier one", async () => {
+    const disk = await withEarlier();
+    await run(disk, later, { replace: true });
+    assert.equal(await rowsOf(disk), 2);
+    assert.deepEqual(await names(disk), ["out"]);
+  });
+
+  test("is not replaced when it is no export, asked or not", async () => {
+    const disk = new SimulatedDisk();
+    await disk.mkdir("/out");
+    await put(disk, "/out/diary.txt");
+    await assert.rejects(run(disk, later, { replace: true }), { code: "THROUGHLINE_CONFLICT" });
+    assert.deepEqual([...((await filesUnder(disk, "/out")) ?? [])].length, 1);
+  });
+
+  test("that is a file is refused", async () => {
+    const disk = new SimulatedDisk();
+    await put(disk, "/out");
+    const message = "a file stands where the folder /out, or one above it, goes";
+    const refusal = { code: "THROUGHLINE_CONFLICT", message };
+    await assert.rejects(run(disk, later, { replace: true }), refusal);
+  });
+
+  test("begins without what an export that died has left", async () => {
+    const disk = new SimulatedDisk();
+    await disk.mkdir("/out.partial");
+    await disk.mkdir("/out.partial/deep");
+    await put(disk, `/out.partial/${mark}`);
+    await put(disk, "/out.partial/deep/old");
+    await run(disk);
+    assert.deepEqual(await names(disk), ["out"]);
+    assert.equal((await filesUnder(disk, "/out"))?.get("deep/old"), undefined);
+    assert.equal((await filesUnder(disk, "/out"))?.get(mark), undefined);
+  });
+});
+
+for (const ending of ["partial", "replaced"]) {
+  for (const file of ["thesis.txt", "export-report.json"]) {
+    for (const stands of [false, true]) {
+      for (const replace of [false, true]) {
+        const out = stands ? "an earlier export" : "nothing";
+        test(`a folder out.${ending} with somebody's ${file} beside ${out} is refused and stays, replace: ${replace}`, async () => {
+          const disk = stands ? await withEarlier() : new SimulatedDisk();
+          await disk.mkdir(`/out.${ending}`);
+          await put(disk, `/out.${ending}/${file}`);
+          const before = await filesUnder(disk, "");
+          const way =
+            replace || !stands ? /^\/out\.\w+ is in the way, .*: move it away$/ : /there already/;
+          const refusal = { code: "THROUGHLINE_CONFLICT", message: way };
+          await assert.rejects(run(disk, later, { replace }), refusal);
+          assert.deepEqual(await filesUnder(disk, ""), before);
+        });
+      }
+    }
+  }
+
+  test(`a file out.${ending} is refused and stays`, async () => {
+    const disk = new SimulatedDisk();
+    await put(disk, `/out.${ending}`);
+    await assert.rejects(run(disk), { code: "THROUGHLINE_CONFLICT", message: /in the way/ });
+    assert.deepEqual(await names(disk), [`out.${ending}`]);
+  });
+}
+
+test("an empty folder out.replaced is nobody's loss, and in nobody's way", async () => {
+  const disk = new SimulatedDisk();
+  await disk.mkdir("/out.replaced");
+  await run(disk);
+  assert.deepEqual([await rowsOf(disk), await names(disk)], [2, ["out"]]);
+});
+
+for (const [name, stands] of [
+  ["out", false],
+  ["out.replaced", false],
+  ["out.replaced", true],
+] as const) {
+  const out = stands ? "an earlier export" : "nothing";
+  test(`what somebody puts at ${name} beside ${out} while an export is written stays`, async () => {
+    const disk = stands ? await withEarlier() : new SimulatedDisk();
+    const source = new SampleSource(later);
+    source.beforeRead = async () => {
+      source.beforeRead = undefined;
+      await disk.mkdir(`/${name}`);
+      await put(disk, `/${name}/thesis.txt`);
+    };
+    const replace = stands;
+    const ended = exportFeedback(source, disk, "/out", { format: "imagefolder", replace });
+    await assert.rejects(ended, { code: "THROUGHLINE_CONFLICT" });
+    assert.ok((await filesUnder(disk, `/${name}`))?.has("thesis.txt"));
+    assert.deepEqual(await names(disk), stands ? ["out", name] : [name]);
+    if (stands) assert.equal(await rowsOf(disk), 1);
+  });
+}
+
+for (const at of ["out", "out.partial", "out.replaced"]) {
+  test(`a link at ${at} is refused, and what it leads to stays`, async (t) => {
+    const folder = temporaryDirectory(t);
+    const real = join(folder, "real");
+    const write = (out: string) =>
+      exportFeedback(new SampleSource(later), realDisk, out, { format: "kto", replace: true });
+    await write(real);
+    const before = fs.readdirSync(real);
+    fs.symlinkSync(real, join(folder, at));
+    const refusal = {
+      code: "THROUGHLINE_CONFLICT",
+      message: at === "out" ? /is a link/ : /in the way/,
+    };
+    await assert.rejects(write(join(folder, "out")), refusal);
+    assert.deepEqual(fs.readdirSync(real), before);
+    assert.deepEqual(fs.readdirSync(folder).toSorted(), [at, "real"]);
+    assert.ok(fs.lstatSync(join(folder, at)).isSymbolicLink());
+  });
+}
+
+for (const fault of ["ENOSPC", "short"] as const) {
+  test(`when disk call n fails with ${fault}, no half of an export stands`, async () => {
+    for (let n = 1, broke = true; broke; n++) {
+      const disk = await withEarlier();
+      const faulty = faultyDisk(disk, { fault, at: n });
+      const ended = await run(faulty, later, { replace: true }).then(
+        () => true,
+        () => false,
+      );
+      broke = faulty.broke;
+      if (ended) assert.equal(await rowsOf(disk), 2, `call ${n}`);
+      else assert.ok([1, 2].includes((await rowsOf(disk)) ?? 0), `call ${n}`);
+      if (fault === "short") assert.ok(ended, `call ${n}`);
+    }
+  });
+}
+
+for (const [format, count] of [
+  ["webdataset", 2],
+  ["kto-vision", 2],
+  ["kto", 2],
+] as const) {
+  test(`a disk that is full for good ends an export of ${format} with the disk's error`, async () => {
+    for (let n = 1; n < 40; n++) {
+      const disk = new SimulatedDisk();
+      const faulty = faultyDisk(disk, { fault: "ENOSPC", at: n, call: "write", repeat: "forever" });
+      const ended = run(faulty, later, { format });
+      if (!faulty.broke) await ended.catch(() => undefined);
+      if (!faulty.broke) {
+        assert.equal(await rowsOf(disk), count);
+        return;
+      }
+      await assert.rejects(ended, { code: "ENOSPC" }, `write ${n}`);
+      assert.deepEqual(await names(disk), [], `write ${n}`);
+    }
+    assert.fail("no run came to its end");
+  });
+}
+
+test("a process that dies at disk call n leaves the earlier export or the new one whole", async () => {
+  const before = await withEarlier();
+  for (let n = 1, died = true; died; n++) {
+    const disk = processDeathImage(before, { stopAt: n });
+    died = !(await disk.run(() => run(disk, later, { replace: true })));
+    const found = processDeathImage(disk);
+    const stands = await rowsOf(found);
+    // Between two renames neither has the name; the next export puts the earlier one back.
+    const between = (await names(found)).includes("out.replaced") && stands === undefined;
+    assert.ok(between || stands === 1 || stands === 2, `call ${n}`);
+    await assert.rejects(run(found), { code: "THROUGHLINE_CONFLICT" }, `call ${n}`);
+    assert.ok([1, 2].includes((await rowsOf(found)) ?? 0), `call ${n}`);
+    await run(found, later, { replace: true });
+    assert.deepEqual([await rowsOf(found), await names(found)], [2, ["out"]], `call ${n}`);
+    assert.equal((await filesUnder(found, "/out"))?.get(mark), undefined, `call ${n}`);
+  }
+});
+
+for (const begins of ["nothing", "an earlier export", "one that is set aside"] as const) {
+  test(`what a power cut at disk call n leaves of ${begins}, the next export knows for its own`, async () => {
+    const before = begins === "nothing" ? new SimulatedDisk() : await withEarlier();
+    if (begins === "one that is set aside") {
+      await put(before, `/out/${mark}`);
+      await before.rename("/out", "/out.replaced");
+      await before.syncDirectory("/out.replaced");
+    }
+    for (let n = 1, died = true; died; n += step) {
+      const disk = processDeathImage(before, { stopAt: n });
+      died = !(await disk.run(() => run(disk, later, { replace: true })));
+      for (const image of crashImages(disk, { maxImages: 12 })) {
+        const at = `call ${n}: ${image.label}`;
+        const isAside = (await names(image)).includes("out.replaced");
+        const isThere = isAside || (await rowsOf(image)) !== undefined;
+        assert.ok(begins === "nothing" || isThere, at);
+        await run(image, later, { replace: true });
+        assert.deepEqual([await rowsOf(image), await names(image)], [2, ["out"]], at);
+      }
+    }
+  });
+}
+
+test("a power cut after the export keeps every byte of it", async () => {
+  const disk = new SimulatedDisk();
+  await run(disk);
+  for (const image of crashImages(disk)) assert.equal(await rowsOf(image), 2);
+});
+
+test("an abort rejects with its reason and leaves nothing", async () => {
+  for (const phase of ["select", "write"] as const) {
+    const disk = new SimulatedDisk();
+    const stop = new AbortController();
+    const onProgress = (step: { readonly phase: string }) => {
+      if (step.phase === phase) stop.abort(new Error(`stopped in ${phase}`));
+    };
+    const ended = run(disk, later, { format: "webdataset", signal: stop.signal, onProgress });
+    await assert.rejects(ended, { message: `stopped in ${phase}` });
+    assert.deepEqual(await names(disk), []);
+  }
+});

@@ -1,0 +1,191 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import {
+  type Line,
+  type PackageShape,
+  samplePackage,
+} from "../../../test/support/feedback-packages.ts";
+import type { Json } from "../../core/json.ts";
+import { judgedTurn } from "./judged-turn.ts";
+import { dpoRow, ktoRow, openaiDpoRow, packageRow, visionRow, webDatasetRow } from "./rows.ts";
+
+function judged(shape: PackageShape = {}) {
+  const { manifest, messages } = samplePackage(0, shape);
+  const turn = judgedTurn(manifest, messages, 16_000);
+  assert.ok(typeof turn !== "string", String(turn));
+  return { manifest, messages, turn };
+}
+const replacement = { correction: { text: "No jokes.", kind: "replacement" } } as const;
+
+test("a KTO row has these members in this order, and a label that is a boolean", () => {
+  const { manifest, turn } = judged({ manifest: { sentiment: "negative", score: -0.5 } });
+  assert.deepEqual(Object.entries(ktoRow(manifest, turn)), [
+    ["id", "000000000000"],
+    [
+      "prompt",
+      [
+        { role: "system", content: "You are a small robot." },
+        { role: "user", content: "Tell me a joke." },
+      ],
+    ],
+    [
+      "completion",
+      [
+        {
+          role: "assistant",
+          content: "Why did the cat sit on the computer?\n\nTo keep an eye on the mouse.",
+        },
+      ],
+    ],
+    ...Object.entries({ label: false, score: -0.5, what: "told a joke", trigger: "laughter" }),
+    ...Object.entries({ session_id: "5e55104d", created_at: "2026-02-19T15:30:00.000Z" }),
+  ]);
+});
+
+test("a row with 2 pictures has 2 places for them at the last user's message, text as null", () => {
+  const lines: Line[] = [
+    ["USER", "Hi"],
+    ["ASSISTANT", "Hello"],
+    ["USER", "Look"],
+    ["ASSISTANT", "A cat"],
+  ];
+  const { manifest, turn } = judged({ lines, target: [3, 3], manifest: { latched: {} } });
+  const image = { type: "image", text: null };
+  const text = (text: string) => ({ type: "text", text });
+  assert.deepEqual(visionRow(manifest, turn, 2), {
+    id: "000000000000",
+    prompt: [
+      { role: "user", content: [text("Hi")] },
+      { role: "assistant", content: [text("Hello")] },
+      { role: "user", content: [image, image, text("Look")] },
+    ],
+    completion: [{ role: "assistant", content: [text("A cat")] }],
+    label: true,
+  });
+});
+
+describe("a preference pair", () => {
+  test("has the correction as chosen and the answer as rejected, in this order", () => {
+    const { manifest, turn } = judged({ manifest: { sentiment: "negative", ...replacement } });
+    const row = dpoRow(manifest, turn);
+    assert.deepEqual(Object.keys(row), ["id", "prompt", "chosen", "rejected"]);
+    assert.ok(typeof row === "object");
+    assert.deepEqual(row.chosen, [{ role: "assistant", content: "No jokes." }]);
+    assert.deepEqual(row.rejected, [{ role: "assistant", content: turn.answer }]);
+  });
+
+  for (const [says, correction] of [
+    ["no correction", null],
+    ["a note", { text: "do not shout", kind: "note" }],
+    ["a blank replacement", { text: " \n", kind: "replacement" }],
+    ["the answer itself", { text: judged().turn.answer, kind: "replacement" }],
+  ] as const) {
+    test(`is not made from ${says}`, () => {
+      const { manifest, turn } = judged({ manifest: { sentiment: "negative", correction } });
+      assert.equal(dpoRow(manifest, turn), "no_correction");
+      assert.equal(openaiDpoRow(manifest, turn), "no_correction");
+    });
+  }
+});
+
+describe("a pair for OpenAI", () => {
+  const calls = (id: string): Json => [
+    { id, type: "function", function: { name: "dance", arguments: '{"fast":true}' } },
+  ];
+  const lines = (id: string): Line[] => [
+    ["USER", "Dance!"],
+    ["ASSISTANT", "Look.", { tool_calls: calls("c1") }],
+    ["TOOL", "danced", { tool_call_id: id }],
+    ["ASSISTANT", "There."],
+  ];
+  const pair = (shape: PackageShape) => {
+    const { manifest, turn } = judged({
+      ...shape,
+      manifest: { ...replacement, ...shape.manifest },
+    });
+    const row = openaiDpoRow(manifest, turn);
+    assert.ok(typeof row === "object");
+    return row;
+  };
+
+  test("without tools leaves `tools` and `parallel_tool_calls` out", () => {
+    const row = pair({});
+    assert.deepEqual(Object.keys(row), ["input", "preferred_output", "non_preferred_output"]);
+    assert.deepEqual(Object.keys(row.input), ["messages"]);
+    assert.deepEqual(row.preferred_output, [{ role: "assistant", content: "No jokes." }]);
+  });
+
+  test("has a tool's result behind the call that asked for it, and the tools in its form", () => {
+    const flat = { name: "dance", description: "Dances.", inputSchema: { type: "object" } };
+    const own = { type: "function", function: { name: "sing", parameters: { type: "object" } } };
+    const { input } = pair({
+      ...{ lines: lines("c1"), target: [1, 3] },
+      manifest: { latched: { tools: [flat, own, "unknown"] } },
+    });
+    const { name, description, inputSchema } = flat;
+    assert.deepEqual(input, {
+      messages: [
+        { role: "user", content: "Dance!" },
+        { role: "assistant", content: "Look.", tool_calls: calls("c1") },
+        { role: "tool", tool_call_id: "c1", content: "danced" },
+      ],
+      tools: [{ type: "function", function: { name, description, parameters: inputSchema } }, own],
+      parallel_tool_calls: true,
+    });
+  });
+
+  test("leaves out a call without a result, and a result without a call", () => {
+    const { input } = pair({
+      ...{ lines: lines("other"), target: [1, 3] },
+      manifest: { latched: {} },
+    });
+    assert.deepEqual(input, { messages: [{ role: "user", content: "Dance!" }] });
+  });
+});
+
+test("a WebDataset row has the record and the messages as JSON text", () => {
+  const { manifest, messages, turn } = judged();
+  const row = webDatasetRow(manifest, turn, { messages, frames: 3, samples: 16 });
+  assert.deepEqual(Object.keys(row).slice(-4), [
+    "num_frames",
+    "audio_samples",
+    "record",
+    "messages",
+  ]);
+  assert.deepEqual(JSON.parse(row.record), manifest);
+  assert.deepEqual(JSON.parse(row.messages), messages);
+});
+
+test("a package row has all of the package, and its media by paths from the feedback folder", () => {
+  const { manifest, messages } = samplePackage(0, { frames: [-1_000], samples: 16 });
+  const row = packageRow(manifest, messages);
+  assert.deepEqual(Object.keys(row), ["name", "record", "messages", "media"]);
+  assert.deepEqual(row.record, manifest);
+  assert.deepEqual(row.media, [`${row.name}/audio.wav`, `${row.name}/frames/000000.jpg`]);
+});
+
+test("no string of a row holds a lone surrogate, whatever was said", () => {
+  const bad = "a\ud800b\udc00";
+  const { manifest, messages, turn } = judged({
+    lines: [
+      ["USER", bad],
+      ["ASSISTANT", bad],
+    ],
+    target: [1, 1],
+    manifest: {
+      ...{ what: bad, trigger: bad, latched: { system_prompt: bad, [bad]: [bad] } },
+      correction: { text: `${bad}!`, kind: "replacement" },
+    },
+  });
+  const media = { messages, frames: 0, samples: 0 };
+  for (const row of [
+    ktoRow(manifest, turn),
+    visionRow(manifest, turn, 1),
+    dpoRow(manifest, turn),
+    openaiDpoRow(manifest, turn),
+    webDatasetRow(manifest, turn, media),
+    packageRow(manifest, messages),
+  ]) {
+    assert.doesNotMatch(JSON.stringify(row), /\\+ud[89a-f]/i);
+  }
+});

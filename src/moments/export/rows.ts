@@ -1,0 +1,153 @@
+import { isoTime } from "../../core/clock.ts";
+import type { Json } from "../../core/json.ts";
+import type { FileEntry, Manifest, PackageMessage } from "../package/package-format.ts";
+import type { JudgedTurn } from "./judged-turn.ts";
+import { openaiMessages, openaiTools } from "./openai-messages.ts";
+import { assistantSays, type PlainMessage, plainPrompt } from "./plain-messages.ts";
+import type { SkipReason } from "./selection.ts";
+import { type VisionRow, withImages } from "./vision-row.ts";
+import { wellFormed } from "./well-formed.ts";
+
+/** The members of each row are in the order that the documents name; each has one type in all rows. */
+export interface KtoRow {
+  readonly id: string;
+  readonly prompt: readonly PlainMessage[];
+  readonly completion: readonly PlainMessage[];
+  readonly label: boolean;
+  /** To be written with a decimal point: readers take a column of whole numbers for integers. */
+  readonly score: number;
+  readonly what: string;
+  readonly trigger: string;
+  readonly session_id: string;
+  /** ISO 8601, UTC. */
+  readonly created_at: string;
+}
+
+export function ktoRow(manifest: Manifest, turn: JudgedTurn): KtoRow {
+  const { id, sentiment, score, what, trigger, session_id } = manifest;
+  return wellFormed({
+    id,
+    prompt: plainPrompt(turn),
+    completion: assistantSays(turn.answer),
+    label: sentiment === "positive",
+    ...{ score, what, trigger, session_id },
+    created_at: createdAt(manifest),
+  });
+}
+
+/** Of the trigger, to the millisecond. */
+export function createdAt({ timestamp }: Manifest): string {
+  return isoTime(Math.round(timestamp * 1_000));
+}
+
+export function visionRow(manifest: Manifest, turn: JudgedTurn, images: number): VisionRow {
+  return wellFormed({
+    id: manifest.id,
+    prompt: withImages(plainPrompt(turn), images),
+    completion: withImages(assistantSays(turn.answer), 0),
+    label: manifest.sentiment === "positive",
+  });
+}
+
+export interface ImageFolderRow extends VisionRow {
+  /** From the export's folder; the name makes the column `images` for its reader. */
+  readonly images_file_names: readonly string[];
+}
+
+export interface DpoRow {
+  readonly id: string;
+  readonly prompt: readonly PlainMessage[];
+  readonly chosen: readonly PlainMessage[];
+  readonly rejected: readonly PlainMessage[];
+}
+
+/** The answer that a person would have wanted; a note on how to behave is none. */
+function replacementOf({ correction }: Manifest, { answer }: JudgedTurn): string | undefined {
+  if (correction === null || correction.kind !== "replacement") return undefined;
+  const isUsable = correction.text.trim() !== "" && correction.text !== answer;
+  return isUsable ? correction.text : undefined;
+}
+
+export function dpoRow(manifest: Manifest, turn: JudgedTurn): DpoRow | SkipReason {
+  const replacement = replacementOf(manifest, turn);
+  if (replacement === undefined) return "no_correction";
+  return wellFormed({
+    id: manifest.id,
+    prompt: plainPrompt(turn),
+    chosen: assistantSays(replacement),
+    rejected: assistantSays(turn.answer),
+  });
+}
+
+/** A pair in the form of OpenAI's preference tuning. Source: its guide to direct preference. */
+export interface OpenaiDpoRow {
+  readonly input: {
+    readonly messages: readonly Json[];
+    readonly tools?: readonly Json[];
+    readonly parallel_tool_calls?: true;
+  };
+  readonly preferred_output: readonly PlainMessage[];
+  readonly non_preferred_output: readonly PlainMessage[];
+}
+
+export function openaiDpoRow(manifest: Manifest, turn: JudgedTurn): OpenaiDpoRow | SkipReason {
+  const replacement = replacementOf(manifest, turn);
+  if (replacement === undefined) return "no_correction";
+  const tools = openaiTools(manifest.latched["tools"]);
+  const messages = openaiMessages(turn);
+  return wellFormed({
+    input: tools.length === 0 ? { messages } : { messages, tools, parallel_tool_calls: true },
+    preferred_output: assistantSays(replacement),
+    non_preferred_output: assistantSays(turn.answer),
+  });
+}
+
+/**
+ * A member of a WebDataset. Readers take the types of its members from the first few packages, so
+ * that what may be empty or `null` in those is in here as JSON text: `record` and `messages`.
+ */
+export interface WebDatasetRow extends KtoRow {
+  readonly num_frames: number;
+  readonly audio_samples: number;
+  /** JSON of the manifest, with the times of frames and sound. */
+  readonly record: string;
+  /** JSON of the messages as they were kept. */
+  readonly messages: string;
+}
+
+export function webDatasetRow(
+  manifest: Manifest,
+  turn: JudgedTurn,
+  media: {
+    readonly messages: readonly PackageMessage[];
+    readonly frames: number;
+    readonly samples: number;
+  },
+): WebDatasetRow {
+  return {
+    ...ktoRow(manifest, turn),
+    num_frames: media.frames,
+    audio_samples: media.samples,
+    record: JSON.stringify(wellFormed(manifest)),
+    messages: JSON.stringify(wellFormed(media.messages)),
+  };
+}
+
+/** A package whole, for tools of one's own. */
+export interface PackageRow {
+  readonly name: string;
+  readonly record: Manifest;
+  readonly messages: readonly PackageMessage[];
+  /** From the folder that the packages are in. */
+  readonly media: readonly string[];
+}
+
+export function packageRow(manifest: Manifest, messages: readonly PackageMessage[]): PackageRow {
+  const { name, files } = manifest;
+  const media = files.filter(isMedia).map(({ path }) => `${name}/${path}`);
+  return wellFormed({ name, record: manifest, messages, media });
+}
+
+function isMedia({ path }: FileEntry): boolean {
+  return path !== "messages.json";
+}

@@ -1,0 +1,121 @@
+import type { Manifest, Sentiment, Source } from "../package/package-format.ts";
+
+/**
+ * Why a package, or for `corrupt_frame` a picture of it, is not in an export: the first reason found.
+ * The files of a package are compared where a row would be made of it, and not to leave it out.
+ */
+export const skipReasons = [
+  "unverified",
+  "newer",
+  "retracted",
+  "superseded",
+  "removed_message",
+  "unreadable_chat",
+  "no_consent",
+  "no_target",
+  "synthetic_prompt",
+  "empty_completion",
+  "later_judgement",
+  "corrupt_frame",
+  "no_correction",
+] as const;
+export type SkipReason = (typeof skipReasons)[number];
+
+/** A package as the place that keeps it knows it. */
+export interface ListedPackage {
+  readonly name: string;
+  /** Its manifest is right. Whether the files are is found out when they are read. */
+  readonly sealed: boolean;
+  /** Written by a later version. */
+  readonly newer: boolean;
+  readonly retracted: boolean;
+  /** A later package says that it takes this one's place. */
+  readonly superseded: boolean;
+  /**
+   * A message in it was hidden or erased in its chat since. `"unknown"`: the chat cannot be read.
+   *
+   * @default false
+   */
+  readonly removed?: boolean | "unknown" | undefined;
+}
+
+/** What is asked for. Each that is given must hold. */
+export interface ExportFilters {
+  readonly sentiment?: Sentiment | undefined;
+  /** Of the trigger, in milliseconds since 1970: at this instant or later. */
+  readonly sinceMs?: number | undefined;
+  /** The same: before this instant. */
+  readonly untilMs?: number | undefined;
+  readonly chatId?: string | undefined;
+  /** A name seen in the window, in any case of letters. */
+  readonly person?: string | undefined;
+  readonly source?: Source | undefined;
+  /** 0 to 1: how strong a judgement is at least, whichever its sign. */
+  readonly minScore?: number | undefined;
+}
+
+/** What the listing alone forbids: such a package is not even read. */
+export function listedReason(listed: ListedPackage): SkipReason | undefined {
+  if (listed.retracted) return "retracted";
+  if (listed.superseded) return "superseded";
+  if (listed.removed === true) return "removed_message";
+  if (listed.removed === "unknown") return "unreadable_chat";
+  if (listed.newer) return "newer";
+  return listed.sealed ? undefined : "unverified";
+}
+
+export function matches(manifest: Manifest, filters: ExportFilters): boolean {
+  const { sentiment, sinceMs, untilMs, chatId, person, source, minScore } = filters;
+  const at = manifest.timestamp * 1_000;
+  return (
+    (sentiment === undefined || manifest.sentiment === sentiment) &&
+    (sinceMs === undefined || at >= sinceMs) &&
+    (untilMs === undefined || at < untilMs) &&
+    (chatId === undefined || manifest.chat_id === chatId) &&
+    (person === undefined || manifest.people.some((name) => sameName(name, person))) &&
+    (source === undefined || manifest.source === source) &&
+    (minScore === undefined || Math.abs(manifest.score) >= minScore)
+  );
+}
+
+function sameName(a: string, b: string): boolean {
+  return a.normalize("NFKC").toLowerCase() === b.normalize("NFKC").toLowerCase();
+}
+
+/** Who judged what, when. */
+export type Judgement = Pick<Manifest, "name" | "timestamp" | "chat_id" | "target">;
+
+/**
+ * Which of several judgements of one answer counts: the latest, and of two at one instant the one whose
+ * name sorts last. A later judgement counts against an earlier one even where a filter, missing
+ * consent or a damaged file keeps it out itself: what a person took back is not to be trained on.
+ */
+export class Judgements {
+  readonly #latest = new Map<string, { readonly name: string; readonly timestamp: number }>();
+
+  add({ name, timestamp, chat_id, target }: Judgement): void {
+    for (const key of judgedKeys(chat_id, target)) {
+      const known = this.#latest.get(key);
+      const isLater =
+        known === undefined ||
+        timestamp > known.timestamp ||
+        (timestamp === known.timestamp && name > known.name);
+      if (isLater) this.#latest.set(key, { name, timestamp });
+    }
+  }
+
+  isLatest({ name, chat_id, target }: Judgement): boolean {
+    return judgedKeys(chat_id, target).every((key) => this.#latest.get(key)?.name === name);
+  }
+}
+
+/**
+ * Of each message that was judged: an answer that was still coming out shares some with the whole one,
+ * and one that was made anew shares none with the one before it.
+ */
+function judgedKeys(chatId: string | null, target: Manifest["target"]): readonly string[] {
+  if (target === null) return [];
+  const { message_ids: ids, turn_id: turn } = target;
+  const judged = ids.length > 0 ? ids : turn === null ? [] : [turn];
+  return judged.map((id) => JSON.stringify([chatId, id]));
+}

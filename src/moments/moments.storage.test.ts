@@ -1,0 +1,377 @@
+// Where packages go, what is remembered of earlier runs, and what forgetting reaches.
+import assert from "node:assert/strict";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { S3Server } from "../../test/support/s3/s3-server.ts";
+import { openThroughline, type Throughline } from "../core/throughline.ts";
+import type { Moments, MomentsOptions } from "./moments.ts";
+import { consentWording } from "./record/consent.ts";
+
+const agreed = {
+  ...{ messages: true, frames: true, audio: true, upload: true, export: true },
+  ...{ wording: consentWording, by: "a test" },
+};
+const software = { name: "throughline", version: "0.0.0" };
+
+function newHome(t: TestContext): string {
+  const home = mkdtempSync(join(tmpdir(), "throughline-moments-"));
+  t.after(() => rmSync(home, { recursive: true, force: true }));
+  return home;
+}
+
+async function bucket(t: TestContext) {
+  const server = await S3Server.start({ buckets: ["moments"] });
+  t.after(() => server.close());
+  const { endpoint, credentials } = server;
+  const s3 = { bucket: "moments", region: "us-east-1", endpoint, credentials };
+  const keys = () => [...server.objects("moments").keys()].sort();
+  return { server, s3, keys };
+}
+
+function started(throughline: Throughline, options: Partial<MomentsOptions> = {}) {
+  return throughline.startMoments({ sessionId: "a1b2c3d4", software, consent: agreed, ...options });
+}
+
+function feed({ recorder }: Moments): void {
+  const turn = { chatId: "a", turnId: "m1" };
+  recorder.message({ role: "user", text: "Tell me a joke", id: "m1", ...turn });
+  recorder.message({ role: "assistant", text: "Knock, knock", id: "m2", ...turn });
+  recorder.audio(new Float32Array(16_000).fill(0.25));
+}
+
+const praise = { sentiment: "positive", what: "the joke", source: "http", chatId: "a" } as const;
+const files = (path: string) => (existsSync(path) ? readdirSync(path) : []);
+
+// Mode s3.
+test("in mode s3 a durable receipt is an uploaded one, and nothing touches the disk", async (t) => {
+  const { s3, keys } = await bucket(t);
+  const home = newHome(t);
+  await using throughline = await openThroughline({ home });
+  const moments = await started(throughline, { mode: "s3", s3 });
+  feed(moments);
+  const receipt = moments.recorder.record(praise);
+  await receipt.whenDurable();
+  assert.equal(receipt.uploaded, true);
+  const prefix = `feedback/a1b2c3d4/${receipt.name}/`;
+  assert.deepEqual(keys(), [
+    `${prefix}audio.wav`,
+    `${prefix}feedback.json`,
+    `${prefix}messages.json`,
+  ]);
+  assert.deepEqual([files(join(home, "feedback")), files(join(home, "outbox"))], [[], []]);
+  const { storage_mode, storage_reason } = moments.statistics();
+  assert.deepEqual([storage_mode, storage_reason], ["s3", null]);
+});
+
+test("in mode s3 a failing upload falls back to the disk and the outbox, and goes once it is up", async (t) => {
+  const { server, s3, keys } = await bucket(t);
+  const home = newHome(t);
+  await using throughline = await openThroughline({ home });
+  const moments = await started(throughline, { mode: "s3", s3 });
+  feed(moments);
+  server.fail({ operation: "PutObject", times: 1, does: { kind: "reset" } });
+  const receipt = moments.recorder.record(praise);
+  await receipt.whenDurable();
+  assert.deepEqual(
+    keys().filter((key) => key.endsWith("feedback.json")).length,
+    receipt.uploaded ? 1 : 0,
+  );
+  await receipt.whenUploaded();
+  await moments.upload();
+  assert.equal(keys().filter((key) => key.endsWith("feedback.json")).length, 1);
+  const left = files(join(home, "feedback")).filter((name) => !name.endsWith(".status.json"));
+  assert.deepEqual([left, files(join(home, "outbox"))], [[], []]);
+});
+
+test("in mode s3 the reply to the manifest is lost: the copy on the disk is that very package, and done", async (t) => {
+  const { server, s3 } = await bucket(t);
+  await using throughline = await openThroughline({ home: newHome(t) });
+  const moments = await started(throughline, { mode: "s3", s3 });
+  feed(moments);
+  const does = { kind: "lose_reply" } as const;
+  server.fail({ operation: "PutObject", key: /feedback\.json$/, times: 1, does });
+  const receipt = moments.recorder.record(praise);
+  await receipt.whenUploaded();
+  assert.equal(moments.statistics().outbox?.parked, 0);
+});
+
+test("in mode s3 what nobody agreed to upload stays on the disk, and the bucket is not asked", async (t) => {
+  const { server, s3 } = await bucket(t);
+  const home = newHome(t);
+  await using throughline = await openThroughline({ home });
+  const consent = { messages: true };
+  const moments = await started(throughline, { mode: "s3", s3, consent });
+  feed(moments);
+  const receipt = moments.recorder.record(praise);
+  await receipt.whenDurable();
+  assert.deepEqual(files(join(home, "feedback")), [receipt.name]);
+  assert.equal(server.journal.count("PutObject"), 0);
+});
+
+test("in mode s3 a chat that is forgotten while its moment goes up leaves nothing in the bucket", async (t) => {
+  const { server, s3, keys } = await bucket(t);
+  await using throughline = await openThroughline({ home: newHome(t) });
+  const moments = await started(throughline, { mode: "s3", s3 });
+  feed(moments);
+  server.fail({ operation: "PutObject", key: /audio\.wav$/, times: 1, does: { kind: "hang" } });
+  const receipt = moments.recorder.record(praise);
+  while (keys().length === 0) await new Promise((done) => setImmediate(done));
+  await moments.forget({ chatId: "a" });
+  assert.equal(receipt.reason, "forgotten");
+  await moments.upload();
+  assert.deepEqual(keys(), []);
+});
+
+// Storage reasons.
+test("a mode that somebody wrote wrong is local and said; as an option it is a TypeError", async (t) => {
+  const { s3 } = await bucket(t);
+  await using throughline = await openThroughline({ home: newHome(t) });
+  await assert.rejects(started(throughline, { mode: "cloud" as "s3", s3 }), TypeError);
+  const moments = await started(throughline, { modeText: "cloud", s3 });
+  const { storage_mode, storage_reason, outbox } = moments.statistics();
+  assert.deepEqual([storage_mode, storage_reason, outbox], ["local", "unknown_mode", null]);
+});
+
+test("without credentials the mode is local and says so, and each package is owed", async (t) => {
+  const { s3 } = await bucket(t);
+  const home = newHome(t);
+  await using throughline = await openThroughline({ home });
+  const credentials = () => Promise.reject(new Error("none"));
+  const moments = await started(throughline, { s3: { ...s3, credentials } });
+  feed(moments);
+  const receipt = moments.recorder.record(praise);
+  await receipt.whenDurable();
+  await moments.upload();
+  const { storage_mode, storage_reason, s3_bucket, outbox } = moments.statistics();
+  assert.deepEqual([storage_mode, storage_reason], ["local", "no_credentials"]);
+  assert.deepEqual([s3_bucket, outbox?.pending], ["moments", 1]);
+  assert.equal(receipt.uploaded, false);
+});
+
+test("the bytes of all packages are counted, those of earlier runs too", async (t) => {
+  const home = newHome(t);
+  const first = await openThroughline({ home });
+  const moments = await started(first);
+  feed(moments);
+  await moments.recorder.record(praise).whenDurable();
+  await first.close();
+  await using second = await openThroughline({ home });
+  const again = await started(second);
+  while (again.statistics().package_bytes === null) await new Promise((done) => setImmediate(done));
+  const bytes = again.statistics().package_bytes ?? 0;
+  assert.ok(bytes > 2 * 16_000 && bytes < 100_000, String(bytes));
+});
+
+// Across runs.
+test("what was agreed to holds in the next run, with its words and its time", async (t) => {
+  const home = newHome(t);
+  const first = await openThroughline({ home });
+  const before = await first.startMoments({ sessionId: "a1b2c3d4", software });
+  assert.equal(before.recorder.consent.frames, false);
+  const said = await before.agree({ messages: true, frames: true, wording: consentWording });
+  await first.close();
+  await using second = await openThroughline({ home });
+  const after = await second.startMoments({ sessionId: "b1b2c3d4", software });
+  assert.deepEqual(after.recorder.consent, said);
+  assert.equal(after.recorder.consent.wording, consentWording);
+});
+
+for (const [what, text] of [
+  ["torn", '{"messages":tr'],
+  [
+    "without words for pictures",
+    '{"messages":true,"frames":true,"audio":false,"upload":false,"export":false,"wording":null,"by":null,"timestamp":1}',
+  ],
+  ["of another shape", "[]"],
+] as const) {
+  test(`a consent that is ${what} agrees to no picture, no sound and no upload`, async (t) => {
+    const home = newHome(t);
+    writeFileSync(join(home, "consent.json"), text);
+    await using throughline = await openThroughline({ home });
+    const { recorder } = await throughline.startMoments({ sessionId: "a1b2c3d4", software });
+    const { frames, audio, upload } = recorder.consent;
+    assert.deepEqual([frames, audio, upload], [false, false, false]);
+  });
+}
+
+test("what somebody agreed to goes before what the next run is configured with, also when it cannot be read", async (t) => {
+  const home = newHome(t);
+  const first = await openThroughline({ home });
+  await (await started(first)).agree({ messages: true });
+  await first.close();
+  const second = await openThroughline({ home });
+  const { consent } = (await started(second)).recorder;
+  assert.deepEqual([consent.frames, consent.audio, consent.upload], [false, false, false]);
+  await second.close();
+  writeFileSync(join(home, "consent.json"), "{");
+  await using third = await openThroughline({ home });
+  const { frames, audio, upload } = (await started(third)).recorder.consent;
+  assert.deepEqual([frames, audio, upload], [false, false, false]);
+});
+
+test("the same key after a restart gets the first receipt, and nothing is recorded twice", async (t) => {
+  const home = newHome(t);
+  const first = await openThroughline({ home });
+  const before = await started(first);
+  feed(before);
+  const receipt = before.recorder.record({ ...praise, idempotencyKey: "k1" });
+  await receipt.whenDurable();
+  await first.close();
+  await using second = await openThroughline({ home });
+  const after = await started(second);
+  const again = after.recorder.record({ ...praise, idempotencyKey: "k1" });
+  assert.deepEqual([again.name, again.durable], [receipt.name, true]);
+  const other = after.recorder.record({ ...praise, idempotencyKey: "k2" });
+  await other.whenDurable();
+  assert.equal((await after.packages.list()).packages.length, 2);
+  // One that was deleted is not there to be answered with.
+  await after.packages.delete({ name: receipt.name });
+  const anew = after.recorder.record({ ...praise, idempotencyKey: "k1", chatId: "b" });
+  await anew.whenDurable();
+});
+
+// Forgetting, while nobody keeps moments.
+test("forgetting a chat while no moments are kept takes back what waits to be sent, and owes the deletion", async (t) => {
+  const { server, s3, keys } = await bucket(t);
+  const home = newHome(t);
+  const first = await openThroughline({ home });
+  const moments = await started(first, { s3 });
+  feed(moments);
+  await moments.recorder.record(praise).whenUploaded();
+  server.fail({ operation: "PutObject", times: 1_000, does: { kind: "reset" } });
+  await moments.recorder.record({ ...praise, what: "the second" }).whenDurable();
+  await first.chats.append("a", [{ role: "user", content: "Tell me a joke" }]);
+  await first.close();
+  assert.equal(keys().length, 3);
+
+  const second = await openThroughline({ home });
+  const { removed } = await second.chats.forget("a");
+  const counts = Object.fromEntries(removed.map(({ place, count }) => [place, count]));
+  assert.deepEqual(
+    [counts["packages"], counts["pending uploads"], counts["remote copies"]],
+    [2, 1, 1],
+  );
+  await second.close();
+  assert.deepEqual(files(join(home, "feedback")), []);
+  const owed = files(join(home, "outbox"));
+  assert.deepEqual(
+    owed.map((name) => name.replace(/.*\.(\w+)\.json$|_[0-9a-f]{64}.*$/, "$1")),
+    ["delete", "delete", "search_chat"],
+  );
+  const entries = owed.map((name) => readFileSync(join(home, "outbox", name), "utf8"));
+  assert.equal(
+    entries.some((text) => text.includes("the second")),
+    false,
+  );
+
+  server.faults.heal();
+  await using third = await openThroughline({ home });
+  const later = await started(third, { s3 });
+  await later.upload();
+  assert.deepEqual([keys(), files(join(home, "outbox"))], [[], []]);
+});
+
+test("forgetting a chat while no moments are kept reaches what a dead process had spilled, and owes the others", async (t) => {
+  const { server, s3, keys } = await bucket(t);
+  const home = newHome(t);
+  const first = await openThroughline({ home });
+  const moments = await started(first, { s3 });
+  feed(moments);
+  server.fail({ operation: "PutObject", times: 1_000, does: { kind: "reset" } });
+  moments.recorder.record(praise);
+  const other = moments.recorder.record({ ...praise, chatId: "b" });
+  moments.spillSync();
+  await first.chats.append("a", [{ role: "user", content: "Tell me a joke" }]);
+  await first.close();
+
+  const second = await openThroughline({ home });
+  const { removed } = await second.chats.forget("a");
+  assert.deepEqual(removed.find(({ place }) => place === "packages")?.count, 1);
+  await second.close();
+  const left = files(join(home, "feedback")).filter((name) => !name.includes(".status"));
+  assert.deepEqual(left, [other.name]);
+  server.faults.heal();
+  await using third = await openThroughline({ home });
+  await (await started(third, { s3 })).upload();
+  const prefix = `feedback/a1b2c3d4/${other.name}/`;
+  assert.ok(keys().includes(`${prefix}feedback.json`), String(keys()));
+  assert.ok(
+    keys().every((key) => key.startsWith(prefix)),
+    String(keys()),
+  );
+});
+
+for (const isKept of [true, false]) {
+  test(`forgetting a chat names the packages that nobody can tell the owner of, while moments are ${isKept ? "" : "not "}kept`, async (t) => {
+    const home = newHome(t);
+    const name = "2026-02-19T15-30-00_positive_fb_a1b2c3d4e5f6";
+    mkdirSync(join(home, "feedback", name), { recursive: true });
+    writeFileSync(join(home, "feedback", name, "feedback.json"), "{");
+    await using throughline = await openThroughline({ home });
+    if (isKept) await started(throughline);
+    await throughline.chats.append("a", [{ role: "user", content: "Tell me a joke" }]);
+    const { unreachable } = await throughline.chats.forget("a");
+    assert.deepEqual(unreachable, [`the package ${name}, which cannot be read`]);
+  });
+}
+
+test("in mode s3 a chat that is forgotten loses the copies that are in the bucket alone, and no others", async (t) => {
+  const { server, s3, keys } = await bucket(t);
+  const home = newHome(t);
+  const first = await openThroughline({ home });
+  const moments = await started(first, { mode: "s3", s3 });
+  feed(moments);
+  await moments.recorder.record(praise).whenUploaded();
+  const other = moments.recorder.record({ ...praise, chatId: "b" });
+  await other.whenUploaded();
+  await first.close();
+
+  await using second = await openThroughline({ home });
+  const later = await started(second, { mode: "s3", s3 });
+  server.fail({ operation: "ListObjectsV2", times: 1, does: { kind: "reset" } });
+  const away = await later.forget({ chatId: "a" });
+  assert.deepEqual([away.remote, away.isBucketSearched], [[], false]);
+  server.faults.heal();
+  await later.upload();
+  // The search was owed: what it found is gone.
+  const { remote, isBucketSearched } = await later.forget({ chatId: "a" });
+  assert.deepEqual([remote.length, isBucketSearched], [0, true]);
+  const prefix = `feedback/a1b2c3d4/${other.name}/`;
+  assert.ok(keys().length >= 2 && keys().every((key) => key.startsWith(prefix)), String(keys()));
+});
+
+test("in mode s3 a moment that still goes up at a forced exit is spilled, and goes up at the next start", async (t) => {
+  const { server, s3, keys } = await bucket(t);
+  const home = newHome(t);
+  const first = await openThroughline({ home });
+  const moments = await started(first, { mode: "s3", s3 });
+  feed(moments);
+  server.fail({ operation: "PutObject", key: /audio\.wav$/, times: 1, does: { kind: "hang" } });
+  const receipt = moments.recorder.record(praise);
+  while (keys().length === 0) await new Promise((done) => setImmediate(done));
+  assert.equal(receipt.durable, false);
+  moments.spillSync();
+  assert.deepEqual([receipt.durable, receipt.uploaded], [true, false]);
+  await first.close();
+  server.faults.heal();
+  await using second = await openThroughline({ home });
+  const later = await started(second, { mode: "s3", s3 });
+  await later.upload();
+  const prefix = `feedback/a1b2c3d4/${receipt.name}/`;
+  assert.deepEqual(keys(), [
+    `${prefix}audio.wav`,
+    `${prefix}feedback.json`,
+    `${prefix}messages.json`,
+  ]);
+  assert.deepEqual(files(join(home, "outbox")), []);
+});

@@ -1,0 +1,320 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import sharp from "sharp";
+import { S3Server } from "../../test/support/s3/s3-server.ts";
+import type { RemovalReceipt } from "../core/chat/forget-receipt.ts";
+import { openThroughline, type Throughline } from "../core/throughline.ts";
+import type { MomentsOptions } from "./moments.ts";
+import { consentWording } from "./record/consent.ts";
+
+const agreed = {
+  ...{ messages: true, frames: true, audio: true, upload: true, export: true },
+  ...{ wording: consentWording, by: "a test" },
+};
+const software = { name: "throughline", version: "0.0.0" };
+const sessionId = "a1b2c3d4";
+
+function newHome(t: TestContext): string {
+  const home = mkdtempSync(join(tmpdir(), "throughline-moments-"));
+  t.after(() => rmSync(home, { recursive: true, force: true }));
+  return home;
+}
+
+function started(throughline: Throughline, options: Partial<MomentsOptions> = {}) {
+  return throughline.startMoments({ sessionId, software, consent: agreed, ...options });
+}
+
+const picture = sharp({
+  create: { width: 64, height: 48, channels: 3, background: "teal" },
+}).jpeg();
+
+async function feed({ recorder }: Awaited<ReturnType<typeof started>>): Promise<void> {
+  recorder.message({ role: "user", text: "Tell me a joke", id: "m1", chatId: "a", turnId: "m1" });
+  recorder.message({
+    role: "assistant",
+    text: "Knock, knock",
+    id: "m2",
+    chatId: "a",
+    turnId: "m1",
+  });
+  assert.equal(recorder.frame(await picture.toBuffer()), "accepted");
+  assert.equal(recorder.audio(new Float32Array(16_000).fill(0.25)), "accepted");
+}
+
+const praise = { sentiment: "positive", what: "the joke", source: "http", chatId: "a" } as const;
+
+test("a reaction becomes a package with words, picture and sound, which verifies", async (t) => {
+  const home = newHome(t);
+  await using throughline = await openThroughline({ home });
+  const moments = await started(throughline);
+  await feed(moments);
+  const receipt = moments.recorder.record(praise);
+  await receipt.whenDurable();
+  const { name } = receipt.toJSON();
+  const { differences } = await moments.packages.verify(name);
+  assert.deepEqual(differences, []);
+  const { manifest, messages } = await moments.packages.read(name);
+  assert.equal(manifest.target?.message_ids.includes("m2"), true);
+  assert.deepEqual(
+    messages.map(({ role, text }) => `${role}: ${text}`),
+    ["USER: Tell me a joke", "ASSISTANT: Knock, knock"],
+  );
+  const folder = join(home, "feedback", name);
+  assert.deepEqual(readdirSync(folder).sort(), [
+    "audio.wav",
+    "feedback.json",
+    "frames",
+    "messages.json",
+  ]);
+  assert.equal(readFileSync(join(folder, "audio.wav")).length, 44 + 2 * 16_000);
+  assert.equal((await sharp(join(folder, "frames", "000000.jpg")).metadata()).width, 64);
+  const { storage_mode, storage_reason, s3_bucket } = moments.statistics();
+  assert.deepEqual([storage_mode, storage_reason, s3_bucket], ["local", "no_bucket", null]);
+});
+
+test("closing right after a reaction keeps it, and the next start has it whole", async (t) => {
+  const home = newHome(t);
+  const first = await openThroughline({ home });
+  const moments = await started(first);
+  await feed(moments);
+  const receipt = moments.recorder.record(praise);
+  await first.close();
+  await using second = await openThroughline({ home });
+  const { packages } = await started(second);
+  const { manifest } = await packages.read(receipt.toJSON().name);
+  assert.equal(manifest.what, "the joke");
+});
+
+for (const isKept of [true, false]) {
+  test(`forgetting a chat deletes its packages, while moments are ${isKept ? "" : "not "}kept`, async (t) => {
+    const home = newHome(t);
+    const first = await openThroughline({ home });
+    const moments = await started(first);
+    await feed(moments);
+    await moments.recorder.record(praise).whenDurable();
+    await first.close();
+    await using second = await openThroughline({ home });
+    if (isKept) await started(second);
+    await second.chats.append("a", [{ role: "user", content: "Tell me a joke" }]);
+    const { removed } = await second.chats.forget("a");
+    assert.deepEqual(
+      removed.find(({ place }) => place === "packages"),
+      { place: "packages", count: 1 },
+    );
+    assert.deepEqual(readdirSync(join(home, "feedback")), []);
+  });
+}
+
+test("with a bucket each package is owed, goes up, manifest last, and its receipt says so", async (t) => {
+  const server = await S3Server.start({ buckets: ["moments"] });
+  t.after(() => server.close());
+  await using throughline = await openThroughline({ home: newHome(t) });
+  const moments = await started(throughline, {
+    s3: {
+      ...{ bucket: "moments", region: "us-east-1", endpoint: server.endpoint },
+      credentials: server.credentials,
+    },
+  });
+  await feed(moments);
+  const receipt = moments.recorder.record(praise);
+  await receipt.whenUploaded();
+  const { name } = receipt.toJSON();
+  const prefix = `feedback/${sessionId}/${name}/`;
+  assert.deepEqual([...server.objects("moments").keys()].sort(), [
+    ...["audio.wav", "feedback.json", "frames/000000.jpg", "messages.json"].map(
+      (file) => prefix + file,
+    ),
+  ]);
+  assert.equal(moments.statistics().outbox?.pending, 0);
+});
+
+test("without a home nobody keeps moments, and one home keeps them once", async (t) => {
+  await using ephemeral = await openThroughline({ storage: "memory" });
+  await assert.rejects(started(ephemeral), { code: "THROUGHLINE_CONFIGURATION" });
+  await using throughline = await openThroughline({ home: newHome(t) });
+  await started(throughline);
+  await assert.rejects(started(throughline), { code: "THROUGHLINE_CONFLICT" });
+});
+
+test("a reaction that is taken back is marked beside its copy in the bucket", async (t) => {
+  const server = await S3Server.start({ buckets: ["moments"] });
+  t.after(() => server.close());
+  await using throughline = await openThroughline({ home: newHome(t) });
+  const { credentials, endpoint } = server;
+  const moments = await started(throughline, { s3: { bucket: "moments", endpoint, credentials } });
+  await feed(moments);
+  const receipt = moments.recorder.record(praise);
+  await receipt.whenUploaded();
+  await moments.retract(receipt.name, { by: "ann", reason: "a slip" });
+  await moments.upload();
+  const key = `feedback/${sessionId}/${receipt.name}/retracted.json`;
+  assert.match(String(server.objects("moments").get(key)?.body), /a slip/);
+});
+
+test("a reaction that is taken back before it went up is marked in the bucket once it is there", async (t) => {
+  const server = await S3Server.start({ buckets: ["moments"] });
+  t.after(() => server.close());
+  await using throughline = await openThroughline({ home: newHome(t) });
+  const { credentials, endpoint } = server;
+  const moments = await started(throughline, { s3: { bucket: "moments", endpoint, credentials } });
+  await feed(moments);
+  server.fail({ operation: "PutObject", times: 1_000, does: { kind: "reset" } });
+  const receipt = moments.recorder.record(praise);
+  await receipt.whenDurable();
+  await moments.retract(receipt.name, { by: "ann", reason: "a slip" });
+  server.faults.heal();
+  while (!receipt.uploaded) await moments.upload();
+  await moments.upload();
+  const prefix = `feedback/${sessionId}/${receipt.name}/`;
+  const objects = server.objects("moments");
+  assert.ok(objects.has(`${prefix}feedback.json`));
+  assert.match(String(objects.get(`${prefix}retracted.json`)?.body), /a slip/);
+});
+
+test("a reaction that is taken back is marked beside each of its copies, whatever bucket is in use now", async (t) => {
+  const server = await S3Server.start({ buckets: ["moments", "later"] });
+  t.after(() => server.close());
+  const home = newHome(t);
+  const { credentials, endpoint } = server;
+  const into = (bucket: string) => ({ s3: { bucket, endpoint, credentials } });
+  const first = await openThroughline({ home });
+  const before = await started(first, into("moments"));
+  await feed(before);
+  const receipt = before.recorder.record(praise);
+  await receipt.whenUploaded();
+  const { name } = receipt;
+  await first.close();
+  await using second = await openThroughline({ home });
+  const moments = await started(second, into("later"));
+  await moments.packages.uploaded(name, {
+    bucket: "later",
+    prefix: `feedback/x/${name}/`,
+    timestamp: 1,
+  });
+  await moments.retract(name, { by: "ann", reason: "a slip" });
+  await moments.upload();
+  const marks = ["moments", "later"].map((bucket) => {
+    return [...server.objects(bucket).keys()].filter((key) => key.endsWith("retracted.json"));
+  });
+  assert.deepEqual(marks, [
+    [`feedback/${sessionId}/${name}/retracted.json`],
+    [`feedback/x/${name}/retracted.json`],
+  ]);
+});
+
+test("a reaction that a newer one takes the place of is marked beside its copy in the bucket", async (t) => {
+  const server = await S3Server.start({ buckets: ["moments"] });
+  t.after(() => server.close());
+  await using throughline = await openThroughline({ home: newHome(t) });
+  const { credentials, endpoint } = server;
+  const moments = await started(throughline, { s3: { bucket: "moments", endpoint, credentials } });
+  await feed(moments);
+  const first = moments.recorder.record(praise);
+  await first.whenUploaded();
+  const newer = moments.recorder.record({ ...praise, supersedes: first.id });
+  // Its upload may end earlier, before the mark of the older one is owed.
+  await newer.whenDurable();
+  await moments.upload();
+  const key = `feedback/${sessionId}/${first.name}/retracted.json`;
+  const mark = JSON.parse(String(server.objects("moments").get(key)?.body));
+  assert.deepEqual([mark.reason, mark.superseded_by], ["superseded", newer.id]);
+});
+
+test("a name that is no package's is taken back nowhere", async (t) => {
+  await using throughline = await openThroughline({ home: newHome(t) });
+  const s3 = { bucket: "moments", endpoint: "http://127.0.0.1:9" };
+  const moments = await started(throughline, { s3 });
+  const mark = { by: null, reason: null };
+  await assert.rejects(moments.retract("../../consent", mark), { code: "THROUGHLINE_INVALID" });
+});
+
+const said = [
+  { role: "user", content: "Tell me a joke", id: "m1" },
+  { role: "assistant", content: "Knock, knock", id: "m2" },
+] as const;
+
+test("clearing a chat leaves its packages", async (t) => {
+  await using throughline = await openThroughline({ home: newHome(t) });
+  const moments = await started(throughline);
+  await feed(moments);
+  await throughline.chats.append("a", said);
+  await moments.recorder.record(praise).whenDurable();
+  await throughline.chats.clear("a");
+  assert.equal((await moments.packages.list()).packages.length, 1);
+});
+
+const packagesIn = ({ removed }: RemovalReceipt) =>
+  removed.find(({ place }) => place === "packages")?.count;
+
+for (const act of ["redact", "erase"] as const) {
+  for (const isKept of [true, false]) {
+    test(`to ${act} a message deletes the packages that hold it, while moments are ${isKept ? "" : "not "}kept`, async (t) => {
+      const home = newHome(t);
+      const first = await openThroughline({ home });
+      const moments = await started(first);
+      await feed(moments);
+      await first.chats.append("a", said);
+      await moments.recorder.record(praise).whenDurable();
+      moments.recorder.message({ role: "assistant", text: "Hm", id: "m3", chatId: "b" });
+      const other = moments.recorder.record({ ...praise, chatId: "b" });
+      await other.whenDurable();
+      await first.close();
+      await using second = await openThroughline({ home });
+      if (isKept) await started(second);
+      const receipt = await second.chats[act]("a", "m2");
+      assert.deepEqual([packagesIn(receipt), receipt.unreachable], [1, []]);
+      assert.deepEqual(readdirSync(join(home, "feedback")), [other.name]);
+      assert.equal(packagesIn(await second.chats[act]("a", "m2")), 0);
+    });
+  }
+
+  test(`to ${act} a message drops the moments that hold it and are not saved yet`, async (t) => {
+    await using throughline = await openThroughline({ home: newHome(t) });
+    const moments = await started(throughline);
+    await feed(moments);
+    await throughline.chats.append("a", said);
+    const receipt = moments.recorder.record({ ...praise, postRollMs: 30_000 });
+    await throughline.chats[act]("a", "m2");
+    await assert.rejects(receipt.whenDurable());
+    assert.equal(receipt.toJSON().reason, "forgotten");
+    assert.deepEqual((await moments.packages.list()).packages, []);
+  });
+
+  test(`to ${act} a message in a chat deletes the packages of a fork that hold it`, async (t) => {
+    await using throughline = await openThroughline({ home: newHome(t) });
+    const { chats } = throughline;
+    const { recorder, packages } = await started(throughline);
+    await chats.append("a", said);
+    await chats.fork("a", "m2", "b");
+    recorder.message({ role: "user", text: "Tell me a joke", id: "m1", chatId: "b" });
+    recorder.message({ role: "assistant", text: "Knock, knock", id: "m2", chatId: "b" });
+    await recorder.record({ ...praise, chatId: "b" }).whenDurable();
+    const receipt = await chats[act]("a", "m1");
+    assert.deepEqual([receipt.copies, packagesIn(receipt)], [["b"], 1]);
+    assert.deepEqual((await packages.list()).packages, []);
+  });
+
+  test(`to ${act} a message again reaches the package of a fork that it could not read before`, async (t) => {
+    const home = newHome(t);
+    await using throughline = await openThroughline({ home });
+    const { chats } = throughline;
+    const { recorder, packages } = await started(throughline);
+    await chats.append("a", said);
+    await chats.fork("a", "m2", "b");
+    recorder.message({ role: "user", text: "Tell me a joke", id: "m1", chatId: "b" });
+    recorder.message({ role: "assistant", text: "Knock, knock", id: "m2", chatId: "b" });
+    const moment = recorder.record({ ...praise, chatId: "b" });
+    await moment.whenDurable();
+    const words = join(home, "feedback", moment.name, "messages.json");
+    const bytes = readFileSync(words);
+    writeFileSync(words, bytes.subarray(0, 20));
+    const { unreachable } = await chats[act]("a", "m1");
+    assert.deepEqual(unreachable, [`the package ${moment.name}, which cannot be read`]);
+    writeFileSync(words, bytes);
+    assert.equal(packagesIn(await chats[act]("a", "m1")), 1);
+    assert.deepEqual((await packages.list()).packages, []);
+  });
+}

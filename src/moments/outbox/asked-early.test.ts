@@ -1,0 +1,96 @@
+// Somebody asks for uploads in a process that has read no entry yet, as a command does that has just
+// begun. The process before it left them parked, or waiting for their turn.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { S3FaultKind } from "../../../test/support/s3/s3-fault.ts";
+import { samplePackage } from "../../../test/support/s3/sample-package.ts";
+import { UploadWorld } from "../../../test/support/s3/upload-world.ts";
+
+const hour = 3_600_000;
+const sample = samplePackage();
+const refusals = {
+  parked: { kind: "error", status: 400, code: "KeyTooLongError" },
+  waiting: { kind: "error", status: 500, code: "InternalError" },
+} as const satisfies Record<string, S3FaultKind>;
+
+/** A package that was tried for ten minutes, and the process that tried it has ended. */
+async function left(as: keyof typeof refusals): Promise<UploadWorld> {
+  const world = await UploadWorld.open();
+  await world.uploader.start();
+  const key = new RegExp(sample.name);
+  const times = Number.POSITIVE_INFINITY;
+  world.server.fail({ operation: "PutObject", key, times, does: refusals[as] });
+  await world.save(sample);
+  await world.time.pass(600_000);
+  const { parked, pending } = world.uploader.statistics();
+  assert.deepEqual([parked, pending], as === "parked" ? [1, 0] : [0, 1]);
+  await world.uploader.close();
+  return world;
+}
+
+const next = ({ server, disk, packages }: UploadWorld) =>
+  UploadWorld.open({ at: server, disk, packages });
+
+for (const as of ["parked", "waiting"] as const) {
+  for (const order of ["before", "after"] as const) {
+    test(`a package that was left ${as} goes up at once when uploads are asked for ${order} the names are known`, async () => {
+      await using before = await left(as);
+      before.server.faults.heal();
+      await using world = await next(before);
+      if (order === "before") await world.uploader.probe();
+      await world.uploader.start();
+      if (order === "after") await world.uploader.probe();
+      await world.time.until(() => world.events.length > 0, 1_000);
+      const uploaded = world.events.filter(({ type }) => type === "uploaded");
+      assert.equal(uploaded.length, 1);
+      assert.equal(world.clock.monotonic(), 0, "without a wait");
+      assert.deepEqual(await world.disk.list("/home/outbox"), []);
+    });
+  }
+
+  test(`a package that was left ${as} stays so when nobody asks`, async () => {
+    await using before = await left(as);
+    before.server.faults.heal();
+    await using world = await next(before);
+    await world.uploader.start();
+    await world.uploader.idle();
+    const { parked, pending } = world.uploader.statistics();
+    assert.deepEqual([parked, pending], as === "parked" ? [1, 0] : [0, 1]);
+    assert.deepEqual(world.events, []);
+  });
+}
+
+test("what is refused again after somebody asked is parked again, in the next process too, and asked once", async () => {
+  await using before = await left("parked");
+  await using world = await next(before);
+  await world.uploader.start();
+  await world.uploader.probe();
+  await world.time.pass(3 * hour);
+  assert.deepEqual(
+    world.events.map(({ type }) => type),
+    ["parked"],
+  );
+  assert.equal(world.uploader.statistics().parked, 1);
+  await world.uploader.close();
+  await using third = await next(world);
+  await third.uploader.start();
+  await third.time.pass(3 * hour);
+  assert.deepEqual(third.events, []);
+  assert.equal(third.uploader.statistics().parked, 1);
+});
+
+test("what was asked for and could not be asked yet is owed by the next process, and parked no more", async () => {
+  await using before = await left("parked");
+  before.server.faults.heal();
+  before.server.fail({ times: Number.POSITIVE_INFINITY, does: { kind: "reset" } });
+  await using world = await next(before);
+  await world.uploader.start();
+  await world.uploader.probe();
+  await world.time.pass(1_000);
+  await world.uploader.close();
+  before.server.faults.heal();
+  await using third = await next(before);
+  await third.uploader.start();
+  assert.ok(await third.untilNothingPends());
+  assert.equal(third.uploader.statistics().parked, 0);
+});

@@ -1,0 +1,287 @@
+// What is owed goes up: through restarts and outages, from disk and memory. The server
+// and the client are real, the clock is held.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { S3FaultKind } from "../../../test/support/s3/s3-fault.ts";
+import { type SamplePackage, samplePackage } from "../../../test/support/s3/sample-package.ts";
+import { UploadWorld, type UploadWorldOptions } from "../../../test/support/s3/upload-world.ts";
+import { keyPrefix } from "../s3/object-key.ts";
+
+const hour = 3_600_000;
+const refused = (status: number, code: string): S3FaultKind => ({ kind: "error", status, code });
+
+async function started(options: UploadWorldOptions = {}): Promise<UploadWorld> {
+  const world = await UploadWorld.open(options);
+  await world.uploader.start();
+  return world;
+}
+
+const prefixOf = ({ sessionId, name }: SamplePackage) => keyPrefix(sessionId, name);
+
+function assertWhole(world: UploadWorld, sample: SamplePackage, bucket = "moments"): void {
+  const objects = world.server.objects(bucket);
+  for (const [path, bytes] of sample.files) {
+    assert.ok(objects.get(prefixOf(sample) + path)?.body.equals(bytes), path);
+  }
+  assert.deepEqual(world.server.journal.brokenInstants, []);
+}
+
+const putsOf = (world: UploadWorld) =>
+  world.server.journal.entries
+    .filter(({ operation, status }) => operation === "PutObject" && status === 200)
+    .map(({ key }) => key.split("/").slice(3).join("/"));
+
+test("a package goes up in the manifest's order, the manifest last and under a condition, each typed", async () => {
+  await using world = await started();
+  const sample = samplePackage({ frames: 2 });
+  await world.save(sample);
+  assert.ok(await world.untilNothingPends());
+  assertWhole(world, sample);
+  const paths = ["messages.json", "audio.wav", "frames/000000.jpg", "frames/000001.jpg"];
+  assert.deepEqual(putsOf(world).slice(0, -1).toSorted(), paths.toSorted());
+  assert.equal(putsOf(world).at(-1), "feedback.json");
+  const types = ["messages.json", "audio.wav", "frames/000000.jpg", "feedback.json"].map(
+    (path) => world.server.objects().get(prefixOf(sample) + path)?.contentType,
+  );
+  assert.deepEqual(types, ["application/json", "audio/wav", "image/jpeg", "application/json"]);
+  const sealed = world.server.journal.entries.filter(({ key }) => key.endsWith("feedback.json"));
+  assert.equal(sealed[0]?.headers["if-none-match"], "*");
+  const { name } = sample;
+  assert.deepEqual(world.events, [{ type: "uploaded", name, prefix: prefixOf(sample) }]);
+  const timestamp = world.clock.now() / 1_000;
+  assert.deepEqual(world.packages.copies.get(name), [
+    { bucket: "moments", prefix: prefixOf(sample), timestamp },
+  ]);
+  assert.deepEqual(await world.disk.list("/home/outbox"), []);
+});
+
+// F2, E4: each object once, manifest last. The process dies after each object in turn.
+for (let sent = 0; sent <= 4; sent++) {
+  test(`a process that dies after ${sent} of 4 objects: the next one sends the other ${4 - sent}`, async () => {
+    await using world = await started();
+    const sample = samplePackage();
+    world.server.fail({
+      ...{ operation: sent === 4 ? "HeadObject" : "PutObject", nth: sent === 4 ? 1 : sent + 1 },
+      ...{ times: 100, does: refused(500, "InternalError") },
+    });
+    await world.save(sample);
+    await world.time.pass(1);
+    world.server.faults.heal();
+    const before = putsOf(world);
+    await world.restart();
+    assert.ok(await world.untilNothingPends());
+    assertWhole(world, sample);
+    assert.equal(putsOf(world).length, 4, "each object once");
+    assert.equal(new Set([...before, ...putsOf(world).slice(before.length)]).size, 4);
+    assert.equal(putsOf(world).at(-1), "feedback.json");
+  });
+}
+
+test("what a saving left without a package is dropped at start, and with one goes up", async () => {
+  await using world = await started();
+  const [born, unborn] = [samplePackage({ number: 1 }), samplePackage({ number: 2 })];
+  for (const { name, sessionId: session_id } of [born, unborn]) {
+    await world.uploader.owed.saving({ name, session_id, consent: { upload: true } });
+  }
+  world.packages.add(born);
+  await world.time.pass(hour);
+  assert.equal(world.server.objects().size, 0, "nothing goes up before it is durable");
+  await world.restart();
+  assert.ok(await world.untilNothingPends());
+  assertWhole(world, born);
+  assert.equal(world.server.objects().size, born.files.size);
+  assert.deepEqual(await world.disk.list("/home/outbox"), []);
+});
+
+test("without consent to upload nothing is owed and nothing asked", async () => {
+  await using world = await started();
+  await world.save(samplePackage(), false);
+  await world.time.pass(hour);
+  assert.equal(world.ports, 0);
+  assert.equal(await world.uploader.owed.owes(samplePackage().name), false);
+  assert.deepEqual(await world.disk.list("/home/outbox").catch(() => []), []);
+});
+
+test("a server that is away for 3 hours is asked fewer than 60 times, then 5 packages go up, oldest first", async () => {
+  await using world = await started();
+  world.server.fail({ times: Number.POSITIVE_INFINITY, does: { kind: "reset" } });
+  const samples = [3, 1, 4, 0, 2].map((number) => samplePackage({ number }));
+  for (const sample of samples) await world.save(sample);
+  await world.time.pass(3 * hour);
+  assert.ok(world.server.faults.met < 60, `${world.server.faults.met} requests`);
+  assert.ok(world.server.faults.met > 20, `${world.server.faults.met} requests`);
+  assert.equal(world.uploader.target.state, "waiting");
+  const { pending, last_error, oldest_at } = world.uploader.statistics();
+  assert.equal(pending, 5);
+  assert.equal(last_error?.code, "ECONNRESET");
+  assert.equal(oldest_at, "2026-03-01T12:00:00.000Z");
+  world.server.faults.heal();
+  world.uploader.online();
+  const at = world.clock.monotonic();
+  assert.ok(await world.untilNothingPends());
+  assert.equal(world.clock.monotonic(), at, "at once");
+  const uploaded = world.events.map((event) => ("name" in event ? event.name : ""));
+  assert.deepEqual(uploaded, samples.map(({ name }) => name).toSorted());
+});
+
+test("an outage that outlasts the process is gone on with by the next one", async () => {
+  await using world = await started();
+  world.server.fail({ times: Number.POSITIVE_INFINITY, does: { kind: "reset" } });
+  const sample = samplePackage();
+  await world.save(sample);
+  await world.time.pass(hour);
+  await world.restart();
+  await world.time.pass(hour);
+  world.server.faults.heal();
+  assert.ok(await world.untilNothingPends(hour + 1));
+  assertWhole(world, sample);
+});
+
+test("a package that the server cannot take keeps no other from going up", async () => {
+  await using world = await started();
+  const [bad, good] = [samplePackage({ number: 0 }), samplePackage({ number: 1 })];
+  const does = refused(500, "InternalError");
+  world.server.fail({ key: new RegExp(bad.name), times: Number.POSITIVE_INFINITY, does });
+  await world.save(bad);
+  await world.save(good);
+  await world.time.pass(60_000);
+  assertWhole(world, good);
+  assert.equal(world.uploader.statistics().pending, 1);
+});
+
+test("an entry that cannot be read keeps no other from going up, and is reported", async () => {
+  await using world = await started();
+  const [bad, good] = [samplePackage({ number: 0 }), samplePackage({ number: 1 })];
+  world.server.fail({ times: 2, does: { kind: "reset" } });
+  await world.save(bad);
+  await world.save(good);
+  await world.uploader.close();
+  const file = await world.disk.open(`/home/outbox/${bad.name}.json`, "write");
+  await file.truncate(20);
+  await file.close();
+  await world.restart();
+  assert.ok(await world.untilNothingPends());
+  assertWhole(world, good);
+  assert.equal(world.reports[0]?.key, `outbox/${bad.name}`);
+  // The package is there, so what its entry owed is owed again.
+  assertWhole(world, bad);
+});
+
+test("an entry that cannot be read and has no package, or one not to be uploaded, owes nothing", async () => {
+  await using world = await started();
+  const gone = samplePackage({ number: 0 });
+  world.server.fail({ times: 2, does: { kind: "reset" } });
+  await world.save(gone);
+  await world.uploader.close();
+  world.packages.packages.delete(gone.name);
+  const file = await world.disk.open(`/home/outbox/${gone.name}.json`, "write");
+  await file.truncate(20);
+  await file.close();
+  await world.restart();
+  assert.ok(await world.untilNothingPends());
+  assert.deepEqual(world.uploader.statistics().parked, 0);
+  assert.equal(world.server.objects("moments").size, 0);
+});
+
+// Mode s3.
+test("in mode s3 the disk gets an entry before the first object, which is gone when the upload is done", async () => {
+  await using world = await started({ keepLocal: false });
+  const sample = samplePackage();
+  world.server.fail({ operation: "PutObject", times: 1, does: { kind: "hang" } });
+  const sending = world.sendFromMemory(sample);
+  await world.time.until(() => world.server.held > 0);
+  const atFirst = (await world.disk.list("/home/outbox")).map(({ name }) => name);
+  assert.deepEqual(atFirst, [`${sample.name}.sending.json`]);
+  assert.equal(world.uploader.statistics().pending, 0, "it is not owed");
+  world.server.faults.heal();
+  assert.equal((await world.whileTimePasses(sending)).uploaded, false);
+  await world.save(sample);
+  assert.ok(await world.untilNothingPends());
+  assertWhole(world, sample);
+  const other = samplePackage({ number: 1 });
+  assert.equal(await world.send(other), "memory");
+  assertWhole(world, other);
+  assert.deepEqual(await world.disk.list("/home/outbox"), []);
+  assert.deepEqual([...world.packages.copies.keys()], [sample.name], "no note of it either");
+});
+
+test("in mode s3 a disk that takes nothing keeps no moment from the bucket", async () => {
+  await using world = await started({ keepLocal: false });
+  world.disk.open = async () => {
+    throw Object.defineProperty(new Error("full"), "code", { value: "ENOSPC" });
+  };
+  const sample = samplePackage();
+  assert.equal(await world.send(sample), "memory");
+  assertWhole(world, sample);
+});
+
+test("in mode s3 a target that is parked or away is not asked by each moment: they go to the disk", async () => {
+  await using world = await started({ keepLocal: false });
+  const does = refused(403, "AccessDenied");
+  world.server.fail({ operation: "PutObject", times: Number.POSITIVE_INFINITY, does });
+  for (let number = 0; number < 4; number++) {
+    assert.equal(await world.send(samplePackage({ number, frames: 0, withAudio: false })), "disk");
+  }
+  assert.equal(world.server.journal.count("PutObject"), 1);
+  world.server.faults.heal();
+  await world.uploader.probe();
+  assert.ok(await world.untilNothingPends());
+  assert.equal(world.packages.packages.size, 0, "the local copies are gone");
+  assert.equal(world.packages.released.length, 4);
+});
+
+test("a status that cannot be written keeps the entry: it is written later, once", async () => {
+  await using world = await started();
+  world.packages.failNotes = 2;
+  const sample = samplePackage();
+  await world.save(sample);
+  assert.ok(await world.untilNothingPends());
+  assertWhole(world, sample);
+  assert.equal(putsOf(world).length, 4, "nothing was sent twice");
+  assert.equal(world.packages.copies.get(sample.name)?.length, 1);
+});
+
+test("a package that is gone here and whole there is done; one that is nowhere is parked as local_missing", async () => {
+  await using world = await started();
+  const [there, nowhere] = [samplePackage({ number: 0 }), samplePackage({ number: 1 })];
+  world.packages.failNotes = 1;
+  await world.save(there);
+  await world.time.until(() => world.packages.failNotes === 0);
+  world.packages.packages.delete(there.name);
+  await world.save(nowhere);
+  world.packages.packages.delete(nowhere.name);
+  await world.time.pass(hour);
+  const { pending, parked, last_error } = world.uploader.statistics();
+  assert.deepEqual([pending, parked, last_error?.class], [0, 1, "local_missing"]);
+});
+
+test("without the client library packages are owed, the target says no_client, and they go up once it is there", async () => {
+  let isThere = false;
+  const load = () =>
+    isThere ? import("@aws-sdk/client-s3") : Promise.reject(new Error("not installed"));
+  await using world = await started({ load });
+  const sample = samplePackage();
+  await world.save(sample);
+  await world.time.pass(1_000);
+  assert.equal(world.uploader.target.error?.class, "no_client");
+  assert.equal(world.uploader.statistics().pending, 1);
+  isThere = true;
+  assert.ok(await world.untilNothingPends());
+  assertWhole(world, sample);
+  assert.equal(world.clock.monotonic(), hour);
+});
+
+test("a package on a slow link yields after ten minutes, keeps its progress, and the next one goes first", async () => {
+  await using world = await started();
+  const [slow, next] = [samplePackage({ number: 0, frames: 120 }), samplePackage({ number: 1 })];
+  const does = { kind: "slow", msPerByte: 0, atLeastMs: 25_000 } as const;
+  const key = new RegExp(`${slow.name}/frames`);
+  world.server.fail({ operation: "PutObject", key, times: 1_000, does });
+  await world.save(slow);
+  await world.save(next);
+  assert.ok(await world.untilNothingPends());
+  for (const each of [slow, next]) assertWhole(world, each);
+  const uploaded = world.events.map((event) => ("name" in event ? event.name : ""));
+  assert.deepEqual(uploaded, [next.name, slow.name]);
+  assert.equal(world.server.journal.count("PutObject", key), 120, "nothing was sent twice");
+});

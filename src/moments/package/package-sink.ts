@@ -1,0 +1,75 @@
+// What the recorder hands on, and to whom. It lies with the memory and not in src/moments/package/target.ts,
+// because a contract may not import the record's types from here.
+
+import type { PackageMessage, PackageRecord } from "./record.ts";
+
+/** 16 kHz mono, 16 bits: what every package holds. */
+export const audioRateHz = 16_000;
+/** Samples of a block, the unit in which sound is pooled: a second. */
+export const audioBlockSamples = 16_000;
+
+/**
+ * Sound by reference: nothing is copied. It begins at `start` of the first block and goes on for
+ * `samples`; every block but the last is read to its end. What lies behind that may still be
+ * written to by the ring: never read it.
+ */
+export interface AudioRef {
+  readonly blocks: readonly Int16Array[];
+  readonly start: number;
+  readonly samples: number;
+}
+
+/**
+ * A moment that is complete and redacted: everything a package needs. Whoever gets it writes
+ * `messages.json` from `messages`, `audio.wav` from `audio`, a file from each of `frames`, and
+ * `feedback.json` by `writeManifest(sealRecord(record, …))`.
+ */
+export interface SealedMoment {
+  readonly record: PackageRecord;
+  readonly messages: readonly PackageMessage[];
+  /** JPEG bytes, one for each item of `record.frames`, in its order. Shared: never write to them. */
+  readonly frames: readonly Uint8Array[];
+  /** Null exactly when `record.audio` is. */
+  readonly audio: AudioRef | null;
+  /** When it was sealed first, in seconds since 1970, if it was. @default when it is saved */
+  readonly sealedTimestamp?: number;
+  /** Somebody named its id, by a key or a uuid, and may ask for it again. @default false */
+  readonly isKeyed?: boolean;
+}
+
+/** Why a package could not be saved. The moment is kept and tried again, but for the last one. */
+export type SaveFailure = "disk_full" | "read_only" | "io" | "redaction_failed";
+
+/** What `save` rejects with. Anything else that it rejects with counts as `io`. */
+export class SaveError extends Error {
+  override readonly name = "SaveError";
+  readonly reason: SaveFailure;
+
+  constructor(reason: SaveFailure, options?: { readonly cause?: unknown }) {
+    super(`The package could not be saved: ${reason}`, options);
+    this.reason = reason;
+  }
+}
+
+export interface Saved {
+  /** Of the package: another than the moment's when that was taken (`renameMoment`). */
+  readonly name: string;
+  /** It is in the bucket already, read back, and nothing more is owed. @default false */
+  readonly uploaded?: boolean;
+}
+
+/** Where packages go: a directory, a bucket, or a test. */
+export interface PackageSink {
+  /**
+   * Writes one package; resolves when it is durable: it survives a kill and a power cut. Rejects
+   * with a `SaveError` when nothing was kept; the same moment is then given again later. The
+   * recorder calls it for one moment at a time, and again with the same `uuid` after a failure; a
+   * package of that `uuid` that is there already is the answer. Reads no buffer after it settled.
+   */
+  save(moment: SealedMoment, signal?: AbortSignal): Promise<Saved>;
+  /**
+   * At exit: keeps what waits, before it returns; throws when it cannot. One of them may be in a
+   * `save` that is under way: whoever recovers keeps one package per `uuid`.
+   */
+  spillSync(moments: readonly SealedMoment[]): void;
+}

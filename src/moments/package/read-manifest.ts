@@ -1,0 +1,102 @@
+import { crc32 } from "node:zlib";
+import { isJsonObject } from "../../core/json.ts";
+import { manifestShape, messagesShape } from "./manifest-shape.ts";
+import { packageName } from "./package-name.ts";
+import { feedbackSchema, type Manifest, type PackageMessage } from "./record.ts";
+import { crcLine } from "./write-manifest.ts";
+
+export interface ManifestProblem {
+  /**
+   * `unreadable`: not JSON, cut, or too large. `damaged`: the CRC is missing or wrong. `newer`: of a
+   * later schema, to be left alone. `seed`: as the originals wrote it, without a schema. `invalid`:
+   * a member is missing or not what the schema says.
+   */
+  readonly kind: "unreadable" | "damaged" | "newer" | "seed" | "invalid";
+  /** For people; holds the place, never what somebody said. */
+  readonly detail: string;
+}
+export type ManifestReading =
+  | { readonly manifest: Manifest; readonly problem?: never }
+  | { readonly problem: ManifestProblem; readonly manifest?: never };
+
+/** Larger is nothing that we wrote: 240 frames take 70 KB. */
+const maxManifestBytes = 64 * 1024 * 1024;
+
+/**
+ * Reads feedback.json: its CRC, its schema, and the kind of each member. Does not look at the files
+ * beside it. Members that are not known are kept.
+ */
+export function readManifest(bytes: Uint8Array): ManifestReading {
+  const parsed = parse(bytes);
+  if (parsed === undefined) return problem("unreadable", "feedback.json is not a JSON object");
+  const { schema } = parsed;
+  if (schema === undefined) return problem("seed", "feedback.json names no schema");
+  if (isLater(schema)) return problem("newer", "feedback.json is of a later schema");
+  if (schema !== feedbackSchema) return problem("invalid", "schema is not one that is known");
+  if (!crcHolds(bytes)) return problem("damaged", "the CRC of feedback.json does not hold");
+  const { crc32: _, ...rest } = parsed;
+  const wrong = manifestShape(rest, "") ?? disagreement(rest as unknown as Manifest);
+  if (wrong !== undefined) return problem("invalid", `${wrong} is not what the schema says`);
+  return { manifest: rest as unknown as Manifest };
+}
+
+/** Reads messages.json. @returns `undefined` when it is not what the format says. */
+export function readMessages(bytes: Uint8Array): readonly PackageMessage[] | undefined {
+  const parsed = parseJsonText(bytes);
+  if (messagesShape(parsed, "messages") !== undefined) return undefined;
+  return parsed as readonly PackageMessage[];
+}
+
+function problem(kind: ManifestProblem["kind"], detail: string): ManifestReading {
+  return { problem: { kind, detail } };
+}
+
+function parse(bytes: Uint8Array): Readonly<Record<string, unknown>> | undefined {
+  const value = parseJsonText(bytes);
+  return isJsonObject(value) ? value : undefined;
+}
+
+function parseJsonText(bytes: Uint8Array): unknown {
+  if (bytes.length > maxManifestBytes) return undefined;
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  } catch {
+    return undefined; // the error's message would quote what somebody said
+  }
+}
+
+function isLater(schema: unknown): boolean {
+  if (typeof schema !== "string") return false;
+  const [, version] = /^throughline\.feedback\/([1-9]\d{0,8})$/.exec(schema) ?? [];
+  return Number(version) > 1;
+}
+
+/** Compares the last line with the one that the bytes before it make. */
+function crcHolds(bytes: Uint8Array): boolean {
+  const lineBytes = crcLine(0).length;
+  const bodyBytes = bytes.length - lineBytes;
+  if (bodyBytes < 0) return false;
+  const line = Buffer.from(bytes.subarray(bodyBytes)).toString("latin1");
+  return line === crcLine(crc32(bytes.subarray(0, bodyBytes)));
+}
+
+/** Members that say the same thing twice must agree, or a name could lie about its content. */
+function disagreement(manifest: Manifest): string | undefined {
+  const { uuid, id, name, timestamp_str, sentiment, frames, audio, files } = manifest;
+  if (!uuid.endsWith(id)) return "id";
+  if (name !== packageName(timestamp_str, sentiment, uuid)) return "name";
+  if (manifest.num_frames !== frames.length) return "num_frames";
+  if (manifest.audio_samples !== (audio?.samples ?? 0)) return "audio_samples";
+  if (frames.some(({ file }, index) => file !== frameFile(index))) return "frames";
+  const paths = files.map(({ path }) => path);
+  const wanted = frames.map(({ file }) => file);
+  if (audio !== null) wanted.push(audio.file);
+  wanted.push("messages.json");
+  const isSame = paths.toSorted().join("\n") === wanted.sort().join("\n");
+  return isSame ? undefined : "files";
+}
+
+/** Of the frame at this index: numbered from 0 without gaps. */
+export function frameFile(index: number): string {
+  return `frames/${String(index).padStart(6, "0")}.jpg`;
+}

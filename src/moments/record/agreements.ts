@@ -1,0 +1,41 @@
+import type { Consent } from "../package/record.ts";
+import type { ConsentInput } from "./consent.ts";
+import type { MomentRecorder } from "./moment-recorder.ts";
+
+type Listener = (consent: Consent, by: "here" | "elsewhere") => void;
+
+/** What is agreed to: told to the recorder, kept for later runs, and told to whoever listens. */
+export class Agreements {
+  readonly #recorder: MomentRecorder;
+  readonly #kept: { keep(consent: Consent): Promise<Consent> };
+  readonly #listeners = new Set<Listener>();
+
+  constructor(recorder: MomentRecorder, kept: { keep(consent: Consent): Promise<Consent> }) {
+    this.#recorder = recorder;
+    this.#kept = kept;
+  }
+
+  /** As `Moments.agree`. */
+  agree = async (input: ConsentInput): Promise<Consent> => {
+    this.#recorder.agree(input);
+    this.#tell("here");
+    return await this.#kept.keep(this.#recorder.consent);
+  };
+
+  /** As `Moments.agreedElsewhere`. */
+  agreedElsewhere = async (consent: unknown): Promise<void> => {
+    if (!this.#recorder.agreedElsewhere(consent)) return;
+    this.#tell("elsewhere");
+    await this.#kept.keep(this.#recorder.consent);
+  };
+
+  /** As `Moments.onAgreed`. */
+  onAgreed = (listener: Listener): (() => void) => {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  };
+
+  #tell(by: "here" | "elsewhere"): void {
+    for (const listener of this.#listeners) listener(this.#recorder.consent, by);
+  }
+}

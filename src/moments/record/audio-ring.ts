@@ -1,0 +1,195 @@
+import { type AudioRef, audioBlockSamples } from "../package/package-sink.ts";
+import { type AudioBlock, AudioPool, countEnds, markEnd } from "./audio-block.ts";
+import { enterChunk, type Segment } from "./audio-timeline.ts";
+import { writePcm } from "./pcm.ts";
+import type { Evicted } from "./ring.ts";
+import type { SourcedTime } from "./source-clock.ts";
+
+export interface AudioLimits {
+  readonly samples: number;
+  /** Of the blocks, which are held whole. */
+  readonly bytes: number;
+  readonly ageMs: number;
+}
+
+/** Sound of some time, held by reference. Samples are counted from the first one ever fed. */
+export interface AudioSnapshot {
+  readonly blocks: readonly AudioBlock[];
+  /** Of the first sample, within the first block. */
+  readonly start: number;
+  readonly from: number;
+  readonly to: number;
+  readonly segments: readonly Segment[];
+}
+
+const blockBytes = audioBlockSamples * 2;
+
+/**
+ * The last samples, exactly: trimmed by the sample, not by the chunk. They lie in blocks that are
+ * only ever appended to, so a snapshot is a list of blocks and two numbers.
+ */
+export class AudioRing {
+  readonly #limits: AudioLimits;
+  readonly #onEvicted: (reason: Evicted, ageMs: number, samples: number) => void;
+  readonly #pool: AudioPool;
+  #blocks: AudioBlock[] = [];
+  /** Of the first sample of the first block. */
+  #base = 0;
+  #from = 0;
+  #to = 0;
+  #segments: Segment[] = [];
+
+  constructor(
+    limits: AudioLimits,
+    onEvicted: (reason: Evicted, ageMs: number, samples: number) => void,
+    pool = new AudioPool(),
+  ) {
+    this.#limits = limits;
+    this.#onEvicted = onEvicted;
+    this.#pool = pool;
+  }
+
+  /** How many samples there are. */
+  get samples(): number {
+    return this.#to - this.#from;
+  }
+
+  get bytes(): number {
+    return this.#blocks.length * blockBytes;
+  }
+
+  /** @param end when its last sample was. An empty chunk is nothing. */
+  push(chunk: Float32Array | Int16Array, end: SourcedTime, ageMs: number): void {
+    if (chunk.length === 0) return;
+    this.expire(ageMs);
+    const sourceMs = end.sourceMs - chunk.length / 16;
+    enterChunk(this.#segments, { sample: this.#to, sourceMs, offset: end.offset, ageMs });
+    // Of a chunk that is too long, what would be dropped at once is not written at all.
+    const skipped = Math.max(chunk.length - this.#limits.samples, 0);
+    if (skipped > 0) this.#skip(skipped, ageMs);
+    this.#write(chunk, skipped);
+    this.#advance(this.#to - this.#limits.samples, "count", ageMs);
+    const mostBlocks = Math.max(Math.floor(this.#limits.bytes / blockBytes), 1);
+    const excess = this.#blocks.length - mostBlocks;
+    this.#advance(this.#base + excess * audioBlockSamples, "bytes", ageMs);
+  }
+
+  /** Drops sound of which the newest was received longer ago than the limit, by about a second. */
+  expire(nowAgeMs: number): void {
+    let keptFrom = this.#from;
+    for (const [index, segment] of this.#segments.entries()) {
+      if (nowAgeMs - segment.ageMs <= this.#limits.ageMs) break;
+      keptFrom = this.#segments[index + 1]?.sample ?? this.#to;
+    }
+    this.#advance(keptFrom, "age", nowAgeMs);
+  }
+
+  /** Holds the samples from `since` on, or all. Whoever takes one calls `release`, once. */
+  snapshot(since = 0): AudioSnapshot {
+    const from = Math.min(Math.max(since, this.#from), this.#to);
+    const first = Math.floor((from - this.#base) / audioBlockSamples);
+    const blocks = from === this.#to ? [] : this.#blocks.slice(first);
+    for (const block of blocks) block.holders++;
+    const start = from - this.#base - first * audioBlockSamples;
+    const segments = this.#segments.slice(this.#segmentOf(from));
+    return { blocks, start, from, to: this.#to, segments };
+  }
+
+  release(snapshot: AudioSnapshot): void {
+    for (const block of snapshot.blocks) this.#pool.release(block);
+  }
+
+  /** Forgets all sound, at once; its blocks are not used again. What comes next has a new time. */
+  clear(): void {
+    this.#blocks = [];
+    this.#segments = [];
+    this.#base = this.#to;
+    this.#from = this.#to;
+  }
+
+  /** Leaves out samples that come before what is kept of a chunk, with all that is there. */
+  #skip(count: number, ageMs: number): void {
+    const lost = this.samples + count;
+    for (const block of this.#blocks) this.#pool.release(block);
+    this.#blocks = [];
+    this.#to += count;
+    this.#base = this.#to;
+    this.#from = this.#to;
+    this.#segments = this.#segments.slice(-1);
+    this.#onEvicted("count", ageMs, lost);
+  }
+
+  #write(chunk: Float32Array | Int16Array, begin: number): void {
+    for (let at = begin; at < chunk.length; ) {
+      const offset = (this.#to - this.#base) % audioBlockSamples;
+      const isFull = this.#to - this.#base === this.#blocks.length * audioBlockSamples;
+      if (isFull) this.#blocks.push(this.#pool.take());
+      const block = this.#blocks.at(-1);
+      if (block === undefined) return;
+      const count = Math.min(chunk.length - at, audioBlockSamples - offset);
+      writePcm(chunk, at, at + count, block.pcm, offset);
+      at += count;
+      this.#to += count;
+      if (at === chunk.length) markEnd(block, offset + count - 1);
+    }
+  }
+
+  /** Drops what comes before `from`. */
+  #advance(from: number, reason: Evicted, ageMs: number): void {
+    if (from <= this.#from) return;
+    this.#onEvicted(reason, ageMs, from - this.#from);
+    this.#from = from;
+    while (from - this.#base >= audioBlockSamples) {
+      const oldest = this.#blocks.shift();
+      if (oldest === undefined) break;
+      this.#pool.release(oldest);
+      this.#base += audioBlockSamples;
+    }
+    const isEmpty = from === this.#to;
+    const first = isEmpty ? this.#segments.length - 1 : this.#segmentOf(from);
+    if (first > 0) this.#segments.splice(0, first);
+  }
+
+  /** The one in which that sample is; most often one of the first is asked for. */
+  #segmentOf(from: number): number {
+    const after = this.#segments.findIndex(({ sample }) => sample > from);
+    return Math.max((after === -1 ? this.#segments.length : after) - 1, 0);
+  }
+}
+
+/** How many chunks, as they were fed, reach into it. */
+export function chunksIn({ blocks, start, from, to }: AudioSnapshot): number {
+  let count = 0;
+  let left = to - from;
+  let begin = start;
+  for (const block of blocks) {
+    const end = Math.min(begin + left, audioBlockSamples);
+    count += countEnds(block, begin, end);
+    left -= end - begin;
+    begin = 0;
+  }
+  return count;
+}
+
+/** For whoever writes it. */
+export function audioRef({ blocks, start, from, to }: AudioSnapshot): AudioRef {
+  return { blocks: blocks.map(({ pcm }) => pcm), start, samples: to - from };
+}
+
+/**
+ * Two snapshots as one, if the second goes on where the first ends; else the first, and the second is
+ * `left` over. Whoever holds them releases both as before.
+ */
+export function joined(first: AudioSnapshot, second: AudioSnapshot): AudioSnapshot {
+  if (second.from === second.to || second.from !== first.to) return first;
+  if (first.from === first.to) return second;
+  const shared = first.blocks.at(-1) === second.blocks[0] ? 1 : 0;
+  const since = second.segments[0]?.sample ?? first.to;
+  const before = first.segments.filter(({ sample }) => sample < since);
+  return {
+    ...first,
+    blocks: [...first.blocks, ...second.blocks.slice(shared)],
+    to: second.to,
+    segments: [...before, ...second.segments],
+  };
+}

@@ -1,0 +1,107 @@
+import type { Json } from "../../core/json.ts";
+import type { AudioRef } from "../package/package-sink.ts";
+import type {
+  AudioEntry,
+  FrameEntry,
+  PackageMessage,
+  PackageRecord,
+  Redaction,
+} from "../package/record.ts";
+import { type AudioSnapshot, audioRef, chunksIn } from "./audio-ring.ts";
+import { timeline } from "./audio-timeline.ts";
+import type { BufferedFrame } from "./frame-buffer.ts";
+import type { BufferedMessage } from "./message-buffer.ts";
+import { ourTime } from "./source-clock.ts";
+import type { Judged } from "./target-turn.ts";
+import { millis, seconds } from "./times.ts";
+
+export type DraftFrame = Omit<FrameEntry, "file"> & { readonly jpeg: Uint8Array };
+export type DraftAudio = Omit<AudioEntry, "file" | "rate_hz" | "channels" | "bits" | "samples"> &
+  AudioRef & { readonly chunks: number };
+
+/** Of a package, what a redaction may see and change. Media is shared: replaced, never written to. */
+export interface MomentContent {
+  readonly what: string;
+  readonly trigger: string;
+  readonly correction: PackageRecord["correction"];
+  readonly people: readonly string[];
+  readonly latched: { readonly [name: string]: Json };
+  readonly messages: readonly PackageMessage[];
+  readonly frames: readonly DraftFrame[];
+  readonly audio: DraftAudio | null;
+  readonly redactions: readonly Redaction[];
+}
+
+/**
+ * Takes out what must not be kept, before a byte of it is written or sent, and notes what it took in
+ * `redactions`. If it throws, nothing is saved. At a forced exit only one that answers at once counts.
+ */
+export type Redact = (content: MomentContent) => MomentContent | Promise<MomentContent>;
+
+/** What follows from the content is left to `sealed`. */
+type Fixed = Omit<
+  PackageRecord,
+  | keyof MomentContent
+  | "num_messages"
+  | "num_frames"
+  | "audio_chunks"
+  | "audio_samples"
+  | "target"
+  | "trigger_turn"
+>;
+
+/** A moment whose buffers are complete, before it is redacted. */
+export interface MomentDraft {
+  readonly fixed: Fixed;
+  readonly content: MomentContent;
+  readonly judged: Judged | null;
+  readonly triggerTurn: {
+    readonly turn_id: string | null;
+    readonly message_id: string | null;
+  } | null;
+}
+
+/** The trigger, from which all times are told. */
+export interface Zero {
+  readonly monoMs: number;
+  readonly wallMs: number;
+}
+
+export function draftMessage(message: BufferedMessage, zero: Zero): PackageMessage {
+  const { role, text, id, seq, synthetic, interrupted, truncated, live, delivered } = message;
+  const t = message.timeMs - zero.monoMs;
+  return {
+    role,
+    text,
+    timestamp: seconds(zero.wallMs + t),
+    id,
+    seq,
+    turn_id: message.turnId,
+    t_ms: millis(t),
+    synthetic,
+    interrupted,
+    // Of an answer that was still coming out, this much had.
+    delivered: delivered ?? (live ? text : null),
+    truncated,
+    tool_calls: message.toolCalls,
+    tool_call_id: message.toolCallId,
+  };
+}
+
+/** By the time at which they were taken. */
+export function draftFrames(frames: readonly BufferedFrame[], zero: Zero): readonly DraftFrame[] {
+  const placed = frames.map((frame) => ({ ...frame, timeMs: ourTime(frame.time) }));
+  const inOrder = placed.sort((a, b) => a.timeMs - b.timeMs || a.seq - b.seq);
+  return inOrder.map(({ timeMs, seq, width, height, camera, sourceMs, jpeg }) => {
+    const t = timeMs - zero.monoMs;
+    const times = { t_ms: millis(t), timestamp: seconds(zero.wallMs + t) };
+    return { ...times, seq, width, height, camera, source_t_ms: sourceMs, jpeg };
+  });
+}
+
+export function draftAudio(audio: AudioSnapshot | undefined, zero: Zero): DraftAudio | null {
+  if (audio === undefined || audio.from === audio.to) return null;
+  const range = { from: audio.from, to: audio.to };
+  const times = timeline(audio.segments, range, zero.monoMs);
+  return { ...times, ...audioRef(audio), chunks: chunksIn(audio) };
+}

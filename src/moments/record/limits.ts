@@ -1,0 +1,75 @@
+import { withDefaults } from "../../core/options.ts";
+import { checkWhole } from "./options-check.ts";
+
+/** What the rolling buffers hold. Source of the counts: the seed; of the bytes: 20 MB in all. */
+export interface BufferLimits {
+  /** @default 50 */
+  readonly messages: number;
+  /** @default 2_000_000 */
+  readonly messageBytes: number;
+  /** Code points of one text; what is longer is cut. @default 8_000 */
+  readonly messageCodePoints: number;
+  /** @default 240 */
+  readonly frames: number;
+  /** @default 12_000_000 */
+  readonly frameBytes: number;
+  /** Of one picture; a larger one is refused. @default 2_097_152 */
+  readonly oneFrameBytes: number;
+  /** Between one accepted picture and the next, on the monotonic clock. @default 500 */
+  readonly frameEveryMs: number;
+  /** 120 s of 16 kHz. @default 1_920_000 */
+  readonly audioSamples: number;
+  /** Of the blocks of a second that hold them. @default 3_904_000 */
+  readonly audioBytes: number;
+  /** Pictures and sound that are older go; words stay. @default 120_000 */
+  readonly mediaAgeMs: number;
+  /** Of all latched values together, as JSON. @default 262_144 */
+  readonly latchedBytes: number;
+}
+
+const defaults: BufferLimits = {
+  messages: 50,
+  messageBytes: 2_000_000,
+  messageCodePoints: 8_000,
+  frames: 240,
+  frameBytes: 12_000_000,
+  oneFrameBytes: 2_097_152,
+  frameEveryMs: 500,
+  audioSamples: 1_920_000,
+  audioBytes: 3_904_000,
+  mediaAgeMs: 120_000,
+  latchedBytes: 262_144,
+};
+
+/** Ten times the defaults: what a package, a spill and an upload are still made for. */
+const most = 10;
+
+/** @throws TypeError: a limit is not a whole number from 1 to ten times its default. */
+export function resolveLimits(limits: Partial<BufferLimits> = {}): BufferLimits {
+  const resolved = withDefaults(limits, defaults);
+  for (const [name, value] of Object.entries(defaults)) {
+    const min = name === "frameEveryMs" ? 0 : 1;
+    checkWhole(name, resolved[name as keyof BufferLimits], min, value * most);
+  }
+  return resolved;
+}
+
+/** What the buffers hold at most, as people are told of it. */
+export interface BufferBounds {
+  readonly messages: number;
+  readonly frames: number;
+  readonly audio_seconds: number;
+  /** Of all buffers together. */
+  readonly bytes: number;
+}
+
+export function boundsOf(limits: BufferLimits): BufferBounds {
+  const { messages, frames, audioSamples, mediaAgeMs } = limits;
+  const { messageBytes, frameBytes, audioBytes, latchedBytes } = limits;
+  return {
+    messages,
+    frames,
+    audio_seconds: Math.min(audioSamples / 16_000, mediaAgeMs / 1_000),
+    bytes: messageBytes + frameBytes + audioBytes + latchedBytes,
+  };
+}

@@ -1,0 +1,207 @@
+import { invalid } from "../../core/errors.ts";
+import { checkJson, type Json } from "../../core/json.ts";
+import type { MessageRole } from "../package/record.ts";
+import type { Received } from "./capture-clock.ts";
+import type { BufferLimits } from "./limits.ts";
+import { LossCounters } from "./loss.ts";
+import { Ring } from "./ring.ts";
+
+/** A message as it is fed. */
+export interface NewMessage {
+  /** In either case; `USER` and `user` are the same. */
+  readonly role: MessageRole | Lowercase<MessageRole>;
+  readonly text: string;
+  /** The same id again replaces what was said: an answer grows while it comes out. */
+  readonly id?: string;
+  readonly chatId?: string;
+  readonly turnId?: string;
+  /** The kind of text that we injected, such as `pat_hint`. Never judged. */
+  readonly synthetic?: string;
+  /** How long ago it was said, where it was said in an earlier run. @default 0 */
+  readonly agoMs?: number;
+  /** The answer is still coming out. @default false */
+  readonly live?: boolean;
+  readonly interrupted?: boolean;
+  /** What was spoken or shown, where it is known to differ from the text. */
+  readonly delivered?: string;
+  readonly toolCalls?: Json;
+  readonly toolCallId?: string;
+}
+
+/** A message as it is kept; never changed, only replaced. */
+export interface BufferedMessage {
+  readonly role: MessageRole;
+  readonly text: string;
+  readonly id: string;
+  readonly seq: number;
+  readonly chatId: string | null;
+  readonly turnId: string | null;
+  readonly synthetic: string | null;
+  readonly live: boolean;
+  readonly interrupted: boolean;
+  readonly delivered: string | null;
+  readonly truncated: boolean;
+  readonly toolCalls: Json;
+  readonly toolCallId: string | null;
+  /** When it was first heard of, on the monotonic clock. */
+  readonly timeMs: number;
+  /** When that was, on the clock of ages, and when it was last heard of. */
+  readonly ageMs: number;
+  readonly endedAgeMs: number;
+  readonly bytes: number;
+}
+
+const roles: readonly unknown[] = ["USER", "ASSISTANT", "SYSTEM", "TOOL"];
+const maxToolCallBytes = 65_536;
+/** Of an id, of a chat's too: no chat has a longer one. */
+export const maxNameLength = 1_024;
+/** What a message takes beside its texts, roughly. */
+const overheadBytes = 200;
+
+/** The last messages of all chats. */
+export class MessageBuffer {
+  readonly loss = new LossCounters();
+  readonly #limits: BufferLimits;
+  readonly #sessionId: string;
+  readonly #ring: Ring<BufferedMessage>;
+  #seq = 0;
+
+  /** @param sessionId of the run: a message without an id gets one of it and its number. */
+  constructor(limits: BufferLimits, sessionId: string) {
+    this.#limits = limits;
+    this.#sessionId = sessionId;
+    const { messages: count, messageBytes: bytes } = limits;
+    this.#ring = new Ring({ count, bytes }, (reason, at) => this.loss.count(reason, at));
+  }
+
+  get count(): number {
+    return this.#ring.count;
+  }
+
+  get bytes(): number {
+    return this.#ring.bytes;
+  }
+
+  /**
+   * Keeps a message, or puts it in the place of the one with its id.
+   *
+   * @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_TOO_LARGE`: a field is wrong.
+   */
+  push(message: NewMessage, received: Received): BufferedMessage {
+    const { id, agoMs = 0 } = message;
+    if (!Number.isFinite(agoMs) || agoMs < 0) {
+      throw invalid("agoMs must be a number of milliseconds from 0");
+    }
+    const ageMs = received.ageMs - agoMs;
+    const known = id === undefined ? undefined : this.#ring.findLast((kept) => kept.id === id);
+    const seq = known?.seq ?? this.#seq + 1;
+    const made = bufferedMessage(message, {
+      id: id ?? `${this.#sessionId}:${seq}`,
+      seq,
+      maxCodePoints: this.#limits.messageCodePoints,
+      timeMs: known?.timeMs ?? received.monoMs - agoMs,
+      ageMs: known?.ageMs ?? ageMs,
+      endedAgeMs: ageMs,
+    });
+    if (known !== undefined && this.#ring.replace(known, made, received.ageMs)) return made;
+    this.#seq = seq;
+    this.loss.count("accepted", received.ageMs);
+    this.#ring.push(made);
+    return made;
+  }
+
+  snapshot(): BufferedMessage[] {
+    return this.#ring.snapshot();
+  }
+
+  /** Forgets what was said in a chat. */
+  forgetChat(chatId: string): number {
+    return this.#ring.remove((message) => message.chatId === chatId);
+  }
+
+  /** Forgets one message of a chat. */
+  forget(chatId: string, id: string): number {
+    return this.#ring.remove((message) => message.chatId === chatId && message.id === id);
+  }
+
+  /** Forgets what was answered in a turn up to now: another answer takes its place. */
+  forgetAnswers(chatId: string, turnId: string): number {
+    return this.#ring.remove((message) => {
+      return message.chatId === chatId && message.turnId === turnId && message.role !== "USER";
+    });
+  }
+
+  /** Forgets what was said in any chat. */
+  forgetChats(): number {
+    return this.#ring.remove((message) => message.chatId !== null);
+  }
+
+  clear(): void {
+    this.#ring.clear();
+  }
+}
+
+interface Place {
+  readonly id: string;
+  readonly seq: number;
+  readonly maxCodePoints: number;
+  readonly timeMs: number;
+  readonly ageMs: number;
+  readonly endedAgeMs: number;
+}
+
+/** @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_TOO_LARGE` */
+export function bufferedMessage(message: NewMessage, place: Place): BufferedMessage {
+  const { text, delivered, toolCalls = null, live = false, interrupted = false } = message;
+  const role = typeof message.role === "string" ? message.role.toUpperCase() : "";
+  if (!roles.includes(role)) throw invalid("role must be USER, ASSISTANT, SYSTEM or TOOL");
+  if (typeof text !== "string") throw invalid("text must be a string");
+  if (delivered !== undefined && typeof delivered !== "string") {
+    throw invalid("delivered must be a string");
+  }
+  checkNames(message);
+  checkJson(toolCalls, "toolCalls");
+  const { maxCodePoints, ...rest } = place;
+  const cut = cutText(text, maxCodePoints);
+  const cutDelivered = delivered === undefined ? null : cutText(delivered, maxCodePoints);
+  const calls = JSON.stringify(toolCalls);
+  const areCallsKept = Buffer.byteLength(calls) <= maxToolCallBytes;
+  const keptCalls = areCallsKept ? (JSON.parse(calls) as Json) : { omitted: "too_large" };
+  return {
+    ...rest,
+    role: role as MessageRole,
+    text: cut,
+    chatId: message.chatId ?? null,
+    turnId: message.turnId ?? null,
+    synthetic: message.synthetic ?? null,
+    live,
+    interrupted,
+    delivered: cutDelivered,
+    truncated: cut !== text || cutDelivered !== (delivered ?? null) || !areCallsKept,
+    toolCalls: keptCalls,
+    toolCallId: message.toolCallId ?? null,
+    bytes:
+      Buffer.byteLength(cut) +
+      (cutDelivered === null ? 0 : Buffer.byteLength(cutDelivered)) +
+      (areCallsKept ? Buffer.byteLength(calls) : 0) +
+      overheadBytes,
+  };
+}
+
+function checkNames(message: NewMessage): void {
+  const { id, chatId, turnId, synthetic, toolCallId } = message;
+  for (const [name, value] of Object.entries({ id, chatId, turnId, synthetic, toolCallId })) {
+    const isRight = typeof value === "string" && value.length >= 1 && value.length <= maxNameLength;
+    if (value !== undefined && !isRight) throw invalid(`${name} must have 1 to 1,024 characters`);
+  }
+}
+
+/** The first code points of a text; never half of one. */
+export function cutText(text: string, maxCodePoints: number): string {
+  if (text.length <= maxCodePoints) return text;
+  let end = 0;
+  for (let count = 0; count < maxCodePoints && end < text.length; count++) {
+    end += (text.codePointAt(end) ?? 0) > 0xffff ? 2 : 1;
+  }
+  return text.slice(0, end);
+}

@@ -1,0 +1,843 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { HeldClock } from "../../../test/support/held-clock.ts";
+import { HeldTimers } from "../../../test/support/held-timers.ts";
+import { isThroughlineError } from "../../core/errors.ts";
+import {
+  messagesBytes,
+  type PackageSink,
+  pcmParts,
+  readManifest,
+  readMessages,
+  type Saved,
+  SaveError,
+  type SaveFailure,
+  type SealedMoment,
+  sealRecord,
+  writeManifest,
+} from "../package/package-format.ts";
+import type { MomentInput } from "./label.ts";
+import { MomentRecorder } from "./moment-recorder.ts";
+import type { MomentEvent, MomentRecorderOptions } from "./options.ts";
+
+/** Keeps what it is given; fails, or waits, as it is told. */
+class MemorySink implements PackageSink {
+  readonly saved: SealedMoment[] = [];
+  readonly spilled: SealedMoment[] = [];
+  attempts = 0;
+  running = 0;
+  fails: SaveFailure | undefined;
+  uploads = false;
+  failsSpill: (moment: SealedMoment) => boolean = () => false;
+  gate: Promise<void> | undefined;
+  async save(moment: SealedMoment): Promise<Saved> {
+    this.attempts++;
+    this.running++;
+    assert.equal(this.running, 1, "one at a time");
+    await this.gate;
+    this.running--;
+    if (this.fails !== undefined) throw new SaveError(this.fails);
+    this.saved.push(moment);
+    return { name: moment.record.name, uploaded: this.uploads };
+  }
+  spillSync(moments: readonly SealedMoment[]): void {
+    for (const moment of moments) {
+      if (this.failsSpill(moment)) throw new SaveError("disk_full");
+      this.spilled.push(moment);
+    }
+  }
+}
+
+const everything = { messages: true, frames: true, audio: true, upload: true, export: true };
+const agreed = { ...everything, wording: "the last two minutes of picture and sound", by: "ann" };
+
+function recorder(options: Partial<MomentRecorderOptions> = {}) {
+  const clock = new HeldClock("2026-02-19T15:30:00.000Z");
+  const timers = new HeldTimers(clock);
+  const sink = new MemorySink();
+  const events: MomentEvent[] = [];
+  let seed = 0;
+  const made = new MomentRecorder({
+    sink,
+    sessionId: "a1b2c3d4",
+    software: { name: "throughline", version: "1.2.3" },
+    consent: agreed,
+    clock,
+    timers,
+    random: (bytes) => bytes.fill(++seed),
+    onEvent: (event) => events.push(event),
+    ...options,
+  });
+  return { clock, timers, sink, events, recorder: made };
+}
+const liked: MomentInput = { sentiment: "positive", what: "a joke", source: "http" };
+
+function jpeg(fill = 0): Uint8Array {
+  const sof = [0xff, 0xd8, 0xff, 0xc0, 0, 11, 8, 0, 4, 0, 6, 1, 1, 17, 0, 0xff, 0xda];
+  return Uint8Array.from([...sof, ...new Uint8Array(20).fill(fill), 0xff, 0xd9]);
+}
+
+/** A joke, three pictures, and 1.5 s of sound, the last of it now. */
+function fill({
+  recorder,
+  clock,
+}: {
+  readonly recorder: MomentRecorder;
+  readonly clock: HeldClock;
+}) {
+  recorder.message({ role: "user", text: "tell me a joke", turnId: "t1", id: "q" });
+  recorder.message({ role: "assistant", text: "why did the cat", turnId: "t1", id: "a" });
+  for (let i = 0; i < 3; i++) {
+    clock.pass(500);
+    recorder.frame(jpeg(i), { camera: "front" });
+    recorder.audio(new Int16Array(8_000).fill(i + 1));
+  }
+}
+test("a moment has the words, pictures and sound that led to it, its target, and its manifest reads back", async () => {
+  const at = recorder();
+  at.recorder.latch("system_prompt", "be kind");
+  at.recorder.latch("model", "m-1");
+  fill(at);
+  const receipt = at.recorder.record({ ...liked, trigger: "head scratch", channel: "touch" });
+  assert.equal(receipt.accepted, true);
+  assert.equal(receipt.durable, false);
+  await receipt.whenDurable();
+  assert.equal(receipt.durable, true);
+  const [moment] = at.sink.saved;
+  const { record, messages, frames, audio } = moment!;
+  assert.equal(record.name, "2026-02-19T15-30-01_positive_fb_010101010101");
+  assert.equal(record.id, "010101010101");
+  assert.equal(record.timestamp, Date.parse("2026-02-19T15:30:01.500Z") / 1_000);
+  assert.deepEqual(
+    [record.num_messages, record.num_frames, record.audio_chunks, record.audio_samples],
+    [2, 3, 3, 24_000],
+  );
+  assert.deepEqual(record.target, {
+    turn_id: "t1",
+    message_ids: ["a"],
+    index: 1,
+    count: 1,
+    how: "last-assistant",
+    partial: false,
+    interrupted: false,
+  });
+  assert.deepEqual(
+    record.frames.map(({ file, t_ms }) => [file, t_ms]),
+    [
+      ["frames/000000.jpg", -1_000],
+      ["frames/000001.jpg", -500],
+      ["frames/000002.jpg", 0],
+    ],
+  );
+  assert.deepEqual(frames[2], jpeg(2));
+  assert.deepEqual(record.audio?.anchors, [{ sample: 0, t_ms: -1_500 }]);
+  assert.equal(Buffer.concat(pcmParts(audio!)).readInt16LE(47_998), 3);
+  assert.deepEqual(record.latched, { model: "m-1", system_prompt: "be kind" });
+  assert.equal(record.model, "m-1");
+  assert.equal(messages[0]?.timestamp, Date.parse("2026-02-19T15:30:00.000Z") / 1_000);
+  assert.deepEqual(record.window, {
+    pre_ms: 1_500,
+    post_ms: 0,
+    from: "ring",
+    first_seq: 1,
+    last_seq: 2,
+    overlaps: [],
+  });
+  assert.deepEqual(record.loss?.window.audio.accepted, 3);
+  const paths = ["messages.json", "audio.wav", ...record.frames.map(({ file }) => file)];
+  const files = paths.map((path) => ({
+    path,
+    bytes: 1,
+    sha256: "0".repeat(64),
+    media_type: "x/y",
+  }));
+  const seal = { sealed_timestamp: 1, salvaged: false, spilled: false, files };
+  const manifest = sealRecord(record, seal);
+  assert.deepEqual(readManifest(writeManifest(manifest)), { manifest });
+  assert.deepEqual(readMessages(messagesBytes(messages)), messages);
+});
+
+test("a moment with nothing in the buffers is its label alone", async () => {
+  const { recorder: made, sink } = recorder();
+  await made.record(liked).whenDurable();
+  const { record, frames, audio } = sink.saved[0]!;
+  assert.equal(record.target_reason, "no_assistant_turn");
+  assert.deepEqual([frames.length, audio, record.audio, record.window.pre_ms], [0, null, null, 0]);
+});
+
+test("what is fed while a moment is saved neither enters nor leaves it, and two moments share their pictures", async () => {
+  const at = recorder();
+  fill(at);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  at.sink.gate = promise;
+  const [first, second] = [at.recorder.record(liked), at.recorder.record(liked)];
+  assert.notEqual(first.name, second.name);
+  for (let i = 0; i < 300; i++) {
+    at.clock.pass(500);
+    at.recorder.frame(jpeg(9));
+    at.recorder.audio(new Int16Array(8_000).fill(9));
+    at.recorder.message({ role: "user", text: "later" });
+  }
+  resolve();
+  await Promise.all([first.whenDurable(), second.whenDurable()]);
+  for (const { record, frames, audio } of at.sink.saved) {
+    assert.deepEqual(
+      [record.num_messages, record.num_frames, record.audio_samples],
+      [2, 3, 24_000],
+    );
+    assert.deepEqual(
+      frames.map((frame) => frame[20]),
+      [0, 1, 2],
+    );
+    assert.deepEqual([...new Set(Buffer.concat(pcmParts(audio!)))].sort(), [0, 1, 2, 3]);
+  }
+  assert.equal(at.sink.saved[0]?.frames[0], at.sink.saved[1]?.frames[0]);
+  assert.deepEqual(at.sink.saved[1]?.record.window.overlaps, [{ id: first.id, ms: 1_500 }]);
+});
+
+test("of 100 moments at once 4 are held and 96 are told busy, and what they hold is bounded", async () => {
+  // F9
+  const at = recorder();
+  fill(at);
+  const receipts = Array.from({ length: 100 }, () => at.recorder.record(liked));
+  assert.equal(receipts.filter(({ accepted }) => accepted).length, 4);
+  assert.deepEqual(new Set(receipts.slice(4).map(({ reason }) => reason)), new Set(["busy"]));
+  const { waiting, pinned_bytes } = at.recorder.stats;
+  assert.equal(waiting, 4);
+  assert.equal(pinned_bytes, 3 * jpeg().length + 2 * 32_000, "what is shared is counted once");
+  await assert.rejects(receipts[99]!.whenDurable(), { code: "THROUGHLINE_UNAVAILABLE" });
+  await Promise.all(receipts.slice(0, 4).map((receipt) => receipt.whenDurable()));
+  assert.equal(at.recorder.record(liked).accepted, true);
+});
+
+for (const reason of ["disk_full", "read_only", "io"] as const) {
+  test(`a moment that was not saved because of ${reason} is told so, kept, tried again every 5 s, and saved in the end`, async () => {
+    // F3, E6
+    const at = recorder();
+    fill(at);
+    at.sink.fails = reason;
+    const receipt = at.recorder.record(liked);
+    await receipt.whenDecided();
+    assert.deepEqual([receipt.durable, receipt.reason], [false, reason]);
+    await at.timers.pass(4_999);
+    assert.equal(at.sink.attempts, 1);
+    await at.timers.pass(5_001);
+    assert.equal(at.sink.attempts, 3);
+    at.sink.fails = undefined;
+    await at.timers.pass(5_000);
+    assert.deepEqual([receipt.durable, receipt.reason], [true, undefined]);
+    assert.equal(at.sink.saved[0]?.record.num_frames, 3);
+    const types = at.events.map(({ type }) => type.slice("feedback.".length));
+    assert.deepEqual(types, ["accepted", "failed", "failed", "failed", "durable"]);
+  });
+}
+
+test("when the disk refuses, the oldest of 4 gives way to a fifth, after one attempt to save its label", async () => {
+  const at = recorder();
+  fill(at);
+  at.sink.fails = "disk_full";
+  const four = [1, 2, 3, 4].map(() => at.recorder.record(liked));
+  await at.timers.pass(0);
+  const fifth = at.recorder.record(liked);
+  assert.equal(fifth.accepted, true);
+  await at.timers.pass(0);
+  assert.equal(four[0]?.reason, "displaced");
+  assert.equal(at.recorder.stats.waiting, 4);
+  at.sink.fails = undefined;
+  const sixth = at.recorder.record(liked);
+  await at.timers.pass(0);
+  assert.deepEqual([four[1]?.durable, four[1]?.reduced], [true, "disk_full"]);
+  const { record, frames, audio, messages } = at.sink.saved[0]!;
+  assert.deepEqual(
+    [record.reduced, frames.length, audio, messages.length],
+    ["disk_full", 0, null, 2],
+  );
+  await at.timers.pass(5_000);
+  for (const receipt of [four[2]!, four[3]!, fifth, sixth]) assert.equal(receipt.durable, true);
+});
+
+test("a chat with an id of 1,024 characters has its moments like any other", async () => {
+  const at = recorder();
+  const chatId = "c".repeat(1_024);
+  at.recorder.message({ role: "assistant", text: "why did the cat", turnId: "t1", chatId });
+  const receipt = at.recorder.record({ ...liked, chatId });
+  await receipt.whenDurable();
+  assert.equal(at.sink.saved[0]?.record.chat_id, chatId);
+  const chatIdTooLong = `${chatId}c`;
+  assert.throws(() => at.recorder.record({ ...liked, chatId: chatIdTooLong }), {
+    code: "THROUGHLINE_TOO_LARGE",
+  });
+});
+
+test("the label of a displaced moment that went to the bucket says that it is uploaded", async () => {
+  const at = recorder();
+  fill(at);
+  at.sink.fails = "disk_full";
+  const four = [1, 2, 3, 4].map(() => at.recorder.record(liked));
+  await at.timers.pass(0);
+  at.sink.fails = undefined;
+  at.sink.uploads = true;
+  at.recorder.record(liked);
+  await four[0]?.whenUploaded();
+  assert.deepEqual([four[0]?.uploaded, four[0]?.reduced], [true, "disk_full"]);
+  const types = at.events.filter(({ receipt }) => receipt.id === four[0]?.id);
+  assert.equal(types.at(-1)?.type, "feedback.uploaded");
+});
+
+const repeats: readonly [
+  name: string,
+  input: Partial<MomentInput>,
+  afterMs: number,
+  again: boolean,
+][] = [
+  ["pat after 30,000 ms", { channel: "touch" }, 30_000, false],
+  ["pat after 30,001 ms", { channel: "touch" }, 30_001, true],
+  ["automatic record after 1 s", { source: "auto" }, 1_000, false],
+  ["call of a skill at once", { source: "skill" }, 0, true],
+  ["button at once", { channel: "button" }, 0, true],
+];
+for (const [name, input, afterMs, again] of repeats) {
+  test(`the same judgement of the same turn by a ${name} is ${again ? "a record of its own" : "a duplicate"}`, async () => {
+    // F8
+    const at = recorder();
+    fill(at);
+    const first = at.recorder.record({ ...liked, ...input });
+    await at.timers.pass(afterMs);
+    const second = at.recorder.record({ ...liked, ...input });
+    assert.equal(second.accepted, again);
+    assert.equal(second.duplicate_of, again ? undefined : first.id);
+    const other = at.recorder.record({ ...liked, ...input, sentiment: "negative" });
+    assert.equal(other.accepted, true);
+  });
+}
+
+test("an id that was used for a reaction of the other sentiment is refused, and nothing is recorded", async () => {
+  const at = recorder();
+  const receipt = at.recorder.record({ ...liked, idempotencyKey: "k" });
+  assert.throws(
+    () => at.recorder.record({ ...liked, sentiment: "negative", idempotencyKey: "k" }),
+    {
+      code: "THROUGHLINE_ID_CONFLICT",
+    },
+  );
+  await receipt.whenDurable();
+  assert.equal(at.recorder.record({ ...liked, idempotencyKey: "k" }), receipt);
+  assert.equal(at.sink.saved.length, 1);
+});
+
+test("the same uuid, or idempotency key, gets the first receipt; that of an earlier run is asked for", () => {
+  const uuid = "01920000-0000-7000-8000-00000000abcd";
+  const earlier = "01920000-0000-7000-8000-00000000ffff";
+  const name = "2026-01-01T00-00-00_positive_fb_00000000ffff";
+  const state = { id: "00000000ffff", name, accepted: true, durable: true, uploaded: true };
+  const at = recorder({ known: (id) => (id === state.id ? state : undefined) });
+  const first = at.recorder.record({ ...liked, uuid, idempotencyKey: "k" });
+  assert.equal(first.id, "00000000abcd");
+  assert.equal(at.recorder.record({ ...liked, uuid }), first);
+  assert.equal(at.recorder.record({ ...liked, idempotencyKey: "k" }), first);
+  assert.deepEqual(at.recorder.record({ ...liked, uuid: earlier }).toJSON(), state);
+});
+
+test("past 60 moments with media in an hour the label and the words are kept and the media is left out", async () => {
+  const at = recorder({ maxMediaPerHour: 2 });
+  fill(at);
+  for (const reduced of [undefined, undefined, "rate_cap"]) {
+    const receipt = at.recorder.record(liked);
+    assert.equal(receipt.reduced, reduced);
+    await receipt.whenDurable();
+  }
+  const { record, messages } = at.sink.saved[2]!;
+  assert.deepEqual([record.num_frames, record.audio, messages.length], [0, null, 2]);
+  await at.timers.pass(3_600_000);
+  at.recorder.frame(jpeg());
+  assert.equal(at.recorder.record(liked).reduced, undefined);
+});
+
+test("a post-roll of 2 s holds what came within it, and nothing later", async () => {
+  const at = recorder();
+  fill(at);
+  const receipt = at.recorder.record({ ...liked, postRollMs: 2_000 });
+  for (let i = 0; i < 6; i++) {
+    await at.timers.pass(500);
+    at.recorder.frame(jpeg(9));
+    at.recorder.audio(new Int16Array(8_000).fill(9));
+    at.recorder.message({ role: "user", text: "later", turnId: "t2" });
+  }
+  await receipt.whenDurable();
+  const { record, messages } = at.sink.saved[0]!;
+  assert.equal(record.window.post_ms, 2_000);
+  assert.deepEqual(
+    record.frames.map(({ t_ms }) => t_ms),
+    [-1_000, -500, 0, 500, 1_000, 1_500],
+  );
+  assert.equal(record.audio_samples, 24_000 + 24_000);
+  assert.equal(messages.length, 2 + 3);
+  assert.deepEqual(record.target?.message_ids, ["a"]);
+});
+
+const cuts: readonly [name: string, cut: (made: MomentRecorder) => unknown][] = [
+  ["close()", (made) => made.close()],
+  ["a forced exit", (made) => made.spillSync()],
+  ["withdrawn consent", (made) => made.agree({ messages: true })],
+];
+for (const [name, cut] of cuts) {
+  test(`a post-roll that ${name} cuts after 500 ms is saved with what exists`, async () => {
+    const at = recorder();
+    fill(at);
+    const receipt = at.recorder.record({ ...liked, postRollMs: 30_000 });
+    await at.timers.pass(500);
+    at.recorder.frame(jpeg(9));
+    cut(at.recorder);
+    await receipt.whenDurable();
+    const { record } = [...at.sink.saved, ...at.sink.spilled][0]!;
+    assert.equal(record.window.post_ms, 500);
+    assert.equal(record.num_frames, 4);
+    assert.equal(record.audio_samples, 24_000);
+  });
+}
+
+test("withdrawn consent empties that stream at once, and nothing more of it is taken", () => {
+  const at = recorder();
+  fill(at);
+  at.recorder.agree({ messages: true, audio: true, wording: "w" });
+  assert.equal(at.recorder.frame(jpeg()), "off");
+  const { messages, frames, audio_samples, audio_seconds } = at.recorder.stats;
+  assert.deepEqual([messages, frames, audio_samples, audio_seconds], [2, 0, 24_000, 1.5]);
+});
+
+test("pictures and sound are off until somebody agrees to them, by words that were shown", () => {
+  // F9, S-26
+  const at = recorder({ consent: { messages: true } });
+  assert.equal(at.recorder.frame(jpeg()), "off");
+  assert.equal(at.recorder.audio(new Int16Array(320)), "off");
+  assert.throws(() => at.recorder.agree({ frames: true }), { code: "THROUGHLINE_INVALID" });
+  assert.equal(at.recorder.consent.frames, false);
+});
+
+test("without any consent a moment is its label alone, and stays local", async () => {
+  const at = recorder({ consent: { upload: true, export: true } });
+  assert.equal(at.recorder.message({ role: "user", text: "secret" }), false);
+  at.recorder.latch("system_prompt", "secret");
+  const receipt = at.recorder.record(liked);
+  await receipt.whenDurable();
+  const { record, messages } = at.sink.saved[0]!;
+  assert.deepEqual([record.reduced, messages, record.latched], ["consent", [], {}]);
+  assert.deepEqual([record.consent.upload, record.consent.export], [false, false]);
+});
+
+test("without consent to words none come in by the message that is named, or by its transcript", async () => {
+  const at = recorder({ consent: { upload: true, export: true, frames: true, wording: "w" } });
+  const transcript = [
+    { role: "user", text: "a secret", id: "o1", turnId: "t0" },
+    { role: "assistant", text: "a secret too", id: "o2", turnId: "t0" },
+  ] as const;
+  const named = { targetMessageId: "o2", turnId: "t0", messageId: "o1", chatId: "c" };
+  const receipt = at.recorder.record({ ...liked, ...named, transcript });
+  await receipt.whenDurable();
+  const { record, messages } = at.sink.saved[0]!;
+  assert.deepEqual([record.reduced, messages, record.target], ["consent", [], null]);
+  assert.equal(record.chat_id, "c");
+});
+
+test("who is there is told with pictures or sound, also who came before somebody agreed, and with words alone is not", async () => {
+  for (const [stream, people] of [
+    ["frames", ["Mia"]],
+    ["audio", ["Mia"]],
+    ["messages", []],
+  ] as const) {
+    const at = recorder({ consent: {} });
+    at.recorder.saw("Mia");
+    at.recorder.agree({ [stream]: true, wording: "w" });
+    await at.recorder.record(liked).whenDurable();
+    assert.deepEqual(at.sink.saved[0]?.record.people, people, stream);
+    at.recorder.agree({ messages: true });
+    at.recorder.agree({ frames: true, wording: "w" });
+    await at.recorder.record(liked).whenDurable();
+    const left = stream === "messages" ? ["Mia"] : [];
+    assert.deepEqual(at.sink.saved[1]?.record.people, left, `${stream} withdrawn`);
+  }
+});
+
+test("a chat that leaves nothing behind records nothing", () => {
+  const receipt = recorder().recorder.record({ ...liked, ephemeral: true });
+  assert.deepEqual([receipt.accepted, receipt.reason], [false, "ephemeral"]);
+});
+
+test("close() saves what waits; after it everything is refused as closed", async () => {
+  const at = recorder();
+  fill(at);
+  const receipts = [at.recorder.record(liked), at.recorder.record(liked)];
+  await at.recorder.close();
+  assert.deepEqual(
+    receipts.map(({ durable }) => durable),
+    [true, true],
+  );
+  assert.equal(at.sink.spilled.length, 0);
+  assert.equal(at.recorder.record(liked).reason, "closed");
+  assert.equal(at.recorder.frame(jpeg()), "closed");
+  assert.equal(at.recorder.message({ role: "user", text: "x" }), false);
+  await at.recorder.close();
+});
+
+test("what a save that takes longer than 4 s leaves at close() is spilled, whole, and its receipt is durable", async () => {
+  const at = recorder();
+  fill(at);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  at.sink.gate = promise;
+  const receipts = [at.recorder.record(liked), at.recorder.record(liked)];
+  const closing = at.recorder.close();
+  await at.timers.pass(3_999);
+  assert.equal(at.sink.spilled.length, 0);
+  await at.timers.pass(1);
+  await closing;
+  assert.deepEqual(
+    at.sink.spilled.map(({ record }) => record.name),
+    receipts.map(({ name }) => name),
+  );
+  assert.deepEqual(
+    receipts.map(({ durable }) => durable),
+    [true, true],
+  );
+  resolve();
+});
+
+test("what a full disk refuses at close() is tried once more, and then spilled without waiting", async () => {
+  const at = recorder();
+  at.sink.fails = "disk_full";
+  const receipt = at.recorder.record(liked);
+  await receipt.whenDecided();
+  await at.recorder.close();
+  assert.equal(at.sink.attempts, 2);
+  assert.equal(at.sink.spilled.length, 1);
+  assert.deepEqual([receipt.durable, receipt.reason], [true, undefined]);
+});
+
+for (const unlucky of [0, 1, 2]) {
+  test(`at a forced exit moment ${unlucky} of 3 cannot be spilled: it is told as not kept, the others are durable`, async () => {
+    const at = recorder();
+    const gate = Promise.withResolvers<void>();
+    at.sink.gate = gate.promise;
+    const receipts = ["a", "b", "c"].map((what) => at.recorder.record({ ...liked, what }));
+    at.sink.failsSpill = ({ record }) => record.id === receipts[unlucky]?.id;
+    at.recorder.spillSync();
+    const kept = receipts.filter((_, index) => index !== unlucky);
+    assert.deepEqual(
+      at.sink.spilled.map(({ record }) => record.id),
+      kept.map(({ id }) => id),
+    );
+    assert.deepEqual(
+      receipts.map(({ durable, reason }) => durable || reason),
+      receipts.map((_, index) => index !== unlucky || "disk_full"),
+    );
+    gate.resolve();
+  });
+}
+
+test("what cannot be spilled is told as not kept", async () => {
+  const at = recorder();
+  at.sink.failsSpill = () => true;
+  const receipt = at.recorder.record(liked);
+  at.recorder.spillSync();
+  assert.deepEqual([receipt.durable, receipt.reason], [false, "disk_full"]);
+  await assert.rejects(receipt.whenDurable(), (error) => isThroughlineError(error));
+  assert.equal(at.events.at(-1)?.type, "feedback.discarded");
+});
+
+test("a redaction changes what is saved before it is, and counts follow it", async () => {
+  const at = recorder({
+    redact: async (content) => ({
+      ...content,
+      messages: content.messages.slice(1),
+      frames: content.frames.slice(2),
+      audio: null,
+      redactions: [{ stream: "frames", count: 2, rule: "faces" }],
+    }),
+  });
+  fill(at);
+  await at.recorder.record(liked).whenDurable();
+  const { record } = at.sink.saved[0]!;
+  assert.deepEqual([record.num_messages, record.num_frames, record.audio_samples], [1, 1, 0]);
+  assert.equal(record.target?.index, 0);
+  assert.equal(record.frames[0]?.file, "frames/000000.jpg");
+  assert.deepEqual(record.redactions, [{ stream: "frames", count: 2, rule: "faces" }]);
+});
+
+const redactions: readonly [
+  name: string,
+  redact: NonNullable<MomentRecorderOptions["redact"]>,
+  spill: boolean,
+][] = [
+  ["throws", () => assert.fail("no"), false],
+  ["rejects", () => Promise.reject(new Error("no")), false],
+  ["gives back nothing", () => undefined as never, false],
+  ["throws at a forced exit", () => assert.fail("no"), true],
+  ["takes time at a forced exit", (content) => Promise.resolve(content), true],
+];
+for (const [name, redact, spill] of redactions) {
+  test(`when the redaction ${name}, nothing is saved and the receipt says redaction_failed`, async () => {
+    const at = recorder({ redact });
+    fill(at);
+    const receipt = at.recorder.record(liked);
+    if (spill) at.recorder.spillSync();
+    await receipt.whenDecided();
+    assert.deepEqual([receipt.durable, receipt.reason], [false, "redaction_failed"]);
+    assert.deepEqual([at.sink.attempts, at.sink.spilled.length], [0, 0]);
+  });
+}
+
+test("forgetting a chat drops its messages and its moments that wait, and no others", async () => {
+  const at = recorder();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  at.sink.gate = promise;
+  at.recorder.message({ role: "user", text: "x", chatId: "a" });
+  at.recorder.message({ role: "user", text: "y", chatId: "b" });
+  const [a1, b, a2] = ["a", "b", "a"].map((chatId) => at.recorder.record({ ...liked, chatId }));
+  await at.timers.pass(0);
+  const forgotten = at.recorder.forgetChat("a");
+  resolve();
+  await forgotten;
+  await b!.whenDurable();
+  assert.deepEqual([a1?.reason, a2?.reason, b?.durable], ["forgotten", "forgotten", true]);
+  assert.equal(at.recorder.stats.messages, 1);
+  assert.deepEqual(
+    at.sink.saved.at(-1)?.messages.map(({ text }) => text),
+    ["y"],
+  );
+});
+
+test("forgetting something else lets a post-roll go on, and ends that of what is forgotten", async () => {
+  const at = recorder();
+  const [a, b] = ["a", "b"].map((chatId) => {
+    return at.recorder.record({ ...liked, chatId, postRollMs: 4_000 });
+  });
+  await at.timers.pass(1_000);
+  await at.recorder.forget(({ chatId }) => chatId === "a");
+  assert.deepEqual([a?.reason, b?.durable], ["forgotten", false]);
+  await at.timers.pass(3_000);
+  await b!.whenDurable();
+  assert.equal(at.sink.saved[0]?.record.window.post_ms, 4_000);
+});
+
+test("an answer whose question has left the buffers takes its words from the transcript", async () => {
+  const at = recorder();
+  const turns = Array.from({ length: 26 }, (_, i) => [
+    { role: "user", text: `q${i}`, id: `q${i}`, turnId: `t${i}` } as const,
+    { role: "assistant", text: `a${i}`, id: `a${i}`, turnId: `t${i}` } as const,
+  ]).flat();
+  for (const message of turns.slice(0, -1)) at.recorder.message(message);
+  assert.equal(at.recorder.stats.messages, 50); // from a0 on
+  const transcript = turns.slice(0, 2);
+  await at.recorder.record({ ...liked, targetMessageId: "a0", transcript }).whenDurable();
+  const { record, messages } = at.sink.saved[0]!;
+  assert.deepEqual([record.window.from, record.target?.index], ["transcript", 1]);
+  assert.equal(messages[0]?.text, "q0");
+  await at.recorder.record({ ...liked, targetMessageId: "a0" }).whenDurable();
+  assert.equal(at.sink.saved[1]?.record.window.from, "ring", "it is all there is");
+});
+
+test("the key of a moment that is lost, or of a package that was deleted, records anew", async () => {
+  let isBroken = true;
+  const redact: MomentRecorderOptions["redact"] = (content) => {
+    if (isBroken) throw new Error("no");
+    return content;
+  };
+  const at = recorder({ redact });
+  const keyed = { ...liked, idempotencyKey: "k" };
+  const lost = at.recorder.record(keyed);
+  await lost.whenDecided();
+  isBroken = false;
+  const kept = at.recorder.record(keyed);
+  await kept.whenDurable();
+  assert.equal(at.recorder.record(keyed), kept);
+  at.recorder.deleted([kept.name]);
+  const again = at.recorder.record(keyed);
+  await again.whenDurable();
+  assert.notEqual(again, kept);
+  assert.equal(at.sink.saved.length, 2);
+});
+
+test("a pat repeats none that was deleted, and none of another chat", async () => {
+  const at = recorder();
+  const pat = { ...liked, channel: "touch" } as const;
+  const first = at.recorder.record({ ...pat, chatId: "a" });
+  assert.equal(at.recorder.record({ ...pat, chatId: "b" }).accepted, true);
+  assert.equal(at.recorder.record({ ...pat, chatId: "a" }).reason, "duplicate");
+  await first.whenDurable();
+  at.recorder.deleted([first.name]);
+  assert.equal(at.recorder.record({ ...pat, chatId: "a" }).accepted, true);
+});
+
+test("an answer that is made anew takes the place of the one before, from its first word on", async () => {
+  const at = recorder();
+  const turn = { chatId: "c", turnId: "t" };
+  at.recorder.message({ role: "user", text: "question", id: "q", ...turn });
+  at.recorder.message({ role: "assistant", text: "old", id: "a1", ...turn });
+  at.recorder.answersAnew("c", "t");
+  at.recorder.message({ role: "assistant", text: "new", id: "a2", ...turn });
+  await at.recorder.record({ ...liked, chatId: "c" }).whenDurable();
+  const { record, messages } = at.sink.saved[0]!;
+  assert.deepEqual(record.target?.message_ids, ["a2"]);
+  assert.deepEqual(
+    messages.map(({ text }) => text),
+    ["question", "new"],
+  );
+});
+
+test("a target older than the buffers takes its words from the transcript, and no media of another time", async () => {
+  const at = recorder();
+  fill(at);
+  const transcript = [
+    { role: "user", text: "old", id: "o1", turnId: "t0", atMs: 1_000_000 },
+    { role: "assistant", text: "answer", id: "o2", turnId: "t0" },
+  ] as const;
+  const receipt = at.recorder.record({ ...liked, targetMessageId: "o2", transcript });
+  await receipt.whenDurable();
+  const { record, messages } = at.sink.saved[0]!;
+  assert.deepEqual(
+    [record.reduced, record.window.from, record.num_frames],
+    ["old_target", "transcript", 0],
+  );
+  assert.deepEqual([record.target?.how, record.target?.index], ["explicit", 1]);
+  assert.deepEqual(
+    messages.map(({ timestamp, t_ms }) => [timestamp, t_ms]),
+    [
+      [1_000, null],
+      [null, null],
+    ],
+  );
+  assert.throws(() => at.recorder.record({ ...liked, targetMessageId: "nowhere" }), {
+    code: "THROUGHLINE_INVALID",
+  });
+});
+
+test("a moment of one chat holds no message of another", async () => {
+  const at = recorder();
+  at.recorder.message({ role: "user", text: "of a", chatId: "a" });
+  at.recorder.message({ role: "user", text: "of b", chatId: "b" });
+  await at.recorder.record({ ...liked, chatId: "a" }).whenDurable();
+  assert.deepEqual(
+    at.sink.saved[0]?.messages.map(({ text }) => text),
+    ["of a"],
+  );
+});
+
+test("a system prompt set before 100 messages is in the package, and evictions are counted right", async () => {
+  const at = recorder();
+  at.recorder.latch("system_prompt", "be kind");
+  for (let i = 0; i < 100; i++) at.recorder.message({ role: "user", text: `${i}` });
+  await at.recorder.record(liked).whenDurable();
+  const { record, messages } = at.sink.saved[0]!;
+  assert.deepEqual([messages.length, messages[0]?.text, messages[0]?.seq], [50, "50", 51]);
+  assert.deepEqual(record.latched, { system_prompt: "be kind" });
+  assert.equal(record.loss?.run.messages.evicted.count, 50);
+});
+
+test("a picture that is being encoded at the reaction is waited for up to 250 ms, then it is late", async () => {
+  for (const [afterMs, frames, late] of [
+    [249, 1, 0],
+    [251, 0, 1],
+  ] as const) {
+    const { promise, resolve } = Promise.withResolvers<Uint8Array>();
+    const at = recorder({ encoder: { encode: () => promise } });
+    at.recorder.rawFrame({ data: new Uint8Array(12), width: 2, height: 2, channels: 3 });
+    const receipt = at.recorder.record(liked);
+    await at.timers.pass(afterMs);
+    resolve(jpeg());
+    await receipt.whenDurable();
+    const { record } = at.sink.saved[0]!;
+    assert.deepEqual([record.num_frames, record.loss?.run.frames.encoder.late], [frames, late]);
+  }
+});
+
+test("a night's sleep leaves no picture and no sound that pass as recent, and is noted", async () => {
+  const clock = new HeldClock();
+  let sleptMs = 0;
+  const asleep = {
+    now: () => clock.now() + sleptMs,
+    monotonic: () => clock.monotonic(),
+    uptimeMs: () => 1_000 + clock.monotonic() + sleptMs,
+  };
+  const at = recorder({ clock: asleep });
+  fill({ ...at, clock });
+  sleptMs = 28_800_000;
+  clock.pass(600);
+  at.recorder.frame(jpeg(9));
+  await at.recorder.record(liked).whenDurable();
+  const { record, frames } = at.sink.saved[0]!;
+  assert.deepEqual(
+    frames.map((frame) => frame[20]),
+    [9],
+  );
+  assert.equal(record.audio, null);
+  assert.equal(record.target_reason, "too_old");
+  assert.deepEqual(record.clock.suspends, [{ t_ms: 0, ms: 28_800_000 }]);
+  assert.deepEqual(record.clock.steps, []);
+});
+
+test("what is uploaded later is told to its receipt, once", async () => {
+  const at = recorder();
+  const receipt = at.recorder.record(liked);
+  await receipt.whenDurable();
+  at.recorder.uploaded(receipt.name);
+  at.recorder.uploaded(receipt.name);
+  await receipt.whenUploaded();
+  assert.equal(receipt.uploaded, true);
+  assert.equal(at.events.filter(({ type }) => type === "feedback.uploaded").length, 1);
+});
+
+const badInputs: readonly [name: string, input: object][] = [
+  ["sentiment ../../x", { sentiment: "../../x" }],
+  ["no what", { what: "" }],
+  ["a what of 2,001 characters", { what: "x".repeat(2_001) }],
+  ["a trigger of 501 characters", { trigger: "x".repeat(501) }],
+  ["a positive score of -0.5", { score: -0.5 }],
+  ["a score of 0", { score: 0 }],
+  ["a score of 1.5", { score: 1.5 }],
+  ["a score that is not a number", { score: Number.NaN }],
+  ["a correction without a kind", { correction: { text: "x" } }],
+  ["a uuid of version 4", { uuid: "01920000-0000-4000-8000-00000000abcd" }],
+  ["a post-roll of 30,001 ms", { postRollMs: 30_001 }],
+  ["a source of its own", { source: "me" }],
+];
+for (const [name, input] of badInputs) {
+  test(`a record with ${name} is refused, and nothing is held`, () => {
+    // F6
+    const at = recorder();
+    const wrong = { ...liked, ...input } as MomentInput;
+    assert.throws(
+      () => at.recorder.record(wrong),
+      (error) => isThroughlineError(error),
+    );
+    assert.equal(at.recorder.stats.waiting, 0);
+  });
+}
+
+const sounds: readonly [name: string, push: (made: MomentRecorder) => unknown, refused: number][] =
+  [
+    ["stereo", (made) => made.audio(new Int16Array(2), { channels: 2 }), 1],
+    ["of 44.1 kHz", (made) => made.audio(new Float32Array(2), { rateHz: 44_100 }), 1],
+  ];
+for (const [name, push, refused] of sounds) {
+  test(`sound that is ${name} is refused without a resampler, and counted`, () => {
+    const { recorder: made } = recorder();
+    assert.throws(() => push(made), TypeError);
+    assert.equal(made.stats.loss.audio.refused.format, refused);
+    assert.equal(made.stats.audio_samples, 0);
+  });
+}
+
+test("sound as bytes is read as 16 bits or float32, little endian, wherever it lies; half a sample is refused", () => {
+  const { recorder: made } = recorder();
+  const bytes = Uint8Array.of(0, 1, 0, 2, 0);
+  assert.equal(made.audio(bytes.subarray(1)), "accepted");
+  assert.equal(made.audio(bytes), "format");
+  assert.equal(made.audio(new Uint8Array(8), { encoding: "f32le" }), "accepted");
+  assert.equal(made.audio(new Uint8Array()), "accepted");
+  assert.equal(made.stats.audio_samples, 4);
+});
+
+test("sound of another rate goes through the resampler that was given", () => {
+  const { recorder: made } = recorder({ resample: (chunk) => chunk.slice(0, chunk.length / 3) });
+  assert.equal(made.audio(new Int16Array(960), { rateHz: 48_000 }), "accepted");
+  assert.equal(made.stats.audio_samples, 320);
+});

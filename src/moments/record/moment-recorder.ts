@@ -1,0 +1,440 @@
+import { ThroughlineError } from "../../core/errors.ts";
+import {
+  makeUuidV7,
+  packageId,
+  packageName,
+  packageStamp,
+  sentimentOf,
+} from "../package/package-name.ts";
+import type { Consent, Loss, Reduced, StreamName } from "../package/record.ts";
+import { type AudioPush, type FramePush, MomentBuffers } from "./buffers.ts";
+import { Capture, type Trigger } from "./capture.ts";
+import type { Received } from "./capture-clock.ts";
+import { type ConsentInput, checkConsent, laterConsent } from "./consent.ts";
+import type { PushResult } from "./frame-buffer.ts";
+import { judgedMessages, withoutWords } from "./judged-messages.ts";
+import { checkLabel, type MomentInput } from "./label.ts";
+import { type BufferBounds, boundsOf } from "./limits.ts";
+import type { BufferedMessage, NewMessage } from "./message-buffer.ts";
+import { bytesOfKey, keysOf, targetKey } from "./moment-keys.ts";
+import { type MomentRecorderOptions, type Resolved, resolveOptions } from "./options.ts";
+import type { AudioChunk } from "./pcm.ts";
+import type { RawFrame } from "./raw-frames.ts";
+import { accepted, Receipt, refused } from "./receipt.ts";
+import { RecentMoments } from "./recent-moments.ts";
+import { SaveQueue } from "./save-queue.ts";
+import { pinnedBytes, WaitingMoment } from "./waiting.ts";
+
+/** How long an encode that is in flight at the trigger is waited for. */
+const lateEncodeMs = 250;
+const drainMs = 4_000;
+
+export interface MomentStats {
+  readonly messages: number;
+  readonly frames: number;
+  readonly audio_samples: number;
+  /** With 1 decimal. */
+  readonly audio_seconds: number;
+  /** What the buffers hold. */
+  readonly bytes: number;
+  /** What they hold at most. */
+  readonly limits: BufferBounds;
+  /** Moments that are captured or wait to be saved, and what they hold. */
+  readonly waiting: number;
+  readonly pinned_bytes: number;
+  readonly consent: Consent;
+  readonly loss: Loss;
+}
+
+/**
+ * Keeps what led to now, and makes a package of it when somebody reacts. Feeds cost microseconds and
+ * never wait; `record()` takes references, copies nothing, and goes on.
+ */
+export class MomentRecorder {
+  readonly #options: Resolved;
+  readonly #buffers: MomentBuffers;
+  readonly #queue: SaveQueue;
+  readonly #recent = new RecentMoments();
+  readonly #live = new Map<string, () => unknown>();
+  readonly #captures = new Map<Capture, () => void>();
+  #consent: Consent;
+  #order = 0;
+  #isClosed = false;
+
+  /** @throws TypeError: an option is out of its bounds. */
+  constructor(options: MomentRecorderOptions) {
+    this.#options = resolveOptions(options);
+    const { limits, sessionId, consent, sink, timers, logger } = this.#options;
+    this.#buffers = new MomentBuffers(limits, sessionId, this.#options);
+    this.#consent = consent;
+    const told = (what: "durable" | "failed" | "discarded" | "uploaded", receipt: Receipt) => {
+      if (what === "durable") this.#recent.renamed(receipt);
+      if (what === "discarded") this.#recent.forget(receipt);
+      this.#options.onEvent({ type: `feedback.${what}`, receipt: receipt.toJSON() });
+    };
+    this.#queue = new SaveQueue({ sink, timers, logger, told });
+  }
+
+  /**
+   * Feeds a message, or what has become of one.
+   *
+   * @returns whether it was kept: not without consent, not after `close()`.
+   * @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_TOO_LARGE`
+   */
+  message(message: NewMessage): boolean {
+    if (this.#isClosed || !this.#consent.messages) return false;
+    this.#buffers.messages.push(message, this.#buffers.clock.now());
+    return true;
+  }
+
+  /** Feeds a picture as JPEG. */
+  frame(jpeg: Uint8Array, push: FramePush = {}): PushResult {
+    if (this.#isClosed) return "closed";
+    return this.#consent.frames ? this.#buffers.pushJpeg(jpeg, push) : "off";
+  }
+
+  /** Feeds a raw picture, which the encoder makes a JPEG of. */
+  rawFrame(frame: RawFrame, push: FramePush = {}): PushResult {
+    if (this.#isClosed) return "closed";
+    return this.#consent.frames ? this.#buffers.pushRaw(frame, push) : "off";
+  }
+
+  /**
+   * Feeds sound: float32 or 16 bits, 16 kHz mono.
+   *
+   * @throws TypeError: it is not, and no `resample` port was given.
+   */
+  audio(chunk: AudioChunk, push: AudioPush = {}): PushResult {
+    if (this.#isClosed) return "closed";
+    return this.#consent.audio ? this.#buffers.pushAudio(chunk, push) : "off";
+  }
+
+  /**
+   * Sets what holds until it changes, such as `system_prompt`, and is part of every package.
+   *
+   * @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_TOO_LARGE`
+   */
+  latch(name: string, value: unknown): void {
+    this.#buffers.latched.set(name, value);
+  }
+
+  /** The same for what changes all the time: it is read when somebody reacts. Must not throw. */
+  latchLive(name: string, read: () => unknown): void {
+    this.#live.set(name, read);
+  }
+
+  /** Somebody is there, by name. */
+  saw(person: string): void {
+    // Also where nothing may be kept yet: who agrees in the next two minutes is seen with this name.
+    if (!this.#isClosed) this.#buffers.saw(person);
+  }
+
+  get consent(): Consent {
+    return this.#consent;
+  }
+
+  /**
+   * From now on this is agreed to, and nothing else. What is withdrawn ends post-rolls, which are
+   * saved with what they have, and empties that stream at once.
+   *
+   * @throws ThroughlineError `THROUGHLINE_INVALID`: nothing has changed.
+   */
+  agree(input: ConsentInput): void {
+    // Later than what it takes the place of, also where that came from a clock that is ahead: of two
+    // the later one holds at every process.
+    const { timestamp } = this.#consent;
+    const leastMs = timestamp === null ? 0 : timestamp * 1_000 + 1;
+    this.#take(checkConsent(input, Math.max(this.#buffers.clock.wallMs, leastMs)));
+  }
+
+  /**
+   * The same was said to another process that keeps moments of this companion.
+   *
+   * @returns whether it is later than what was agreed to here, and holds now.
+   * @throws ThroughlineError `THROUGHLINE_INVALID`: it is no consent.
+   */
+  agreedElsewhere(consent: unknown): boolean {
+    const later = laterConsent(this.#consent, consent);
+    if (later !== undefined) this.#take(later);
+    return later !== undefined;
+  }
+
+  #take(consent: Consent): void {
+    const streams: readonly StreamName[] = ["messages", "frames", "audio"];
+    const withdrawn = streams.filter((stream) => this.#consent[stream] && !consent[stream]);
+    if (withdrawn.length > 0) this.#endCaptures();
+    for (const stream of withdrawn) this.#buffers.clear(stream);
+    if (withdrawn.length > 0 && !consent.frames && !consent.audio) this.#buffers.forgetPeople();
+    this.#consent = consent;
+  }
+
+  /**
+   * Records a reaction: holds what led to it, from now on whatever happens to the buffers. When it
+   * returns it is in memory, no more; the receipt tells how far it comes.
+   *
+   * @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_TOO_LARGE`: a field is wrong, or the
+   * target is neither in the buffers nor in the transcript. `THROUGHLINE_ID_CONFLICT`: `uuid` or
+   * `idempotencyKey` was used for a reaction of the other sentiment. Nothing was recorded.
+   */
+  record(input: MomentInput): Receipt {
+    const label = checkLabel(input);
+    const keys = keysOf(input);
+    const wallMs = this.#buffers.clock.wallMs;
+    const uuid = input.uuid ?? this.#newUuid(wallMs, input.idempotencyKey);
+    const first = this.#recent.receiptOf(keys) ?? this.#ofEarlierRun(uuid);
+    if (first !== undefined) {
+      if (sentimentOf(first.name) === label.sentiment) return first;
+      throw new ThroughlineError("this id was used for a reaction of the other sentiment", {
+        code: "THROUGHLINE_ID_CONFLICT",
+      });
+    }
+    const received = this.#buffers.clock.now();
+    const stamp = packageStamp(wallMs);
+    const names = { id: packageId(uuid), name: packageName(stamp, label.sentiment, uuid) };
+    if (this.#isClosed) return refused(names, "closed");
+    if (input.ephemeral === true) return refused(names, "ephemeral");
+    this.#buffers.expire(received.ageMs);
+    const limit = this.#options.limits.messageCodePoints;
+    const now = { ...received, wallMs, maxCodePoints: limit };
+    const words = this.#consent.messages
+      ? judgedMessages(this.#buffers.messages.snapshot(), input, label, now)
+      : judgedMessages([], withoutWords(input), label, now);
+    const pat = {
+      ageMs: received.ageMs,
+      sentiment: label.sentiment,
+      target: targetKey(words),
+    };
+    const isPat = label.channel === "touch" || label.source === "auto";
+    const repeated = isPat ? this.#recent.duplicateOf(pat) : undefined;
+    if (repeated !== undefined) return refused(names, "duplicate", repeated);
+    if (!this.#makeRoom()) return refused(names, "busy");
+    const reduced = words.reduced ?? this.#reduced(received);
+    for (const [name, read] of this.#live) this.#buffers.latched.set(name, read());
+    const receipt = new Receipt(accepted(names, reduced));
+    const { sessionId, software, zone } = this.#options;
+    const run = { sessionId, software, zone, consent: this.#consent };
+    const zero = { ...received, wallMs, uuid, stamp };
+    const withMedia = reduced === null || reduced === "consent";
+    this.#capture(receipt, { ...words, ...zero, ...run, label, input, reduced, withMedia });
+    this.#recent.remember(receipt, keys);
+    if (isPat) this.#recent.rememberPat({ ...pat, id: names.id });
+    return receipt;
+  }
+
+  /** What was uploaded later: its receipt tells so, if it is of this run. */
+  uploaded(name: string): void {
+    const receipt = this.#recent.named(name);
+    if (receipt === undefined || receipt.uploaded) return;
+    receipt.update({ uploaded: true });
+    this.#options.onEvent({ type: "feedback.uploaded", receipt: receipt.toJSON() });
+  }
+
+  /**
+   * Forgets a chat: its messages, and its moments that are not saved yet. Resolves when none of them
+   * is being written any more; what was written is for the caller to delete.
+   */
+  async forgetChat(chatId: string): Promise<void> {
+    this.#buffers.messages.forgetChat(chatId);
+    await this.forget((facts) => facts.chatId === chatId);
+  }
+
+  /** Drops words of a chat, or one message of it, from the buffers: moments that are recorded keep theirs. */
+  dropWords(chatId: string, messageId?: string): void {
+    const { messages } = this.#buffers;
+    if (messageId === undefined) messages.forgetChat(chatId);
+    else messages.forget(chatId, messageId);
+  }
+
+  /** A turn is answered anew: what was answered before is in the buffers no more. */
+  answersAnew(chatId: string, turnId: string): void {
+    this.#buffers.messages.forgetAnswers(chatId, turnId);
+  }
+
+  /** These packages were deleted: their keys are free, and nothing repeats them. */
+  deleted(names: readonly string[]): void {
+    for (const name of names) {
+      const receipt = this.#recent.named(name);
+      if (receipt !== undefined) this.#recent.forget(receipt);
+    }
+  }
+
+  /** The chats of what is said in the buffers, and of moments that are not saved yet. */
+  get chatIds(): ReadonlySet<string> {
+    const said = this.#buffers.messages.snapshot().map(({ chatId }) => chatId);
+    const captured = [...this.#captures.keys()].map(({ trigger }) => trigger.chatId);
+    const found = [...said, ...captured, ...this.#queue.chatIds];
+    return new Set(found.filter((chatId) => chatId !== null));
+  }
+
+  /** Forgets what was said in any chat, but for moments that are recorded. */
+  forgetWords(): void {
+    this.#buffers.messages.forgetChats();
+  }
+
+  /** Drops moments that are not saved yet; resolves as `forgetChat` does. */
+  async forget(holds: (facts: MomentFacts) => boolean): Promise<void> {
+    for (const capture of [...this.#captures.keys()]) {
+      const { receipt, trigger, people } = capture;
+      const { id, name } = receipt;
+      const words = trigger.messages();
+      const facts = { id, name, chatId: trigger.chatId, people, holds: holding(words) };
+      if (holds(facts)) this.#finish(capture);
+    }
+    await this.#queue.forget(({ draft }) => {
+      const { id, name, chat_id } = draft.fixed;
+      const { people, messages } = draft.content;
+      return holds({ id, name, chatId: chat_id, people, holds: holding(messages) });
+    });
+  }
+
+  /** What the model said last, in a chat or at all, of which something was shown. */
+  lastAnswer(chatId?: string): BufferedMessage | undefined {
+    return this.#buffers.messages.snapshot().findLast((message) => {
+      const { role, synthetic, text } = message;
+      const isAnswer = role === "ASSISTANT" && synthetic === null && text.trim() !== "";
+      return isAnswer && (chatId === undefined || message.chatId === chatId);
+    });
+  }
+
+  get stats(): MomentStats {
+    this.#buffers.expire(this.#buffers.clock.now().ageMs);
+    const { messages, frames, audio, bytes } = this.#buffers;
+    return {
+      messages: messages.count,
+      frames: frames.count,
+      audio_samples: audio.samples,
+      audio_seconds: Math.round(audio.samples / 1_600) / 10,
+      bytes,
+      limits: boundsOf(this.#options.limits),
+      waiting: this.#captures.size + this.#queue.waiting.length,
+      pinned_bytes: this.#pinnedBytes(),
+      consent: this.#consent,
+      loss: this.#buffers.lossRun(),
+    };
+  }
+
+  /**
+   * Takes nothing in any more, ends post-rolls, saves what waits for up to 4 s, and spills the rest.
+   * Resolves when nothing is left that could be lost. Calling it again does nothing more.
+   */
+  async close(): Promise<void> {
+    const isFirst = !this.#isClosed;
+    this.#isClosed = true;
+    this.#endCaptures();
+    this.#buffers.raw.clear();
+    if (isFirst) await this.#queue.drain(drainMs);
+    this.#queue.spillSync();
+  }
+
+  /** At a forced exit: keeps what is left before it returns; after it the recorder is closed. */
+  spillSync(): void {
+    this.#isClosed = true;
+    this.#endCaptures();
+    this.#buffers.raw.clear();
+    this.#queue.spillSync();
+  }
+
+  /** A key makes the same id in every run, so that what it recorded is found again. */
+  #newUuid(wallMs: number, key: string | undefined): string {
+    return makeUuidV7(wallMs, key === undefined ? this.#options.random : bytesOfKey(key));
+  }
+
+  /** Of the package that an earlier run made under this id. */
+  #ofEarlierRun(uuid: string): Receipt | undefined {
+    const known = this.#options.known(packageId(uuid));
+    if (known === undefined) return undefined;
+    const receipt = new Receipt(known);
+    receipt.update({});
+    return receipt;
+  }
+
+  /** While saves go on, whoever comes later waits; when the disk refuses, the oldest gives way. */
+  #makeRoom(): boolean {
+    const { maxWaiting, maxPinnedBytes } = this.#options;
+    const more = this.#buffers.frames.bytes + this.#buffers.audio.bytes;
+    const isFull = () => {
+      const waiting = this.#captures.size + this.#queue.waiting.length;
+      return waiting >= maxWaiting || (waiting > 0 && this.#pinnedBytes() + more > maxPinnedBytes);
+    };
+    while (isFull()) {
+      if (!this.#queue.isRefusing || !this.#queue.displaceOldest()) return false;
+    }
+    return true;
+  }
+
+  #pinnedBytes(): number {
+    const captured = [...this.#captures.keys()].flatMap((capture) => capture.media);
+    return pinnedBytes([...captured, ...this.#queue.waiting.flatMap((moment) => moment.media)]);
+  }
+
+  #reduced({ ageMs }: Received): Reduced | null {
+    const { frames, audio, raw } = this.#buffers;
+    const hasMedia = frames.count > 0 || audio.samples > 0 || raw.inFlight !== undefined;
+    if (hasMedia) {
+      if (this.#recent.mediaInHour(ageMs) >= this.#options.maxMediaPerHour) return "rate_cap";
+      this.#recent.rememberMedia(ageMs);
+    }
+    return this.#consent.messages ? null : "consent";
+  }
+
+  #capture(receipt: Receipt, trigger: Trigger): void {
+    const capture = new Capture(receipt, trigger, this.#buffers);
+    this.#options.onEvent({ type: "feedback.accepted", receipt: receipt.toJSON() });
+    const { timers } = this.#options;
+    const { postRollMs } = trigger.label;
+    const waits: Promise<void>[] = [];
+    const cancels: (() => void)[] = [];
+    const timer = (delayMs: number) => {
+      return new Promise<void>((resolve) =>
+        cancels.push(timers.after(delayMs, resolve, { holdsProcess: true })),
+      );
+    };
+    this.#captures.set(capture, () => {
+      for (const cancel of cancels) cancel();
+    });
+    if (postRollMs > 0) waits.push(timer(postRollMs));
+    const { encode } = capture;
+    if (encode !== undefined) waits.push(Promise.race([encode, timer(lateEncodeMs)]));
+    if (waits.length === 0) this.#finish(capture);
+    else void Promise.all(waits).then(() => this.#finish(capture));
+  }
+
+  /** What is captured waits to be saved; once. */
+  #finish(capture: Capture): void {
+    const cancel = this.#captures.get(capture);
+    if (cancel === undefined) return;
+    this.#captures.delete(capture);
+    cancel();
+    // Its picture comes too late for this moment.
+    if (capture.encode !== undefined)
+      this.#buffers.frames.loss.count("late", this.#buffers.clock.now().ageMs);
+    const { id } = capture.receipt;
+    const keptMs = this.#buffers.mediaAgeMs;
+    const captured = capture.end((fromMs, toMs) =>
+      this.#recent.overlaps({ id, fromMs, toMs }, keptMs),
+    );
+    this.#order++;
+    const { redact } = this.#options;
+    const isKeyed = keysOf(capture.trigger.input).length > 0;
+    const options = { order: this.#order, redact, release: () => capture.release(), isKeyed };
+    this.#queue.add(new WaitingMoment(capture.receipt, captured, options));
+  }
+
+  #endCaptures(): void {
+    for (const capture of [...this.#captures.keys()]) this.#finish(capture);
+  }
+}
+
+/** What `forget` is asked about: a moment that is not saved yet. */
+export interface MomentFacts {
+  readonly id: string;
+  readonly name: string;
+  readonly chatId: string | null;
+  readonly people: readonly string[];
+  /** Whether it holds this message. */
+  readonly holds: (messageId: string) => boolean;
+}
+
+function holding(messages: readonly { readonly id: string }[]): MomentFacts["holds"] {
+  return (messageId) => messages.some(({ id }) => id === messageId);
+}

@@ -1,0 +1,144 @@
+import { ThroughlineError } from "../../core/errors.ts";
+import type { SaveFailure } from "../package/package-sink.ts";
+import type { Reduced } from "../package/record.ts";
+
+/**
+ * Why not. Refused, and nothing existed: `busy, duplicate, ephemeral, closed`. Else a save failed:
+ * `disk_full, read_only, io` are tried again; `redaction_failed, displaced, forgotten` are final.
+ */
+export type ReceiptReason =
+  | "busy"
+  | "duplicate"
+  | "ephemeral"
+  | "closed"
+  | "displaced"
+  | "forgotten"
+  | SaveFailure;
+
+/** How far a moment has come, in words that stay true after a kill. */
+export interface ReceiptState {
+  readonly id: string;
+  /** Of the folder, as far as it is known: another one if it turns out to be taken. */
+  readonly name: string;
+  /** The snapshot is held in memory: a kill loses it. */
+  readonly accepted: boolean;
+  /** A kill and a power cut lose nothing. */
+  readonly durable: boolean;
+  /** It was read back from the bucket. */
+  readonly uploaded: boolean;
+  readonly reason?: ReceiptReason;
+  /** What was left out, and why. */
+  readonly reduced?: Reduced;
+  /** The id of the moment that this one repeats. */
+  readonly duplicate_of?: string;
+}
+
+/**
+ * What `record()` answers: it goes on telling what became of the moment. The promises are methods,
+ * because one that rejects and that nobody asked for would end the process.
+ */
+export class Receipt {
+  #state: ReceiptState;
+  readonly #decided = Promise.withResolvers<void>();
+  readonly #durable = Promise.withResolvers<void>();
+  readonly #uploaded = Promise.withResolvers<void>();
+
+  constructor(state: ReceiptState) {
+    this.#state = state;
+    // Nobody may have asked: a rejection is told to whoever asks.
+    for (const { promise } of [this.#durable, this.#uploaded]) promise.catch(() => undefined);
+    if (!state.accepted) this.#settle();
+  }
+
+  get id(): string {
+    return this.#state.id;
+  }
+  get name(): string {
+    return this.#state.name;
+  }
+  get accepted(): boolean {
+    return this.#state.accepted;
+  }
+  get durable(): boolean {
+    return this.#state.durable;
+  }
+  get uploaded(): boolean {
+    return this.#state.uploaded;
+  }
+  get reason(): ReceiptReason | undefined {
+    return this.#state.reason;
+  }
+  get reduced(): Reduced | undefined {
+    return this.#state.reduced;
+  }
+  get duplicate_of(): string | undefined {
+    return this.#state.duplicate_of;
+  }
+
+  /** As it is now. */
+  toJSON(): ReceiptState {
+    return this.#state;
+  }
+
+  /** Resolves when it is durable, or as soon as something says why it is not. Never rejects. */
+  whenDecided(): Promise<void> {
+    return this.#decided.promise;
+  }
+
+  /**
+   * Resolves when it is durable; a full disk is waited for.
+   *
+   * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: it never will be; `reason` says why.
+   */
+  whenDurable(): Promise<void> {
+    return this.#durable.promise;
+  }
+
+  /**
+   * Resolves when it is uploaded: in a mode that uploads nothing, never.
+   *
+   * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: it was not kept; `reason` says why.
+   */
+  whenUploaded(): Promise<void> {
+    return this.#uploaded.promise;
+  }
+
+  /** For the recorder alone. */
+  update(change: Partial<ReceiptState>): void {
+    const { reason: _, ...rest } = this.#state;
+    // What stood in the way is over once it is durable.
+    const isOver = change.durable === true && change.reason === undefined;
+    this.#state = { ...(isOver ? rest : this.#state), ...change };
+    if (this.#state.durable || this.#state.reason !== undefined) this.#decided.resolve();
+    if (this.#state.durable) this.#durable.resolve();
+    if (this.#state.uploaded) this.#uploaded.resolve();
+  }
+
+  /** For the recorder alone: it will not become durable. */
+  fail(reason: ReceiptReason): void {
+    this.update({ reason });
+    this.#settle();
+  }
+
+  #settle(): void {
+    const why = `The moment was not kept: ${this.#state.reason}`;
+    const error = new ThroughlineError(why, { code: "THROUGHLINE_UNAVAILABLE" });
+    this.#decided.resolve();
+    this.#durable.reject(error);
+    this.#uploaded.reject(error);
+  }
+}
+
+type Names = Pick<ReceiptState, "id" | "name">;
+
+export function accepted(names: Names, reduced: Reduced | null): ReceiptState {
+  const state = { ...names, accepted: true, durable: false, uploaded: false };
+  return reduced === null ? state : { ...state, reduced };
+}
+
+/** Nothing of it exists. */
+export function refused(names: Names, reason: ReceiptReason, duplicateOf?: string): Receipt {
+  const state = { ...names, accepted: false, durable: false, uploaded: false, reason };
+  const rest = duplicateOf === undefined ? {} : { duplicate_of: duplicateOf };
+  return new Receipt({ ...state, ...rest });
+}

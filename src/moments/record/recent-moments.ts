@@ -1,0 +1,97 @@
+import type { PackageRecord, Sentiment } from "../package/record.ts";
+import type { Receipt } from "./receipt.ts";
+
+const duplicateMs = 30_000;
+const hourMs = 3_600_000;
+const maxReceipts = 1_000;
+
+interface Reacted {
+  readonly id: string;
+  readonly ageMs: number;
+  readonly sentiment: Sentiment;
+  /** Of what was judged, and the chat; the same text is the same target. */
+  readonly target: string;
+}
+interface Shown {
+  readonly id: string;
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** What the recorder remembers of moments that it recorded: receipts, pats, media, windows. */
+export class RecentMoments {
+  readonly #byKey = new Map<string, Receipt>();
+  readonly #byName = new Map<string, Receipt>();
+  #pats: Reacted[] = [];
+  #media: number[] = [];
+  #windows: Shown[] = [];
+
+  /** The first receipt that any of these keys got. */
+  receiptOf(keys: readonly string[]): Receipt | undefined {
+    return keys.map((key) => this.#byKey.get(key)).find((receipt) => receipt !== undefined);
+  }
+
+  remember(receipt: Receipt, keys: readonly string[]): void {
+    for (const key of keys) put(this.#byKey, key, receipt);
+    put(this.#byName, receipt.name, receipt);
+  }
+
+  /** Under the name that it was given in the end. */
+  renamed(receipt: Receipt): void {
+    put(this.#byName, receipt.name, receipt);
+  }
+
+  named(name: string): Receipt | undefined {
+    return this.#byName.get(name);
+  }
+
+  /** There is no such moment any more, or never will be: its keys are free, and nothing repeats it. */
+  forget(gone: Receipt): void {
+    for (const receipts of [this.#byKey, this.#byName]) {
+      for (const [key, receipt] of receipts) if (receipt === gone) receipts.delete(key);
+    }
+    this.#pats = this.#pats.filter(({ id }) => id !== gone.id);
+    this.#windows = this.#windows.filter(({ id }) => id !== gone.id);
+  }
+
+  /** A pat of the same sentiment about the same turn within 30 s; it is remembered if there is none. */
+  duplicateOf(pat: Omit<Reacted, "id">): string | undefined {
+    this.#pats = this.#pats.filter(({ ageMs }) => pat.ageMs - ageMs <= duplicateMs);
+    const same = ({ sentiment, target }: Reacted) => {
+      return sentiment === pat.sentiment && target === pat.target;
+    };
+    return this.#pats.find(same)?.id;
+  }
+
+  rememberPat(pat: Reacted): void {
+    this.#pats.push(pat);
+  }
+
+  /** How many moments of the last hour kept pictures or sound. */
+  mediaInHour(ageMs: number): number {
+    this.#media = this.#media.filter((at) => ageMs - at < hourMs);
+    return this.#media.length;
+  }
+
+  rememberMedia(ageMs: number): void {
+    this.#media.push(ageMs);
+  }
+
+  /** Other moments whose windows share part of this one, which is remembered. */
+  overlaps(shown: Shown, keptMs: number): PackageRecord["window"]["overlaps"] {
+    this.#windows = this.#windows.filter(({ toMs }) => shown.toMs - toMs <= keptMs);
+    const shared = this.#windows.map(({ id, fromMs, toMs }) => {
+      const ms = Math.min(toMs, shown.toMs) - Math.max(fromMs, shown.fromMs);
+      return { id, ms: Math.round(ms) };
+    });
+    this.#windows.push(shown);
+    return shared.filter(({ ms }) => ms > 0);
+  }
+}
+
+/** The oldest goes when there are too many. */
+function put(receipts: Map<string, Receipt>, key: string, receipt: Receipt): void {
+  receipts.set(key, receipt);
+  const oldest = receipts.keys().next();
+  if (receipts.size > maxReceipts && !oldest.done) receipts.delete(oldest.value);
+}

@@ -1,0 +1,111 @@
+import { isThroughlineError } from "../../core/errors.ts";
+import { isJsonObject, type JsonObject } from "../../core/json.ts";
+import type { Timers } from "../../core/timers.ts";
+import type { Sentiment } from "../package/record.ts";
+import type { MomentInput } from "./label.ts";
+import type { Receipt } from "./receipt.ts";
+
+/** For the system prompt. Source: the seed. */
+export const reactionsPrompt =
+  "You learn from reactions. When someone scratches your head, remember positively what you just did. When corrected or told to stop, remember negatively.";
+
+/** What is added to the hint that a head was scratched (`pat_level2`). Source: the seed. */
+export const patHint = "This probably means they liked what you just did.";
+/** What a model is told of it. */
+export const patText = `[Someone scratched your head. ${patHint}]`;
+/** The synthetic mark of a message that holds it: such a message is never judged. */
+export const patHintKind = "pat_hint";
+
+/** A tool as every model understands it, whatever carries the call. */
+export interface Skill {
+  readonly name: "remember_positively" | "remember_negatively";
+  readonly description: string;
+  /** JSON Schema of the arguments. */
+  readonly parameters: JsonObject;
+  /**
+   * Records what the model says it did. Waits up to 1 s for it to be durable, and says no more than
+   * is true. Never rejects: what is wrong with the arguments is told to the model.
+   *
+   * @returns what the model is told.
+   */
+  handle(args: unknown, call?: SkillCall): Promise<string>;
+}
+
+/** Where the model called it. */
+export type SkillCall = Pick<
+  MomentInput,
+  "chatId" | "turnId" | "provider" | "model" | "trace" | "channel" | "idempotencyKey" | "ephemeral"
+>;
+
+const durableWithinMs = 1_000;
+
+function parameters(what: string, example: string): JsonObject {
+  return {
+    type: "object",
+    properties: {
+      what: { type: "string", minLength: 1, maxLength: 2_000, description: what },
+      trigger: {
+        type: "string",
+        maxLength: 500,
+        description: `What triggered the feedback (e.g. "${example}")`,
+      },
+    },
+    required: ["what"],
+    additionalProperties: false,
+  };
+}
+
+/** `remember_positively` and `remember_negatively`, as tools of a model. */
+export function rememberSkills(
+  record: (input: MomentInput) => Receipt,
+  timers: Timers,
+): readonly Skill[] {
+  const skill = (sentiment: Sentiment, told: Omit<Skill, "handle">): Skill => ({
+    ...told,
+    handle: (args, call = {}) => remember(record, timers, sentiment, args, call),
+  });
+  return [
+    skill("positive", {
+      name: "remember_positively",
+      description: "Record what you did that earned a positive reaction.",
+      parameters: parameters("What you did that was liked", "head scratch"),
+    }),
+    skill("negative", {
+      name: "remember_negatively",
+      description: "Record what you did that earned a negative reaction.",
+      parameters: parameters("What you did that was disliked", "verbal correction"),
+    }),
+  ];
+}
+
+async function remember(
+  record: (input: MomentInput) => Receipt,
+  timers: Timers,
+  sentiment: Sentiment,
+  args: unknown,
+  call: SkillCall,
+): Promise<string> {
+  const { what, trigger } = isJsonObject(args) ? args : {};
+  let receipt: Receipt;
+  try {
+    receipt = record({
+      ...call,
+      sentiment,
+      what: what as string,
+      ...(trigger === undefined || trigger === null ? {} : { trigger: trigger as string }),
+      source: "skill",
+    });
+  } catch (error) {
+    if (!isThroughlineError(error)) throw error;
+    return `Not recorded: ${error.message}.`;
+  }
+  if (!receipt.accepted) return `Not recorded: ${receipt.reason}.`;
+  let cancel: () => void = () => undefined;
+  const late = new Promise<void>((resolve) => {
+    cancel = timers.after(durableWithinMs, resolve, { holdsProcess: true });
+  });
+  await Promise.race([receipt.whenDecided(), late]);
+  cancel();
+  if (receipt.durable) return "Remembered.";
+  return receipt.reason === undefined ? "Noted, still saving." : `Not recorded: ${receipt.reason}.`;
+}

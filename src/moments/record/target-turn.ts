@@ -1,0 +1,132 @@
+import type { Channel, Source, Target, TargetReason } from "../package/record.ts";
+import type { BufferedMessage } from "./message-buffer.ts";
+import {
+  answersOf,
+  calledRemember,
+  type TurnGroup,
+  turnGroups,
+  wasDelivered,
+} from "./turn-groups.ts";
+
+/** What is known of a reaction when it is judged whose turn it is about. */
+export interface Reaction {
+  readonly channel: Channel;
+  readonly source: Source;
+  /** Now, on the clock of ages. */
+  readonly ageMs: number;
+  /** Null: not known, and every message counts. */
+  readonly chatId: string | null;
+  /** The turn in which it was expressed: the one whose user message is the praise. */
+  readonly turnId: string | null;
+  /** The message in which it was expressed, where the turn is not known. */
+  readonly messageId: string | null;
+  /** A message of the turn that it is about, where somebody said so. */
+  readonly targetMessageId: string | null;
+}
+
+/** A target before it is placed in messages.json. */
+export type Judged = Omit<Target, "index" | "count">;
+
+export interface TargetTurn {
+  readonly judged: Judged | null;
+  readonly reason: TargetReason | null;
+  readonly triggerTurn: {
+    readonly turn_id: string | null;
+    readonly message_id: string | null;
+  } | null;
+}
+
+/** An answer that has been coming out for less cannot have been what they reacted to. */
+const answeringMs = 1_000;
+export const recentMs = 120_000;
+
+/**
+ * Whose turn is judged. In this order: the one that was named; the one that is coming out, for a
+ * touch or a button; else the last one before the reaction of which something was delivered, that is
+ * not about a judgement itself and ended at most 120 s ago. Without this the praise would land in the
+ * prompt, and the thank-you would be the answer that is trained.
+ *
+ * @returns `undefined` when the named message is not there, or nothing that could be judged.
+ */
+export function targetTurn(
+  messages: readonly BufferedMessage[],
+  reaction: Reaction,
+): TargetTurn | undefined {
+  const { chatId, targetMessageId } = reaction;
+  const groups = turnGroups(messages.filter((message) => isOfChat(message, chatId)));
+  const trigger = triggerGroup(groups, reaction);
+  const triggerTurn = trigger === undefined ? null : told(trigger);
+  if (targetMessageId !== null) {
+    const named = groups.find((group) => isTargetIn(group, targetMessageId));
+    if (named === undefined || answersOf(named).length === 0) return undefined;
+    return { judged: judged(named, "explicit"), reason: null, triggerTurn };
+  }
+  const others = groups.filter((group) => group !== trigger && isJudgeable(group)).reverse();
+  const answering = others.find((group) => isAnswering(group, reaction));
+  if (answering !== undefined) {
+    return { judged: judged(answering, "answering"), reason: null, triggerTurn };
+  }
+  const before = trigger?.firstIndex ?? Number.POSITIVE_INFINITY;
+  const last = others.find((group) => group.firstIndex < before && !isLive(group));
+  if (last === undefined) return { judged: null, reason: "no_assistant_turn", triggerTurn };
+  const endedAgeMs = Math.max(...answersOf(last).map((answer) => answer.endedAgeMs));
+  if (reaction.ageMs - endedAgeMs > recentMs)
+    return { judged: null, reason: "too_old", triggerTurn };
+  return { judged: judged(last, "last-assistant"), reason: null, triggerTurn };
+}
+
+/** Messages without a chat belong to all of them. */
+export function isOfChat(message: BufferedMessage, chatId: string | null): boolean {
+  return chatId === null || message.chatId === null || message.chatId === chatId;
+}
+
+/** A skill is called in the turn that is going on, so without a name it is the newest. */
+function triggerGroup(
+  groups: readonly TurnGroup[],
+  { source, turnId, messageId }: Reaction,
+): TurnGroup | undefined {
+  if (turnId !== null) return groups.find((group) => group.turnId === turnId);
+  if (messageId !== null) {
+    return groups.find(({ messages }) => messages.some(({ id }) => id === messageId));
+  }
+  return source === "skill" ? groups.at(-1) : undefined;
+}
+
+function told({ turnId, messages }: TurnGroup) {
+  const user = messages.findLast(({ role }) => role === "USER");
+  return { turn_id: turnId, message_id: user?.id ?? null };
+}
+
+/** What we injected is nobody's answer, and no message of a turn that could be named. */
+function isTargetIn({ messages }: TurnGroup, id: string): boolean {
+  return messages.some((message) => message.id === id && message.synthetic === null);
+}
+
+function isJudgeable(group: TurnGroup): boolean {
+  return wasDelivered(group) && !calledRemember(group);
+}
+
+function isLive(group: TurnGroup): boolean {
+  return answersOf(group).some(({ live }) => live);
+}
+
+function isAnswering(group: TurnGroup, { channel, ageMs }: Reaction): boolean {
+  if (channel !== "touch" && channel !== "button") return false;
+  const answers = answersOf(group);
+  const beganAgeMs = Math.min(...answers.map((answer) => answer.ageMs));
+  return isLive(group) && ageMs - beganAgeMs >= answeringMs;
+}
+
+function judged(group: TurnGroup, how: Target["how"]): Judged {
+  const answers = answersOf(group);
+  const isAnswer = ({ role, synthetic }: BufferedMessage) => {
+    return (role === "ASSISTANT" || role === "TOOL") && synthetic === null;
+  };
+  return {
+    turn_id: group.turnId,
+    message_ids: group.messages.filter(isAnswer).map(({ id }) => id),
+    how,
+    partial: isLive(group),
+    interrupted: answers.some(({ interrupted }) => interrupted),
+  };
+}

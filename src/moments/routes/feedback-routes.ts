@@ -1,0 +1,337 @@
+import { z } from "zod";
+import { invalid, isThroughlineError, ThroughlineError } from "../../core/errors.ts";
+import { type Door, isHead, json } from "../../server/door.ts";
+import { known } from "../../server/input.ts";
+import { problem, problemResponse } from "../../server/problem.ts";
+import { limit } from "../../server/schemas.ts";
+import { foreignFile } from "../../server/security-headers.ts";
+import type { MomentInput, Moments, Receipt } from "../moments.ts";
+import { transcriptUpTo } from "../turns/transcript.ts";
+import {
+  consentBody,
+  filePath,
+  name,
+  preservation,
+  reaction,
+  retraction,
+  whose,
+} from "./feedback-schemas.ts";
+import { assertShown, listedManifest } from "./shown-package.ts";
+
+/** What people react to: consent, reactions, packages. */
+export function addFeedbackRoutes(door: Door): void {
+  addConsent(door);
+  addReactions(door);
+  addPackages(door);
+  addPackageChanges(door);
+}
+
+function addConsent(door: Door): void {
+  door.add(
+    {
+      ...{ method: "get", path: "/api/feedback/stats", id: "getFeedbackStats" },
+      summary: "What the rolling buffers hold, where packages go, and what is owed",
+      answers: { 200: { says: "The numbers.", schema: "stats" } },
+    },
+    () => {
+      const { loss } = momentsOf(door).statistics();
+      return json({ ...door.ports.media.state(), loss });
+    },
+  );
+  door.add(
+    {
+      ...{ method: "post", path: "/api/feedback/consent", id: "agree", body: consentBody },
+      summary: "Says what may be kept, sent and exported: from now on this, and nothing else",
+      description:
+        "What is withdrawn leaves the buffers at once. Pictures and sound are off at first. It holds for " +
+        "later runs too, and at all servers of this companion that run.",
+      answers: { 200: { says: "What is agreed to.", schema: "consent" } },
+    },
+    async ({ body }) => json(await momentsOf(door).agree(known(body))),
+  );
+}
+
+/** How long a reaction is waited for; then it is said that it is not durable yet. */
+const durableWithinMs = 10_000;
+
+function addReactions(door: Door): void {
+  door.add(
+    {
+      ...{ method: "post", path: "/api/feedback", id: "recordFeedback", body: reaction },
+      headers: () => z.object({ "Idempotency-Key": z.string().optional() }),
+      summary: "Somebody reacted: keeps what led to it",
+      description:
+        "Answers when it is durable (201), or not yet (202). 200: it repeats a touch of the last 30 s. The same " +
+        "`Idempotency-Key` gets the first receipt, as long as its package is there.",
+      answers: {
+        200: { says: "It repeats a touch of the last 30 s.", schema: "receipt" },
+        201: { says: "It is durable.", schema: "receipt" },
+        202: { says: "It is held in memory, and not durable yet.", schema: "receipt" },
+      },
+    },
+    async ({ body }, context) => {
+      const { recorder } = momentsOf(door);
+      const key = context.req.header("idempotency-key");
+      const { chat_id, target_message_id, post_roll_ms, ...input } = body;
+      if (chat_id !== undefined) await door.ports.throughline.chats.log.existing(chat_id);
+      const transcript = await transcriptOf(door, chat_id, target_message_id);
+      const recorded = recorder.record({
+        ...known(input),
+        ...known({ transcript }),
+        ...{ sentiment: input.sentiment, what: input.what, source: "http" },
+        ...known({ chatId: chat_id, targetMessageId: target_message_id }),
+        ...known({ postRollMs: post_roll_ms, idempotencyKey: key }),
+      });
+      await settled(recorded);
+      return receiptResponse(recorded);
+    },
+  );
+}
+
+/** For a target that is older than the buffers; they know themselves whether they have it. */
+async function transcriptOf(
+  { ports }: Door,
+  chatId: string | undefined,
+  messageId: string | undefined,
+): Promise<MomentInput["transcript"]> {
+  if (chatId === undefined || messageId === undefined) return undefined;
+  try {
+    return await transcriptUpTo(ports.throughline.chats, chatId, messageId);
+  } catch (error) {
+    // An answer that is coming out is in no transcript yet; nor is one that was never given.
+    const isUnknown =
+      isThroughlineError(error, "THROUGHLINE_INVALID") ||
+      isThroughlineError(error, "THROUGHLINE_NOT_FOUND");
+    if (isUnknown) return undefined;
+    throw error;
+  }
+}
+
+async function settled(recorded: Receipt): Promise<void> {
+  const timeout = AbortSignal.timeout(durableWithinMs);
+  const late = new Promise<void>((resolve) => timeout.addEventListener("abort", () => resolve()));
+  await Promise.race([recorded.whenDurable().catch(() => undefined), late]);
+}
+
+/** Reasons that are final: nothing is left that could still become durable. */
+const lostBy = ["displaced", "forgotten", "redaction_failed"] as const;
+
+function receiptResponse(recorded: Receipt): Response {
+  const state = recorded.toJSON();
+  if (state.duplicate_of !== undefined) return json(state, 200);
+  if (!state.accepted) {
+    const code = state.reason === "busy" ? "THROUGHLINE_BUSY" : "THROUGHLINE_CONFLICT";
+    throw new ThroughlineError(`nothing was recorded: ${state.reason}`, { code });
+  }
+  const lost = lostBy.find((reason) => reason === state.reason);
+  if (lost !== undefined && !state.durable) {
+    const code = lost === "forgotten" ? "THROUGHLINE_CONFLICT" : "THROUGHLINE_UNAVAILABLE";
+    throw new ThroughlineError(`the reaction was not kept: ${lost}`, { code });
+  }
+  return json(state, state.durable ? 201 : 202);
+}
+
+const wholeFile = { schema: "packageFile", types: ["audio/wav"] } as const;
+const filePiece = { types: ["application/json", "audio/wav"] } as const;
+const picture = { types: ["image/jpeg"] } as const;
+
+function addPackages(door: Door): void {
+  door.add(
+    {
+      ...{ method: "get", path: "/api/feedback", id: "listFeedback" },
+      query: () => z.strictObject({ limit: limit(500), cursor: z.string().optional() }),
+      summary: "The packages, newest first",
+      description: "By the second of the reaction. Within one second their order is not told.",
+      answers: { 200: { says: "A page.", schema: "packageList" } },
+    },
+    async ({ query }) => {
+      const { limit = 50, cursor } = query;
+      const page = await momentsOf(door).packages.list({
+        limit,
+        ...(cursor === undefined ? {} : { before: cursor }),
+      });
+      const packages: object[] = [];
+      for (const { manifest, status, ...entry } of page.packages) {
+        const told = manifest && (await listedManifest(door, manifest));
+        const isTold = typeof told !== "string";
+        const detail = isTold ? entry.detail : told;
+        const feedback = (isTold && told) || null;
+        packages.push({ ...entry, detail, feedback, status: status ?? null });
+      }
+      return json({ packages, cursor: page.next });
+    },
+  );
+  door.add(
+    {
+      ...{ method: "get", path: "/api/feedback/{name}", id: "getFeedback", params: name },
+      summary: "One package: its record, its words, its state",
+      description: "404, as its files, where a message in it was hidden or erased since.",
+      answers: { 200: { says: "The package.", schema: "onePackage" } },
+    },
+    async ({ params }) => {
+      const { manifest, messages, status, incomplete } = await momentsOf(door).packages.read(
+        params.name,
+      );
+      await assertShown(door, manifest, messages);
+      return json({ feedback: manifest, messages, status: status ?? null, incomplete });
+    },
+  );
+  const sendFile = async (
+    packageName: string,
+    path: string,
+    range: string | undefined,
+    head: boolean,
+  ) => {
+    const { packages } = momentsOf(door);
+    // A picture holds no words, and a player asks for hundreds of them.
+    if (!path.startsWith("frames/")) {
+      const { manifest, messages } = await packages.read(packageName);
+      await assertShown(door, manifest, messages);
+    }
+    const wanted = rangeOf(range);
+    const whole = await packages.openPart(packageName, path);
+    if (wanted !== undefined && wanted.start >= whole.bytes) return noSuchRange(whole.bytes);
+    const part = wanted ? await packages.openPart(packageName, path, wanted) : whole;
+    const headers = {
+      ...foreignFile(path.replace("frames/", ""), part.mediaType),
+      "content-length": String(part.end - part.start),
+      "accept-ranges": "bytes",
+      ...(wanted === undefined
+        ? {}
+        : { "content-range": `bytes ${part.start}-${part.end - 1}/${part.bytes}` }),
+    };
+    const body = head ? null : ReadableStream.from(part.pieces);
+    return new Response(body as ReadableStream<Uint8Array> | null, {
+      status: wanted === undefined ? 200 : 206,
+      headers,
+    });
+  };
+  for (const folder of ["", "frames/"] as const) {
+    door.add(
+      {
+        ...{ method: "get", id: folder === "" ? "getFeedbackFile" : "getFeedbackFrame" },
+        path: `/api/feedback/{name}/${folder}{file}`,
+        params: filePath,
+        summary: folder === "" ? "A file of a package" : "A picture of a package",
+        description: "Takes one `Range`; one that begins past the end is 416.",
+        answers: {
+          200: { says: "The bytes.", ...(folder === "" ? wholeFile : picture) },
+          206: { says: "The bytes that were asked for.", ...(folder === "" ? filePiece : picture) },
+        },
+      },
+      ({ params }, context) =>
+        sendFile(params.name, folder + params.file, context.req.header("range"), isHead(context)),
+    );
+  }
+}
+
+function addPackageChanges(door: Door): void {
+  door.add(
+    {
+      ...{
+        method: "post",
+        path: "/api/feedback/{name}/verify",
+        id: "verifyFeedback",
+        params: name,
+      },
+      summary: "Compares every byte of a package with its seal",
+      answers: { 200: { says: "What differs; nothing, as a rule.", schema: "verification" } },
+    },
+    async ({ params }) => {
+      const { state, differences } = await momentsOf(door).packages.verify(params.name);
+      return json({ verified: state === "whole", state, differences });
+    },
+  );
+  door.add(
+    {
+      ...{ method: "post", path: "/api/feedback/{name}/retract", id: "retractFeedback" },
+      ...{ params: name, body: retraction },
+      summary: "Takes a reaction back: it stays, and no export has it",
+      answers: {
+        200: { says: "The package.", schema: "onePackage" },
+        202: { says: "It is not here: the mark is owed to the bucket.", schema: "retractedThere" },
+      },
+    },
+    async ({ params, body }) => {
+      const { packages, retract } = momentsOf(door);
+      const where = await retract(params.name, { by: null, reason: body.reason ?? null });
+      if (where === "bucket") return json({ name: params.name, owed: true }, 202);
+      const { manifest, messages, status, incomplete } = await packages.read(params.name);
+      return json({ feedback: manifest, messages, status: status ?? null, incomplete });
+    },
+  );
+  addKeeping(door);
+  door.add(
+    {
+      ...{ method: "delete", path: "/api/feedback/{name}", id: "deleteFeedback", params: name },
+      summary: "Deletes a package, wherever it is",
+      answers: { 200: { says: "What was deleted, and what is owed.", schema: "deletion" } },
+    },
+    async ({ params }) => json(await momentsOf(door).forget({ name: params.name })),
+  );
+  door.add(
+    {
+      ...{ method: "delete", path: "/api/feedback", id: "deleteFeedbackOf", query: whose },
+      summary: "Deletes the packages of a chat, or those in which a person was seen",
+      description: "Say which of the two.",
+      answers: { 200: { says: "What was deleted, and what is owed.", schema: "deletion" } },
+    },
+    async ({ query }) => {
+      const { chat_id: chatId, person } = query;
+      if ((chatId === undefined) === (person === undefined)) {
+        throw invalid("either chat_id or person must be given");
+      }
+      const selection = chatId === undefined ? { person: person ?? "" } : { chatId };
+      return json(await momentsOf(door).forget(selection));
+    },
+  );
+}
+
+function addKeeping(door: Door): void {
+  door.add(
+    {
+      ...{ method: "post", path: "/api/feedback/{name}/preserve", id: "preserveFeedback" },
+      ...{ params: name, body: preservation },
+      summary: "Keeps a package from every purge, or lets it go again",
+      answers: { 200: { says: "Its state.", schema: "packageStatus" } },
+    },
+    async ({ params, body }) => {
+      const { preserved = true, reason = null } = body;
+      const mark = preserved ? { by: null, reason } : null;
+      return json(await momentsOf(door).packages.preserve(params.name, mark));
+    },
+  );
+  door.add(
+    {
+      ...{ method: "post", path: "/api/feedback/{name}/repair", id: "repairFeedback" },
+      params: name,
+      summary: "Makes a new package of what is right in a damaged one, which is kept aside",
+      answers: { 200: { says: "What came of it.", schema: "repaired" } },
+    },
+    async ({ params }) => json(await momentsOf(door).packages.repair(params.name)),
+  );
+}
+
+/** One range of bytes, from the start: what players ask for. */
+function rangeOf(header: string | undefined): { start: number; end?: number } | undefined {
+  const found = /^bytes=(\d{1,15})-(\d{1,15})?$/.exec(header ?? "");
+  if (found === null) return undefined;
+  const [, start, last] = found;
+  // One that ends before it begins is no range: as if none was asked for.
+  if (last !== undefined && Number(last) < Number(start)) return undefined;
+  return { start: Number(start), ...(last === undefined ? {} : { end: Number(last) + 1 }) };
+}
+
+/** RFC 9110, 15.5.17. */
+function noSuchRange(bytes: number): Response {
+  const told = problem("THROUGHLINE_INVALID", `there are ${bytes} bytes, and no such range`);
+  return problemResponse(
+    { ...told, title: "Range Not Satisfiable", status: 416 },
+    { "content-range": `bytes */${bytes}` },
+  );
+}
+
+function momentsOf({ ports }: Door): Moments {
+  if (ports.moments !== undefined) return ports.moments;
+  throw new ThroughlineError("no moments are kept here", { code: "THROUGHLINE_NOT_FOUND" });
+}

@@ -1,0 +1,197 @@
+// Pictures and sound on their way in, over HTTP and by WebSocket, and whole packages on their way out.
+import { z } from "zod";
+import { type ErrorCode, invalid, ThroughlineError } from "../../core/errors.ts";
+import { readMedia } from "../../server/body.ts";
+import { type Door, isHead, json, letGo } from "../../server/door.ts";
+import { known } from "../../server/input.ts";
+import { foreignFile } from "../../server/security-headers.ts";
+import { tellError } from "../../server/tell.ts";
+import type { AudioPush, MomentRecorder, Moments, PushResult } from "../moments.ts";
+import { name } from "./feedback-schemas.ts";
+import { mediaTar, tarBytesOf } from "./media-tar.ts";
+import { mediaPath } from "./media-upgrade.ts";
+import { assertShown } from "./shown-package.ts";
+
+export function addMediaRoutes(door: Door): void {
+  addSocket(door);
+  addFrames(door);
+  addAudio(door);
+  addArchive(door);
+}
+
+function addSocket(door: Door): void {
+  door.add(
+    {
+      ...{ method: "get", path: mediaPath, id: "openMedia" },
+      summary: "A WebSocket that feeds pictures and sound",
+      description:
+        "Binary messages: one byte, 1 for samples (16 bits little endian, 16 kHz mono) or 2 for a JPEG; " +
+        "eight bytes, a little-endian float64: milliseconds on the sender's monotonic clock when the picture " +
+        "or the first sample was taken, NaN when that is not known; then the bytes, at most 2 MiB. What is " +
+        'refused is told about once a second, as text: `{"refused": {"frame: not_jpeg": 2}}`. Closed with ' +
+        "4403 when nobody agreed to pictures or sound or that is withdrawn, 1003 after what is no such " +
+        "message, 1009 after one that is too long, 1013 when there are enough, 1001 at the end of the server.",
+      answers: { 101: { says: "It is one." } },
+    },
+    (_, { env }) => {
+      const accept = door.ports.media.offer();
+      if (env.upgrade === undefined) throw invalid("this is a WebSocket: ask for an upgrade");
+      env.upgrade.accept = accept;
+      return new Response(null);
+    },
+  );
+}
+
+const clockFields = () => ({
+  captured_ms: z
+    .string()
+    .regex(/^\d{1,15}(\.\d{1,6})?$/, "must be a number of milliseconds")
+    .optional()
+    .meta({
+      description:
+        "When it was taken, on the sender's monotonic clock: the first sample, of sound.",
+    }),
+  source: z
+    .string()
+    .regex(/^[\w.-]{1,64}$/, "must be 1 to 64 letters, digits and ._-")
+    .optional()
+    .meta({
+      description: "Whose clock that is: one name for the camera and the microphone of a device.",
+    }),
+});
+const jpeg = "image/jpeg";
+const sampleTypes = ["application/octet-stream", "audio/pcm"] as const;
+const maxFrameBytes = 2 * 1024 * 1024;
+const maxAudioBytes = 4 * 1024 * 1024;
+
+function addFrames(door: Door): void {
+  const camera = () =>
+    z.string().regex(/^[\w .-]{1,64}$/, "must be 1 to 64 letters, digits and ._-");
+  door.add(
+    {
+      ...{ method: "post", path: "/api/frames", id: "feedFrame", bytes: [jpeg] },
+      query: () => z.strictObject({ ...clockFields(), camera: camera().optional() }),
+      summary: "Feeds a picture; one in half a second is kept, for two minutes",
+      description:
+        "A body that is no whole JPEG of 1 to 8,192 pixels a side is 400, a picture that is too large 413.",
+      answers: { 200: { says: "Whether it was kept.", schema: "pushed" } },
+    },
+    async ({ query }, context) => {
+      const recorder = recorderOf(door);
+      const bytes = await readMedia(context.req.raw, [jpeg], maxFrameBytes);
+      const push = { ...timeOf(query), ...known({ camera: query.camera }) };
+      return pushed(recorder.frame(bytes, push));
+    },
+  );
+}
+
+function addAudio(door: Door): void {
+  const whole = (max: number) =>
+    z
+      .string()
+      .regex(/^[1-9]\d{0,5}$/, "must be a whole number from 1")
+      .refine((text) => Number(text) <= max, `must be at most ${max}`)
+      .optional();
+  door.add(
+    {
+      ...{ method: "post", path: "/api/audio", id: "feedAudio", bytes: sampleTypes },
+      query: () =>
+        z.strictObject({
+          format: z.enum(["s16le", "f32le"]).optional(),
+          ...{ rate: whole(768_000), channels: whole(32), ...clockFields() },
+        }),
+      summary: "Feeds raw samples, 16 kHz mono; the last two minutes are kept",
+      description: "Little endian. Another rate or more channels are 415.",
+      answers: { 200: { says: "Whether they were kept.", schema: "pushed" } },
+    },
+    async ({ query }, context) => {
+      const recorder = recorderOf(door);
+      const { format: encoding = "s16le", rate = "16000", channels = "1" } = query;
+      const bytes = await readMedia(context.req.raw, sampleTypes, maxAudioBytes);
+      if (bytes.length % (encoding === "s16le" ? 2 : 4) !== 0) throw invalid("half a sample");
+      const push = { rateHz: Number(rate), channels: Number(channels), ...timeOf(query) };
+      return pushed(feedAudio(recorder, bytes, { ...push, encoding }));
+    },
+  );
+}
+
+const refusals: Partial<Record<PushResult, readonly [ErrorCode, string]>> = {
+  not_jpeg: ["THROUGHLINE_INVALID", "the body is no whole JPEG of 1 to 8,192 pixels a side"],
+  too_large: ["THROUGHLINE_TOO_LARGE", "the picture is larger than one may be here"],
+  format: ["THROUGHLINE_MEDIA_TYPE", "the body is no sound of that format"],
+  closed: ["THROUGHLINE_CLOSED", "nothing is taken any more: the server is closing"],
+};
+
+/** What was not kept through no fault of the sender is an answer. @throws ThroughlineError the rest. */
+function pushed(result: PushResult): Response {
+  const refusal = refusals[result];
+  if (refusal === undefined) return json({ result });
+  const [code, message] = refusal;
+  throw new ThroughlineError(message, { code });
+}
+
+interface SenderTime {
+  readonly captured_ms?: string | undefined;
+  readonly source?: string | undefined;
+}
+
+function timeOf({ captured_ms, source }: SenderTime) {
+  const connection = source === undefined ? undefined : `http ${source}`;
+  const sourceMs = captured_ms === undefined ? undefined : Number(captured_ms);
+  return known({ sourceMs, connection });
+}
+
+/** @throws ThroughlineError `THROUGHLINE_MEDIA_TYPE`: not 16 kHz mono, and nothing makes it so. */
+function feedAudio(recorder: MomentRecorder, bytes: Uint8Array, push: AudioPush): PushResult {
+  try {
+    return recorder.audio(bytes, push);
+  } catch (cause) {
+    if (!(cause instanceof TypeError)) throw cause;
+    throw new ThroughlineError("sound is 16 kHz mono here", {
+      code: "THROUGHLINE_MEDIA_TYPE",
+      cause,
+    });
+  }
+}
+
+/** A whole package as one file: what a person may take away. */
+function addArchive(door: Door): void {
+  door.add(
+    {
+      ...{ method: "get", path: "/api/feedback/{name}/package.tar", id: "downloadFeedback" },
+      params: name,
+      summary: "A whole package as one tar file",
+      description: "Its files as they are, `feedback.json` last. What is damaged breaks off.",
+      answers: { 200: { says: "The file.", types: ["application/x-tar"] } },
+    },
+    async ({ params }, context) => {
+      const { packages } = momentsOf(door);
+      const { manifest, messages } = await packages.read(params.name);
+      await assertShown(door, manifest, messages);
+      const paths = [...manifest.files.map(({ path }) => path), "feedback.json"];
+      const parts = paths.map((path) => () => packages.openPart(params.name, path));
+      const sealed = (await packages.openPart(params.name, "feedback.json")).bytes;
+      const sizes = [...manifest.files.map(({ bytes }) => bytes), sealed];
+      const failed = (error: unknown) => {
+        tellError(door.ports, error, { route: context.get("route") });
+        letGo(context)();
+      };
+      const tar = ReadableStream.from(mediaTar(params.name, parts, failed));
+      return new Response(isHead(context) ? null : (tar as ReadableStream<Uint8Array>), {
+        headers: {
+          ...foreignFile(`${params.name}.tar`, "application/x-tar"),
+          "content-length": String(tarBytesOf(sizes)),
+        },
+      });
+    },
+  );
+}
+
+function recorderOf(door: Door): MomentRecorder {
+  return momentsOf(door).recorder;
+}
+
+function momentsOf({ ports }: Door): Moments {
+  if (ports.moments !== undefined) return ports.moments;
+  throw new ThroughlineError("no moments are kept here", { code: "THROUGHLINE_NOT_FOUND" });
+}

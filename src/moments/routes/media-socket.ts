@@ -1,0 +1,147 @@
+import type { RawData, WebSocket } from "ws";
+import type { Clock } from "../../core/clock.ts";
+import type { MomentRecorder } from "../moments.ts";
+import { type MediaMessage, readMediaMessage } from "./media-message.ts";
+import { MediaRate } from "./media-rate.ts";
+
+/** Why a WebSocket of media was closed. The codes are API, as those of errors are. */
+export const mediaCloses = {
+  /** RFC 6455: the server ends, or keeps no moments any more. */
+  ending: { code: 1001, reason: "ending" },
+  /** RFC 6455: what was sent is no message of ours. */
+  notMedia: { code: 1003, reason: "not media" },
+  /** RFC 6455: more sockets than one server has. */
+  busy: { code: 1013, reason: "busy" },
+  /** Nobody agreed to pictures or sound, or not any more. */
+  noConsent: { code: 4403, reason: "no consent" },
+} as const;
+type Close = (typeof mediaCloses)[keyof typeof mediaCloses];
+
+export const mediaLimits = {
+  /** Open at once: somebody's page, another device, a robot. */
+  sockets: 8,
+  /** Ten times what a page sends; beyond it the socket is read no faster. */
+  messagesPerSecond: 120,
+  /** Two of the largest pictures a second, and sound. */
+  bytesPerSecond: 4_500_000,
+  burstSeconds: 4,
+  /** A socket that did not answer a ping by the next one is dropped. */
+  pingEveryMs: 15_000,
+  /** How often a sender is told what was refused. */
+  refusedEveryMs: 1_000,
+  /** What may wait for a sender that does not read; then it is told nothing. */
+  unreadBytes: 65_536,
+} as const;
+
+export interface MediaSocketPorts {
+  readonly recorder: MomentRecorder;
+  readonly clock: Clock;
+  /** Names the sender's clock. */
+  readonly connection: string;
+  readonly onClose: () => void;
+}
+
+/** One sender of pictures and sound, from its handshake to its end. */
+export class MediaSocket {
+  readonly #socket: WebSocket;
+  readonly #ports: MediaSocketPorts;
+  readonly #rate: MediaRate;
+  readonly #refused = new Map<string, number>();
+  #refusedToldMs = Number.NEGATIVE_INFINITY;
+  #resume: NodeJS.Timeout | undefined;
+  #isAnswering = true;
+  #pingedMs: number;
+
+  constructor(socket: WebSocket, ports: MediaSocketPorts) {
+    this.#socket = socket;
+    this.#ports = ports;
+    const now = ports.clock.monotonic();
+    this.#rate = new MediaRate(mediaLimits, now);
+    this.#pingedMs = now;
+    socket.on("message", (data, isBinary) => this.#take(data, isBinary));
+    socket.on("pong", () => {
+      this.#isAnswering = true;
+    });
+    socket.on("error", () => undefined); // too large, or broken: it closes itself, with its code
+    socket.once("close", () => {
+      clearTimeout(this.#resume);
+      ports.onClose();
+    });
+    this.checkConsent();
+  }
+
+  /** Closes the socket when what it sends is not agreed to. @returns whether it may go on. */
+  checkConsent(): boolean {
+    const { frames, audio } = this.#ports.recorder.consent;
+    if (frames || audio) return true;
+    this.close(mediaCloses.noConsent);
+    return false;
+  }
+
+  /** Looks whether the other side is there, now and then. Called about once a second. */
+  look(): void {
+    const now = this.#ports.clock.monotonic();
+    if (now - this.#pingedMs < mediaLimits.pingEveryMs) return;
+    this.#pingedMs = now;
+    // What is not read now hears no answer.
+    if (!this.#isAnswering && this.#resume === undefined) this.#socket.terminate();
+    this.#isAnswering = false;
+    this.#socket.ping();
+  }
+
+  close({ code, reason }: Close): void {
+    this.#socket.close(code, reason);
+    // Closing waits for an answer, which a socket that is not read would not hear.
+    this.#socket.resume();
+  }
+
+  /** Lets go of the connection, at once. */
+  terminate(): void {
+    this.#socket.terminate();
+  }
+
+  #take(data: RawData, isBinary: boolean): void {
+    // What came behind that which closed it is nothing.
+    if (this.#socket.readyState !== this.#socket.OPEN || !this.checkConsent()) return;
+    const bytes = data instanceof Buffer ? data : undefined;
+    const message = isBinary && bytes !== undefined ? readMediaMessage(bytes) : undefined;
+    if (bytes === undefined || message === undefined) {
+      this.close(mediaCloses.notMedia);
+      return;
+    }
+    this.#isAnswering = true;
+    this.#feed(message);
+    this.#slow(bytes.length);
+  }
+
+  #feed({ kind, capturedMs, payload }: MediaMessage): void {
+    const { recorder, connection } = this.#ports;
+    const push = { connection, ...(capturedMs === undefined ? {} : { sourceMs: capturedMs }) };
+    const result = kind === "audio" ? recorder.audio(payload, push) : recorder.frame(payload, push);
+    if (result === "closed") this.close(mediaCloses.ending);
+    // A picture too many is the sender's everyday life.
+    else if (result !== "accepted" && result !== "throttled") this.#refuse(`${kind}: ${result}`);
+  }
+
+  /** Who sends faster than anything real is read more slowly: it is the sender that waits. */
+  #slow(bytes: number): void {
+    const waitMs = this.#rate.take(bytes, this.#ports.clock.monotonic());
+    if (waitMs === 0 || this.#resume !== undefined) return;
+    this.#socket.pause();
+    this.#resume = setTimeout(() => {
+      this.#resume = undefined;
+      this.#socket.resume();
+    }, waitMs);
+  }
+
+  /** Tells the sender what was refused since it was told last: `{"refused":{"frame: not_jpeg":2}}`. */
+  #refuse(what: string): void {
+    this.#refused.set(what, (this.#refused.get(what) ?? 0) + 1);
+    const now = this.#ports.clock.monotonic();
+    if (now - this.#refusedToldMs < mediaLimits.refusedEveryMs) return;
+    if (this.#socket.bufferedAmount > mediaLimits.unreadBytes) return;
+    this.#refusedToldMs = now;
+    this.#socket.send(JSON.stringify({ refused: Object.fromEntries(this.#refused) }));
+    this.#refused.clear();
+  }
+}

@@ -1,0 +1,440 @@
+// Pictures and sound over the door: by WebSocket, by HTTP, and who may not.
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { connect, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { unpackTar } from "modern-tar";
+import sharp from "sharp";
+import { WebSocket } from "ws";
+import {
+  companion,
+  eventsOf,
+  type FixtureOptions,
+  jsonOf,
+  problemOf,
+  until,
+} from "../../../test/support/server-fixture.ts";
+import { systemClock } from "../../core/clock.ts";
+import { randomId } from "../../core/ids.ts";
+import { openThroughline } from "../../core/throughline.ts";
+import { consentWording } from "../record/consent.ts";
+import { mediaHeaderBytes } from "./media-message.ts";
+import { mediaLimits } from "./media-socket.ts";
+import { type BufferState, MediaSockets } from "./media-sockets.ts";
+
+const token = "Zk3vQ9xT1mB7wYc5RdH0sLgE8uNpA2jFoIyXqVtMaeK";
+const agreed = { messages: true, frames: true, audio: true, wording: consentWording };
+
+async function listening(t: TestContext, options: FixtureOptions = {}) {
+  const home = mkdtempSync(join(tmpdir(), "throughline-media-"));
+  const target = { provider: "scripted", model: "scripted" };
+  const throughline = await openThroughline({ home, ...target });
+  const software = { name: "throughline", version: "0.0.0" };
+  const moments = await throughline.startMoments({ sessionId: "a1b2c3d4", software });
+  const c = await companion([], { throughline, moments, clock: systemClock, ...options });
+  const { port } = await c.listen({ port: 0 });
+  t.after(async () => {
+    await c.server.close();
+    await throughline.close();
+    rmSync(home, { recursive: true, force: true });
+  });
+  const open = (headers: Record<string, string> = {}) => {
+    return new WebSocket(`ws://127.0.0.1:${port}/api/media`, { headers });
+  };
+  return { ...c, port, moments, open };
+}
+
+function message(kind: number, payload: Uint8Array, time = Number.NaN): Buffer {
+  const header = Buffer.alloc(mediaHeaderBytes);
+  header.writeUInt8(kind);
+  header.writeDoubleLE(time, 1);
+  return Buffer.concat([header, payload]);
+}
+
+const sound = (ms: number) => new Uint8Array(new Int16Array(16 * ms).fill(900).buffer);
+const picture = (width = 64) =>
+  sharp({ create: { width, height: 48, channels: 3, background: "teal" } })
+    .jpeg()
+    .toBuffer();
+
+/** How it was closed, as the other side sees it. */
+async function closed(socket: WebSocket): Promise<{ code: number; reason: string }> {
+  const [code, reason] = (await once(socket, "close")) as [number, Buffer];
+  return { code, reason: String(reason) };
+}
+
+async function holds(what: () => boolean | Promise<boolean>): Promise<void> {
+  for (let waited = 0; waited < 5_000; waited += 10) {
+    if (await what()) return;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  assert.fail(`this never held: ${what}`);
+}
+
+test("what a WebSocket sends is in the buffers, and everyone who watches hears of it", async (t) => {
+  const c = await listening(t);
+  await c.post("/api/feedback/consent", agreed);
+  const watched = await c.ask("/api/events");
+  const told = eventsOf(watched.body);
+  const socket = c.open();
+  await once(socket, "open");
+  socket.send(message(1, sound(100), 5_000));
+  socket.send(message(2, await picture(), 5_000));
+  await holds(() => c.moments.recorder.stats.frames === 1);
+  assert.equal(c.moments.recorder.stats.audio_samples, 1_600);
+  let event = await until(told, "buffers");
+  while (!event.data.capturing.audio) event = await until(told, "buffers");
+  assert.equal(event.data.audio_samples, 1_600);
+  const { capturing } = await c.get("/api/feedback/stats");
+  assert.deepEqual(capturing, { frames: true, audio: true });
+  await told.return();
+  socket.close();
+  await closed(socket);
+});
+
+for (const order of ["before", "after"]) {
+  test(`a picture that is sent ${order} the sound of one WebSocket keeps the distance that its clock gave them`, async (t) => {
+    const c = await listening(t);
+    await c.post("/api/feedback/consent", agreed);
+    const socket = c.open();
+    await once(socket, "open");
+    // The clock of the sender began at another time, and all of it is sent late.
+    const begun = 123_456_789.25;
+    const sent = message(2, await picture(), begun + 250);
+    if (order === "before") socket.send(sent);
+    for (let at = 0; at < 600; at += 100) socket.send(message(1, sound(100), begun + at));
+    if (order === "after") socket.send(sent);
+    const { recorder } = c.moments;
+    await holds(() => recorder.stats.frames === 1 && recorder.stats.audio_samples === 9_600);
+    const praise = { sentiment: "positive", what: "the light" };
+    const { name } = await jsonOf(await c.post("/api/feedback", praise), 201);
+    const { feedback } = await c.get(`/api/feedback/${name}`);
+    const apart = feedback.frames[0].t_ms - feedback.audio.start_t_ms;
+    assert.ok(Math.abs(apart - 250) < 1, `${apart} ms`);
+    assert.equal(feedback.frames[0].source_t_ms === null, false);
+    const tar = await c.ask(`/api/feedback/${name}/package.tar`);
+    const bytes = Buffer.from(await tar.arrayBuffer());
+    assert.equal(Number(tar.headers.get("content-length")), bytes.length);
+    const entries = await unpackTar(bytes);
+    assert.deepEqual(
+      entries.map(({ header }) => header.name),
+      ["messages.json", "audio.wav", "frames/000000.jpg", "feedback.json"].map(
+        (path) => `${name}/${path}`,
+      ),
+    );
+    socket.terminate();
+  });
+}
+
+test("a WebSocket is closed with 4403 before anybody agreed, and once that is withdrawn", async (t) => {
+  const c = await listening(t);
+  assert.deepEqual(await closed(c.open()), { code: 4403, reason: "no consent" });
+  await c.post("/api/feedback/consent", agreed);
+  const socket = c.open();
+  await once(socket, "open");
+  socket.send(message(2, await picture()));
+  await holds(() => c.moments.recorder.stats.frames === 1);
+  const end = closed(socket);
+  await c.post("/api/feedback/consent", { messages: true });
+  assert.deepEqual(await end, { code: 4403, reason: "no consent" });
+  assert.equal(c.moments.recorder.stats.frames, 0);
+});
+
+test("who watches hears at once what was agreed to, also at another process", async (t) => {
+  const { moments } = await listening(t);
+  const told: BufferState[] = [];
+  const ports = {
+    clock: systemClock,
+    newId: randomId,
+    tell: (state: BufferState) => told.push(state),
+  };
+  const sockets = new MediaSockets({ moments, ...ports });
+  t.after(() => sockets.end());
+  moments.recorder.agree({ messages: true });
+  const { consent } = moments.recorder;
+  assert.equal(told.length, 0);
+  const hears = moments.agreedElsewhere({ ...consent, messages: false, timestamp: 9e9 });
+  assert.deepEqual(
+    told.map((state) => state.consent.messages),
+    [false],
+  );
+  await hears;
+});
+
+test("what only one stream was agreed to is taken of, the other is refused and told", async (t) => {
+  const c = await listening(t);
+  await c.post("/api/feedback/consent", { ...agreed, frames: false });
+  const socket = c.open();
+  await once(socket, "open");
+  socket.send(message(2, await picture()));
+  const [text] = (await once(socket, "message")) as [Buffer];
+  assert.deepEqual(JSON.parse(String(text)), { refused: { "frame: off": 1 } });
+  socket.send(message(1, sound(100)));
+  await holds(() => c.moments.recorder.stats.audio_samples === 1_600);
+  assert.equal(c.moments.recorder.stats.frames, 0);
+  socket.terminate();
+});
+
+for (const [what, data, code] of [
+  ["text", "hello", 1003],
+  ["a message of an unknown kind", message(7, sound(1)), 1003],
+  ["a message without its header", Buffer.from([1, 2]), 1003],
+  ["a picture of more than 2 MiB", message(2, new Uint8Array(2 * 1024 * 1024 + 1)), 1009],
+] as const) {
+  test(`${what} closes the WebSocket with ${code}`, async (t) => {
+    const c = await listening(t);
+    await c.post("/api/feedback/consent", agreed);
+    const socket = c.open();
+    await once(socket, "open");
+    socket.send(data);
+    assert.equal((await closed(socket)).code, code);
+    await holds(async () => (await c.get("/api/feedback/stats")).frames === 0);
+  });
+}
+
+test("what is no JPEG, and half a sample, are refused and counted, and the WebSocket stays", async (t) => {
+  const c = await listening(t);
+  await c.post("/api/feedback/consent", agreed);
+  const socket = c.open();
+  await once(socket, "open");
+  socket.send(message(2, new Uint8Array(64)));
+  socket.send(message(1, new Uint8Array(3)));
+  socket.send(message(1, sound(100)));
+  await holds(() => c.moments.recorder.stats.audio_samples === 1_600);
+  const { frames, audio } = c.moments.recorder.stats.loss;
+  assert.deepEqual([frames.refused.not_jpeg, audio.refused.format], [1, 1]);
+  socket.terminate();
+});
+
+test("who sends faster than anything real is read more slowly, and nothing of it is lost", async (t) => {
+  const c = await listening(t);
+  await c.post("/api/feedback/consent", agreed);
+  const socket = c.open();
+  await once(socket, "open");
+  const large = message(2, new Uint8Array(1_000_000));
+  const begun = performance.now();
+  for (let count = 0; count < 21; count++) socket.send(large);
+  await holds(() => c.moments.recorder.stats.loss.frames.refused.not_jpeg === 21);
+  const { bytesPerSecond, burstSeconds } = mediaLimits;
+  const leastMs = (20 * large.length * 1_000) / bytesPerSecond - burstSeconds * 1_000;
+  assert.ok(performance.now() - begun >= leastMs * 0.9, `at least ${leastMs} ms`);
+  socket.terminate();
+});
+
+test(`${mediaLimits.sockets} WebSockets are open at once, one more is 503, and who leaves makes room`, async (t) => {
+  const c = await listening(t);
+  await c.post("/api/feedback/consent", agreed);
+  const sockets = Array.from({ length: mediaLimits.sockets }, () => c.open());
+  await Promise.all(sockets.map((socket) => once(socket, "open")));
+  const [, response] = (await once(c.open(), "unexpected-response")) as [
+    unknown,
+    { statusCode: number },
+  ];
+  assert.equal(response.statusCode, 503);
+  const left = closed(sockets[0]!);
+  sockets[0]!.close();
+  await left;
+  let isOpen = false;
+  await holds(async () => {
+    const socket = c.open();
+    socket.on("error", () => undefined);
+    await Promise.race([once(socket, "open"), once(socket, "unexpected-response")]);
+    isOpen = socket.readyState === WebSocket.OPEN;
+    return isOpen;
+  });
+  assert.ok(isOpen);
+});
+
+test("closing the server says good-bye to a WebSocket with 1001, and waits for no sender", async (t) => {
+  const c = await listening(t);
+  await c.post("/api/feedback/consent", agreed);
+  const socket = c.open();
+  await once(socket, "open");
+  const deaf = c.open();
+  await once(deaf, "open");
+  deaf.pause();
+  const end = closed(socket);
+  const begun = performance.now();
+  await c.server.close();
+  assert.deepEqual(await end, { code: 1001, reason: "ending" });
+  assert.ok(performance.now() - begun < 1_500);
+  deaf.terminate();
+});
+
+const version = "Sec-WebSocket-Version: 13";
+const key = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==";
+
+/** A handshake as it stands on the wire. @returns the first line of the answer. */
+async function shake(port: number, ...lines: readonly string[]): Promise<string> {
+  const answer = await answerTo(port, "GET", version, key, ...lines);
+  return answer.split("\r\n", 1)[0] ?? "";
+}
+
+/** @returns what came first, of a refusal all of it. */
+function answerTo(port: number, method: string, ...lines: readonly string[]): Promise<string> {
+  const upgrade = ["Connection: Upgrade", "Upgrade: websocket"];
+  const handshake = [`${method} /api/media HTTP/1.1`, ...upgrade, ...lines, "", ""];
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, "127.0.0.1", () => socket.write(handshake.join("\r\n")));
+    socket.once("error", reject);
+    socket.once("data", (data) => {
+      socket.destroy();
+      resolve(String(data));
+    });
+  });
+}
+
+for (const [what, status, method, lines] of [
+  ["without a key", 400, "GET", [version]],
+  ["with a key that is none", 400, "GET", [version, "Sec-WebSocket-Key: short"]],
+  ["without a version", 400, "GET", [key]],
+  ["of another version", 400, "GET", [key, "Sec-WebSocket-Version: 99"]],
+  ["with protocols that are none", 400, "GET", [version, key, "Sec-WebSocket-Protocol: ,"]],
+  ["that is a POST", 405, "POST", [version, key]],
+  ["for a host that is no name", 400, "GET", [version, key, "Host: a b"]],
+] as const) {
+  test(`a handshake ${what} is refused with ${status}, as a problem`, async (t) => {
+    const c = await listening(t);
+    await c.post("/api/feedback/consent", agreed);
+    const host = lines.some((line) => line.startsWith("Host")) ? [] : [`Host: 127.0.0.1:${c.port}`];
+    const [head = "", body = ""] = (await answerTo(c.port, method, ...lines, ...host)).split(
+      "\r\n\r\n",
+    );
+    assert.equal(Number(head.slice(9, 12)), status, head);
+    assert.match(head.toLowerCase(), /\ncontent-type: application\/problem\+json\r/);
+    assert.match(head.toLowerCase(), /\nx-content-type-options: nosniff(\r|$)/);
+    const problem = JSON.parse(body) as { status: number; code: string };
+    const code = status === 405 ? "THROUGHLINE_METHOD_NOT_ALLOWED" : "THROUGHLINE_INVALID";
+    assert.deepEqual([problem.status, problem.code], [status, code]);
+  });
+}
+
+const foreign: readonly (readonly [what: string, lines: (port: number) => readonly string[]])[] = [
+  ["another host", () => ["Host: evil.example"]],
+  ["no host", () => []],
+  ["two hosts", (port) => [`Host: 127.0.0.1:${port}`, "Host: evil.example"]],
+  ["a host that is no name", () => ["Host: a b"]],
+  ["another port", (port) => [`Host: 127.0.0.1:${port + 1}`]],
+  ["another origin", (port) => [`Host: 127.0.0.1:${port}`, "Origin: http://evil.example"]],
+  ["the origin null", (port) => [`Host: 127.0.0.1:${port}`, "Origin: null"]],
+  ["an empty origin", (port) => [`Host: 127.0.0.1:${port}`, "Origin: "]],
+  [
+    "another port's origin",
+    (port) => [`Host: 127.0.0.1:${port}`, `Origin: http://127.0.0.1:${port + 1}`],
+  ],
+  ["another site", (port) => [`Host: 127.0.0.1:${port}`, "Sec-Fetch-Site: cross-site"]],
+  ["the same site", (port) => [`Host: 127.0.0.1:${port}`, "Sec-Fetch-Site: same-site"]],
+];
+
+test("a WebSocket's handshake stands behind the guard of every route", async (t) => {
+  const c = await listening(t);
+  await c.post("/api/feedback/consent", agreed);
+  for (const [what, lines] of foreign) {
+    assert.match(await shake(c.port, ...lines(c.port)), /^HTTP\/1\.1 40[03] /, what);
+  }
+  const own = [`Host: 127.0.0.1:${c.port}`, `Origin: http://127.0.0.1:${c.port}`];
+  assert.equal(await shake(c.port, ...own), "HTTP/1.1 101 Switching Protocols");
+});
+
+test("who is refused a WebSocket and holds on to the connection loses it all the same", async (t) => {
+  const c = await listening(t, { limits: { connections: 4 } });
+  const held: Socket[] = [];
+  t.after(() => {
+    for (const socket of held) socket.destroy();
+  });
+  const lines = [
+    "GET /api/media HTTP/1.1",
+    ...["Connection: Upgrade", "Upgrade: websocket", "Host: evil.example", "", ""],
+  ];
+  for (let count = 0; count < 8; count++) {
+    const socket = connect({ port: c.port, host: "127.0.0.1", allowHalfOpen: true });
+    socket.on("error", () => undefined);
+    held.push(socket);
+    socket.write(lines.join("\r\n"));
+    const [answer] = (await once(socket, "data")) as [Buffer];
+    assert.match(String(answer), /^HTTP\/1\.1 403 /);
+    socket.resume();
+    await once(socket, "end");
+  }
+});
+
+test("with a token a WebSocket needs it, and a wrong one is 401", async (t) => {
+  const c = await listening(t, { token });
+  const authorization = `Bearer ${token}`;
+  const consent = await c.post("/api/feedback/consent", agreed, { authorization });
+  await jsonOf(consent, 200);
+  const host = `Host: 127.0.0.1:${c.port}`;
+  assert.match(await shake(c.port, host), / 401 /);
+  assert.match(await shake(c.port, host, `Authorization: ${authorization}x`), / 401 /);
+  assert.match(await shake(c.port, host, `Authorization: ${authorization}`), / 101 /);
+});
+
+test("other upgrades are not heard: the request is answered as it is", async (t) => {
+  const c = await listening(t);
+  const answer = await new Promise<string>((resolve, reject) => {
+    const socket = connect(c.port, "127.0.0.1", () => {
+      const upgrade = ["Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c"];
+      const lines = ["GET /healthz HTTP/1.1", `Host: 127.0.0.1:${c.port}`, ...upgrade, "", ""];
+      socket.write(lines.join("\r\n"));
+    });
+    socket.once("error", reject);
+    socket.once("data", (data) => {
+      socket.destroy();
+      resolve(String(data));
+    });
+  });
+  assert.match(answer, /^HTTP\/1\.1 200 /);
+  await problemOf(await c.ask("/api/media"), 400, "THROUGHLINE_INVALID");
+});
+
+test("without moments there is no WebSocket of media", async () => {
+  const c = await companion();
+  await problemOf(await c.ask("/api/media"), 404, "THROUGHLINE_NOT_FOUND");
+});
+
+test("sound over HTTP is octets or audio/pcm at 16 kHz mono, and anything else is 415", async (t) => {
+  const c = await listening(t);
+  await c.post("/api/feedback/consent", agreed);
+  const feed = (query: string, type: string) => {
+    const body = sound(100) as never;
+    return c.ask(`/api/audio${query}`, { method: "POST", headers: { "content-type": type }, body });
+  };
+  for (const type of ["application/octet-stream", "audio/pcm", "Audio/PCM; rate=16000"]) {
+    assert.deepEqual(await jsonOf(await feed("", type), 200), { result: "accepted" }, type);
+  }
+  for (const [query, type] of [
+    ["", "audio/L16"],
+    ["", "audio/wav"],
+    ["?rate=44100", "audio/pcm"],
+    ["?channels=2", "audio/pcm"],
+  ] as const) {
+    await problemOf(await feed(query, type), 415, "THROUGHLINE_MEDIA_TYPE");
+  }
+  for (const query of ["?rate=0", "?rate=x", "?channels=99", "?captured_ms=soon", "?source=a/b"]) {
+    await problemOf(await feed(query, "audio/pcm"), 400, "THROUGHLINE_INVALID");
+  }
+  assert.equal(c.moments.recorder.stats.audio_samples, 3 * 1_600);
+});
+
+test("over HTTP too, pictures and sound of one source are on one clock", async (t) => {
+  const c = await listening(t);
+  await c.post("/api/feedback/consent", agreed);
+  const feed = (path: string, type: string, body: Uint8Array) =>
+    c.ask(path, { method: "POST", headers: { "content-type": type }, body: body as never });
+  await feed("/api/audio?captured_ms=70000&source=robot", "audio/pcm", sound(1_000));
+  await feed(
+    "/api/frames?captured_ms=70400.5&source=robot&camera=left",
+    "image/jpeg",
+    await picture(),
+  );
+  const praise = { sentiment: "positive", what: "the light" };
+  const { name } = await jsonOf(await c.post("/api/feedback", praise), 201);
+  const { feedback } = await c.get(`/api/feedback/${name}`);
+  const [frame] = feedback.frames;
+  assert.equal(frame.camera, "left");
+  const apart = frame.t_ms - feedback.audio.start_t_ms;
+  assert.ok(Math.abs(apart - 400.5) < 1, `${apart} ms`);
+});

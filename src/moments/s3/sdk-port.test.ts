@@ -1,0 +1,273 @@
+// The client of AWS against the server of these tests: what it sends, and what it makes of answers
+// that are none.
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { test } from "node:test";
+import { HeldClock } from "../../../test/support/held-clock.ts";
+import { S3Server, type S3ServerOptions } from "../../../test/support/s3/s3-server.ts";
+import { VirtualTime } from "../../../test/support/s3/virtual-time.ts";
+import { resolveS3Options, type S3TargetOptions } from "./options.ts";
+import type { ObjectToPut, S3Error } from "./s3-port.ts";
+import { requestDeadlines, SdkS3Port } from "./sdk-port.ts";
+
+const signal = new AbortController().signal;
+
+function object(key: string, text = "hello"): ObjectToPut {
+  const body = Buffer.from(text);
+  const sha256 = createHash("sha256").update(body).digest("hex");
+  return { key, body, contentType: "image/jpeg", sha256, checksum: "sha256", onlyIfAbsent: false };
+}
+
+function firstHeaders(server: S3Server): Readonly<Record<string, string>> {
+  return server.journal.entries[0]?.headers ?? {};
+}
+
+async function open(options: S3ServerOptions = {}, target: Partial<S3TargetOptions> = {}) {
+  let held = () => 0;
+  let busy = 0;
+  const time = new VirtualTime(new HeldClock(), () => busy > held());
+  const server = await S3Server.start({ timers: time, ...options });
+  held = () => server.held;
+  const { endpoint, credentials } = server;
+  const resolved = resolveS3Options({ bucket: "moments", endpoint, credentials, ...target });
+  const port = new SdkS3Port(resolved, { timers: time });
+  return {
+    ...{ server, port, time },
+    /** Lets time pass while the call waits. */
+    async passing<T>(call: Promise<T>): Promise<T> {
+      busy++;
+      let isDone = false;
+      const settled = () => {
+        isDone = true;
+        busy--;
+        time.look();
+      };
+      call.then(settled, settled);
+      await time.until(() => isDone);
+      return await call;
+    },
+    async [Symbol.asyncDispose]() {
+      port.close();
+      await server.close();
+    },
+  };
+}
+
+test("an object goes up whole, with its type, its SHA-256 in header and metadata, and no framing", async () => {
+  await using world = await open();
+  const { etag, md5 } = await world.port.put(object("k"), signal);
+  const sha256 = createHash("sha256").update("hello").digest();
+  const headers = firstHeaders(world.server);
+  assert.equal(md5, createHash("md5").update("hello").digest("hex"));
+  assert.equal(etag, `"${md5}"`);
+  assert.equal(headers["content-type"], "image/jpeg");
+  assert.equal(headers["content-length"], "5");
+  assert.equal(headers["x-amz-checksum-sha256"], sha256.toString("base64"));
+  assert.equal(headers["x-amz-meta-sha256"], sha256.toString("hex"));
+  assert.equal(headers["transfer-encoding"], undefined);
+  assert.equal(headers["content-encoding"], undefined);
+  assert.equal(headers["if-none-match"], undefined);
+  assert.equal(headers["x-amz-server-side-encryption"], undefined);
+});
+
+test("what was asked for travels: encryption, the owner, the condition, MD5 in place of SHA-256", async () => {
+  const target = { encryption: "AES256", bucketOwner: "111122223333" } as const;
+  await using world = await open({}, target);
+  await world.port.put({ ...object("k"), checksum: "md5", onlyIfAbsent: true }, signal);
+  const headers = firstHeaders(world.server);
+  assert.equal(headers["x-amz-server-side-encryption"], "AES256");
+  assert.equal(headers["x-amz-expected-bucket-owner"], "111122223333");
+  assert.equal(headers["if-none-match"], "*");
+  assert.equal(headers["content-md5"], createHash("md5").update("hello").digest("base64"));
+  assert.equal(headers["x-amz-checksum-sha256"], undefined);
+});
+
+test("a bucket of another owner is not put into when an owner was named", async () => {
+  await using world = await open({ owner: "999999999999" }, { bucketOwner: "111122223333" });
+  await assert.rejects(world.port.put(object("k"), signal), { code: "AccessDenied" });
+  assert.equal(world.server.objects().size, 0);
+});
+
+// Method: every call of the port meets the same answer that is none; not one of them resolves.
+const calls: readonly (readonly [string, (port: SdkS3Port) => Promise<unknown>])[] = [
+  ["put", (port) => port.put(object("k"), signal)],
+  ["head", (port) => port.head("k", signal)],
+  ["get", (port) => port.get("k", signal)],
+  ["list", (port) => port.list("", undefined, signal)],
+  ["remove", (port) => port.remove("k", signal)],
+];
+const nothings = ["portal", "error_in_200", "reset", "lose_reply", "hang", "drip"] as const;
+for (const kind of nothings) {
+  for (const [name, call] of calls) {
+    test(`${name} never resolves on ${kind}`, async () => {
+      await using world = await open();
+      await world.port.put(object("k"), signal);
+      world.server.fail({ does: { kind } });
+      const error = await world.passing(call(world.port)).then(
+        () => assert.fail("it resolved"),
+        (thrown: S3Error) => thrown,
+      );
+      assert.equal(error.name, "S3Error");
+    });
+  }
+}
+
+for (const bytes of [0, 60_000]) {
+  const ms = requestDeadlines.requestMs + bytes;
+  test(`a request of ${bytes} bytes that is never answered ends after ${ms} ms`, async () => {
+    await using world = await open();
+    world.server.fail({ does: { kind: "hang" } });
+    const call = world.port.put(object("k", "x".repeat(bytes)), signal);
+    await assert.rejects(world.passing(call), { kind: "timeout" });
+    assert.equal(world.time.clock.monotonic(), ms);
+  });
+}
+
+test("60,000 bytes at 1 KB a second arrive within the deadline", async () => {
+  await using world = await open();
+  world.server.fail({ does: { kind: "slow", msPerByte: 1 } });
+  await world.passing(world.port.put(object("k", "x".repeat(60_000)), signal));
+  assert.equal(world.time.clock.monotonic(), 60_000);
+});
+
+test("a call ends with the reason of its signal, at once, and the answer that comes later is nobody's", async () => {
+  await using world = await open();
+  world.server.fail({ does: { kind: "hang" } });
+  const controller = new AbortController();
+  const call = world.port.put(object("k"), controller.signal);
+  const reason = new Error("enough");
+  setImmediate(() => controller.abort(reason));
+  await assert.rejects(call, reason);
+});
+
+test("clocks an hour apart: the first call fails, and the same client corrects the next", async () => {
+  await using world = await open({ skewMs: 3_600_000 });
+  await assert.rejects(world.port.put(object("k"), signal), { code: "RequestTimeTooSkewed" });
+  await world.port.put(object("k"), signal);
+  assert.equal(world.server.objects().size, 1);
+});
+
+test("an answer to HEAD, which has no body, tells of clocks that are apart all the same", async () => {
+  await using world = await open({ skewMs: 3_600_000 });
+  await assert.rejects(world.port.head("k", signal), { code: "RequestTimeTooSkewed" });
+});
+
+test("credentials are looked up again after reloadCredentials, and not before", async () => {
+  let lookups = 0;
+  let token: string | undefined = "first";
+  const credentials = async () => {
+    lookups++;
+    return { accessKeyId: "test", secretAccessKey: "testsecret", sessionToken: token ?? "" };
+  };
+  await using world = await open({ sessionToken: "first" }, { credentials });
+  await world.port.put(object("k"), signal);
+  await world.port.put(object("k"), signal);
+  assert.equal(lookups, 1);
+  token = "second";
+  world.server.change({ sessionToken: "second" });
+  await assert.rejects(world.port.put(object("k"), signal), { status: 403 });
+  world.port.reloadCredentials();
+  await world.port.put(object("k"), signal);
+  assert.equal(lookups, 2);
+});
+
+test("a look-up of credentials that fails or hangs is no_credentials, and is made again by the next call", async () => {
+  let lookups = 0;
+  const credentials = async () => {
+    lookups++;
+    if (lookups === 1) throw Object.assign(new Error("none"), { name: "CredentialsProviderError" });
+    if (lookups === 2) await new Promise(() => undefined);
+    return { accessKeyId: "test", secretAccessKey: "testsecret" };
+  };
+  await using world = await open({}, { credentials });
+  await assert.rejects(world.port.put(object("k"), signal), { kind: "no_credentials" });
+  // Nobody answers: only time ends it.
+  const hanging = world.port.put(object("k"), signal);
+  hanging.catch(() => undefined);
+  await world.time.until(() => lookups === 2 && world.time.count > 0);
+  await world.time.pass(requestDeadlines.credentialsMs);
+  await assert.rejects(hanging, { kind: "no_credentials" });
+  await world.port.put(object("k"), signal);
+  assert.equal(world.server.objects().size, 1);
+});
+
+test("without the client library a call says no_client, and looks again the next time", async () => {
+  const options = resolveS3Options({ bucket: "moments" });
+  let loads = 0;
+  const load = () => {
+    loads++;
+    return Promise.reject(Object.assign(new Error("no"), { code: "ERR_MODULE_NOT_FOUND" }));
+  };
+  const port = new SdkS3Port(options, {
+    timers: new VirtualTime(new HeldClock(), () => false),
+    load,
+  });
+  for (let call = 1; call <= 2; call++) {
+    await assert.rejects(port.head("k", signal), { kind: "no_client" });
+    assert.equal(loads, call);
+  }
+});
+
+test("a port that is never called loads no library", () => {
+  const load = () => assert.fail("it was loaded");
+  const timers = new VirtualTime(new HeldClock(), () => false);
+  new SdkS3Port(resolveS3Options({ bucket: "moments" }), { timers, load }).close();
+});
+
+for (const region of ["us-east-1", "eu-west-1"]) {
+  test(`on an endpoint of one's own a bucket in ${region} is made without LocationConstraint, twice without harm`, async () => {
+    await using world = await open({ region, buckets: [] }, { region });
+    assert.equal(await world.port.hasBucket(signal), false);
+    await world.port.createBucket(signal);
+    await world.port.createBucket(signal);
+    assert.equal(await world.port.hasBucket(signal), true);
+    await world.port.blockPublicAccess(signal);
+    const block = world.server.accessBlock() ?? "";
+    assert.match(
+      block,
+      /IgnorePublicAcls>true.*BlockPublicPolicy>true.*RestrictPublicBuckets>true/,
+    );
+    assert.doesNotMatch(block, /BlockPublicAcls/, "Ceph refuses every PUT after it");
+  });
+}
+
+test("an error names codes, and neither keys nor what the service said", async () => {
+  const secret = { accessKeyId: "AKIASECRET", secretAccessKey: "verysecret" };
+  await using world = await open({}, { credentials: secret });
+  const error = await world.port.put(object("k"), signal).catch((thrown: S3Error) => thrown);
+  assert.equal((error as S3Error).message, "S3: InvalidAccessKeyId (403)");
+  const { cause: _, ...said } = error as S3Error;
+  assert.doesNotMatch(JSON.stringify(said), /SECRET|secret/);
+});
+
+const retryAfter: readonly (readonly [value: string, ms: number | undefined])[] = [
+  ["7", 7_000],
+  ["0", 0],
+  ["Thu, 01 Jan 2099 00:00:00 GMT", 0],
+  ["soon", undefined],
+];
+for (const [value, ms] of retryAfter) {
+  test(`Retry-After "${value}" is ${ms === undefined ? "not understood" : "understood"}`, async () => {
+    await using world = await open();
+    const headers = { "retry-after": value };
+    world.server.fail({ does: { kind: "error", status: 503, code: "SlowDown", headers } });
+    const error = await world.port.put(object("k"), signal).catch((thrown: S3Error) => thrown);
+    const { retryAfterMs } = error as S3Error;
+    if (ms === undefined) assert.equal(retryAfterMs, undefined);
+    else if (value.startsWith("Thu")) assert.ok((retryAfterMs ?? 0) > 1e12);
+    else assert.equal(retryAfterMs, ms);
+  });
+}
+
+test("the region that a service names is passed on, and nothing else that it writes there", async () => {
+  await using world = await open();
+  const code = "AuthorizationHeaderMalformed";
+  for (const [named, region] of [
+    ["eu-west-1", "eu-west-1"],
+    ["<b>x</b>", undefined],
+  ] as const) {
+    const message = `wrong; expecting '${named}'`;
+    world.server.fail({ does: { kind: "error", status: 400, code, message } });
+    await assert.rejects(world.port.put(object("k"), signal), { code, region });
+  }
+});

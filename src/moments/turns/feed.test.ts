@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setImmediate } from "node:timers/promises";
+import { process, until } from "../../../test/support/fleet-world.ts";
+import { MomentsWorld } from "../../../test/support/moments-world.ts";
+import { scriptedResponder } from "../../../test/support/scripted-responder.ts";
+import { MemoryPlace } from "../../core/storage/memory/memory-place.ts";
+import { openMemoryStorage } from "../../core/storage/memory/memory-storage.ts";
+import { feedTurns } from "./feed.ts";
+
+test("a chat that is forgotten while it is answered leaves no word in the buffers", async () => {
+  const gate = Promise.withResolvers<void>();
+  const model = scriptedResponder([
+    ["Once ", { type: "wait", until: gate.promise }, "upon a time"],
+  ]);
+  const storage = openMemoryStorage({ place: new MemoryPlace() });
+  const { turns, chats } = await process(storage, { model });
+  const { recorder } = await MomentsWorld.open();
+  feedTurns(turns, recorder, "You are kind.");
+  const turn = turns.submit("chat-1", { content: "Tell me" });
+  const heard = () => recorder.lastAnswer("chat-1")?.text;
+  await until(() => heard() === "Once ");
+  await chats.forget("chat-1"); // by the library: it ends no turns
+  await recorder.forgetChat("chat-1");
+  assert.equal(recorder.stats.messages, 0);
+  gate.resolve();
+  await assert.rejects(turn.done, { code: "THROUGHLINE_NOT_FOUND" });
+  await setImmediate();
+  assert.equal(recorder.stats.messages, 0);
+});
+
+test("what is said before a call of a tool has the id in a package that it has in the chat", async () => {
+  const call = { id: "c1", type: "function", function: { name: "look", arguments: "{}" } } as const;
+  const result = { toolCallId: "c1", toolName: "look", content: "seen", isError: false } as const;
+  const model = scriptedResponder([
+    ["I look. ", { type: "tool-call", call }, { type: "tool-result", ...result }, "Glad."],
+  ]);
+  const storage = openMemoryStorage({ place: new MemoryPlace() });
+  const { turns, chats } = await process(storage, { model });
+  const world = await MomentsWorld.open();
+  feedTurns(turns, world.recorder, "You are kind.");
+  await turns.submit("chat-1", { content: "What is it?" }).done;
+  await setImmediate();
+  const { messages: stored } = await chats.messages("chat-1");
+  const said = stored.filter(({ role }) => role !== "tool");
+  const { messages: kept } = await world.packages.read(await world.react());
+  assert.deepEqual(
+    kept.map(({ id, text }) => [id, text]),
+    said.map(({ id, content }) => [id, content]),
+  );
+});

@@ -1,0 +1,58 @@
+import type { Chats } from "../../core/chat/chats.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { TranscriptMessage } from "../record/label.ts";
+import type { MomentRecorder } from "../record/moment-recorder.ts";
+import { recentMs } from "../record/target-turn.ts";
+import { maxMessages, transcriptMessage } from "./transcript.ts";
+
+/** More than one companion talks with in two minutes. */
+const maxChats = 10;
+/** No answer comes so long after the last act of a person: older chats need not be read. */
+const longestTurnMs = 3_600_000;
+
+type Said = TranscriptMessage & { readonly atMs: number };
+
+/**
+ * Feeds the buffers with what chats hold in which something was said in the last two minutes, as if this
+ * run had heard it: a pat right after a restart is about the answer before it. Pictures and sound of
+ * that time are gone. To be called before anything is fed.
+ *
+ * @returns how many messages were kept: none without consent.
+ * @throws what reading one of the chats threw, after the others were recalled.
+ */
+export async function recallWords(
+  chats: Chats,
+  recorder: MomentRecorder,
+  clock: Clock,
+): Promise<number> {
+  const now = clock.now();
+  const said: Said[] = [];
+  let failure: { readonly cause: unknown } | undefined;
+  const { chats: rows } = await chats.list({ limit: maxChats });
+  for (const { chat_id, last_active } of rows) {
+    if (now - Date.parse(last_active) > longestTurnMs) continue;
+    try {
+      said.push(...(await saidIn(chats, chat_id, now)));
+    } catch (cause) {
+      failure = { cause }; // the other chats are recalled all the same
+    }
+  }
+  said.sort((a, b) => a.atMs - b.atMs);
+  let kept = 0;
+  for (const { atMs, ...message } of said.slice(-maxMessages)) {
+    if (recorder.message({ ...message, agoMs: Math.max(0, now - atMs) })) kept++;
+  }
+  if (failure !== undefined) throw failure.cause;
+  return kept;
+}
+
+/** The newest messages of a chat; none when the newest is old, or is of a time that is to come. */
+async function saidIn(chats: Chats, chatId: string, now: number): Promise<readonly Said[]> {
+  const { messages } = await chats.messages(chatId, { limit: maxMessages });
+  const shown = messages.filter(({ hidden, redacted }) => !hidden && !redacted);
+  const said = shown
+    .map((message) => transcriptMessage(chatId, message))
+    .filter((message): message is Said => message.atMs !== undefined);
+  const agoMs = now - (said.at(-1)?.atMs ?? Number.NEGATIVE_INFINITY);
+  return agoMs >= 0 && agoMs <= recentMs ? said : [];
+}

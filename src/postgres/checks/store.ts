@@ -1,0 +1,99 @@
+import type { Check } from "../../cli/doctor/check.ts";
+import { counted } from "../../cli/format.ts";
+import type { PostgresLocation } from "../../cli/store-location.ts";
+import { chatProjection } from "../../core/chat/chat-head.ts";
+import { isThroughlineError } from "../../core/errors.ts";
+import { silentLogger } from "../../core/logger.ts";
+import type { Storage } from "../../core/storage/storage.ts";
+import { openOlderStore } from "../commands/open-older.ts";
+import { openPool } from "../commands/open-pool.ts";
+import { openStore } from "../commands/open-store.ts";
+import { DeadlineError } from "../connection.ts";
+import { errorCode, sqlState } from "../error-class.ts";
+import { everyLog } from "../move/every-log.ts";
+import { moveUnderWay } from "../move/move-notes.ts";
+import { logPlaces, marksPlace } from "../move/places.ts";
+import { placeName } from "../move/records.ts";
+import { type AskLimits, checkDatabase, type DatabaseChecks } from "./database.ts";
+
+/** Looks at a database, and reads every log in it to its end. Brings no schema up to date. */
+export async function checkStore(
+  location: PostgresLocation,
+  limits?: AskLimits,
+): Promise<readonly Check[]> {
+  const { checks, schema } = await askDatabase(location, limits);
+  return schema === "none" ? checks : [...checks, ...(await readContent(location, schema))];
+}
+
+async function askDatabase(
+  location: PostgresLocation,
+  limits: AskLimits | undefined,
+): Promise<DatabaseChecks> {
+  const { pool, end } = await openPool(location);
+  try {
+    return await checkDatabase(pool, location, limits);
+  } catch (error) {
+    // The client's own message names hosts and users, and no password; but it is not ours.
+    const why = error instanceof DeadlineError ? error.message : errorCode(error);
+    const cannot = sqlState(error) === undefined ? "be reached" : "be asked";
+    const says = `${location.says} cannot ${cannot} (${why})`;
+    return { checks: [{ id: "store", status: "failed", says }], schema: "none" };
+  } finally {
+    await end();
+  }
+}
+
+async function readContent(
+  location: PostgresLocation,
+  schema: "older" | "known",
+): Promise<readonly Check[]> {
+  const open = schema === "older" ? openOlderStore : openStore;
+  try {
+    const storage = await open(location, { logger: silentLogger });
+    try {
+      return await checkContent(storage);
+    } finally {
+      await storage.close();
+    }
+  } catch (error) {
+    if (!isThroughlineError(error)) throw error;
+    const cannot = error.code === "THROUGHLINE_UNAVAILABLE" ? "be read now" : "be opened";
+    const says = `the store cannot ${cannot}: ${error.message} [${error.code}]`;
+    const status = error.code === "THROUGHLINE_CORRUPT" ? "damaged" : "failed";
+    return [{ id: "store.open", status, says }];
+  }
+}
+
+async function checkContent(storage: Storage): Promise<readonly Check[]> {
+  const checks: Check[] = [];
+  const begunAt = await moveUnderWay(storage);
+  if (begunAt !== undefined) {
+    const says = `the move into this store that began at ${begunAt} has not ended: run it again`;
+    checks.push({ id: "store.move", status: "note", says });
+  }
+  let logs = 0;
+  let records = 0;
+  for await (const { place, logs: store, row } of everyLog(storage, [marksPlace, ...logPlaces])) {
+    let next = 1;
+    for await (const { seq } of store.read(row.key)) if (seq === next) next++;
+    logs++;
+    records += next - 1;
+    if (next > row.seq) continue;
+    const says = `${placeName({ collection: place.collection, key: row.key })}: record ${next} is missing`;
+    checks.push({ id: "store.logs", status: "damaged", says });
+  }
+  const says = `${counted(records, "record")} in ${counted(logs, "log")}, every one read`;
+  if (checks.every(({ id }) => id !== "store.logs")) {
+    checks.push({ id: "store.logs", status: "ok", says });
+  }
+  return [...checks, ...(await unanswered(storage))];
+}
+
+async function unanswered(storage: Storage): Promise<readonly Check[]> {
+  const chats = storage.logs("chats", chatProjection);
+  const { rows, cursor } = await chats.list({ label: "unanswered", limit: 1_000 });
+  if (rows.length === 0) return [];
+  const count = cursor === undefined ? counted(rows.length, "chat") : "more than 1000 chats";
+  const says = `${count} with a message that has no answer: sessions list --unanswered`;
+  return [{ id: "unanswered", status: "note", says }];
+}

@@ -1,0 +1,175 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { Context } from "../../cli/command.ts";
+import { Failed, wrongUsage } from "../../cli/failure.ts";
+import { counted, json } from "../../cli/format.ts";
+import { assertHomeExists } from "../../cli/home.ts";
+import { untilStopped } from "../../cli/interrupt.ts";
+import { type Io, tell, write } from "../../cli/io.ts";
+import { openLog } from "../../cli/log.ts";
+import { placeToHome } from "../../cli/outside-home.ts";
+import { type Flags, resolveSettings, type Settings } from "../../cli/settings.ts";
+import { filesIn, parseLocation, type StoreLocation } from "../../cli/store-location.ts";
+import { isThroughlineError } from "../../core/errors.ts";
+import type { Logger } from "../../core/logger.ts";
+import type { Storage } from "../../core/storage/storage.ts";
+import { openThroughline } from "../../core/throughline.ts";
+import {
+  type CopyProgress,
+  type CopyReport,
+  copyCompanion,
+  type Side,
+} from "../move/copy-companion.ts";
+import { staysInHome } from "../move/places.ts";
+import { openStore, openWholeStore } from "./open-store.ts";
+
+export interface MoveFlags extends Flags {
+  /** Copy damaged logs too, with a mark for each record that cannot be read. */
+  readonly withDamage?: boolean;
+  readonly json?: boolean;
+}
+
+/** `export --to`: copies this companion into another store. @throws Exit with 130: interrupted. */
+export function exportToStore(to: string, flags: MoveFlags, context: Context): Promise<void> {
+  const settings = resolveSettings(flags, context.env);
+  const target = parseLocation(to, "--to");
+  return move(own(settings), target, { settings, flags, io: context.io });
+}
+
+/** `import --from store`: copies a companion from another store into this one. */
+export function importFromStore(from: string, flags: MoveFlags, context: Context): Promise<void> {
+  const settings = resolveSettings(flags, context.env);
+  const source = parseLocation(from, "the store to import from");
+  if (source.kind === "files" && !existsSync(source.home)) {
+    return Promise.reject(wrongUsage(`there is nothing at ${from}`));
+  }
+  return move(source, own(settings), { settings, flags, io: context.io });
+}
+
+const own = ({ store, home }: Settings): StoreLocation => store ?? filesIn(home);
+
+interface MovePorts {
+  readonly settings: Settings;
+  readonly flags: MoveFlags;
+  readonly io: Io;
+}
+
+async function move(from: StoreLocation, to: StoreLocation, ports: MovePorts): Promise<void> {
+  const { settings, flags, io } = ports;
+  if (from.says === to.says) throw sameStore();
+  if (from.kind === "files") assertHomeExists(from.home);
+  if (to.kind === "files") await assertOwnPlace(to.home, from, settings);
+  const logger = openLog(settings.logLevel, "warn");
+  const source = await openSource(from, logger);
+  let report: CopyReport;
+  try {
+    const target = await openStore(to, { logger });
+    try {
+      report = await copyUntilStopped(source, target, ports);
+    } catch (error) {
+      throw withWayOut(error);
+    } finally {
+      await target.close();
+    }
+  } finally {
+    await source.close();
+  }
+  const home = from.kind === "files" ? from.home : settings.home;
+  const stays = staysInHome.filter((name) => existsSync(join(home, name)));
+  const about = { from: from.says, to: to.says, home, stays };
+  await write(io.output, flags.json ? json({ ...report, ...about }) : text(report, about));
+}
+
+const sameStore = () => wrongUsage("this is one and the same store");
+
+/** A home among the files of another would be taken for some of them. */
+async function assertOwnPlace(to: string, from: StoreLocation, { home }: Settings): Promise<void> {
+  const source = from.kind === "files" ? from.home : home;
+  const place = await placeToHome(to, source);
+  if (place === "same" && from.kind === "files") throw sameStore();
+  if (place === "inside") throw wrongUsage(`${to} lies in the home ${source}: name another place`);
+}
+
+/** What a dead process left half done in it is finished first, such as a forgetting. */
+async function openSource(from: StoreLocation, logger: Logger): Promise<Storage> {
+  const storage = await openWholeStore(from, { logger });
+  await openThroughline({ storage, logger });
+  return storage;
+}
+
+function copyUntilStopped(
+  source: Storage,
+  target: Storage,
+  { flags, io }: MovePorts,
+): Promise<CopyReport> {
+  return untilStopped(io, async (signal) => {
+    try {
+      return await copyCompanion(source, target, {
+        ...{ signal, onProgress: progressOn(io), onWait: waitingOn(io) },
+        ...(flags.withDamage ? { damaged: "mark" as const } : {}),
+      });
+    } catch (error) {
+      if (signal.aborted) await tell(io, "Stopped. The same command goes on from here.");
+      throw error;
+    }
+  });
+}
+
+function waitingOn(io: Io): (which: Side) => void {
+  return (which) => {
+    const killed = "a copy that was killed lets go of it within 10 s, a server does not";
+    io.errors.write(`Waiting: another process has this companion on the ${which}; ${killed}.\n`);
+  };
+}
+
+/** One line of progress for so many logs, and one for each phase. */
+const tellEvery = 500;
+
+function progressOn(io: Io): (progress: CopyProgress) => void {
+  let told = "";
+  return ({ phase, logs, of, records }) => {
+    const step = `${phase} ${Math.floor(logs / tellEvery)} ${Math.floor(records / 20_000)}`;
+    if (step === told && logs < of) return;
+    told = step;
+    const line = `${phase} ${logs}/${of} logs, ${counted(records, "record")} stored`;
+    io.errors.write(io.isInteractive ? `\r${line}\u001b[K` : `${line}\n`);
+    if (io.isInteractive && phase === "verify" && logs === of) io.errors.write("\n");
+  };
+}
+
+const wayCodes = ["THROUGHLINE_CONFLICT", "THROUGHLINE_CORRUPT", "THROUGHLINE_LOCKED"] as const;
+
+function withWayOut(error: unknown): unknown {
+  const ways = {
+    THROUGHLINE_CONFLICT:
+      "Name an empty target, or one that an earlier copy of this companion began. A chat that was " +
+      "forgotten here is to be forgotten there too: sessions forget ID --store URL.",
+    THROUGHLINE_CORRUPT:
+      "--with-damage copies what can be read, with a mark for each record that cannot.",
+    // Only a database can be opened while others work on it.
+    THROUGHLINE_LOCKED:
+      "End every `throughline serve` and `throughline chat` of this companion on that database, on " +
+      "every machine, then run the same command again.",
+  } as const;
+  for (const code of wayCodes) {
+    if (!isThroughlineError(error, code) || error instanceof Failed) continue;
+    return new Failed(error.message, { code, wayOut: ways[code], cause: error });
+  }
+  return error;
+}
+
+function text(
+  { logs, records, documents, copied, left_out, sha256 }: CopyReport,
+  about: { readonly to: string; readonly home: string; readonly stays: readonly string[] },
+): string {
+  const what = `${counted(records, "record")} in ${counted(logs, "log")}`;
+  const lines = [
+    `Copied to ${about.to}: ${what} and ${counted(documents, "document")}, ${copied} of them now.`,
+    `Every one was read in both places and is the same. SHA-256 of all: ${sha256}`,
+  ];
+  if (left_out > 0) lines.push(`${counted(left_out, "chat")} forgotten there: left out.`);
+  if (about.stays.length > 0) {
+    lines.push(`No part of a store, and still in ${about.home}: ${about.stays.join(", ")}`);
+  }
+  return `${lines.join("\n")}\n`;
+}

@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { temporaryDirectory } from "../../../test/support/command-line.ts";
+import { noPostgres, withPostgres } from "../../../test/support/test-postgres.ts";
+import { parsePostgresUrl } from "../../cli/store-location.ts";
+import { openPool } from "./open-pool.ts";
+
+const skip = noPostgres();
+const server = skip === undefined ? await withPostgres() : undefined;
+const url = (await server?.newDatabase()) ?? "";
+
+for (const parameter of ["sslrootcert", "sslcert", "sslkey"]) {
+  test(`a file of ${parameter} that is not there is refused at once`, async (t) => {
+    const path = join(temporaryDirectory(t), "missing.pem");
+    const location = parsePostgresUrl(`postgres://me@db/x?${parameter}=${path}`, "--store");
+    await assert.rejects(openPool(location), {
+      code: "THROUGHLINE_CONFIGURATION",
+      message: `the database's client refuses ${location.says} (ENOENT)`,
+    });
+  });
+}
+
+test("a certificate that is away for a moment fails the connections of that moment, and ends nothing", {
+  skip,
+}, async (t) => {
+  const path = join(temporaryDirectory(t), "ca.pem");
+  fs.writeFileSync(path, "");
+  const parameters = `sslrootcert=${encodeURIComponent(path)}&sslmode=disable&connections=2`;
+  const { pool, end } = await openPool(parsePostgresUrl(`${url}?${parameters}`, "--store"));
+  t.after(end);
+  const taken = [await pool.connect(), await pool.connect()];
+  const waiting = pool.connect();
+  fs.renameSync(path, `${path}.old`);
+  // Once it has closed one the pool makes another, where nobody waits for what that throws.
+  for (const client of taken) client.release(true);
+  await assert.rejects(waiting, { code: "ENOENT" });
+  await assert.rejects(pool.connect(), { code: "ENOENT" });
+  fs.renameSync(`${path}.old`, path);
+  (await pool.connect()).release();
+});

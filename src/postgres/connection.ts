@@ -1,0 +1,183 @@
+import type { Timers } from "../core/timers.ts";
+import { isAnswer } from "./error-class.ts";
+import type {
+  PostgresAnswer,
+  PostgresClient,
+  PostgresNotification,
+  PostgresStatement,
+  Row,
+} from "./pool.ts";
+
+/** Which server process serves a connection: its number and its start, as no other has both. */
+export interface Backend {
+  readonly pid: number;
+  readonly startedAt: string;
+}
+
+/** A statement was not answered in time. The connection is of no use any more. */
+export class DeadlineError extends Error {
+  override readonly name = "DeadlineError";
+}
+
+/** Rejects when the promise takes longer; the promise goes on, and what it then does is ignored. */
+export function within<T>(promise: Promise<T>, timers: Timers, ms: number): Promise<T> {
+  const { promise: answer, resolve, reject } = Promise.withResolvers<T>();
+  const cancel = timers.after(ms, () => reject(late(ms)), { holdsProcess: true });
+  promise.then(
+    (value) => {
+      cancel();
+      resolve(value);
+    },
+    (error) => {
+      cancel();
+      reject(error);
+    },
+  );
+  return answer;
+}
+
+export function late(ms: number): DeadlineError {
+  return new DeadlineError(`no answer within ${Math.round(ms)} ms`);
+}
+
+/** One connection for as long as a piece of work needs it. Knows whether it may be used again. */
+export class Connection {
+  readonly backend: Backend | undefined;
+  readonly #client: PostgresClient;
+  readonly #timers: Timers;
+  readonly #limitMs: () => number;
+  #lost: readonly (() => void)[];
+  #isBroken = false;
+  #isInDoubt = false;
+  #isReleased = false;
+  readonly #losses: LossListener;
+
+  constructor(
+    client: PostgresClient,
+    options: {
+      readonly timers: Timers;
+      /** How long the next statement may take. */
+      readonly limitMs: () => number;
+      readonly backend: Backend | undefined;
+      /** Registered already, so that no loss is missed. */
+      readonly losses: LossListener;
+      /** As what `onLost` is given. */
+      readonly onLost: () => void;
+    },
+  ) {
+    this.#client = client;
+    this.#timers = options.timers;
+    this.#limitMs = options.limitMs;
+    this.backend = options.backend;
+    this.#lost = [options.onLost];
+    this.#losses = options.losses;
+    this.#losses.current = this;
+  }
+
+  /** Whether it failed in a way after which nothing more is to be sent over it. */
+  get isBroken(): boolean {
+    return this.#isBroken;
+  }
+
+  /** Whether something was sent that may have been stored, and no answer came. */
+  get isInDoubt(): boolean {
+    return this.#isInDoubt;
+  }
+
+  /** Runs a statement that stores nothing by itself: a read, or one inside a transaction. */
+  async run(statement: PostgresStatement): Promise<readonly Row[]> {
+    return (await this.step(statement)).rows;
+  }
+
+  /** As `run`, for whoever wants to know how many rows it stored. */
+  step(statement: PostgresStatement): Promise<PostgresAnswer> {
+    return this.#send(statement, () => undefined);
+  }
+
+  /** Runs a statement that commits: without an answer nobody knows whether it did. */
+  store(statement: PostgresStatement): Promise<PostgresAnswer> {
+    this.#isInDoubt = true;
+    return this.#send(statement, () => {
+      this.#isInDoubt = false;
+    });
+  }
+
+  /** Few promises: this is what an append waits for. An answer that comes too late is ignored. */
+  #send(statement: PostgresStatement, answered: () => void): Promise<PostgresAnswer> {
+    const { promise, resolve, reject } = Promise.withResolvers<PostgresAnswer>();
+    let isOver = false;
+    const fail = (error: unknown) => {
+      if (isOver) return;
+      isOver = true;
+      if (isAnswer(error)) answered();
+      else this.lose();
+      reject(error);
+    };
+    const limitMs = this.#limitMs();
+    if (limitMs <= 0) {
+      fail(new DeadlineError("no time is left"));
+      return promise;
+    }
+    const giveUp = () => fail(late(limitMs));
+    const cancel = this.#timers.after(limitMs, giveUp, { holdsProcess: true });
+    this.#client.query(statement).then(
+      (answer) => {
+        if (isOver) return;
+        isOver = true;
+        cancel();
+        answered();
+        resolve(answer);
+      },
+      (error) => {
+        cancel();
+        fail(error);
+      },
+    );
+    return promise;
+  }
+
+  onNotification(listener: (message: PostgresNotification) => void): void {
+    this.#client.on("notification", listener);
+  }
+
+  /** Calls back once, when the connection ended or failed; at once if it did already. */
+  onLost(listener: () => void): void {
+    if (this.#isBroken) listener();
+    else this.#lost = [...this.#lost, listener];
+  }
+
+  /** Gives it back to the pool, or closes it: when it is broken, or when `close` says so. */
+  release(close = false): void {
+    if (this.#isReleased) return;
+    this.#isReleased = true;
+    // From here on its end is the pool's affair: an idle connection may be closed at any time.
+    this.#losses.current = undefined;
+    this.#client.release(close || this.#isBroken);
+  }
+
+  /** Its client ended or failed. */
+  lose(): void {
+    if (this.#isBroken) return;
+    this.#isBroken = true;
+    for (const listener of this.#lost) listener();
+  }
+}
+
+/** Stands on a client for as long as it lives: an error that nobody listens to ends the process. */
+export interface LossListener {
+  /** The connection that the client serves now. */
+  current: Connection | undefined;
+}
+
+const lossListeners = new WeakMap<PostgresClient, LossListener>();
+
+/** The one of this client, whoever else has the pool. */
+export function lossListenerOf(client: PostgresClient): LossListener {
+  const known = lossListeners.get(client);
+  if (known !== undefined) return known;
+  const losses: LossListener = { current: undefined };
+  lossListeners.set(client, losses);
+  client.on("error", () => losses.current?.lose());
+  client.on("end", () => losses.current?.lose());
+  return losses;
+}

@@ -1,0 +1,206 @@
+// Rule 25 and F4, F5, F6: errors by their class, raised by a real server; deadlines; settings.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import type pg from "pg";
+import { databaseOf } from "../../test/support/test-database.ts";
+import { noPostgres, withPostgres } from "../../test/support/test-postgres.ts";
+import { type ErrorCode, isThroughlineError } from "../core/errors.ts";
+import { contractProjection, listed, message } from "../testing/log-store-contract-fixtures.ts";
+import type { Database } from "./database.ts";
+import { errorClass, errorCode } from "./error-class.ts";
+import { openPostgresStorage } from "./postgres.ts";
+
+const skip = noPostgres();
+const server = skip === undefined ? await withPostgres() : undefined;
+const url = (await server?.newDatabase()) ?? "";
+const newPool = (options?: pg.PoolConfig) => server?.pool(url, options) as pg.Pool;
+const pool = newPool();
+const shared = databaseOf(pool);
+const now = () => performance.now();
+
+function rejects(code: ErrorCode, call: Promise<unknown>): Promise<void> {
+  return assert.rejects(call, (error) => {
+    assert.ok(isThroughlineError(error, code), `${code}, not ${String(error)}`);
+    return true;
+  });
+}
+
+/** Raises this error on the server the first time, and answers the second. */
+async function raisedOnce(database: Database, sqlState: string): Promise<number> {
+  let runs = 0;
+  await database.attempt(async (connection) => {
+    runs++;
+    if (runs > 1) return;
+    const text = `do $$ begin raise exception 'raised' using errcode = '${sqlState}'; end $$`;
+    await connection.store({ text });
+  });
+  return runs;
+}
+
+for (const [sqlState, what] of [
+  ["40001", "a serialization failure"],
+  ["40P01", "a deadlock"],
+  ["08006", "a connection failure"],
+  ["57P01", "an administrator's shutdown"],
+  ["57P02", "a crash shutdown"],
+  ["57P03", "a server that starts"],
+  ["53300", "too many connections"],
+  ["55P03", "a lock that is not available"],
+  ["25006", "a server that takes no writes"],
+] as const) {
+  test(`after ${what} (${sqlState}) the work is done again, and ends well`, { skip }, async () => {
+    assert.equal(await raisedOnce(shared, sqlState), 2);
+  });
+}
+
+for (const [sqlState, what, code] of [
+  ["53100", "a full disk", "THROUGHLINE_UNAVAILABLE"],
+  ["53200", "no memory", "THROUGHLINE_UNAVAILABLE"],
+  ["57014", "a statement that took too long", "THROUGHLINE_UNAVAILABLE"],
+  ["58030", "a disk that fails", "THROUGHLINE_UNAVAILABLE"],
+  ["42501", "a missing right", "THROUGHLINE_CONFIGURATION"],
+  ["42P01", "a missing table", "THROUGHLINE_CONFIGURATION"],
+] as const) {
+  test(`${what} (${sqlState}) is ${code} at once, and is not tried again`, { skip }, async () => {
+    await rejects(code, raisedOnce(shared, sqlState));
+  });
+}
+
+test("an error of a socket, which has a code of five letters too, is a lost connection", () => {
+  assert.equal(errorClass(Object.assign(new Error("write"), { code: "EPIPE" })), "reconnect");
+});
+
+for (const code of [
+  ...["DEPTH_ZERO_SELF_SIGNED_CERT", "SELF_SIGNED_CERT_IN_CHAIN", "UNABLE_TO_GET_ISSUER_CERT"],
+  ...["UNABLE_TO_GET_ISSUER_CERT_LOCALLY", "UNABLE_TO_VERIFY_LEAF_SIGNATURE", "CERT_REVOKED"],
+  ...["CERT_HAS_EXPIRED", "CERT_NOT_YET_VALID", "ERR_TLS_CERT_ALTNAME_INVALID", "INVALID_CA"],
+  ...["HOSTNAME_MISMATCH", "CRL_HAS_EXPIRED", "PATH_LENGTH_EXCEEDED", "INVALID_PURPOSE"],
+]) {
+  test(`a certificate that is refused with ${code} is a mistake of somebody, and TLS is named`, () => {
+    const error = Object.assign(new Error("no"), { code });
+    assert.deepEqual([errorClass(error), errorCode(error)], ["surface", `TLS ${code}`]);
+  });
+}
+
+for (const sslmode of ["prefer", "require", "verify-full"]) {
+  test(`a server without TLS is CONFIGURATION at once with sslmode=${sslmode}, and TLS is named`, {
+    skip,
+  }, async () => {
+    const started = now();
+    const pool = server?.pool(`${url}?sslmode=${sslmode}`) as pg.Pool;
+    await assert.rejects(databaseOf(pool).query({ text: "select 1" }), {
+      code: "THROUGHLINE_CONFIGURATION",
+      message: "the database failed (TLS NOT_SUPPORTED)",
+    });
+    assert.ok(now() - started < 5_000);
+  });
+}
+
+test("a terminated backend costs a caller nothing: the call goes on over another one", {
+  skip,
+}, async () => {
+  let runs = 0;
+  const rows = await shared.attempt(async (connection) => {
+    if (++runs === 1) {
+      const pid = connection.backend?.pid;
+      await pool.query("select pg_terminate_backend($1, 5000)", [pid]);
+    }
+    return connection.run({ text: "select 1 as one" });
+  });
+  assert.deepEqual([runs, rows[0]?.["one"]], [2, 1]);
+});
+
+test("of two transactions that wait for each other, both end well", { skip }, async () => {
+  await pool.query("create table pairs (id int primary key, n int)");
+  await pool.query("insert into pairs values (1, 0), (2, 0)");
+  const meet = Promise.withResolvers<void>();
+  let met = 0;
+  const change = (database: Database, ids: readonly number[]) =>
+    database.transaction(async (connection) => {
+      for (const id of ids) {
+        await connection.run({ text: "update pairs set n = n + 1 where id = $1", values: [id] });
+        if (++met === 2) meet.resolve();
+        await meet.promise;
+      }
+    });
+  const database = shared;
+  await Promise.all([change(database, [1, 2]), change(database, [2, 1])]);
+  const { rows } = await pool.query("select n from pairs order by id");
+  assert.deepEqual(rows, [{ n: 2 }, { n: 2 }]);
+});
+
+test("a statement that takes longer than its deadline of 150 ms is UNAVAILABLE, and over", {
+  skip,
+}, async () => {
+  const started = now();
+  await rejects(
+    "THROUGHLINE_UNAVAILABLE",
+    databaseOf(newPool({ max: 1 }), 300).query({ text: "select pg_sleep(20) as slow_statement" }),
+  );
+  assert.ok(now() - started < 5_000);
+  // The server hears of it over a connection of its own.
+  const running =
+    "select 1 from pg_stat_activity where query like '%slow_statement' and state = 'active'";
+  while ((await pool.query(running)).rows.length > 0) {
+    assert.ok(now() - started < 10_000, "the statement goes on");
+    await setTimeout(20);
+  }
+});
+
+test("a pool without a free connection is UNAVAILABLE after 200 ms, and works when one is free", {
+  skip,
+}, async () => {
+  const small = newPool({ max: 1 });
+  const taken = await small.connect();
+  const database = databaseOf(small, 200);
+  await rejects("THROUGHLINE_UNAVAILABLE", database.query({ text: "select 1" }));
+  taken.release();
+  assert.equal((await databaseOf(small).query({ text: "select 1" })).length, 1);
+});
+
+test("when every idle connection is dead, the next call makes a new one", { skip }, async () => {
+  const own = newPool({ max: 5 });
+  const database = databaseOf(own);
+  await Promise.all(Array.from({ length: 5 }, () => database.query({ text: "select 1" })));
+  await pool.query(`select pg_terminate_backend(pid, 5000) from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid()`);
+  assert.equal((await database.query({ text: "select 1" })).length, 1);
+});
+
+test("a database without fsync is refused, and opened at the durability `process`", {
+  skip: skip ?? (process.env["DATABASE_URL"] === undefined ? false : "a server of others"),
+}, async () => {
+  await rejects("THROUGHLINE_CONFIGURATION", openPostgresStorage({ pool }));
+  await (await openPostgresStorage({ pool, durability: "process" })).close();
+});
+
+test("a database without synchronous commits is refused, and the message says so", {
+  skip,
+}, async () => {
+  const weak = newPool({ options: "-c synchronous_commit=off" });
+  await assert.rejects(openPostgresStorage({ pool: weak }), /synchronous_commit/);
+});
+
+test("each of two companions sees nothing of the other's logs and documents", {
+  skip,
+}, async () => {
+  const open = (companion: string) =>
+    openPostgresStorage({ pool, companion, durability: "process" });
+  await using ada = await open("ada");
+  await using bob = await open("bob");
+  const [logA, logB] = [ada, bob].map((each) => each.logs("chats", contractProjection));
+  const [documentsA, documentsB] = [ada, bob].map((each) => each.documents("session"));
+  await logA?.append("telegram:42", [message("m1", "the same words")]);
+  await documentsA?.write("state", { mood: 1 });
+  assert.equal(await logB?.tail("telegram:42", 1), undefined);
+  assert.deepEqual(await logB?.search("same words", { limit: 10 }), []);
+  assert.deepEqual(logB && (await listed(logB)), []);
+  assert.equal(await logB?.find("telegram:42", "m1"), undefined);
+  assert.deepEqual(await documentsB?.keys(), []);
+  assert.equal(await logB?.append("telegram:42", [message("m1", "other words")]), 1);
+  assert.equal(await logB?.delete("telegram:42"), true);
+  assert.equal(await documentsB?.delete("state"), false);
+  assert.equal((await logA?.tail("telegram:42", 1))?.seq, 1);
+  assert.equal((await documentsA?.read("state"))?.revision, 1);
+});

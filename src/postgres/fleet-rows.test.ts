@@ -1,0 +1,336 @@
+// What the fleet leaves in the database, and what it does when the database is away.
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { test } from "node:test";
+import { noPostgres, withPostgres } from "../../test/support/test-postgres.ts";
+import type { JsonObject } from "../core/json.ts";
+import { type Logger, silentLogger } from "../core/logger.ts";
+import type { Timers } from "../core/timers.ts";
+import { contractProjection, messages } from "../testing/log-store-contract-fixtures.ts";
+import { openPostgresStorage, type PostgresPool } from "./postgres.ts";
+
+const reason = noPostgres();
+const skip = reason === undefined ? {} : { skip: reason };
+const server = reason === undefined ? await withPostgres() : undefined;
+const url = (await server?.newDatabase()) ?? "";
+const admin = server?.pool(url);
+let count = 0;
+
+const chat = { collection: "chats", key: "telegram:42" };
+
+/** Connections that can be taken away. */
+class CutPool implements PostgresPool {
+  isCut = false;
+  readonly #pool: PostgresPool | undefined;
+
+  constructor() {
+    const pool = server?.pool(url, { application_name: `cut-${++count}`, max: 4 });
+    pool?.on("error", () => undefined);
+    this.#pool = pool;
+  }
+
+  async connect() {
+    if (this.isCut || this.#pool === undefined) throw new Error("the database is away");
+    return this.#pool.connect();
+  }
+
+  on(event: "error", listener: (error: Error) => void) {
+    return this.#pool?.on(event, listener);
+  }
+
+  removeListener(event: "error", listener: (error: Error) => void) {
+    return this.#pool?.removeListener(event, listener);
+  }
+}
+
+async function join(options: {
+  readonly companion: string;
+  readonly pool?: PostgresPool;
+  readonly leaseMs?: number;
+  readonly timeoutMs?: number;
+  readonly timers?: Timers;
+  readonly logger?: Logger;
+}) {
+  const pool = options.pool ?? new CutPool();
+  return openPostgresStorage({ durability: "process", ...options, pool });
+}
+
+/** A companion that no other test has. */
+function newCompanion(): string {
+  return `companion-${++count}`;
+}
+
+async function rows(text: string, values: unknown[]): Promise<readonly Record<string, unknown>[]> {
+  return (await admin?.query(text, values))?.rows ?? [];
+}
+
+const endConnections = `select pg_terminate_backend(pid) from pg_stat_activity
+  where application_name = $1`;
+
+async function leaseRows(companion: string) {
+  return rows("select key, seq::int, owner, wanted from throughline.logs where companion = $1", [
+    companion,
+  ]);
+}
+
+test(
+  "a lease on a name without a log has a row while it is held, and none when it is free",
+  skip,
+  async () => {
+    const companion = newCompanion();
+    await using storage = await join({ companion });
+    const lease = await storage.fleet.acquire(chat);
+    const owner = storage.fleet.processId;
+    assert.deepEqual(await leaseRows(companion), [{ key: chat.key, seq: 0, owner, wanted: false }]);
+    await lease.release();
+    assert.deepEqual(await leaseRows(companion), []);
+  },
+);
+
+test(
+  "a log keeps its row when its lease is free, without an owner and wanted by nobody",
+  skip,
+  async () => {
+    const companion = newCompanion();
+    await using a = await join({ companion });
+    await using b = await join({ companion });
+    await a.logs("chats", contractProjection).append(chat.key, messages(1, 2));
+    const lease = await a.fleet.acquire(chat);
+    const waiting = b.fleet.acquire(chat);
+    while ((await leaseRows(companion))[0]?.["wanted"] !== true); // until b has asked
+    await lease.release();
+    await (await waiting).release();
+    const free = { key: chat.key, seq: 2, owner: null, wanted: false };
+    assert.deepEqual(await leaseRows(companion), [free]);
+  },
+);
+
+test(
+  "a name that a holder left a day ago is removed when a process joins, one of an hour ago is not",
+  skip,
+  async () => {
+    const companion = newCompanion();
+    const text = `insert into throughline.logs
+    (companion, collection, key, seq, head, sorted_at, labels, epoch, owner, lease_until)
+    select $1, 'chats', key, seq, '{}', '', '{}', 1, 'dead', now() - ago::interval from (values
+      ('old', 0, '25 hours'), ('new', 0, '1 hour'), ('log', 1, '25 hours')) as each (key, seq, ago)`;
+    await (await join({ companion })).close();
+    await rows(text, [companion]);
+    await using _ = await join({ companion });
+    assert.deepEqual((await leaseRows(companion)).map(({ key }) => key).sort(), ["log", "new"]);
+  },
+);
+
+test(
+  "a name that this process took without hearing so is taken again at once, under a new epoch",
+  skip,
+  async () => {
+    const companion = newCompanion();
+    await using storage = await join({ companion, leaseMs: 600_000 });
+    const text = `insert into throughline.logs
+    (companion, collection, key, seq, head, sorted_at, labels, epoch, owner, lease_until)
+    values ($1, 'chats', $2, 0, '{}', '', '{}', 9000000000000, $3, now() + interval '1 hour')`;
+    await rows(text, [companion, chat.key, storage.fleet.processId]);
+    const lease = await storage.fleet.acquire(chat);
+    assert.equal(lease.epoch, 9_000_000_000_001);
+  },
+);
+
+test("two companions of one database have leases and messages of their own", skip, async () => {
+  const [one, other] = [newCompanion(), newCompanion()];
+  await using a = await join({ companion: one });
+  await using b = await join({ companion: one });
+  await using stranger = await join({ companion: other });
+  const heard: JsonObject[] = [];
+  stranger.fleet.onTold((message) => heard.push(message));
+  const arrived = new Promise((resolve) => b.fleet.onTold(resolve));
+  await a.fleet.acquire(chat);
+  assert.ok(await stranger.fleet.tryAcquire(chat));
+  a.fleet.tell({ n: 1 });
+  await arrived;
+  await stranger.close();
+  assert.deepEqual(heard, []);
+});
+
+test("what is told is in no table, however long it is, and is heard whole", skip, async () => {
+  const companion = newCompanion();
+  await using a = await join({ companion });
+  await using b = await join({ companion });
+  const texts = ["secret ".repeat(1_500), "秘密".repeat(1_500), "secret".repeat(150_000)];
+  const heard: unknown[] = [];
+  const { promise: done, resolve } = Promise.withResolvers<void>();
+  b.fleet.onTold(({ text }) => {
+    heard.push(text);
+    if (heard.length === texts.length) resolve();
+  });
+  for (const text of texts) a.fleet.tell({ text });
+  await done;
+  assert.deepEqual(heard, texts);
+  const tables = await rows(
+    "select table_name from information_schema.tables where table_schema = 'throughline'",
+    [],
+  );
+  assert.ok(tables.some(({ table_name: name }) => name === "messages"));
+  for (const { table_name: name } of tables) {
+    const text = `select 1 from throughline.${name} as each where each::text ~ 'secret|秘密'`;
+    assert.deepEqual(await rows(text, []), [], String(name));
+  }
+});
+
+test("what an earlier build kept of what it told is removed by who joins", skip, async () => {
+  const [companion, other] = [newCompanion(), newCompanion()];
+  await (await join({ companion })).close();
+  const text = "insert into throughline.messages (companion, id, body) values ($1, 'm', 'secret')";
+  for (const each of [companion, other]) await rows(text, [each]);
+  await (await join({ companion })).close();
+  const left = "select companion from throughline.messages where body = 'secret'";
+  assert.deepEqual(await rows(left, []), [{ companion: other }]);
+  await rows("delete from throughline.messages", []);
+});
+
+test("a process joins also when what was kept cannot be removed, and says so", skip, async () => {
+  const companion = newCompanion();
+  await (await join({ companion })).close();
+  await rows("insert into throughline.messages (companion, id, body) values ($1, 'm', '')", [
+    companion,
+  ]);
+  const client = await admin?.connect();
+  await client?.query("begin; lock table throughline.messages");
+  const warnings: string[] = [];
+  const warn = (_fields: object, message: string) => warnings.push(message);
+  const logger = { ...silentLogger, warn };
+  await using storage = await join({ companion, timeoutMs: 300, logger });
+  await client?.query("rollback");
+  client?.release();
+  assert.ok(storage.fleet.processId);
+  assert.deepEqual(warnings, ["messages could not be removed"]);
+});
+
+test(
+  "a lease that cannot be freed is released here, and taken again when the database is back",
+  skip,
+  async () => {
+    const companion = newCompanion();
+    const pool = new CutPool();
+    await using storage = await join({ companion, pool, leaseMs: 600_000, timeoutMs: 300 });
+    const lease = await storage.fleet.acquire(chat);
+    pool.isCut = true;
+    await rows(endConnections, [`cut-${count}`]);
+    await lease.release();
+    pool.isCut = false;
+    const again = await storage.fleet.acquire(chat);
+    assert.equal(again.epoch > lease.epoch, true);
+  },
+);
+
+test("a lease is renewed in the database while it is held", skip, async () => {
+  const companion = newCompanion();
+  await using storage = await join({ companion, leaseMs: 900 });
+  const lease = await storage.fleet.acquire(chat);
+  const text = "select lease_until from throughline.logs where companion = $1";
+  const until = async () => Number((await rows(text, [companion]))[0]?.["lease_until"]);
+  const first = await until();
+  while ((await until()) <= first);
+  assert.equal(lease.lost.aborted, false);
+});
+
+test(
+  "a log that somebody writes for longer than a lease costs the holder that lease, no other",
+  skip,
+  async () => {
+    const companion = newCompanion();
+    await using storage = await join({ companion, leaseMs: 1_500 });
+    const slow = await storage.fleet.acquire(chat);
+    const other = await storage.fleet.acquire({ ...chat, key: "telegram:4" });
+    const client = await admin?.connect();
+    await client?.query("begin");
+    const lock = "select 1 from throughline.logs where companion = $1 and key = $2 for update";
+    await client?.query(lock, [companion, chat.key]);
+    await once(slow.lost, "abort");
+    await client?.query("rollback");
+    client?.release();
+    const text = `select lease_until > clock_timestamp() as lasts from throughline.logs
+    where companion = $1 and key = $2`;
+    assert.deepEqual(await rows(text, [companion, "telegram:4"]), [{ lasts: true }]);
+    assert.equal(other.lost.aborted, false);
+  },
+);
+
+test(
+  "a holder that cannot reach the database knows that its lease is lost before it has lapsed",
+  skip,
+  async () => {
+    const companion = newCompanion();
+    const pool = new CutPool();
+    await using storage = await join({ companion, pool, leaseMs: 2_500, timeoutMs: 600 });
+    const lease = await storage.fleet.acquire(chat);
+    pool.isCut = true;
+    await rows(
+      "select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1",
+      [`cut-${count}`],
+    );
+    await once(lease.lost, "abort");
+    const text = `select lease_until > clock_timestamp() as lasts from throughline.logs
+    where companion = $1`;
+    assert.deepEqual(await rows(text, [companion]), [{ lasts: true }]);
+    await lease.release();
+    pool.isCut = false;
+  },
+);
+
+test(
+  "what is told while the database is away is no error, and whoever missed it is told of the gap",
+  skip,
+  async () => {
+    const companion = newCompanion();
+    const pool = new CutPool();
+    const { promise: dropped, resolve: drop } = Promise.withResolvers<void>();
+    const warn = (_fields: object, text: string) => {
+      if (text === "messages could not be told") drop();
+    };
+    const logger = { ...silentLogger, warn };
+    await using a = await join({ companion, pool, timeoutMs: 400, logger });
+    await using b = await join({ companion });
+    const events: unknown[] = [];
+    const { promise: done, resolve } = Promise.withResolvers<void>();
+    b.fleet.onGap(() => events.push("gap"));
+    b.fleet.onTold((message) => {
+      events.push(message["n"]);
+      if (message["n"] === 3) resolve();
+    });
+    const first = new Promise((heard) => b.fleet.onTold(heard));
+    a.fleet.tell({ n: 1 });
+    await first;
+    pool.isCut = true;
+    a.fleet.tell({ n: 2 });
+    await dropped;
+    pool.isCut = false;
+    a.fleet.tell({ n: 3 });
+    await done;
+    assert.deepEqual(events, [1, "gap", 3]);
+  },
+);
+
+test("what others send on the channel of a companion is passed over", skip, async () => {
+  const companion = newCompanion();
+  await using a = await join({ companion });
+  await using b = await join({ companion });
+  const [listening] = await rows(
+    "select query from pg_stat_activity where application_name = $1 and query like 'listen%'",
+    [`cut-${count}`],
+  );
+  const channel = String(listening?.["query"]).split('"')[1] ?? "";
+  const heard: JsonObject[] = [];
+  const { promise: done, resolve } = Promise.withResolvers<void>();
+  b.fleet.onTold((message) => {
+    heard.push(message);
+    resolve();
+  });
+  for (const payload of ["", "hello", '["freed","x","chats","none"]', '["told","x"]']) {
+    await rows("select pg_notify($1, $2)", [channel, payload]);
+  }
+  a.fleet.tell({ n: 1 });
+  await done;
+  assert.match(channel, /^throughline_[0-9a-f]{40}$/);
+  assert.deepEqual(heard, [{ n: 1 }]);
+});

@@ -1,0 +1,421 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { kept } from "../../../test/support/companion-home.ts";
+import { HeldClock } from "../../../test/support/held-clock.ts";
+import { HeldTimers } from "../../../test/support/held-timers.ts";
+import { stoppingStorage } from "../../../test/support/stopping-storage.ts";
+import type { Fleet, Lease } from "../../core/storage/fleet.ts";
+import { openMemoryStorage } from "../../core/storage/memory/memory-storage.ts";
+import type { Storage } from "../../core/storage/storage.ts";
+import { openThroughline, type Throughline } from "../../core/throughline.ts";
+import { type CopyProgress, copyCompanion } from "./copy-companion.ts";
+import { moveUnderWay } from "./move-notes.ts";
+import { chatsPlace, documentPlaces, logPlaces, marksPlace, runsPlace } from "./places.ts";
+
+const conflict = { code: "THROUGHLINE_CONFLICT" } as const;
+
+/** A storage in which chats were said, and the memories on it. */
+async function storageWith(t: TestContext, said: Readonly<Record<string, readonly string[]>>) {
+  const storage = openMemoryStorage();
+  const throughline = await openThroughline({ storage: kept(storage) });
+  t.after(() => storage.close());
+  for (const [chatId, contents] of Object.entries(said)) await say(throughline, chatId, contents);
+  return { storage, throughline };
+}
+
+async function say({ chats }: Throughline, chatId: string, contents: readonly string[]) {
+  const messages = contents.map((content) => {
+    return { id: `${chatId}:${content.slice(0, 9)}`, role: "user" as const, content };
+  });
+  await chats.append(chatId, messages);
+}
+
+async function said({ chats }: Throughline, chatId: string): Promise<readonly string[]> {
+  const { messages } = await chats.messages(chatId);
+  return messages.map(({ content }) => content);
+}
+
+const chatLogs = (storage: Storage) => storage.logs("chats", chatsPlace.projection);
+
+/** The text that a constant of the sources stands for. */
+function nameOf(argument: string): string {
+  const quoted = /^"([^"]*)"$/.exec(argument);
+  if (quoted !== null) return quoted[1] ?? "";
+  const [value] = sourceNames().flatMap((name) => {
+    const text = readFileSync(join("src", name), "utf8");
+    return new RegExp(`const ${argument} = "([^"]*)"`).exec(text)?.[1] ?? [];
+  });
+  return value ?? argument;
+}
+
+function sourceNames(): readonly string[] {
+  return readdirSync("src", { recursive: true, encoding: "utf8" }).filter((name) => {
+    const isSource = name.endsWith(".ts") && !name.endsWith(".test.ts");
+    return (
+      isSource && !/^(testing|core\/storage|postgres|app|cli)\/|\/(commands|checks)\//.test(name)
+    );
+  });
+}
+
+test("every collection that the sources name is one that is copied", () => {
+  const named = new Set<string>();
+  for (const name of sourceNames()) {
+    const text = readFileSync(join("src", name), "utf8");
+    for (const [, shape, argument = ""] of text.matchAll(/torage\.(logs|documents)\(([^,)]*)/g)) {
+      named.add(`${shape}:${nameOf(argument)}`);
+    }
+  }
+  const copied = [
+    ...[marksPlace, ...logPlaces].map(({ collection }) => `logs:${collection}`),
+    ...documentPlaces.map((collection) => `documents:${collection}`),
+  ];
+  assert.deepEqual([...named].sort(), copied.sort());
+});
+
+test("an empty companion is copied, and a copy of a copy adds nothing", async (t) => {
+  const { storage: source } = await storageWith(t, {});
+  const { storage: target } = await storageWith(t, {});
+  const first = await copyCompanion(source, target);
+  assert.deepEqual([first.logs, first.records, first.documents, first.copied], [0, 0, 0, 0]);
+  assert.deepEqual(await copyCompanion(source, target), first);
+});
+
+test("a target whose chat has other content is refused by name, and nothing is written", async (t) => {
+  const { storage: source } = await storageWith(t, { a: ["1"], b: ["1", "2"] });
+  const { storage: target } = await storageWith(t, { b: ["1", "other"] });
+  const untouched = stoppingStorage(target, { write: 1, when: "before" });
+  await assert.rejects(copyCompanion(source, untouched), { ...conflict, message: /chats\/b/ });
+});
+
+for (const [what, inTarget] of [
+  ["went on", { b: ["1", "2"] }],
+  ["has a chat more", { b: ["1"], c: ["1"] }],
+] as const) {
+  test(`a target that ${what} is refused, and nothing is written`, async (t) => {
+    const { storage: source } = await storageWith(t, { b: ["1"] });
+    const { storage: copy } = await storageWith(t, {});
+    await copyCompanion(source, copy);
+    const copied = await openThroughline({ storage: kept(copy) });
+    for (const [chatId, contents] of Object.entries(inTarget)) await say(copied, chatId, contents);
+    const untouched = stoppingStorage(copy, { write: 1, when: "before" });
+    await assert.rejects(copyCompanion(source, untouched), conflict);
+  });
+}
+
+test("a target with a companion document of its own is refused, and nothing is written", async (t) => {
+  const { storage: source } = await storageWith(t, { b: ["1"] });
+  await source.documents("session").write("session", { version: 1, mine: true });
+  const { storage: target } = await storageWith(t, {});
+  await target.documents("session").write("session", { version: 1 });
+  const untouched = stoppingStorage(target, { write: 1, when: "before" });
+  const refused = { ...conflict, message: /session\/session/ };
+  await assert.rejects(copyCompanion(source, untouched), refused);
+});
+
+test("a document that a copy wrote is replaced by a later one of the source, and only that", async (t) => {
+  const { storage: source } = await storageWith(t, {});
+  const { storage: target } = await storageWith(t, {});
+  const [own, copy] = [source.documents("session"), target.documents("session")];
+  await own.write("session", { feels: "joy" });
+  await own.write("repaired-1", { old: true });
+  await copyCompanion(source, target);
+  await own.write("session", { feels: "fear" });
+  await own.delete("repaired-1");
+  await copyCompanion(source, target);
+  assert.deepEqual(await copy.keys(), ["session"]);
+  assert.deepEqual((await copy.read("session"))?.value, { feels: "fear" });
+  await copy.write("session", { feels: "anger" });
+  await assert.rejects(copyCompanion(source, target), conflict);
+});
+
+test("a chat that was forgotten at the source is not copied, and may not come back by an import", async (t) => {
+  const { storage: source, throughline } = await storageWith(t, { a: ["1"], b: ["2"] });
+  await throughline.chats.forget("a");
+  const { storage: target } = await storageWith(t, {});
+  await copyCompanion(source, target);
+  const copied = await openThroughline({ storage: kept(target) });
+  assert.equal(await copied.chats.forgottenAt("a"), await throughline.chats.forgottenAt("a"));
+  assert.equal(await chatLogs(target).tail("a", 0), undefined);
+});
+
+test("a chat that was forgotten at the target is left out, and the rest is copied", async (t) => {
+  const { storage: source, throughline } = await storageWith(t, { a: ["1"], b: ["2"] });
+  const { storage: target } = await storageWith(t, {});
+  await copyCompanion(source, target);
+  const copied = await openThroughline({ storage: kept(target) });
+  await copied.chats.forget("a");
+  await say(throughline, "b", ["3"]);
+  const report = await copyCompanion(source, target);
+  assert.equal(report.left_out, 1);
+  assert.equal(await chatLogs(target).tail("a", 0), undefined);
+  const again = await openThroughline({ storage: kept(target) });
+  assert.deepEqual(await said(again, "b"), ["2", "3"]);
+  assert.ok(await again.chats.forgottenAt("a"));
+});
+
+test("a copy of a chat that was forgotten at the source later is refused once the move is done", async (t) => {
+  const { storage: source, throughline } = await storageWith(t, { a: ["1"] });
+  const { storage: target } = await storageWith(t, {});
+  await copyCompanion(source, target);
+  await throughline.chats.forget("a");
+  await assert.rejects(copyCompanion(source, target), { ...conflict, message: /chats\/a/ });
+  const copied = await openThroughline({ storage: kept(target) });
+  await copied.chats.forget("a"); // the way out
+  await copyCompanion(source, target);
+});
+
+test("what was erased at the source after it was copied is erased in the copy", async (t) => {
+  const { storage: source, throughline } = await storageWith(t, { a: ["secret", "2"] });
+  const { storage: target } = await storageWith(t, {});
+  await copyCompanion(source, target);
+  await throughline.chats.erase("a", "a:secret");
+  await copyCompanion(source, target);
+  const record = await chatLogs(target).find("a", "a:secret");
+  assert.deepEqual(record, { id: "a:secret", seq: 1, _type: "metadata", kind: "erased" });
+  assert.deepEqual(await chatLogs(target).tail("a", 9), await chatLogs(source).tail("a", 9));
+});
+
+test("until it ends the target says that a move is under way, and nobody begins on a part", async (t) => {
+  const { storage: source } = await storageWith(t, {
+    a: Array.from({ length: 900 }, (_, index) => `${index}`),
+  });
+  const { storage: target } = await storageWith(t, {});
+  assert.equal(await moveUnderWay(target), undefined);
+  // The mark of the move, and the first append of the chat.
+  const stopped = stoppingStorage(target, { write: 2, when: "after" });
+  await assert.rejects(copyCompanion(source, stopped), { name: "Stopped" });
+  assert.match((await moveUnderWay(target)) ?? "", /^\d{4}-/);
+  assert.equal((await chatLogs(target).tail("a", 0))?.seq, 256);
+  const begunAt = new RegExp(`began at ${await moveUnderWay(target)} .* Run the same move again`);
+  const refused = { ...conflict, message: begunAt };
+  await assert.rejects(openThroughline({ storage: kept(target) }), refused);
+  assert.equal((await chatLogs(target).tail("a", 0))?.seq, 256, "nothing was touched");
+  const report = await copyCompanion(source, target);
+  assert.deepEqual([report.copied, report.records], [644, 900]);
+  assert.equal(await moveUnderWay(target), undefined);
+  const { chats } = await openThroughline({ storage: kept(target) });
+  assert.equal((await chats.row("a")).message_count, 900);
+});
+
+test("an abort ends it between two appends, and the next call goes on from there", async (t) => {
+  const { storage: source } = await storageWith(t, {
+    a: Array.from({ length: 900 }, (_, index) => `${index}`),
+  });
+  const { storage: target } = await storageWith(t, {});
+  const stop = new AbortController();
+  const onProgress = ({ records }: CopyProgress) => records >= 512 && stop.abort(new Error("stop"));
+  const options = {
+    signal: stop.signal,
+    onProgress: (each: CopyProgress) => void onProgress(each),
+  };
+  await assert.rejects(copyCompanion(source, target, options), { message: "stop" });
+  assert.equal((await chatLogs(target).tail("a", 0))?.seq, 512);
+  const report = await copyCompanion(source, target);
+  assert.deepEqual([report.copied, report.records], [388, 900]);
+});
+
+test("an abort while documents are copied ends it before the next one, and the next call goes on", async (t) => {
+  const { storage: source } = await storageWith(t, {});
+  const { storage: target } = await storageWith(t, {});
+  for (const key of ["session", "repaired-1", "repaired-2"]) {
+    await source.documents("session").write(key, { key });
+  }
+  const stop = new AbortController();
+  const stopping: Storage = {
+    ...kept(target),
+    documents: (collection) => {
+      const inner = target.documents(collection);
+      return new Proxy(inner, {
+        get: (_, name) => {
+          if (name === "write") stop.abort(new Error("stop"));
+          const value: unknown = Reflect.get(inner, name);
+          return typeof value === "function" ? value.bind(inner) : value;
+        },
+      });
+    },
+  };
+  const aborted = copyCompanion(source, stopping, { signal: stop.signal });
+  await assert.rejects(aborted, { message: "stop" });
+  assert.equal((await target.documents("session").keys()).length, 1);
+  assert.equal((await copyCompanion(source, target)).documents, 3);
+});
+
+test("progress counts logs and records in each of three phases", async (t) => {
+  const { storage: source } = await storageWith(t, { a: ["1"], b: ["1"] });
+  const { storage: target } = await storageWith(t, {});
+  const told: string[] = [];
+  const onProgress = ({ phase, logs, of, records }: CopyProgress) =>
+    void told.push(`${phase} ${logs}/${of} ${records}`);
+  await copyCompanion(source, target, { onProgress });
+  assert.deepEqual(told, [
+    ...["copy 1/2 0", "copy 2/2 0", "copy 2/2 1", "copy 2/2 2"],
+    ...["verify 1/2 2", "verify 2/2 2"],
+  ]);
+});
+
+test("progress counts the target's own logs while it checks them", async (t) => {
+  const { storage: source } = await storageWith(t, { a: ["1"], b: ["1"] });
+  const { storage: target } = await storageWith(t, {});
+  await copyCompanion(source, target);
+  const copied = await openThroughline({ storage: kept(target) });
+  await copied.chats.forget("a");
+  for (const chatId of ["a", "c", "d"]) await say(copied, chatId, ["1"]);
+  for (const chatId of ["c", "d"]) await copied.chats.forget(chatId);
+  for (const chatId of ["c", "d"]) await say(copied, chatId, ["2"]);
+  const told: string[] = [];
+  const onProgress = ({ phase, logs, of }: CopyProgress) =>
+    void told.push(`${phase} ${logs}/${of}`);
+  await copyCompanion(source, target, { onProgress });
+  assert.deepEqual(told, [
+    ...["check 1/4", "check 2/4", "check 3/4", "check 4/4"],
+    ...["copy 1/2", "copy 2/2", "verify 1/2", "verify 2/2"],
+  ]);
+});
+
+/** Where one name can be held, by one process at a time. */
+function fleetOf(isTaken: boolean | (() => boolean)): {
+  readonly fleet: Fleet;
+  readonly released: () => number;
+} {
+  let released = 0;
+  const release = async () => void released++;
+  const lease: Lease = { epoch: 1, lost: new AbortController().signal, release };
+  const fleet: Fleet = {
+    processId: "p",
+    acquire: async () => lease,
+    tryAcquire: async () =>
+      (typeof isTaken === "boolean" ? isTaken : isTaken()) ? undefined : lease,
+    tell: () => undefined,
+    onTold: () => () => undefined,
+    onGap: () => () => undefined,
+  };
+  return { fleet, released: () => released };
+}
+
+const withFleet = (storage: Storage, fleet: Fleet): Storage => ({ ...kept(storage), fleet });
+
+test("a companion that a server runs is not copied, and one that none runs is held meanwhile", async (t) => {
+  const { storage: source } = await storageWith(t, { a: ["1"] });
+  const { storage: target } = await storageWith(t, {});
+  const [free, taken] = [fleetOf(false), fleetOf(true)];
+  const refused = async (from: Storage, to: Storage, which: string) => {
+    const clock = new HeldClock();
+    const timers = new HeldTimers(clock);
+    const waited: string[] = [];
+    const onWait = (side: string) => void waited.push(side);
+    const message = `a server runs this companion on the ${which}: stop it first`;
+    const copy = copyCompanion(from, to, { timers, onWait });
+    const refusal = assert.rejects(copy, { code: "THROUGHLINE_LOCKED", message });
+    await timers.pass(60_000);
+    await refusal;
+    assert.deepEqual(waited, [which]);
+  };
+  await refused(withFleet(source, taken.fleet), target, "source");
+  await refused(withFleet(source, free.fleet), withFleet(target, taken.fleet), "target");
+  assert.equal(free.released(), 1);
+  await copyCompanion(withFleet(source, free.fleet), withFleet(target, free.fleet));
+  assert.equal(free.released(), 3);
+});
+
+for (const which of ["source", "target"] as const) {
+  test(`the lease that a killed copier left on the ${which} is waited for, until it lapsed after 10 s`, async (t) => {
+    const { storage: source } = await storageWith(t, { a: ["1"] });
+    const { storage: target } = await storageWith(t, {});
+    const clock = new HeldClock();
+    const timers = new HeldTimers(clock);
+    const left = fleetOf(() => clock.monotonic() <= 10_000);
+    const waited: string[] = [];
+    const copy = copyCompanion(
+      which === "source" ? withFleet(source, left.fleet) : source,
+      which === "target" ? withFleet(target, left.fleet) : target,
+      { timers, onWait: (side) => void waited.push(side) },
+    );
+    await Promise.race([timers.pass(60_000), copy]);
+    assert.equal((await copy).records, 1);
+    assert.deepEqual([waited, left.released(), timers.count], [[which], 1, 0]);
+  });
+}
+
+test("an abort ends the waiting for a lease at once", { timeout: 10_000 }, async (t) => {
+  const { storage: source } = await storageWith(t, {});
+  const { storage: target } = await storageWith(t, {});
+  const stop = new AbortController();
+  const timers = new HeldTimers(new HeldClock());
+  const onWait = () => void setImmediate(() => stop.abort(new Error("stop")));
+  const copy = copyCompanion(source, withFleet(target, fleetOf(true).fleet), {
+    ...{ timers, signal: stop.signal, onWait },
+  });
+  await assert.rejects(copy, { message: "stop" });
+  assert.equal(timers.count, 0);
+});
+
+/** A log store that lost a record, as a damaged file does. */
+function without(storage: Storage, seq: number): Storage {
+  return {
+    ...kept(storage),
+    logs: (collection, projection) => {
+      const store = storage.logs(collection, projection);
+      return {
+        append: (...args) => store.append(...args),
+        erase: (...args) => store.erase(...args),
+        delete: (key) => store.delete(key),
+        tail: (...args) => store.tail(...args),
+        page: (...args) => store.page(...args),
+        async *read(...args) {
+          for await (const record of store.read(...args)) if (record.seq !== seq) yield record;
+        },
+        find: (...args) => store.find(...args),
+        list: (options) => store.list(options),
+        search: (...args) => store.search(...args),
+      };
+    },
+  };
+}
+
+for (const seq of [1, 2, 3]) {
+  test(`of a chat whose record ${seq} is lost nothing is copied, unless a mark may stand in its place`, async (t) => {
+    const { storage } = await storageWith(t, { a: ["1", "2", "3"] });
+    const damaged = without(storage, seq);
+    const { storage: target } = await storageWith(t, {});
+    const refused = { code: "THROUGHLINE_CORRUPT", message: new RegExp(`chats/a .* ${seq} `) };
+    await assert.rejects(copyCompanion(damaged, target), refused);
+    const report = await copyCompanion(damaged, target, { damaged: "mark" });
+    assert.equal(report.records, 3);
+    const records = await chatLogs(target).page("a", { after: 0, limit: 9 });
+    assert.deepEqual(
+      records.map(({ id, seq: number }) => [id === `lost:${number}`, number]),
+      [1, 2, 3].map((number) => [number === seq, number]),
+    );
+  });
+}
+
+test("what is written to the source during the copy is noticed", async (t) => {
+  const { storage: source, throughline } = await storageWith(t, { a: ["1"] });
+  const { storage: target } = await storageWith(t, {});
+  let written: Promise<void> | undefined;
+  const onProgress = ({ phase }: CopyProgress) => {
+    if (phase === "copy") written ??= say(throughline, "a", ["2"]);
+  };
+  // The copy takes the end of the log before it reads it.
+  const slow = { ...kept(source), logs: source.logs.bind(source) };
+  const first = await copyCompanion(slow, target, { onProgress }).catch((error) => error);
+  await written;
+  const second = await copyCompanion(source, target);
+  assert.equal(second.records, 2);
+  assert.ok(first.records === 2 || first.code === "THROUGHLINE_CONFLICT");
+  assert.deepEqual(await chatLogs(target).tail("a", 9), await chatLogs(source).tail("a", 9));
+});
+
+test("the log of moves stays with its storage", async (t) => {
+  const { storage: source } = await storageWith(t, { a: ["1"] });
+  const { storage: middle } = await storageWith(t, {});
+  const { storage: target } = await storageWith(t, {});
+  await copyCompanion(source, middle);
+  await copyCompanion(middle, target);
+  const moves = target.logs("", runsPlace.projection);
+  const kinds = (await moves.page("moves", { after: 0, limit: 9 })).map(({ kind }) => kind);
+  assert.deepEqual(kinds, ["move_begun", "move_done"]);
+  assert.equal(await source.logs("", runsPlace.projection).tail("moves", 0), undefined);
+});

@@ -1,0 +1,38 @@
+// Where a companion's memories lie in a storage: whoever adds a collection adds a line here.
+
+import { runsProjection } from "../../companion/runs.ts";
+import { chatProjection } from "../../core/chat/chat-head.ts";
+import type { LogHead, LogProjection } from "../../core/storage/log-store.ts";
+
+export interface LogPlace {
+  readonly collection: string;
+  readonly projection: LogProjection;
+  /** The head of a log that is not whole yet: whoever began on that would remove it. */
+  readonly draft?: LogHead;
+}
+
+/** The marks of forgotten chats: the first to be copied. Neither listed nor searched, as the runs. */
+export const marksPlace: LogPlace = { collection: "forgotten", projection: runsProjection };
+export const chatsPlace: LogPlace = {
+  ...{ collection: "chats", projection: chatProjection, draft: { unfinished: true } },
+};
+/** Runs and moods; also the log of moves, which each storage has of its own. */
+export const runsPlace: LogPlace = { collection: "", projection: runsProjection };
+
+/** Collections of logs that are copied whole, in this order. The marks are joined, not copied. */
+export const logPlaces: readonly LogPlace[] = [chatsPlace, runsPlace];
+
+/** Collections of documents, copied after all logs. */
+export const documentPlaces: readonly string[] = ["session"];
+
+/** What of a home is no part of its storage, and stays where it is. */
+export const staysInHome = [
+  "throughline.config.json",
+  "persona.md",
+  "facts.md",
+  "emotions.yaml",
+  "consent.json",
+  "feedback/",
+  "outbox/",
+  "quarantine/",
+] as const;

@@ -1,0 +1,178 @@
+import { ThroughlineError } from "../core/errors.ts";
+import type { NewId } from "../core/ids.ts";
+import type { JsonObject } from "../core/json.ts";
+import { type PreparedDocument, prepareDocument } from "../core/storage/batch.ts";
+import {
+  type DocumentStore,
+  documentLimits,
+  type StoredDocument,
+  type WriteOptions,
+} from "../core/storage/document-store.ts";
+import { checkKey } from "../core/storage/key.ts";
+import type { Calls } from "./calls.ts";
+import type { Connection } from "./connection.ts";
+import type { Database } from "./database.ts";
+import type { PostgresStatement } from "./pool.ts";
+
+export interface StorePorts {
+  readonly database: Database;
+  readonly calls: Calls;
+  readonly newId: NewId;
+  readonly companion: string;
+}
+
+const where = "where companion = $1 and collection = $2 and key = $3";
+
+const statements = {
+  read: {
+    name: "throughline_document_read",
+    text: `select body, revision from throughline.documents ${where}`,
+  },
+  /** Whether a write with this id was the last one. */
+  settle: { text: `select revision, write_id from throughline.documents ${where}` },
+  write: {
+    name: "throughline_document_write",
+    text: `insert into throughline.documents as old
+  (companion, collection, key, body, revision, write_id) values ($1, $2, $3, $4, 1, $5)
+  on conflict (companion, collection, key)
+  do update set body = excluded.body, revision = old.revision + 1, write_id = excluded.write_id
+  returning revision`,
+  },
+  create: {
+    name: "throughline_document_create",
+    text: `insert into throughline.documents
+  (companion, collection, key, body, revision, write_id) values ($1, $2, $3, $4, 1, $5)
+  on conflict (companion, collection, key) do nothing returning revision`,
+  },
+  replace: {
+    name: "throughline_document_replace",
+    text: `update throughline.documents set body = $4, revision = revision + 1, write_id = $5
+  ${where} and revision = $6 returning revision`,
+  },
+  lock: { text: `select revision from throughline.documents ${where} for update` },
+  delete: { text: `delete from throughline.documents ${where}` },
+  keys: {
+    name: "throughline_document_keys",
+    text: "select key from throughline.documents where companion = $1 and collection = $2",
+  },
+} as const;
+
+/** Documents in rows, as exact JSON text. */
+export class PostgresDocumentStore implements DocumentStore {
+  readonly #ports: StorePorts;
+  readonly #collection: string;
+
+  constructor(ports: StorePorts, collection: string) {
+    this.#ports = ports;
+    this.#collection = collection;
+  }
+
+  async read(key: string): Promise<StoredDocument | undefined> {
+    this.#check(key);
+    return this.#ports.calls.run(async () => {
+      const [row] = await this.#ports.database.query({
+        ...statements.read,
+        values: this.#place(key),
+      });
+      if (row === undefined) return undefined;
+      const value = JSON.parse(String(row["body"])) as JsonObject;
+      return { value, revision: Number(row["revision"]) };
+    });
+  }
+
+  async write(key: string, value: JsonObject, options?: WriteOptions): Promise<number> {
+    this.#ports.calls.checkOpen();
+    const prepared = prepareDocument(key, value, options);
+    const writeId = this.#ports.newId();
+    return this.#inLane(key, () =>
+      this.#ports.database.attempt(async (connection, { isInDoubt }) => {
+        const stored = isInDoubt ? await this.#settle(connection, prepared, writeId) : undefined;
+        return stored ?? (await this.#write(connection, prepared, writeId));
+      }),
+    );
+  }
+
+  async delete(key: string): Promise<boolean> {
+    this.#check(key);
+    let existed = false;
+    return this.#inLane(key, () =>
+      this.#ports.database.transaction(async (connection) => {
+        const values = this.#place(key);
+        const [row] = await connection.run({ ...statements.lock, values });
+        // An earlier attempt may have deleted it, its answer lost.
+        existed ||= row !== undefined;
+        await connection.run({ ...statements.delete, values });
+        return existed;
+      }),
+    );
+  }
+
+  async forgetCopies(key: string): Promise<void> {
+    this.#check(key); // the database keeps none that a query could read
+  }
+
+  async keys(): Promise<readonly string[]> {
+    this.#ports.calls.checkOpen();
+    return this.#ports.calls.run(async () => {
+      const values = [this.#ports.companion, this.#collection];
+      const rows = await this.#ports.database.query({ ...statements.keys, values });
+      return rows.map((row) => String(row["key"])).sort();
+    });
+  }
+
+  async #write(
+    connection: Connection,
+    { key, json, expectedRevision }: PreparedDocument,
+    writeId: string,
+  ): Promise<number> {
+    const values: unknown[] = [...this.#place(key), json, writeId];
+    let statement: PostgresStatement = statements.write;
+    if (expectedRevision === 0) statement = statements.create;
+    else if (expectedRevision !== undefined) {
+      statement = statements.replace;
+      values.push(expectedRevision);
+    }
+    const { rows } = await connection.store({ ...statement, values });
+    const [row] = rows;
+    if (row === undefined) throw conflict();
+    return Number(row["revision"]);
+  }
+
+  /**
+   * The revision that an earlier attempt stored; `undefined` if it stored nothing.
+   *
+   * @throws ThroughlineError `THROUGHLINE_OUTCOME_UNKNOWN`: others wrote since, perhaps over it.
+   */
+  async #settle(
+    connection: Connection,
+    { key, expectedRevision }: PreparedDocument,
+    writeId: string,
+  ): Promise<number | undefined> {
+    const [row] = await connection.run({ ...statements.settle, values: this.#place(key) });
+    const revision = Number(row?.["revision"] ?? 0);
+    if (row?.["write_id"] === writeId) return revision;
+    if (expectedRevision === undefined || revision <= expectedRevision + 1) return undefined;
+    throw new ThroughlineError("the document was written by others since", {
+      code: "THROUGHLINE_OUTCOME_UNKNOWN",
+    });
+  }
+
+  #inLane<T>(key: string, call: () => Promise<T>): Promise<T> {
+    return this.#ports.calls.inLane(JSON.stringify(["documents", this.#collection, key]), call);
+  }
+
+  #place(key: string): unknown[] {
+    return [this.#ports.companion, this.#collection, key];
+  }
+
+  #check(key: string): void {
+    this.#ports.calls.checkOpen();
+    checkKey(key, "key", documentLimits.keyBytes);
+  }
+}
+
+function conflict(): ThroughlineError {
+  return new ThroughlineError("the document is at another revision", {
+    code: "THROUGHLINE_CONFLICT",
+  });
+}

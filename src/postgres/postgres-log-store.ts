@@ -1,0 +1,220 @@
+import {
+  checkIds,
+  checkList,
+  checkPage,
+  checkRead,
+  checkSearch,
+  checkTail,
+  listCursor,
+  parseCursor,
+  prepareErasure,
+  storedRecord,
+} from "../core/storage/batch.ts";
+import { checkKey } from "../core/storage/key.ts";
+import type { LeaseRegistry } from "../core/storage/lease-registry.ts";
+import {
+  type AppendOptions,
+  type EraseOptions,
+  type ListOptions,
+  type ListPage,
+  type LogHead,
+  type LogProjection,
+  type LogRecord,
+  type LogRow,
+  type LogStore,
+  type LogTail,
+  logLimits,
+  type PageOptions,
+  type SearchHit,
+  type SearchOptions,
+  type StoredRecord,
+} from "../core/storage/log-store.ts";
+import { AppendGroups } from "./append-groups.ts";
+import type { Database } from "./database.ts";
+import { deleteLog, eraseRecords } from "./forget.ts";
+import { indexBatch, indexHead, labelText } from "./indexed-batch.ts";
+import { Indexer, type IndexerPorts } from "./indexer.ts";
+import { listStatement } from "./list-statements.ts";
+import type { LogTarget } from "./locked-log.ts";
+import { logStatements as statements } from "./log-statements.ts";
+import type { Row } from "./pool.ts";
+import { search } from "./search.ts";
+import type { IndexedPlace } from "./unindexed.ts";
+import { scopeOf } from "./words.ts";
+
+export interface LogStorePorts extends IndexerPorts {
+  readonly database: Database;
+  /** The leases that this process writes under. */
+  readonly leases: LeaseRegistry;
+  readonly companion: string;
+}
+
+/** Reading takes so many bytes of JSON at a time, or one record. */
+const chunkBytes = 1024 * 1024;
+
+/** Logs in rows: one for the log, one for each record, with the exact JSON text. */
+export class PostgresLogStore implements LogStore {
+  readonly #ports: LogStorePorts;
+  readonly #collection: string;
+  readonly #indexing: IndexedPlace;
+  readonly #indexer: Indexer;
+  readonly #appends: AppendGroups;
+  /** What the lanes of this collection begin with, and no other's. */
+  readonly #lanes: string;
+
+  constructor(ports: LogStorePorts, collection: string, projection: LogProjection) {
+    this.#ports = ports;
+    this.#collection = collection;
+    this.#lanes = JSON.stringify(["logs", collection]);
+    const { database, companion } = ports;
+    const scope = scopeOf(companion, collection);
+    this.#indexing = { database, companion, collection, projection, scope };
+    this.#indexer = new Indexer(ports, this.#indexing);
+    this.#appends = new AppendGroups(ports, collection);
+  }
+
+  async append(
+    key: string,
+    records: readonly LogRecord[],
+    options?: AppendOptions,
+  ): Promise<number> {
+    this.#ports.calls.checkOpen();
+    const batch = indexBatch(this.#indexing, key, records, options);
+    const target = this.#target(key);
+    const seq = await this.#inLane(key, () => this.#appends.append({ target, batch }));
+    if (batch.isSearchable) this.#indexer.missing();
+    return seq;
+  }
+
+  async tail(key: string, limit: number): Promise<LogTail | undefined> {
+    checkTail(key, limit);
+    const [first, ...rows] = await this.#query(statements.tail, [...this.#place(key), limit]);
+    if (first === undefined || first["part"] !== 0) return undefined;
+    const head = JSON.parse(String(first["body"])) as LogHead;
+    return { seq: Number(first["seq"]), head, records: rows.map(recordOf), damaged: false };
+  }
+
+  async page(key: string, options: PageOptions): Promise<readonly StoredRecord[]> {
+    checkPage(key, options);
+    const { before = Number.MAX_SAFE_INTEGER, after, limit } = options;
+    const statement = after === undefined ? statements.pageBefore : statements.pageAfter;
+    const values = [...this.#place(key), after ?? before, limit, logLimits.pageBytes];
+    const rows = await this.#query(statement, values);
+    return rows.map(recordOf);
+  }
+
+  async *read(
+    key: string,
+    options: { readonly after?: number } = {},
+  ): AsyncGenerator<StoredRecord, void, undefined> {
+    let after = options.after ?? 0;
+    checkRead(key, after);
+    const place = this.#place(key);
+    const [log] = await this.#query(statements.extent, place);
+    const end = Number(log?.["seq"] ?? 0);
+    while (after < end) {
+      const values = [...place, after, end, chunkBytes, log?.["born"]];
+      const rows = await this.#query(statements.chunk, values);
+      if (rows.length === 0) return; // forgotten meanwhile
+      for (const row of rows) {
+        yield recordOf(row);
+        after = Number(row["seq"]);
+      }
+    }
+  }
+
+  async find(key: string, id: string): Promise<StoredRecord | undefined> {
+    checkIds(key, [id]);
+    const [row] = await this.#query(statements.find, [...this.#place(key), id]);
+    return row === undefined ? undefined : recordOf(row);
+  }
+
+  async erase(key: string, ids: readonly string[], options?: EraseOptions): Promise<number> {
+    this.#ports.calls.checkOpen();
+    const { headJson, ...erasure } = prepareErasure(key, ids, options);
+    const indexing = this.#indexing;
+    const head = headJson === undefined ? undefined : indexHead(indexing.projection, headJson);
+    const target = this.#target(key);
+    let erased = 0;
+    return this.#inLane(key, () =>
+      this.#ports.database.transaction(async (connection) => {
+        // An earlier attempt may have erased them, its answer lost: then nothing is left to erase.
+        const what = { ...erasure, head, indexing, erasedBefore: erased };
+        erased = Math.max(erased, await eraseRecords(connection, target, what));
+        return erased;
+      }),
+    );
+  }
+
+  async delete(key: string): Promise<boolean> {
+    this.#ports.calls.checkOpen();
+    checkKey(key, "key", logLimits.keyBytes);
+    const target = this.#target(key);
+    let existed = false;
+    return this.#inLane(key, () =>
+      this.#ports.database.transaction(async (connection, attempt) => {
+        if (await deleteLog(connection, target, attempt)) existed = true;
+        return existed;
+      }),
+    );
+  }
+
+  async list(options: ListOptions): Promise<ListPage> {
+    checkList(options);
+    const { limit, cursor, label } = options;
+    const after = cursor === undefined ? undefined : parseCursor(cursor);
+    const given = { label: label !== undefined, place: after !== undefined };
+    const found = await this.#query(listStatement(given), [
+      this.#ports.companion,
+      this.#collection,
+      limit + 1, // one more than asked for tells whether there is a next page
+      ...(label === undefined ? [] : [labelText(label)]),
+      ...(after === undefined ? [] : [after.sortedAt, after.key]),
+    ]);
+    const rows = found.slice(0, limit);
+    const last = found.length > limit ? rows.at(-1) : undefined;
+    if (last === undefined) return { rows: rows.map(rowOf) };
+    const end = { sortedAt: String(last["sorted_at"]), key: String(last["key"]) };
+    return { rows: rows.map(rowOf), cursor: listCursor(end) };
+  }
+
+  async search(query: string, options: SearchOptions): Promise<readonly SearchHit[]> {
+    this.#ports.calls.checkOpen();
+    checkSearch(query, options);
+    return this.#ports.calls.run(async () => {
+      await this.#indexer.catchUp();
+      return search(this.#indexing, query, options);
+    });
+  }
+
+  async #query(
+    statement: { readonly name?: string; readonly text: string },
+    values: unknown[],
+  ): Promise<readonly Row[]> {
+    const { calls, database } = this.#ports;
+    calls.checkOpen();
+    return calls.run(() => database.query({ ...statement, values }));
+  }
+
+  #inLane<T>(key: string, call: () => Promise<T>): Promise<T> {
+    return this.#ports.calls.inLane(this.#lanes + key, call);
+  }
+
+  #target(key: string): LogTarget {
+    const epoch = this.#ports.leases.epochOf(this.#collection, key);
+    return { place: [this.#ports.companion, this.#collection, key], epoch };
+  }
+
+  #place(key: string): unknown[] {
+    return [this.#ports.companion, this.#collection, key];
+  }
+}
+
+function recordOf(row: Row): StoredRecord {
+  return storedRecord(String(row["body"]), Number(row["seq"]));
+}
+
+function rowOf(row: Row): LogRow {
+  const head = JSON.parse(String(row["head"])) as LogHead;
+  return { key: String(row["key"]), seq: Number(row["seq"]), head, damaged: false };
+}

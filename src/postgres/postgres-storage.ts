@@ -1,0 +1,96 @@
+import { ThroughlineError } from "../core/errors.ts";
+import type { DocumentStore } from "../core/storage/document-store.ts";
+import type { Fleet } from "../core/storage/fleet.ts";
+import { checkKey } from "../core/storage/key.ts";
+import type { LogProjection, LogStore } from "../core/storage/log-store.ts";
+import type { RepairReport, Storage } from "../core/storage/storage.ts";
+import { PostgresDocumentStore, type StorePorts } from "./postgres-document-store.ts";
+import type { LogStorePorts } from "./postgres-log-store.ts";
+import { PostgresLogStore } from "./postgres-log-store.ts";
+
+/** A fleet that is left when the storage closes. */
+export interface OpenFleet extends Fleet {
+  close(): Promise<void>;
+}
+
+/** Names of companions and collections have at most so many bytes: they stand in every index. */
+export const longestName = 200;
+
+/** Both shapes in one database, beside those of other companions. */
+export class PostgresStorage implements Storage {
+  readonly fleet: OpenFleet;
+  readonly #ports: StorePorts & LogStorePorts;
+  readonly #logs = new Map<string, PostgresLogStore>();
+  readonly #documents = new Map<string, PostgresDocumentStore>();
+  #closing: Promise<void> | undefined;
+
+  constructor(ports: StorePorts & LogStorePorts, fleet: OpenFleet) {
+    this.#ports = ports;
+    this.fleet = fleet;
+  }
+
+  /** The first projection given for a collection is the one that holds. */
+  logs(collection: string, projection: LogProjection): LogStore {
+    const known = this.#logs.get(collection);
+    if (known !== undefined) return known;
+    checkCollection(collection);
+    const store = new PostgresLogStore(this.#ports, collection, projection);
+    this.#logs.set(collection, store);
+    return store;
+  }
+
+  documents(collection: string): DocumentStore {
+    const known = this.#documents.get(collection);
+    if (known !== undefined) return known;
+    checkCollection(collection);
+    const store = new PostgresDocumentStore(this.#ports, collection);
+    this.#documents.set(collection, store);
+    return store;
+  }
+
+  /** Asks the primary. */
+  async ready(): Promise<void> {
+    this.#ports.calls.checkOpen();
+    let isReadOnly: unknown;
+    try {
+      const text = "select current_setting('transaction_read_only') = 'on' as is_read_only";
+      const [row] = await this.#ports.calls.run(() => this.#ports.database.query({ text }));
+      isReadOnly = row?.["is_read_only"];
+    } catch (cause) {
+      const code = "THROUGHLINE_UNAVAILABLE";
+      throw new ThroughlineError("the database does not answer", { code, cause });
+    }
+    if (isReadOnly !== true) return;
+    const code = "THROUGHLINE_UNAVAILABLE";
+    throw new ThroughlineError("the database takes no writes", { code });
+  }
+
+  /** None: the database repairs itself, and says so in its own log. */
+  repairs(): readonly RepairReport[] {
+    return [];
+  }
+
+  onRepair(): () => void {
+    return () => undefined;
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    await this.#ports.calls.close();
+    await this.fleet.close();
+    this.#ports.database.close();
+  }
+}
+
+/** The collection `""` is that of the companion itself: its runs and its moods. */
+function checkCollection(collection: string): void {
+  if (collection !== "") checkKey(collection, "collection", longestName);
+}

@@ -1,0 +1,129 @@
+// PostgreSQL under the contracts of the storage: the door `throughline/postgres`.
+import { type Clock, systemClock } from "../core/clock.ts";
+import { type NewId, randomId } from "../core/ids.ts";
+import { type Logger, silentLogger } from "../core/logger.ts";
+import { misconfigured, withDefaults } from "../core/options.ts";
+import { checkDurability } from "../core/storage/durability.ts";
+import { checkKey } from "../core/storage/key.ts";
+import { LeaseRegistry } from "../core/storage/lease-registry.ts";
+import type { Durability } from "../core/storage/storage.ts";
+import { systemTimers, type Timers } from "../core/timers.ts";
+import { Calls } from "./calls.ts";
+import { Database } from "./database.ts";
+import { openPostgresFleet } from "./fleet.ts";
+import { migrate } from "./migrate.ts";
+import type { PostgresPool } from "./pool.ts";
+import { longestName, PostgresStorage } from "./postgres-storage.ts";
+import { checkSettings } from "./settings.ts";
+
+export type {
+  PostgresAnswer,
+  PostgresClient,
+  PostgresNotification,
+  PostgresPool,
+  PostgresStatement,
+  Row,
+} from "./pool.ts";
+export type { OpenFleet, PostgresStorage } from "./postgres-storage.ts";
+
+export interface PostgresStorageOptions {
+  /**
+   * Connections for this storage alone, whose sessions it sets up: two at least, since one listens to the
+   * other processes. The caller ends it, last.
+   */
+  readonly pool: PostgresPool;
+  /**
+   * Whose logs and documents these are: 1 to 200 bytes. Companions in one database see nothing of each
+   * other.
+   * @default "default"
+   */
+  readonly companion?: string;
+  /**
+   * How long a call may take, in milliseconds: the wait for a connection, its statements, and every
+   * time that it is tried again. A write of which nobody knows whether it was stored then has as long
+   * again to settle it. A single statement may take half of it.
+   * @default 10_000
+   */
+  readonly timeoutMs?: number;
+  /**
+   * How long a lease outlives a process that was killed, in milliseconds. A process that cannot reach
+   * the database for nine tenths of it loses its leases.
+   * @default 10_000
+   */
+  readonly leaseMs?: number;
+  /**
+   * With `"power-cut"`, a database that acknowledges what is not on its disk is refused: one with
+   * `fsync` or `synchronous_commit` off.
+   * @default "power-cut"
+   */
+  readonly durability?: Durability;
+  /**
+   * Whether the schema is made and brought up to date. Without it, it must be there.
+   * @default true
+   */
+  readonly migrate?: boolean;
+  readonly clock?: Clock;
+  readonly timers?: Timers;
+  readonly newId?: NewId;
+  readonly logger?: Logger;
+}
+
+const defaults = {
+  companion: "default",
+  timeoutMs: 10_000,
+  leaseMs: 10_000,
+  durability: "power-cut",
+  migrate: true,
+  clock: systemClock,
+  timers: systemTimers,
+  newId: randomId,
+  logger: silentLogger,
+} as const satisfies Required<Omit<PostgresStorageOptions, "pool">>;
+
+/**
+ * Opens a companion's logs and documents in PostgreSQL. Any number of processes may have them open.
+ *
+ * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: no such `durability`, a pool of one connection, a
+ * database too weak, without the schema, or whose encoding is not UTF8; the message says which.
+ * @throws ThroughlineError `THROUGHLINE_NEWER_FORMAT`: a later version changed the schema.
+ * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: the database did not answer in time.
+ */
+export async function openPostgresStorage(
+  options: PostgresStorageOptions,
+): Promise<PostgresStorage> {
+  const { pool, companion, timeoutMs, leaseMs, durability, newId, ...resolved } = withDefaults(
+    options,
+    defaults,
+  );
+  checkDurability(durability);
+  checkKey(companion, "companion", longestName);
+  if (!(timeoutMs > 0)) throw new TypeError("timeoutMs must be more than 0");
+  if (!(leaseMs > 0)) throw new TypeError("leaseMs must be more than 0");
+  checkPool(pool);
+  const { clock, timers, logger } = resolved;
+  const random = () => randomOf(newId());
+  const database = new Database({ pool, clock, timers, logger, random, timeoutMs });
+  try {
+    await checkSettings(database, durability);
+    await migrate(database, resolved.migrate);
+    const leases = new LeaseRegistry();
+    const shared = { database, newId, leases, companion, clock, timers, logger };
+    const fleet = await openPostgresFleet({ ...shared, leaseMs });
+    return new PostgresStorage({ ...shared, calls: new Calls() }, fleet);
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+/** One connection listens for good: with no other the first call would wait for its deadline. */
+function checkPool({ options }: PostgresPool): void {
+  if (options?.max === undefined || options.max >= 2) return;
+  throw misconfigured(`the pool has max ${options.max}: at least 2, since one listens`);
+}
+
+/** From 0 to 1, out of an id. */
+function randomOf(id: string): number {
+  const number = Number.parseInt(id.slice(-4), 36);
+  return Number.isNaN(number) ? 0.5 : number / 36 ** 4;
+}

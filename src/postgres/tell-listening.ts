@@ -1,0 +1,108 @@
+import { errorName } from "../core/errors.ts";
+import type { Logger } from "../core/logger.ts";
+import type { Timers } from "../core/timers.ts";
+import type { Connection } from "./connection.ts";
+import type { Database } from "./database.ts";
+
+export interface ListeningPorts {
+  readonly database: Database;
+  readonly channel: string;
+  readonly timers: Timers;
+  readonly logger: Logger;
+  heard(payload: string): void;
+  /** It listens again after it did not: what was sent meanwhile is missed. */
+  healed(): void;
+}
+
+/** How often a connection that hears nothing is asked whether it still lives. */
+const checkMs = 5_000;
+const firstPauseMs = 50;
+const longestPauseMs = 2_000;
+
+/** A connection that listens, and another one when it is lost, until it is closed. */
+export class Listening {
+  readonly #ports: ListeningPorts;
+  #connection: Connection | undefined;
+  #cancelWait: (() => void) | undefined;
+  #closed = false;
+
+  constructor(ports: ListeningPorts) {
+    this.#ports = ports;
+  }
+
+  /** Resolves when it listens. */
+  async open(): Promise<void> {
+    this.#keep(await this.#listen());
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#cancelWait?.();
+    this.#connection?.release(true);
+    this.#connection = undefined;
+  }
+
+  async #listen(): Promise<Connection> {
+    const { database, channel, heard } = this.#ports;
+    const connection = await database.connect();
+    try {
+      connection.onNotification((message) => {
+        const isHeard = message.channel === channel && this.#connection === connection;
+        if (isHeard) heard(message.payload ?? "");
+      });
+      this.#connection = connection;
+      await connection.run({ text: `listen "${channel}"` });
+      return connection;
+    } catch (error) {
+      this.#connection = undefined;
+      connection.release(true);
+      throw error;
+    }
+  }
+
+  #keep(connection: Connection): void {
+    if (this.#closed) {
+      connection.release(true);
+      return;
+    }
+    connection.onLost(() => this.#lost(connection));
+    this.#checkLater(connection);
+  }
+
+  /** A connection whose other end is gone says nothing of it. */
+  #checkLater(connection: Connection): void {
+    if (connection.isBroken) return;
+    this.#cancelWait = this.#ports.timers.after(checkMs, () => {
+      if (this.#connection !== connection) return;
+      // A failure breaks the connection, and is then a loss.
+      const check = connection.run({ text: "select 1" }).then(
+        () => this.#checkLater(connection),
+        () => undefined,
+      );
+      void check;
+    });
+  }
+
+  #lost(connection: Connection): void {
+    if (this.#connection !== connection) return;
+    this.#connection = undefined;
+    this.#cancelWait?.();
+    connection.release(true);
+    this.#ports.logger.warn({}, "the connection that hears the other processes was lost");
+    void this.#heal(0);
+  }
+
+  async #heal(pauseMs: number): Promise<void> {
+    if (this.#closed) return;
+    try {
+      const connection = await this.#listen();
+      this.#keep(connection);
+      if (!this.#closed) this.#ports.healed();
+    } catch (error) {
+      this.#ports.logger.warn({ error: errorName(error) }, "the other processes are not heard");
+      if (this.#closed) return;
+      const nextMs = Math.min(longestPauseMs, Math.max(firstPauseMs, pauseMs * 2));
+      this.#cancelWait = this.#ports.timers.after(nextMs, () => void this.#heal(nextMs));
+    }
+  }
+}

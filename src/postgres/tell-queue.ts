@@ -1,0 +1,96 @@
+import { errorName } from "../core/errors.ts";
+import type { Logger } from "../core/logger.ts";
+import type { Database } from "./database.ts";
+import { toldPayloads } from "./tell-payload.ts";
+import { tellStatements as statements } from "./tell-statements.ts";
+
+export interface TellQueuePorts {
+  readonly database: Database;
+  readonly channel: string;
+  readonly processId: string;
+  readonly logger: Logger;
+}
+
+/** One message on its way: its notifications, and their UTF-16 units. */
+interface Sending {
+  readonly payloads: readonly string[];
+  readonly length: number;
+}
+
+/** So much is told by one statement; and so much waits while the database is away. */
+const batchLength = 2 * 1024 * 1024;
+const batchCount = 500;
+const queueLength = 64 * 1024 * 1024;
+const queueCount = 10_000;
+
+/**
+ * Sends what this process tells, in order, as many at once as wait. What cannot be sent is dropped;
+ * whoever hears the next message sees by its number that some are missing.
+ */
+export class TellQueue {
+  readonly #ports: TellQueuePorts;
+  readonly #waiting: Sending[] = [];
+  #length = 0;
+  #count = 0;
+  #sending: Promise<void> | undefined;
+  #closed = false;
+
+  constructor(ports: TellQueuePorts) {
+    this.#ports = ports;
+  }
+
+  add(text: string): void {
+    if (this.#closed) return;
+    const n = ++this.#count;
+    const isFull = this.#length > queueLength || this.#waiting.length >= queueCount;
+    if (isFull) {
+      this.#ports.logger.warn({ n }, "too much waits to be told: a message was dropped");
+      return;
+    }
+    const payloads = toldPayloads(this.#ports.processId, n, text);
+    const length = payloads.reduce((sum, payload) => sum + payload.length, 0);
+    this.#waiting.push({ payloads, length });
+    this.#length += length;
+    this.#sending ??= this.#send();
+  }
+
+  /** Tells no more. Resolves when what was added before is told or dropped. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#sending;
+  }
+
+  async #send(): Promise<void> {
+    await Promise.resolve(); // what is told in one go is sent in one
+    while (this.#waiting.length > 0) {
+      const batch = this.#batch();
+      try {
+        await this.#tell(batch);
+      } catch (error) {
+        const fields = { error: errorName(error), count: batch.length };
+        this.#ports.logger.warn(fields, "messages could not be told");
+        if (this.#closed) this.#waiting.length = 0; // closing waits for one failure, not for many
+      }
+    }
+    this.#sending = undefined;
+  }
+
+  #batch(): Sending[] {
+    let length = 0;
+    let count = 0;
+    for (const sending of this.#waiting) {
+      length += sending.length;
+      if (count > 0 && (length > batchLength || count >= batchCount)) break;
+      count++;
+    }
+    const batch = this.#waiting.splice(0, count);
+    for (const sending of batch) this.#length -= sending.length;
+    return batch;
+  }
+
+  async #tell(batch: readonly Sending[]): Promise<void> {
+    const { database, channel } = this.#ports;
+    const payloads = batch.flatMap((sending) => sending.payloads);
+    await database.query({ ...statements.tell, values: [channel, payloads] });
+  }
+}

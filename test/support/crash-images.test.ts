@@ -1,0 +1,464 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import type { DiskFile } from "../../src/core/storage/disk/disk.ts";
+import { seededRandom } from "../../src/testing/random.ts";
+import { type CrashImageOptions, crashImages, processDeathImage } from "./crash-images.ts";
+import { SimulatedDisk, SimulatedFile } from "./simulated-disk.ts";
+
+/** Enough for every systematic image of the small disks here. */
+const many = { maxImages: 1024 };
+
+/** Every file of a disk with its text, directories with a slash: `{ "/d/": "", "/d/a": "text" }`. */
+async function everything(disk: SimulatedDisk, at = ""): Promise<Record<string, string>> {
+  const found: Record<string, string> = {};
+  for (const { name, kind } of await disk.list(at === "" ? "/" : at)) {
+    const path = `${at}/${name}`;
+    if (kind === "directory") {
+      found[`${path}/`] = "";
+      for (const [inner, text] of Object.entries(await everything(disk, path))) found[inner] = text;
+    } else {
+      found[path] = await textOf(disk, path);
+    }
+  }
+  return found;
+}
+
+async function textOf(disk: SimulatedDisk, path: string): Promise<string> {
+  const into = Buffer.alloc(await disk.size(path));
+  await (await disk.open(path, "read")).read(into, 0);
+  return into.toString("latin1");
+}
+
+async function imagesOf(disk: SimulatedDisk, options: CrashImageOptions = many) {
+  return await Promise.all(Array.from(crashImages(disk, options), (image) => everything(image)));
+}
+
+/** The texts that the file has in some image; `undefined` where it has no name. */
+async function textsOf(disk: SimulatedDisk, path: string) {
+  return new Set((await imagesOf(disk)).map((image) => image[path]));
+}
+
+async function create(disk: SimulatedDisk, path: string, text: string): Promise<DiskFile> {
+  const file = await disk.open(path, "create");
+  await file.write(Buffer.from(text), 0);
+  return file;
+}
+
+async function durable(disk: SimulatedDisk, path: string, text: string): Promise<DiskFile> {
+  const file = await create(disk, path, text);
+  await file.sync();
+  await disk.syncDirectory(path.slice(0, path.lastIndexOf("/")) || "/");
+  return file;
+}
+
+test("a disk with nothing unsynced has one image, equal to it", async () => {
+  const disk = new SimulatedDisk();
+  await disk.mkdir("/d");
+  await disk.syncDirectory("/");
+  await durable(disk, "/d/a", "text");
+  assert.deepEqual(await imagesOf(disk), [{ "/d/": "", "/d/a": "text" }]);
+});
+
+test("a file that was never synced can be gone, empty, NUL, garbage, cut or whole", async () => {
+  const disk = new SimulatedDisk();
+  const text = "x".repeat(100);
+  await create(disk, "/a", text);
+  const texts = await textsOf(disk, "/a");
+  const expected = [undefined, "", "\0".repeat(100), "x".repeat(64), text];
+  assert.deepEqual(
+    expected.filter((one) => !texts.has(one)),
+    [],
+  );
+  const garbage = [...texts].filter((one) => one?.length === 100 && !/[x\0]{9}/.test(one));
+  assert.equal(garbage.length > 0, true);
+});
+
+test("a synced file keeps its data and not its name until its directory is synced", async () => {
+  const disk = new SimulatedDisk();
+  const file = await create(disk, "/a", "text");
+  await file.sync();
+  assert.deepEqual(await textsOf(disk, "/a"), new Set(["text", undefined]));
+  await disk.syncDirectory("/");
+  assert.deepEqual(await textsOf(disk, "/a"), new Set(["text"]));
+});
+
+test("the sync of a directory makes neither its own name nor its files' data durable", async () => {
+  const disk = new SimulatedDisk();
+  await disk.mkdir("/d");
+  await create(disk, "/d/a", "text");
+  await disk.syncDirectory("/d");
+  const images = await imagesOf(disk);
+  assert.equal(
+    images.some((image) => !("/d/" in image)),
+    true,
+  );
+  assert.equal(
+    images.some((image) => image["/d/a"] === ""),
+    true,
+  );
+  assert.equal(
+    images.some((image) => "/d/" in image && !("/d/a" in image)),
+    false,
+  );
+});
+
+test("a file renamed over another without a sync can be empty under the old name", async () => {
+  const disk = new SimulatedDisk();
+  await durable(disk, "/a", "old");
+  await create(disk, "/tmp", "new");
+  await disk.rename("/tmp", "/a");
+  const texts = await textsOf(disk, "/a");
+  assert.deepEqual(
+    ["old", "new", "", "\0\0\0"].filter((one) => !texts.has(one)),
+    [],
+  );
+  assert.equal(texts.has(undefined), false);
+});
+
+test("a rename over another file is old or new, never neither, until it is synced", async () => {
+  const disk = new SimulatedDisk();
+  await durable(disk, "/a", "old");
+  await (await create(disk, "/tmp", "new")).sync();
+  await disk.rename("/tmp", "/a");
+  const images = await imagesOf(disk);
+  assert.deepEqual(images, [
+    { "/a": "new" },
+    { "/a": "old" },
+    { "/a": "old", "/tmp": "new" }, // made durable by chance, but not renamed
+  ]);
+  await disk.syncDirectory("/");
+  assert.deepEqual(await imagesOf(disk), [{ "/a": "new" }]);
+});
+
+test("a file moved to another directory is in one of them, whichever of the two is synced", async () => {
+  for (const synced of [[], ["/d"], ["/e"]]) {
+    const disk = new SimulatedDisk();
+    await disk.mkdir("/d");
+    await disk.syncDirectory("/");
+    await durable(disk, "/d/a", "text");
+    await disk.mkdir("/e");
+    await disk.rename("/d/a", "/e/a");
+    for (const path of synced) await disk.syncDirectory(path);
+    const places = (await imagesOf(disk)).map((image) =>
+      Object.keys(image).filter((path) => path.endsWith("a")),
+    );
+    const expected = synced.includes("/e") ? [["/e/a"]] : [["/d/a"], ["/e/a"]];
+    assert.deepEqual([...new Set(places.map(String))].sort(), expected.map(String), `${synced}`);
+  }
+});
+
+test("names made apart from each other can be durable in any combination", async () => {
+  const disk = new SimulatedDisk();
+  for (const name of ["/a", "/b", "/c"]) await disk.open(name, "create");
+  const names = (await imagesOf(disk)).map((image) => Object.keys(image).join(" "));
+  assert.deepEqual(
+    names.sort(),
+    ["", "/a", "/a /b", "/a /b /c", "/a /c", "/b", "/b /c", "/c"].sort(),
+  );
+});
+
+test("changes of one name are durable in their order", async () => {
+  const disk = new SimulatedDisk();
+  await durable(disk, "/a", "first");
+  await disk.rename("/a", "/old");
+  await (await create(disk, "/a", "second")).sync();
+  const images = await imagesOf(disk);
+  assert.deepEqual(images, [
+    { "/old": "first", "/a": "second" },
+    { "/a": "first" },
+    { "/old": "first" },
+  ]);
+});
+
+test("with more than 5 unsynced names there are still all prefixes and some other subsets", async () => {
+  const disk = new SimulatedDisk();
+  const names = Array.from({ length: 8 }, (_, index) => `/${index}`);
+  for (const name of names) await disk.open(name, "create");
+  const seen = new Set((await imagesOf(disk)).map((image) => Object.keys(image).join("")));
+  for (let count = 0; count <= 8; count++) {
+    assert.equal(seen.has(names.slice(0, count).join("")), true, `the first ${count}`);
+  }
+  assert.equal(seen.size > 100, true);
+});
+
+for (const sectorBytes of [64, 512, 4096]) {
+  test(`an append of 4 sectors is torn at every sector of ${sectorBytes} bytes`, async () => {
+    const disk = new SimulatedDisk();
+    const file = await durable(disk, "/a", "D");
+    const sectors = ["1", "2", "3", "4"].map((digit) => digit.repeat(sectorBytes));
+    await file.write(Buffer.from(sectors.join("").slice(1)), 1);
+    const written = `D${sectors.join("").slice(1)}`;
+    const texts = new Set(
+      (await imagesOf(disk, { ...many, sectorSizes: [sectorBytes] })).map((image) => image["/a"]),
+    );
+    for (const count of [1, 2, 3]) {
+      const at = count * sectorBytes;
+      const rest = 4 * sectorBytes - at;
+      assert.equal(texts.has(written.slice(0, at)), true, `the file ends at ${at}`);
+      assert.equal(texts.has(written.slice(0, at) + "\0".repeat(rest)), true, `zeros from ${at}`);
+      const late = `D${"\0".repeat(at - 1)}${written.slice(at)}`;
+      assert.equal(texts.has(late), true, `zeros before ${at}`);
+    }
+    const hole = `${written.slice(0, sectorBytes)}${"\0".repeat(sectorBytes)}`;
+    assert.equal(texts.has(hole + written.slice(2 * sectorBytes)), true, "a hole");
+    for (const text of texts) assert.equal(text?.[0], "D", "what was durable stays");
+  });
+}
+
+test("a write over durable bytes can leave old and new sectors side by side", async () => {
+  const disk = new SimulatedDisk();
+  const file = await durable(disk, "/a", "o".repeat(192));
+  await file.write(Buffer.from("n".repeat(128)), 32);
+  const texts = await textsOf(disk, "/a");
+  const at = (bounds: string) => [...bounds].map((letter) => letter.repeat(32)).join("");
+  const expected = ["onnnno", "oooooo", "onoooo", "oonnno", "onnnoo"].map(at);
+  assert.deepEqual(
+    expected.filter((text) => !texts.has(text)),
+    [],
+  );
+  for (const text of texts) assert.match(text ?? "", /^o{32}[\s\S]{128}o{32}$/);
+});
+
+test("an unsynced truncate is there or not, before and after a write that follows it", async () => {
+  const disk = new SimulatedDisk();
+  const file = await durable(disk, "/a", "good torn");
+  await file.truncate(5);
+  assert.deepEqual(await textsOf(disk, "/a"), new Set(["good ", "good torn"]));
+  await file.write(Buffer.from("more"), 5);
+  const texts = await textsOf(disk, "/a");
+  assert.deepEqual(
+    ["good more", "good torn", "good "].filter((text) => !texts.has(text)),
+    [],
+  );
+  for (const text of texts) assert.match(text ?? "", /^good /);
+});
+
+test("after many unsynced writes the content at 15 moments between is in the images", async () => {
+  const disk = new SimulatedDisk();
+  const file = await durable(disk, "/a", "");
+  for (let index = 0; index < 16 * 5; index++) await file.write(Buffer.from("x"), index);
+  const texts = await textsOf(disk, "/a");
+  for (let size = 0; size <= 80; size += 5) {
+    assert.equal(texts.has("x".repeat(size)), true, `${size} bytes`);
+  }
+  assert.equal(texts.has("x".repeat(79)), false, "not all of the moments: the number is bounded");
+});
+
+test("the data of every file that has a name is at risk, each file by itself", async () => {
+  const disk = new SimulatedDisk();
+  for (const path of ["/a", "/b"]) {
+    const file = await durable(disk, path, "");
+    await file.write(Buffer.from("new"), 0);
+  }
+  const images = new Set((await imagesOf(disk)).map((image) => `${image["/a"]}|${image["/b"]}`));
+  for (const pair of ["new|new", "|", "new|", "|new"]) assert.equal(images.has(pair), true, pair);
+});
+
+test("two names of one file stay two names of one file in an image", async () => {
+  const disk = new SimulatedDisk();
+  await durable(disk, "/a", "text");
+  await disk.link("/a", "/b");
+  await disk.syncDirectory("/");
+  for (const image of [...crashImages(disk), processDeathImage(disk)]) {
+    await (await image.open("/a", "write")).write(Buffer.from("TEXT"), 0);
+    assert.equal(await textOf(image, "/b"), "TEXT");
+  }
+});
+
+test("a process death leaves all that the kernel had, as durable", async () => {
+  const disk = new SimulatedDisk();
+  await disk.mkdir("/d");
+  const file = await create(disk, "/d/a", "text");
+  await file.truncate(2);
+  const image = processDeathImage(disk);
+  assert.deepEqual(await imagesOf(image), [{ "/d/": "", "/d/a": "te" }]);
+});
+
+test("data that a failed sync lost is read back and synced again, and gone after a cut", async () => {
+  const disk = new SimulatedDisk();
+  const file = await durable(disk, "/a", "old,");
+  await file.write(Buffer.from("lost,"), 4);
+  assert.equal(file instanceof SimulatedFile, true);
+  (file as SimulatedFile).loseUnsynced();
+  await file.sync();
+  await file.write(Buffer.from("new"), 9);
+  await file.sync();
+  assert.equal(await textOf(disk, "/a"), "old,lost,new");
+  assert.deepEqual(await imagesOf(disk), [{ "/a": `old,${"\0".repeat(5)}new` }]);
+  assert.deepEqual(await everything(processDeathImage(disk)), { "/a": "old,lost,new" });
+});
+
+test("images share nothing with their disk or with each other", async () => {
+  const disk = new SimulatedDisk();
+  const file = await durable(disk, "/a", "old");
+  await file.write(Buffer.from("new"), 3);
+  const images = [...crashImages(disk), processDeathImage(disk)];
+  const before = await Promise.all(images.map((image) => everything(image)));
+  await file.write(Buffer.from("XXXXXXXX"), 0);
+  await disk.unlink("/a");
+  for (const [index, image] of images.entries()) {
+    assert.deepEqual(await everything(image), before[index]);
+    const copy = await image.open("/a", "write");
+    await copy.write(Buffer.from("YYYYYYYYYYYY"), 0);
+    await image.open("/new", "create");
+  }
+  assert.deepEqual(await everything(disk), {});
+});
+
+test("an image can be cut again", async () => {
+  const disk = new SimulatedDisk();
+  await create(disk, "/a", "first");
+  const [image] = crashImages(disk);
+  assert.notEqual(image, undefined);
+  const file = await image!.open("/a", "write");
+  await file.write(Buffer.from("-second"), 5);
+  const texts = await textsOf(image!, "/a");
+  assert.equal(texts.has("first"), true);
+  assert.equal(texts.has("first-second"), true);
+  assert.equal(texts.has(undefined), false);
+});
+
+/** A workload of its own for each seed: creates, appends, syncs, and renames if wanted. */
+async function randomDisk(seed: number, renames: boolean): Promise<SimulatedDisk> {
+  const disk = new SimulatedDisk();
+  const random = seededRandom(seed);
+  const files: DiskFile[] = [];
+  for (let step = 0; step < 20; step++) {
+    const file = files[random(files.length + 1)];
+    const chance = random(6);
+    if (file === undefined) files.push(await disk.open(`/${files.length}`, "create"));
+    else if (chance < 3) await file.write(Buffer.alloc(1 + random(200), 97), await file.size());
+    else if (chance < 4) await file.sync();
+    else if (chance < 5) await disk.syncDirectory("/");
+    else if (renames) await disk.rename(`/${random(files.length)}`, "/r").catch(() => {});
+  }
+  return disk;
+}
+
+test("the first image is the one in which all is kept, also when it is the only one", async () => {
+  for (const maxImages of [1, 2, 3, 64]) {
+    const disk = await randomDisk(5, false);
+    const [image] = await imagesOf(disk, { maxImages });
+    assert.deepEqual(image, await everything(processDeathImage(disk)));
+  }
+});
+
+test("the images of one append begin with kept, lost, zeroed, garbage, and say so", async () => {
+  const disk = new SimulatedDisk();
+  const file = await durable(disk, "/a", "D");
+  await file.write(Buffer.from("x".repeat(20)), 1);
+  const images = [...crashImages(disk, { maxImages: 8 })].slice(0, 4);
+  assert.deepEqual(
+    images.map(({ label }) => label),
+    ["kept", "lost", "zeroed", "garbage"].map((fate) => `all names durable; /a ${fate}`),
+  );
+  const [kept, lost, zeroed, garbage] = await Promise.all(images.map((one) => textOf(one, "/a")));
+  assert.deepEqual([kept, lost, zeroed], [`D${"x".repeat(20)}`, "D", `D${"\0".repeat(20)}`]);
+  assert.equal(garbage?.length, 21);
+  assert.doesNotMatch(garbage ?? "", /xx|\0\0/);
+});
+
+test("in a mixture one sector can be kept, another zeroed and a third garbage", async () => {
+  const disk = new SimulatedDisk();
+  const file = await durable(disk, "/a", "");
+  await file.write(Buffer.from("x".repeat(4 * 64)), 0);
+  const fates = new Set<string>();
+  for (const text of await textsOf(disk, "/a")) {
+    const sectors = (text ?? "").match(/[\s\S]{64}/g) ?? [];
+    const fateOf = (sector: string) =>
+      /^x+$/.test(sector) ? "kept" : /^\0+$/.test(sector) ? "zeroed" : "garbage";
+    fates.add([...new Set(sectors.map(fateOf))].sort().join(", "));
+  }
+  assert.equal(fates.has("garbage, kept, zeroed"), true);
+});
+
+test("the same seed gives the same images in the same order, another seed others", async () => {
+  for (let seed = 0; seed < 8; seed++) {
+    const take = async (of: number, images: number) => {
+      const disk = await randomDisk(seed, true);
+      return await imagesOf(disk, { seed: of, maxImages: images });
+    };
+    const images = await take(7, 64);
+    assert.deepEqual(await take(7, 64), images, `seed ${seed}`);
+    if (images.length < 64) continue; // few enough to be all there are
+    assert.notDeepEqual(await take(8, 64), images, `seed ${seed}`);
+  }
+});
+
+test("images are all different and never more than maxImages, for 1 to 200 of them", async () => {
+  const runs = fc.tuple(fc.nat(1000), fc.integer({ min: 1, max: 200 }));
+  await fc.assert(
+    fc.asyncProperty(runs, async ([seed, maxImages]) => {
+      const images = await imagesOf(await randomDisk(seed, false), { maxImages });
+      assert.equal(images.length >= 1 && images.length <= maxImages, true);
+      const different = new Set(
+        images.map((image) => JSON.stringify(Object.entries(image).sort())),
+      );
+      assert.equal(different.size, images.length);
+    }),
+    { numRuns: 25, seed: 1 },
+  );
+});
+
+test("what was synced is in every image of any workload of appends and syncs", async () => {
+  const call = fc.tuple(
+    fc.constantFrom("append", "sync"),
+    fc.nat(2),
+    fc.integer({ min: 1, max: 300 }),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(call, { minLength: 1, maxLength: 12 }), async (calls) => {
+      const disk = new SimulatedDisk();
+      const model: { file: DiskFile; text: string; synced: string }[] = [];
+      for (const name of ["/0", "/1", "/2"]) {
+        model.push({ file: await durable(disk, name, ""), text: "", synced: "" });
+      }
+      for (const [what, index, length] of calls) {
+        const one = model[index]!;
+        if (what === "sync") {
+          await one.file.sync();
+          one.synced = one.text;
+        } else {
+          await one.file.write(Buffer.alloc(length, 97 + (length % 26)), one.text.length);
+          one.text += String.fromCharCode(97 + (length % 26)).repeat(length);
+        }
+      }
+      for (const image of await imagesOf(disk, { maxImages: 32 })) {
+        for (const [index, { text, synced }] of model.entries()) {
+          const left = image[`/${index}`] ?? "no such file";
+          assert.equal(left.slice(0, synced.length), synced);
+          assert.equal(left.length <= text.length, true);
+        }
+      }
+    }),
+    { numRuns: 25, seed: 1 },
+  );
+});
+
+test("a bound of 0, of 1.5, and no or wrong sector sizes are refused", () => {
+  const disk = new SimulatedDisk();
+  const wrong = [{ maxImages: 0 }, { maxImages: 1.5 }, { sectorSizes: [] }, { sectorSizes: [0] }];
+  for (const options of wrong) {
+    assert.throws(() => [...crashImages(disk, options)], TypeError, JSON.stringify(options));
+  }
+});
+
+test("images are made fast: how many a second", async (t) => {
+  const disk = new SimulatedDisk();
+  await disk.mkdir("/chats");
+  await disk.syncDirectory("/");
+  const log = await durable(disk, "/chats/log.jsonl", "x".repeat(8192));
+  await durable(disk, "/session.json", "{}".repeat(500));
+  await log.write(Buffer.from("y".repeat(2000)), 8192);
+  await create(disk, "/tmp", "{}".repeat(500));
+  await disk.rename("/tmp", "/session.json");
+  const started = performance.now();
+  let images = 0;
+  for (let seed = 0; seed < 50; seed++) {
+    for (const image of crashImages(disk, { seed })) images += image.operations.length + 1;
+  }
+  const seconds = (performance.now() - started) / 1000;
+  t.diagnostic(`${Math.round(images / seconds)} images a second`);
+  assert.equal(images > 2_500, true);
+});

@@ -1,0 +1,246 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Disk, DiskFile } from "../../src/core/storage/disk/disk.ts";
+import { crashImages } from "./crash-images.ts";
+import { type DiskFault, diskErrors, faultyDisk } from "./faulty-disk.ts";
+import { type DiskCall, SimulatedDisk } from "./simulated-disk.ts";
+
+/** Every call of a disk and its files once, each answer noted by the name of its call. */
+async function everyCall(disk: Disk): Promise<Record<string, string>> {
+  const answers: Record<string, string> = {};
+  const note = async <T>(name: string, call: Promise<T> | undefined): Promise<T | undefined> => {
+    try {
+      const result = await call;
+      answers[name] = call === undefined ? "not called" : "ok";
+      return result;
+    } catch (error) {
+      answers[name] = String((error as NodeJS.ErrnoException).code);
+      return undefined;
+    }
+  };
+  const file = await note("open", disk.open("/a", "create"));
+  await note("write", file?.write(Buffer.from("text"), 0));
+  await note("read", file?.read(new Uint8Array(4), 0));
+  await note("truncate", file?.truncate(2));
+  await note("extend", file?.extend(2, 8192));
+  await note("fileSize", file?.size());
+  await note("sync", file?.sync());
+  await note("close", file?.close());
+  await note("mkdir", disk.mkdir("/d"));
+  await note("list", disk.list("/"));
+  await note("size", disk.size("/a"));
+  await note("link", disk.link("/a", "/b"));
+  await note("rename", disk.rename("/b", "/c"));
+  await note("unlink", disk.unlink("/c"));
+  await note("rmdir", disk.rmdir("/d"));
+  await note("syncDirectory", disk.syncDirectory("/"));
+  return answers;
+}
+
+async function textOf(file: DiskFile): Promise<string> {
+  const into = Buffer.alloc(100);
+  return into.toString("latin1", 0, await file.read(into, 0));
+}
+
+/** The texts of `/a` in the images that a power cut leaves. */
+async function textsLeft(disk: SimulatedDisk) {
+  const texts = new Set<string>();
+  for (const image of crashImages(disk)) texts.add(await textOf(await image.open("/a", "read")));
+  return texts;
+}
+
+async function emptyFile(faults: DiskFault | readonly DiskFault[]) {
+  const inner = new SimulatedDisk();
+  await inner.open("/a", "create");
+  await inner.syncDirectory("/");
+  const disk = faultyDisk(inner, faults);
+  return { inner, disk, file: await disk.open("/a", "write") };
+}
+
+const calls = Object.keys(await everyCall(new SimulatedDisk()));
+
+test("a fault at call n fails that call alone, for every n until none is reached", async () => {
+  let n = 1;
+  for (; ; n++) {
+    const disk = faultyDisk(new SimulatedDisk(), { fault: "EIO", at: n });
+    const answers = await everyCall(disk);
+    const failed = Object.keys(answers).filter((name) => answers[name] === "EIO");
+    assert.deepEqual(failed, calls.slice(n - 1, n));
+    assert.equal(disk.failures, disk.broke ? 1 : 0);
+    if (!disk.broke) break;
+  }
+  assert.equal(n, calls.length + 1);
+});
+
+test("a fault that lasts fails call n and every later one, until the disk is healed", async () => {
+  const disk = faultyDisk(new SimulatedDisk(), { fault: "EROFS", at: 10, repeat: "forever" });
+  const answers = await everyCall(disk);
+  assert.deepEqual(
+    calls.filter((name) => answers[name] === "EROFS"),
+    calls.slice(9),
+  );
+  assert.equal(disk.failures, calls.length - 9);
+  disk.heal();
+  assert.deepEqual(await disk.list("/"), [
+    { name: "a", kind: "file" },
+    { name: "d", kind: "directory" },
+  ]);
+});
+
+test("two faults make a pair, and it broke only when both were reached", async () => {
+  for (const second of [8, calls.length, calls.length + 1]) {
+    const faults: DiskFault[] = [
+      { fault: "ENOSPC", at: 7 },
+      { fault: "EIO", at: second },
+    ];
+    const disk = faultyDisk(new SimulatedDisk(), faults);
+    const answers = await everyCall(disk);
+    assert.equal(answers[calls[6]!], "ENOSPC");
+    const isReached = second <= calls.length;
+    if (isReached) assert.equal(answers[calls[second - 1]!], "EIO");
+    assert.equal(disk.failures, isReached ? 2 : 1);
+    assert.equal(disk.broke, isReached);
+  }
+});
+
+const numbers = {
+  EIO: ["EIO", -5],
+  ENOSPC: ["ENOSPC", -28],
+  EDQUOT: ["Unknown system error -122", -122],
+  EMFILE: ["EMFILE", -24],
+  ENFILE: ["ENFILE", -23],
+  EACCES: ["EACCES", -13],
+  EPERM: ["EPERM", -1],
+  EROFS: ["EROFS", -30],
+  EBUSY: ["EBUSY", -16],
+  EINTR: ["EINTR", -4],
+  EAGAIN: ["EAGAIN", -11],
+  ENOENT: ["ENOENT", -2],
+  ESTALE: ["Unknown system error -116", -116],
+  EFBIG: ["EFBIG", -27],
+} as const satisfies Record<(typeof diskErrors)[number], readonly [string, number]>;
+
+for (const fault of diskErrors) {
+  const [code, errno] = numbers[fault];
+  const skip = process.platform === "linux" ? false : "error numbers are those of Linux";
+  test(`${fault} comes as code ${code} and errno ${errno}, as from Node`, { skip }, async () => {
+    const disk = faultyDisk(new SimulatedDisk(), { fault, at: 1 });
+    await assert.rejects(disk.rename("/a", "/b"), {
+      code,
+      errno,
+      syscall: "rename",
+      path: "/a",
+      dest: "/b",
+    });
+  });
+}
+
+test("a fault counts only the calls and the paths that it names", async () => {
+  const rows: [Pick<DiskFault, "call" | "path">, number, readonly string[]][] = [
+    [{ call: "sync" }, 1, ["sync"]],
+    [{ call: ["link", "rename"] }, 2, ["rename"]],
+    [{ call: "size" }, 2, ["size"]], // the first is the one of the open file
+    [{ path: /^\/[bc]$/ }, 1, ["rename"]],
+    [{ path: /^\/a$/ }, 3, ["read"]],
+    [{ call: "write", path: /^\/b$/ }, 1, []],
+  ];
+  for (const [filter, at, expected] of rows) {
+    const disk = faultyDisk(new SimulatedDisk(), { fault: "EBUSY", at, ...filter });
+    const answers = await everyCall(disk);
+    const failed = calls.filter((name) => answers[name] === "EBUSY");
+    assert.deepEqual(failed, expected, JSON.stringify(filter));
+    assert.equal(disk.broke, expected.length > 0);
+  }
+});
+
+test("a short write and a short read do half of their bytes and say so, at least 1", async () => {
+  const { disk, file } = await emptyFile({ fault: "short", at: 1, repeat: "forever" });
+  assert.equal(await file.write(Buffer.from("abcdef"), 0), 3);
+  assert.equal(await file.write(Buffer.from("X"), 3), 1);
+  assert.equal(await file.read(new Uint8Array(4), 0), 2);
+  assert.equal(disk.failures, 3);
+  disk.heal();
+  assert.equal(await textOf(file), "abcX");
+});
+
+test("only reads and writes are counted for a short count", async () => {
+  const disk = faultyDisk(new SimulatedDisk(), { fault: "short", at: 2 });
+  const answers = await everyCall(disk);
+  assert.equal(
+    calls.every((name) => answers[name] === "ok"),
+    true,
+  );
+  assert.equal(disk.broke, true);
+  assert.equal(disk.failures, 1);
+});
+
+for (const [does, text] of [
+  ["nothing", ""],
+  ["half", "abc"],
+  ["all", "abcdef"],
+] as const) {
+  test(`a write that fails and does ${does} leaves ${text.length} of 6 bytes`, async () => {
+    const { file } = await emptyFile({ fault: "ENOSPC", at: 1, call: "write", does });
+    await assert.rejects(file.write(Buffer.from("abcdef"), 0), { code: "ENOSPC" });
+    assert.equal(await textOf(file), text);
+  });
+}
+
+test("a call that fails and does nothing or half leaves no trace, one that does all its effect", async () => {
+  for (const does of ["nothing", "half", "all"] as const) {
+    const inner = new SimulatedDisk();
+    const isDone = does === "all";
+    for (const call of ["open", "mkdir", "link", "rename", "unlink"] satisfies DiskCall[]) {
+      const failing = faultyDisk(inner, { fault: "ESTALE", at: 1, does });
+      const made = {
+        open: () => failing.open("/a", "create"),
+        mkdir: () => failing.mkdir("/d"),
+        link: () => failing.link("/a", "/b"),
+        rename: () => failing.rename("/b", "/c"),
+        unlink: () => failing.unlink("/a"),
+      }[call];
+      await assert.rejects(made(), { errno: -116 });
+    }
+    const names = (await inner.list("/")).map(({ name }) => name);
+    assert.deepEqual(names.sort(), isDone ? ["c", "d"] : []);
+    const opened = inner.operations.filter(({ call }) => call === "open").length;
+    const closed = inner.operations.filter(({ call }) => call === "close").length;
+    assert.equal(opened, closed, "no file stays open behind a failed open");
+  }
+});
+
+test("a failed sync loses what it should have synced, unseen until the power is cut", async () => {
+  const { inner, file } = await emptyFile({ fault: "EIO", at: 1, call: "sync" });
+  await file.write(Buffer.from("lost"), 0);
+  await assert.rejects(file.sync(), { code: "EIO" });
+  await file.sync();
+  assert.equal(await textOf(file), "lost");
+  assert.deepEqual(await textsLeft(inner), new Set([""]));
+});
+
+test("a sync that fails and does all has made the data durable", async () => {
+  const { inner, file } = await emptyFile({ fault: "EIO", at: 1, call: "sync", does: "all" });
+  await file.write(Buffer.from("kept"), 0);
+  await assert.rejects(file.sync(), { code: "EIO" });
+  assert.deepEqual(await textsLeft(inner), new Set(["kept"]));
+});
+
+test("a failed sync of a directory leaves its names as unsynced as they were", async () => {
+  const inner = new SimulatedDisk();
+  const disk = faultyDisk(inner, { fault: "EIO", at: 1, call: "syncDirectory" });
+  await disk.mkdir("/d");
+  await assert.rejects(disk.syncDirectory("/"), { code: "EIO" });
+  assert.equal([...crashImages(inner)].length, 2);
+  await disk.syncDirectory("/");
+  assert.equal([...crashImages(inner)].length, 1);
+});
+
+test("a failed close closes", async () => {
+  const { file } = await emptyFile({ fault: "EIO", at: 1, call: "close" });
+  await assert.rejects(file.close(), { code: "EIO" });
+  await assert.rejects(file.close(), { code: "EBADF" });
+});
+
+test("a fault at call 0 is refused, since no loop over n would end", () => {
+  assert.throws(() => faultyDisk(new SimulatedDisk(), { fault: "EIO", at: 0 }), TypeError);
+});

@@ -1,0 +1,206 @@
+// Several processes that serve one companion, within this one: each has its own storage of one place,
+// its own memories, turns and, if asked for, its own run of the companion and its own HTTP door.
+import { setImmediate } from "node:timers/promises";
+import type { CompanionOptions } from "../../src/companion/options.ts";
+import { silentLogger } from "../../src/core/logger.ts";
+import type { Responder } from "../../src/core/models/responder.ts";
+import type { Fleet } from "../../src/core/storage/fleet.ts";
+import { MemoryPlace } from "../../src/core/storage/memory/memory-place.ts";
+import { openMemoryStorage } from "../../src/core/storage/memory/memory-storage.ts";
+import type { Storage } from "../../src/core/storage/storage.ts";
+import { openThroughline } from "../../src/core/throughline.ts";
+import { systemTimers, type Timers } from "../../src/core/timers.ts";
+import { Turns } from "../../src/core/turns/turns.ts";
+import { createServer } from "../../src/server/server.ts";
+import type { Random } from "../../src/testing/random.ts";
+import { HeldClock } from "./held-clock.ts";
+import { HeldTimers } from "./held-timers.ts";
+import { scriptedResponder } from "./scripted-responder.ts";
+
+export type FleetStorage = Storage & { readonly fleet: Fleet };
+
+/** Where several processes write: how the tests open one, whatever the driver. */
+export interface FleetPlace {
+  /** One more process. */
+  open(): Promise<FleetStorage>;
+  /** Removes what lies there. */
+  end(): Promise<void>;
+}
+
+/** In memory, by the system's clock: for what needs no lapse of a lease. */
+export async function memoryPlace(): Promise<FleetPlace> {
+  const place = new MemoryPlace();
+  return {
+    open: async () => openMemoryStorage({ place }),
+    end: async () => undefined,
+  };
+}
+
+/** In memory, by a clock that is held: leases lapse when the test lets time pass. */
+export function heldPlace() {
+  const clock = new HeldClock();
+  const place = new MemoryPlace({ clock, leaseMs: 10_000 });
+  /** One more process: it sleeps while nobody lets its timers pass. */
+  const open = () => {
+    const timers = new HeldTimers(clock);
+    return { timers, storage: openMemoryStorage({ place, timers }) };
+  };
+  return { clock, place, open };
+}
+
+/** What waits for word of other processes here waits until all that is told in memory was heard. */
+export const soon: Timers = {
+  after(_delayMs, call) {
+    const immediate = globalThis.setImmediate(call);
+    return () => clearImmediate(immediate);
+  },
+};
+
+/** Time passes for these, and for no other process. */
+export async function pass(
+  clock: HeldClock,
+  ms: number,
+  ...awake: readonly HeldTimers[]
+): Promise<void> {
+  const stepMs = 500;
+  for (let passed = 0; passed < ms; passed += stepMs) {
+    clock.pass(stepMs);
+    for (const timers of awake) await timers.pass(0);
+    await setImmediate();
+  }
+}
+
+/**
+ * A storage whose process can be killed: then it writes, hears and tells nothing more. Or deaf: then it
+ * hears nothing, and does not know.
+ */
+export function mortal(storage: FleetStorage): FleetStorage & {
+  kill(): void;
+  deafen(isDeaf: boolean): void;
+  /** It hears that it may have missed something. */
+  gap(): void;
+} {
+  let isDead = false;
+  let isDeaf = false;
+  const gaps = new Set<() => void>();
+  const never = new Promise<never>(() => undefined);
+  const dying = <T extends object>(of: T): T =>
+    new Proxy(of, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name);
+        if (typeof value !== "function") return value;
+        return (...args: unknown[]) =>
+          isDead ? never : Reflect.apply(value as (...args: unknown[]) => unknown, target, args);
+      },
+    });
+  const { fleet } = storage;
+  const mortalFleet: Fleet = {
+    processId: fleet.processId,
+    acquire: (...args) => (isDead ? never : fleet.acquire(...args)),
+    tryAcquire: (...args) => (isDead ? never : fleet.tryAcquire(...args)),
+    tell: (message) => (isDead ? undefined : fleet.tell(message)),
+    onTold: (listener) =>
+      fleet.onTold((...args) => (isDead || isDeaf ? undefined : listener(...args))),
+    onGap: (listener) => {
+      gaps.add(listener);
+      return () => gaps.delete(listener);
+    },
+  };
+  return {
+    logs: (...args) => dying(storage.logs(...args)),
+    documents: (collection) => dying(storage.documents(collection)),
+    ready: () => (isDead ? never : storage.ready()),
+    repairs: () => storage.repairs(),
+    onRepair: (listener) => storage.onRepair(listener),
+    close: () => storage.close(),
+    [Symbol.asyncDispose]: () => storage.close(),
+    fleet: mortalFleet,
+    kill: () => {
+      isDead = true;
+    },
+    deafen: (deaf) => {
+      isDeaf = deaf;
+    },
+    gap: () => {
+      for (const listener of gaps) listener();
+    },
+  };
+}
+
+let processes = 0;
+
+/** One process on a storage. */
+export async function process(
+  storage: FleetStorage,
+  options: {
+    readonly model?: Responder;
+    readonly clock?: HeldClock;
+    readonly awake?: CompanionOptions;
+    readonly timers?: Timers;
+    readonly maxQueued?: number;
+  } = {},
+) {
+  const name = `p${++processes}`;
+  let ids = 0;
+  const newId = () => `${name}-${++ids}`;
+  const { clock = new HeldClock(), awake, maxQueued = 32, timers = systemTimers } = options;
+  const model = options.model ?? scriptedResponder([]);
+  const target = { provider: model.provider, model: model.model };
+  const throughline = await openThroughline({ storage, clock, timers, newId, ...target });
+  const run = awake && (await throughline.startCompanion(awake));
+  const { chats, sessions, workingMemory: memories, rules } = throughline;
+  const turns = new Turns({
+    ...{ chats, sessions, memories, rules, clock, newId, maxQueued, logger: silentLogger },
+    ...{ persona: "You are kind.", companion: run },
+    responders: { standard: target, get: async () => model },
+  });
+  const served = run && {
+    run: { companion: run, emotionWarnings: () => [], reloadEmotions: () => [] },
+  };
+  const server = createServer({ throughline, turns, clock, newId, version: "0.0.0", ...served });
+  const ask = (path: string, init: RequestInit = {}) => {
+    const headers = { host: "127.0.0.1:7423", "content-type": "application/json", ...init.headers };
+    return server.fetch(new Request(`http://127.0.0.1:7423${path}`, { ...init, headers }));
+  };
+  const post = (path: string, body: object = {}, headers: Record<string, string> = {}) =>
+    ask(path, { method: "POST", body: JSON.stringify(body), headers });
+  return { ...throughline, throughline, turns, run, server, clock, model, ask, post };
+}
+
+export type Process = Awaited<ReturnType<typeof process>>;
+
+/** Far more than anything here takes. */
+const longestMs = 20_000;
+
+/** Lets everything go on that waits for nothing but its turn, until the condition holds. */
+export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  const begun = performance.now();
+  while (!(await holds())) {
+    if (performance.now() - begun > longestMs) throw new Error("it never came to that");
+    await setImmediate();
+  }
+}
+
+/** A model that answers what it was asked, and notes which chats it speaks in at the same time. */
+export function watchedModel(random: Random) {
+  const speaking = new Map<string, number>();
+  const overlaps: string[] = [];
+  const said: string[] = [];
+  const model: Responder = {
+    ...{ provider: "watched", model: "watched-1", window: undefined },
+    async *respond(request) {
+      const words = request.messages.at(-1)?.content ?? "";
+      const chat = /\b(chat-\d+)\b/.exec(String(words))?.[1] ?? "";
+      if ((speaking.get(chat) ?? 0) > 0) overlaps.push(chat);
+      speaking.set(chat, (speaking.get(chat) ?? 0) + 1);
+      for (let steps = random(4); steps > 0; steps--) await setImmediate();
+      yield { type: "text", text: `heard ${words}` };
+      for (let steps = random(4); steps > 0; steps--) await setImmediate();
+      said.push(String(words));
+      speaking.set(chat, (speaking.get(chat) ?? 0) - 1);
+      const usage = { inputTokens: 1, outputTokens: 1, costUsd: 0 };
+      yield { type: "end", finish: "stop", usage };
+    },
+  };
+  return { model, overlaps, said };
+}

@@ -1,0 +1,190 @@
+import { type ListPlace, listCursor, parseCursor } from "../../src/core/storage/batch.ts";
+import {
+  canBegin,
+  comparePlaces,
+  labelsOf,
+  needsPlace,
+} from "../../src/core/storage/files/index-rules.ts";
+import type {
+  IndexEntry,
+  IndexedBatch,
+  IndexHit,
+  LogIndex,
+  OpenLogIndex,
+} from "../../src/core/storage/files/log-index.ts";
+import type {
+  ListOptions,
+  ListPage,
+  LogProjection,
+  LogRow,
+  SearchOptions,
+  StoredRecord,
+} from "../../src/core/storage/log-store.ts";
+import {
+  endsOpen,
+  holdsEvery,
+  queryPhrases,
+  searchTokens,
+} from "../../src/core/storage/search-words.ts";
+
+interface IndexedLog {
+  last: IndexedBatch;
+  damaged: boolean;
+  sortedAt: string;
+  labels: readonly string[];
+  readonly ids: Map<string, { readonly seq: number; readonly start: number }>;
+  /** In the order of the log. */
+  readonly places: { readonly seq: number; readonly start: number }[];
+  /** The words of each record that search finds, in the order of the log. */
+  readonly words: Map<number, readonly string[]>;
+}
+
+/**
+ * An index in maps, for a disk that is simulated: the same answers as `index.db`, by scanning. It is
+ * empty at every start.
+ */
+export function openMemoryIndex(): OpenLogIndex {
+  return (_, projection) => new MemoryLogIndex(projection);
+}
+
+class MemoryLogIndex implements LogIndex {
+  readonly #projection: LogProjection;
+  readonly #logs = new Map<string, IndexedLog>();
+
+  constructor(projection: LogProjection) {
+    this.#projection = projection;
+  }
+
+  entry(key: string): IndexEntry | undefined {
+    const last = this.#logs.get(key)?.last;
+    return last === undefined ? undefined : { seq: last.seq, end: last.end, crc: last.crc };
+  }
+
+  add(batch: IndexedBatch): void {
+    const { records } = batch;
+    const [first] = records;
+    const known = this.#logs.get(batch.key);
+    if (known === undefined && !canBegin(batch)) return;
+    const log = known ?? newLog(batch);
+    this.#logs.set(batch.key, log);
+    for (const record of records) this.#addRecord(log, batch, record);
+    if (first !== undefined && needsPlace(log.places.at(-1)?.start, batch)) {
+      log.places.push({ seq: first.seq, start: batch.start });
+    }
+    log.last = batch;
+    log.damaged = batch.damaged;
+    log.sortedAt = this.#projection.sortedAt(batch.head).toWellFormed();
+    log.labels = labelsOf(this.#projection, batch);
+  }
+
+  isDamaged(key: string): boolean {
+    return this.#logs.get(key)?.damaged ?? false;
+  }
+
+  markDamaged(key: string, damaged: boolean): void {
+    const log = this.#logs.get(key);
+    if (log !== undefined) log.damaged = damaged;
+  }
+
+  find(key: string, id: string): { readonly seq: number; readonly start: number } | undefined {
+    return this.#logs.get(key)?.ids.get(id);
+  }
+
+  seek(key: string, seq: number): number {
+    return this.#logs.get(key)?.places.findLast((place) => place.seq <= seq)?.start ?? 0;
+  }
+
+  list({ limit, cursor, label }: ListOptions): ListPage {
+    const after = cursor === undefined ? undefined : parseCursor(cursor);
+    const found = this.#newestFirst()
+      .filter(({ log }) => label === undefined || log.labels.includes(label.toWellFormed()))
+      .filter((row) => after === undefined || comparePlaces(row, after) > 0);
+    const rows = found.slice(0, limit);
+    const last = found.length > limit ? rows.at(-1) : undefined;
+    const page = { rows: rows.map(rowOf) };
+    return last === undefined ? page : { ...page, cursor: listCursor(last) };
+  }
+
+  search(query: string, { limit, key, prefix }: SearchOptions): readonly IndexHit[] {
+    const phrases = queryPhrases(query);
+    if (phrases.length === 0) return [];
+    const isOpen = endsOpen(query, prefix);
+    const hits: IndexHit[] = [];
+    for (const row of this.#newestFirst()) {
+      if (key !== undefined && row.key !== key) continue;
+      for (const [seq, words] of [...row.log.words].reverse()) {
+        if (hits.length < limit && holdsEvery(words, phrases, isOpen))
+          hits.push({ key: row.key, seq });
+      }
+    }
+    return hits;
+  }
+
+  keys(): Iterable<string> {
+    return [...this.#logs.keys()];
+  }
+
+  drop(key: string): void {
+    this.#logs.delete(key);
+  }
+
+  wipe(): boolean {
+    return false; // nothing was written anywhere
+  }
+
+  waiting(): number {
+    return 0;
+  }
+
+  waitingBytes(): number {
+    return 0;
+  }
+
+  waitingLogs(): number {
+    return 0;
+  }
+
+  drain(): boolean {
+    return false; // nothing is buffered
+  }
+
+  flush(): void {
+    // Nothing is buffered.
+  }
+
+  noteVerified(): void {
+    // Nobody finds it.
+  }
+
+  readonly notedNames = undefined;
+
+  noteNames(): void {
+    // Nobody finds it.
+  }
+
+  #addRecord(log: IndexedLog, { start }: IndexedBatch, record: StoredRecord): void {
+    log.ids.set(record.id, { seq: record.seq, start });
+    const text = this.#projection.text(record);
+    const words = text === undefined ? [] : searchTokens(text);
+    if (words.length > 0) log.words.set(record.seq, words);
+    const hidden = this.#projection.hides(record);
+    const seq = hidden === undefined ? undefined : log.ids.get(hidden)?.seq;
+    if (seq !== undefined && seq < record.seq) log.words.delete(seq);
+  }
+
+  /** Every log, in the order of lists. */
+  #newestFirst(): (ListPlace & { readonly log: IndexedLog })[] {
+    return [...this.#logs]
+      .map(([key, log]) => ({ key, log, sortedAt: log.sortedAt }))
+      .sort(comparePlaces);
+  }
+}
+
+function newLog(last: IndexedBatch): IndexedLog {
+  const empty = { ids: new Map(), places: [], words: new Map() };
+  return { last, damaged: false, sortedAt: "", labels: [], ...empty };
+}
+
+function rowOf({ key, log }: { readonly key: string; readonly log: IndexedLog }): LogRow {
+  return { key, seq: log.last.seq, head: log.last.head, damaged: log.damaged };
+}

@@ -1,0 +1,51 @@
+import { MemoryPlace } from "../../src/core/storage/memory/memory-place.ts";
+import { openMemoryStorage } from "../../src/core/storage/memory/memory-storage.ts";
+import type {
+  SharedPlace,
+  SharedStorage,
+} from "../../src/testing/shared-storage-contract-place.ts";
+import { HeldBackTimers } from "./held-back-timers.ts";
+import { HeldClock } from "./held-clock.ts";
+import { HeldTimers } from "./held-timers.ts";
+
+const leaseMs = 10_000;
+
+/** A place in memory whose time passes only when a storage of it is killed or sleeps. */
+export class MemorySharedPlace implements SharedPlace {
+  readonly #clock = new HeldClock();
+  readonly #time = new HeldTimers(this.#clock);
+  readonly #place = new MemoryPlace({ clock: this.#clock, leaseMs });
+  readonly #timers = new Map<SharedStorage, HeldBackTimers>();
+  readonly #wrap: (storage: SharedStorage) => SharedStorage;
+
+  /** @param wrap makes what joins of each storage, such as one with a mistake. */
+  constructor(wrap: (storage: SharedStorage) => SharedStorage = (storage) => storage) {
+    this.#wrap = wrap;
+  }
+
+  async join(): Promise<SharedStorage> {
+    const timers = new HeldBackTimers(this.#time);
+    const storage = this.#wrap(openMemoryStorage({ place: this.#place, timers }));
+    this.#timers.set(storage, timers);
+    return storage;
+  }
+
+  async kill(storage: SharedStorage): Promise<void> {
+    this.#timers.get(storage)?.holdBack();
+    this.#timers.delete(storage);
+    await this.#time.pass(2 * leaseMs);
+  }
+
+  async sleep(storage: SharedStorage): Promise<void> {
+    this.#timers.get(storage)?.holdBack();
+    await this.#time.pass(leaseMs);
+  }
+
+  async wake(storage: SharedStorage): Promise<void> {
+    this.#timers.get(storage)?.goOn();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([...this.#timers.keys()].map((storage) => storage.close()));
+  }
+}

@@ -1,0 +1,158 @@
+// A process that records moments and ends as its plan says, whatever they have come to by then.
+// Prints what becomes of each, in the instant in which the receipt says it.
+import { writeSync } from "node:fs";
+import { setTimeout as pause } from "node:timers/promises";
+import {
+  type BlockingDisk,
+  type Disk,
+  type DiskFile,
+  realBlockingDisk,
+  realDisk,
+} from "../../src/core/storage/disk/disk.ts";
+import { openPackageDirectory } from "../../src/moments/directory/open-package-directory.ts";
+import { consentWording } from "../../src/moments/record/consent.ts";
+import { MomentRecorder } from "../../src/moments/record/moment-recorder.ts";
+import type { ExitPlan } from "./moments-exits.ts";
+import { jpegOf } from "./package-workload.ts";
+
+const plan = JSON.parse(process.argv[2] ?? "{}") as ExitPlan;
+const say = (line: string) => writeSync(1, `${line}\n`);
+
+/** Counts the calls that change something, once it is armed; ends the process in the chosen one. */
+class Steps {
+  isArmed = false;
+  #count = 0;
+  /** @returns whether this is the chosen one, of which half is still to be done: of a write alone. */
+  at(isWrite = false): boolean {
+    const isHalf = plan.half === true;
+    if (!this.isArmed || (isHalf && !isWrite) || ++this.#count !== plan.step) return false;
+    if (!isHalf) this.end();
+    return isHalf;
+  }
+  end(): void {
+    say(`step ${this.#count}`);
+    if (plan.end === "exit in a step") process.exit(0);
+    process.kill(process.pid, "SIGKILL");
+  }
+}
+const [steps, lastSteps] = [new Steps(), new Steps()];
+
+const disk: Disk = {
+  ...{ list: realDisk.list, size: realDisk.size },
+  mkdir: (path) => before(() => realDisk.mkdir(path)),
+  rename: (from, to) => before(() => realDisk.rename(from, to)),
+  link: (from, to) => before(() => realDisk.link(from, to)),
+  unlink: (path) => before(() => realDisk.unlink(path)),
+  rmdir: (path) => before(() => realDisk.rmdir(path)),
+  syncDirectory: (path) => before(() => realDisk.syncDirectory(path)),
+  open: async (path, how) => {
+    if (how === "create") steps.at();
+    return watched(await realDisk.open(path, how));
+  },
+};
+
+function before<T>(call: () => Promise<T>): Promise<T> {
+  steps.at();
+  return call();
+}
+
+function watched(file: DiskFile): DiskFile {
+  return {
+    read: (into, position) => file.read(into, position),
+    size: () => file.size(),
+    truncate: (size) => file.truncate(size),
+    extend: (from, size) => file.extend(from, size),
+    placeAt: (path) => file.placeAt(path),
+    sync: () => before(() => file.sync()),
+    close: () => file.close(),
+    async write(bytes, position) {
+      if (steps.at(true)) {
+        await file.write(bytes.subarray(0, bytes.length >> 1), position);
+        steps.end();
+      }
+      return file.write(bytes, position);
+    },
+  };
+}
+
+/** The calls of a spill. */
+const blockingDisk: BlockingDisk = {
+  ...realBlockingDisk,
+  create: (path) => {
+    lastSteps.at();
+    return realBlockingDisk.create(path);
+  },
+  write(file, pieces, position) {
+    if (lastSteps.at(true)) {
+      const some = pieces.slice(0, pieces.length >> 1);
+      realBlockingDisk.write(file, some, position);
+      lastSteps.end();
+    }
+    return realBlockingDisk.write(file, pieces, position);
+  },
+  sync(file) {
+    lastSteps.at();
+    realBlockingDisk.sync(file);
+  },
+  syncDirectory(path) {
+    lastSteps.at();
+    realBlockingDisk.syncDirectory(path);
+  },
+};
+
+steps.isArmed = plan.end === "kill in a recovery";
+const { packages, close } = await openPackageDirectory({
+  ...{ path: plan.path, disk, blockingDisk, minFreeBytes: 0 },
+});
+if (plan.end === "kill in a recovery") process.exit(0); // what is chosen comes after its end
+const recorder = new MomentRecorder({
+  ...{ sink: packages, sessionId: "a1b2c3d4", software: { name: "test", version: "0.0.0" } },
+  limits: { frameEveryMs: 0 },
+  consent: {
+    ...{ messages: true, frames: true, audio: true, upload: true, export: true },
+    ...{ wording: consentWording, by: "a test" },
+  },
+  onEvent: ({ type, receipt }) => say(`${type} ${receipt.name}`),
+});
+process.on("exit", () => recorder.spillSync());
+const end = async () => {
+  await recorder.close();
+  await close();
+};
+process.on("SIGTERM", () => void end());
+
+recorder.message({ role: "user", text: "Tell me a joke", id: "m1", turnId: "t1" });
+recorder.message({ role: "assistant", text: "Knock, knock", id: "m2", turnId: "t1" });
+for (let i = 0; i < plan.frames; i++) recorder.frame(jpegOf(0, i, plan.frameBytes));
+recorder.audio(new Int16Array(plan.samples).fill(7));
+steps.isArmed = plan.end === "kill in a step" || plan.end === "exit in a step";
+lastSteps.isArmed = plan.end === "kill in a spill";
+for (let i = 0; i < plan.moments; i++) {
+  recorder.record({ sentiment: "positive", what: `joke ${i}`, source: "http" });
+}
+say("recorded");
+if (plan.afterMs > 0) await pause(plan.afterMs);
+switch (plan.end) {
+  case "exit":
+  case "kill in a spill":
+    process.exit(0);
+    break;
+  case "kill":
+    process.kill(process.pid, "SIGKILL");
+    break;
+  case "throw":
+    setImmediate(() => {
+      throw new Error("nobody catches this");
+    });
+    break;
+  case "block":
+    for (const until = performance.now() + 100; performance.now() < until; );
+    process.exit(0);
+    break;
+  case "signal":
+    process.kill(process.pid, "SIGTERM");
+    break;
+  default:
+    // The step that is chosen ends it; without one it is done when all is saved.
+    await end();
+}

@@ -1,0 +1,147 @@
+// Method: a process of its own records moments and ends in the middle of whatever it does. Then its
+// directory is opened as the next start would: every package there is verified byte by byte, and
+// what is there, what was reported, and what the dead process was told are compared.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import fs from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import type { RepairReport } from "../../src/core/storage/storage.ts";
+import { placeOf } from "../../src/moments/directory/names.ts";
+import { openPackageDirectory } from "../../src/moments/directory/open-package-directory.ts";
+
+export interface ExitPlan {
+  readonly path: string;
+  readonly end:
+    | "exit"
+    | "kill"
+    | "signal"
+    | "throw"
+    | "block"
+    | "kill in a step"
+    | "exit in a step"
+    | "kill in a spill"
+    | "kill in a recovery";
+  /** After `record()` returned. */
+  readonly afterMs: number;
+  /** The disk call in which it ends, counted from 1 over those that change something. */
+  readonly step?: number;
+  /** Counts writes alone, and half of the chosen one is done. */
+  readonly half?: boolean;
+  /** Before the start that is looked at there is another one, killed in this disk call. */
+  readonly recoveryStep?: number;
+  readonly moments: number;
+  readonly frames: number;
+  readonly frameBytes: number;
+  readonly samples: number;
+}
+
+const usual = { afterMs: 0, moments: 2, frames: 3, frameBytes: 3_000, samples: 20_000 } as const;
+
+export interface Ended {
+  readonly plan: ExitPlan;
+  readonly signal: NodeJS.Signals | null;
+  readonly code: number | null;
+  /** Names, by what the receipt said. */
+  readonly told: Readonly<Record<"accepted" | "durable" | "discarded", readonly string[]>>;
+  /** Names of which anything was found on the disk. */
+  readonly traces: ReadonlySet<string>;
+  readonly reports: readonly RepairReport[];
+  /** Names of the packages that the next start has. */
+  readonly there: ReadonlySet<string>;
+  /** The step in which it ended was reached. */
+  readonly isReached: boolean;
+}
+
+const child = join(import.meta.dirname, "moments-exit-child.ts");
+
+/** Records and ends in a process of its own, then starts anew and checks every package that is there. */
+export async function recordAndEnd(changes: Partial<ExitPlan> & Pick<ExitPlan, "end">) {
+  const path = fs.mkdtempSync(join(tmpdir(), "throughline-exit-"));
+  const plan: ExitPlan = { ...usual, ...changes, path };
+  try {
+    const { said, code, signal } = await runChild(plan);
+    const told = (word: string) => [...said.matchAll(new RegExp(`^feedback.${word} (.*)$`, "gm"))];
+    const names = (word: string) => told(word).map(([, name = ""]) => name);
+    const traces = tracesIn(path);
+    if (plan.recoveryStep !== undefined) {
+      await runChild({ ...plan, end: "kill in a recovery", step: plan.recoveryStep });
+    }
+    const ended = {
+      ...{ plan, code, signal, traces, isReached: /^step \d+$/m.test(said) },
+      told: {
+        ...{ accepted: names("accepted"), durable: names("durable") },
+        discarded: names("discarded"),
+      },
+      ...(await startAgain(plan)),
+    };
+    assertHonest(ended);
+    return ended;
+  } finally {
+    fs.rmSync(path, { recursive: true, force: true });
+  }
+}
+
+async function runChild(plan: ExitPlan) {
+  const running = spawn(process.execPath, [child, JSON.stringify(plan)], {
+    stdio: ["ignore", "pipe", plan.end === "throw" ? "ignore" : "inherit"],
+  });
+  const [said, [code, signal]] = await Promise.all([
+    text(running.stdout),
+    once(running, "close") as Promise<[number | null, NodeJS.Signals | null]>,
+  ]);
+  return { said, code, signal };
+}
+
+function tracesIn(path: string): ReadonlySet<string> {
+  return new Set(fs.readdirSync(path).flatMap((entry) => placeOf(entry)?.name ?? []));
+}
+
+async function startAgain(plan: ExitPlan) {
+  const reports: RepairReport[] = [];
+  const { packages, close } = await openPackageDirectory({
+    path: plan.path,
+    report: (report) => reports.push(report),
+  });
+  const { packages: listed, foreign, next } = await packages.list({ limit: 500 });
+  assert.deepEqual([foreign, next], [[], null]);
+  for (const { name, state, manifest } of listed) {
+    assert.equal(state, "sealed", name);
+    assert.deepEqual((await packages.verify(name)).differences, [], name);
+    const { messages } = await packages.read(name);
+    assert.equal(manifest?.salvaged === true || messages.length === 2, true, name);
+    // What was not salvaged is all of it.
+    if (manifest?.salvaged === true) continue;
+    const { num_frames, audio_samples } = manifest ?? {};
+    assert.deepEqual([num_frames, audio_samples], [plan.frames, plan.samples], name);
+  }
+  await close();
+  const half = fs
+    .readdirSync(plan.path)
+    .filter((entry) => !["package", "status", undefined].includes(placeOf(entry)?.as));
+  assert.deepEqual(half, [], "something half is left");
+  return { reports, there: new Set(listed.map(({ name }) => name)) };
+}
+
+/** What holds however a process ends. */
+function assertHonest({ told, traces, reports, there, plan }: Omit<Ended, "isReached">): void {
+  const says = JSON.stringify(plan);
+  assert.equal(told.accepted.length, plan.moments, says);
+  for (const name of told.durable) {
+    assert.ok(there.has(name), `${name} was durable, and is not there: ${says}`);
+  }
+  for (const name of there) assert.ok(told.accepted.includes(name), `${name} was never recorded`);
+  for (const name of traces) {
+    const isReported = reports.some(({ key }) => key.endsWith(`/${name}`));
+    assert.ok(there.has(name) || isReported, `${name} went without a word: ${says}`);
+  }
+}
+
+/** Of a process that could still do something: every moment is there, and its receipt said so. */
+export function assertNothingLost({ told, there, plan }: Ended): void {
+  const says = JSON.stringify(plan);
+  assert.deepEqual([...told.durable].sort(), [...told.accepted].sort(), says);
+  assert.deepEqual([...there].sort(), [...told.accepted].sort(), says);
+}

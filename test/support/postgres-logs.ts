@@ -1,0 +1,37 @@
+// Logs of one companion in a database, whose words are stored when a test says so.
+
+import { silentLogger } from "../../src/core/logger.ts";
+import { LeaseRegistry } from "../../src/core/storage/lease-registry.ts";
+import { Calls } from "../../src/postgres/calls.ts";
+import type { PostgresPool } from "../../src/postgres/pool.ts";
+import { PostgresLogStore } from "../../src/postgres/postgres-log-store.ts";
+import type { IndexedPlace } from "../../src/postgres/unindexed.ts";
+import { scopeOf } from "../../src/postgres/words.ts";
+import { contractProjection } from "../../src/testing/log-store-contract-fixtures.ts";
+import { HeldClock } from "./held-clock.ts";
+import { HeldTimers } from "./held-timers.ts";
+import { databaseOf } from "./test-database.ts";
+
+/** One server's logs, the place that they are in, and the time in which it works by itself. */
+export function serverOf(pool: PostgresPool, companion: string, timeoutMs?: number) {
+  const database = databaseOf(pool, timeoutMs);
+  const clock = new HeldClock();
+  const timers = new HeldTimers(clock);
+  const calls = new Calls();
+  const around = { clock, timers, calls, logger: silentLogger };
+  const leases = new LeaseRegistry();
+  const ports = { ...around, database, companion, leases };
+  const collection = "chats";
+  const scope = scopeOf(companion, collection);
+  const place: IndexedPlace = {
+    ...{ database, companion, collection, scope },
+    projection: contractProjection,
+  };
+  return {
+    log: new PostgresLogStore(ports, collection, contractProjection),
+    place,
+    timers,
+    calls,
+    leases,
+  };
+}

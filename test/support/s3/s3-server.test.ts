@@ -1,0 +1,204 @@
+// The server is what uploads are proved against, so it is proved here to be strict: by requests that
+// are right but for one thing, made with the client of AWS.
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { Readable } from "node:stream";
+import { after, before, test } from "node:test";
+import { PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
+import { systemTimers } from "../../../src/core/timers.ts";
+import { resolveS3Options, type S3TargetOptions } from "../../../src/moments/s3/options.ts";
+import type { ObjectToPut } from "../../../src/moments/s3/s3-port.ts";
+import { SdkS3Port } from "../../../src/moments/s3/sdk-port.ts";
+import { S3Journal, type StoredObject } from "./s3-journal.ts";
+import { S3Server } from "./s3-server.ts";
+import { samplePackage } from "./sample-package.ts";
+import { refusalOfSignature } from "./sigv4.ts";
+
+const signal = new AbortController().signal;
+const nothing = () => undefined;
+const silence = { debug: nothing, info: nothing, warn: nothing, error: nothing };
+let server: S3Server;
+before(async () => {
+  server = await S3Server.start({ pageSize: 3 });
+});
+after(() => server.close());
+
+function portTo(options: Partial<S3TargetOptions> = {}): SdkS3Port {
+  const { endpoint, credentials } = server;
+  const target = resolveS3Options({ bucket: "moments", endpoint, credentials, ...options });
+  return new SdkS3Port(target, { timers: systemTimers });
+}
+
+function object(key: string, text = "hello"): ObjectToPut {
+  const body = Buffer.from(text);
+  const sha256 = createHash("sha256").update(body).digest("hex");
+  return { key, body, contentType: "image/jpeg", sha256, checksum: "sha256", onlyIfAbsent: false };
+}
+
+test("a wrong secret, key or region is told apart, and nothing is stored", async () => {
+  const { accessKeyId, secretAccessKey } = server.credentials;
+  const wrong = [
+    [{ credentials: { accessKeyId, secretAccessKey: "x" } }, "SignatureDoesNotMatch"],
+    [{ credentials: { accessKeyId: "x", secretAccessKey } }, "InvalidAccessKeyId"],
+    [{ region: "eu-west-1" }, "AuthorizationHeaderMalformed"],
+  ] as const;
+  for (const [options, code] of wrong) {
+    await assert.rejects(portTo(options).put(object("wrong"), signal), { code });
+  }
+  assert.equal(server.objects().has("wrong"), false);
+});
+
+test("keys with spaces, quotes, brackets, umlauts and emoji are signed, stored and listed as they are", async () => {
+  const port = portTo();
+  const keys = ["k/a b", "k/ü(1)'*!", "k/😀&<>", "k/~-_.", "k/a=b,c;d"];
+  for (const key of keys) await port.put(object(key), signal);
+  const listed: string[] = [];
+  let next: string | undefined;
+  let pages = 0;
+  do {
+    const page = await port.list("k/", next, signal);
+    listed.push(...page.objects.map(({ key }) => key));
+    next = page.next;
+    pages++;
+  } while (next !== undefined);
+  assert.deepEqual(listed, keys.toSorted());
+  assert.equal(pages, 2, "in pages of 3");
+});
+
+test("a header that changes what is stored and is not signed is refused with AccessDenied", () => {
+  const names = ["content-type", "content-md5", "if-none-match", "x-amz-meta-sha256"];
+  for (const name of names) {
+    const signed = "host;x-amz-content-sha256;x-amz-date";
+    const authorization = `AWS4-HMAC-SHA256 Credential=test/20260301/us-east-1/s3/aws4_request, SignedHeaders=${signed}, Signature=${"0".repeat(64)}`;
+    const headers = { host: "h", [name]: "x", "x-amz-date": "20260301T120000Z", authorization };
+    const request = {
+      ...{ method: "PUT", path: "/b/k", query: new URLSearchParams(), headers },
+      body: Buffer.alloc(0),
+    };
+    const rules = {
+      ...{ accessKeyId: "test", secretAccessKey: "s", sessionToken: undefined },
+      ...{ region: "us-east-1", now: Date.parse("2026-03-01T12:00:00Z") },
+    };
+    const refusal = refusalOfSignature(request, rules);
+    assert.equal(refusal?.code, "AccessDenied");
+    assert.match(refusal?.message ?? "", new RegExp(name));
+  }
+});
+
+test("a SHA-256 or MD5 that is not that of the body is BadDigest", async () => {
+  const wrong = { ...object("bad"), sha256: createHash("sha256").update("other").digest("hex") };
+  await assert.rejects(portTo().put(wrong, signal), { code: "BadDigest", status: 400 });
+  assert.equal(server.objects().has("bad"), false);
+});
+
+test("a body that is framed as aws-chunked is refused with 411", async () => {
+  const { endpoint, credentials } = server;
+
+  const client = new S3Client({
+    ...{ endpoint, credentials, region: "us-east-1", forcePathStyle: true, logger: silence },
+  });
+  const stream = Readable.from([Buffer.from("framed")]);
+  const command = new PutObjectCommand({
+    ...{ Bucket: "moments", Key: "framed", Body: stream, ContentLength: 6 },
+  });
+  await assert.rejects(client.send(command), (error: { $metadata: { httpStatusCode: number } }) => {
+    return error.$metadata.httpStatusCode === 411;
+  });
+  assert.equal(server.objects().has("framed"), false);
+  client.destroy();
+});
+
+test("If-None-Match stores once, and answers 412 from then on, whatever the bytes", async () => {
+  const port = portTo();
+  const once = { ...object("once"), onlyIfAbsent: true };
+  await port.put(once, signal);
+  await assert.rejects(port.put(once, signal), { status: 412 });
+  await assert.rejects(port.put({ ...object("once", "x"), onlyIfAbsent: true }, signal), {
+    code: "PreconditionFailed",
+  });
+  assert.equal(server.objects().get("once")?.body.toString(), "hello");
+});
+
+test("a fault meets the nth request of its operation and key, as often as it says, and no other", async () => {
+  const port = portTo();
+  const does = { kind: "error", status: 500, code: "InternalError" } as const;
+  server.fail({ operation: "PutObject", key: "nth", nth: 2, times: 2, does });
+  const seen: string[] = [];
+  for (let n = 1; n <= 4; n++) {
+    await port.put(object("other"), signal);
+    await port.put(object("nth"), signal).then(
+      () => seen.push("stored"),
+      (error: { code: string }) => seen.push(error.code),
+    );
+  }
+  assert.deepEqual(seen, ["stored", "InternalError", "InternalError", "stored"]);
+});
+
+// The journal is what says that a manifest was never visible before its files: it must be able to
+// say the opposite.
+const { files, name } = samplePackage();
+const prefix = `feedback/s/${name}/`;
+const journalRows: readonly (readonly [says: string, order: readonly string[], broken: number])[] =
+  [
+    ["manifest last", ["messages.json", "audio.wav", "frames/000000.jpg", "feedback.json"], 0],
+    [
+      "one file after the manifest",
+      ["messages.json", "audio.wav", "feedback.json", "frames/000000.jpg"],
+      1,
+    ],
+    ["manifest first", ["feedback.json", "messages.json", "audio.wav", "frames/000000.jpg"], 6],
+    [
+      "a file removed under the manifest",
+      ["messages.json", "audio.wav", "frames/000000.jpg", "feedback.json", "-audio.wav"],
+      1,
+    ],
+    [
+      "the manifest removed first",
+      [
+        "messages.json",
+        "audio.wav",
+        "frames/000000.jpg",
+        "feedback.json",
+        "-feedback.json",
+        "-audio.wav",
+      ],
+      0,
+    ],
+    [
+      "other bytes put under the manifest",
+      ["messages.json", "audio.wav", "frames/000000.jpg", "feedback.json", "!audio.wav"],
+      1,
+    ],
+  ];
+for (const [says, order, broken] of journalRows) {
+  test(`with ${says} the journal names ${broken} broken instants`, () => {
+    const journal = new S3Journal();
+    const objects = new Map<string, StoredObject>();
+    for (const step of order) {
+      const path = step.replace(/^[-!]/, "");
+      const body = step.startsWith("!")
+        ? Buffer.from("other")
+        : (files.get(path) ?? Buffer.alloc(0));
+      const stored = {
+        body,
+        etag: "",
+        contentType: "",
+        metadata: {},
+        encryption: undefined,
+        modifiedMs: 0,
+      };
+      if (step.startsWith("-")) objects.delete(prefix + path);
+      else objects.set(prefix + path, stored);
+      const operation = step.startsWith("-") ? "DeleteObject" : "PutObject";
+      const entry = {
+        operation,
+        key: prefix + path,
+        status: 200,
+        changed: true,
+        headers: {},
+      } as const;
+      journal.note(entry, objects);
+    }
+    assert.equal(journal.brokenInstants.length, broken);
+  });
+}

@@ -1,0 +1,727 @@
+// Safeguards, each with the edit that takes it away and the test that must turn red then. A new
+// safeguard adds its line. Kept by hand: mutation testing does not know which calls are safeguards.
+
+export interface SeededBug {
+  readonly id: string;
+  readonly file: string;
+  /** Text that is in the file exactly once. */
+  readonly find: string;
+  readonly replace: string;
+  readonly test: string;
+  /** A pattern of the names of the tests that are run; all tests of the file when absent. */
+  readonly named?: string;
+  /** Only the full size of the test sees it. */
+  readonly isFull?: true;
+}
+
+const files = "src/core/storage/files";
+const powerCut = { test: "test/power-cut.test.ts", named: "power cut at every disk operation" };
+const faults = { test: "test/disk-faults.test.ts", isFull: true } as const;
+/** What was said to have failed is done all the same. */
+const faultsAfterAll = { ...faults, named: "fails with EIO, once, all" } as const;
+const contract = { test: `${files}/file-storage.test.ts`, isFull: true } as const;
+const cutLog = { test: "test/bit-rot.test.ts", named: "a log cut at any length.*index kept" };
+const flippedLog = {
+  test: "test/bit-rot.test.ts",
+  named: "a log with one bit flipped.*index lost",
+};
+const room = { test: `${files}/room.test.ts` } as const;
+const document = { test: "test/bit-rot.test.ts", named: "a document cut at any length" };
+const turnKill = { test: "test/turn-kill.test.ts" };
+const steps = { test: "src/core/turns/turn-steps.test.ts" };
+const turns = { test: "src/core/turns/turns.test.ts" };
+const guard = { test: "src/server/guard.test.ts" };
+
+const log: readonly SeededBug[] = [
+  {
+    id: "log: no fdatasync",
+    file: `${files}/log-file.ts`,
+    find: `? this.#sync() : undefined`,
+    replace: "? undefined : undefined",
+    ...powerCut,
+  },
+  {
+    id: "log: resolves before the sync",
+    file: `${files}/log-file.ts`,
+    find: "await syncing;",
+    replace: "void syncing;",
+    ...{ ...faults, named: "fails with ENOSPC, once" },
+  },
+  {
+    id: "log: the name of a new log is not synced",
+    file: `${files}/log-file.ts`,
+    find: `if (ports.durability === "power-cut") await syncNames(ports, dirname(path));`,
+    replace: "",
+    ...powerCut,
+  },
+  {
+    id: "log: a new log has its name before its first batch is synced",
+    file: `${files}/log-file.ts`,
+    find: "path}.tmp-new`",
+    replace: "path}`",
+    ...{ test: `${files}/log-file.test.ts`, named: "a log has its name only when" },
+  },
+  {
+    id: "log: a file that came meanwhile is replaced",
+    file: `${files}/log-file.ts`,
+    find: "if (await isThere(ports.disk, path)) throw",
+    replace: "if (false) throw",
+    ...{ test: `${files}/log-file.test.ts`, named: "comes to lie in the place" },
+  },
+  {
+    id: "log: a file whose first line is not JSON is taken for torn",
+    file: `${files}/own-log.ts`,
+    find: "return size <= reachBytes && isHalfHeader(withoutNuls(start));",
+    replace: "return true;",
+    ...{ test: `${files}/log-file.test.ts`, named: "a file that another program wrote" },
+  },
+  {
+    id: "log: any name in the home is taken for a log",
+    file: `${files}/file-storage.ts`,
+    find: "isShared: directory === this.#ports.home",
+    replace: "isShared: false",
+    ...{ test: `${files}/reconcile.test.ts`, named: "in the folder of the home itself" },
+  },
+  {
+    id: "home: whatever is called temporary is swept",
+    file: `${files}/file-ports.ts`,
+    find: String.raw`/\.jsonl?(?:\.bak)?\.tmp-[0-9a-z]+$/`,
+    replace: String.raw`/\.tmp-[0-9a-z]+$/`,
+    ...{ test: `${files}/log-file.test.ts`, named: "only what was to replace" },
+  },
+  {
+    id: "log: a short count is ignored",
+    file: `${files}/file-ports.ts`,
+    find: "    done += count;",
+    replace: "    done = bytes.length;",
+    ...{ ...faults, named: "fails with short" },
+  },
+  {
+    id: "log: a torn tail is not cut",
+    file: `${files}/log-file.ts`,
+    find: "if (this.end < size) await this.#settleTail(size);",
+    replace: "",
+    ...cutLog,
+  },
+  {
+    id: "log: no quarantine copy",
+    file: `${files}/quarantine.ts`,
+    find: "copyBytes(file, start, end, copy)",
+    replace: "Promise.resolve()",
+    ...cutLog,
+  },
+  {
+    id: "log: a torn tail is not reported",
+    file: `${files}/log-file.ts`,
+    find: "this.#ports.report({\n      key: this.key,",
+    replace: "void ({\n      key: this.key,",
+    ...cutLog,
+  },
+  {
+    id: "log: an older copy is not reported",
+    file: `${files}/reconcile.ts`,
+    find: "if (entry.seq >= log.seq) reportOlderCopy(ports, log, entry.seq);",
+    replace: "",
+    ...cutLog,
+  },
+  {
+    id: "index: any note of the names is believed",
+    file: `${files}/reconcile.ts`,
+    find: "index.notedNames === namesOf(early)",
+    replace: "index.notedNames !== undefined",
+    test: `${files}/reconcile.test.ts`,
+  },
+  {
+    id: "index: what was noted of the names outlives a kill",
+    file: `${files}/sqlite-database.ts`,
+    find: "sql.dropNames.run();",
+    replace: "if (clean) sql.dropNames.run();",
+    test: `${files}/sqlite-index.test.ts`,
+    named: "what was noted of the names",
+  },
+  {
+    id: "log: no CRC of the batch",
+    file: `${files}/commit.ts`,
+    find: "return hex(crc32(batch.subarray(0, end))) === crc;",
+    replace: "return true;",
+    ...flippedLog,
+  },
+  {
+    id: "log: damage is skipped in silence",
+    file: `${files}/log-file.ts`,
+    find: "this.#ports.damage(this.key, damage);",
+    replace: "",
+    ...flippedLog,
+  },
+  {
+    id: "log: no chain of CRCs from the end",
+    file: `${files}/batch-reader.ts`,
+    find: "const broken = !gap && next !== undefined && next.commit.prev !== batch.commit.crc;",
+    replace: "const broken = false;",
+    ...{ test: "test/bit-rot.test.ts", named: "whoever reads the log from its end" },
+  },
+  {
+    id: "log: no chain of CRCs from the start",
+    file: `${files}/batch-reader.ts`,
+    find: "const broken = batch.start === expected && prev !== undefined && batch.commit.prev !== prev;",
+    replace: "const broken = false;",
+    ...{ test: "test/bit-rot.test.ts", named: "whoever reads the log from its start" },
+  },
+  {
+    id: "log: a failed sync is tried again on the same file",
+    file: `${files}/log-file.ts`,
+    find: "this.#ports.doubtful.set(this.path, this.end);",
+    replace: "",
+    ...{ test: "src/core/storage/files/log-file.test.ts", named: "after a failed sync" },
+  },
+  {
+    id: "log: not cut back after a failed write",
+    file: `${files}/log-file.ts`,
+    find: "      await this.#file.truncate(this.end);\n      await this.#sync();\n      this.failed = false;",
+    replace: "      this.failed = false;",
+    ...faultsAfterAll,
+  },
+  {
+    id: "room: cut off beside the lane of its log",
+    file: `${files}/open-logs.ts`,
+    find: "closing.push(this.#after(slot, () => this.#letGo(log)));",
+    replace: "this.#slots.delete(slot.key);\n      closing.push(this.#letGo(log));",
+    ...{ ...room, named: "is not cut under an append that opens it again" },
+  },
+  {
+    id: "room: cut off by a process that may no longer write",
+    file: `${files}/open-logs.ts`,
+    find: "      this.#ports.guard();\n      await log.trim();",
+    replace: "      await log.trim();",
+    ...{ ...room, named: "may no longer write" },
+  },
+  {
+    id: "room: taken for a torn append",
+    file: `${files}/log-file.ts`,
+    find: "if (bytes === 0) return this.#room.take(size);",
+    replace: "",
+    ...{ ...room, named: "is cut off in silence" },
+  },
+  {
+    id: "room: any NUL bytes at the end are taken for it",
+    file: `${files}/room.ts`,
+    find: "if (size % blockBytes !== 0) return size;",
+    replace: "",
+    ...{ ...room, named: "are no room" },
+  },
+  {
+    id: "room: kept on a disk that is full",
+    file: `${files}/room.ts`,
+    find: "await this.#file.truncate(end).catch(() => undefined);",
+    replace: "",
+    ...{ ...room, named: "has no space for room" },
+  },
+];
+
+const documents: readonly SeededBug[] = [
+  {
+    id: "document: no fsync of the new file",
+    file: `${files}/file-ports.ts`,
+    find: "      await fill(file);\n      await file.sync();",
+    replace: "      await fill(file);",
+    ...powerCut,
+  },
+  {
+    id: "document: no fsync of the directory",
+    file: `${files}/file-ports.ts`,
+    find: "    await syncNames(ports, dirname(path));\n  } catch (error) {\n    throw replacedPerhaps(error);",
+    replace: "  } catch (error) {\n    throw replacedPerhaps(error);",
+    ...powerCut,
+  },
+  {
+    id: "document: the copy before it is never read",
+    file: `${files}/file-document-store.ts`,
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the text of a source.
+    find: "for (const each of [path, `${path}.bak`]) {\n      const found",
+    replace: "for (const each of [path]) {\n      const found",
+    ...document,
+  },
+  {
+    id: "document: backed up without looking at it",
+    file: `${files}/file-document-store.ts`,
+    find: `if (current === undefined || current === "unreadable") return;`,
+    replace: "if (current === undefined) return;",
+    ...document,
+  },
+  {
+    id: "document: saved over what could not be read",
+    file: `${files}/file-document-store.ts`,
+    find: `if (found === "unreadable") await this.#setAside(key, each);`,
+    replace: `if (found === "unreadable") continue;`,
+    ...document,
+  },
+];
+
+const lock: readonly SeededBug[] = [
+  {
+    id: "lock: none",
+    file: `${files}/lease.ts`,
+    find: `database.exec("begin exclusive");`,
+    replace: "",
+    ...{ test: `${files}/lease.test.ts`, named: "take a home twice" },
+  },
+  {
+    id: "lock: the file's inode is not looked at again",
+    file: `${files}/lease.ts`,
+    find: "if (isSame(this.#taken.lock, identityAt(this.#lockPath))) return undefined;",
+    replace: "if (isSame(this.#taken.home, identityAt(home))) return undefined;",
+    ...{ test: `${files}/lease.test.ts`, named: "the holder notices" },
+  },
+  {
+    id: "lock: the umask is trusted",
+    file: `${files}/lease.ts`,
+    find: "fs.fchmodSync(descriptor, 0o600);",
+    replace: "",
+    ...{ test: `${files}/lease.test.ts`, named: "umask" },
+  },
+  {
+    id: "lock: not asked before an append",
+    file: `${files}/file-log-store.ts`,
+    find: "    this.#ports.guard();\n    const written",
+    replace: "    const written",
+    ...{ test: "test/kill.test.ts", named: "lock file was taken away" },
+  },
+];
+
+const contracts: readonly SeededBug[] = [
+  {
+    id: "contract: a repeated id is stored again",
+    file: `${files}/file-log-store.ts`,
+    find: "if (!isStored) fresh.push(record);",
+    replace: "fresh.push(record);",
+    ...{ ...contract, named: "one batch appended 20 times at once" },
+  },
+  {
+    id: "contract: expectedSeq is ignored",
+    file: `${files}/file-log-store.ts`,
+    find: "if (expectedSeq === undefined || expectedSeq === seq) return;",
+    replace: "if (expectedSeq === undefined || expectedSeq >= 0) return;",
+    ...{ ...contract, named: "expects a (smaller|greater) seq than the last" },
+  },
+  {
+    id: "contract: other content under a known id is taken for the same",
+    file: `${files}/file-log-store.ts`,
+    find: "if (sameRecord(JSON.stringify(content), record.json)) return true;",
+    replace: "return true;",
+    ...{ ...contract, named: "of one id with different content" },
+  },
+  {
+    id: "lock: not asked at all",
+    file: `${files}/open-file-storage.ts`,
+    find: "oncePerPass(() => lease.check())",
+    replace: "() => undefined",
+    ...{ test: `${files}/lost-home.test.ts` },
+  },
+  {
+    id: "security: an id is a file name",
+    file: `${files}/open-logs.ts`,
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the text of a source.
+    find: "`${fileNameOf(key)}.jsonl`",
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the text of a source.
+    replace: "`${key}.jsonl`",
+    ...{ ...contract, named: "keys that differ at all|a log can have any key" },
+  },
+];
+
+const meanwhile = "src/core/turns/meanwhile.test.ts";
+
+const sessions: readonly SeededBug[] = [
+  {
+    id: "working memory: what was erased comes back by a turn that ends after it",
+    file: "src/core/chat/working-memories.ts",
+    find: "if (this.#chats.get(chatId) === memory) this",
+    replace: "if (memory !== undefined) this",
+    ...{ test: meanwhile, named: "is told to no model" },
+  },
+  {
+    id: "sessions: a message that waits ends its session by waiting",
+    file: "src/core/turns/turn-records.ts",
+    find: "sessions.resolveIn(draft, target, { isQueued })",
+    replace: "sessions.resolveIn(draft, target, { isQueued: false })",
+    ...{ test: meanwhile, named: "does not end a session between" },
+  },
+  {
+    id: "sessions: a counter is set, not added to",
+    file: "src/core/chat/usage.ts",
+    find: "total_tokens: addCounts(bucket.total_tokens, delta.tokens),",
+    replace: "total_tokens: addCounts(0, delta.tokens),",
+    ...{
+      test: "src/core/chat/usage.test.ts",
+      named: "two updates made from equal",
+    },
+  },
+  {
+    id: "sessions: a limit clears every bucket",
+    file: "src/core/chat/freshness.ts",
+    find: `reason: "max_messages", ends: "provider"`,
+    replace: `reason: "max_messages", ends: "session"`,
+    ...{ test: "src/core/chat/freshness.test.ts", named: "D10" },
+  },
+  {
+    id: "sessions: usage of an ended session is counted in the new one",
+    file: "src/core/chat/usage.ts",
+    find: `if (delta.generation !== state?.generation) return { rejected: "ended_generation" };`,
+    replace: "",
+    ...{ test: "src/core/chat/usage.test.ts", named: "D7, D8" },
+  },
+  {
+    id: "sessions: a person's clock goes back",
+    file: "src/core/chat/session-state.ts",
+    find: "if (at <= (instantOf(state.human_at) ?? Number.NEGATIVE_INFINITY)) return state;",
+    replace: "",
+    ...{ test: "src/core/chat/session-state.test.ts" },
+  },
+  {
+    id: "time: an act in the future is believed",
+    file: "src/core/chat/freshness.ts",
+    find: "const isHumanLate = storedHuman !== undefined && isLate(storedHuman);",
+    replace: "const isHumanLate = false;",
+    ...{ test: "src/core/chat/freshness.test.ts", named: "2099" },
+  },
+  {
+    id: "time: the reset day in UTC",
+    file: "src/core/chat/reset-day.ts",
+    find: "return local / minuteMs - minute;",
+    replace: "return 0 * (local / minuteMs - minute);",
+    ...{ test: "src/core/chat/reset-day.test.ts" },
+  },
+  {
+    id: "time: the hour that comes twice is a new day twice",
+    file: "src/core/chat/reset-day.ts",
+    find: "return Math.max(day, plainDay(before + offsetBefore, hour));",
+    replace: "return day;",
+    ...{ test: "src/core/chat/reset-day.test.ts" },
+  },
+];
+
+const turn: readonly SeededBug[] = [
+  {
+    id: "turn: nothing says that a message has no answer",
+    file: "src/core/turns/turn-records.ts",
+    find: "open_turn: { id: turn.id, seq: user.seq, attempts: attempt },",
+    replace: "open_turn: undefined,",
+    ...{ ...turnKill, named: "when the model is asked leaves" },
+  },
+  {
+    id: "turn: an answered turn is run again",
+    file: "src/core/turns/turns.ts",
+    find: "if (again !== undefined) return again;",
+    replace: "",
+    ...{ ...turnKill, named: "after the turn leaves" },
+  },
+  {
+    id: "turn: an answered turn stays open",
+    file: "src/core/turns/turn-records.ts",
+    find: "if (isOver && draft.head.open_turn?.id === turn.id) draft.set({ open_turn: undefined });",
+    replace: "",
+    ...{ ...turns, named: "a turn commits both messages" },
+  },
+  {
+    id: "turn: a tool runs before its call is stored",
+    file: "src/core/turns/turn-steps.ts",
+    find: "await this.#store(callRecordId, fields);",
+    replace: "void this.#store(callRecordId, fields);",
+    ...{ ...steps, named: "a tool waits until its call is on the disk" },
+  },
+  {
+    id: "turn: a model gets a result before it is stored",
+    file: "src/core/turns/turn-steps.ts",
+    find: "await this.#storeResult(recorded, { content, isError: false });",
+    replace: "void this.#storeResult(recorded, { content, isError: false });",
+    ...{ ...steps, named: "a tool waits until its call is on the disk" },
+  },
+  {
+    id: "turn: every call without a result is run again",
+    file: "src/core/turns/turn-steps.ts",
+    find: "tool?.repeatable !== true",
+    replace: "tool === undefined",
+    ...{ ...turnKill, named: "a tool killed while the tool runs" },
+  },
+  {
+    id: "turn: what an unfinished retry did is shown",
+    file: "src/core/chat/shown-messages.ts",
+    find: "if (answer !== undefined && !isStanding(await logs.find(chatId, answer))) return true;",
+    replace: "",
+    ...{ ...steps, named: "a retry that fails after a tool ran" },
+  },
+  {
+    id: "turn: a message that waits is forgotten at the end of the process",
+    file: "src/core/turns/turn-records.ts",
+    find: "draft.set({ pending: [...(draft.head.pending ?? []), turn.id] });",
+    replace: "",
+    ...{ ...turns, named: "keeps what waits unanswered" },
+  },
+];
+
+const security: readonly SeededBug[] = [
+  {
+    id: "security: the host by its suffix",
+    file: "src/server/guard.ts",
+    find: "const origins = host === undefined ? undefined : hosts.get(host);",
+    replace: "const origins = [...hosts].find(([name]) => host?.endsWith(name))?.[1];",
+    ...{ ...guard, named: "the host .* is turned away" },
+  },
+  {
+    id: "security: Origin: null is let in",
+    file: "src/server/guard.ts",
+    find: "if (origin !== undefined && !origins.includes(origin))",
+    replace: `if (origin !== undefined && origin !== "null" && !origins.includes(origin))`,
+    ...{ ...guard, named: "the origin null" },
+  },
+  {
+    id: "security: another site is let in",
+    file: "src/server/guard.ts",
+    find: `site !== "same-origin" && site !== "none"`,
+    replace: `site === "never"`,
+    ...{ ...guard, named: "Sec-Fetch-Site" },
+  },
+  {
+    id: "security: a token that is there is taken for the right one",
+    file: "src/server/access.ts",
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the text of a source.
+    find: 'sameSecret(given.replace(/^bearer /i, "Bearer "), `Bearer ${this.#token}`)',
+    replace: "true",
+    ...{ test: "src/server/access.test.ts", named: "is turned away" },
+  },
+  {
+    id: "moments: sound is placed by its own receipt alone",
+    file: "src/moments/record/audio-timeline.ts",
+    find: "const aheadSamples = 5 * audioRateHz",
+    replace: "const aheadSamples = 0",
+    ...{ test: "src/moments/record/audio-ring.test.ts", named: "stands still again" },
+  },
+  {
+    id: "security: a sign-in code can be guessed at for ever",
+    file: "src/server/access.ts",
+    find: "++code.guesses >= accessLimits.guesses",
+    replace: "++code.guesses < 0",
+    ...{ test: "src/server/access.test.ts", named: "wrong guesses" },
+  },
+  {
+    id: "security: a path in the body of an error",
+    file: "src/server/problem.ts",
+    find: " && !pathLike.test(message)",
+    replace: "",
+    ...{ test: "src/server/problem.test.ts", named: "is not told" },
+  },
+];
+
+const companionParts = { test: "src/companion/conversation/companion-part.test.ts" };
+const companion: readonly SeededBug[] = [
+  {
+    id: "companion: what somebody did while no run was up is a sign of its life",
+    file: "src/companion/gap.ts",
+    find: "return commits.filter(({ at }) => at !== undefined && at <= until);",
+    replace: "return until < 0 ? [] : commits;",
+    test: "src/companion/gap.test.ts",
+  },
+  {
+    id: "companion: a gap is not clamped",
+    file: "src/companion/gap.ts",
+    find: "Math.max(0, wallMs)",
+    replace: "wallMs",
+    test: "src/companion/gap.test.ts",
+  },
+  {
+    id: "companion: an uncertain gap is taken for a crash of just now",
+    file: "src/companion/restart.ts",
+    find: `!clean && certainty !== "uncertain"`,
+    replace: "!clean",
+    test: "src/companion/restart.test.ts",
+  },
+  {
+    id: "companion: the answer does not say that its chat was told",
+    file: "src/core/turns/turn-records.ts",
+    find: "if (isTold) draft.set({ told_session: ended.toldSession });",
+    replace: "",
+    ...companionParts,
+  },
+  {
+    id: "companion: words are heard after the model was asked",
+    file: "src/core/turns/turns.ts",
+    find: "this.#ports.companion?.personSaid(turn.chatId, turn.content);",
+    replace: "",
+    ...companionParts,
+  },
+  {
+    id: "companion: a wound waits for the next save",
+    file: "src/companion/companion.ts",
+    find: `this.#changed(felt.event?.wound === "added");`,
+    replace: "this.#changed(false);",
+    test: "src/companion/companion.test.ts",
+  },
+  {
+    id: "companion: older copies of the document outlive forgetting",
+    file: "src/companion/document-keeper.ts",
+    find: "await this.#ports.documents.forgetCopies(documentKey);",
+    replace: "",
+    test: "src/companion/forget-chat.test.ts",
+  },
+];
+
+const fleetLost = { test: "test/fleet-lost.test.ts" };
+const fleet: readonly SeededBug[] = [
+  {
+    id: "fleet: a turn that lost its chat is stored all the same",
+    file: "src/core/turns/turns.ts",
+    find: "const ended = await ask(asked);\n      turn.assertUnfenced();",
+    replace: "const ended = await ask(asked);",
+    ...{ ...fleetLost, named: "a lease that is lost before anybody has it" },
+  },
+  {
+    id: "fleet: what waited is begun though its chat was forgotten",
+    file: "src/core/turns/turns.ts",
+    find: 'if (isUnwanted) throw notFound(turn.chatId, "message that waits");',
+    replace: "",
+    ...{ ...fleetLost, named: "forgotten meanwhile is not begun" },
+  },
+  {
+    id: "fleet: a remembered chat is answered",
+    file: "src/core/chat/chat-log.ts",
+    find: "this.ports.fleet === undefined ? this.#states.get(chatId) : undefined;",
+    replace: "this.#states.get(chatId);",
+    test: "src/core/chat/chat-log-fleet.test.ts",
+  },
+  {
+    id: "fleet: who kept the companion before writes its document on",
+    file: "src/companion/document-keeper.ts",
+    find: "onConflict === undefined ? {} : { expectedRevision: this.#revision };",
+    replace: "{};",
+    ...{ test: "test/fleet-companion.test.ts", named: "a process that slept" },
+  },
+  {
+    id: "fleet: what was decided before an erasure is stored over it",
+    file: "src/core/chat/erasure.ts",
+    find: "if (fleet !== undefined && (isTitle || !isCounted)) {",
+    replace: "if (isCounted && isTitle) {",
+    ...{ test: "src/core/chat/chats-fleet.test.ts", named: "decided before an erasure" },
+  },
+  {
+    id: "fleet: an erasure overwrites a head that it did not see",
+    file: "src/core/chat/chat-log.ts",
+    find: "ids, { expectedSeq, head, onDamageRemoved }",
+    replace: "ids, { head, onDamageRemoved }",
+    ...{ test: "src/core/chat/chats-fleet.test.ts", named: "before the erase of an erasure" },
+  },
+  {
+    id: "fleet: who takes over after a gap goes on from what it felt",
+    file: "src/companion/handover.ts",
+    find: "return { boot, news: boot.document };",
+    replace: "return { boot, news: undefined };",
+    ...{ test: "src/companion/handover.test.ts", named: "after a gap goes on" },
+  },
+  {
+    id: "fleet: moments of a chat that was forgotten during a gap stay",
+    file: "src/moments/record/forget-forgotten.ts",
+    find: "if (has(chatId)) await kept.forget({ chatId });",
+    replace: "",
+    ...{ test: "src/core/chat/fleet-memories.test.ts", named: "a package alone" },
+  },
+];
+
+const exporter = "src/moments/export";
+const exports: readonly SeededBug[] = [
+  {
+    id: "export: a package is written that was not compared whole",
+    file: `${exporter}/export-feedback.ts`,
+    find: "await from.verifyRest();",
+    replace: "",
+    test: `${exporter}/feedback-export.test.ts`,
+  },
+  {
+    id: "export: a package is read into memory of which the last one is still written",
+    file: `${exporter}/export-feedback.ts`,
+    find: "memories[index % 2 === 0 ? 0 : 1]",
+    replace: "memories[0]",
+    test: `${exporter}/reused-memory.test.ts`,
+  },
+  {
+    id: "export: members of a tar are taken for written while the stream has them",
+    file: `${exporter}/tar-shards.ts`,
+    find: "this.#taken >= this.#added && resolve(undefined)",
+    replace: "resolve(undefined)",
+    test: `${exporter}/shards.test.ts`,
+  },
+];
+
+const privacy: readonly SeededBug[] = [
+  {
+    id: "privacy: without consent to words a message that is named brings them in",
+    file: "src/moments/record/moment-recorder.ts",
+    find: "judgedMessages([], withoutWords(input), label, now)",
+    replace: "judgedMessages([], input, label, now)",
+    ...{ test: "src/moments/record/moment-recorder.test.ts", named: "none come in" },
+  },
+  {
+    id: "privacy: what is erased or cleared stays in the rolling buffers",
+    file: "src/core/throughline.ts",
+    find: 'if (loss !== "forget") kept?.recorder.dropWords(chatId, messageId);',
+    replace: "",
+    ...{ test: "test/server-feedback.test.ts", named: "in no package that is made after" },
+  },
+  {
+    id: "privacy: a message with the id of a redaction passes for it",
+    file: "src/core/chat/shown-messages.ts",
+    find: 'if (isControl(record, kind) && record["target"] === target) return',
+    replace: "if (record) return",
+    test: "src/core/chat/forged-controls.test.ts",
+  },
+  {
+    id: "privacy: an export removes whatever has the name of its own partial",
+    file: `${exporter}/out-folder.ts`,
+    find: "const isMarked = (names: readonly string[]) => names.includes(markFile);",
+    replace: "const isMarked = (_names: readonly string[]) => true;",
+    test: `${exporter}/out-folder.test.ts`,
+  },
+  {
+    id: "documents: one that somebody else wrote is passed over for its copy",
+    file: "src/core/storage/files/file-document-store.ts",
+    find: "if (isForeign(current)) return { ...current, revision };",
+    replace: "",
+    test: "src/core/storage/files/file-document-store.test.ts",
+  },
+];
+
+const groups = { test: "src/postgres/append-groups.test.ts" };
+
+const database: readonly SeededBug[] = [
+  {
+    id: "database: a group waits for a log that somebody is writing",
+    file: "src/postgres/append-group-statement.ts",
+    find: "for update skip locked",
+    replace: "for update",
+    ...{ ...groups, named: "keeps no other append waiting" },
+  },
+  {
+    id: "database: a group is stored under an epoch that is over",
+    file: "src/postgres/append-group-statement.ts",
+    find: "and (wanted.epoch is null or old.epoch = wanted.epoch)",
+    replace: "",
+    ...{ ...groups, named: "is fenced in a group" },
+  },
+  {
+    id: "database: a group that may have been stored is sent again",
+    file: "src/postgres/append-groups.ts",
+    find: "begun?.isInDoubt ? begun : rest",
+    replace: "rest",
+    ...{ ...groups, named: "whoever holds the log" },
+  },
+  {
+    id: "database: an append counts as stored whatever the database says",
+    file: "src/postgres/append-statement.ts",
+    find: " || rowCount !== records.length",
+    replace: "",
+    ...{ ...groups, named: "stands against no other" },
+  },
+];
+
+export const seededBugs: readonly SeededBug[] = [
+  ...[...log, ...documents, ...lock, ...contracts],
+  ...[...sessions, ...turn, ...security, ...companion, ...fleet, ...exports, ...privacy],
+  ...database,
+];

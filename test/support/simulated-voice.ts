@@ -1,0 +1,108 @@
+import type {
+  InjectionStream,
+  StreamState,
+} from "../../src/companion/conversation/injection-stream.ts";
+
+/** One call of `inject`. */
+export interface VoiceCall {
+  readonly text: string;
+  readonly ids: readonly string[];
+  readonly providerSession: string;
+  /** What the stream was doing when it was called; anything but `idle` breaks its contract. */
+  readonly state: StreamState;
+}
+
+interface OpenCall extends VoiceCall {
+  readonly settle: PromiseWithResolvers<void>;
+}
+
+/** A voice model's stream that does what a test says, and writes down what its model took. */
+export class SimulatedVoice implements InjectionStream {
+  /** Each call, whatever became of it. */
+  readonly calls: VoiceCall[] = [];
+  /** The texts that the model took, in order: their ids, then as they were merged. */
+  readonly takenIds: string[] = [];
+  readonly takenTexts: string[] = [];
+  /** Acknowledges each call at once. */
+  isPrompt = true;
+  readonly #remembersIds: boolean;
+  readonly #listeners = new Set<() => void>();
+  #open: OpenCall[] = [];
+  #state: StreamState;
+  #sessions = 1;
+
+  constructor(options: { readonly state?: StreamState; readonly remembersIds?: boolean } = {}) {
+    this.#state = options.state ?? "idle";
+    this.#remembersIds = options.remembersIds ?? true;
+  }
+
+  get state(): StreamState {
+    return this.#state;
+  }
+
+  get providerSession(): string {
+    return `session ${this.#sessions}`;
+  }
+
+  /** How many calls wait for an answer. */
+  get openCalls(): number {
+    return this.#open.length;
+  }
+
+  get listenerCount(): number {
+    return this.#listeners.size;
+  }
+
+  async inject(text: string, ids: readonly string[]): Promise<void> {
+    const { providerSession, state } = this;
+    const call = { text, ids, providerSession, state };
+    this.calls.push(call);
+    const settle = Promise.withResolvers<void>();
+    this.#open.push({ ...call, settle });
+    if (this.isPrompt) this.acknowledge();
+    await settle.promise;
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  become(state: StreamState): void {
+    this.#state = state;
+    this.#tell();
+  }
+
+  /** The provider ends its session and begins another. Open calls stay open: late answers exist. */
+  beginSession(): void {
+    this.#sessions++;
+    this.#tell();
+  }
+
+  /** The model takes what was sent; by its ids it knows what it has taken before. */
+  acknowledge(): void {
+    for (const { text, ids, settle } of this.#close()) {
+      const isKnown = this.#remembersIds && ids.every((id) => this.takenIds.includes(id));
+      if (!isKnown) this.takenTexts.push(text);
+      for (const id of ids) {
+        if (!this.#remembersIds || !this.takenIds.includes(id)) this.takenIds.push(id);
+      }
+      settle.resolve();
+    }
+  }
+
+  /** The model refuses what was sent. */
+  refuse(): void {
+    for (const { settle } of this.#close()) settle.reject(new Error("refused"));
+  }
+
+  #close(): readonly OpenCall[] {
+    const open = this.#open;
+    this.#open = [];
+    return open;
+  }
+
+  #tell(): void {
+    for (const listener of [...this.#listeners]) listener();
+  }
+}

@@ -1,0 +1,127 @@
+// A companion on a home whose process kills itself at a chosen place of its last turn. Arguments: the
+// home, the place, "talk" or "answer", and "repeatable" if its tool is. What its model is asked and its
+// tool does is noted beside the home, where nothing of the product looks.
+import { appendFileSync } from "node:fs";
+import { systemClock } from "../../src/core/clock.ts";
+import { randomId } from "../../src/core/ids.ts";
+import { silentLogger } from "../../src/core/logger.ts";
+import type { Responder } from "../../src/core/models/responder.ts";
+import { type Disk, type DiskFile, realDisk } from "../../src/core/storage/disk/disk.ts";
+import { FileStorage } from "../../src/core/storage/files/file-storage.ts";
+import { takeLease } from "../../src/core/storage/files/lease.ts";
+import { openSqliteIndex } from "../../src/core/storage/files/sqlite-index.ts";
+import { openThroughline } from "../../src/core/throughline.ts";
+import { systemTimers } from "../../src/core/timers.ts";
+import { Turns } from "../../src/core/turns/turns.ts";
+import {
+  chat,
+  hello,
+  journalOf,
+  type KillPlace,
+  killPlaces,
+  lampTool,
+  question,
+  usage,
+} from "./turn-kill-words.ts";
+
+const [home = "", place = "", task = "", kind = ""] = process.argv.slice(2);
+
+/** Set once the turn begins that this process does not survive. */
+let isArmed = false;
+let writes = 0;
+
+function dieAt(...places: readonly KillPlace[]): void {
+  if (isArmed && places.some((each) => each === place)) process.kill(process.pid, "SIGKILL");
+}
+
+/** What a turn appends, in this order. A turn that is taken up again says so in place of its message. */
+const appended = ["the user's message", "the call", "the result", "the answer"] as const;
+
+/** This machine's disk. */
+const disk: Disk = {
+  ...{ mkdir: realDisk.mkdir, list: realDisk.list, size: realDisk.size, link: realDisk.link },
+  ...{ rename: realDisk.rename, unlink: realDisk.unlink, rmdir: realDisk.rmdir },
+  syncDirectory: realDisk.syncDirectory,
+  async open(path, how) {
+    const file = await realDisk.open(path, how);
+    return path.includes("/chats/") ? watched(file) : file;
+  },
+};
+
+function watched(file: DiskFile): DiskFile {
+  return {
+    read: (into, position) => file.read(into, position),
+    size: () => file.size(),
+    truncate: (size) => file.truncate(size),
+    extend: (from, size) => file.extend(from, size),
+    placeAt: (path) => file.placeAt(path),
+    close: () => file.close(),
+    async write(bytes, position) {
+      if (isArmed) writes++;
+      const what = appended[writes - 1] ?? "the answer";
+      dieAt(`before ${what}`);
+      if (isArmed && place === `in ${what}`) {
+        await file.write(bytes.subarray(0, bytes.length >> 1), position);
+        dieAt(`in ${what}`);
+      }
+      return file.write(bytes, position);
+    },
+    async sync() {
+      dieAt(`before the sync of ${appended[writes - 1] ?? "the answer"}`);
+      await file.sync();
+    },
+  };
+}
+
+const note = (what: string) => appendFileSync(journalOf(home), `${what}\n`);
+
+const model: Responder = {
+  ...{ provider: "scripted", model: "script-1", window: undefined },
+  async *respond({ messages, tools }) {
+    note("asked");
+    dieAt("when the model is asked");
+    if (messages.at(-1)?.role !== "tool") {
+      yield { type: "text", text: "Let me see. " };
+      const toolCall = { name: "lamp", arguments: "{}" };
+      const call = { id: "call-1", type: "function", function: toolCall } as const;
+      yield { type: "tool-call", call };
+      const content = (await tools?.tools[0]?.run({}, call)) ?? "no tool";
+      const result = { toolCallId: "call-1", toolName: "lamp", content, isError: false };
+      yield { type: "tool-result", ...result };
+    }
+    yield { type: "text", text: "The lamp " };
+    dieAt("in the middle of the stream");
+    yield { type: "text", text: "is on." };
+    yield { type: "end", finish: "stop", usage };
+  },
+};
+const tool = lampTool(home, kind === "repeatable", {
+  begins: () => dieAt("before the tool runs"),
+  hasRun: () => dieAt("while the tool runs"),
+});
+
+const lease = takeLease(home);
+const index = openSqliteIndex(`${home}/index.db`);
+const ports = { clock: systemClock, newId: randomId, logger: silentLogger };
+const storage = await FileStorage.open({
+  ...{ ...ports, timers: systemTimers, home, disk, durability: "power-cut" },
+  ...{ openIndex: index.open, indexIsClean: index.clean, verifyAll: false, maxOpen: 256 },
+  guard: () => lease.check(),
+  release: () => undefined,
+});
+const target = { provider: model.provider, model: model.model };
+const throughline = await openThroughline({ storage, ...ports, ...target });
+const { chats, sessions, workingMemory: memories, rules } = throughline;
+const turns = new Turns({
+  ...{ ...ports, chats, sessions, memories, rules, persona: "You are kind.", maxQueued: 32 },
+  responders: { standard: target, get: async () => model },
+  tools: () => ({ instructions: "", tools: [tool] }),
+});
+if (!killPlaces.some((each) => each === place)) throw new Error(`there is no place "${place}"`);
+
+if (task === "talk") await turns.submit(chat, { content: hello }).done;
+isArmed = true;
+if (task === "talk") await turns.submit(chat, question).done;
+else await (await turns.answer(chat)).done;
+dieAt("after the turn");
+throw new Error(`nothing happened at "${place}"`);

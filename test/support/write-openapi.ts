@@ -1,0 +1,9 @@
+// Writes api/openapi.json anew, from the routes as they are.
+import { readFileSync, writeFileSync } from "node:fs";
+import { companion } from "./server-fixture.ts";
+
+const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { version: string };
+const { get } = await companion([], { version });
+const document = await get("/api/openapi.json");
+const file = new URL("../../api/openapi.json", import.meta.url);
+writeFileSync(file, `${JSON.stringify(document, null, 2)}\n`);
