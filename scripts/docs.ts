@@ -24,8 +24,8 @@ import { fenced, table } from "./docs-text.ts";
 
 /** The files that have generated parts. */
 export const generatedFiles = [
-  "docs/errors.md",
-  "docs/drivers.md",
+  "docs/reference/errors.md",
+  "docs/internals/drivers.md",
   "docs/formats/log.md",
   "docs/formats/document.md",
   "docs/formats/companion.md",

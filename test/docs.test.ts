@@ -116,7 +116,7 @@ test("the table of folders in ARCHITECTURE.md is the one that test/tidy.test.ts 
 });
 
 test("every error code has a row that says what was stored and what to do", () => {
-  const [, advice = ""] = read("docs/errors.md").split("## What was stored");
+  const [, advice = ""] = read("docs/reference/errors.md").split("## What was stored");
   const missing = Object.keys(errorCodes).filter((code) => !advice.includes(`\`${code}\``));
   assert.deepEqual(missing, []);
 });

@@ -63,7 +63,7 @@ const waysOut = {
 /** Those that are others when a database is to blame. */
 const waysOutOfDatabases: Partial<Record<ErrorCode, string>> = {
   THROUGHLINE_CONFIGURATION:
-    "Check the URL, the role with its rights, and TLS on both sides: docs/postgres.md.",
+    "Check the URL, the role with its rights, and TLS on both sides: docs/guides/postgresql.md.",
   THROUGHLINE_UNAVAILABLE:
     "Check that the database runs and is reached (`throughline doctor`), then try again.",
 };

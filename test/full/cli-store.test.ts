@@ -185,14 +185,14 @@ test("doctor ends with 1 when what the database holds cannot be read in time, an
   assert.equal(status, "failed");
 });
 
-/** The statements of docs/postgres.md, block by block. */
+/** The statements of docs/guides/postgresql.md, block by block. */
 function documentedStatements(): readonly (readonly string[])[] {
-  const page = fs.readFileSync(join(import.meta.dirname, "../../docs/postgres.md"), "utf8");
+  const page = fs.readFileSync(join(import.meta.dirname, "../../docs/guides/postgresql.md"), "utf8");
   const blocks = [...page.matchAll(/^```sql\n([\s\S]*?)^```$/gm)];
   return blocks.map(([, sql = ""]) => sql.split(";\n").filter((each) => each.trim() !== ""));
 }
 
-test("the roles and rights of docs/postgres.md are enough to migrate, to serve and to vacuum, and no more", {
+test("the roles and rights of docs/guides/postgresql.md are enough to migrate, to serve and to vacuum, and no more", {
   skip,
 }, async (t) => {
   const { home } = places(t);

@@ -17,6 +17,6 @@ test("a command that a database without TLS ends tells that, and leads to no dis
   assert.equal(code, 1);
   const says = "the database failed (TLS NOT_SUPPORTED) [THROUGHLINE_CONFIGURATION]";
   const wayOut =
-    "Check the URL, the role with its rights, and TLS on both sides: docs/postgres.md.";
+    "Check the URL, the role with its rights, and TLS on both sides: docs/guides/postgresql.md.";
   assert.equal(err, `error: ${says}\n${wayOut}\n`);
 });
