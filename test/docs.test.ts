@@ -21,7 +21,7 @@ import { openThroughline } from "../src/index.ts";
 
 const read = (path: string) => readFileSync(path, "utf8");
 const parts = await generateParts();
-const pages = ["README.md", "ARCHITECTURE.md", ...filesIn("docs")].filter(
+const pages = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", ...filesIn("docs")].filter(
   (path) => path.endsWith(".md") && existsSync(path),
 );
 

@@ -1,5 +1,6 @@
 // What neither the compiler nor the linter can say: who may import whom, and what we write instead.
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { test } from "node:test";
@@ -161,4 +162,19 @@ test("the lock file holds no address", () => {
 
 test("npm scripts run on the Node that the project pins", () => {
   assert.ok(Number(process.versions.node.split(".", 1)[0]) >= 24, process.versions.node);
+});
+
+/** The last commit before subjects had a length. */
+const unchecked = "7ecb25022360f94488c7ec1640e8431f143ff587";
+
+test("the subject of a commit has at most 72 characters", () => {
+  const log = (...range: string[]) => spawnSync("git", ["log", "--format=%s", ...range]);
+  const sinceThen = log(`${unchecked}..HEAD`);
+  // A shallow clone has the newest commit alone; a package has none.
+  const { stdout } = sinceThen.status === 0 ? sinceThen : log("-1");
+  const subjects = stdout.toString().split("\n");
+  assert.deepEqual(
+    subjects.filter((subject) => subject.length > 72),
+    [],
+  );
 });

@@ -129,7 +129,8 @@ function checkParameters(parameters: URLSearchParams, place: string): void {
     // What does not look like one may be the rest of a password that is not encoded.
     const isTold = /^\w{1,40}$/.test(name) && value !== "";
     throw wrong(`${place} has a parameter that is not known${isTold ? `: ${name}` : ""}`, {
-      wayOut: "Names are in lower case: docs/guides/postgresql.md has ours, PostgreSQL's manual the others.",
+      wayOut:
+        "Names are in lower case: docs/guides/postgresql.md has ours, PostgreSQL's manual the others.",
     });
   }
   if (parameters.getAll("sslmode").some((mode) => !sslModes.includes(mode))) {

@@ -187,7 +187,10 @@ test("doctor ends with 1 when what the database holds cannot be read in time, an
 
 /** The statements of docs/guides/postgresql.md, block by block. */
 function documentedStatements(): readonly (readonly string[])[] {
-  const page = fs.readFileSync(join(import.meta.dirname, "../../docs/guides/postgresql.md"), "utf8");
+  const page = fs.readFileSync(
+    join(import.meta.dirname, "../../docs/guides/postgresql.md"),
+    "utf8",
+  );
   const blocks = [...page.matchAll(/^```sql\n([\s\S]*?)^```$/gm)];
   return blocks.map(([, sql = ""]) => sql.split(";\n").filter((each) => each.trim() !== ""));
 }

@@ -105,7 +105,8 @@ async function standbys(ask: Ask, { standbys: named, synchronous_commit: level }
 function access(row: Row, location: PostgresLocation): readonly Check[] {
   const checks: Check[] = [];
   if (row["is_superuser"] === true) {
-    const says = "this role is a superuser: a role with the rights of docs/guides/postgresql.md is enough";
+    const says =
+      "this role is a superuser: a role with the rights of docs/guides/postgresql.md is enough";
     checks.push({ id: "store.role", status: "note", says });
   }
   const isEncrypted = row["is_encrypted"] === true;
