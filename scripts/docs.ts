@@ -20,11 +20,15 @@ import {
 import { HeldClock } from "../test/support/held-clock.ts";
 import { type ScriptedStep, scriptedResponder } from "../test/support/scripted-responder.ts";
 import { companionSamples, emotionParts } from "./docs-companion.ts";
+import { referenceParts } from "./docs-reference.ts";
 import { fenced, table } from "./docs-text.ts";
 
 /** The files that have generated parts. */
 export const generatedFiles = [
   "docs/reference/errors.md",
+  "docs/reference/http.md",
+  "docs/reference/cli.md",
+  "docs/reference/api.md",
   "docs/internals/drivers.md",
   "docs/formats/log.md",
   "docs/formats/document.md",
@@ -52,6 +56,7 @@ export async function generateParts(): Promise<ReadonlyMap<string, string>> {
     ["document-contract", contractTables(documentStoreContract)],
     ["shared-contract", contractTables(sharedStorageContract)],
     ...Object.entries(emotionParts()),
+    ...Object.entries(await referenceParts()),
     ...Object.entries(await sampleRun()),
     ...Object.entries(await companionSamples()),
   ]);

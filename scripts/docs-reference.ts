@@ -1,0 +1,203 @@
+// The generated pages of docs/reference: HTTP from the OpenAPI document, the command line from its own
+// help, and what each entry point exports from the comments in the source.
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { Writable } from "node:stream";
+import { run } from "../src/app/program.ts";
+import { readEnvironment } from "../src/cli/env.ts";
+import type { Io } from "../src/cli/io.ts";
+import { fenced, table } from "./docs-text.ts";
+
+/** Every generated page of docs/reference, by the name of its part. */
+export async function referenceParts(): Promise<Readonly<Record<string, string>>> {
+  return { http: httpReference(), cli: await cliReference(), exports: exportsReference() };
+}
+
+interface Schema {
+  readonly $ref?: string;
+  readonly type?: string | readonly string[];
+  readonly enum?: readonly unknown[];
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly maxLength?: number;
+}
+
+interface Operation {
+  readonly summary: string;
+  readonly description?: string;
+  readonly parameters?: readonly {
+    readonly name: string;
+    readonly in: string;
+    readonly required?: boolean;
+    readonly description?: string;
+    readonly schema: Schema;
+  }[];
+  readonly requestBody?: { readonly content: Readonly<Record<string, { schema: Schema }>> };
+  readonly responses: Readonly<
+    Record<string, { description: string; content?: Readonly<Record<string, { schema: Schema }>> }>
+  >;
+}
+
+function httpReference(): string {
+  const { paths } = JSON.parse(readFileSync("api/openapi.json", "utf8")) as {
+    readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  };
+  const groups = new Map<string, string[]>();
+  for (const [path, operations] of Object.entries(paths)) {
+    const [, first = "", second = ""] = path.split("/");
+    const group = first === "api" ? second : "service";
+    for (const [method, operation] of Object.entries(operations)) {
+      const text = operationText(`${method.toUpperCase()} ${path}`, operation);
+      groups.set(group, [...(groups.get(group) ?? []), text]);
+    }
+  }
+  return [...groups]
+    .sort(([a], [b]) => a.localeCompare(b))
+    .map(([group, operations]) => `## ${group}\n\n${operations.join("\n")}`)
+    .join("\n");
+}
+
+function operationText(name: string, operation: Operation): string {
+  const { summary, description, parameters = [], requestBody, responses } = operation;
+  const rows = parameters.map((each) => {
+    const where = each.required ? `${each.in}, required` : each.in;
+    return [`\`${each.name}\``, where, typeOf(each.schema), each.description ?? ""];
+  });
+  const bodies = Object.entries(requestBody?.content ?? {}).map(
+    ([type, { schema }]) => `\`${type}\` ${typeOf(schema)}`,
+  );
+  const answers = Object.entries(responses)
+    .filter(([status]) => status !== "default")
+    .map(([status, { description: says, content = {} }]) => {
+      const types = Object.entries(content).map(
+        ([type, { schema }]) => `\`${type}\` ${typeOf(schema)}`,
+      );
+      return [status, says, types.join(", ")];
+    });
+  const parts = [
+    `### ${name.replace(/[{}]/g, (brace) => `\\${brace}`)}\n\n${summary}.\n`,
+    description === undefined ? "" : `${description}\n`,
+    rows.length === 0 ? "" : table(["parameter", "in", "type", "meaning"], rows),
+    bodies.length === 0 ? "" : `Body: ${bodies.join(", or ")}\n`,
+    table(["status", "when", "body"], answers),
+  ];
+  return parts.filter((part) => part !== "").join("\n");
+}
+
+function typeOf(schema: Schema): string {
+  if (schema.$ref !== undefined) return schema.$ref.split("/").at(-1) ?? "";
+  if (schema.enum !== undefined) return schema.enum.map((value) => `\`${value}\``).join(", ");
+  const { minimum, maximum, maxLength } = schema;
+  const type = [schema.type ?? "object"].flat().join(" or ");
+  if (minimum !== undefined && maximum !== undefined && maximum < Number.MAX_SAFE_INTEGER)
+    return `${type}, ${minimum} to ${maximum}`;
+  return maxLength === undefined ? type : `${type}, at most ${maxLength} characters`;
+}
+
+async function cliReference(): Promise<string> {
+  const top = await helpOf([]);
+  const parts = [`## throughline\n\n${fenced(top, "text")}`];
+  for (const name of commandsIn(top)) {
+    const help = await helpOf([name]);
+    parts.push(`## throughline ${name}\n\n${fenced(help, "text")}`);
+    for (const part of commandsIn(help)) {
+      const text = await helpOf([name, part]);
+      parts.push(`### throughline ${name} ${part}\n\n${fenced(text, "text")}`);
+    }
+  }
+  return parts.join("\n");
+}
+
+/** The names of the commands that a help text lists. */
+function commandsIn(help: string): readonly string[] {
+  const [, list = ""] = /^Commands:\n((?: {2}.*\n)+)/m.exec(help) ?? [];
+  const names = [...list.matchAll(/^ {2}([a-z-]+)/gm)].map(([, name = ""]) => name);
+  return names.filter((name) => name !== "help");
+}
+
+async function helpOf(command: readonly string[]): Promise<string> {
+  let text = "";
+  const output = new Writable({
+    write(chunk: Buffer, _, done) {
+      text += chunk.toString();
+      done();
+    },
+  });
+  const io = { output, errors: output } as unknown as Io;
+  await run([...command, "--help"], io, () => readEnvironment({}, "/home/you"));
+  return text.endsWith("\n") ? text : `${text}\n`;
+}
+
+function exportsReference(): string {
+  const { exports } = JSON.parse(readFileSync("package.json", "utf8")) as {
+    readonly exports: Readonly<Record<string, string | { readonly default: string }>>;
+  };
+  const parts: string[] = [];
+  for (const [entry, target] of Object.entries(exports)) {
+    if (typeof target === "string") continue;
+    const path = target.default.replace("./dist/", "src/").replace(/\.js$/, ".ts");
+    const rows = exportsOf(path).map(({ name, kind, says }) => [`\`${name}\``, kind, says]);
+    parts.push(`## throughline${entry.slice(1)}\n\n${table(["name", "is", "what"], rows)}`);
+  }
+  return parts.join("\n");
+}
+
+interface Exported {
+  readonly name: string;
+  readonly kind: string;
+  readonly says: string;
+}
+
+/** What a module exports, by name: its own declarations and those that it passes on. */
+function exportsOf(path: string): readonly Exported[] {
+  const source = readFileSync(path, "utf8");
+  const found: Exported[] = [];
+  const declared = /^export (?:async |abstract )?(function\*?|class|const|interface|type) (\w+)/gm;
+  for (const [, , name = ""] of source.matchAll(declared)) found.push(declarationOf(name, source));
+  const passedOn = /^export (?:type )?\{([^}]*)\}(?: from "([^"]+)")?;/gm;
+  for (const [, list = "", from] of source.matchAll(passedOn)) {
+    for (const item of list.split(",")) {
+      const name = item.trim().replace(/^type /, "");
+      if (name === "") continue;
+      const place = from ?? importOf(name, source);
+      found.push(sourceOf(name, join(dirname(path), place)));
+    }
+  }
+  return found.sort((a, b) => a.name.localeCompare(b.name));
+}
+
+function sourceOf(name: string, path: string): Exported {
+  if (!existsSync(path)) throw new TypeError(`${path} is not there, for ${name}`);
+  const source = readFileSync(path, "utf8");
+  const passedOn = new RegExp(
+    `^export (?:type )?\\{[^}]*\\b${name}\\b[^}]*\\} from "([^"]+)"`,
+    "m",
+  );
+  const [, from] = passedOn.exec(source) ?? [];
+  return from === undefined
+    ? declarationOf(name, source)
+    : sourceOf(name, join(dirname(path), from));
+}
+
+function importOf(name: string, source: string): string {
+  const imported = new RegExp(
+    `^import (?:type )?\\{[^}]*\\b${name}\\b[^}]*\\} from "([^"]+)"`,
+    "m",
+  );
+  const [, from] = imported.exec(source) ?? [];
+  if (from === undefined) throw new TypeError(`nothing declares ${name}`);
+  return from;
+}
+
+/** The kind of a declaration, and the first sentence of its comment. */
+function declarationOf(name: string, source: string): Exported {
+  const pattern = `(?:/\\*\\*((?:(?!\\*/)[\\s\\S])*?)\\*/\\n)?^export (?:async |abstract )?(function\\*?|class|const|interface|type) ${name}\\b`;
+  const [, comment = "", kind = ""] = new RegExp(pattern, "m").exec(source) ?? [];
+  if (kind === "") throw new TypeError(`nothing declares ${name}`);
+  const text = comment
+    .replace(/^\s*\*\s?/gm, "")
+    .trim()
+    .replace(/\s*\n\s*/g, " ");
+  const [sentence = ""] = /^.*?[.:](?=\s|$)/.exec(text) ?? [text];
+  return { name, kind, says: sentence.replace(/:$/, ".") };
+}
