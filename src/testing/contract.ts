@@ -18,6 +18,34 @@ export interface Clause {
   readonly proof: (open: Open, reopen: Reopen) => Promise<void>;
 }
 
+/** One promise with a table: the proof runs for each row, and a failure names its row. */
+export function clauseWithTable<Row>(
+  id: string,
+  says: string,
+  rows: readonly Row[],
+  proof: (row: Row) => Clause["proof"],
+): Clause {
+  return {
+    id,
+    says,
+    proof: async (open, reopen) => {
+      for (const row of rows) {
+        try {
+          await proof(row)(open, reopen);
+        } catch (cause) {
+          throw new Error(`${id}, with ${nameOf(row)}: ${String(cause)}`, { cause });
+        }
+      }
+    },
+  };
+}
+
+function nameOf(row: unknown): string {
+  if (Array.isArray(row)) return String(row[0]);
+  const name = typeof row === "object" && row !== null ? Reflect.get(row, "name") : row;
+  return typeof name === "string" ? name : (JSON.stringify(row) ?? String(row));
+}
+
 export interface Contract {
   readonly name: string;
   readonly clauses: readonly Clause[];

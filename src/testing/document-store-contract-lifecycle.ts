@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { DocumentStore } from "../core/storage/document-store.ts";
-import type { Clause } from "./contract.ts";
+import { type Clause, clauseWithTable } from "./contract.ts";
 import { keyCorpus, textCorpus, valueCorpus } from "./corpus.ts";
 import {
   documentsAcrossReopening,
@@ -21,16 +21,16 @@ const calls: readonly (readonly [string, (documents: DocumentStore) => Promise<u
 ];
 
 const storages: readonly Clause[] = [
-  ...calls.map(
-    ([name, call]): Clause => ({
-      id: `document.closed.${name}`,
-      says: `${name} rejects with THROUGHLINE_CLOSED after the storage was closed`,
-      proof: withDocuments(async (documents, storage) => {
+  clauseWithTable(
+    "document.closed.calls",
+    "every call rejects with THROUGHLINE_CLOSED after the storage was closed",
+    calls,
+    ([, call]) =>
+      withDocuments(async (documents, storage) => {
         await documents.write(state, { a: 1 });
         await storage.close();
         await refuses("THROUGHLINE_CLOSED", call(documents));
       }),
-    }),
   ),
   {
     id: "document.closed.pending",

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { jsonLimits } from "../core/json.ts";
 import { type DocumentStore, documentLimits } from "../core/storage/document-store.ts";
-import type { Clause } from "./contract.ts";
+import { type Clause, clauseWithTable } from "./contract.ts";
 import {
   codeUnits,
   keyCorpus,
@@ -15,26 +15,22 @@ import { holds, isGone, state, withDocuments } from "./document-store-contract-f
 import { refuses, scribbleOn, untyped } from "./log-store-contract-fixtures.ts";
 
 const values: readonly Clause[] = [
-  ...textCorpus.map(
-    ({ name, text }): Clause => ({
-      id: `document.text.${name}`,
-      says: `text comes back equal, as a value and as a key: ${name.replaceAll("-", " ")}`,
-      proof: withDocuments(async (documents) => {
+  clauseWithTable(
+    "document.text.corpus",
+    "text comes back equal, as a value and as a key",
+    textCorpus,
+    ({ text }) =>
+      withDocuments(async (documents) => {
         const value = { text, in: { [`key ${text}`]: [text] } };
         await documents.write(state, value);
         await holds(documents, value, 1);
       }),
-    }),
   ),
-  ...valueCorpus.map(
-    ({ name, value }): Clause => ({
-      id: `document.value.${name}`,
-      says: `a value comes back equal: ${name.replaceAll("-", " ")}`,
-      proof: withDocuments(async (documents) => {
-        await documents.write(state, value);
-        await holds(documents, value, 1);
-        assert.equal(Reflect.get({}, "polluted"), undefined);
-      }),
+  clauseWithTable("document.value.corpus", "a value comes back equal", valueCorpus, ({ value }) =>
+    withDocuments(async (documents) => {
+      await documents.write(state, value);
+      await holds(documents, value, 1);
+      assert.equal(Reflect.get({}, "polluted"), undefined);
     }),
   ),
   {
@@ -89,18 +85,18 @@ const values: readonly Clause[] = [
 ];
 
 const refused: readonly Clause[] = [
-  ...refusedValues.map(
-    ({ name, phrase, value }): Clause => ({
-      id: `document.refuse.value.${name}`,
-      says: `a value that holds ${phrase} is refused, and the old one stands`,
-      proof: withDocuments(async (documents) => {
+  clauseWithTable(
+    "document.refuse.value",
+    "a value that JSON cannot hold is refused, and the old one stands",
+    refusedValues,
+    ({ value }) =>
+      withDocuments(async (documents) => {
         await documents.write(state, { a: 1 });
         for (const holding of [{ value }, { in: [{ value }] }]) {
           await refuses("THROUGHLINE_INVALID", documents.write(state, untyped(holding)));
         }
         await holds(documents, { a: 1 }, 1);
       }),
-    }),
   ),
   {
     id: "document.refuse.no-object",
@@ -174,18 +170,14 @@ function callsWith(documents: DocumentStore, key: string): readonly Promise<unkn
 }
 
 const keys: readonly Clause[] = [
-  ...keyCorpus.map(
-    ({ name, text }): Clause => ({
-      id: `document.key.${name}`,
-      says: `a document can have any key: ${name.replaceAll("-", " ")}`,
-      proof: withDocuments(async (documents) => {
-        await documents.write(text, { a: 1 });
-        assert.equal(await documents.write(text, { a: 2 }, { expectedRevision: 1 }), 2);
-        await holds(documents, { a: 2 }, 2, text);
-        assert.deepEqual(await documents.keys(), [text]);
-        assert.equal(await documents.delete(text), true);
-        await isGone(documents, text);
-      }),
+  clauseWithTable("document.key.corpus", "a document can have any key", keyCorpus, ({ text }) =>
+    withDocuments(async (documents) => {
+      await documents.write(text, { a: 1 });
+      assert.equal(await documents.write(text, { a: 2 }, { expectedRevision: 1 }), 2);
+      await holds(documents, { a: 2 }, 2, text);
+      assert.deepEqual(await documents.keys(), [text]);
+      assert.equal(await documents.delete(text), true);
+      await isGone(documents, text);
     }),
   ),
   {
@@ -197,15 +189,15 @@ const keys: readonly Clause[] = [
       assert.deepEqual(await documents.keys(), keyCorpus.map(({ text }) => text).sort());
     }),
   },
-  ...refusedKeys.map(
-    ({ name, phrase, value, code }): Clause => ({
-      id: `document.key.refused.${name}`,
-      says: `${phrase} is refused as a key by every call`,
-      proof: withDocuments(async (documents) => {
+  clauseWithTable(
+    "document.key.refused",
+    "what is no key is refused by every call",
+    refusedKeys,
+    ({ value, code }) =>
+      withDocuments(async (documents) => {
         for (const call of callsWith(documents, untyped(value))) await refuses(code, call);
         assert.deepEqual(await documents.keys(), []);
       }),
-    }),
   ),
 ];
 

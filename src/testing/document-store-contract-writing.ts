@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Clause } from "./contract.ts";
+import { type Clause, clauseWithTable } from "./contract.ts";
 import { refusedPositions } from "./corpus.ts";
 import { holds, isGone, state, withDocuments } from "./document-store-contract-fixtures.ts";
 import { refuses, untyped } from "./log-store-contract-fixtures.ts";
@@ -139,17 +139,16 @@ const conditions: readonly Clause[] = [
       assert.equal(await documents.write(state, { a: 3 }, { expectedRevision: 2 }), 3);
     }),
   },
-  ...(
+  clauseWithTable(
+    "document.expected-revision.conflict",
+    "a write that expects no document, an earlier or a later revision is a conflict, and the value that is there stands",
     [
       [0, "expects no document"],
       [1, "expects an earlier revision"],
       [3, "expects a later revision"],
-    ] as const
-  ).map(
-    ([expectedRevision, name]): Clause => ({
-      id: `document.expected-revision.conflict.${expectedRevision}`,
-      says: `a write that ${name} is a conflict, and the value that is there stands`,
-      proof: withDocuments(async (documents) => {
+    ] as const,
+    ([expectedRevision]) =>
+      withDocuments(async (documents) => {
         await documents.write(state, { a: 1 });
         await documents.write(state, { a: 2 });
         const call = documents.write(state, { a: 3 }, { expectedRevision });
@@ -157,7 +156,6 @@ const conditions: readonly Clause[] = [
         await holds(documents, { a: 2 }, 2);
         assert.equal(await documents.write(state, { a: 3 }, { expectedRevision: 2 }), 3);
       }),
-    }),
   ),
   {
     id: "document.expected-revision.missing",
@@ -189,17 +187,17 @@ const conditions: readonly Clause[] = [
       await holds(documents, { a: 1 }, 1);
     }),
   },
-  ...refusedPositions.map(
-    ({ name, phrase, value: expectedRevision }): Clause => ({
-      id: `document.expected-revision.refused.${name}`,
-      says: `an expected revision of ${phrase} is refused`,
-      proof: withDocuments(async (documents) => {
+  clauseWithTable(
+    "document.expected-revision.refused",
+    "an expected revision that is no whole number from 0 is refused",
+    refusedPositions,
+    ({ value: expectedRevision }) =>
+      withDocuments(async (documents) => {
         await documents.write(state, { a: 1 });
         const call = documents.write(state, { a: 2 }, untyped({ expectedRevision }));
         await refuses("THROUGHLINE_INVALID", call);
         await holds(documents, { a: 1 }, 1);
       }),
-    }),
   ),
 ];
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { jsonLimits } from "../core/json.ts";
 import { type LogRecord, logLimits } from "../core/storage/log-store.ts";
-import type { Clause } from "./contract.ts";
+import { type Clause, clauseWithTable } from "./contract.ts";
 import { nested, refusedValues } from "./corpus.ts";
 import {
   chat,
@@ -259,18 +259,18 @@ const refused: readonly Clause[] = [
       await isAbsent(log);
     }),
   },
-  ...refusedValues.map(
-    ({ name, phrase, value }): Clause => ({
-      id: `log.refuse.value.${name}`,
-      says: `a record that holds ${phrase} is refused`,
-      proof: withLogs(async (log) => {
+  clauseWithTable(
+    "log.refuse.value",
+    "a record that holds what JSON cannot hold is refused",
+    refusedValues,
+    ({ value }) =>
+      withLogs(async (log) => {
         for (const holds of [value, [value], { in: { it: value } }]) {
           const record = message("m1", "hi", untyped({ holds }));
           await refuses("THROUGHLINE_INVALID", log.append(chat, [record]));
         }
         await isAbsent(log);
       }),
-    }),
   ),
 ];
 

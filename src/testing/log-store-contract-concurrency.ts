@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { isThroughlineError } from "../core/errors.ts";
-import type { Clause } from "./contract.ts";
+import { type Clause, clauseWithTable } from "./contract.ts";
 import {
   chat,
   erased,
@@ -164,11 +164,12 @@ const repeats: readonly Clause[] = [
       assert.deepEqual(await listed(log), [chat]);
     }),
   },
-  ...[1, 2, 3, 4, 5, 6].map(
-    (seed): Clause => ({
-      id: `log.at-once.duplicates.${seed}`,
-      says: `batches sent again and out of order are stored as if sent once (seed ${seed})`,
-      proof: withLogs(async (log) => {
+  clauseWithTable(
+    "log.at-once.duplicates",
+    "batches sent again and out of order are stored as if sent once",
+    [1, 2, 3, 4, 5, 6],
+    (seed) =>
+      withLogs(async (log) => {
         const random = seededRandom(seed);
         const sent = Array.from({ length: 15 }, (_, index) => index * 3 + 1);
         const first = sent.map((start) => log.append(chat, messages(start, start + 2)));
@@ -182,7 +183,6 @@ const repeats: readonly Clause[] = [
         }
         assert.deepEqual(await everything(log), numbered(messages(1, 45)));
       }),
-    }),
   ),
 ];
 

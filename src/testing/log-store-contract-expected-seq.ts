@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { isThroughlineError } from "../core/errors.ts";
 import type { LogStore } from "../core/storage/log-store.ts";
-import type { Clause } from "./contract.ts";
+import { type Clause, clauseWithTable } from "./contract.ts";
 import { refusedPositions } from "./corpus.ts";
 import {
   chat,
@@ -117,17 +117,17 @@ const conditions: readonly Clause[] = [
       assert.equal(await log.append(chat, messages(4, 4), { expectedSeq: 0 }), 1);
     }),
   },
-  ...refusedPositions.map(
-    ({ name, phrase, value: expectedSeq }): Clause => ({
-      id: `log.expected-seq.refused.${name}`,
-      says: `an expected seq of ${phrase} is refused`,
-      proof: withLogs(async (log) => {
+  clauseWithTable(
+    "log.expected-seq.refused",
+    "an expected seq that is no whole number from 0 is refused",
+    refusedPositions,
+    ({ value: expectedSeq }) =>
+      withLogs(async (log) => {
         await log.append(chat, messages(1, 1));
         const options = untyped<{ expectedSeq: number }>({ expectedSeq });
         await refuses("THROUGHLINE_INVALID", log.append(chat, messages(2, 2), options));
         assert.deepEqual(await idsIn(log), ["m1"]);
       }),
-    }),
   ),
 ];
 
@@ -253,15 +253,16 @@ const erasures: readonly Clause[] = [
       assert.equal(await log.append(chat, messages(4, 4), { expectedSeq: 3 }), 4);
     }),
   },
-  ...[
-    { name: "behind", phrase: "a smaller seq than the last", expectedSeq: 2 },
-    { name: "ahead", phrase: "a greater seq than the last", expectedSeq: 4 },
-    { name: "not-new", phrase: "0 of a log that is there", expectedSeq: 0 },
-  ].map(
-    ({ name, phrase, expectedSeq }): Clause => ({
-      id: `log.expected-seq.erase-${name}`,
-      says: `an erasure that expects ${phrase} is a conflict, erases nothing and keeps the head`,
-      proof: withLogs(async (log) => {
+  clauseWithTable(
+    "log.expected-seq.erase-conflict",
+    "an erasure that expects another end of the log is a conflict, erases nothing and keeps the head",
+    [
+      { name: "behind", phrase: "a smaller seq than the last", expectedSeq: 2 },
+      { name: "ahead", phrase: "a greater seq than the last", expectedSeq: 4 },
+      { name: "not-new", phrase: "0 of a log that is there", expectedSeq: 0 },
+    ],
+    ({ expectedSeq }) =>
+      withLogs(async (log) => {
         await log.append(chat, messages(1, 3), { head: { title: "kept" } });
         const options = { expectedSeq, head: { title: "lost" } };
         for (const ids of [["m2"], ["unknown"], []]) {
@@ -272,7 +273,6 @@ const erasures: readonly Clause[] = [
         assert.deepEqual((await log.tail(chat, 0))?.head, { title: "kept" });
         assert.equal(await log.erase(chat, ["m2"], { expectedSeq: 3 }), 1);
       }),
-    }),
   ),
   {
     id: "log.expected-seq.erase-missing",
@@ -314,17 +314,17 @@ const erasures: readonly Clause[] = [
       ]);
     }),
   },
-  ...refusedPositions.map(
-    ({ name, phrase, value: expectedSeq }): Clause => ({
-      id: `log.expected-seq.erase-refused.${name}`,
-      says: `an erasure that expects a seq of ${phrase} is refused, and nothing is erased`,
-      proof: withLogs(async (log) => {
+  clauseWithTable(
+    "log.expected-seq.erase-refused",
+    "an erasure that expects what is no seq is refused, and nothing is erased",
+    refusedPositions,
+    ({ value: expectedSeq }) =>
+      withLogs(async (log) => {
         await log.append(chat, messages(1, 1));
         const options = untyped<{ expectedSeq: number }>({ expectedSeq });
         await refuses("THROUGHLINE_INVALID", log.erase(chat, ["m1"], options));
         assert.deepEqual(await everything(log), numbered(messages(1, 1)));
       }),
-    }),
   ),
 ];
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { LogStore } from "../core/storage/log-store.ts";
-import type { Clause } from "./contract.ts";
+import { type Clause, clauseWithTable } from "./contract.ts";
 import { keyCorpus, refusedKeys } from "./corpus.ts";
 import {
   chat,
@@ -34,22 +34,18 @@ function callsWith(log: LogStore, key: string): readonly Promise<unknown>[] {
 
 /** Keys: every text is a key of its own, or refused. */
 export const keyClauses: readonly Clause[] = [
-  ...keyCorpus.map(
-    ({ name, text }): Clause => ({
-      id: `log.key.${name}`,
-      says: `a log can have any key: ${name.replaceAll("-", " ")}`,
-      proof: withLogs(async (log) => {
-        await log.append(text, messages(1, 2), { head: { title: "a" } });
-        await log.append(text, messages(3, 3));
-        assert.deepEqual(await everything(log, text), numbered(messages(1, 3)));
-        assert.deepEqual((await log.tail(text, 0))?.head, { title: "a" });
-        assert.deepEqual(await listed(log), [text]);
-        assert.deepEqual(await found(log, "says", text), ["m3", "m2", "m1"]);
-        assert.equal((await log.search("m2", { limit: 1 }))[0]?.key, text);
-        assert.equal(await log.erase(text, ["m2"]), 1);
-        assert.equal(await log.delete(text), true);
-        await isAbsent(log, text);
-      }),
+  clauseWithTable("log.key.corpus", "a log can have any key", keyCorpus, ({ text }) =>
+    withLogs(async (log) => {
+      await log.append(text, messages(1, 2), { head: { title: "a" } });
+      await log.append(text, messages(3, 3));
+      assert.deepEqual(await everything(log, text), numbered(messages(1, 3)));
+      assert.deepEqual((await log.tail(text, 0))?.head, { title: "a" });
+      assert.deepEqual(await listed(log), [text]);
+      assert.deepEqual(await found(log, "says", text), ["m3", "m2", "m1"]);
+      assert.equal((await log.search("m2", { limit: 1 }))[0]?.key, text);
+      assert.equal(await log.erase(text, ["m2"]), 1);
+      assert.equal(await log.delete(text), true);
+      await isAbsent(log, text);
     }),
   ),
   {
@@ -103,16 +99,16 @@ export const keyClauses: readonly Clause[] = [
       assert.deepEqual(await idsIn(log, "a:b:c"), ["m1", "m2", "m3"]);
     }),
   },
-  ...refusedKeys.map(
-    ({ name, phrase, value, code }): Clause => ({
-      id: `log.key.refused.${name}`,
-      says: `${phrase} is refused as a key by every call`,
-      proof: withLogs(async (log) => {
+  clauseWithTable(
+    "log.key.refused",
+    "what is no key is refused by every call",
+    refusedKeys,
+    ({ value, code }) =>
+      withLogs(async (log) => {
         await log.append(chat, messages(1, 1));
         for (const call of callsWith(log, untyped(value))) await refuses(code, call);
         assert.deepEqual(await listed(log), [chat]);
         assert.deepEqual(await everything(log), numbered(messages(1, 1)));
       }),
-    }),
   ),
 ];

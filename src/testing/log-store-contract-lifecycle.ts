@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { isThroughlineError } from "../core/errors.ts";
 import type { LogStore } from "../core/storage/log-store.ts";
-import type { Clause } from "./contract.ts";
+import { type Clause, clauseWithTable } from "./contract.ts";
 import {
   chat,
   collect,
@@ -31,16 +31,16 @@ const calls: readonly (readonly [name: string, call: (log: LogStore) => Promise<
 ];
 
 const closing: readonly Clause[] = [
-  ...calls.map(
-    ([name, call]): Clause => ({
-      id: `log.closed.${name.replaceAll(" ", "-")}`,
-      says: `${name} rejects with THROUGHLINE_CLOSED after the storage was closed`,
-      proof: withLogs(async (log, storage) => {
+  clauseWithTable(
+    "log.closed.calls",
+    "every call rejects with THROUGHLINE_CLOSED after the storage was closed",
+    calls,
+    ([, call]) =>
+      withLogs(async (log, storage) => {
         await log.append(chat, messages(1, 1));
         await storage.close();
         await refuses("THROUGHLINE_CLOSED", call(log));
       }),
-    }),
   ),
   {
     id: "log.closed.ready",

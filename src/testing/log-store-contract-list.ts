@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { LogHead, LogStore } from "../core/storage/log-store.ts";
-import type { Clause } from "./contract.ts";
+import { type Clause, clauseWithTable } from "./contract.ts";
 import { refusedLimits, zeroLimit } from "./corpus.ts";
 import {
   chat,
@@ -308,24 +308,24 @@ const paging: readonly Clause[] = [
       );
     }),
   },
-  ...["", "0", "next", "eyJhIjoxfQ", "WzEsMl0", "../..", "\ud800", 7, {}].map(
-    (cursor, index): Clause => ({
-      id: `log.list.cursor.invalid.${index + 1}`,
-      says: `the cursor ${JSON.stringify(cursor)}, which no list answered, is refused`,
-      proof: withLogs(async (log) => {
+  clauseWithTable(
+    "log.list.cursor-invalid",
+    "a cursor that no list answered is refused",
+    ["", "0", "next", "eyJhIjoxfQ", "WzEsMl0", "../..", "\ud800", 7, {}],
+    (cursor) =>
+      withLogs(async (log) => {
         await touch(log, "a", at(1));
         await refuses("THROUGHLINE_INVALID", log.list(untyped({ limit: 1, cursor })));
       }),
-    }),
   ),
-  ...[zeroLimit, ...refusedLimits].map(
-    ({ name, phrase, value: limit }): Clause => ({
-      id: `log.list.refused-limit.${name}`,
-      says: `list refuses ${phrase}`,
-      proof: withLogs(async (log) => {
+  clauseWithTable(
+    "log.list.refused-limit",
+    "list refuses a limit that is out of bounds",
+    [zeroLimit, ...refusedLimits],
+    ({ value: limit }) =>
+      withLogs(async (log) => {
         await refuses("THROUGHLINE_INVALID", log.list(untyped({ limit })));
       }),
-    }),
   ),
 ];
 

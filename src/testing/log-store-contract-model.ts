@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type ErrorCode, isThroughlineError } from "../core/errors.ts";
 import type { AppendOptions, LogHead, LogRecord, LogStore } from "../core/storage/log-store.ts";
-import type { Clause } from "./contract.ts";
+import { type Clause, clauseWithTable } from "./contract.ts";
 import {
   erased,
   everything,
@@ -172,19 +172,20 @@ async function allAtOnce(log: LogStore, seed: number): Promise<void> {
   await agree(log, models, `seed ${seed}`);
 }
 
+const seeds = [1, 2, 3, 4, 5, 6, 7, 8];
+
 /** Random calls against plain arrays. */
-export const modelClauses: readonly Clause[] = Array.from(
-  { length: 8 },
-  (_, index) => index + 1,
-).flatMap((seed): readonly Clause[] => [
-  {
-    id: `log.model.in-turn.${seed}`,
-    says: `40 random calls, one after the other, answer as plain arrays do (seed ${seed})`,
-    proof: withLogs((log) => oneAfterTheOther(log, seed)),
-  },
-  {
-    id: `log.model.at-once.${seed}`,
-    says: `40 random appends at once answer as if they had come in turn (seed ${seed})`,
-    proof: withLogs((log) => allAtOnce(log, seed)),
-  },
-]);
+export const modelClauses: readonly Clause[] = [
+  clauseWithTable(
+    "log.model.in-turn",
+    "40 random calls, one after the other, answer as plain arrays do",
+    seeds,
+    (seed) => withLogs((log) => oneAfterTheOther(log, seed)),
+  ),
+  clauseWithTable(
+    "log.model.at-once",
+    "40 random appends at once answer as if they had come in turn",
+    seeds,
+    (seed) => withLogs((log) => allAtOnce(log, seed)),
+  ),
+];

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type LogStore, logLimits, type PageOptions } from "../core/storage/log-store.ts";
-import type { Clause } from "./contract.ts";
+import { type Clause, clauseWithTable } from "./contract.ts";
 import { refusedLimits, zeroLimit } from "./corpus.ts";
 import {
   chat,
@@ -112,16 +112,16 @@ const pages: readonly Clause[] = [
       await refuses("THROUGHLINE_INVALID", log.page("missing", { before: 5, after: 1, limit: 2 }));
     }),
   },
-  ...[zeroLimit, ...refusedLimits].map(
-    ({ name, phrase, value: limit }): Clause => ({
-      id: `log.page.refused.${name}`,
-      says: `page refuses ${phrase}`,
-      proof: withLogs(async (log) => {
+  clauseWithTable(
+    "log.page.refused",
+    "page refuses a limit that is out of bounds",
+    [zeroLimit, ...refusedLimits],
+    ({ value: limit }) =>
+      withLogs(async (log) => {
         await fill(log);
         await refuses("THROUGHLINE_INVALID", log.page(chat, untyped({ limit })));
         await refuses("THROUGHLINE_INVALID", log.page("missing", untyped({ limit })));
       }),
-    }),
   ),
   {
     id: "log.page.no-seq",

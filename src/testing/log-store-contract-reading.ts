@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Clause } from "./contract.ts";
+import { type Clause, clauseWithTable } from "./contract.ts";
 import { refusedLimits } from "./corpus.ts";
 import {
   chat,
@@ -69,16 +69,16 @@ const tails: readonly Clause[] = [
       assert.deepEqual(tail?.records, numbered(messages(235, 1_234), 235));
     }),
   },
-  ...refusedLimits.map(
-    ({ name, phrase, value: limit }): Clause => ({
-      id: `log.tail.refused.${name}`,
-      says: `tail refuses ${phrase}`,
-      proof: withLogs(async (log) => {
+  clauseWithTable(
+    "log.tail.refused",
+    "tail refuses a limit that is out of bounds",
+    refusedLimits,
+    ({ value: limit }) =>
+      withLogs(async (log) => {
         await log.append(chat, messages(1, 1));
         await refuses("THROUGHLINE_INVALID", log.tail(chat, untyped(limit)));
         await refuses("THROUGHLINE_INVALID", log.tail("missing", untyped(limit)));
       }),
-    }),
   ),
 ];
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Json } from "../core/json.ts";
 import { type LogRecord, logLimits } from "../core/storage/log-store.ts";
-import type { Clause } from "./contract.ts";
+import { type Clause, clauseWithTable } from "./contract.ts";
 import type { RefusedValue } from "./corpus.ts";
 import {
   chat,
@@ -30,16 +30,16 @@ const badIds: readonly RefusedValue[] = [
 ];
 
 const ids: readonly Clause[] = [
-  ...badIds.map(
-    ({ name, phrase, value }): Clause => ({
-      id: `log.id.refused.${name}`,
-      says: `a record with ${phrase} is refused, and its batch with it`,
-      proof: withLogs(async (log) => {
+  clauseWithTable(
+    "log.id.refused",
+    "a record with what is no id is refused, and its batch with it",
+    badIds,
+    ({ value }) =>
+      withLogs(async (log) => {
         const call = log.append(chat, [message("m1"), untyped({ ...message("m2"), id: value })]);
         await refuses("THROUGHLINE_INVALID", call);
         await isAbsent(log);
       }),
-    }),
   ),
   {
     id: "log.id.longest",
@@ -249,17 +249,17 @@ const pairs: readonly Pair[] = [
 ];
 
 const conflicts: readonly Clause[] = [
-  ...pairs.map(
-    ({ name, phrase, was, is }): Clause => ({
-      id: `log.id-conflict.${name}`,
-      says: `a known id with content that differs ${phrase} is a conflict`,
-      proof: withLogs(async (log) => {
+  clauseWithTable(
+    "log.id-conflict.content",
+    "a known id with content that differs at all is a conflict",
+    pairs,
+    ({ was, is }) =>
+      withLogs(async (log) => {
         await log.append(chat, [{ id: "m1", value: was }]);
         const call = log.append(chat, [{ id: "m1", value: is }]);
         await refuses("THROUGHLINE_ID_CONFLICT", call);
         assert.deepEqual(await everything(log), [{ id: "m1", value: was, seq: 1 }]);
       }),
-    }),
   ),
   {
     id: "log.id-conflict.stores-nothing",

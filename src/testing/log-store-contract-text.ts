@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Clause } from "./contract.ts";
+import { type Clause, clauseWithTable } from "./contract.ts";
 import { codeUnits, textCorpus, valueCorpus } from "./corpus.ts";
 import {
   chat,
@@ -13,11 +13,12 @@ import {
 
 /** Texts and values that come back as they were said. */
 export const textClauses: readonly Clause[] = [
-  ...textCorpus.map(
-    ({ name, text }): Clause => ({
-      id: `log.text.${name}`,
-      says: `text comes back equal, as a value and as a key: ${name.replaceAll("-", " ")}`,
-      proof: withLogs(async (log) => {
+  clauseWithTable(
+    "log.text.corpus",
+    "text comes back equal, as a value and as a key",
+    textCorpus,
+    ({ text }) =>
+      withLogs(async (log) => {
         const batch = [
           message("m1", text),
           message("m2", "short", { in: { [`key ${text}`]: [text, text] } }),
@@ -29,20 +30,15 @@ export const textClauses: readonly Clause[] = [
         assert.deepEqual(await log.find(chat, "m3"), numbered(batch)[2]);
         assert.equal(await log.append(chat, batch), 3);
       }),
-    }),
   ),
-  ...valueCorpus.map(
-    ({ name, value }): Clause => ({
-      id: `log.value.${name}`,
-      says: `values come back equal: ${name.replaceAll("-", " ")}`,
-      proof: withLogs(async (log) => {
-        const batch = [message("m1", "first", { value }), { ...value, id: "m2" }];
-        await log.append(chat, batch);
-        assert.deepEqual(await everything(log), numbered(batch));
-        assert.deepEqual(await log.find(chat, "m2"), numbered(batch)[1]);
-        assert.equal(await log.append(chat, batch), 2);
-        assert.equal(Reflect.get({}, "polluted"), undefined);
-      }),
+  clauseWithTable("log.value.corpus", "values come back equal", valueCorpus, ({ value }) =>
+    withLogs(async (log) => {
+      const batch = [message("m1", "first", { value }), { ...value, id: "m2" }];
+      await log.append(chat, batch);
+      assert.deepEqual(await everything(log), numbered(batch));
+      assert.deepEqual(await log.find(chat, "m2"), numbered(batch)[1]);
+      assert.equal(await log.append(chat, batch), 2);
+      assert.equal(Reflect.get({}, "polluted"), undefined);
     }),
   ),
   {
