@@ -7,7 +7,7 @@ export type NewId = () => string;
 const pool = new Uint8Array(4_096);
 let used = pool.length;
 
-/** Fills an array of at most 4,096 bytes with what nobody can foresee; no byte is given twice. */
+/** Fills an array of at most 4,096 bytes with unpredictable bytes; none is given out twice. */
 export function fillWithRandom(into: Uint8Array): void {
   if (into.length > pool.length) throw new RangeError("too many random bytes at once");
   if (used + into.length > pool.length) {

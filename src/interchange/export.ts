@@ -30,7 +30,7 @@ export interface ExportOptions {
 
 /**
  * The files that an export is made of: one for each chat, or for ductor one of all sessions. Write a
- * file before asking for the next one, and nothing to the chats meanwhile.
+ * file before asking for the next one, and nothing to the chats during the export.
  *
  * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: there is no such chat.
  */

@@ -81,7 +81,7 @@ interface Placed {
   readonly record: OwnRecord;
   readonly seq: number;
   readonly isNew: boolean;
-  /** Nobody is to see it here. */
+  /** Hidden here. */
   readonly isHidden: boolean;
   /** Of this it is no message here any more: it was erased, or is left out. */
   readonly isGone: boolean;

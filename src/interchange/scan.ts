@@ -53,7 +53,7 @@ export async function scan(source: Source, form: Form, zone: string): Promise<Sc
   return { source, chatId, head, ...counts, hasEnd, digest, newestAt, notes };
 }
 
-/** The bytes that the first reading saw, and no more of a file that grows meanwhile. */
+/** The bytes that the first reading saw, and no more of a file that is growing. */
 export async function* sameBytes({ source, bytes, digest }: Scan): AsyncGenerator<Uint8Array> {
   const hash = createHash("sha256");
   let left = bytes;

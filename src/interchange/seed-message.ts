@@ -75,7 +75,7 @@ export function seedRecord(source: JsonObject, id: string, zone: string): SeedRe
   return { kind: "message", record, notes };
 }
 
-/** The role of a message; `undefined` for what is none. A role of nobody's is shown, and not sent. */
+/** The role of a message; `undefined` for what is none. A message with no known role is shown, and not sent. */
 function roleOf({ role: value, content, _type }: JsonObject, notes: string[]): Role | undefined {
   const name = typeof value === "string" ? value.trim().toLowerCase() : "";
   const isText = typeof content === "string";

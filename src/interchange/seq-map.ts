@@ -1,6 +1,6 @@
 /**
  * Where records went that had other numbers before: a file from which lines are missing or were left
- * out is numbered anew. Grows with the gaps, not with the file.
+ * out gets a new number. Grows with the gaps, not with the file.
  */
 export class SeqMap {
   /** From `old` on, the new number is `old - lost`. */

@@ -1,4 +1,4 @@
-/** Something to import: a file, as whoever opens it hands it over. It is read, and nothing else. */
+/** A file to import. It is only read. */
 export interface Source {
   /** The name of the file without its folder, such as `telegram_42.jsonl`. */
   readonly name: string;

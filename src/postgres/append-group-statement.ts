@@ -13,7 +13,7 @@ export interface WantedAppend {
 
 /**
  * A log that is not there yet, does not end as expected, is held under another epoch or is being written is
- * passed over: nobody waits for a log that is not his. Logs are looked up one by one, because a planner
+ * passed over: no append waits for a log of another. Logs are looked up one by one, because a planner
  * that may join them, and knows no better, reads the whole collection. What is set is what the statement
  * of one append sets.
  */

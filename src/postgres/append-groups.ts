@@ -18,7 +18,7 @@ interface WaitingAppend extends WantedAppend {
   readonly resolve: (seq: number | Promise<number>) => void;
 }
 
-/** What one statement stores at most. A longer append goes alone, so that it keeps nobody waiting. */
+/** What one statement stores at most. A longer append goes alone, so that no other waits for it. */
 const most = { appends: 32, records: 16, characters: 64 * 1024 } as const;
 
 const featureNotSupported = "0A000";
@@ -59,7 +59,7 @@ export class AppendGroups {
     }
     const { promise, resolve } = Promise.withResolvers<number>();
     this.#waiting.push({ ...wanted, until: database.deadline(), resolve });
-    // A connection that hangs costs those their time who sent something over it, and nobody else.
+    // A connection that hangs delays only the calls that were sent over it.
     this.#cancelPatience ??= timers.after(patienceMs, () => this.#next());
     return promise;
   }
@@ -93,7 +93,7 @@ export class AppendGroups {
 
   /**
    * Sends these appends by one statement, once. Those that it passes over go alone, which finds out why;
-   * all do when it was refused, which may be right for one of them; or when nobody knows what came of it.
+   * all do when it was refused, which may be right for one of them; or when its outcome is unknown.
    */
   async #together(group: readonly WaitingAppend[]): Promise<void> {
     const { database, companion } = this.#ports;

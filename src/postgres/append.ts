@@ -55,7 +55,7 @@ async function decide(
   isInDoubt: boolean,
 ): Promise<number> {
   const log = await lockOrCreate(connection, target, batch);
-  // In doubt, what is stored is stored, whoever holds the log now.
+  // In doubt, what is stored counts as stored, whichever process holds the log now.
   if (isFenced(target, log) && !isInDoubt) throw fenced();
   const seqById = await storedOf(connection, target, batch);
   const missing = batch.records.filter(({ id }) => !seqById.has(id));

@@ -46,7 +46,7 @@ export class Calls {
     await Promise.all(this.#running);
   }
 
-  /** Never rejects: whoever called hears of a failure, the next in the lane does not. */
+  /** Never rejects: the caller gets a failure, the next in the queue does not. */
   #whenEnded(running: Promise<unknown>, then: () => void): Promise<void> {
     const end = () => {
       this.#running.delete(ended);

@@ -89,12 +89,12 @@ export class Connection {
     return (await this.step(statement)).rows;
   }
 
-  /** As `run`, for whoever wants to know how many rows it stored. */
+  /** As `run`; answers how many rows it stored. */
   step(statement: PostgresStatement): Promise<PostgresAnswer> {
     return this.#send(statement, () => undefined);
   }
 
-  /** Runs a statement that commits: without an answer nobody knows whether it did. */
+  /** Runs a statement that commits: without an answer the outcome is unknown. */
   store(statement: PostgresStatement): Promise<PostgresAnswer> {
     this.#isInDoubt = true;
     return this.#send(statement, () => {
@@ -163,7 +163,7 @@ export class Connection {
   }
 }
 
-/** Stands on a client for as long as it lives: an error that nobody listens to ends the process. */
+/** Stands on a client for as long as it lives: an error without a listener ends the process. */
 export interface LossListener {
   /** The connection that the client serves now. */
   current: Connection | undefined;
@@ -171,7 +171,7 @@ export interface LossListener {
 
 const lossListeners = new WeakMap<PostgresClient, LossListener>();
 
-/** The one of this client, whoever else has the pool. */
+/** The one of this client, whatever else uses the pool. */
 export function lossListenerOf(client: PostgresClient): LossListener {
   const known = lossListeners.get(client);
   if (known !== undefined) return known;

@@ -94,7 +94,7 @@ const confirm = "select pg_logical_emit_message(true, 'throughline', '')";
 const endBackend = `select pg_terminate_backend(pid, $3::bigint) from pg_stat_activity
   where pid = $1 and backend_start = $2::timestamptz`;
 
-/** Pools that are listened to for good: an error that nobody hears ends the process. */
+/** Pools that are listened to for good: an error without a listener ends the process. */
 const heardPools = new WeakSet<PostgresPool>();
 
 /**
@@ -136,7 +136,7 @@ export class Database {
    * Runs work until it ends, its deadline is over, or trying again makes no sense. Once an attempt is
    * in doubt it has as long again, on new connections, to be settled by being repeated. The server
    * process that may still be at work on an attempt that was given up is ended first. With `statementMs`
-   * each statement has so long, whatever the deadline of the call; with `begun` it goes on from there.
+   * each statement has so long, whatever the deadline of the call; with `begun` the count continues from there.
    *
    * @throws ThroughlineError whatever the work throws itself: it is the outcome.
    * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: nothing was stored.
@@ -167,7 +167,7 @@ export class Database {
     }
   }
 
-  /** Runs work once, for whoever goes on differently when it fails. Never rejects. */
+  /** Runs work once, for callers that have another way when it fails. Never rejects. */
   async once<T>(work: (connection: Connection) => Promise<T>, until: number): Promise<Outcome<T>> {
     const call: Call = { until, statementMs: undefined, isInDoubt: false, backends: [] };
     let connection: Connection | undefined;
@@ -197,7 +197,7 @@ export class Database {
 
   /**
    * A connection to keep, such as one that listens. Its statements have the deadline of one call each.
-   * Whoever asked for it releases it.
+   * The caller releases it.
    *
    * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: none could be had in time.
    */
@@ -354,7 +354,7 @@ export class Database {
     if (kind === "primary" && connection !== undefined) this.#generation++;
     if (pauseMs === 0) return;
     const { promise, resolve } = Promise.withResolvers<void>();
-    // Without a connection nothing else keeps the process alive for whoever waits for the outcome.
+    // Without a connection nothing else keeps the process alive for a caller that waits for the outcome.
     this.#ports.timers.after(pauseMs, resolve, { holdsProcess: true });
     await promise;
   }

@@ -25,7 +25,7 @@ export async function eraseRecords(
     readonly head: IndexedHead | undefined;
     readonly expectedSeq?: number;
     readonly indexing: Indexing;
-    /** By an attempt of this call of which nobody knows whether it was stored. */
+    /** By an attempt of this call with an unknown outcome. */
     readonly erasedBefore: number;
   },
 ): Promise<number> {

@@ -40,7 +40,7 @@ export const indexerStatements = {
   ) as measured where before < $7 order by n, seq`,
   },
   /**
-   * Keeps these logs (3: keys) from whoever writes them until the transaction ends; those that are being
+   * Keeps these logs (3: keys) from writers until the transaction ends; those that are being
    * written are passed over. Not synced: a crash of the database that undoes the words undoes that they
    * were noted, too.
    */

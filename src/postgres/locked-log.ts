@@ -20,7 +20,7 @@ export interface LockedLog {
   readonly isHeld: boolean;
 }
 
-/** Waits for whoever writes this log, and keeps others from it until the transaction ends. */
+/** Waits for the writer of this log, and keeps others from it until the transaction ends. */
 export async function lockLog(
   connection: Connection,
   place: LogPlace,

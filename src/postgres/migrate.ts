@@ -61,7 +61,7 @@ async function bringUpToDate(
   await connection.run({ text: "select pg_advisory_xact_lock($1::bigint)", values });
   await connection.run({ text: "create schema if not exists throughline" });
   await connection.run({ text: createTable });
-  // Whoever had the lock before may have done it all.
+  // The holder of the lock before may have done it all.
   const done = await applied(connection, migrations.length);
   for (const migration of migrations.slice(done)) await apply(connection, migration);
 }

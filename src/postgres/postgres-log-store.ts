@@ -115,7 +115,7 @@ export class PostgresLogStore implements LogStore {
     while (after < end) {
       const values = [...place, after, end, chunkBytes, log?.["born"]];
       const rows = await this.#query(statements.chunk, values);
-      if (rows.length === 0) return; // forgotten meanwhile
+      if (rows.length === 0) return; // forgotten since
       for (const row of rows) {
         yield recordOf(row);
         after = Number(row["seq"]);

@@ -136,7 +136,7 @@ async function storeWords(
   return true;
 }
 
-/** Whether it is the same log, and nobody stored words of it meanwhile. */
+/** Whether it is the same log, and no other call has stored words of it since. */
 function isSame({ born, after }: ReadLog, row: Row | undefined): boolean {
   return String(row?.["born"]) === born && Number(row?.["unindexed_after"]) === after;
 }

@@ -17,7 +17,7 @@ export type Reason =
   | "daily_reset";
 
 export interface Verdict {
-  /** The provider can go on where it left off. False also where nothing ends: it begins anew. */
+  /** The provider can resume where it left off. Also false when nothing ended but there is no id to resume with. */
   readonly fresh: boolean;
   readonly reason: Reason;
   /** What is over: nothing, the session, or the provider's bucket alone. */
@@ -49,7 +49,7 @@ export interface Judged {
 /**
  * Judges whether a provider can go on in a session. The first rule that fails decides: an
  * unreadable stamp, the message limit, idleness, the daily reset. Nothing is changed. While one of its
- * turns runs, a session ends for no reason of time: what is said meanwhile belongs to it.
+ * turns runs, no time rule ends the session: what is said during the turn belongs to it.
  *
  * A person's last act may lie in the future: up to 300 s it counts as now, past that it is clamped
  * to now. When `now` itself is no instant of the years 0000 to 9999, no rule about time applies.

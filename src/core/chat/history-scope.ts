@@ -7,7 +7,7 @@ import { retryAnswerId } from "./turn-ids.ts";
 export interface HistoryBounds {
   /** Where the session began. */
   readonly startSeq?: number | undefined;
-  /** A user message whose answer is not in the view: it is being answered anew. */
+  /** A user message whose answer is left out of the view, because it is being regenerated. */
   readonly unansweredId?: string | undefined;
   /** The last clear. Clear records that are read count as well. */
   readonly clearSeq?: number | undefined;

@@ -55,7 +55,7 @@ export interface StoredMessage extends StoredRecord {
   readonly partial_reason?: "stopped" | "error" | "crash";
   /** Shown to people on request, never sent to a model: announcements, commands, markers. */
   readonly hidden?: true;
-  /** On a user message that nobody said: what the application told the model, such as `pat_hint`. */
+  /** On a user message that no person wrote: what the application told the model, such as `pat_hint`. */
   readonly synthetic?: string;
   /** As it is shown, never as it is stored: its text is not to be seen. */
   readonly redacted?: true;

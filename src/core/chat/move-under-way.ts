@@ -11,7 +11,7 @@ export const movesOf = (storage: Storage): LogStore => storage.logs("", unlisted
 
 /**
  * When the move into a storage began that has not ended; `undefined`: there is none. Until it ends,
- * the storage holds a part of a companion, and nobody should go on with that.
+ * the storage holds only a part of a companion.
  */
 export async function moveUnderWay(storage: Storage): Promise<string | undefined> {
   const tail = await movesOf(storage).tail(movesKey, 0);
@@ -23,7 +23,7 @@ export async function assertMoveEnded(storage: Storage): Promise<void> {
   const begunAt = await moveUnderWay(storage);
   if (begunAt === undefined) return;
   const says = `the move into this storage that began at ${begunAt} has not ended: it holds a part of a companion`;
-  throw new ThroughlineError(`${says}. Run the same move again: it goes on where it stopped`, {
+  throw new ThroughlineError(`${says}. Run the same move again: it continues where it stopped`, {
     code: "THROUGHLINE_CONFLICT",
   });
 }

@@ -112,7 +112,7 @@ export function shownHits(clearSeq = 0, found: readonly SearchHit[] = []): Messa
   );
 }
 
-/** Past every number for a chat that was forgotten meanwhile. */
+/** Past every number for a chat that was forgotten during the search. */
 async function clearedUntil(log: ChatLog, chatId: string): Promise<number> {
   try {
     const { head } = await log.existing(chatId);

@@ -82,7 +82,7 @@ export function bucketOf(state: SessionState, provider: string): ProviderSession
   return bucket ?? emptyBucket(1);
 }
 
-/** Whether the provider would begin anew: it has no id to resume with. */
+/** Whether the provider starts over: it has no id to resume with. */
 export function isNew(state: SessionState, provider: string): boolean {
   return bucketOf(state, provider).session_id === "";
 }

@@ -34,7 +34,7 @@ export interface WorkingMemoryView {
   /**
    * See `summarise`: one line of at most 2,000 code points, "" when empty.
    *
-   * @param exceptId the id of a turn to leave out: a model that answers anew is not told the answer.
+   * @param exceptId the id of a turn to leave out: a model that regenerates an answer does not see the old one.
    */
   summary(exceptId?: string): string;
   /** What goes before a prompt: a line `Context:`, the summary, a blank line. "" when empty. */

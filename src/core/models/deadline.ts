@@ -78,7 +78,7 @@ export class Deadline {
     this.#wait = this.#abortAfter(this.#limits.idleTimeoutMs, "fell silent for");
   }
 
-  /** While whoever reads the answer is busy, the model is not late. */
+  /** While the reader of the answer is busy, the model is not late. */
   pause(): void {
     clearTimeout(this.#wait);
   }

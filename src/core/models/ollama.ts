@@ -51,7 +51,7 @@ export async function firstOllamaModel(
     const models: unknown = isJsonObject(body) ? body["models"] : undefined;
     return Array.isArray(models) ? models.map(chatModelName).find(isName) : undefined;
   } catch {
-    // Nobody there, too slow, or not an Ollama: all mean that there is none to talk to.
+    // No answer, too slow, or not an Ollama: treat each as no Ollama.
     return undefined;
   }
 }

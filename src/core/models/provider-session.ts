@@ -20,7 +20,7 @@ const openAiResponses = "openai.responses";
  *
  * A session is resumed only where it is known what its provider has not seen: everything after the
  * answer whose stored `response_id` is the session's id, be it one message or the turns that other
- * models answered meanwhile; or everything, when no model has answered in this history (an imported
+ * models answered since; or everything, when no model has answered in this history (an imported
  * id). Otherwise the whole history goes out without the id, which says the same at a higher price.
  *
  * The persona goes into the Responses API's own `instructions` field. It is not carried over when a

@@ -4,7 +4,7 @@ import type { AiModel } from "./ai-sdk-responder.ts";
 import type { ModelSpec } from "./model-name.ts";
 import { ollamaUrl } from "./ollama.ts";
 
-/** What the environment says about models, read by whoever starts the process. */
+/** Settings for models from the environment. The program that starts the process reads them. */
 export interface ModelSettings {
   readonly openaiApiKey?: string | undefined;
   /** @default "https://api.openai.com/v1" */

@@ -82,7 +82,7 @@ export class ResponderRegistry implements Responders {
     }
     const made = createResponder(spec, this.#options.settings, this.#options);
     this.#keep(key, made);
-    made.catch(() => this.#kept.delete(key)); // whoever asked hears of it
+    made.catch(() => this.#kept.delete(key)); // the caller gets the error
     return made;
   }
 

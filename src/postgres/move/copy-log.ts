@@ -33,7 +33,7 @@ export async function copyLog(pair: LogPair, options: CopyLogOptions): Promise<v
   const there = await target.tail(name.key, 0);
   if (hasErasures) await followErasures(pair, damaged);
   const isDraft = there === undefined || there.head["unfinished"] === true;
-  const meanwhile = draft !== undefined && isDraft ? { head: draft } : {};
+  const unfinished = draft !== undefined && isDraft ? { head: draft } : {};
   let seq = there?.seq ?? 0;
   let batch: LogRecord[] = [];
   let bytes = 0;
@@ -45,7 +45,7 @@ export async function copyLog(pair: LogPair, options: CopyLogOptions): Promise<v
     bytes = 0;
   };
   for await (const record of records(source, name, { after: seq, until: end.seq, damaged })) {
-    if (batch.length === batchRecords || bytes > batchBytes) await store(meanwhile);
+    if (batch.length === batchRecords || bytes > batchBytes) await store(unfinished);
     const own = unnumbered(record);
     batch.push(own);
     bytes += Buffer.byteLength(JSON.stringify(own));
@@ -54,7 +54,7 @@ export async function copyLog(pair: LogPair, options: CopyLogOptions): Promise<v
   else if (!isSame(there?.head, end.head)) await target.erase(name.key, [], { head: end.head });
 }
 
-/** An append whose outcome nobody knows is repeated: the ids settle it. */
+/** An append with an unknown outcome is repeated: the ids settle it. */
 export async function append(
   logs: LogStore,
   key: string,

@@ -12,7 +12,7 @@ export interface FoundLog {
   readonly row: LogRow;
 }
 
-/** Every log of these places, a page at a time. Nothing may be written to them meanwhile. */
+/** Every log of these places, a page at a time. Nothing may write to them during the walk. */
 export async function* everyLog(
   storage: Storage,
   places: readonly LogPlace[],

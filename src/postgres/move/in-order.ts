@@ -3,7 +3,7 @@ export const logsAtOnce = 8;
 
 /**
  * Works on items, some at once, and yields the results in the order of the items. After a failure, or
- * when nobody wants more, it ends once all that was begun has ended.
+ * when the reader stops, it ends once all that was begun has ended.
  */
 export async function* inOrder<T, R>(
   items: AsyncIterable<T>,

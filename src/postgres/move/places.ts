@@ -1,4 +1,4 @@
-// Where a companion's memories lie in a storage: whoever adds a collection adds a line here.
+// Where a companion's memories lie in a storage: a new collection needs a line here.
 
 import { runsProjection } from "../../companion/runs.ts";
 import { chatProjection } from "../../core/chat/chat-head.ts";
@@ -7,7 +7,7 @@ import type { LogHead, LogProjection } from "../../core/storage/log-store.ts";
 export interface LogPlace {
   readonly collection: string;
   readonly projection: LogProjection;
-  /** The head of a log that is not whole yet: whoever began on that would remove it. */
+  /** The head of a log that is not whole yet: a start on such a copy would remove it. */
   readonly draft?: LogHead;
 }
 

@@ -49,7 +49,7 @@ export async function survey(
     const name = { collection: place.collection, key: row.key };
     const source = from.logs(place.collection, place.projection);
     const isChat = place === chatsPlace;
-    if (isChat && marks.isForgottenAtTarget(row.key)) return undefined; // begun anew there: not ours
+    if (isChat && marks.isForgottenAtTarget(row.key)) return undefined; // started over at the target: not ours
     return { name, isChat, ...(await compareLogs({ name, source, target }, damaged)) };
   };
   for await (const compared of inOrder(everyLog(to, logPlaces), logsAtOnce, compareOne)) {
