@@ -21,9 +21,13 @@ import { openThroughline } from "../src/index.ts";
 
 const read = (path: string) => readFileSync(path, "utf8");
 const parts = await generateParts();
-const pages = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", ...filesIn("docs")].filter(
-  (path) => path.endsWith(".md") && existsSync(path),
-);
+const pages = [
+  "README.md",
+  "ARCHITECTURE.md",
+  "CONTRIBUTING.md",
+  "SECURITY.md",
+  ...filesIn("docs"),
+].filter((path) => path.endsWith(".md") && existsSync(path));
 
 function filesIn(directory: string): string[] {
   const entries = readdirSync(directory, { recursive: true, withFileTypes: true });
