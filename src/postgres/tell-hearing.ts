@@ -1,3 +1,4 @@
+import { Lru } from "../core/lru.ts";
 import type { LeaseName } from "../core/storage/fleet.ts";
 import { type Heard, type HeardPart, parsePayload } from "./tell-payload.ts";
 
@@ -16,8 +17,8 @@ const knownProcesses = 1_000;
 /** Makes messages of notifications: in order, each once, and tells when one is missing. */
 export class Hearing {
   readonly #ports: HearingPorts;
-  /** The number of the last message, by process; the one heard last is last. */
-  readonly #last = new Map<string, number>();
+  /** The number of the last message, by process. */
+  readonly #last = new Lru<string, number>(knownProcesses);
   /** What was heard of a long message. One at a time: what is sent together comes together. */
   #begun: { readonly from: string; readonly n: number; readonly texts: string[] } | undefined;
   #closed = false;
@@ -63,14 +64,9 @@ export class Hearing {
 
   /** One that was sent twice, because nobody knew whether it was sent, is heard once. */
   #isNext({ from, n }: Exclude<Heard, { kind: "freed" }>): boolean {
-    const last = this.#last.get(from);
+    const last = this.#last.peek(from);
     if (last !== undefined && n <= last) return false;
-    this.#last.delete(from);
     this.#last.set(from, n);
-    if (this.#last.size > knownProcesses) {
-      const [oldest = ""] = this.#last.keys();
-      this.#last.delete(oldest);
-    }
     if (last !== undefined && n > last + 1) this.#pass(undefined, from);
     return true;
   }

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { Clock } from "../core/clock.ts";
 import { ThroughlineError } from "../core/errors.ts";
 import type { Json } from "../core/json.ts";
+import { Lru } from "../core/lru.ts";
 import { messageIdFor } from "./idempotency.ts";
 
 /** Of so many keys the answers are known, some 3 KB each: a client repeats its last few writes. */
@@ -21,8 +22,8 @@ interface Known {
  */
 export class KnownKeys {
   readonly #clock: Clock;
-  /** By what a key stands for; the oldest first. */
-  readonly #known = new Map<string, Known>();
+  /** By what a key stands for; the oldest first, because no use renews one. */
+  readonly #known = new Lru<string, Known>(maxKeys);
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -40,14 +41,13 @@ export class KnownKeys {
     const id = messageIdFor(key);
     const digest = createHash("sha256").update(JSON.stringify(request)).digest("base64");
     this.#forgetOld();
-    const known = this.#known.get(id);
+    const known = this.#known.peek(id);
     if (known === undefined) {
-      this.#makeRoom();
       const answer = work();
       const made = { request: digest, answer, at: this.#clock.monotonic() };
       this.#known.set(id, made);
       answer.catch(() => {
-        if (this.#known.get(id) === made) this.#known.delete(id);
+        if (this.#known.peek(id) === made) this.#known.delete(id);
       });
       return answer;
     }
@@ -63,10 +63,5 @@ export class KnownKeys {
       if (at > before) return;
       this.#known.delete(id);
     }
-  }
-
-  #makeRoom(): void {
-    const [oldest] = this.#known.keys();
-    if (oldest !== undefined && this.#known.size >= maxKeys) this.#known.delete(oldest);
   }
 }

@@ -334,7 +334,7 @@ const sessions: readonly SeededBug[] = [
   {
     id: "working memory: what was erased comes back by a turn that ends after it",
     file: "src/core/chat/working-memories.ts",
-    find: "if (this.#chats.get(chatId) === memory) this",
+    find: "if (this.#chats.peek(chatId) === memory) this",
     replace: "if (memory !== undefined) this",
     ...{ test: meanwhile, named: "is told to no model" },
   },

@@ -3,6 +3,7 @@ import { isThroughlineError, ThroughlineError } from "../errors.ts";
 import type { NewId } from "../ids.ts";
 import { KeyedLanes } from "../keyed-lanes.ts";
 import type { Logger } from "../logger.ts";
+import { Lru } from "../lru.ts";
 import type { Fleet, Lease } from "../storage/fleet.ts";
 import { checkKey } from "../storage/key.ts";
 import { type LogStore, logLimits } from "../storage/log-store.ts";
@@ -45,8 +46,8 @@ interface HeldChat {
  */
 export class ChatLog {
   readonly ports: ChatPorts;
-  /** In order of use. A state is only a guess: the append's condition finds out. */
-  readonly #states = new Map<string, ChatState>();
+  /** A state is only a guess: the append's condition finds out. */
+  readonly #states = new Lru<string, ChatState>(maxStates);
   readonly #lanes = new KeyedLanes();
   readonly #held = new Map<string, HeldChat>();
 
@@ -58,16 +59,13 @@ export class ChatLog {
   async state(chatId: string): Promise<ChatState> {
     checkChatId(chatId);
     const known = this.ports.fleet === undefined ? this.#states.get(chatId) : undefined;
-    if (known !== undefined) {
-      this.#remember(chatId, known);
-      return known;
-    }
+    if (known !== undefined) return known;
     const tail = await this.ports.logs.tail(chatId, 0);
     const state: ChatState =
       tail === undefined
         ? missing
         : { seq: tail.seq, head: readHead(tail.head), damaged: tail.damaged };
-    this.#remember(chatId, state);
+    this.#states.set(chatId, state);
     return state;
   }
 
@@ -284,7 +282,7 @@ export class ChatLog {
       try {
         const seq = await logs.append(chatId, records, { expectedSeq: state.seq, head });
         // Another number means that some of these records had been stored before.
-        if (seq === draft.seq) this.#remember(chatId, { seq, head, damaged: state.damaged });
+        if (seq === draft.seq) this.#states.set(chatId, { seq, head, damaged: state.damaged });
         else this.#states.delete(chatId);
         return result;
       } catch (error) {
@@ -306,17 +304,6 @@ export class ChatLog {
   /** What this process stored last, if others may have stored something since, but no less. */
   #guess(chatId: string): ChatState | undefined {
     return this.isHeld(chatId) ? this.#states.get(chatId) : undefined;
-  }
-
-  #remember(chatId: string, state: ChatState): void {
-    this.#states.delete(chatId);
-    this.#states.set(chatId, state);
-    if (this.#states.size > maxStates) {
-      for (const oldest of this.#states.keys()) {
-        this.#states.delete(oldest);
-        break;
-      }
-    }
   }
 }
 

@@ -1,3 +1,5 @@
+import { Lru } from "../lru.ts";
+
 const minuteMs = 60_000;
 const dayMinutes = 24 * 60;
 /**
@@ -10,8 +12,7 @@ const lookBackMinutes = dayMinutes;
 const earliest = Date.UTC(1000, 0, 1);
 
 /** A formatter costs 100 µs to make and 5 µs to use, and each keeps some kilobytes. */
-const keptFormats = 64;
-const formats = new Map<string, Intl.DateTimeFormat>();
+const formats = new Lru<string, Intl.DateTimeFormat>(64);
 
 /**
  * The day that an instant belongs to when days begin at `hour` o'clock in `zone`, as a day number
@@ -87,10 +88,6 @@ function formatOf(zone: string): Intl.DateTimeFormat {
     hour: "numeric",
     minute: "numeric",
   });
-  for (const oldest of formats.keys()) {
-    if (formats.size < keptFormats) break;
-    formats.delete(oldest);
-  }
   formats.set(zone, format);
   return format;
 }

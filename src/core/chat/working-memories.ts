@@ -1,3 +1,4 @@
+import { Lru } from "../lru.ts";
 import { checkKey } from "../storage/key.ts";
 import { logLimits } from "../storage/log-store.ts";
 import type { NewInteraction } from "./interaction.ts";
@@ -25,16 +26,14 @@ const defaults = { maxChats: 1_000 } as const satisfies WorkingMemoriesOptions;
  */
 export class WorkingMemories {
   readonly #options: Required<WorkingMemoryOptions>;
-  readonly #maxChats: number;
-  /** Least recently used first. */
-  readonly #chats = new Map<string, WorkingMemory>();
+  readonly #chats: Lru<string, WorkingMemory>;
 
   /** @throws TypeError: an option is out of its bounds. */
   constructor(options: WorkingMemoriesOptions = {}) {
     const { maxChats = defaults.maxChats } = options;
     checkWhole("maxChats", maxChats, 1, 100_000);
     this.#options = resolveOptions(options);
-    this.#maxChats = maxChats;
+    this.#chats = new Lru(maxChats, { onEvict: (_, memory) => memory.clear() });
   }
 
   /**
@@ -46,12 +45,7 @@ export class WorkingMemories {
   of(chatId: string): WorkingMemory {
     checkKey(chatId, "a chat id", logLimits.keyBytes);
     const memory = this.#chats.get(chatId) ?? new WorkingMemory(this.#options);
-    this.#chats.delete(chatId);
     this.#chats.set(chatId, memory);
-    for (const oldest of this.#chats.keys()) {
-      if (this.#chats.size <= this.#maxChats) break;
-      this.drop(oldest);
-    }
     return memory;
   }
 
@@ -62,17 +56,17 @@ export class WorkingMemories {
    * @param id names what was said: see `WorkingMemory.append`.
    */
   appendTo(chatId: string, memory: WorkingMemory, said: NewInteraction, id?: string): void {
-    if (this.#chats.get(chatId) === memory) this.of(chatId).append(said, id);
+    if (this.#chats.peek(chatId) === memory) this.of(chatId).append(said, id);
   }
 
   /** The memory of a chat if it has one: makes none, and does not count as use. */
   peek(chatId: string): WorkingMemoryView | undefined {
-    return this.#chats.get(chatId)?.view();
+    return this.#chats.peek(chatId)?.view();
   }
 
   /** Forgets a chat, also in views that were handed out. @returns whether it had a memory. */
   drop(chatId: string): boolean {
-    this.#chats.get(chatId)?.clear();
+    this.#chats.peek(chatId)?.clear();
     return this.#chats.delete(chatId);
   }
 

@@ -1,4 +1,5 @@
 import { invalid, ThroughlineError } from "../errors.ts";
+import { Lru } from "../lru.ts";
 import type { Responders } from "../turns/turns.ts";
 import {
   type ModelSpec,
@@ -31,8 +32,7 @@ export class ResponderRegistry implements Responders {
   readonly passedOver: FoundOllama | undefined;
   #options: RegistryOptions;
   #providers: readonly string[];
-  /** Least recently used first. */
-  readonly #kept = new Map<string, Promise<Responder>>();
+  readonly #kept = new Lru<string, Promise<Responder>>(maxKept);
 
   private constructor(options: RegistryOptions, standard: Responder, passedOver?: FoundOllama) {
     const { provider, model } = standard;
@@ -40,7 +40,7 @@ export class ResponderRegistry implements Responders {
     this.passedOver = passedOver;
     this.standard = { provider, model };
     this.#options = options;
-    this.#keep(keyOf(provider, model), Promise.resolve(standard));
+    this.#kept.set(keyOf(provider, model), Promise.resolve(standard));
   }
 
   /**
@@ -76,12 +76,9 @@ export class ResponderRegistry implements Responders {
     const spec = this.#spec(provider, model);
     const key = keyOf(spec.provider, spec.model);
     const kept = this.#kept.get(key);
-    if (kept !== undefined) {
-      this.#keep(key, kept);
-      return kept;
-    }
+    if (kept !== undefined) return kept;
     const made = createResponder(spec, this.#options.settings, this.#options);
-    this.#keep(key, made);
+    this.#kept.set(key, made);
     made.catch(() => this.#kept.delete(key)); // the caller gets the error
     return made;
   }
@@ -115,15 +112,6 @@ export class ResponderRegistry implements Responders {
     }
     if (!this.providers.includes(named)) throw notAllowed(named);
     return parseModelName(`${named}/${model}`);
-  }
-
-  #keep(key: string, responder: Promise<Responder>): void {
-    this.#kept.delete(key);
-    this.#kept.set(key, responder);
-    for (const oldest of this.#kept.keys()) {
-      if (this.#kept.size <= maxKept) break;
-      this.#kept.delete(oldest);
-    }
   }
 }
 

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { ThroughlineError } from "../../errors.ts";
 import type { JsonObject } from "../../json.ts";
 import { KeyedLanes } from "../../keyed-lanes.ts";
+import { Lru } from "../../lru.ts";
 import { type PreparedDocument, prepareDocument } from "../batch.ts";
 import type { DiskFile } from "../disk/disk.ts";
 import {
@@ -45,12 +46,20 @@ export interface FileDocumentStorePorts extends FilePorts {
 /** Which document a file holds; what it says is read when somebody asks for it. */
 type Sealed = Omit<DecodedDocument, "value">;
 
+interface Known {
+  readonly bytes: Buffer;
+  readonly sealed: Sealed;
+}
+
+/** Of so many bytes of files it is known what they hold. Larger ones are judged at every write. */
+const knownBytes = 8 * 1024 * 1024;
+
 /** The file driver's documents: one JSON file each, and the one before it as `.bak`. */
 export class FileDocumentStore implements DocumentStore {
   readonly #ports: FileDocumentStorePorts;
   readonly #lanes = new KeyedLanes();
   /** By path, whole files as they were written or found: the same bytes need not be judged again. */
-  readonly #known = new Map<string, { readonly bytes: Buffer; readonly sealed: Sealed }>();
+  readonly #known = new Lru<string, Known>(knownBytes, { weigh: ({ bytes }) => bytes.length });
   #made: Promise<void> | undefined;
   #closed = false;
 

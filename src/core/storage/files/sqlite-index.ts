@@ -1,3 +1,4 @@
+import { Lru } from "../../lru.ts";
 import { type ListPlace, listCursor, parseCursor } from "../batch.ts";
 import type { ListOptions, ListPage, LogProjection, LogRow, SearchOptions } from "../log-store.ts";
 import { endsOpen, queryPhrases } from "../search-words.ts";
@@ -94,7 +95,7 @@ class SqliteLogIndex implements LogIndex {
   readonly #projection: LogProjection;
   readonly #queue = new WriteQueue();
   /** Rows of logs in which ids were looked up: two look-ups in each append cost what is saved. */
-  readonly #rowIds = new Map<string, number>();
+  readonly #rowIds = new Lru<string, number>(knownRows);
   /** What is noted at the end, see `noteNames`. */
   names: string | undefined;
   isBehind = false;
@@ -259,7 +260,6 @@ class SqliteLogIndex implements LogIndex {
     if (known !== undefined) return known;
     const id = this.#file.sql.logOf.get(this.#collection, key)?.["id"];
     if (typeof id !== "number") return undefined;
-    if (this.#rowIds.size >= knownRows) this.#rowIds.clear();
     this.#rowIds.set(key, id);
     return id;
   }

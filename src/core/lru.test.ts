@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { Lru } from "./lru.ts";
+
+// Method: the same calls on a list of pairs, the least recently used first, that is cut at the front.
+
+const key = fc.constantFrom("a", "b", "c", "d", "e", "f");
+const call = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc.tuple(fc.constant("set" as const), key, fc.integer({ min: 1, max: 4 })),
+  },
+  { weight: 3, arbitrary: fc.tuple(fc.constant("get" as const), key) },
+  { weight: 1, arbitrary: fc.tuple(fc.constant("peek" as const), key) },
+  { weight: 1, arbitrary: fc.tuple(fc.constant("delete" as const), key) },
+  { weight: 1, arbitrary: fc.tuple(fc.constant("clear" as const)) },
+);
+
+for (const bound of ["count", "weight"] as const) {
+  test(`an LRU bound by ${bound} holds what was used last, whatever is done to it`, () => {
+    fc.assert(
+      fc.property(fc.nat(6), fc.array(call, { maxLength: 60 }), (max, calls) => {
+        const evicted: string[] = [];
+        const lru = new Lru<string, number>(max, {
+          weigh: bound === "weight" ? (value) => value : undefined,
+          onEvict: (name) => evicted.push(name),
+        });
+        let model: (readonly [string, number])[] = [];
+        const modelEvicted: string[] = [];
+        const weight = () =>
+          model.reduce((sum, [, value]) => sum + (bound === "weight" ? value : 1), 0);
+        for (const [name, of = "", value = 0] of calls) {
+          const found = model.find(([each]) => each === of);
+          if (name === "clear") {
+            lru.clear();
+            model = [];
+          } else if (name === "peek") {
+            assert.equal(lru.peek(of), found?.[1]);
+          } else if (name === "delete") {
+            assert.equal(lru.delete(of), found !== undefined);
+            model = model.filter(([each]) => each !== of);
+          } else if (name === "get") {
+            assert.equal(lru.get(of), found?.[1]);
+            if (found) model = [...model.filter(([each]) => each !== of), found];
+          } else {
+            lru.set(of, value);
+            model = [...model.filter(([each]) => each !== of), [of, value]];
+            while (weight() > max) modelEvicted.push(model.shift()?.[0] ?? "");
+          }
+          assert.deepEqual([...lru], model);
+          assert.equal(lru.size, model.length);
+        }
+        assert.deepEqual(evicted, modelEvicted);
+        assert.deepEqual(
+          [...lru.keys()],
+          model.map(([each]) => each),
+        );
+        assert.deepEqual(
+          [...lru.values()],
+          model.map(([, value]) => value),
+        );
+      }),
+    );
+  });
+}
+
+test("an LRU bound by weight forgets as many as one that is heavy needs", () => {
+  const lru = new Lru<string, string>(10, { weigh: (value) => value.length });
+  for (const text of ["aaa", "bbb", "ccc"]) lru.set(text.slice(0, 1), text);
+  lru.get("a");
+  lru.set("d", "dddddd");
+  assert.deepEqual([...lru.keys()], ["a", "d"]);
+});
+
+test("an entry that alone is too heavy is not kept, and neither is anything else", () => {
+  const lru = new Lru<string, string>(3, { weigh: (value) => value.length });
+  lru.set("a", "a");
+  lru.set("b", "bbbb");
+  assert.deepEqual([...lru], []);
+});
+
+for (const max of [-1, Number.NaN]) {
+  test(`an LRU has no bound of ${max}`, () => {
+    assert.throws(() => new Lru(max), TypeError);
+  });
+}
