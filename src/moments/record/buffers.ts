@@ -1,4 +1,5 @@
 import type { Clock } from "../../core/clock.ts";
+import { Lru } from "../../core/lru.ts";
 import type { Timers } from "../../core/timers.ts";
 import type { Loss, StreamName } from "../package/record.ts";
 import { AudioRing } from "./audio-ring.ts";
@@ -67,7 +68,7 @@ export class MomentBuffers {
   readonly #resample: Resample | undefined;
   readonly #sources = new SourceClocks();
   /** When each was last seen, on the clock of ages. */
-  readonly #people = new Map<string, number>();
+  readonly #people = new Lru<string, number>(maxPeople);
 
   constructor(limits: BufferLimits, sessionId: string, ports: BufferPorts) {
     this.#limits = limits;
@@ -117,10 +118,7 @@ export class MomentBuffers {
 
   /** Somebody is there. */
   saw(name: string): void {
-    this.#people.delete(name);
     this.#people.set(name, this.clock.now().ageMs);
-    const oldest = this.#people.keys().next();
-    if (this.#people.size > maxPeople && !oldest.done) this.#people.delete(oldest.value);
   }
 
   peopleSince(ageMs: number): readonly string[] {

@@ -1,3 +1,4 @@
+import { Lru } from "../../core/lru.ts";
 import type { PackageRecord, Sentiment } from "../package/record.ts";
 import type { Receipt } from "./receipt.ts";
 
@@ -20,29 +21,29 @@ interface Shown {
 
 /** What the recorder remembers of moments that it recorded: receipts, pats, media, windows. */
 export class RecentMoments {
-  readonly #byKey = new Map<string, Receipt>();
-  readonly #byName = new Map<string, Receipt>();
+  readonly #byKey = new Lru<string, Receipt>(maxReceipts);
+  readonly #byName = new Lru<string, Receipt>(maxReceipts);
   #pats: Reacted[] = [];
   #media: number[] = [];
   #windows: Shown[] = [];
 
   /** The first receipt that any of these keys got. */
   receiptOf(keys: readonly string[]): Receipt | undefined {
-    return keys.map((key) => this.#byKey.get(key)).find((receipt) => receipt !== undefined);
+    return keys.map((key) => this.#byKey.peek(key)).find((receipt) => receipt !== undefined);
   }
 
   remember(receipt: Receipt, keys: readonly string[]): void {
-    for (const key of keys) put(this.#byKey, key, receipt);
-    put(this.#byName, receipt.name, receipt);
+    for (const key of keys) this.#byKey.set(key, receipt);
+    this.#byName.set(receipt.name, receipt);
   }
 
   /** Under the name that it was given in the end. */
   renamed(receipt: Receipt): void {
-    put(this.#byName, receipt.name, receipt);
+    this.#byName.set(receipt.name, receipt);
   }
 
   named(name: string): Receipt | undefined {
-    return this.#byName.get(name);
+    return this.#byName.peek(name);
   }
 
   /** There is no such moment any more, or never will be: its keys are free, and nothing repeats it. */
@@ -87,11 +88,4 @@ export class RecentMoments {
     this.#windows.push(shown);
     return shared.filter(({ ms }) => ms > 0);
   }
-}
-
-/** The oldest goes when there are too many. */
-function put(receipts: Map<string, Receipt>, key: string, receipt: Receipt): void {
-  receipts.set(key, receipt);
-  const oldest = receipts.keys().next();
-  if (receipts.size > maxReceipts && !oldest.done) receipts.delete(oldest.value);
 }

@@ -1,3 +1,5 @@
+import { Lru } from "../../core/lru.ts";
+
 const windowMs = 30_000;
 /** A source whose offset changes by more than this was set to another time. */
 const setAnewMs = 5_000;
@@ -55,7 +57,7 @@ export class SourceClock {
 
 /** The clocks of the connections of late: 16, the one unused for longest is forgotten. */
 export class SourceClocks {
-  readonly #clocks = new Map<string, SourceClock>();
+  readonly #clocks = new Lru<string, SourceClock>(maxSources);
 
   /**
    * What a source of that name tells of a time.
@@ -67,10 +69,7 @@ export class SourceClocks {
       return { sourceMs: receivedMs, offset: none };
     }
     const clock = this.#clocks.get(source) ?? new SourceClock();
-    this.#clocks.delete(source);
     this.#clocks.set(source, clock);
-    const oldest = this.#clocks.keys().next();
-    if (this.#clocks.size > maxSources && !oldest.done) this.#clocks.delete(oldest.value);
     return { sourceMs, offset: clock.offset(sourceMs, receivedMs) };
   }
 }
