@@ -1,6 +1,7 @@
 import { errorName, invalid } from "../core/errors.ts";
 import type { NewId } from "../core/ids.ts";
 import type { Logger } from "../core/logger.ts";
+import { Lru } from "../core/lru.ts";
 import type { BootClock } from "./boot-clock.ts";
 import { type CompanionAct, feelAct, type SleepState } from "./companion-act.ts";
 import type { CompanionDocument, ConversationMessage, PersonSeen } from "./companion-document.ts";
@@ -49,7 +50,7 @@ export class CompanionLife {
   readonly #listeners = new Set<(change: CompanionChange) => void>();
   #person: PersonSeen | undefined;
   /** When each face was announced last, by name, the oldest first. */
-  readonly #announcedAt = new Map<string, number>();
+  readonly #announcedAt = new Lru<string, number>(maxAnnounced);
   #sleepState: SleepState;
   #lookAt: number;
   #told: Feeling | undefined;
@@ -189,7 +190,7 @@ export class CompanionLife {
     this.#person = { name, seenAt };
     this.emotions.personActed();
     this.#setSleep("awake");
-    const announcedAt = this.#announcedAt.get(name);
+    const announcedAt = this.#announcedAt.peek(name);
     // The clocks of two processes may differ a little; one that was set must not silence a face.
     const isKnown = announcedAt !== undefined && Math.abs(seenAt - announcedAt) < announceEveryMs;
     if (isKnown) return;
@@ -206,12 +207,7 @@ export class CompanionLife {
   }
 
   #noteAnnounced(name: string, at: number): void {
-    this.#announcedAt.delete(name);
     this.#announcedAt.set(name, at);
-    for (const oldest of this.#announcedAt.keys()) {
-      if (this.#announcedAt.size <= maxAnnounced) break;
-      this.#announcedAt.delete(oldest);
-    }
   }
 
   #setSleep(state: SleepState): void {

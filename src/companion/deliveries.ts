@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from "../core/json.ts";
+import { Lru } from "../core/lru.ts";
 import { readReading, storedReading } from "./boot-clock.ts";
 import { type Certainty, validGap } from "./gap.ts";
 import type { JudgedRestart, RestartKind } from "./restart.ts";
@@ -17,13 +18,16 @@ export const deliveryLimits = { chats: 1_000, keyBytes: 64 * 1024, restarts: 32,
 export class Deliveries {
   /** Oldest first; the last is of the run that goes on. */
   readonly #restarts: readonly JudgedRestart[];
-  /** The newest run that each chat was told of; least recently told first. */
-  readonly #told: Map<string, number>;
+  /** The newest run that each chat was told of; no look-up renews one. */
+  readonly #told = new Lru<string, number>(deliveryLimits.inRun);
   readonly #attempts = new Set<string>();
 
-  private constructor(restarts: readonly JudgedRestart[], told: Map<string, number>) {
+  private constructor(
+    restarts: readonly JudgedRestart[],
+    told: readonly (readonly [string, number])[],
+  ) {
     this.#restarts = restarts;
-    this.#told = told;
+    for (const [chatId, session] of told) this.#told.set(chatId, session);
   }
 
   /**
@@ -46,7 +50,7 @@ export class Deliveries {
     // Where no chat is known here, their own logs may say what they were told of.
     const [, least = 0] = oldestFirst[0] ?? [];
     const untold = known.filter(({ totalSessions }) => totalSessions > least);
-    return new Deliveries(bounded([...untold, restart]), new Map(oldestFirst));
+    return new Deliveries(bounded([...untold, restart]), oldestFirst);
   }
 
   /**
@@ -63,20 +67,14 @@ export class Deliveries {
   acknowledge(chatId: string): boolean {
     this.#attempts.delete(chatId);
     const newest = this.#restarts.at(-1)?.totalSessions;
-    if (newest === undefined || this.#told.get(chatId) === newest) return false;
-    this.#told.delete(chatId);
+    if (newest === undefined || this.#told.peek(chatId) === newest) return false;
     this.#told.set(chatId, newest);
-    for (const oldest of this.#told.keys()) {
-      if (this.#told.size <= deliveryLimits.inRun) break;
-      this.#told.delete(oldest);
-    }
     return true;
   }
 
   /** A chat's own log says that it was told of this run: of those up to it. */
   noteTold(chatId: string, session: number): void {
-    if (session <= (this.#told.get(chatId) ?? 0)) return;
-    this.#told.delete(chatId);
+    if (session <= (this.#told.peek(chatId) ?? 0)) return;
     this.#told.set(chatId, session);
   }
 
@@ -87,7 +85,7 @@ export class Deliveries {
 
   /** What a chat has not been told of, without beginning an attempt. */
   pending(chatId: string): JudgedRestart | undefined {
-    const told = this.#told.get(chatId);
+    const told = this.#told.peek(chatId);
     const newest = this.#restarts.slice(-1);
     const untold = this.#restarts.filter(({ totalSessions }) => totalSessions > (told ?? 0));
     const [first, ...others] = told === undefined ? newest : untold;

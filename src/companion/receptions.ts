@@ -3,6 +3,7 @@ import type { StoredMessage } from "../core/chat/message.ts";
 import { isoTime } from "../core/clock.ts";
 import { errorName } from "../core/errors.ts";
 import type { JsonObject } from "../core/json.ts";
+import { Lru } from "../core/lru.ts";
 import { readClock } from "./boot-clock.ts";
 import type { PersonSeen } from "./companion-document.ts";
 import { Deliveries } from "./deliveries.ts";
@@ -69,7 +70,7 @@ export class Receptions {
   /** Chats that began in this run and were not answered yet: nothing happened to them. */
   readonly #born = new Set<string>();
   /** Newest last. */
-  readonly #shown = new Map<string, Reception>();
+  readonly #shown = new Lru<string, Reception>(maxShown);
 
   constructor(
     ports: CompanionPorts,
@@ -136,12 +137,7 @@ export class Receptions {
 
   /** Keeps a delivered text to be looked at; another process may have delivered it. */
   show(reception: Reception): void {
-    this.#shown.delete(reception.chatId);
     this.#shown.set(reception.chatId, reception);
-    for (const oldest of this.#shown.keys()) {
-      if (this.#shown.size <= maxShown) break;
-      this.#shown.delete(oldest);
-    }
   }
 
   /** Drops every text that is kept to be looked at: something may have been forgotten unheard. */

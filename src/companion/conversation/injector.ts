@@ -2,6 +2,7 @@ import { type Clock, isoTime } from "../../core/clock.ts";
 import { errorName } from "../../core/errors.ts";
 import type { NewId } from "../../core/ids.ts";
 import { type Logger, silentLogger } from "../../core/logger.ts";
+import { Lru } from "../../core/lru.ts";
 import type { Timers } from "../../core/timers.ts";
 import type { Injection, InjectionResult, InjectOptions } from "./injection.ts";
 import {
@@ -52,7 +53,7 @@ export class Injector {
   readonly #queue = new InjectionQueue();
   readonly #keeper: PendingKeeper;
   readonly #open = new Map<string, PromiseWithResolvers<InjectionResult>>();
-  readonly #delivered = new Set<string>();
+  readonly #delivered = new Lru<string, true>(maxDeliveredIds);
   readonly #stopListening: () => void;
   #attempt: Attempt | undefined;
   #providerSession: string;
@@ -280,11 +281,7 @@ export class Injector {
   }
 
   #remember(id: string): void {
-    this.#delivered.add(id);
-    const [oldest] = this.#delivered;
-    if (this.#delivered.size > maxDeliveredIds && oldest !== undefined) {
-      this.#delivered.delete(oldest);
-    }
+    this.#delivered.set(id, true);
   }
 
   async #waitFor(attempt: Attempt, ms: number): Promise<void> {
