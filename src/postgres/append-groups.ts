@@ -31,7 +31,7 @@ const patienceMs = 50;
  * go together by one statement when it is back: the database then does the work of a statement and of
  * a commit once for all of them, which is most of its work. Each is still stored or refused by itself
  * and within its own deadline, and an append that comes alone goes at once. The log is never the same
- * in one group: its lane lets one append through at a time.
+ * in one group: the log store lets one append of a log through at a time.
  */
 export class AppendGroups {
   readonly #ports: AppendGroupPorts;

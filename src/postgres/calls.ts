@@ -1,9 +1,10 @@
 import { ThroughlineError } from "../core/errors.ts";
+import { KeyedMutex } from "../core/mutex.ts";
 
 /** The calls of one storage: in order per key, refused once it closes, finished before it has closed. */
 export class Calls {
   readonly #running = new Set<Promise<void>>();
-  readonly #lanes = new Map<string, Promise<void>>();
+  readonly #keys = new KeyedMutex();
   #isClosed = false;
 
   get isClosed(): boolean {
@@ -20,19 +21,17 @@ export class Calls {
   /** Runs a call beside the others. */
   run<T>(call: () => Promise<T>): Promise<T> {
     const running = call();
-    void this.#whenEnded(running, () => undefined);
+    const end = () => {
+      this.#running.delete(ended);
+    };
+    const ended = running.then(end, end);
+    this.#running.add(ended);
     return running;
   }
 
-  /** Runs a call after all that came before it in its lane, however those ended. */
-  inLane<T>(lane: string, call: () => Promise<T>): Promise<T> {
-    const before = this.#lanes.get(lane);
-    const running = before === undefined ? call() : before.then(call);
-    const ended = this.#whenEnded(running, () => {
-      if (this.#lanes.get(lane) === ended) this.#lanes.delete(lane);
-    });
-    this.#lanes.set(lane, ended);
-    return running;
+  /** Runs a call after all of the same key that came before it, however those ended. */
+  inOrder<T>(key: string, call: () => Promise<T>): Promise<T> {
+    return this.run(() => this.#keys.run(key, call));
   }
 
   /** Refuses new calls, and resolves when those that were accepted have ended. */
@@ -44,16 +43,5 @@ export class Calls {
   /** Resolves when all that runs now has ended. */
   async ended(): Promise<void> {
     await Promise.all(this.#running);
-  }
-
-  /** Never rejects: the caller gets a failure, the next in the queue does not. */
-  #whenEnded(running: Promise<unknown>, then: () => void): Promise<void> {
-    const end = () => {
-      this.#running.delete(ended);
-      then();
-    };
-    const ended = running.then(end, end);
-    this.#running.add(ended);
-    return ended;
   }
 }

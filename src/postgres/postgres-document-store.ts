@@ -84,7 +84,7 @@ export class PostgresDocumentStore implements DocumentStore {
     this.#ports.calls.checkOpen();
     const prepared = prepareDocument(key, value, options);
     const writeId = this.#ports.newId();
-    return this.#inLane(key, () =>
+    return this.#inOrder(key, () =>
       this.#ports.database.attempt(async (connection, { isInDoubt }) => {
         const stored = isInDoubt ? await this.#settle(connection, prepared, writeId) : undefined;
         return stored ?? (await this.#write(connection, prepared, writeId));
@@ -95,7 +95,7 @@ export class PostgresDocumentStore implements DocumentStore {
   async delete(key: string): Promise<boolean> {
     this.#check(key);
     let existed = false;
-    return this.#inLane(key, () =>
+    return this.#inOrder(key, () =>
       this.#ports.database.transaction(async (connection) => {
         const values = this.#place(key);
         const [row] = await connection.run({ ...statements.lock, values });
@@ -157,8 +157,8 @@ export class PostgresDocumentStore implements DocumentStore {
     });
   }
 
-  #inLane<T>(key: string, call: () => Promise<T>): Promise<T> {
-    return this.#ports.calls.inLane(JSON.stringify(["documents", this.#collection, key]), call);
+  #inOrder<T>(key: string, call: () => Promise<T>): Promise<T> {
+    return this.#ports.calls.inOrder(JSON.stringify(["documents", this.#collection, key]), call);
   }
 
   #place(key: string): unknown[] {

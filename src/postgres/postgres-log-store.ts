@@ -59,13 +59,13 @@ export class PostgresLogStore implements LogStore {
   readonly #indexing: IndexedPlace;
   readonly #indexer: Indexer;
   readonly #appends: AppendGroups;
-  /** What the lanes of this collection begin with, and no other's. */
-  readonly #lanes: string;
+  /** What the keys of this collection begin with where calls are put in order. */
+  readonly #collectionKey: string;
 
   constructor(ports: LogStorePorts, collection: string, projection: LogProjection) {
     this.#ports = ports;
     this.#collection = collection;
-    this.#lanes = JSON.stringify(["logs", collection]);
+    this.#collectionKey = JSON.stringify(["logs", collection]);
     const { database, companion } = ports;
     const scope = scopeOf(companion, collection);
     this.#indexing = { database, companion, collection, projection, scope };
@@ -81,7 +81,7 @@ export class PostgresLogStore implements LogStore {
     this.#ports.calls.checkOpen();
     const batch = indexBatch(this.#indexing, key, records, options);
     const target = this.#target(key);
-    const seq = await this.#inLane(key, () => this.#appends.append({ target, batch }));
+    const seq = await this.#inOrder(key, () => this.#appends.append({ target, batch }));
     if (batch.isSearchable) this.#indexer.missing();
     return seq;
   }
@@ -136,7 +136,7 @@ export class PostgresLogStore implements LogStore {
     const head = headJson === undefined ? undefined : indexHead(indexing.projection, headJson);
     const target = this.#target(key);
     let erased = 0;
-    return this.#inLane(key, () =>
+    return this.#inOrder(key, () =>
       this.#ports.database.transaction(async (connection) => {
         // An earlier attempt may have erased them, its answer lost: then nothing is left to erase.
         const what = { ...erasure, head, indexing, erasedBefore: erased };
@@ -151,7 +151,7 @@ export class PostgresLogStore implements LogStore {
     checkKey(key, "key", logLimits.keyBytes);
     const target = this.#target(key);
     let existed = false;
-    return this.#inLane(key, () =>
+    return this.#inOrder(key, () =>
       this.#ports.database.transaction(async (connection, attempt) => {
         if (await deleteLog(connection, target, attempt)) existed = true;
         return existed;
@@ -196,8 +196,8 @@ export class PostgresLogStore implements LogStore {
     return calls.run(() => database.query({ ...statement, values }));
   }
 
-  #inLane<T>(key: string, call: () => Promise<T>): Promise<T> {
-    return this.#ports.calls.inLane(this.#lanes + key, call);
+  #inOrder<T>(key: string, call: () => Promise<T>): Promise<T> {
+    return this.#ports.calls.inOrder(this.#collectionKey + key, call);
   }
 
   #target(key: string): LogTarget {

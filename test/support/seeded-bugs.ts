@@ -182,7 +182,7 @@ const log: readonly SeededBug[] = [
     ...faultsAfterAll,
   },
   {
-    id: "room: cut off beside the lane of its log",
+    id: "room: cut off beside what is done to its log",
     file: `${files}/open-logs.ts`,
     find: "closing.push(this.#after(slot, () => this.#letGo(log)));",
     replace: "this.#slots.delete(slot.key);\n      closing.push(this.#letGo(log));",

@@ -1,9 +1,9 @@
 import type { Clock } from "../clock.ts";
 import { isThroughlineError, ThroughlineError } from "../errors.ts";
 import type { NewId } from "../ids.ts";
-import { KeyedLanes } from "../keyed-lanes.ts";
 import type { Logger } from "../logger.ts";
 import { Lru } from "../lru.ts";
+import { KeyedMutex } from "../mutex.ts";
 import type { Fleet, Lease } from "../storage/fleet.ts";
 import { checkKey } from "../storage/key.ts";
 import { type LogStore, logLimits } from "../storage/log-store.ts";
@@ -48,7 +48,7 @@ export class ChatLog {
   readonly ports: ChatPorts;
   /** A state is only a guess: the append's condition finds out. */
   readonly #states = new Lru<string, ChatState>(maxStates);
-  readonly #lanes = new KeyedLanes();
+  readonly #changes = new KeyedMutex();
   readonly #held = new Map<string, HeldChat>();
 
   constructor(ports: ChatPorts) {
@@ -84,7 +84,7 @@ export class ChatLog {
    * the order of the calls.
    */
   change<T>(chatId: string, decide: (draft: Draft) => T | Promise<T>): Promise<T> {
-    return this.#inLane(chatId, () => this.#change(chatId, decide));
+    return this.between(chatId, () => this.#change(chatId, decide));
   }
 
   /**
@@ -138,15 +138,16 @@ export class ChatLog {
    * call `change` on that chat.
    */
   exclusively<T>(chatId: string, work: () => Promise<T>): Promise<T> {
-    return this.alone(chatId, () => this.#inLane(chatId, work));
+    return this.alone(chatId, () => this.between(chatId, work));
   }
 
   /**
    * Runs something while no change of this chat runs, within `alone`: waits for no lease, so also when
    * that one was lost meanwhile. What another process came before is then refused.
    */
-  between<T>(chatId: string, work: () => Promise<T>): Promise<T> {
-    return this.#inLane(chatId, work);
+  async between<T>(chatId: string, work: () => Promise<T>): Promise<T> {
+    checkChatId(chatId);
+    return this.#changes.run(chatId, work);
   }
 
   /**
@@ -237,18 +238,9 @@ export class ChatLog {
     };
   }
 
-  #inLane<T>(chatId: string, work: () => Promise<T>): Promise<T> {
-    try {
-      checkChatId(chatId);
-    } catch (error) {
-      return Promise.reject(error);
-    }
-    return this.#lanes.run(chatId, work);
-  }
-
   /** Resolves once the changes that were asked for have ended, well or not. */
   settled(): Promise<void> {
-    return this.#lanes.settled();
+    return this.#changes.idle();
   }
 
   /** Drops what is remembered of a chat, after something else changed its log. */

@@ -1,21 +1,21 @@
 import { errorName, ThroughlineError } from "../errors.ts";
+import { KeyedMutex } from "../mutex.ts";
 import type { Lease, LeaseName, LeaseOptions } from "./fleet.ts";
 import { checkKey } from "./key.ts";
 import { type KeptLease, LeaseKeeper, type LeasePlace, type LeaseTimes } from "./lease-keeper.ts";
-import { LeaseLanes } from "./lease-lanes.ts";
 import { type LeaseRegistry, nameText } from "./lease-registry.ts";
 import { logLimits } from "./log-store.ts";
 
 /**
- * The leases of one process: a lane for each name, so that within the process the first to ask is the
- * first to hold, and at its head one that asks the place until it gets the name.
+ * The leases of one process. Within the process the first to ask is the first to hold: one at a time
+ * asks the place for a name until it gets it.
  */
 export class FleetLeases {
   readonly #place: LeasePlace;
   readonly #times: LeaseTimes;
   readonly #registry: LeaseRegistry;
   readonly #keeper: LeaseKeeper;
-  readonly #lanes = new LeaseLanes();
+  readonly #names = new KeyedMutex();
   readonly #wakes = new Map<string, () => void>();
   readonly #leases = new Map<Lease, KeptLease>();
   readonly #asking = new Set<Promise<unknown>>();
@@ -58,7 +58,7 @@ export class FleetLeases {
   async #acquire(asked: LeaseName, ends: AbortSignal): Promise<Lease> {
     const name = checkedName(asked);
     const text = nameText(name);
-    await this.#lanes.enter(text, ends);
+    await this.#names.lock(text, ends);
     let lease: Lease | undefined;
     try {
       while (lease === undefined) {
@@ -66,7 +66,7 @@ export class FleetLeases {
         lease = await this.#askAndWait(name, ends);
       }
     } catch (error) {
-      this.#lanes.leave(text);
+      this.#names.unlock(text);
       throw error;
     }
     if (ends.aborted) await lease.release();
@@ -98,12 +98,12 @@ export class FleetLeases {
     const name = checkedName(asked);
     this.#closing.signal.throwIfAborted();
     const text = nameText(name);
-    if (!this.#lanes.tryEnter(text)) return undefined;
+    if (!this.#names.tryLock(text)) return undefined;
     let answer: Lease | number = 0;
     try {
       answer = await this.#ask(name, false);
     } finally {
-      if (typeof answer === "number") this.#lanes.leave(text);
+      if (typeof answer === "number") this.#names.unlock(text);
     }
     const lease = typeof answer === "number" ? undefined : answer;
     if (this.#closing.signal.aborted) await lease?.release();
@@ -141,7 +141,7 @@ export class FleetLeases {
     this.#leases.delete(lease);
     this.#registry.drop(kept, kept.epoch);
     if (this.#keeper.remove(kept)) await this.#free(kept);
-    this.#lanes.leave(nameText(kept));
+    this.#names.unlock(nameText(kept));
   }
 
   /** What cannot be freed lapses by itself. */

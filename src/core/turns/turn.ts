@@ -49,8 +49,8 @@ export interface TurnOptions {
 }
 
 /**
- * One turn as it runs. It belongs to its lane: who watches may come late (everything is replayed)
- * and may leave (nothing stops).
+ * One turn as it runs. Those who watch may come late (everything is replayed) and may leave (nothing
+ * stops).
  */
 export class Turn {
   readonly chatId: string;

@@ -155,7 +155,7 @@ test("a stopped answer is kept as far as it came", async () => {
   assert.equal((await c.chats.row(chat)).unanswered, false);
 });
 
-test("an answer that breaks off is kept as far as it came, and the lane is free", async () => {
+test("an answer that breaks off is kept as far as it came, and the chat is free", async () => {
   const c = await companion([["Half an", { type: "fail", error: new Error("reset") }], ["fine"]]);
   const { outcome, reason, assistant } = await c.turns.submit(chat, { content: "1" }).done;
   assert.equal(outcome, "failed");

@@ -11,10 +11,10 @@ import { invalid, ThroughlineError } from "../errors.ts";
 import type { NewId } from "../ids.ts";
 import type { Logger } from "../logger.ts";
 import type { Responder, TurnTools } from "../models/responder.ts";
+import { KeyedMutex } from "../mutex.ts";
 import { checkId } from "../storage/batch.ts";
 import { ask } from "./ask.ts";
 import { parseIntent } from "./intent.ts";
-import { Lanes } from "./lanes.ts";
 import { beginRetry, newestWords, retriedWith } from "./retry-records.ts";
 import { noticesOf } from "./rollover.ts";
 import { storedAnswer } from "./stored-answer.ts";
@@ -74,19 +74,19 @@ const maxRetryIdBytes = 36;
  */
 export class Turns {
   readonly #ports: TurnPorts;
-  readonly #lanes: Lanes;
+  /** One turn at a time for each chat. */
+  readonly #chats = new KeyedMutex();
   readonly #leases: TurnLeases;
   /** Running and waiting turns, by chat and id. */
   readonly #turns = new Map<string, Turn>();
   readonly #running = new Map<string, Turn>();
   readonly #listeners = new Set<(turn: Turn) => void>();
   /** What has to wait is kept in the order in which it came. */
-  readonly #keeping = new Lanes(Number.POSITIVE_INFINITY);
+  readonly #keeping = new KeyedMutex();
   #closing = false;
 
   constructor(ports: TurnPorts) {
     this.#ports = ports;
-    this.#lanes = new Lanes(ports.maxQueued);
     this.#leases = new TurnLeases(ports.chats.log, (asked) => this.#stopAsked(asked));
   }
 
@@ -114,7 +114,7 @@ export class Turns {
       });
     }
     this.#assertOpen();
-    this.#lanes.assertRoom(chatId);
+    this.#assertRoom(chatId);
     const { provider, model } = input;
     const target = {
       ...(provider === undefined ? {} : { provider }),
@@ -152,7 +152,7 @@ export class Turns {
 
   /** Running and waiting turns of this process, over all chats. */
   get size(): number {
-    return this.#lanes.size;
+    return this.#chats.size;
   }
 
   /**
@@ -181,7 +181,7 @@ export class Turns {
     for (let turn = this.#running.get(chatId); turn !== undefined; ) {
       turn.stop();
       await turn.done.catch(() => undefined); // however it ended
-      // The next in the lane begins before this goes on.
+      // The next one of the chat begins before this continues.
       await new Promise((resolve) => setImmediate(resolve));
       turn = this.#running.get(chatId);
     }
@@ -233,7 +233,7 @@ export class Turns {
     if (known?.retryId === id) return known;
     this.#assertOpen();
     // The answer that it led to may be stored: then it waits for nothing but its turn.
-    if (before === undefined && this.#lanes.isBusy(chatId)) throw isBeingAnswered();
+    if (before === undefined && this.#chats.isLocked(chatId)) throw isBeingAnswered();
     const { content } = user;
     return this.#enqueue(new Turn({ chatId, id: user.id, content, retryId: id }), target);
   }
@@ -276,7 +276,8 @@ export class Turns {
     };
     const timer = setTimeout(stop, graceMs);
     try {
-      await this.#lanes.idle();
+      await Promise.allSettled(Array.from(this.#turns.values(), ({ done }) => done));
+      await this.#chats.idle();
       await this.#leases.end();
     } finally {
       clearTimeout(timer);
@@ -286,10 +287,10 @@ export class Turns {
   #enqueue(turn: Turn, target: Target): Turn {
     const key = turnKey(turn.chatId, turn.id);
     // Decided before anything is awaited: what comes later waits behind this.
-    const mustWait = this.#lanes.isBusy(turn.chatId);
+    const mustWait = this.#chats.isLocked(turn.chatId);
     const kept = Promise.withResolvers<void>();
     kept.promise.catch(() => undefined); // heard when its turn comes, maybe long after
-    const ran = this.#lanes.run(turn.chatId, async () => {
+    const ran = this.#chats.run(turn.chatId, async () => {
       await kept.promise;
       this.#assertOpen();
       const keep = () => this.#keep(turn, target);
@@ -415,6 +416,14 @@ export class Turns {
       const isMeant = turn === this.#running.get(chatId) && (turnId ?? turn.id) === turn.id;
       if (all || isMeant) turn.stop();
     }
+  }
+
+  #assertRoom(chatId: string): void {
+    const { maxQueued } = this.#ports;
+    if (this.#chats.count(chatId) <= maxQueued) return;
+    throw new ThroughlineError(`${maxQueued} messages wait in this chat already`, {
+      code: "THROUGHLINE_BUSY",
+    });
   }
 
   #assertOpen(): void {

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { isJsonObject } from "../../core/json.ts";
-import type { InLane } from "../../core/keyed-lanes.ts";
+import type { KeyedMutex } from "../../core/mutex.ts";
 import { syncNames } from "../../core/storage/files/file-ports.ts";
 import { isPackageName } from "../package/package-format.ts";
 import { intentFile, manifestFile } from "./content.ts";
@@ -74,17 +74,17 @@ export async function deletePackages(
   ports: PackagePorts,
   selection: Selection,
   waiting: readonly string[],
-  inLane: InLane,
+  alone: KeyedMutex["run"],
 ): Promise<DeleteReceipt> {
   const counts: Counts = {
     ...{ deleted: [], packages: 0, unfinished: 0, spills: 0, statuses: 0, quarantined: 0 },
     ...{ bytes: 0, owed: 0, remote: [], failed: [], unreadable: [] },
   };
   // They end first: under which name is not certain before.
-  for (const name of waiting) await inLane(name, async () => undefined);
+  for (const name of waiting) await alone(name, async () => undefined);
   const aside = await quarantined(ports);
   for (const name of await candidates(ports, selection, aside)) {
-    await inLane(name, async () => {
+    await alone(name, async () => {
       try {
         const folders = foldersOf(ports, name, aside);
         const whose = await whoseIs(ports, name, folders);

@@ -2,8 +2,8 @@ import { dirname, join } from "node:path";
 import { isoTime } from "../../core/clock.ts";
 import { ThroughlineError } from "../../core/errors.ts";
 import { fillWithRandom } from "../../core/ids.ts";
-import { type InLane, KeyedLanes } from "../../core/keyed-lanes.ts";
 import { silentLogger } from "../../core/logger.ts";
+import { KeyedMutex } from "../../core/mutex.ts";
 import { patientDisk } from "../../core/storage/disk/patient-disk.ts";
 import type { Allocate } from "../../core/storage/files/batch-reader.ts";
 import {
@@ -61,7 +61,7 @@ export interface Mark {
 export class PackageDirectory implements PackageSink {
   readonly #ports: SavePorts;
   readonly #redact: PackageDirectoryOptions["redact"];
-  readonly #lanes = new KeyedLanes();
+  readonly #changes = new KeyedMutex();
   /** Being saved at this moment, by name. */
   readonly #saving = new Map<string, PackageRecord>();
   readonly #names = new KnownNames();
@@ -83,7 +83,7 @@ export class PackageDirectory implements PackageSink {
       newUuid: options.newUuid ?? (() => makeUuidV7(clock.now(), fillWithRandom)),
       guard: options.guard ?? (() => undefined),
       evict: async (isEnough) =>
-        onFull === "evict-uploaded" && evictUploaded(this.#ports, isEnough, this.#inLane),
+        onFull === "evict-uploaded" && evictUploaded(this.#ports, isEnough, this.#alone),
       mustKeep: (name) => this.#notSpilled.has(name),
       report: (found) => {
         const full = { at: isoTime(clock.now()), ...found };
@@ -116,7 +116,7 @@ export class PackageDirectory implements PackageSink {
     checkName(record.name);
     // From this line on a deletion waits for it.
     this.#saving.set(record.name, record);
-    const saved = await this.#lanes
+    const saved = await this.#changes
       .run(record.name, async () => savePackage(this.#ports, await this.#redacted(moment), signal))
       .finally(() => this.#saving.delete(record.name));
     this.#names.here(saved.name);
@@ -325,7 +325,7 @@ export class PackageDirectory implements PackageSink {
       isMeant(selection, name, [record]) ? [name] : [],
     );
     const receipt = await this.#reaching("the packages", () =>
-      deletePackages(this.#ports, selection, waiting, this.#inLane),
+      deletePackages(this.#ports, selection, waiting, this.#alone),
     );
     for (const name of receipt.deleted) this.#names.forget(name);
     return receipt;
@@ -335,7 +335,7 @@ export class PackageDirectory implements PackageSink {
   async purge(limits: RetentionLimits): Promise<PurgeReport> {
     this.#assertOpen();
     return this.#reaching("the packages", async () => {
-      const report = await purge(this.#ports, limits, this.#inLane);
+      const report = await purge(this.#ports, limits, this.#alone);
       await this.#names.read(this.#ports);
       return report;
     });
@@ -347,7 +347,7 @@ export class PackageDirectory implements PackageSink {
     return this.#reaching("the seed's package", async () => {
       const { content, leftOut } = await readSeed(this.#ports.disk, folder, options);
       const { name } = content.record;
-      const isNew = await this.#inLane(name, () => saveCopy(this.#ports, content));
+      const isNew = await this.#alone(name, () => saveCopy(this.#ports, content));
       this.#names.here(name);
       return { name, isNew, leftOut };
     });
@@ -355,7 +355,7 @@ export class PackageDirectory implements PackageSink {
 
   /** Finishes what was begun. Changes asked for afterwards reject with `THROUGHLINE_CLOSED`. */
   close(): Promise<void> {
-    this.#closing ??= this.#lanes.settled();
+    this.#closing ??= this.#changes.idle();
     return this.#closing;
   }
 
@@ -399,11 +399,11 @@ export class PackageDirectory implements PackageSink {
     } catch (error) {
       return Promise.reject(error);
     }
-    return this.#reaching(name, () => this.#inLane(name, work));
+    return this.#reaching(name, () => this.#alone(name, work));
   }
 
-  readonly #inLane: InLane = (name, work) =>
-    this.#lanes.run(name, () =>
+  readonly #alone: KeyedMutex["run"] = (name, work) =>
+    this.#changes.run(name, () =>
       work().finally(() => {
         this.#listed = undefined;
       }),

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { invalid } from "../../core/errors.ts";
-import type { InLane } from "../../core/keyed-lanes.ts";
+import type { KeyedMutex } from "../../core/mutex.ts";
 import { syncNames } from "../../core/storage/files/file-ports.ts";
 import { codeOf } from "./disk-errors.ts";
 import { bytesOf, packageNames } from "./list-packages.ts";
@@ -60,7 +60,7 @@ interface Known {
 export async function purge(
   ports: PackagePorts,
   { maxAgeMs, maxBytes }: RetentionLimits,
-  inLane: InLane,
+  alone: KeyedMutex["run"],
 ): Promise<PurgeReport> {
   const known = await readable(ports);
   const now = ports.clock.now();
@@ -82,7 +82,7 @@ export async function purge(
       if (hold !== "unknown") kept.push({ name, because: hold });
       continue;
     }
-    await inLane(name, () => remove(ports, name));
+    await alone(name, () => remove(ports, name));
     bytes -= own;
     purged.push(told(ports, { name, bytes: own, because: isOld ? "max_age" : "max_bytes" }));
   }
@@ -96,7 +96,7 @@ export type IsEnough = (gained: number) => boolean | Promise<boolean>;
 export async function evictUploaded(
   ports: PackagePorts,
   isEnough: IsEnough,
-  inLane: InLane,
+  alone: KeyedMutex["run"],
 ): Promise<boolean> {
   let gained = 0;
   for (const name of await packageNames(ports)) {
@@ -104,7 +104,7 @@ export async function evictUploaded(
     if (((await readStatus(ports, name))?.uploaded.length ?? 0) === 0) continue;
     if ((await holdOn(ports, name)) !== undefined) continue;
     try {
-      const own = await inLane(name, () => remove(ports, name));
+      const own = await alone(name, () => remove(ports, name));
       gained += own;
       told(ports, { name, bytes: own, because: "disk_full" });
     } catch (error) {

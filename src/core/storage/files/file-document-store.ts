@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { ThroughlineError } from "../../errors.ts";
 import type { JsonObject } from "../../json.ts";
-import { KeyedLanes } from "../../keyed-lanes.ts";
 import { Lru } from "../../lru.ts";
+import { KeyedMutex } from "../../mutex.ts";
 import { type PreparedDocument, prepareDocument } from "../batch.ts";
 import type { DiskFile } from "../disk/disk.ts";
 import {
@@ -57,7 +57,7 @@ const knownBytes = 8 * 1024 * 1024;
 /** The file driver's documents: one JSON file each, and the one before it as `.bak`. */
 export class FileDocumentStore implements DocumentStore {
   readonly #ports: FileDocumentStorePorts;
-  readonly #lanes = new KeyedLanes();
+  readonly #changes = new KeyedMutex();
   /** By path, whole files as they were written or found: the same bytes need not be judged again. */
   readonly #known = new Lru<string, Known>(knownBytes, { weigh: ({ bytes }) => bytes.length });
   #made: Promise<void> | undefined;
@@ -68,7 +68,7 @@ export class FileDocumentStore implements DocumentStore {
   }
 
   read(key: string): Promise<StoredDocument | undefined> {
-    return this.#inLane(key, async () => {
+    return this.#alone(key, async () => {
       const found = await this.#newest(key, (path) => this.#load(path));
       return found === undefined ? undefined : { value: found.value, revision: found.revision };
     });
@@ -81,11 +81,11 @@ export class FileDocumentStore implements DocumentStore {
     } catch (error) {
       return Promise.reject(error);
     }
-    return this.#inLane(key, () => this.#write(prepared));
+    return this.#alone(key, () => this.#write(prepared));
   }
 
   async delete(key: string): Promise<boolean> {
-    return this.#inLane(key, async () => {
+    return this.#alone(key, async () => {
       this.#ports.guard();
       const path = this.#path(key);
       this.#forgetKnown(path);
@@ -105,7 +105,7 @@ export class FileDocumentStore implements DocumentStore {
   }
 
   async forgetCopies(key: string): Promise<void> {
-    return this.#inLane(key, async () => {
+    return this.#alone(key, async () => {
       this.#ports.guard();
       const path = this.#path(key);
       const current = await this.#load(path);
@@ -141,7 +141,7 @@ export class FileDocumentStore implements DocumentStore {
 
   async close(): Promise<void> {
     this.#closed = true;
-    await this.#lanes.settled();
+    await this.#changes.idle();
   }
 
   async #write(document: PreparedDocument): Promise<number> {
@@ -296,14 +296,10 @@ export class FileDocumentStore implements DocumentStore {
     }
   }
 
-  #inLane<T>(key: string, work: () => Promise<T>): Promise<T> {
-    try {
-      checkKey(key, "key", documentLimits.keyBytes);
-      this.#assertOpen();
-    } catch (error) {
-      return Promise.reject(error);
-    }
-    return this.#lanes.run(key, work).catch((error) => rethrow(key, error));
+  async #alone<T>(key: string, work: () => Promise<T>): Promise<T> {
+    checkKey(key, "key", documentLimits.keyBytes);
+    this.#assertOpen();
+    return this.#changes.run(key, work).catch((error) => rethrow(key, error));
   }
 
   #path(key: string): string {

@@ -71,7 +71,7 @@ export class FileLogStore implements LogStore {
     } catch (error) {
       return Promise.reject(error);
     }
-    return this.#pace.during(this.#logs.inLane(key, (slot) => this.#append(slot, batch)));
+    return this.#pace.during(this.#logs.alone(key, (slot) => this.#append(slot, batch)));
   }
 
   async tail(key: string, limit: number): Promise<LogTail | undefined> {
@@ -131,7 +131,7 @@ export class FileLogStore implements LogStore {
 
   async erase(key: string, ids: readonly string[], options?: EraseOptions): Promise<number> {
     const erasure = prepareErasure(key, ids, options);
-    return this.#logs.inLane(key, async (slot) => {
+    return this.#logs.alone(key, async (slot) => {
       const log = await this.#logs.writable(slot);
       checkEnd(key, log, erasure.expectedSeq);
       if (log === undefined) return 0;
@@ -162,7 +162,7 @@ export class FileLogStore implements LogStore {
 
   async delete(key: string): Promise<boolean> {
     checkKey(key, "key", logLimits.keyBytes);
-    return this.#logs.inLane(key, async (slot) => {
+    return this.#logs.alone(key, async (slot) => {
       this.#ports.guard();
       const { log } = slot;
       slot.log = undefined;

@@ -41,7 +41,7 @@ interface WrittenAppend extends Appended {
 }
 
 /**
- * One log, open. Calls of `append` must not overlap: the store keeps one lane per log. There is one
+ * One log, open. Calls of `append` must not overlap: the store runs one at a time for each log. There is one
  * repair path, opening; after a failure that leaves the bytes in doubt the file refuses appends
  * (`failed`), goes on serving reads, and is opened anew by the store.
  */

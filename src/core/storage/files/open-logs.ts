@@ -1,5 +1,6 @@
 import { basename, join } from "node:path";
 import { ThroughlineError } from "../../errors.ts";
+import { KeyedMutex } from "../../mutex.ts";
 import type { Timers } from "../../timers.ts";
 import type { DiskEntry } from "../disk/disk.ts";
 import { Bursts } from "./bursts.ts";
@@ -38,23 +39,20 @@ export interface FileLogStorePorts extends FilePorts {
   takeListing(): readonly DiskEntry[] | undefined;
 }
 
-/** One log in use: what changes it is done in its lane, one thing after the other. */
+/** One log in use. */
 export interface Slot {
   readonly key: string;
   log: LogFile | undefined;
-  /** The end of the lane. */
-  lane: Promise<void>;
-  /** How many calls are in the lane. */
-  waiting: number;
   /** Which index the log was compared with. */
   indexAge: number;
 }
 
-/** The logs of a collection that are in use: a lane for each, and a bound on open files. */
+/** The logs of a collection that are in use: one change at a time for each, and a bound on open files. */
 export class OpenLogs {
   readonly #ports: FileLogStorePorts;
   /** In order of use, the least used first. */
   readonly #slots = new Map<string, Slot>();
+  readonly #changes = new KeyedMutex();
   readonly #bursts: Bursts;
   /** Logs whose file could not be opened, or not read, the last time. */
   readonly #unreadable = new Set<string>();
@@ -67,12 +65,8 @@ export class OpenLogs {
   }
 
   /** Does something to a log, after everything that was asked of it before. The key was checked. */
-  inLane<T>(key: string, work: (slot: Slot) => Promise<T>): Promise<T> {
-    try {
-      this.assertOpen();
-    } catch (error) {
-      return Promise.reject(error);
-    }
+  async alone<T>(key: string, work: (slot: Slot) => Promise<T>): Promise<T> {
+    this.assertOpen();
     return this.#enter(key, work);
   }
 
@@ -95,16 +89,14 @@ export class OpenLogs {
     return this.#after(slot, () => work(slot)).catch((error) => rethrow(key, error));
   }
 
-  /** Does something at the end of a lane. */
-  #after<T>(slot: Slot, work: () => Promise<T>): Promise<T> {
-    slot.waiting++;
-    const result = slot.lane.then(work);
-    const done = () => {
-      slot.waiting--;
-      if (slot.waiting === 0 && slot.log === undefined) this.#slots.delete(slot.key);
-    };
-    slot.lane = result.then(done, done);
-    return result;
+  /** Does something after everything that was asked of a log before. */
+  async #after<T>(slot: Slot, work: () => Promise<T>): Promise<T> {
+    try {
+      return await this.#changes.run(slot.key, work);
+    } finally {
+      const isUsed = slot.log !== undefined || this.#changes.isLocked(slot.key);
+      if (!isUsed && this.#slots.get(slot.key) === slot) this.#slots.delete(slot.key);
+    }
   }
 
   /** Runs a read with the log open. Reads wait for nothing but the opening. */
@@ -113,7 +105,7 @@ export class OpenLogs {
     const slot = this.#slots.get(key);
     const log = slot === undefined ? undefined : this.usable(slot);
     if (slot === undefined || log === undefined) {
-      return this.inLane(key, async (own) => read(await this.opened(own)));
+      return this.alone(key, async (own) => read(await this.opened(own)));
     }
     this.#touch(slot);
     try {
@@ -128,7 +120,7 @@ export class OpenLogs {
     return log === undefined || log.failed || indexAge !== this.#indexAge ? undefined : log;
   }
 
-  /** The log of this slot, opened if it is there. In the lane only. */
+  /** The log of this slot, opened if it is there. Within `alone` only. */
   async opened(slot: Slot): Promise<LogFile | undefined> {
     const usable = this.usable(slot);
     if (usable !== undefined) return usable;
@@ -173,7 +165,7 @@ export class OpenLogs {
   }
 
   /**
-   * The same to change it: its path still leads to its file, and nothing else does. In the lane only.
+   * The same to change it: its path still leads to its file, and nothing else does. Within `alone` only.
    *
    * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: another program removed or replaced the file. The
    *   next call opens what is there then.
@@ -211,11 +203,11 @@ export class OpenLogs {
     for (const slot of this.#slots.values()) {
       if (open <= keep) break;
       const { log } = slot;
-      if (slot.waiting > 0 || log === undefined) continue;
+      if (log === undefined || this.#changes.isLocked(slot.key)) continue;
       slot.log = undefined;
       this.#bursts.forget(slot.key);
       open--;
-      // In its lane: whoever opens the log anew writes where this one still cuts off its room.
+      // In order: a call that opens the log again would write where this one still cuts off its room.
       closing.push(this.#after(slot, () => this.#letGo(log)));
     }
     await Promise.all(closing);
@@ -231,12 +223,12 @@ export class OpenLogs {
     }
   }
 
-  /** Finishes what is in the lanes and closes every file. `ready` is waited for first. */
+  /** Finishes what was asked for and closes every file. `ready` is waited for first. */
   async close(ready: Promise<unknown> | undefined): Promise<void> {
     this.#closed = true;
     this.#bursts.close();
     await ready?.catch(() => undefined); // whoever listed has heard of it
-    // At the end of each lane: what is done in it may open its log, and close another one to make place.
+    // After what was asked of each log: that may open it, and close another one to make place.
     for (const slot of [...this.#slots.values()]) await this.#after(slot, () => this.#empty(slot));
   }
 
@@ -246,7 +238,7 @@ export class OpenLogs {
     if (log !== undefined) await this.#letGo(log);
   }
 
-  /** An append comes. In the lane only. @returns whether others came right before. */
+  /** An append comes. Within `alone` only. @returns whether others came right before. */
   noteAppend(slot: Slot): boolean {
     return this.#bursts.append(slot.key);
   }
@@ -268,7 +260,7 @@ export class OpenLogs {
     }
   }
 
-  /** In the lane only. At level "process" a file is synced then; a failure puts it in doubt. */
+  /** Within `#after` only. At level "process" a file is synced then; a failure puts it in doubt. */
   async #letGo(log: LogFile): Promise<void> {
     await this.#giveBack(log);
     try {
@@ -280,8 +272,7 @@ export class OpenLogs {
   }
 
   #newSlot(key: string): Slot {
-    const lane = Promise.resolve();
-    return { key, log: undefined, lane, waiting: 0, indexAge: this.#indexAge };
+    return { key, log: undefined, indexAge: this.#indexAge };
   }
 
   #touch(slot: Slot): void {
