@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { inLanes } from "../../core/in-lanes.ts";
 import type { Disk } from "../../core/storage/disk/disk.ts";
+import { concurrently } from "../concurrently.ts";
 import type { FileEntry, Manifest } from "../package/package-format.ts";
 import { manifestFile } from "./content.ts";
 import { isGone } from "./disk-errors.ts";
@@ -46,7 +46,7 @@ export async function verifyFolder(
   }
   const found: (Difference | undefined)[] = [];
   const toRead = manifest.files.filter(({ path }) => !compared?.has(path));
-  await inLanes(toRead, readsAtOnce, async (file, index) => {
+  await concurrently(toRead, readsAtOnce, async (file, index) => {
     found[index] = await differenceOf(disk, folder, file);
   });
   const differences = found.filter((difference) => difference !== undefined);

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { inLanes } from "../../core/in-lanes.ts";
+import { concurrently } from "../concurrently.ts";
 import {
   type FileEntry,
   type Manifest,
@@ -64,7 +64,7 @@ export async function writePackage(
   const frames = join(folder, "frames");
   const hasFrames = media.some(({ path }) => path.startsWith("frames/"));
   if (hasFrames) await disk.mkdir(frames);
-  await inLanes(media, options.lanes, write);
+  await concurrently(media, options.lanes, write);
 
   options.signal?.throwIfAborted();
   const manifest = sealRecord(content.record, {

@@ -1,6 +1,6 @@
 import { webcrypto } from "node:crypto";
 import { isThroughlineError } from "../../core/errors.ts";
-import { inLanes } from "../../core/in-lanes.ts";
+import { concurrently } from "../concurrently.ts";
 import {
   type Manifest,
   type PackageMessage,
@@ -97,7 +97,7 @@ export class OpenPackage {
   async pictures(files: readonly string[]): Promise<readonly Picture[]> {
     const read: (Picture | undefined)[] = [];
     // Also after an error nothing is read any more once this rejects: into memory of another package.
-    await inLanes(files, readsAtOnce, async (file, index) => {
+    await concurrently(files, readsAtOnce, async (file, index) => {
       read[index] = await this.#picture(file);
     });
     return read.filter((picture) => picture !== undefined);

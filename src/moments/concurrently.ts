@@ -1,15 +1,15 @@
 /**
- * Works through items with at most `count` at once. After a failure none is begun any more; those
- * under way are waited for, and the first failure is what the caller gets.
+ * Works through items with at most `count` at once. After a failure no other is begun; those under way
+ * are waited for, and the first failure is what the caller gets.
  */
-export async function inLanes<T>(
+export async function concurrently<T>(
   items: readonly T[],
   count: number,
   work: (item: T, index: number) => Promise<void>,
 ): Promise<void> {
   let next = 0;
   let failure: { readonly error: unknown } | undefined;
-  const lane = async () => {
+  const worker = async () => {
     while (failure === undefined && next < items.length) {
       const index = next++;
       try {
@@ -19,6 +19,6 @@ export async function inLanes<T>(
       }
     }
   };
-  await Promise.all(Array.from({ length: Math.min(count, items.length) }, lane));
+  await Promise.all(Array.from({ length: Math.min(count, items.length) }, worker));
   if (failure !== undefined) throw failure.error;
 }
