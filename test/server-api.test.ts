@@ -3,7 +3,16 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import * as schemas from "../src/server/answer-schemas.ts";
-import { companion, jsonOf, me, problemOf, words } from "./support/server-fixture.ts";
+import { ServerEvents, TurnEvents } from "../src/server/event-schemas.ts";
+import {
+  assertDescribed,
+  companion,
+  eventsOf,
+  jsonOf,
+  me,
+  problemOf,
+  words,
+} from "./support/server-fixture.ts";
 
 const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { version: string };
 const committed = new URL("../api/openapi.json", import.meta.url);
@@ -71,6 +80,25 @@ test("every answer is what its description says", async () => {
   schemas.chat.strict().parse(await sent(`${me}/clear`));
   schemas.forgetReceipt.strict().parse(await removed(me));
   schemas.problem.strict().parse(await (await c.ask(me)).json());
+});
+
+test("every event of a chat and of a turn is what its description says", async () => {
+  const c = await companion([["Hi"], ["Once ", { type: "cut" }]]);
+  const watched = eventsOf((await c.ask("/api/events")).body);
+  const told = [];
+  for (const content of ["Hello", "Tell me"]) {
+    const { body } = await c.stream(`${me}/messages`, { content });
+    told.push(...(await Array.fromAsync(eventsOf(body))));
+  }
+  await c.post(`${me}/rename`, { title: "Me" });
+  const [accepted] = told.filter(({ name }) => name === "accepted");
+  const message = `${me}/messages/${accepted?.data.turn_id}`;
+  await jsonOf(await c.ask(message, { method: "DELETE" }), 200);
+  await jsonOf(await c.ask(me, { method: "DELETE" }), 200);
+  await c.server.close();
+  assertDescribed(told, TurnEvents.shape, ["accepted", "text", "result"]);
+  const everything = await Array.fromAsync(watched);
+  assertDescribed(everything, ServerEvents.shape, ["message", "turn", "session"]);
 });
 
 test("the metadata of a chat is replaced whole; what is no object, or has a zone that is none, is refused", async () => {

@@ -3,9 +3,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ResponderError } from "../src/core/models/responder.ts";
 import * as schemas from "../src/server/answer-schemas.ts";
+import { ServerEvents } from "../src/server/event-schemas.ts";
 import { Machine } from "./support/kept-companion.ts";
 import type { ScriptedStep } from "./support/scripted-responder.ts";
 import {
+  assertDescribed,
   companion,
   eventsOf,
   type FixtureOptions,
@@ -333,6 +335,7 @@ test("events tell feelings, the person, sleep and that a chat was told, as the r
   c.run.tick();
   const { data: felt } = await until(events, "emotions");
   const state = await c.get("/api/emotions");
+  assertDescribed([{ name: "emotions", data: felt }], ServerEvents.shape, ["emotions"]);
   for (const [name, value] of Object.entries(felt)) assert.deepEqual(value, state[name], name);
   assert.equal(felt.wounds[0].event, "abuse");
   await c.post("/api/person", { name: "Bob" });

@@ -21,9 +21,17 @@ import * as schemas from "../src/moments/routes/feedback-answer-schemas.ts";
 import { keyPrefix } from "../src/moments/s3/object-key.ts";
 import { feedTurns } from "../src/moments/turns/feed.ts";
 import * as answers from "../src/server/answer-schemas.ts";
+import { ServerEvents } from "../src/server/event-schemas.ts";
 import { S3Server } from "./support/s3/s3-server.ts";
 import { samplePackage } from "./support/s3/sample-package.ts";
-import { companion, jsonOf, me, problemOf } from "./support/server-fixture.ts";
+import {
+  assertDescribed,
+  companion,
+  eventsOf,
+  jsonOf,
+  me,
+  problemOf,
+} from "./support/server-fixture.ts";
 
 async function withMoments(
   t: TestContext,
@@ -59,6 +67,7 @@ const picture = () =>
 
 test("praise for an answer is a package with what was said, seen and heard", async (t) => {
   const c = await withMoments(t);
+  const watched = eventsOf((await c.ask("/api/events")).body);
   schemas.consent.strict().parse(await jsonOf(await c.post("/api/feedback/consent", agreed), 200));
   const { assistant } = await jsonOf(await c.say("Tell me a joke"), 200);
   const frame = await c.feed("/api/frames", "image/jpeg", await picture());
@@ -87,7 +96,7 @@ test("praise for an answer is a package with what was said, seen and heard", asy
     messages.map(({ text }) => text),
     ["Tell me a joke", "Knock, knock"],
   );
-  assert.equal((feedback["target"] as { how: string }).how, "explicit");
+  assert.equal(feedback.target?.how, "explicit");
   const verified = await jsonOf(await c.post(`${path}/verify`), 200);
   assert.deepEqual(verified, { verified: true, state: "whole", differences: [] });
 
@@ -100,6 +109,9 @@ test("praise for an answer is a package with what was said, seen and heard", asy
   const jpeg = await c.ask(`${path}/frames/000000.jpg`);
   assert.equal(jpeg.headers.get("content-type"), "image/jpeg");
   await jpeg.body?.cancel();
+  await c.server.close();
+  const told = await Array.fromAsync(watched);
+  assertDescribed(told, ServerEvents.shape, ["message", "turn", "feedback", "buffers"]);
 });
 
 test("pictures and sound are off until somebody agrees, and gone when that is withdrawn", async (t) => {

@@ -68,6 +68,7 @@ const notYet: readonly string[] = [
   "src/server/description.ts -> src/moments/routes/feedback-answer-schemas.ts",
   "src/server/door.ts -> src/moments/routes/media-sockets.ts",
   "src/server/door.ts -> src/moments/routes/media-upgrade.ts",
+  "src/server/event-schemas.ts -> src/moments/routes/feedback-answer-schemas.ts",
   "src/server/events.ts -> src/companion/companion.ts",
   "src/server/events.ts -> src/companion/routes/companion-view.ts",
   "src/server/events.ts -> src/moments/moments.ts",

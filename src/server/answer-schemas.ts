@@ -6,6 +6,20 @@ const stamp = z.string().openapi({ description: "ISO 8601, UTC; empty if it is n
 const count = z.int().min(0);
 const role = z.enum(["user", "assistant", "tool", "system"]);
 
+const answerStats = z
+  .object({
+    input_tokens: z.int().nullable(),
+    output_tokens: z.int().nullable(),
+    cached_input_tokens: z.int().optional(),
+    cost_usd: z.number().nullable(),
+    latency_ms: z.int(),
+    first_word_ms: z.int().nullable(),
+  })
+  .openapi("AnswerStats", {
+    description:
+      "What an answer took. `null`: not known; `cost_usd` also where the model has no price.",
+  });
+
 export const message = z
   .looseObject({
     id: z.string(),
@@ -26,21 +40,18 @@ export const message = z
     synthetic: z
       .string()
       .optional()
-      .openapi({ description: "Nobody said it; what the model was told, such as `pat_hint`." }),
-    stats: z
-      .object({
-        input_tokens: z.int().nullable(),
-        output_tokens: z.int().nullable(),
-        cached_input_tokens: z.int().optional(),
-        cost_usd: z.number().nullable(),
-        latency_ms: z.int(),
-        first_word_ms: z.int().nullable(),
-      })
+      .openapi({ description: "No person wrote it: what the model was told, such as `pat_hint`." }),
+    tool_calls: z
+      .array(z.unknown())
       .optional()
-      .openapi({
-        description:
-          "What an answer took. `null`: not known; `cost_usd` also where the model has no price.",
-      }),
+      .openapi({ description: "The tools that the model called after this text." }),
+    tool_call_id: z
+      .string()
+      .optional()
+      .openapi({ description: "On a tool's result: the call that it answers." }),
+    name: z.string().optional().openapi({ description: "On a tool's result: the tool." }),
+    is_error: z.literal(true).optional().openapi({ description: "The tool failed." }),
+    stats: answerStats.optional(),
     replaced: z.literal(true).optional().openapi({ description: "Another answer took its place." }),
     redacted: z.literal(true).optional().openapi({ description: "Its text is not shown." }),
   })
@@ -120,8 +131,8 @@ export const answer = z
   .object({
     turn_id: z.string(),
     user: message,
-    assistant: message
-      .nullable()
+    assistant: z
+      .union([message, z.null()])
       .openapi({ description: "`null`: it was stopped before a word came." }),
     session,
     usage: z.object({
@@ -196,9 +207,15 @@ export const memory = z
   .openapi("WorkingMemory", { description: "What was just said, in this process only." });
 
 const level = z.number().min(0).max(1);
-const levels = z.object({
-  ...{ joy: level, sadness: level, anger: level, fear: level, disgust: level },
-});
+const levels = z
+  .object({
+    joy: level,
+    sadness: level,
+    anger: level,
+    fear: level,
+    disgust: level,
+  })
+  .openapi("Levels");
 const seconds = z.number().min(0);
 const kind = z.enum(["fresh_start", "crash_recovery", "short_break", "long_absence"]);
 const certainty = z.enum(["certain", "clock", "uncertain"]).openapi({
@@ -227,7 +244,9 @@ export const companionSession = z
       .openapi({ description: "Messages that the run before left without an answer." }),
     certainty,
     previous_session_id: z.string().nullable(),
-    quarantined: count.openapi({ description: "Things set aside because nobody can read them." }),
+    quarantined: count.openapi({
+      description: "Stored things that could not be read and were set aside.",
+    }),
     sleep_state: sleepState,
     models: z.object({
       standard: z
@@ -244,46 +263,65 @@ export const companionSession = z
 export const restart = z
   .object({
     report: z.object({
-      ...{ kind, clean: z.boolean(), elapsed, certainty },
-      ...{ previous_session_id: z.string().nullable(), total_sessions: count, quarantined: count },
+      kind,
+      clean: z.boolean(),
+      elapsed,
+      certainty,
+      previous_session_id: z.string().nullable(),
+      total_sessions: count,
+      quarantined: count,
       interrupted_turns: z.array(z.object({ chat_id: z.string(), message_id: z.string() })),
     }),
     deliveries: z.array(
-      z.object({
-        ...{ chat_id: z.string(), kind, status: z.enum(["pending", "delivered"]) },
-        text: z.string().openapi({ description: "What the model was told, or would be now." }),
-        parts: z.array(z.enum(["session"])),
-        at: stamp.nullable(),
-      }),
+      z
+        .object({
+          chat_id: z.string(),
+          kind,
+          status: z.enum(["pending", "delivered"]),
+          text: z.string().openapi({ description: "What the model was told, or would be now." }),
+          parts: z.array(z.enum(["session"])),
+          at: stamp.nullable(),
+        })
+        .openapi("Delivery"),
     ),
   })
   .openapi("Restart");
 
-export const emotionState = z
-  .object({
-    levels,
-    baselines: levels,
-    boredom: level,
-    wounds: z.array(
-      z.object({
-        ...{ id: z.string(), event: z.string(), duration: seconds, age: seconds },
+const feelings = {
+  levels,
+  boredom: level,
+  wounds: z.array(
+    z
+      .object({
+        id: z.string(),
+        event: z.string(),
+        duration: seconds,
+        age: seconds,
         floors: z.record(z.string(), level).openapi({ description: "As they are now." }),
         healing: z.boolean(),
         heals_in: seconds.nullable().openapi({ description: "Seconds; `null`: never by itself." }),
-      }),
-    ),
-    mood: z.string(),
-    mood_override: z.object({ mood: z.string(), until: stamp }).nullable(),
-    mood_cause: z
-      .object({ event: z.string(), age: seconds })
-      .nullable()
-      .openapi({
-        description:
-          "Why: the event of the newest open wound, else the event that brought the mood, and its age. " +
-          "`null`: no event did.",
-      }),
-    sleep_state: sleepState,
-    voice_state: z.enum(["idle", "listening", "thinking", "speaking"]),
+      })
+      .openapi("Wound"),
+  ),
+  mood: z.string(),
+  mood_override: z.object({ mood: z.string(), until: stamp }).nullable(),
+  mood_cause: z
+    .object({ event: z.string(), age: seconds })
+    .nullable()
+    .openapi({
+      description:
+        "Why: the event of the newest open wound, else the event that brought the mood, and its age. " +
+        "`null`: no event did.",
+    }),
+  sleep_state: sleepState,
+  voice_state: z.enum(["idle", "listening", "thinking", "speaking"]),
+};
+/** What the event `emotions` tells. */
+export const feeling = z.object(feelings);
+export const emotionState = z
+  .object({
+    ...feelings,
+    baselines: levels,
     events: z.array(z.string()),
     event_severity: z.record(z.string(), z.enum(["healing", "mild", "moderate", "severe"])),
     moods: z.array(z.string()),
@@ -313,22 +351,32 @@ export const touched = z
 const course = z.array(level.nullable());
 export const moodHistory = z
   .object({
-    ...{ from: z.int(), to: z.int() },
+    from: z.int(),
+    to: z.int(),
     at: z.array(z.int()).openapi({ description: "Milliseconds since 1970, a step apart." }),
     levels: z.object({
-      ...{ joy: course, sadness: course, anger: course, fear: course, disgust: course },
+      joy: course,
+      sadness: course,
+      anger: course,
+      fear: course,
+      disgust: course,
     }),
     boredom: course,
     mood: z.array(z.string().nullable()),
     events: z.array(
       z.object({
-        ...{ at: z.int(), event: z.string(), intensity: z.number() },
+        at: z.int(),
+        event: z.string(),
+        intensity: z.number(),
         wound: z.enum(["added", "limit"]).nullable(),
       }),
     ),
     wounds: z.array(
       z.object({
-        ...{ id: z.string(), event: z.string(), from: z.int(), to: z.int().nullable() },
+        id: z.string(),
+        event: z.string(),
+        from: z.int(),
+        to: z.int().nullable(),
       }),
     ),
     runs: z.array(z.object({ from: z.int(), to: z.int().nullable() })),

@@ -3,6 +3,7 @@
 import { OpenAPIHono, type RouteConfig, z } from "@hono/zod-openapi";
 import * as feedbackAnswers from "../moments/routes/feedback-answer-schemas.ts";
 import * as answers from "./answer-schemas.ts";
+import * as events from "./event-schemas.ts";
 import { type AnswerName, type AnyOperation, nothing } from "./operation.ts";
 
 const schemas = Object.fromEntries(
@@ -15,6 +16,7 @@ export function describe(operations: readonly AnyOperation[], version: string): 
   const { openAPIRegistry } = app;
   openAPIRegistry.registerComponent("securitySchemes", "token", { type: "http", scheme: "bearer" });
   for (const operation of operations) openAPIRegistry.registerPath(described(operation));
+  for (const [name, schema] of Object.entries(events)) openAPIRegistry.register(name, schema);
   return app.getOpenAPI31Document({
     openapi: "3.1.0",
     info: {

@@ -9,7 +9,7 @@ export function addWatchRoutes(door: Door): void {
       ...{ method: "get", path: "/api/events", id: "watchEvents" },
       summary: "Everything that happens from now on, in all chats",
       description:
-        "Server-sent events: `message` (stored, redacted, erased), `turn` (running, answered, " +
+        "Server-sent events; the schema `ServerEvents` has the data of each. `message` (stored, redacted, erased), `turn` (running, answered, " +
         "interrupted, failed), `retrying` (a turn waits for its provider: reason, attempt, seconds), `session` (ended, reset, provider_reset, cleared, renamed, metadata, " +
         "forked, forgotten), `repair` (stored bytes that were not as they were left), `emotions`, " +
         "`person`, `sleep`, `restart` (a chat was told of it), `feedback` (a reaction), `buffers` (what is kept in memory, and whether anything comes in). Nothing is told " +

@@ -137,6 +137,18 @@ export async function until(events: AsyncIterator<Told>, name: string): Promise<
   }
 }
 
+/** Each event is described by its name and holds nothing more than that; these were among them. */
+export function assertDescribed(
+  events: readonly Told[],
+  described: Readonly<Record<string, { parse(data: unknown): unknown }>>,
+  names: readonly string[],
+): void {
+  const told = events.filter(({ name }) => name !== ":");
+  for (const { name, data } of told) assert.deepEqual(described[name]?.parse(data), data, name);
+  const missing = names.filter((name) => !told.some((each) => each.name === name));
+  assert.deepEqual(missing, []);
+}
+
 export function words(messages: readonly StoredMessage[]): string[] {
   return messages.map(({ role, content }) => `${role}: ${content}`);
 }

@@ -3,8 +3,11 @@ import { z } from "@hono/zod-openapi";
 
 const count = z.int().min(0);
 const consentFields = {
-  ...{ messages: z.boolean(), frames: z.boolean(), audio: z.boolean() },
-  ...{ upload: z.boolean(), export: z.boolean() },
+  messages: z.boolean(),
+  frames: z.boolean(),
+  audio: z.boolean(),
+  upload: z.boolean(),
+  export: z.boolean(),
 };
 export const consent = z
   .object({
@@ -17,55 +20,120 @@ export const consent = z
 
 export const receipt = z
   .object({
-    ...{ id: z.string(), name: z.string(), accepted: z.boolean(), durable: z.boolean() },
-    ...{ uploaded: z.boolean(), reason: z.string().optional(), reduced: z.string().optional() },
+    id: z.string(),
+    name: z.string(),
+    accepted: z.boolean(),
+    durable: z.boolean(),
+    uploaded: z.boolean(),
+    reason: z.string().optional(),
+    reduced: z.string().optional(),
     duplicate_of: z.string().optional(),
   })
   .openapi("Receipt", { description: "`durable`: neither a kill nor a power cut loses it." });
 
 const streamLoss = z.object({
-  ...{ accepted: count, throttled: count },
+  accepted: count,
+  throttled: count,
   refused: z.object({ not_jpeg: count, too_large: count, format: count }),
   encoder: z.object({ failed: count, timeout: count, late: count, dropped: count }),
   evicted: z.object({ count, bytes: count, age: count }),
 });
 
+const statsFields = {
+  messages: count,
+  frames: count,
+  audio_samples: count,
+  audio_seconds: z.number(),
+  bytes: count,
+  waiting: count,
+  pinned_bytes: count,
+  limits: z
+    .object({ messages: count, frames: count, audio_seconds: z.number(), bytes: count })
+    .openapi({ description: "What the buffers hold at most." }),
+  storage_mode: z.enum(["local", "local+s3", "s3"]),
+  storage_reason: z.string().nullable().openapi({ description: "Why it is not as configured." }),
+  package_bytes: count
+    .nullable()
+    .openapi({ description: "Of all packages here, as counted last; `null`: not counted yet." }),
+  s3_bucket: z.string().nullable(),
+  outbox: z.looseObject({ pending: count, parked: count }).nullable(),
+  consent,
+  capturing: z
+    .object({ frames: z.boolean(), audio: z.boolean() })
+    .openapi({ description: "Whether pictures and sound come in now, from anywhere." }),
+};
+/** What the event `buffers` tells. */
+export const buffers = z.object(statsFields).openapi("Buffers");
 export const stats = z
   .object({
-    ...{ messages: count, frames: count, audio_samples: count, audio_seconds: z.number() },
-    ...{ bytes: count, waiting: count, pinned_bytes: count },
-    limits: z
-      .object({ messages: count, frames: count, audio_seconds: z.number(), bytes: count })
-      .openapi({ description: "What the buffers hold at most." }),
-    storage_mode: z.enum(["local", "local+s3", "s3"]),
-    storage_reason: z.string().nullable().openapi({ description: "Why it is not as configured." }),
-    package_bytes: count
-      .nullable()
-      .openapi({ description: "Of all packages here, as counted last; `null`: not counted yet." }),
-    s3_bucket: z.string().nullable(),
-    outbox: z.looseObject({ pending: count, parked: count }).nullable(),
-    consent,
-    capturing: z
-      .object({ frames: z.boolean(), audio: z.boolean() })
-      .openapi({ description: "Whether pictures and sound come in now, by whatever door." }),
+    ...statsFields,
     loss: z
       .object({ messages: streamLoss, frames: streamLoss, audio: streamLoss })
       .openapi({ description: "What each stream took and lost since the start." }),
   })
   .openapi("FeedbackStats");
 
-const status = z.looseObject({
-  retracted: z.looseObject({}).nullable(),
-  preserved: z.looseObject({}).nullable(),
+const mark = z.looseObject({ timestamp: z.number(), reason: z.string().nullable() });
+export const packageStatus = z
+  .looseObject({
+    uploaded: z.array(z.looseObject({ bucket: z.string(), timestamp: z.number() })),
+    retracted: mark.nullable(),
+    preserved: mark.nullable(),
+  })
+  .openapi("PackageStatus");
+const milliseconds = z.number().nullable().openapi({
+  description: "Milliseconds from the reaction, negative before it; `null`: not known.",
 });
-export const packageStatus = status.openapi("PackageStatus");
+const audio = z
+  .looseObject({
+    rate_hz: z.int(),
+    samples: count,
+    start_t_ms: milliseconds,
+    anchors: z
+      .array(z.object({ sample: count, t_ms: z.number() }))
+      .openapi({ description: "When a sample was heard: at 0, and after each gap." }),
+  })
+  .openapi("PackageAudio");
+const feedback = z
+  .looseObject({
+    timestamp: z.number().openapi({ description: "Seconds since 1970." }),
+    sentiment: z.enum(["positive", "negative"]),
+    what: z.string(),
+    trigger: z.string(),
+    num_messages: count,
+    num_frames: count,
+    audio_samples: count,
+    chat_id: z.string().nullable(),
+    channel: z.string(),
+    correction: z.object({ text: z.string(), kind: z.enum(["replacement", "note"]) }).nullable(),
+    consent: z.looseObject(consentFields),
+    target: z
+      .looseObject({ index: z.int(), count, how: z.string() })
+      .nullable()
+      .openapi({ description: "The messages that were reacted to." }),
+    frames: z.array(z.looseObject({ file: z.string(), t_ms: milliseconds })),
+    audio: z.union([audio, z.null()]),
+  })
+  .openapi("Feedback", { description: "A package's `feedback.json`." });
+const said = z
+  .looseObject({
+    role: z.enum(["USER", "ASSISTANT", "SYSTEM", "TOOL"]),
+    text: z.string(),
+    id: z.string(),
+    seq: z.int(),
+    t_ms: milliseconds,
+  })
+  .openapi("PackageMessage");
+const difference = z
+  .looseObject({ path: z.string(), detail: z.string() })
+  .openapi("Difference", { description: "One way in which a package is not as it was sealed." });
 const entry = {
   name: z.string(),
   state: z.enum(["sealed", "damaged", "newer", "seed"]),
   detail: z.string().nullable(),
   bytes: count,
-  feedback: z.looseObject({}).nullable().openapi({ description: "Its `feedback.json`." }),
-  status: status.nullable(),
+  feedback: z.union([feedback, z.null()]),
+  status: z.union([packageStatus, z.null()]),
 };
 export const packageList = z
   .object({
@@ -73,14 +141,15 @@ export const packageList = z
     cursor: z.string().nullable(),
   })
   .openapi("PackageList", {
-    description: "By the second of the reaction, newest first; within a second in no told order.",
+    description:
+      "By the second of the reaction, newest first; within a second in no particular order.",
   });
 export const onePackage = z
   .object({
-    feedback: z.looseObject({}),
-    messages: z.array(z.looseObject({})),
-    status: status.nullable(),
-    incomplete: z.array(z.looseObject({})),
+    feedback,
+    messages: z.array(said),
+    status: z.union([packageStatus, z.null()]),
+    incomplete: z.array(difference),
   })
   .openapi("PackageContent");
 export const packageFile = z
@@ -95,13 +164,13 @@ export const verification = z
     state: z.enum(["whole", "damaged", "newer", "seed"]).openapi({
       description: "`newer`: of a later version. `seed`: of the original, not sealed.",
     }),
-    differences: z.array(z.looseObject({})),
+    differences: z.array(difference),
   })
   .openapi("Verification");
 export const repaired = z
   .looseObject({
     outcome: z.enum(["whole", "repaired", "not_repaired"]),
-    differences: z.array(z.looseObject({})),
+    differences: z.array(difference),
   })
   .openapi("RepairedPackage", { description: "`not_repaired`: nothing was touched." });
 export const deletion = z
@@ -112,11 +181,11 @@ export const deletion = z
     }),
     unreadable: z
       .array(z.string())
-      .openapi({ description: "Nobody knows whose they are: delete them by name." }),
+      .openapi({ description: "It is not known whose they are: delete them by name." }),
     isBucketSearched: z.boolean().openapi({
       description:
         "`false`: copies that are in the bucket alone may be left. They are looked for, and deleted, " +
-        "once it is to be had.",
+        "once the bucket can be reached.",
     }),
   })
   .openapi("DeletedPackages");
@@ -124,6 +193,6 @@ export const pushed = z
   .object({ result: z.enum(["accepted", "throttled", "off", "busy"]) })
   .openapi("Pushed", {
     description:
-      "`accepted`; or why it was not kept: `throttled`, too soon after the last picture; `off`, nobody " +
-      "agreed to it; `busy`, an encoder is at work.",
+      "`accepted`; or why it was not kept: `throttled`, too soon after the last picture; `off`, not " +
+      "agreed to; `busy`, an encoder is at work.",
   });

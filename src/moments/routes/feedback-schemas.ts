@@ -4,8 +4,11 @@ import { z } from "zod";
 const text = (min: number, max: number) => z.string().min(min).max(max);
 
 const consentFields = () => ({
-  ...{ messages: z.boolean(), frames: z.boolean(), audio: z.boolean() },
-  ...{ upload: z.boolean(), export: z.boolean() },
+  messages: z.boolean(),
+  frames: z.boolean(),
+  audio: z.boolean(),
+  upload: z.boolean(),
+  export: z.boolean(),
 });
 export const consentBody = () =>
   z
@@ -16,7 +19,7 @@ export const consentBody = () =>
         .meta({ description: "What the person was shown: needed for pictures and sound." }),
       by: text(1, 256).optional(),
     })
-    .meta({ id: "ConsentInput", description: "What is left out is not agreed to." });
+    .meta({ id: "ConsentInput", description: "Anything left out counts as refused." });
 export const reaction = () =>
   z
     .strictObject({

@@ -1,0 +1,74 @@
+// The data of server-sent events by the names of the events, for the description of the API alone: a
+// stream itself is described as text.
+import { z } from "@hono/zod-openapi";
+import { buffers, receipt } from "../moments/routes/feedback-answer-schemas.ts";
+import { answer, feeling, message, personSeen, problem, sleeping } from "./answer-schemas.ts";
+
+const text = z.object({ text: z.string() });
+const retrying = z
+  .object({
+    reason: z.string(),
+    detail: z.string().optional().openapi({ description: "The provider's own words." }),
+    attempt: z.int().openapi({ description: "Of the call that follows: 2 for the first retry." }),
+    seconds: z.int().openapi({ description: "Until then." }),
+  })
+  .openapi("Retrying", {
+    description: "The provider could not take the call. It is called again after a wait.",
+  });
+
+/** What a turn's own stream tells. */
+export const TurnEvents = z
+  .object({
+    accepted: z.object({ turn_id: z.string(), user: message }),
+    notice: text,
+    reasoning: text,
+    text,
+    message: z
+      .object({ message })
+      .openapi({ description: "A stored tool call, with the text before it, or a tool's result." }),
+    retrying,
+    result: answer,
+    error: problem,
+  })
+  .openapi({ description: "The data of each event of a turn, by the event's name." });
+
+/** What `GET /api/events` tells. */
+export const ServerEvents = z
+  .object({
+    message: z.union([
+      z.object({ change: z.literal("stored"), chat_id: z.string(), message }),
+      z.object({
+        change: z.enum(["redacted", "erased"]),
+        chat_id: z.string(),
+        message_id: z.string(),
+      }),
+    ]),
+    turn: z.object({
+      chat_id: z.string(),
+      turn_id: z.string(),
+      state: z.enum(["running", "answered", "interrupted", "failed"]),
+      code: z.string().optional().openapi({ description: "Why nothing could be stored." }),
+    }),
+    retrying: z.object({ ...retrying.shape, chat_id: z.string(), turn_id: z.string() }),
+    session: z.object({
+      chat_id: z.string(),
+      change: z.enum([
+        "ended",
+        "reset",
+        "provider_reset",
+        "cleared",
+        "renamed",
+        "metadata",
+        "forked",
+        "forgotten",
+      ]),
+    }),
+    repair: z.looseObject({ at: z.string(), key: z.string(), kind: z.string() }),
+    emotions: feeling,
+    person: personSeen,
+    sleep: sleeping,
+    feedback: z.object({ type: z.string(), receipt }),
+    buffers,
+    restart: z.object({ chat_id: z.string(), status: z.literal("delivered") }),
+  })
+  .openapi({ description: "The data of each event of `GET /api/events`, by the event's name." });
