@@ -8,7 +8,7 @@ import { silentLogger } from "../src/core/logger.ts";
 import type { StoredRecord } from "../src/core/storage/log-store.ts";
 import { openThroughline, type Throughline } from "../src/core/throughline.ts";
 import { Turns } from "../src/core/turns/turns.ts";
-import { doorCodes } from "../src/server/problem.ts";
+import { serverCodes } from "../src/server/problem.ts";
 import type { Clause, Contract } from "../src/testing/contract.ts";
 import {
   documentStoreContract,
@@ -51,7 +51,7 @@ export function withGenerated(text: string, parts: ReadonlyMap<string, string>):
 export async function generateParts(): Promise<ReadonlyMap<string, string>> {
   return new Map([
     ["errors", codeTable(errorCodes)],
-    ["door-errors", codeTable(doorCodes)],
+    ["server-errors", codeTable(serverCodes)],
     ["log-contract", contractTables(logStoreContract)],
     ["document-contract", contractTables(documentStoreContract)],
     ["shared-contract", contractTables(sharedStorageContract)],

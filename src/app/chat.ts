@@ -35,7 +35,7 @@ export async function chat(flags: ChatFlags, { io, env, version }: Context): Pro
     if (companion.throughline.storage.fleet !== undefined) {
       const { pagesOf } = await import("./sessions/pages.ts");
       const pages = pagesOf(companion.throughline);
-      companion.turns.onTurn((turn) => void pages.tellTurn(turn));
+      companion.turns.onTurn((turn) => void pages.publishTurn(turn));
     }
     const talk = new Talk(companion, io, { chatId, target, companionName, isEphemeral, logger });
     exitCode = await talk.run();

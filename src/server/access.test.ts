@@ -7,7 +7,7 @@ import { Access } from "./access.ts";
 const token = "Zk3vQ9xT1mB7wYc5RdH0sLgE8uNpA2jFoIyXqVtMaeK";
 const port = 7423;
 
-function door() {
+function openAccess() {
   const clock = new HeldClock();
   return { clock, access: new Access(token, clock) };
 }
@@ -37,19 +37,19 @@ for (const [authorization, isRight] of [
   [`Bearer ${token}, Bearer ${token}`, false],
 ] as const) {
   test(`"${authorization.replace(token, "<token>")}" is ${isRight ? "let in" : "turned away"}`, () => {
-    assert.equal(allows(door().access, { authorization }), isRight);
+    assert.equal(allows(openAccess().access, { authorization }), isRight);
   });
 }
 
 test("a token is nowhere but in its header", () => {
-  const { access } = door();
+  const { access } = openAccess();
   assert.ok(!allows(access, {}));
   assert.ok(!allows(access, { cookie: `throughline_${port}=${token}` }));
   assert.ok(!allows(access, { "x-token": token }));
 });
 
 test("a code signs one browser in, once", () => {
-  const { access } = door();
+  const { access } = openAccess();
   const code = access.signInCode();
   assert.match(code, /^[2-9a-km-np-z]{5}-[2-9a-km-np-z]{5}$/);
   const cookie = access.signIn(` ${code.toUpperCase().replace("-", " ")} `, port, false);
@@ -58,7 +58,7 @@ test("a code signs one browser in, once", () => {
 });
 
 test("the cookie is for this server's own pages alone", () => {
-  const { access } = door();
+  const { access } = openAccess();
   const cookie = access.signIn(access.signInCode(), port, false);
   assert.match(
     String(cookie),
@@ -72,7 +72,7 @@ for (const [ms, isRight] of [
   [60_000, false],
 ] as const) {
   test(`a code that is ${ms} ms old is ${isRight ? "taken" : "refused"}`, () => {
-    const { access, clock } = door();
+    const { access, clock } = openAccess();
     const code = access.signInCode();
     clock.pass(ms);
     assert.equal(access.signIn(code, port, false) !== undefined, isRight);
@@ -84,7 +84,7 @@ for (const [guesses, isRight] of [
   [5, false],
 ] as const) {
   test(`a code is ${isRight ? "taken" : "void"} after ${guesses} wrong guesses`, () => {
-    const { access } = door();
+    const { access } = openAccess();
     const code = access.signInCode();
     for (let n = 0; n < guesses; n++) access.signIn("wrong", port, false);
     assert.equal(access.signIn(code, port, false) !== undefined, isRight);
@@ -92,7 +92,7 @@ for (const [guesses, isRight] of [
 }
 
 test("a new code makes the one before void, and without a code nothing signs in", () => {
-  const { access } = door();
+  const { access } = openAccess();
   assert.equal(access.signIn("", port, false), undefined);
   const first = access.signInCode();
   access.signInCode();
@@ -100,7 +100,7 @@ test("a new code makes the one before void, and without a code nothing signs in"
 });
 
 test("a cookie is good for 30 days, and not one second longer than it says", () => {
-  const { access, clock } = door();
+  const { access, clock } = openAccess();
   const headers = sent(access.signIn(access.signInCode(), port, false));
   clock.pass(30 * 24 * 3_600_000 - 1);
   assert.ok(allows(access, headers));
@@ -112,14 +112,14 @@ test("a cookie is good for 30 days, and not one second longer than it says", () 
 });
 
 test("a cookie survives a restart, and not another token", () => {
-  const { access, clock } = door();
+  const { access, clock } = openAccess();
   const headers = sent(access.signIn(access.signInCode(), port, false));
   assert.ok(allows(new Access(token, clock), { cookie: `a=b; ${headers.cookie}; c=d` }));
   assert.ok(!allows(new Access(`${token}x`, clock), headers));
 });
 
 test("a cookie of another port, or a forged one, is none", () => {
-  const { access } = door();
+  const { access } = openAccess();
   const headers = sent(access.signIn(access.signInCode(), port, false));
   assert.ok(!allows(access, headers, 7424));
   for (const value of ["", "true", "9999999999.", "9999999999.AAAA", ".", "NaN.x"]) {

@@ -6,40 +6,40 @@ import { invalid, ThroughlineError } from "../core/errors.ts";
 import { addFeedbackRoutes } from "../moments/routes/feedback-routes.ts";
 import { addMediaRoutes } from "../moments/routes/media-routes.ts";
 import { addChatRoutes } from "./chat-routes.ts";
-import { Door, type Env, type Ports, type State } from "./door.ts";
 import { addExportRoute } from "./export-route.ts";
 import { isAmbiguous, isDecodable, refusalOf } from "./guard.ts";
 import { addMessageRoutes } from "./message-routes.ts";
 import { addPage, isPagePath } from "./page-routes.ts";
 import { problemResponse } from "./problem.ts";
+import { type Env, type Ports, Router, type State } from "./router.ts";
 import { securityHeaders } from "./security-headers.ts";
 import { addServiceRoutes } from "./service-routes.ts";
-import { tellError } from "./tell.ts";
+import { reportError } from "./tell.ts";
 import { addTurnRoutes } from "./turn-routes.ts";
 import { addWatchRoutes } from "./watch-routes.ts";
 
-/** The whole HTTP door as a function from `Request` to `Response`. */
-export function createApp(ports: Ports, state: State): Door["app"] {
-  const door = new Door(ports);
-  const { app } = door;
+/** The whole server as a function from `Request` to `Response`. */
+export function createApp(ports: Ports, state: State): Router["app"] {
+  const router = new Router(ports);
+  const { app } = router;
   app.onError((error, context) => {
     const about = { route: context.get("route"), turnId: context.get("turn") };
-    return problemResponse(tellError(ports, error, about));
+    return problemResponse(reportError(ports, error, about));
   });
   app.use(counted(ports), withHeaders, guarded(state), signedIn(state));
-  addChatRoutes(door);
-  addMessageRoutes(door);
-  addTurnRoutes(door);
-  addExportRoute(door);
-  const writes = new CompanionWrites(door);
-  addCompanionRoutes(door, writes);
-  addMediaRoutes(door);
-  addFeedbackRoutes(door);
-  addTouchRoute(door, writes);
-  addWatchRoutes(door);
-  addServiceRoutes(door, state);
-  const elsewhere = addPage(door);
-  door.finish(elsewhere);
+  addChatRoutes(router);
+  addMessageRoutes(router);
+  addTurnRoutes(router);
+  addExportRoute(router);
+  const writes = new CompanionWrites(router);
+  addCompanionRoutes(router, writes);
+  addMediaRoutes(router);
+  addFeedbackRoutes(router);
+  addTouchRoute(router, writes);
+  addWatchRoutes(router);
+  addServiceRoutes(router, state);
+  const elsewhere = addPage(router);
+  router.finish(elsewhere);
   return app;
 }
 
@@ -77,13 +77,13 @@ function guarded(state: State): MiddlewareHandler<Env> {
     const { req, env } = context;
     const url = new URL(req.url);
     const target = env.incoming?.url;
-    const knock = {
+    const request = {
       host: req.header("host"),
       origin: req.header("origin"),
       site: req.header("sec-fetch-site"),
       ...{ url, target },
     };
-    const refusal = refusalOf(knock, state.hosts());
+    const refusal = refusalOf(request, state.hosts());
     if (refusal !== undefined)
       throw new ThroughlineError(refusal, { code: "THROUGHLINE_FORBIDDEN" });
     if ((target !== undefined && isAmbiguous(target)) || !isDecodable(url.pathname)) {

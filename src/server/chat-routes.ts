@@ -4,10 +4,10 @@ import { invalid } from "../core/errors.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { Throughline } from "../core/throughline.ts";
 import type { Turns } from "../core/turns/turns.ts";
-import { type Door, json } from "./door.ts";
 import { ifThere, noSuchChat } from "./if-there.ts";
 import { known } from "./input.ts";
 import { messageJson } from "./message-json.ts";
+import { json, type Router } from "./router.ts";
 import {
   chatParams,
   forkBody,
@@ -21,19 +21,19 @@ import {
 } from "./schemas.ts";
 
 /** Chats and their sessions: list, look at, start afresh, copy, forget. */
-export function addChatRoutes(door: Door): void {
-  addReading(door);
-  addChanges(door);
-  addRename(door);
-  addMetadata(door);
-  addFork(door);
+export function addChatRoutes(router: Router): void {
+  addReading(router);
+  addChanges(router);
+  addRename(router);
+  addMetadata(router);
+  addFork(router);
 }
 
 const flag = () => z.enum(["true", "false"], "must be true or false").optional();
 
-function addReading(door: Door): void {
-  const { throughline, turns } = door.ports;
-  door.add(
+function addReading(router: Router): void {
+  const { throughline, turns } = router.ports;
+  router.add(
     {
       ...{ method: "get", path: "/api/chats", id: "listChats" },
       summary: "The chats, the one in which a person acted last first",
@@ -64,7 +64,7 @@ function addReading(door: Door): void {
       return json({ chats: rows.map((row) => ({ ...row, match: shown(row.match) })) });
     },
   );
-  door.add(
+  router.add(
     {
       ...{ method: "get", path: "/api/chats/{id}", id: "getChat", params: chatParams },
       query: () => z.strictObject({ if_exists: ifExists() }),
@@ -79,10 +79,10 @@ function addReading(door: Door): void {
   );
 }
 
-function addChanges(door: Door): void {
-  const { throughline, turns, watchers } = door.ports;
+function addChanges(router: Router): void {
+  const { throughline, turns, watchers } = router.ports;
   const { chats, sessions } = throughline;
-  door.add(
+  router.add(
     {
       ...{ method: "delete", path: "/api/chats/{id}", id: "forgetChat", params: chatParams },
       summary: "Forgets a chat wherever it is",
@@ -92,11 +92,11 @@ function addChanges(door: Door): void {
     async ({ params }) => {
       await turns.end(params.id);
       const forgotten = await chats.forget(params.id);
-      watchers.tell("session", { chat_id: params.id, change: "forgotten" });
+      watchers.publish("session", { chat_id: params.id, change: "forgotten" });
       return json(forgotten);
     },
   );
-  door.add(
+  router.add(
     {
       ...{ method: "post", path: "/api/chats/{id}/reset", id: "resetSession" },
       ...{ params: chatParams, body: resetBody },
@@ -114,11 +114,11 @@ function addChanges(door: Door): void {
           ? await sessions.beginAgain(params.id, (await turns.target(params.id)).provider)
           : await sessions.dropProvider(params.id, provider);
       const change = all ? "reset" : "provider_reset";
-      watchers.tell("session", { chat_id: params.id, change });
+      watchers.publish("session", { chat_id: params.id, change });
       return json(view);
     },
   );
-  door.add(
+  router.add(
     {
       ...{ method: "post", path: "/api/chats/{id}/clear", id: "clearChat", params: chatParams },
       summary: "Starts afresh: what was said is neither shown nor sent to a model any more",
@@ -127,15 +127,15 @@ function addChanges(door: Door): void {
     },
     async ({ params }) => {
       await chats.clear(params.id);
-      watchers.tell("session", { chat_id: params.id, change: "cleared" });
+      watchers.publish("session", { chat_id: params.id, change: "cleared" });
       return json(await chatView(throughline, turns, params.id));
     },
   );
 }
 
-function addRename(door: Door): void {
-  const { throughline, turns, watchers } = door.ports;
-  door.add(
+function addRename(router: Router): void {
+  const { throughline, turns, watchers } = router.ports;
+  router.add(
     {
       ...{ method: "post", path: "/api/chats/{id}/rename", id: "renameChat" },
       ...{ params: chatParams, body: renameBody },
@@ -144,15 +144,15 @@ function addRename(door: Door): void {
     },
     async ({ params, body }) => {
       await throughline.chats.rename(params.id, body.title);
-      watchers.tell("session", { chat_id: params.id, change: "renamed" });
+      watchers.publish("session", { chat_id: params.id, change: "renamed" });
       return json(await chatView(throughline, turns, params.id));
     },
   );
 }
 
-function addMetadata(door: Door): void {
-  const { throughline, turns, watchers } = door.ports;
-  door.add(
+function addMetadata(router: Router): void {
+  const { throughline, turns, watchers } = router.ports;
+  router.add(
     {
       ...{ method: "post", path: "/api/chats/{id}/metadata", id: "setChatMetadata" },
       ...{ params: chatParams, body: metadataBody },
@@ -162,15 +162,15 @@ function addMetadata(door: Door): void {
     async ({ params, body }) => {
       // Whether it is an object is checked where it is stored.
       await throughline.chats.setMetadata(params.id, body.metadata as JsonObject);
-      watchers.tell("session", { chat_id: params.id, change: "metadata" });
+      watchers.publish("session", { chat_id: params.id, change: "metadata" });
       return json(await chatView(throughline, turns, params.id));
     },
   );
 }
 
-function addFork(door: Door): void {
-  const { throughline, watchers } = door.ports;
-  door.add(
+function addFork(router: Router): void {
+  const { throughline, watchers } = router.ports;
+  router.add(
     {
       ...{ method: "post", path: "/api/chats/{id}/fork", id: "forkChat" },
       ...{ params: chatParams, body: forkBody },
@@ -182,7 +182,7 @@ function addFork(door: Door): void {
     },
     async ({ params, body }) => {
       const row = await throughline.chats.fork(params.id, body.message_id, body.chat_id);
-      watchers.tell("session", { chat_id: body.chat_id, change: "forked" });
+      watchers.publish("session", { chat_id: body.chat_id, change: "forked" });
       const response = json(row, 201);
       response.headers.set("location", `/api/chats/${encodeURIComponent(body.chat_id)}`);
       return response;

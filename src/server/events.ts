@@ -113,47 +113,47 @@ export class Watchers {
   }
 
   /** Tells those who listen here, and whoever carries it on. */
-  tell<Name extends keyof Events>(name: Name, event: Events[Name]): void {
-    this.tellHere(name, event);
+  publish<Name extends keyof Events>(name: Name, event: Events[Name]): void {
+    this.publishHere(name, event);
     for (const relay of this.#relays) relay(name, event);
   }
 
   /** Tells those who listen here, and nobody else. */
-  tellHere<Name extends keyof Events>(name: Name, event: Events[Name]): void {
+  publishHere<Name extends keyof Events>(name: Name, event: Events[Name]): void {
     if (this.#listeners.size === 0) return;
     const bytes = eventBytes(name, event);
     for (const stream of this.#listeners) stream.push(bytes);
   }
 
   /** Calls back for what is told here by `tell`. @returns a function that ends it. */
-  onTell(relay: Relay): () => void {
+  onPublish(relay: Relay): () => void {
     this.#relays.add(relay);
     return () => this.#relays.delete(relay);
   }
 
   /** Tells of a turn: that it runs, its messages as they are stored, how it ended. */
-  async tellTurn(turn: Turn): Promise<void> {
+  async publishTurn(turn: Turn): Promise<void> {
     const ids = { chat_id: turn.chatId, turn_id: turn.id };
     const tellMessage = (stored: StoredMessage) => {
       const message = messageJson(stored);
-      this.tell("message", { change: "stored", chat_id: turn.chatId, message });
+      this.publish("message", { change: "stored", chat_id: turn.chatId, message });
     };
-    this.tell("turn", { ...ids, state: "running" });
+    this.publish("turn", { ...ids, state: "running" });
     const ofRetry: StoredMessage[] = [];
     try {
       for await (const item of turn.progress()) {
         if (item.type === "accepted") tellMessage(item.user);
-        if (item.type === "retrying") this.tell("retrying", { ...ids, ...retryJson(item) });
+        if (item.type === "retrying") this.publish("retrying", { ...ids, ...retryJson(item) });
         // What a retry stores is hidden until its answer is there.
         if (item.type === "message" && turn.retryId !== undefined) ofRetry.push(item.message);
         else if (item.type === "message") tellMessage(item.message);
         if (item.type !== "result") continue;
         if (item.answer.assistant !== undefined) for (const each of ofRetry) tellMessage(each);
         if (item.answer.assistant !== undefined) tellMessage(item.answer.assistant);
-        this.tell("turn", { ...ids, state: item.answer.outcome });
+        this.publish("turn", { ...ids, state: item.answer.outcome });
       }
     } catch (error) {
-      this.tell("turn", { ...ids, state: "failed", code: problemOf(error).code });
+      this.publish("turn", { ...ids, state: "failed", code: problemOf(error).code });
     }
   }
 

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { type ChatFormat, renderChat } from "../core/chat/render-chat.ts";
-import { type Door, isHead, letGo } from "./door.ts";
+import { disconnect, isHead, type Router } from "./router.ts";
 import { chatParams } from "./schemas.ts";
 import { foreignFile } from "./security-headers.ts";
-import { tellError } from "./tell.ts";
+import { reportError } from "./tell.ts";
 
 const formats = {
   jsonl: { type: "application/jsonl", ending: "jsonl" },
@@ -15,10 +15,10 @@ const format = () =>
   z.enum(["jsonl", "markdown", "html"], "must be jsonl, markdown or html").optional();
 
 /** A whole chat as a file, in bounded memory. */
-export function addExportRoute(door: Door): void {
-  const { throughline } = door.ports;
+export function addExportRoute(router: Router): void {
+  const { throughline } = router.ports;
   const { chats, rules } = throughline;
-  door.add(
+  router.add(
     {
       ...{ method: "get", path: "/api/chats/{id}/export", id: "exportChat" },
       ...{ params: chatParams, query: () => z.strictObject({ format: format() }) },
@@ -35,8 +35,8 @@ export function addExportRoute(door: Door): void {
       const parts = await renderChat(chats, params.id, format, rules.timeZone);
       const first = await parts.next(); // what cannot be read at all is a problem, not a file
       const failed = (error: unknown) => {
-        tellError(door.ports, error, { route: context.get("route") });
-        letGo(context)();
+        reportError(router.ports, error, { route: context.get("route") });
+        disconnect(context)();
       };
       return new Response(isHead(context) ? null : bytesOf(first, parts, failed), {
         headers: foreignFile(`${name}.${ending}`, type),

@@ -31,14 +31,14 @@ export function relayEvents(
   ports: { readonly watchers: Watchers; readonly chats: Chats; readonly logger: Logger },
 ): () => void {
   const { watchers, chats, logger } = ports;
-  const endHere = watchers.onTell((name, event) => {
+  const endHere = watchers.onPublish((name, event) => {
     if (relayed.includes(name)) fleet.tell(messageOf(name, event));
   });
   let told: Promise<void> = Promise.resolve();
   const endTold = fleet.onTold((message) => {
     if (message["about"] !== "event") return;
     told = told
-      .then(() => tellHere(message, watchers, chats))
+      .then(() => publishHere(message, watchers, chats))
       .catch((error) => {
         logger.warn({ error: errorName(error) }, "an event of another server was not told");
       });
@@ -58,17 +58,17 @@ function messageOf(name: keyof Events, event: Events[keyof Events]): JsonObject 
   return { about: "event", name, event: JSON.parse(JSON.stringify(short)) as JsonObject };
 }
 
-async function tellHere(told: JsonObject, watchers: Watchers, chats: Chats): Promise<void> {
+async function publishHere(told: JsonObject, watchers: Watchers, chats: Chats): Promise<void> {
   const name = relayed.find((each) => each === told["name"]);
   const { event } = told;
   if (name === undefined || !isJsonObject(event) || !watchers.isHeard) return;
   const { message, chat_id: chatId } = event;
   if (!isJsonObject(message) || message["content"] !== undefined) {
-    watchers.tellHere(name, event as unknown as Events[typeof name]);
+    watchers.publishHere(name, event as unknown as Events[typeof name]);
     return;
   }
   const stored = await chats.find(String(chatId), String(message["id"]));
   if (stored === undefined) return; // forgotten meanwhile
   const shown = messageJson(stored);
-  watchers.tellHere("message", { change: "stored", chat_id: String(chatId), message: shown });
+  watchers.publishHere("message", { change: "stored", chat_id: String(chatId), message: shown });
 }

@@ -5,7 +5,7 @@ import { ThroughlineError } from "../core/errors.ts";
 export type AllowedHosts = ReadonlyMap<string, readonly string[]>;
 
 /** What the guard looks at. A header that came twice is joined by ", " and so equals nothing. */
-export interface Knock {
+export interface GuardedRequest {
   readonly host: string | undefined;
   readonly origin: string | undefined;
   /** `Sec-Fetch-Site`. Browsers leave it out for plain-http names: depth, not the wall. */
@@ -19,8 +19,8 @@ export interface Knock {
  * Why a request is turned away, whatever its route; `undefined` if it is not. Only the exact host
  * names stop a page of another site whose name was made to point here.
  */
-export function refusalOf(knock: Knock, hosts: AllowedHosts): string | undefined {
-  const { host, origin, site, url, target } = knock;
+export function refusalOf(request: GuardedRequest, hosts: AllowedHosts): string | undefined {
+  const { host, origin, site, url, target } = request;
   if (target !== undefined && !target.startsWith("/")) return "the request's target is no path";
   const origins = host === undefined ? undefined : hosts.get(host);
   if (origins === undefined || url.host !== host) return "this server has no such host name";

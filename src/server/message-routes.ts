@@ -3,15 +3,15 @@ import { notFound } from "../core/chat/chat-log.ts";
 import type { RemovalReceipt } from "../core/chat/forget-receipt.ts";
 import { pendingId } from "../core/chat/shown-messages.ts";
 import { isErased } from "../core/storage/batch.ts";
-import { type Door, json } from "./door.ts";
 import { ifThere, noSuchChat } from "./if-there.ts";
 import { messageJson } from "./message-json.ts";
+import { json, type Router } from "./router.ts";
 import { before, chatParams, ifExists, limit, messageParams, prefix, query } from "./schemas.ts";
 
 /** What was said: read, searched, hidden, erased. */
-export function addMessageRoutes(door: Door): void {
-  const { chats } = door.ports.throughline;
-  door.add(
+export function addMessageRoutes(router: Router): void {
+  const { chats } = router.ports.throughline;
+  router.add(
     {
       ...{ method: "get", path: "/api/chats/{id}/messages", id: "listMessages" },
       params: chatParams,
@@ -31,7 +31,7 @@ export function addMessageRoutes(door: Door): void {
       });
     },
   );
-  door.add(
+  router.add(
     {
       ...{ method: "get", path: "/api/search", id: "searchMessages" },
       query: () =>
@@ -53,7 +53,7 @@ export function addMessageRoutes(door: Door): void {
       return json({ hits: hits.map((hit) => ({ ...hit, message: messageJson(hit.message) })) });
     },
   );
-  door.add(
+  router.add(
     {
       ...{ method: "get", path: "/api/chats/{id}/matches", id: "listMatches" },
       params: chatParams,
@@ -69,20 +69,20 @@ export function addMessageRoutes(door: Door): void {
       return json({ matches });
     },
   );
-  addRemoval(door);
+  addRemoval(router);
 }
 
 const erase = () => z.enum(["true", "false"], "must be true or false").optional();
 
-function addRemoval(door: Door): void {
-  const { throughline, watchers } = door.ports;
+function addRemoval(router: Router): void {
+  const { throughline, watchers } = router.ports;
   const { chats } = throughline;
   const told = (change: "redacted" | "erased", { chat_id, message_id, copies }: RemovalReceipt) => {
     for (const id of [chat_id, ...copies]) {
-      watchers.tell("message", { change, chat_id: id, message_id });
+      watchers.publish("message", { change, chat_id: id, message_id });
     }
   };
-  door.add(
+  router.add(
     {
       ...{ method: "delete", path: "/api/chats/{id}/messages/{message_id}", id: "removeMessage" },
       ...{ params: messageParams, query: () => z.strictObject({ erase: erase() }) },

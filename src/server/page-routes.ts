@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import type { Door } from "./door.ts";
+import type { Router } from "./router.ts";
 
 /** Files with another ending are not served. */
 const types: Readonly<Record<string, string>> = {
@@ -51,7 +51,7 @@ export function isPagePath(path: string): boolean {
  *
  * @returns what a browser is shown at an address that is none: the page, which says so.
  */
-export function addPage(door: Door): (request: Request) => Response | undefined {
+export function addPage(router: Router): (request: Request) => Response | undefined {
   const files = readFiles();
   const html = new TextEncoder().encode(notBuilt);
   const index = files.get("/index.html") ?? {
@@ -59,9 +59,9 @@ export function addPage(door: Door): (request: Request) => Response | undefined 
     bytes: html,
     isHashed: false,
   };
-  for (const path of views) door.serve("get", path, () => responseOf(index));
+  for (const path of views) router.serve("get", path, () => responseOf(index));
   for (const [path, file] of files) {
-    if (path !== "/index.html") door.serve("get", path, () => responseOf(file));
+    if (path !== "/index.html") router.serve("get", path, () => responseOf(file));
   }
   return (request) => (isNavigation(request) ? responseOf(index, 404) : undefined);
 }

@@ -89,14 +89,14 @@ export class Port {
     const url = new URL(text);
     if (url.pathname !== "/healthz" && url.pathname !== "/readyz") return undefined;
     const own = { ...securityHeaders, "cache-control": "no-store" };
-    const knock = {
+    const request = {
       host: headers.get("host") ?? undefined,
       origin: headers.get("origin") ?? undefined,
       site: headers.get("sec-fetch-site") ?? undefined,
       url,
       target: incoming.url,
     };
-    const refusal = refusalOf(knock, this.hosts);
+    const refusal = refusalOf(request, this.hosts);
     if (refusal !== undefined)
       return problemResponse(problem("THROUGHLINE_FORBIDDEN", refusal), own);
     if (url.pathname === "/readyz") {

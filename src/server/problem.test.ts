@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { companion } from "../../test/support/server-fixture.ts";
 import { type ErrorCode, errorCodes, ThroughlineError } from "../core/errors.ts";
 import { problem, problemOf, problemResponse } from "./problem.ts";
-import { tellError } from "./tell.ts";
+import { reportError } from "./tell.ts";
 
 for (const code of Object.keys(errorCodes) as ErrorCode[]) {
   test(`${code} has its status, a title and words`, () => {
@@ -56,7 +56,7 @@ test("an error that is not ours is a defect: the log has its place, the client i
   const note = (fields: object) => lines.push(fields);
   const logger = { debug: note, info: note, warn: note, error: note };
   const error = new Error("canary: what somebody said");
-  const told = tellError({ logger, newId: () => "id-7" }, error, { route: "/x", turnId: "t" });
+  const told = reportError({ logger, newId: () => "id-7" }, error, { route: "/x", turnId: "t" });
   assert.deepEqual([told.status, told.code, told.turn_id], [500, "THROUGHLINE_INTERNAL", "t"]);
   assert.match(told.detail, /id-7/);
   assert.match(JSON.stringify(lines), /id-7.*problem\.test\.ts/);

@@ -2,16 +2,16 @@ import { STATUS_CODES } from "node:http";
 import { type ErrorCode, errorCodes, isThroughlineError } from "../core/errors.ts";
 import { ModelFailed } from "./turn-answer.ts";
 
-/** What only a door can answer. Codes are API, like those of `errorCodes`. */
-export const doorCodes = {
+/** What only the server answers. Codes are API, like those of `errorCodes`. */
+export const serverCodes = {
   THROUGHLINE_INTERNAL: { status: 500, says: "A defect of this server. Its log knows more." },
   THROUGHLINE_METHOD_NOT_ALLOWED: { status: 405, says: "This route has no such method." },
   THROUGHLINE_TIMED_OUT: { status: 408, says: "The request took too long to arrive." },
 } as const satisfies Record<`THROUGHLINE_${string}`, { status: number; says: string }>;
 
-export type ProblemCode = ErrorCode | keyof typeof doorCodes;
+export type ProblemCode = ErrorCode | keyof typeof serverCodes;
 
-/** RFC 9457, with our code: what every error of the HTTP door looks like. */
+/** RFC 9457, with our code: what every error over HTTP looks like. */
 export interface Problem {
   readonly type: "about:blank";
   readonly title: string;
@@ -26,7 +26,7 @@ export interface Problem {
   readonly provider_detail?: string | undefined;
 }
 
-const codes = { ...errorCodes, ...doorCodes };
+const codes = { ...errorCodes, ...serverCodes };
 
 /** Codes whose messages are about the request. The others are told in the code's own words. */
 const tellsMessage: readonly ProblemCode[] = [

@@ -14,11 +14,11 @@ import { Readiness } from "./readiness.ts";
 export type { CompanionRun, ServerLimits, ServerOptions } from "./options.ts";
 export { type Address, defaultAddress } from "./port.ts";
 
-/** The HTTP door of one companion. */
+/** Serves one companion over HTTP. */
 export interface ThroughlineServer {
   /**
-   * The same door as a function, for tests and other servers. Before `listen` it answers as one at
-   * 127.0.0.1:7423 would. It stands behind the same guard: the request carries its `host` header.
+   * The same server as a function, for tests and other servers. Before `listen` it answers as one at
+   * 127.0.0.1:7423 would. It has the same guard: the request carries its `host` header.
    */
   fetch(request: Request): Promise<Response>;
   /**
@@ -57,7 +57,7 @@ export function createServer(options: ServerOptions): ThroughlineServer {
     keepAliveMs: limits.keepAliveMs,
   });
   const { moments, newId } = settings;
-  const tell = (state: BufferState) => watchers.tellHere("buffers", state);
+  const tell = (state: BufferState) => watchers.publishHere("buffers", state);
   const media = new MediaSockets({ moments, clock, newId, tell });
   const readiness = new Readiness(throughline.storage, clock);
   const metrics = new Metrics(clock, settings.version, {
@@ -144,26 +144,26 @@ function subscribe(
   const { chats } = throughline;
   const endRelay = fleet && relayEvents(fleet, { watchers, chats, logger });
   const endTurns = turns.onTurn((turn) => {
-    void watchers.tellTurn(turn);
+    void watchers.publishTurn(turn);
     void metrics.turn(turn);
   });
   for (const report of throughline.storage.repairs()) metrics.repair(report);
   const endRepairs = throughline.storage.onRepair((report) => {
-    watchers.tell("repair", report);
+    watchers.publish("repair", report);
     metrics.repair(report);
   });
   throughline.sessions.onEnd((chatId, ended) => {
     if (!isOver && ended === "session")
-      watchers.tell("session", { chat_id: chatId, change: "ended" });
+      watchers.publish("session", { chat_id: chatId, change: "ended" });
   });
   const endChanges = run?.companion.onChange((change) => {
     if (change.type === "emotions") {
-      watchers.tellHere("emotions", feelingView(run.companion, change.feeling));
-    } else if (change.type === "person") watchers.tellHere("person", personView(change.person));
-    else if (change.type === "sleep") watchers.tellHere("sleep", { sleep_state: change.state });
-    else watchers.tellHere("restart", { chat_id: change.chatId, status: "delivered" });
+      watchers.publishHere("emotions", feelingView(run.companion, change.feeling));
+    } else if (change.type === "person") watchers.publishHere("person", personView(change.person));
+    else if (change.type === "sleep") watchers.publishHere("sleep", { sleep_state: change.state });
+    else watchers.publishHere("restart", { chat_id: change.chatId, status: "delivered" });
   });
-  const endFeedback = moments?.onEvent((event) => watchers.tell("feedback", event));
+  const endFeedback = moments?.onEvent((event) => watchers.publish("feedback", event));
   return () => {
     isOver = true;
     endRelay?.();

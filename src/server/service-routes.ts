@@ -1,19 +1,19 @@
 import { ThroughlineError } from "../core/errors.ts";
-import { type Door, json, type State } from "./door.ts";
 import { problemResponse } from "./problem.ts";
+import { json, type Router, type State } from "./router.ts";
 import { signInBody } from "./schemas.ts";
 
 /** What the server says of itself, and how a browser signs in. */
-export function addServiceRoutes(door: Door, state: State): void {
-  addHealth(door);
-  addSignIn(door, state);
-  addDescription(door);
+export function addServiceRoutes(router: Router, state: State): void {
+  addHealth(router);
+  addSignIn(router, state);
+  addDescription(router);
 }
 
-function addHealth(door: Door): void {
-  const { throughline, version, clock, metrics, readiness } = door.ports;
+function addHealth(router: Router): void {
+  const { throughline, version, clock, metrics, readiness } = router.ports;
   const startedAt = clock.monotonic();
-  door.add(
+  router.add(
     {
       ...{ method: "get", path: "/healthz", id: "getHealth" },
       summary: "Whether the server lives; needs no token",
@@ -27,7 +27,7 @@ function addHealth(door: Door): void {
       return json({ status, version, uptime_seconds: uptime, repairs });
     },
   );
-  door.add(
+  router.add(
     {
       method: "get",
       path: "/readyz",
@@ -43,7 +43,7 @@ function addHealth(door: Door): void {
       return reason === undefined ? json({ status: "ready" }) : problemResponse(reason);
     },
   );
-  door.add(
+  router.add(
     {
       ...{ method: "get", path: "/metrics", id: "getMetrics" },
       summary: "Counts and durations for Prometheus",
@@ -56,8 +56,8 @@ function addHealth(door: Door): void {
   );
 }
 
-function addSignIn(door: Door, { access, port }: State): void {
-  door.add(
+function addSignIn(router: Router, { access, port }: State): void {
+  router.add(
     {
       ...{ method: "post", path: "/api/sign-in", id: "signIn", body: signInBody },
       summary: "Signs a browser in with the code from the terminal; needs no token",
@@ -77,9 +77,9 @@ function addSignIn(door: Door, { access, port }: State): void {
   );
 }
 
-function addDescription(door: Door): void {
-  door.serve("get", "/api/openapi.json", async () => {
+function addDescription(router: Router): void {
+  router.serve("get", "/api/openapi.json", async () => {
     const { describe } = await import("./description.ts");
-    return json(describe(door.operations, door.ports.version));
+    return json(describe(router.operations, router.ports.version));
   });
 }

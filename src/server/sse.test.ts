@@ -111,7 +111,7 @@ test("watchers are bounded, a slow one lets go of its connection and makes room"
   const reader = quick.body.getReader();
   for (let n = 0; n < 5; n++) {
     await reader.read();
-    watchers.tell("session", { chat_id: "x".repeat(40), change: "reset" });
+    watchers.publish("session", { chat_id: "x".repeat(40), change: "reset" });
   }
   assert.deepEqual([dropped, watchers.size, slow.isOver], [["slow"], 1, true]);
   watchers.listen(() => undefined);
@@ -122,7 +122,7 @@ test("watchers are bounded, a slow one lets go of its connection and makes room"
 test("who watches one turn does not hear of the rest", async () => {
   const watchers = new Watchers(2, { maxBytes: 1_000, keepAliveMs: hour });
   const one = watchers.open(() => undefined);
-  watchers.tell("session", { chat_id: "a", change: "reset" });
+  watchers.publish("session", { chat_id: "a", change: "reset" });
   one.end();
   const text = await new Response(one.body).text();
   assert.equal(text, ": connected\n\n");
@@ -136,7 +136,7 @@ test("an event is made into bytes once, however many listen, and they share the 
   for (const reader of readers) await reader.read();
   let made = 0;
   const event = { chat_id: "a", change: "ended", toJSON: () => ({ made: ++made }) } as const;
-  watchers.tell("session", event);
+  watchers.publish("session", event);
   const chunks = await Promise.all(readers.map((reader) => reader.read()));
   assert.equal(made, 1);
   assert.equal(new Set(chunks.map(({ value }) => value?.buffer)).size, 1);

@@ -15,7 +15,7 @@ const oursToFix: readonly string[] = [
  * Makes of an error what the client is told, and logs what is not the client's doing. A defect is
  * named by an id in both places, and by nothing else to the client.
  */
-export function tellError(
+export function reportError(
   ports: { readonly logger: Logger; readonly newId: NewId },
   error: unknown,
   about: { readonly route: string; readonly turnId?: string | undefined },

@@ -2,12 +2,12 @@ import type { Context } from "hono";
 import { z } from "zod";
 import { checkChatId } from "../core/chat/chat-log.ts";
 import type { Turn } from "../core/turns/turn.ts";
-import { type Door, type Env, isHead, json, letGo, type Ports } from "./door.ts";
 import { messageIdFor, retryIdFor } from "./idempotency.ts";
 import type { Answer } from "./operation.ts";
+import { disconnect, type Env, isHead, json, type Ports, type Router } from "./router.ts";
 import { answerBody, chatParams, newMessage, retryBody } from "./schemas.ts";
 import { EventStream, eventHeaders, eventResponse } from "./sse.ts";
-import { tellError } from "./tell.ts";
+import { reportError } from "./tell.ts";
 import { answerJson, resumed, sendTurn, spoken } from "./turn-answer.ts";
 
 const answers: Record<number, Answer> = {
@@ -25,17 +25,17 @@ const streams =
   "then `result` (what JSON would have been) or `error` (a problem). Disconnecting does not stop the turn.";
 
 /** Turns: say something, stop the answer, take up or leave what was not answered. */
-export function addTurnRoutes(door: Door): void {
-  addMessage(door);
-  addRetry(door);
-  addRecovery(door);
-  addStop(door);
-  addTakingUp(door);
+export function addTurnRoutes(router: Router): void {
+  addMessage(router);
+  addRetry(router);
+  addRecovery(router);
+  addStop(router);
+  addTakingUp(router);
 }
 
-function addMessage(door: Door): void {
-  const { turns } = door.ports;
-  door.add(
+function addMessage(router: Router): void {
+  const { turns } = router.ports;
+  router.add(
     {
       ...{ method: "post", path: "/api/chats/{id}/messages", id: "sendMessage" },
       ...{ params: chatParams, body: newMessage, answers },
@@ -61,14 +61,14 @@ function addMessage(door: Door): void {
         ...(provider === undefined ? {} : { provider }),
         ...(model === undefined ? {} : { model }),
       });
-      return outcomeOf(door.ports, turn, isBusy, context);
+      return outcomeOf(router.ports, turn, isBusy, context);
     },
   );
 }
 
-function addRetry(door: Door): void {
-  const { turns } = door.ports;
-  door.add(
+function addRetry(router: Router): void {
+  const { turns } = router.ports;
+  router.add(
     {
       ...{ method: "post", path: "/api/chats/{id}/retry", id: "retryMessage" },
       ...{ params: chatParams, body: retryBody, answers },
@@ -88,14 +88,14 @@ function addRetry(door: Door): void {
         ...(provider === undefined ? {} : { provider }),
         ...(model === undefined ? {} : { model }),
       });
-      return outcomeOf(door.ports, turn, false, context);
+      return outcomeOf(router.ports, turn, false, context);
     },
   );
 }
 
-function addRecovery(door: Door): void {
-  const { turns } = door.ports;
-  door.add(
+function addRecovery(router: Router): void {
+  const { turns } = router.ports;
+  router.add(
     {
       ...{ method: "post", path: "/api/chats/{id}/answer", id: "answerMessage" },
       ...{ params: chatParams, body: answerBody, answers },
@@ -112,10 +112,10 @@ function addRecovery(door: Door): void {
         ...(provider === undefined ? {} : { provider }),
         ...(model === undefined ? {} : { model }),
       });
-      return outcomeOf(door.ports, turn, isBusy, context);
+      return outcomeOf(router.ports, turn, isBusy, context);
     },
   );
-  door.add(
+  router.add(
     {
       ...{ method: "post", path: "/api/chats/{id}/dismiss", id: "dismissMessages" },
       params: chatParams,
@@ -128,8 +128,8 @@ function addRecovery(door: Door): void {
   );
 }
 
-function addStop(door: Door): void {
-  door.add(
+function addStop(router: Router): void {
+  router.add(
     {
       ...{ method: "post", path: "/api/chats/{id}/stop", id: "stopTurn", params: chatParams },
       summary: "Cuts the answer that runs short, and keeps what came of it",
@@ -138,14 +138,14 @@ function addStop(door: Door): void {
     },
     async ({ params }) => {
       checkChatId(params.id);
-      return json({ stopped: await door.ports.turns.stopAnywhere(params.id) });
+      return json({ stopped: await router.ports.turns.stopAnywhere(params.id) });
     },
   );
 }
 
-function addTakingUp(door: Door): void {
-  const { turns, watchers } = door.ports;
-  door.add(
+function addTakingUp(router: Router): void {
+  const { turns, watchers } = router.ports;
+  router.add(
     {
       ...{ method: "get", path: "/api/chats/{id}/turn", id: "watchTurn", params: chatParams },
       summary: "The turn that runs, from its begin, and then as it goes on",
@@ -160,8 +160,8 @@ function addTakingUp(door: Door): void {
       const turn = turns.running(params.id);
       if (turn === undefined) return new Response(null, { status: 204 });
       if (isHead(context)) return new Response(null, { headers: eventHeaders });
-      const stream = watchers.open(letGo(context));
-      void sendTurn(turn, turn.progress(), stream, teller(door.ports, turn, context));
+      const stream = watchers.open(disconnect(context));
+      void sendTurn(turn, turn.progress(), stream, teller(router.ports, turn, context));
       return eventResponse(stream);
     },
   );
@@ -188,7 +188,7 @@ async function outcomeOf(
 
 function teller(ports: Ports, turn: Turn, context: Context<Env>): (error: unknown) => object {
   const route = context.get("route");
-  return (error) => tellError(ports, error, { route, turnId: turn.id });
+  return (error) => reportError(ports, error, { route, turnId: turn.id });
 }
 
 function wantsEvents(context: Context<Env>): boolean {

@@ -1,10 +1,10 @@
-import { type Door, isHead, json, letGo } from "./door.ts";
+import { disconnect, isHead, json, type Router } from "./router.ts";
 import { eventHeaders, eventResponse } from "./sse.ts";
 
 /** What goes on now: everything as events, and the working memories. */
-export function addWatchRoutes(door: Door): void {
-  const { throughline, watchers } = door.ports;
-  door.add(
+export function addWatchRoutes(router: Router): void {
+  const { throughline, watchers } = router.ports;
+  router.add(
     {
       ...{ method: "get", path: "/api/events", id: "watchEvents" },
       summary: "Everything that happens from now on, in all chats",
@@ -21,10 +21,10 @@ export function addWatchRoutes(door: Door): void {
     (_, context) => {
       return isHead(context)
         ? new Response(null, { headers: eventHeaders })
-        : eventResponse(watchers.listen(letGo(context)));
+        : eventResponse(watchers.listen(disconnect(context)));
     },
   );
-  door.add(
+  router.add(
     {
       ...{ method: "get", path: "/api/memory", id: "getWorkingMemory" },
       summary: "What was just said, chat by chat, the one talked in last first",

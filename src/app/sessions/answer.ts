@@ -47,7 +47,7 @@ export async function answer(
     // A model that is named here is meant for this.
     const asked = flags.model === undefined ? {} : companion.responders.standard;
     const turn = await companion.turns.answer(chatId, asked);
-    const told = pagesOf(companion.throughline).tellTurn(turn);
+    const told = pagesOf(companion.throughline).publishTurn(turn);
     const late: string[] = [];
     const sink = textOutput((text) => (flags.json ? undefined : write(io.output, text)));
     const { outcome } = await deliver(turn, sink, ending.signal, {

@@ -30,12 +30,12 @@ export function reset(
     const provider = flags.provider ?? (isAll || flags.all === true ? undefined : active);
     if (provider === undefined) {
       const { generation } = await sessions.reset(chatId);
-      pages.tell("session", { chat_id: chatId, change: "reset" });
+      pages.publish("session", { chat_id: chatId, change: "reset" });
       const begins = `Session ${generation} begins with every provider.`;
       return say(io, `${begins} The one before is kept and can be read.`);
     }
     await inChat(chats, chatId, () => sessions.dropProvider(chatId, provider));
-    pages.tell("session", { chat_id: chatId, change: "provider_reset" });
+    pages.publish("session", { chat_id: chatId, change: "provider_reset" });
     return say(
       io,
       `${provider} begins again in this chat: it gets nothing that was said before. Other providers ` +
@@ -50,7 +50,7 @@ export function clear(chatId: string, flags: Flags, context: Context): Promise<v
     const { chats } = throughline;
     const { message_count } = await chats.row(chatId);
     await chats.clear(chatId);
-    pagesOf(throughline).tell("session", { chat_id: chatId, change: "cleared" });
+    pagesOf(throughline).publish("session", { chat_id: chatId, change: "cleared" });
     const what = counted(message_count, "message is", "messages are");
     return say(io, `${what} no longer shown, and no model sees them. The file keeps them.`);
   });
@@ -67,7 +67,7 @@ export function fork(
   return withMemories(flags, context, async (throughline) => {
     const { chats } = throughline;
     const row = await inChat(chats, chatId, () => chats.fork(chatId, messageId, newChatId));
-    pagesOf(throughline).tell("session", { chat_id: row.chat_id, change: "forked" });
+    pagesOf(throughline).publish("session", { chat_id: row.chat_id, change: "forked" });
     return say(io, `${row.chat_id} begins with ${counted(row.message_count, "message")}.`);
   });
 }
@@ -87,7 +87,7 @@ export function redact(
       flags.erase ? erase(chats, chatId, messageId) : chats.redact(chatId, messageId),
     );
     for (const id of [chatId, ...receipt.copies]) {
-      pages.tell("message", { change, chat_id: id, message_id: messageId });
+      pages.publish("message", { change, chat_id: id, message_id: messageId });
     }
     await say(io, removedText[change]);
     await sayReach(io, receipt);

@@ -38,7 +38,7 @@ export async function forget(chatId: string, flags: ForgetFlags, context: Contex
       }
     }
     const receipt = await chats.forget(chatId);
-    pagesOf(throughline).tell("session", { chat_id: chatId, change: "forgotten" });
+    pagesOf(throughline).publish("session", { chat_id: chatId, change: "forgotten" });
     await write(io.output, flags.json ? json(receipt) : receiptText(receipt));
     if (receipt.unreachable.length > 0) throw new Exit(exitCodes.failed);
   });

@@ -7,7 +7,10 @@ import { relayEvents } from "../../server/fleet-events.ts";
  * The pages at the servers of a database. What a command changes they are told as a server tells them,
  * in its words. Best effort, and before the memories are closed. Beside a home no server runs.
  */
-export function pagesOf({ storage, chats }: Throughline): Pick<Watchers, "tell" | "tellTurn"> {
+export function pagesOf({
+  storage,
+  chats,
+}: Throughline): Pick<Watchers, "publish" | "publishTurn"> {
   const watchers = new Watchers(0, { maxBytes: 0, keepAliveMs: 0 });
   const { fleet } = storage;
   if (fleet !== undefined) relayEvents(fleet, { watchers, chats, logger: silentLogger });

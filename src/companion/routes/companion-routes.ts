@@ -1,5 +1,5 @@
 import { invalid } from "../../core/errors.ts";
-import { type Door, json } from "../../server/door.ts";
+import { json, type Router } from "../../server/router.ts";
 import { emotionEvent, moodBody, moodSpan, personBody, sleepBody } from "../../server/schemas.ts";
 import {
   deliveryView,
@@ -11,9 +11,9 @@ import {
 import { type CompanionWrites, runOf } from "./companion-writes.ts";
 
 /** Who answers: how it woke, how it feels, whom it saw. */
-export function addCompanionRoutes(door: Door, writes: CompanionWrites): void {
-  addRestart(door);
-  addEmotions(door);
+export function addCompanionRoutes(router: Router, writes: CompanionWrites): void {
+  addRestart(router);
+  addEmotions(router);
   addEmotionChanges(writes);
   addPerson(writes);
 }
@@ -21,20 +21,20 @@ export function addCompanionRoutes(door: Door, writes: CompanionWrites): void {
 /** Chats of which `GET /api/restart` tells what they would be told now. */
 const chatsShown = 10;
 
-function addRestart(door: Door): void {
-  const { chats } = door.ports.throughline;
-  door.add(
+function addRestart(router: Router): void {
+  const { chats } = router.ports.throughline;
+  router.add(
     {
       ...{ method: "get", path: "/api/session", id: "getSession" },
       summary: "The run that goes on, and how it came about",
       answers: { 200: { says: "The run.", schema: "companionSession" } },
     },
     () => {
-      const { standard, providers } = door.ports.turns;
-      return json({ ...sessionView(runOf(door).companion), models: { standard, providers } });
+      const { standard, providers } = router.ports.turns;
+      return json({ ...sessionView(runOf(router).companion), models: { standard, providers } });
     },
   );
-  door.add(
+  router.add(
     {
       ...{ method: "get", path: "/api/restart", id: "getRestart" },
       summary: "What the companion knew when it woke",
@@ -44,7 +44,7 @@ function addRestart(door: Door): void {
       answers: { 200: { says: "The report, and the texts.", schema: "restart" } },
     },
     async () => {
-      const { companion } = runOf(door);
+      const { companion } = runOf(router);
       const recent = await chats.list({ limit: chatsShown });
       const ids = recent.chats.map(({ chat_id }) => chat_id);
       const deliveries = await companion.receptions.look(ids);
@@ -58,24 +58,24 @@ function addRestart(door: Door): void {
 
 const dayMs = 24 * 60 * 60 * 1_000;
 
-function addEmotions(door: Door): void {
-  const { clock } = door.ports;
-  door.add(
+function addEmotions(router: Router): void {
+  const { clock } = router.ports;
+  router.add(
     {
       ...{ method: "get", path: "/api/emotions", id: "getEmotions" },
       summary: "How the companion feels now",
       answers: { 200: { says: "The feelings, and what can move them.", schema: "emotionState" } },
     },
-    () => json(emotionsView(runOf(door))),
+    () => json(emotionsView(runOf(router))),
   );
-  door.add(
+  router.add(
     {
       ...{ method: "get", path: "/api/emotions/history", id: "getMoodHistory", query: moodSpan },
       summary: "How it felt over a span of time",
       answers: { 200: { says: "The course of the feelings.", schema: "moodHistory" } },
     },
     async ({ query }) => {
-      const { companion } = runOf(door);
+      const { companion } = runOf(router);
       const to = Math.min(query.to ?? clock.now(), clock.now());
       const from = query.from ?? to - dayMs;
       if (from >= to) throw invalid("from must be before to, and not in the future");

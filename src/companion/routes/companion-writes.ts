@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { ThroughlineError } from "../../core/errors.ts";
 import type { Json } from "../../core/json.ts";
-import { type Door, json } from "../../server/door.ts";
 import { KnownKeys } from "../../server/known-keys.ts";
 import type { Nothing, Operation } from "../../server/operation.ts";
 import type { CompanionRun } from "../../server/options.ts";
+import { json, type Router } from "../../server/router.ts";
 
 const repeats =
   "The same `Idempotency-Key` (1 to 255 printable ASCII characters) is done once, and answered as it was " +
@@ -12,12 +12,12 @@ const repeats =
 
 /** What is done to the companion: under one key, once, whichever route it takes. */
 export class CompanionWrites {
-  readonly #door: Door;
+  readonly #router: Router;
   readonly #keys: KnownKeys;
 
-  constructor(door: Door) {
-    this.#door = door;
-    this.#keys = new KnownKeys(door.ports.clock);
+  constructor(router: Router) {
+    this.#router = router;
+    this.#keys = new KnownKeys(router.ports.clock);
   }
 
   /** Adds an operation. What it throws was not done. */
@@ -26,14 +26,14 @@ export class CompanionWrites {
     work: (body: z.output<Body>, run: CompanionRun) => object | Promise<object>,
   ): void {
     const { id, description } = operation;
-    this.#door.add<Nothing, Nothing, Body>(
+    this.#router.add<Nothing, Nothing, Body>(
       {
         ...{ ...operation, method: "post" },
         headers: () => z.object({ "Idempotency-Key": z.string().optional() }),
         description: description === undefined ? repeats : `${description}\n\n${repeats}`,
       },
       async ({ body }, context) => {
-        const run = runOf(this.#door);
+        const run = runOf(this.#router);
         const key = context.req.header("idempotency-key");
         return json(await this.#keys.once(key, [id, body as Json], async () => work(body, run)));
       },
@@ -42,7 +42,7 @@ export class CompanionWrites {
 }
 
 /** @throws ThroughlineError `THROUGHLINE_NOT_FOUND`. */
-export function runOf({ ports }: Door): CompanionRun {
+export function runOf({ ports }: Router): CompanionRun {
   if (ports.run !== undefined) return ports.run;
   throw new ThroughlineError("no companion runs here", { code: "THROUGHLINE_NOT_FOUND" });
 }

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { isThroughlineError } from "../../core/errors.ts";
 import type { Turn } from "../../core/turns/turn.ts";
 import { patHintKind, patText } from "../../moments/record/skills.ts";
-import type { Door } from "../../server/door.ts";
+import type { Router } from "../../server/router.ts";
 import { emotionsView } from "./companion-view.ts";
 import type { CompanionWrites } from "./companion-writes.ts";
 
@@ -22,10 +22,10 @@ const touch = () =>
     .meta({ id: "Touch" });
 
 /** Somebody touched the companion: it feels that, and its model may think about what it was for. */
-export function addTouchRoute(door: Door, writes: CompanionWrites): void {
+export function addTouchRoute(router: Router, writes: CompanionWrites): void {
   /** Hints that are on their way, by chat: one at a time says all that there is to say. */
   const hints = new Map<string, Turn>();
-  const { throughline, moments } = door.ports;
+  const { throughline, moments } = router.ports;
   writes.add(
     {
       ...{ path: "/api/touch", id: "touch", body: touch },
@@ -37,14 +37,14 @@ export function addTouchRoute(door: Door, writes: CompanionWrites): void {
     },
     async ({ level, chat_id: named }, run) => {
       if (named !== undefined) await throughline.chats.log.existing(named);
-      const chatId = level === 2 ? (named ?? (await latestChat(door))) : undefined;
+      const chatId = level === 2 ? (named ?? (await latestChat(router))) : undefined;
       const { companion } = run;
       const event = level === 1 ? "pat_level1" : "pat_level2";
       companion.wake();
       companion.emotions.personActed();
       companion.emotions.eventIfKnown(event);
       const recorded = level === 2 ? moments?.happened({ kind: "pat" }, chatId) : undefined;
-      const told = await tellModel(door, hints, chatId);
+      const told = await tellModel(router, hints, chatId);
       return {
         ...{ event, state: emotionsView(run), hint: told.hint },
         ...{ chat_id: chatId ?? null, turn_id: told.turn?.id ?? null },
@@ -54,7 +54,7 @@ export function addTouchRoute(door: Door, writes: CompanionWrites): void {
   );
 }
 
-async function latestChat({ ports }: Door): Promise<string | undefined> {
+async function latestChat({ ports }: Router): Promise<string | undefined> {
   const { chats } = await ports.throughline.chats.list({ limit: 1 });
   return chats[0]?.chat_id;
 }
@@ -65,7 +65,7 @@ interface Told {
 }
 
 async function tellModel(
-  { ports }: Door,
+  { ports }: Router,
   hints: Map<string, Turn>,
   chatId: string | undefined,
 ): Promise<Told> {
@@ -86,7 +86,10 @@ async function tellModel(
 }
 
 /** Nobody is there who could make anything of a hint. */
-async function isOffline({ throughline, turns }: Door["ports"], chatId: string): Promise<boolean> {
+async function isOffline(
+  { throughline, turns }: Router["ports"],
+  chatId: string,
+): Promise<boolean> {
   const { head } = await throughline.chats.log.existing(chatId);
   const own = head.session?.provider ?? "offline";
   return (own === "offline" ? turns.standard.provider : own) === "offline";

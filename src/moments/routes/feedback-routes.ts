@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { invalid, isThroughlineError, ThroughlineError } from "../../core/errors.ts";
-import { type Door, isHead, json } from "../../server/door.ts";
 import { known } from "../../server/input.ts";
 import { problem, problemResponse } from "../../server/problem.ts";
+import { isHead, json, type Router } from "../../server/router.ts";
 import { limit } from "../../server/schemas.ts";
 import { foreignFile } from "../../server/security-headers.ts";
 import type { MomentInput, Moments, Receipt } from "../moments.ts";
@@ -19,26 +19,26 @@ import {
 import { assertShown, listedManifest } from "./shown-package.ts";
 
 /** What people react to: consent, reactions, packages. */
-export function addFeedbackRoutes(door: Door): void {
-  addConsent(door);
-  addReactions(door);
-  addPackages(door);
-  addPackageChanges(door);
+export function addFeedbackRoutes(router: Router): void {
+  addConsent(router);
+  addReactions(router);
+  addPackages(router);
+  addPackageChanges(router);
 }
 
-function addConsent(door: Door): void {
-  door.add(
+function addConsent(router: Router): void {
+  router.add(
     {
       ...{ method: "get", path: "/api/feedback/stats", id: "getFeedbackStats" },
       summary: "What the rolling buffers hold, where packages go, and what is owed",
       answers: { 200: { says: "The numbers.", schema: "stats" } },
     },
     () => {
-      const { loss } = momentsOf(door).statistics();
-      return json({ ...door.ports.media.state(), loss });
+      const { loss } = momentsOf(router).statistics();
+      return json({ ...router.ports.media.state(), loss });
     },
   );
-  door.add(
+  router.add(
     {
       ...{ method: "post", path: "/api/feedback/consent", id: "agree", body: consentBody },
       summary: "Says what may be kept, sent and exported: from now on this, and nothing else",
@@ -47,15 +47,15 @@ function addConsent(door: Door): void {
         "later runs too, and at all servers of this companion that run.",
       answers: { 200: { says: "What is agreed to.", schema: "consent" } },
     },
-    async ({ body }) => json(await momentsOf(door).agree(known(body))),
+    async ({ body }) => json(await momentsOf(router).agree(known(body))),
   );
 }
 
 /** How long a reaction is waited for; then it is said that it is not durable yet. */
 const durableWithinMs = 10_000;
 
-function addReactions(door: Door): void {
-  door.add(
+function addReactions(router: Router): void {
+  router.add(
     {
       ...{ method: "post", path: "/api/feedback", id: "recordFeedback", body: reaction },
       headers: () => z.object({ "Idempotency-Key": z.string().optional() }),
@@ -70,11 +70,11 @@ function addReactions(door: Door): void {
       },
     },
     async ({ body }, context) => {
-      const { recorder } = momentsOf(door);
+      const { recorder } = momentsOf(router);
       const key = context.req.header("idempotency-key");
       const { chat_id, target_message_id, post_roll_ms, ...input } = body;
-      if (chat_id !== undefined) await door.ports.throughline.chats.log.existing(chat_id);
-      const transcript = await transcriptOf(door, chat_id, target_message_id);
+      if (chat_id !== undefined) await router.ports.throughline.chats.log.existing(chat_id);
+      const transcript = await transcriptOf(router, chat_id, target_message_id);
       const recorded = recorder.record({
         ...known(input),
         ...known({ transcript }),
@@ -90,7 +90,7 @@ function addReactions(door: Door): void {
 
 /** For a target that is older than the buffers; they know themselves whether they have it. */
 async function transcriptOf(
-  { ports }: Door,
+  { ports }: Router,
   chatId: string | undefined,
   messageId: string | undefined,
 ): Promise<MomentInput["transcript"]> {
@@ -135,8 +135,8 @@ const wholeFile = { schema: "packageFile", types: ["audio/wav"] } as const;
 const filePiece = { types: ["application/json", "audio/wav"] } as const;
 const picture = { types: ["image/jpeg"] } as const;
 
-function addPackages(door: Door): void {
-  door.add(
+function addPackages(router: Router): void {
+  router.add(
     {
       ...{ method: "get", path: "/api/feedback", id: "listFeedback" },
       query: () => z.strictObject({ limit: limit(500), cursor: z.string().optional() }),
@@ -146,13 +146,13 @@ function addPackages(door: Door): void {
     },
     async ({ query }) => {
       const { limit = 50, cursor } = query;
-      const page = await momentsOf(door).packages.list({
+      const page = await momentsOf(router).packages.list({
         limit,
         ...(cursor === undefined ? {} : { before: cursor }),
       });
       const packages: object[] = [];
       for (const { manifest, status, ...entry } of page.packages) {
-        const told = manifest && (await listedManifest(door, manifest));
+        const told = manifest && (await listedManifest(router, manifest));
         const isTold = typeof told !== "string";
         const detail = isTold ? entry.detail : told;
         const feedback = (isTold && told) || null;
@@ -161,7 +161,7 @@ function addPackages(door: Door): void {
       return json({ packages, cursor: page.next });
     },
   );
-  door.add(
+  router.add(
     {
       ...{ method: "get", path: "/api/feedback/{name}", id: "getFeedback", params: name },
       summary: "One package: its record, its words, its state",
@@ -169,10 +169,10 @@ function addPackages(door: Door): void {
       answers: { 200: { says: "The package.", schema: "onePackage" } },
     },
     async ({ params }) => {
-      const { manifest, messages, status, incomplete } = await momentsOf(door).packages.read(
+      const { manifest, messages, status, incomplete } = await momentsOf(router).packages.read(
         params.name,
       );
-      await assertShown(door, manifest, messages);
+      await assertShown(router, manifest, messages);
       return json({ feedback: manifest, messages, status: status ?? null, incomplete });
     },
   );
@@ -182,11 +182,11 @@ function addPackages(door: Door): void {
     range: string | undefined,
     head: boolean,
   ) => {
-    const { packages } = momentsOf(door);
+    const { packages } = momentsOf(router);
     // A picture holds no words, and a player asks for hundreds of them.
     if (!path.startsWith("frames/")) {
       const { manifest, messages } = await packages.read(packageName);
-      await assertShown(door, manifest, messages);
+      await assertShown(router, manifest, messages);
     }
     const wanted = rangeOf(range);
     const whole = await packages.openPart(packageName, path);
@@ -207,7 +207,7 @@ function addPackages(door: Door): void {
     });
   };
   for (const folder of ["", "frames/"] as const) {
-    door.add(
+    router.add(
       {
         ...{ method: "get", id: folder === "" ? "getFeedbackFile" : "getFeedbackFrame" },
         path: `/api/feedback/{name}/${folder}{file}`,
@@ -225,8 +225,8 @@ function addPackages(door: Door): void {
   }
 }
 
-function addPackageChanges(door: Door): void {
-  door.add(
+function addPackageChanges(router: Router): void {
+  router.add(
     {
       ...{
         method: "post",
@@ -238,11 +238,11 @@ function addPackageChanges(door: Door): void {
       answers: { 200: { says: "What differs; nothing, as a rule.", schema: "verification" } },
     },
     async ({ params }) => {
-      const { state, differences } = await momentsOf(door).packages.verify(params.name);
+      const { state, differences } = await momentsOf(router).packages.verify(params.name);
       return json({ verified: state === "whole", state, differences });
     },
   );
-  door.add(
+  router.add(
     {
       ...{ method: "post", path: "/api/feedback/{name}/retract", id: "retractFeedback" },
       ...{ params: name, body: retraction },
@@ -253,23 +253,23 @@ function addPackageChanges(door: Door): void {
       },
     },
     async ({ params, body }) => {
-      const { packages, retract } = momentsOf(door);
+      const { packages, retract } = momentsOf(router);
       const where = await retract(params.name, { by: null, reason: body.reason ?? null });
       if (where === "bucket") return json({ name: params.name, owed: true }, 202);
       const { manifest, messages, status, incomplete } = await packages.read(params.name);
       return json({ feedback: manifest, messages, status: status ?? null, incomplete });
     },
   );
-  addKeeping(door);
-  door.add(
+  addKeeping(router);
+  router.add(
     {
       ...{ method: "delete", path: "/api/feedback/{name}", id: "deleteFeedback", params: name },
       summary: "Deletes a package, wherever it is",
       answers: { 200: { says: "What was deleted, and what is owed.", schema: "deletion" } },
     },
-    async ({ params }) => json(await momentsOf(door).forget({ name: params.name })),
+    async ({ params }) => json(await momentsOf(router).forget({ name: params.name })),
   );
-  door.add(
+  router.add(
     {
       ...{ method: "delete", path: "/api/feedback", id: "deleteFeedbackOf", query: whose },
       summary: "Deletes the packages of a chat, or those in which a person was seen",
@@ -282,13 +282,13 @@ function addPackageChanges(door: Door): void {
         throw invalid("either chat_id or person must be given");
       }
       const selection = chatId === undefined ? { person: person ?? "" } : { chatId };
-      return json(await momentsOf(door).forget(selection));
+      return json(await momentsOf(router).forget(selection));
     },
   );
 }
 
-function addKeeping(door: Door): void {
-  door.add(
+function addKeeping(router: Router): void {
+  router.add(
     {
       ...{ method: "post", path: "/api/feedback/{name}/preserve", id: "preserveFeedback" },
       ...{ params: name, body: preservation },
@@ -298,17 +298,17 @@ function addKeeping(door: Door): void {
     async ({ params, body }) => {
       const { preserved = true, reason = null } = body;
       const mark = preserved ? { by: null, reason } : null;
-      return json(await momentsOf(door).packages.preserve(params.name, mark));
+      return json(await momentsOf(router).packages.preserve(params.name, mark));
     },
   );
-  door.add(
+  router.add(
     {
       ...{ method: "post", path: "/api/feedback/{name}/repair", id: "repairFeedback" },
       params: name,
       summary: "Makes a new package of what is right in a damaged one, which is kept aside",
       answers: { 200: { says: "What came of it.", schema: "repaired" } },
     },
-    async ({ params }) => json(await momentsOf(door).packages.repair(params.name)),
+    async ({ params }) => json(await momentsOf(router).packages.repair(params.name)),
   );
 }
 
@@ -331,7 +331,7 @@ function noSuchRange(bytes: number): Response {
   );
 }
 
-function momentsOf({ ports }: Door): Moments {
+function momentsOf({ ports }: Router): Moments {
   if (ports.moments !== undefined) return ports.moments;
   throw new ThroughlineError("no moments are kept here", { code: "THROUGHLINE_NOT_FOUND" });
 }

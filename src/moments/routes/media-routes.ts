@@ -2,25 +2,25 @@
 import { z } from "zod";
 import { type ErrorCode, invalid, ThroughlineError } from "../../core/errors.ts";
 import { readMedia } from "../../server/body.ts";
-import { type Door, isHead, json, letGo } from "../../server/door.ts";
 import { known } from "../../server/input.ts";
+import { disconnect, isHead, json, type Router } from "../../server/router.ts";
 import { foreignFile } from "../../server/security-headers.ts";
-import { tellError } from "../../server/tell.ts";
+import { reportError } from "../../server/tell.ts";
 import type { AudioPush, MomentRecorder, Moments, PushResult } from "../moments.ts";
 import { name } from "./feedback-schemas.ts";
 import { mediaTar, tarBytesOf } from "./media-tar.ts";
 import { mediaPath } from "./media-upgrade.ts";
 import { assertShown } from "./shown-package.ts";
 
-export function addMediaRoutes(door: Door): void {
-  addSocket(door);
-  addFrames(door);
-  addAudio(door);
-  addArchive(door);
+export function addMediaRoutes(router: Router): void {
+  addSocket(router);
+  addFrames(router);
+  addAudio(router);
+  addArchive(router);
 }
 
-function addSocket(door: Door): void {
-  door.add(
+function addSocket(router: Router): void {
+  router.add(
     {
       ...{ method: "get", path: mediaPath, id: "openMedia" },
       summary: "A WebSocket that feeds pictures and sound",
@@ -34,7 +34,7 @@ function addSocket(door: Door): void {
       answers: { 101: { says: "It is one." } },
     },
     (_, { env }) => {
-      const accept = door.ports.media.offer();
+      const accept = router.ports.media.offer();
       if (env.upgrade === undefined) throw invalid("this is a WebSocket: ask for an upgrade");
       env.upgrade.accept = accept;
       return new Response(null);
@@ -64,10 +64,10 @@ const sampleTypes = ["application/octet-stream", "audio/pcm"] as const;
 const maxFrameBytes = 2 * 1024 * 1024;
 const maxAudioBytes = 4 * 1024 * 1024;
 
-function addFrames(door: Door): void {
+function addFrames(router: Router): void {
   const camera = () =>
     z.string().regex(/^[\w .-]{1,64}$/, "must be 1 to 64 letters, digits and ._-");
-  door.add(
+  router.add(
     {
       ...{ method: "post", path: "/api/frames", id: "feedFrame", bytes: [jpeg] },
       query: () => z.strictObject({ ...clockFields(), camera: camera().optional() }),
@@ -77,7 +77,7 @@ function addFrames(door: Door): void {
       answers: { 200: { says: "Whether it was kept.", schema: "pushed" } },
     },
     async ({ query }, context) => {
-      const recorder = recorderOf(door);
+      const recorder = recorderOf(router);
       const bytes = await readMedia(context.req.raw, [jpeg], maxFrameBytes);
       const push = { ...timeOf(query), ...known({ camera: query.camera }) };
       return pushed(recorder.frame(bytes, push));
@@ -85,14 +85,14 @@ function addFrames(door: Door): void {
   );
 }
 
-function addAudio(door: Door): void {
+function addAudio(router: Router): void {
   const whole = (max: number) =>
     z
       .string()
       .regex(/^[1-9]\d{0,5}$/, "must be a whole number from 1")
       .refine((text) => Number(text) <= max, `must be at most ${max}`)
       .optional();
-  door.add(
+  router.add(
     {
       ...{ method: "post", path: "/api/audio", id: "feedAudio", bytes: sampleTypes },
       query: () =>
@@ -105,7 +105,7 @@ function addAudio(door: Door): void {
       answers: { 200: { says: "Whether they were kept.", schema: "pushed" } },
     },
     async ({ query }, context) => {
-      const recorder = recorderOf(door);
+      const recorder = recorderOf(router);
       const { format: encoding = "s16le", rate = "16000", channels = "1" } = query;
       const bytes = await readMedia(context.req.raw, sampleTypes, maxAudioBytes);
       if (bytes.length % (encoding === "s16le" ? 2 : 4) !== 0) throw invalid("half a sample");
@@ -155,8 +155,8 @@ function feedAudio(recorder: MomentRecorder, bytes: Uint8Array, push: AudioPush)
 }
 
 /** A whole package as one file: what a person may take away. */
-function addArchive(door: Door): void {
-  door.add(
+function addArchive(router: Router): void {
+  router.add(
     {
       ...{ method: "get", path: "/api/feedback/{name}/package.tar", id: "downloadFeedback" },
       params: name,
@@ -165,16 +165,16 @@ function addArchive(door: Door): void {
       answers: { 200: { says: "The file.", types: ["application/x-tar"] } },
     },
     async ({ params }, context) => {
-      const { packages } = momentsOf(door);
+      const { packages } = momentsOf(router);
       const { manifest, messages } = await packages.read(params.name);
-      await assertShown(door, manifest, messages);
+      await assertShown(router, manifest, messages);
       const paths = [...manifest.files.map(({ path }) => path), "feedback.json"];
       const parts = paths.map((path) => () => packages.openPart(params.name, path));
       const sealed = (await packages.openPart(params.name, "feedback.json")).bytes;
       const sizes = [...manifest.files.map(({ bytes }) => bytes), sealed];
       const failed = (error: unknown) => {
-        tellError(door.ports, error, { route: context.get("route") });
-        letGo(context)();
+        reportError(router.ports, error, { route: context.get("route") });
+        disconnect(context)();
       };
       const tar = ReadableStream.from(mediaTar(params.name, parts, failed));
       return new Response(isHead(context) ? null : (tar as ReadableStream<Uint8Array>), {
@@ -187,11 +187,11 @@ function addArchive(door: Door): void {
   );
 }
 
-function recorderOf(door: Door): MomentRecorder {
-  return momentsOf(door).recorder;
+function recorderOf(router: Router): MomentRecorder {
+  return momentsOf(router).recorder;
 }
 
-function momentsOf({ ports }: Door): Moments {
+function momentsOf({ ports }: Router): Moments {
   if (ports.moments !== undefined) return ports.moments;
   throw new ThroughlineError("no moments are kept here", { code: "THROUGHLINE_NOT_FOUND" });
 }

@@ -1,4 +1,4 @@
-// Pictures and sound over the door: by WebSocket, by HTTP, and who may not.
+// Pictures and sound over the router: by WebSocket, by HTTP, and who may not.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";

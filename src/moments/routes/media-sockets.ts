@@ -13,7 +13,7 @@ const closeMs = 200;
 
 /** The numbers of the rolling buffers as they are told, and whether anything comes in. */
 export type BufferState = Omit<MomentsStatistics, "loss"> & {
-  /** Whether pictures and sound come in now, by whatever door. */
+  /** Whether pictures and sound come in now, by whatever router. */
   readonly capturing: { readonly frames: boolean; readonly audio: boolean };
 };
 

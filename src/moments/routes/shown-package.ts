@@ -1,6 +1,6 @@
 import { holdsRemoved } from "../../core/chat/removed-messages.ts";
 import { isThroughlineError, ThroughlineError } from "../../core/errors.ts";
-import type { Door } from "../../server/door.ts";
+import type { Router } from "../../server/router.ts";
 import type { Manifest } from "../package/package-format.ts";
 
 /**
@@ -10,7 +10,7 @@ import type { Manifest } from "../package/package-format.ts";
  * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: a message in it was hidden or erased.
  */
 export async function assertShown(
-  { ports }: Door,
+  { ports }: Router,
   { chat_id: chatId }: Pick<Manifest, "chat_id">,
   messages: readonly { readonly id: string }[],
 ): Promise<void> {
@@ -28,7 +28,7 @@ export const notKnown =
 
 /** What a list tells of a package; a string: why it tells nothing of what was judged. */
 export async function listedManifest(
-  { ports }: Door,
+  { ports }: Router,
   manifest: Manifest,
 ): Promise<Manifest | typeof withheld | typeof notKnown> {
   const { chat_id: chatId, target, trigger_turn: trigger } = manifest;

@@ -51,7 +51,7 @@ export interface Input<Params, Query, Body> {
 }
 
 /** The routes, and their description: neither has an operation that the other lacks. */
-export class Door {
+export class Router {
   readonly app: Hono<Env>;
   readonly ports: Ports;
   readonly #methods = new Map<string, string[]>();
@@ -156,7 +156,7 @@ export function json(value: object, status = 200): Response {
 }
 
 /** For readers that are too slow: lets go of the connection, if there is one. */
-export function letGo(context: Context<Env>): () => void {
+export function disconnect(context: Context<Env>): () => void {
   return () => context.env.outgoing?.destroy();
 }
 
