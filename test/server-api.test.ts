@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { Validator } from "@seriousme/openapi-schema-validator";
+import { pageTypes, typesFile } from "../scripts/page-types.ts";
 import * as schemas from "../src/server/answer-schemas.ts";
 import { ServerEvents, TurnEvents } from "../src/server/event-schemas.ts";
 import {
@@ -25,7 +26,14 @@ test("the API's description is valid OpenAPI 3.1 and is the committed one", asyn
   assert.equal(document.openapi, "3.1.0");
   const stored = readFileSync(committed, "utf8");
   const wanted = `${JSON.stringify(document, null, 2)}\n`;
-  assert.ok(stored === wanted, "write it anew: node test/support/write-openapi.ts");
+  assert.ok(stored === wanted, "run node test/support/write-openapi.ts");
+});
+
+test("the page's types are those of the committed description", () => {
+  assert.ok(
+    readFileSync(typesFile, "utf8") === pageTypes(),
+    "run node test/support/write-openapi.ts",
+  );
 });
 
 test("every operation has an id of its own, and is there", async () => {

@@ -1,11 +1,13 @@
 // Everything that happens, as it happens: one stream for the whole page, which comes back by itself.
 import { useEffect, useEffectEvent, useSyncExternalStore } from "react";
 import { request } from "./client.ts";
+import type { ServerEvents } from "./openapi-types.ts";
 import { queryClient } from "./query-client.ts";
 import { isSignedOut, onSignInChange } from "./sign-in.ts";
 
 export type Connection = "connecting" | "online" | "offline";
-type Handler = (data: unknown) => void;
+type EventName = keyof ServerEvents;
+type Handler<Name extends EventName> = (data: ServerEvents[Name]) => void;
 
 const firstWaitMs = 500;
 /** The page is of one companion, most often on this machine: whoever looks wants it back at once. */
@@ -13,7 +15,7 @@ const maxWaitMs = 4_000;
 /** A browser has six connections to a server for all its tabs: a hidden one gives its own back. */
 const hiddenMs = 60_000;
 
-const handlers = new Map<string, Set<Handler>>();
+const handlers = new Map<EventName, Set<Handler<never>>>();
 const watchers = new Set<() => void>();
 const returns = new Set<() => void>();
 let source: EventSource | undefined;
@@ -24,7 +26,7 @@ let hiding: ReturnType<typeof setTimeout> | undefined;
 let wasOnline = false;
 
 /** Calls the handler with the data of every event of this name, while the component is there. */
-export function useServerEvent(name: string, handler: Handler): void {
+export function useServerEvent<Name extends EventName>(name: Name, handler: Handler<Name>): void {
   const latest = useEffectEvent(handler);
   useEffect(() => onServerEvent(name, (data) => latest(data)), [name]);
 }
@@ -35,7 +37,10 @@ export function useConnection(): Connection {
 }
 
 /** The same outside of components. @returns what ends it. */
-export function onServerEvent(name: string, handler: Handler): () => void {
+export function onServerEvent<Name extends EventName>(
+  name: Name,
+  handler: Handler<Name>,
+): () => void {
   const known = handlers.get(name);
   const all = known ?? new Set();
   handlers.set(name, all.add(handler));
@@ -107,9 +112,9 @@ function close(): void {
   source = undefined;
 }
 
-function listen(to: EventSource, name: string): void {
+function listen(to: EventSource, name: EventName): void {
   to.addEventListener(name, (event) => {
-    const data: unknown = JSON.parse((event as MessageEvent<string>).data);
+    const data = JSON.parse((event as MessageEvent<string>).data) as never;
     for (const handler of handlers.get(name) ?? []) handler(data);
   });
 }

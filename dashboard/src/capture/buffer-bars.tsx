@@ -1,8 +1,8 @@
-import type { MomentStats } from "../api/moment-types.ts";
+import type { Buffers } from "../api/openapi-types.ts";
 import { megabytesInWords, minutesInWords } from "./words.ts";
 
 /** What is in the memory now, of what may be. */
-export function BufferBars({ stats }: { readonly stats: MomentStats }) {
+export function BufferBars({ stats }: { readonly stats: Buffers }) {
   const { messages, frames, audio_seconds: seconds, bytes, limits } = stats;
   return (
     <dl className="buffers">

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "react";
-import type { MomentStats } from "../api/moment-types.ts";
+import type { Buffers } from "../api/openapi-types.ts";
 import { Button } from "../ui/button.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { BufferBars } from "./buffer-bars.tsx";
@@ -8,7 +8,7 @@ import { ConsentDialog } from "./consent-dialog.tsx";
 import { sourcesInWords, standingInWords } from "./words.ts";
 
 /** Camera and microphone: how it stands, on and off, and what is in the memory. */
-export function CapturePanel({ stats }: { readonly stats: MomentStats }) {
+export function CapturePanel({ stats }: { readonly stats: Buffers }) {
   const [isAsking, setIsAsking] = useState(false);
   const here = useCapture();
   const { consent, capturing } = stats;

@@ -2,7 +2,7 @@
 // off again when anybody says so.
 import { useSyncExternalStore } from "react";
 import { request } from "../api/client.ts";
-import type { Consent, MomentStats } from "../api/moment-types.ts";
+import type { Buffers, Consent } from "../api/openapi-types.ts";
 import { queryClient } from "../api/query-client.ts";
 import { isSignedOut, onSignInChange } from "../api/sign-in.ts";
 import { openCamera } from "./camera.ts";
@@ -86,7 +86,7 @@ export async function startCapture(wish: CaptureWish): Promise<void> {
 export async function stopCapture(): Promise<void> {
   end(undefined);
   try {
-    const { consent } = await request<MomentStats>("/api/feedback/stats");
+    const { consent } = await request<Buffers>("/api/feedback/stats");
     const { messages, upload, export: mayExport, wording } = consent;
     const left = { messages, upload, export: mayExport, frames: false, audio: false };
     await agree(wording === null ? left : { ...left, wording });
@@ -115,7 +115,7 @@ function devices({ camera, microphone }: CaptureWish): Promise<MediaStream> {
 
 async function agree(consent: object): Promise<void> {
   const given = await request<Consent>("/api/feedback/consent", { method: "POST", body: consent });
-  queryClient.setQueryData<MomentStats | null>(["moments", "stats"], (stats) =>
+  queryClient.setQueryData<Buffers | null>(["moments", "stats"], (stats) =>
     stats ? { ...stats, consent: given } : stats,
   );
 }

@@ -1,12 +1,12 @@
 import { type ReactNode, useId, useState } from "react";
-import type { MomentStats } from "../api/moment-types.ts";
+import type { Buffers } from "../api/openapi-types.ts";
 import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import type { CaptureWish } from "./capture.ts";
 import { consentWords } from "./consent-words.ts";
 
 interface Props {
-  readonly stats: MomentStats;
+  readonly stats: Buffers;
   readonly start: (wish: CaptureWish) => void;
   readonly onClose: () => void;
 }

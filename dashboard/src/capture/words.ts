@@ -1,5 +1,5 @@
 // Capture in a person's words.
-import type { Consent } from "../api/moment-types.ts";
+import type { Consent } from "../api/openapi-types.ts";
 import { fullTime } from "../ui/relative-time.ts";
 
 interface Streams {

@@ -1,7 +1,7 @@
 import { useId, useState } from "react";
 import { useLocation } from "wouter";
 import { chatPath, ProblemError, request } from "../api/client.ts";
-import type { Chat, ChatRow, MessagePage, Session } from "../api/types.ts";
+import type { Chat, ChatListRow, MessagePage, Session } from "../api/openapi-types.ts";
 import { chatAddress } from "../routes.ts";
 import { newChatId } from "../talk/edit-and-fork.ts";
 import { Button } from "../ui/button.tsx";
@@ -80,7 +80,7 @@ export function ForkDialog({ chat, onClose }: ChatDialogProps) {
       const last = messages.findLast(({ redacted }) => redacted !== true);
       if (last === undefined) throw nothingToCopy();
       const body = { message_id: last.id, chat_id: newChatId() };
-      return request<ChatRow>(`${path}/fork`, { method: "POST", body });
+      return request<ChatListRow>(`${path}/fork`, { method: "POST", body });
     },
     (row) => {
       onClose();

@@ -1,5 +1,5 @@
 import { Link } from "wouter";
-import type { ChatRow, Message } from "../api/types.ts";
+import type { ChatListRow, Message } from "../api/openapi-types.ts";
 import { chatAddress, messageAddress } from "../routes.ts";
 import { When } from "../ui/when.tsx";
 import { ChatMenu } from "./chat-menu.tsx";
@@ -7,12 +7,12 @@ import { chatName, untitledId } from "./chat-name.ts";
 import { excerpt } from "./excerpt.ts";
 
 interface ChatItemProps {
-  readonly row: ChatRow;
+  readonly row: ChatListRow;
   readonly query: string;
 }
 
 /** Where a chat of the list is opened: at what was found in it. */
-export function addressOf({ chat_id: id, match }: ChatRow, query: string): string {
+export function addressOf({ chat_id: id, match }: ChatListRow, query: string): string {
   return match === undefined ? chatAddress(id) : messageAddress(id, match, query);
 }
 
@@ -63,7 +63,7 @@ function Marked({ text, query }: { readonly text: string; readonly query: string
 /** The server counts no more than this. */
 const maxCounted = 100;
 
-function matchesInWords({ match_count: count = 1 }: ChatRow): string {
+function matchesInWords({ match_count: count = 1 }: ChatListRow): string {
   if (count >= maxCounted) return `${maxCounted} or more matches`;
   return count === 1 ? "1 match" : `${count} matches`;
 }

@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { Link } from "wouter";
 import { chatPath } from "../api/client.ts";
-import type { ChatRow } from "../api/types.ts";
+import type { ChatListRow } from "../api/openapi-types.ts";
 import { chatAddress } from "../routes.ts";
 import { Menu } from "../ui/menu.tsx";
 import { toggleTheme, useTheme } from "../ui/theme.ts";
@@ -9,7 +9,7 @@ import { ClearDialog, ForkDialog, RenameDialog, ResetDialog } from "./chat-dialo
 import { chatName } from "./chat-name.ts";
 import { ForgetDialog } from "./forget-dialog.tsx";
 
-export type NamedChat = Pick<ChatRow, "chat_id" | "title">;
+export type NamedChat = Pick<ChatListRow, "chat_id" | "title">;
 
 const dialogs = {
   rename: RenameDialog,

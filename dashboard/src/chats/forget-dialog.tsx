@@ -1,5 +1,5 @@
 import { chatPath, request } from "../api/client.ts";
-import type { ForgetReceipt } from "../api/types.ts";
+import type { ForgetReceipt } from "../api/openapi-types.ts";
 import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { ErrorNote } from "../ui/error-note.tsx";

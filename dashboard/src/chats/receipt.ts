@@ -1,7 +1,7 @@
 // The receipt of the chat that was forgotten last. It outlives the place where that was asked for,
 // which goes with the chat.
 import { useSyncExternalStore } from "react";
-import type { ForgetReceipt } from "../api/types.ts";
+import type { ForgetReceipt } from "../api/openapi-types.ts";
 
 export interface NamedReceipt {
   /** As the chat was called. */

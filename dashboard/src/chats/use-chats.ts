@@ -1,8 +1,8 @@
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { request } from "../api/client.ts";
 import { useServerEvent } from "../api/events.ts";
+import type { ChatList } from "../api/openapi-types.ts";
 import { queryClient } from "../api/query-client.ts";
-import type { ChatList, ServerEvents } from "../api/types.ts";
 
 export interface ChatFilter {
   /** Words that a message of the chat holds; "": any. */
@@ -19,7 +19,7 @@ export function useChats(filter: ChatFilter) {
   useServerEvent("session", refresh);
   useServerEvent("message", (data) => {
     // A title may be words that are hidden now. What is stored is told by its turn.
-    if ((data as ServerEvents["message"]).change !== "stored") refresh();
+    if (data.change !== "stored") refresh();
   });
   return useInfiniteQuery({
     queryKey: ["chats", filter],

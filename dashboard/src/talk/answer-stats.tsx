@@ -1,5 +1,5 @@
 import { useState } from "react";
-import type { AnswerStats } from "../api/types.ts";
+import type { AnswerStats } from "../api/openapi-types.ts";
 import { cost, counted, howToPrice, noPrice, seconds } from "../ui/amounts.ts";
 
 /** How long an answer took; opened, what else it took. */

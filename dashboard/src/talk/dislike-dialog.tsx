@@ -1,8 +1,7 @@
 import { type KeyboardEvent, useId, useState } from "react";
-import type { Correction } from "../api/moment-types.ts";
 import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
-import { whyNot } from "./use-reactions.ts";
+import { type Correction, whyNot } from "./use-reactions.ts";
 
 interface DislikeDialogProps {
   /** What was typed before the dialog was closed without keeping it. */

@@ -1,7 +1,7 @@
 // Method: the feed as it is, over a network of our own that has a chat of 120 messages.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import type { Message } from "../api/types.ts";
+import type { Message } from "../api/openapi-types.ts";
 import { editAndFork } from "./edit-and-fork.ts";
 import { Feed } from "./feed.ts";
 

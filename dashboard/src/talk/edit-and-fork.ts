@@ -1,6 +1,6 @@
 import { chatPath, request } from "../api/client.ts";
+import type { Message } from "../api/openapi-types.ts";
 import { queryClient } from "../api/query-client.ts";
-import type { Message } from "../api/types.ts";
 import type { Feed } from "./feed.ts";
 import { feedOf } from "./feeds.ts";
 import { typedChat } from "./kept-words.ts";

@@ -1,6 +1,5 @@
 // What the talk view shows of one chat, as a value, and how it changes.
-import type { Sentiment } from "../api/moment-types.ts";
-import type { Message, Retrying } from "../api/types.ts";
+import type { Message, Reaction, Retrying } from "../api/openapi-types.ts";
 
 /** What was sent and is not in the chat yet. */
 export interface Waiting {
@@ -49,7 +48,7 @@ export interface FeedState {
   /** What the server told beside the newest answer. The chat does not keep it. */
   readonly notices: readonly string[];
   /** What was kept as liked, or not, since the page was opened, by the ids of the messages. */
-  readonly reacted: ReadonlyMap<string, Sentiment>;
+  readonly reacted: ReadonlyMap<string, Reaction["sentiment"]>;
   /** What went wrong last, and how to try again. */
   readonly trouble: { readonly error: unknown; readonly retry?: () => void } | undefined;
 }

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { type TestContext, test } from "node:test";
 import { setImmediate as passed } from "node:timers/promises";
 import { connectNow } from "../api/events.ts";
-import type { Message, ServerEvents } from "../api/types.ts";
+import type { Message, ServerEvents } from "../api/openapi-types.ts";
 import { Feed } from "./feed.ts";
 import { feedOf } from "./feeds.ts";
 import { dropWords } from "./kept-words.ts";

@@ -2,9 +2,8 @@
 // It lives longer than the view, so that an answer goes on while somebody looks elsewhere.
 import { chatPath, open, ProblemError, request, unreached } from "../api/client.ts";
 import { onServerEvent } from "../api/events.ts";
-import type { Sentiment } from "../api/moment-types.ts";
+import type { Message, Reaction, ServerEvents } from "../api/openapi-types.ts";
 import { queryClient } from "../api/query-client.ts";
-import type { Message, ServerEvents } from "../api/types.ts";
 import {
   emptyFeed,
   type FeedState,
@@ -55,9 +54,9 @@ export class Feed {
     this.#isBegun = isBegun;
     this.#state = { ...emptyFeed, draft, waiting };
     this.#ends = [
-      onServerEvent("message", (data) => this.#onMessage(data as ServerEvents["message"])),
-      onServerEvent("turn", (data) => this.#onTurn(data as ServerEvents["turn"])),
-      onServerEvent("session", (data) => this.#onSession(data as ServerEvents["session"])),
+      onServerEvent("message", (data) => this.#onMessage(data)),
+      onServerEvent("turn", (data) => this.#onTurn(data)),
+      onServerEvent("session", (data) => this.#onSession(data)),
     ];
     void this.load();
   }
@@ -231,7 +230,7 @@ export class Feed {
   }
 
   /** Shows how an answer was reacted to, once that is kept. */
-  react(messageId: string, sentiment: Sentiment): void {
+  react(messageId: string, sentiment: Reaction["sentiment"]): void {
     this.#set({ reacted: new Map([...this.#state.reacted, [messageId, sentiment]]) });
   }
 

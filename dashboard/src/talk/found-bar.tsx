@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useLocation } from "wouter";
 import { request } from "../api/client.ts";
-import type { Matches } from "../api/types.ts";
+import type { Matches } from "../api/openapi-types.ts";
 import { type MessagePlace, messageAddress } from "../routes.ts";
 import { Button } from "../ui/button.tsx";
 import { When } from "../ui/when.tsx";

@@ -1,6 +1,5 @@
 import { memo, useState } from "react";
-import type { Sentiment } from "../api/moment-types.ts";
-import type { Message } from "../api/types.ts";
+import type { Message, Reaction } from "../api/openapi-types.ts";
 import { Button } from "../ui/button.tsx";
 import { fullTime } from "../ui/relative-time.ts";
 import { Action, CopyAction } from "./action.tsx";
@@ -34,7 +33,7 @@ interface MessageRowProps {
   readonly isRunning: boolean;
   readonly isNewest: boolean;
   /** How it was reacted to, as far as this page knows. */
-  readonly reacted: Sentiment | undefined;
+  readonly reacted: Reaction["sentiment"] | undefined;
   readonly actions: MessageActions;
 }
 

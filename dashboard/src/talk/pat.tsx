@@ -1,7 +1,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { detailOf, request } from "../api/client.ts";
-import type { Touch, Touched } from "../api/moment-types.ts";
+import type { Touch, Touched } from "../api/openapi-types.ts";
 import { Button } from "../ui/button.tsx";
 import { Icon, type IconName } from "../ui/icon.tsx";
 import { useCompanionSession } from "../views/waking/use-waking.ts";

@@ -1,11 +1,10 @@
 import { useCallback, useMemo, useRef, useState } from "react";
-import type { Correction } from "../api/moment-types.ts";
-import type { Message } from "../api/types.ts";
+import type { Message } from "../api/openapi-types.ts";
 import { useHasMoments } from "../views/moments/use-moments.ts";
 import { DislikeDialog } from "./dislike-dialog.tsx";
 import type { Feed } from "./feed.ts";
 import type { MessageActions } from "./message-row.tsx";
-import { useReactions } from "./use-reactions.ts";
+import { type Correction, useReactions } from "./use-reactions.ts";
 
 type ReactionActions = Pick<MessageActions, "like" | "dislike">;
 

@@ -1,5 +1,5 @@
 import { chatPath, request } from "../api/client.ts";
-import type { MessagePage } from "../api/types.ts";
+import type { MessagePage } from "../api/openapi-types.ts";
 import type { FeedState } from "./feed-state.ts";
 
 export interface ReadPage extends Pick<FeedState, "messages" | "before"> {

@@ -1,6 +1,6 @@
 import { useMutation } from "@tanstack/react-query";
 import { chatPath, request } from "../api/client.ts";
-import type { Message, MessageReceipt } from "../api/types.ts";
+import type { Message, MessageReceipt } from "../api/openapi-types.ts";
 import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { ErrorNote } from "../ui/error-note.tsx";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Message } from "../api/types.ts";
+import type { Message } from "../api/openapi-types.ts";
 import { rowsOf } from "./rows.ts";
 
 function message(seq: number, more: Partial<Message>): Message {

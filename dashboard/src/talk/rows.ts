@@ -1,6 +1,6 @@
 // The lines of a transcript: what was said, thought and called, and the days between.
 import { useMemo } from "react";
-import type { Message } from "../api/types.ts";
+import type { Message } from "../api/openapi-types.ts";
 import { type FeedState, isShown, type Live, type Waiting } from "./feed-state.ts";
 import { type Call, callsOf } from "./tool-calls.ts";
 

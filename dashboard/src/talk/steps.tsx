@@ -1,6 +1,6 @@
 import "./steps.css";
 import { type ReactNode, useState } from "react";
-import type { Message } from "../api/types.ts";
+import type { Message } from "../api/openapi-types.ts";
 import type { Call } from "./tool-calls.ts";
 
 interface StepProps {

@@ -1,5 +1,5 @@
 import { useEffect } from "react";
-import type { Chat } from "../api/types.ts";
+import type { Chat } from "../api/openapi-types.ts";
 import { ChatMenu } from "../chats/chat-menu.tsx";
 import { chatName, untitledId } from "../chats/chat-name.ts";
 import { defaultChat } from "../routes.ts";

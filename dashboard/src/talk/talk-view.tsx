@@ -4,7 +4,7 @@ import { type ReactNode, useCallback, useEffect, useMemo, useState } from "react
 import { flushSync } from "react-dom";
 import { useLocation } from "wouter";
 import { chatPath, request } from "../api/client.ts";
-import type { Chat, Message } from "../api/types.ts";
+import type { Chat, Message } from "../api/openapi-types.ts";
 import { chatAddress } from "../routes.ts";
 import { Empty } from "../ui/empty.tsx";
 import { ErrorNote } from "../ui/error-note.tsx";

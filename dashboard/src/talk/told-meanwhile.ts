@@ -1,4 +1,4 @@
-import type { ServerEvents } from "../api/types.ts";
+import type { ServerEvents } from "../api/openapi-types.ts";
 import type { ReadPage } from "./read-page.ts";
 
 type MessageEvent = ServerEvents["message"];

@@ -1,4 +1,4 @@
-import type { Message } from "../api/types.ts";
+import type { Message } from "../api/openapi-types.ts";
 
 /** A tool that a model called, and what the tool answered. */
 export interface Call {

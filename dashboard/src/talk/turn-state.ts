@@ -1,6 +1,6 @@
 // What is told of a turn, and of messages, as a change of what is shown.
 import { ProblemError } from "../api/client.ts";
-import type { ServerEvents } from "../api/types.ts";
+import type { ServerEvents } from "../api/openapi-types.ts";
 import {
   type FeedState,
   type Live,

@@ -1,22 +1,11 @@
 // A turn as the server tells it: server-sent events in the body of an answer to a POST, which
 // EventSource cannot send.
 import { ProblemError } from "../api/client.ts";
-import type { Answer, Message, Problem, Retrying } from "../api/types.ts";
+import type { TurnEvents } from "../api/openapi-types.ts";
 
-export type TurnEvent =
-  | {
-      readonly name: "accepted";
-      readonly data: { readonly turn_id: string; readonly user: Message };
-    }
-  | {
-      readonly name: "notice" | "text" | "reasoning";
-      readonly data: { readonly text: string };
-    }
-  /** A call or a result is stored: a call's message holds the words and the reasoning before it. */
-  | { readonly name: "message"; readonly data: { readonly message: Message } }
-  | { readonly name: "retrying"; readonly data: Retrying }
-  | { readonly name: "result"; readonly data: Answer }
-  | { readonly name: "error"; readonly data: Problem };
+export type TurnEvent = {
+  [Name in keyof TurnEvents]: { readonly name: Name; readonly data: TurnEvents[Name] };
+}[keyof TurnEvents];
 
 /** A message that waits is refused within this time or not at all. Then its connection is let go. */
 const settleMs = 1_500;

@@ -1,5 +1,5 @@
 import { useMemo } from "react";
-import type { Message } from "../api/types.ts";
+import type { Message } from "../api/openapi-types.ts";
 import type { FeedState } from "./feed-state.ts";
 import type { VoiceAnswer } from "./voice/read-aloud.ts";
 

@@ -1,10 +1,13 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { detailOf, ProblemError, request } from "../api/client.ts";
-import type { Correction, MomentReceipt, Reaction, Sentiment } from "../api/moment-types.ts";
-import type { Message } from "../api/types.ts";
+import type { Message, Reaction, Receipt } from "../api/openapi-types.ts";
 import type { Feed } from "./feed.ts";
 import { newKey } from "./message-key.ts";
+
+export type Sentiment = Reaction["sentiment"];
+/** What should have been said, or a word about it. */
+export type Correction = NonNullable<Reaction["correction"]>;
 
 const maxWhat = 200;
 const noticeMs = 8_000;
@@ -12,7 +15,7 @@ const noticeMs = 8_000;
 export interface Judgement {
   readonly message: Message;
   readonly sentiment: Sentiment;
-  readonly correction?: Correction;
+  readonly correction?: Correction | undefined;
 }
 
 /** Sends reactions to the replies of a chat, and holds what became of the last one, in words. */
@@ -50,18 +53,21 @@ async function send(
   chatId: string,
   { message, sentiment, correction }: Judgement,
   keys: Map<string, string>,
-): Promise<MomentReceipt> {
+): Promise<Receipt> {
   const body: Reaction = {
-    ...{ sentiment, what: beginningOf(message.content), channel: "button" },
-    ...{ chat_id: chatId, target_message_id: message.id },
-    ...(correction === undefined ? {} : { correction }),
+    sentiment,
+    what: beginningOf(message.content),
+    channel: "button",
+    chat_id: chatId,
+    target_message_id: message.id,
+    correction,
   };
   const said = JSON.stringify(body);
   const key = keys.get(said) ?? newKey();
   keys.set(said, key);
   const headers = { "Idempotency-Key": key };
   try {
-    const receipt = await request<MomentReceipt>("/api/feedback", {
+    const receipt = await request<Receipt>("/api/feedback", {
       ...{ method: "POST", body, headers },
     });
     keys.delete(said);
@@ -80,11 +86,11 @@ const reductions: Readonly<Record<string, string>> = {
   disk_full: "Kept: the words alone, for the disk is full",
 };
 
-function isKept({ durable, duplicate_of }: MomentReceipt): boolean {
+function isKept({ durable, duplicate_of }: Receipt): boolean {
   return durable || duplicate_of !== undefined;
 }
 
-function receiptInWords(receipt: MomentReceipt): string {
+function receiptInWords(receipt: Receipt): string {
   if (isKept(receipt)) return reductions[receipt.reduced ?? ""] ?? "Kept";
   return `Not kept: ${receipt.reason ?? "it is still being written"}`;
 }

@@ -1,4 +1,4 @@
-import type { WorkingMemory } from "../../api/types.ts";
+import type { WorkingMemory } from "../../api/openapi-types.ts";
 import { spanInWords } from "../mood/durations.ts";
 import { ChatLink } from "../sessions/chat-link.tsx";
 

@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { request } from "../../api/client.ts";
 import { useServerEvent } from "../../api/events.ts";
-import type { WorkingMemory } from "../../api/types.ts";
+import type { WorkingMemory } from "../../api/openapi-types.ts";
 import { Empty } from "../../ui/empty.tsx";
 import { Loading } from "../../ui/loading.tsx";
 import { Page } from "../../ui/page.tsx";

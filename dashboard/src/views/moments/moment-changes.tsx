@@ -1,5 +1,5 @@
 import { useId, useState } from "react";
-import type { Difference } from "../../api/moment-types.ts";
+import type { Difference } from "../../api/openapi-types.ts";
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { ErrorNote } from "../../ui/error-note.tsx";

@@ -1,4 +1,4 @@
-import type { Difference } from "../../api/moment-types.ts";
+import type { Difference } from "../../api/openapi-types.ts";
 import { Button } from "../../ui/button.tsx";
 import { ErrorNote } from "../../ui/error-note.tsx";
 import { useRepair } from "./use-moments.ts";

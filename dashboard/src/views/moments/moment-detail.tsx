@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect, useRef } from "react";
-import type { MomentContent } from "../../api/moment-types.ts";
+import type { PackageContent } from "../../api/openapi-types.ts";
 import { Markdown } from "../../talk/markdown.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Icon } from "../../ui/icon.tsx";
@@ -51,7 +51,7 @@ export function MomentDetail({ name, onClose, onGone }: Props) {
 }
 
 interface ContentProps {
-  readonly content: MomentContent;
+  readonly content: PackageContent;
   readonly name: string;
   readonly changes: ReactNode;
 }
@@ -94,7 +94,7 @@ function Content({ content, name, changes }: ContentProps) {
   );
 }
 
-function Facts({ feedback, status }: Pick<MomentContent, "feedback" | "status">) {
+function Facts({ feedback, status }: Pick<PackageContent, "feedback" | "status">) {
   const { data } = useMomentStats();
   const how = channelInWords(feedback);
   return (
@@ -108,14 +108,14 @@ function Facts({ feedback, status }: Pick<MomentContent, "feedback" | "status">)
         </>
       )}
       <dt>Kept</dt>
-      <dd>{uploadInWords(feedback, status, data?.storage_mode)}</dd>
+      <dd>{uploadInWords(feedback.consent.upload, status, data?.storage_mode)}</dd>
     </dl>
   );
 }
 
 const speakers = { USER: "You", ASSISTANT: "Companion", SYSTEM: "System", TOOL: "Tool" } as const;
 
-function Conversation({ content: { messages, feedback } }: { readonly content: MomentContent }) {
+function Conversation({ content: { messages, feedback } }: { readonly content: PackageContent }) {
   const { index = -1, count = 0 } = feedback.target ?? {};
   return (
     <section aria-label="What was said">

@@ -1,11 +1,11 @@
-import type { Feedback, MomentEntry, Sentiment } from "../../api/moment-types.ts";
+import type { Feedback, Package } from "../../api/openapi-types.ts";
 import { Icon } from "../../ui/icon.tsx";
 import { plainWords } from "../../ui/plain-words.ts";
 import { When } from "../../ui/when.tsx";
 import { countsInWords, isUploaded, stateInWords } from "./words.ts";
 
 interface Props {
-  readonly entry: MomentEntry;
+  readonly entry: Package;
   readonly isOpen: boolean;
   readonly open: () => void;
 }
@@ -60,7 +60,7 @@ function Told(feedback: Feedback) {
 }
 
 /** Liked or not, in a word and a sign. */
-export function Judged({ sentiment }: { readonly sentiment: Sentiment }) {
+export function Judged({ sentiment }: Pick<Feedback, "sentiment">) {
   const isLiked = sentiment === "positive";
   return (
     <span className={`tag moment-judged ${isLiked ? "tag-accent" : "tag-danger"}`}>

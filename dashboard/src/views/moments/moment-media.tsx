@@ -1,5 +1,5 @@
 import { useEffect, useId, useMemo, useRef } from "react";
-import type { Feedback } from "../../api/moment-types.ts";
+import type { Feedback } from "../../api/openapi-types.ts";
 import { Button } from "../../ui/button.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import { frameAt, type TimedFrame, type Timeline, timeInWords, timelineOf } from "./timeline.ts";

@@ -1,24 +1,22 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Feedback, MomentAudio } from "../../api/moment-types.ts";
+import type { PackageAudio } from "../../api/openapi-types.ts";
 import { audioTimeAt, frameAt, sampleAt, timeInWords, timelineOf } from "./timeline.ts";
 
 /** Two seconds, one that is missing, and two more. */
-const audio: MomentAudio = {
-  ...{ rate_hz: 16_000, samples: 64_000, start_t_ms: -5_000 },
+const audio: PackageAudio = {
+  rate_hz: 16_000,
+  samples: 64_000,
+  start_t_ms: -5_000,
   anchors: [
     { sample: 0, t_ms: -5_000 },
     { sample: 32_000, t_ms: -2_000 },
   ],
 };
 
-function feedback(frames: readonly (number | null)[], sound: MomentAudio | null = null): Feedback {
-  const each = frames.map((at, index) => ({ file: `frames/00000${index}.jpg`, t_ms: at }));
-  return {
-    ...{ timestamp: 0, sentiment: "positive", what: "", trigger: "", num_messages: 0 },
-    ...{ num_frames: each.length, audio_samples: 0, chat_id: null, channel: "button" },
-    ...{ correction: null, target: null, frames: each, audio: sound },
-  };
+function feedback(times: readonly (number | null)[], sound: PackageAudio | null = null) {
+  const frames = times.map((at, index) => ({ file: `frames/00000${index}.jpg`, t_ms: at }));
+  return { frames, audio: sound };
 }
 
 test("a line of time reaches over the pictures and the sound", () => {

@@ -1,5 +1,5 @@
 // Pictures and sound on one line of time: milliseconds relative to the reaction.
-import type { Feedback, MomentAudio } from "../../api/moment-types.ts";
+import type { Feedback, PackageAudio } from "../../api/openapi-types.ts";
 
 /** Pictures whose times are not known stand so far apart. */
 const unknownStepMs = 500;
@@ -17,7 +17,10 @@ export interface Timeline {
 }
 
 /** What there is to see and hear; `undefined` when there is nothing to move through. */
-export function timelineOf({ frames, audio }: Feedback): Timeline | undefined {
+export function timelineOf({
+  frames,
+  audio,
+}: Pick<Feedback, "frames" | "audio">): Timeline | undefined {
   const timed = frames.map(({ file, t_ms: at }, index): TimedFrame => {
     return { file, at: at ?? (index - frames.length) * unknownStepMs };
   });
@@ -34,13 +37,13 @@ export function frameAt({ frames }: Timeline, at: number): TimedFrame | undefine
 }
 
 /** When a sample was heard; `undefined` when that is not known. */
-export function audioTimeAt(audio: MomentAudio, sample: number): number | undefined {
+export function audioTimeAt(audio: PackageAudio, sample: number): number | undefined {
   const start = anchorsOf(audio).findLast((anchor) => anchor.sample <= sample);
   return start && start.t_ms + ((sample - start.sample) * 1000) / audio.rate_hz;
 }
 
 /** The sample that was heard then, or, where sound is missing, the next one. */
-export function sampleAt(audio: MomentAudio, at: number): number | undefined {
+export function sampleAt(audio: PackageAudio, at: number): number | undefined {
   const anchors = anchorsOf(audio);
   const index = anchors.findLastIndex(({ t_ms: start }) => start <= at);
   const start = anchors[index];
@@ -56,7 +59,7 @@ export function timeInWords(at: number): string {
   return `${seconds} s ${at < 0 ? "before" : "after"}`;
 }
 
-function anchorsOf({ anchors, start_t_ms: start }: MomentAudio): MomentAudio["anchors"] {
+function anchorsOf({ anchors, start_t_ms: start }: PackageAudio): PackageAudio["anchors"] {
   if (anchors.length > 0 || start === null) return anchors;
   return [{ sample: 0, t_ms: start }];
 }

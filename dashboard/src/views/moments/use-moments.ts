@@ -2,13 +2,13 @@ import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tansta
 import { isMissing, request } from "../../api/client.ts";
 import { useServerEvent } from "../../api/events.ts";
 import type {
-  DeletedMoment,
-  MomentContent,
-  MomentPage,
-  MomentStats,
-  Repaired,
+  Buffers,
+  DeletedPackages,
+  PackageContent,
+  PackageList,
+  RepairedPackage,
   Verification,
-} from "../../api/moment-types.ts";
+} from "../../api/openapi-types.ts";
 import { leftInWords } from "./words.ts";
 
 const momentsKey = ["moments"] as const;
@@ -25,7 +25,7 @@ export function useMomentStats() {
     queryKey: [...momentsKey, "stats"],
     queryFn: async ({ signal }) => {
       try {
-        return await request<MomentStats>("/api/feedback/stats", { signal });
+        return await request<Buffers>("/api/feedback/stats", { signal });
       } catch (error) {
         if (isMissing(error)) return null;
         throw error;
@@ -38,7 +38,7 @@ export function useMomentStats() {
 export function useLiveBuffers(): void {
   const client = useQueryClient();
   useServerEvent("buffers", (data) => {
-    client.setQueryData([...momentsKey, "stats"], data as MomentStats);
+    client.setQueryData([...momentsKey, "stats"], data);
   });
 }
 
@@ -56,7 +56,7 @@ export function useMoments() {
     queryKey: [...momentsKey, "list"],
     queryFn: ({ pageParam, signal }) => {
       const cursor = pageParam === "" ? "" : `&cursor=${encodeURIComponent(pageParam)}`;
-      return request<MomentPage>(`/api/feedback?limit=${pageSize}${cursor}`, { signal });
+      return request<PackageList>(`/api/feedback?limit=${pageSize}${cursor}`, { signal });
     },
     initialPageParam: "",
     getNextPageParam: (page) => page.cursor,
@@ -68,7 +68,7 @@ export function useMoments() {
 export function useMoment(name: string) {
   return useQuery({
     queryKey: [...momentsKey, "one", name],
-    queryFn: ({ signal }) => request<MomentContent>(momentPath(name), { signal }),
+    queryFn: ({ signal }) => request<PackageContent>(momentPath(name), { signal }),
   });
 }
 
@@ -83,7 +83,8 @@ export function useVerify(name: string) {
 export function useRepair(name: string, done: () => void) {
   const client = useQueryClient();
   return useMutation({
-    mutationFn: () => request<Repaired>(`${momentPath(name)}/repair`, { method: "POST", body: {} }),
+    mutationFn: () =>
+      request<RepairedPackage>(`${momentPath(name)}/repair`, { method: "POST", body: {} }),
     onSuccess: async ({ outcome }) => {
       if (outcome === "not_repaired") return;
       await client.invalidateQueries({ queryKey: momentsKey });
@@ -98,7 +99,7 @@ export function useRetract(name: string, done: () => void) {
   return useMutation({
     mutationFn: (reason: string) => {
       const body = reason === "" ? {} : { reason };
-      return request<MomentContent>(`${momentPath(name)}/retract`, { method: "POST", body });
+      return request<PackageContent>(`${momentPath(name)}/retract`, { method: "POST", body });
     },
     onSuccess: async () => {
       await client.invalidateQueries({ queryKey: momentsKey });
@@ -116,7 +117,7 @@ export function useDelete(name: string, done: () => void) {
   return useMutation({
     mutationFn: async () => {
       return (
-        leftInWords(await request<DeletedMoment>(momentPath(name), { method: "DELETE" })) ?? ""
+        leftInWords(await request<DeletedPackages>(momentPath(name), { method: "DELETE" })) ?? ""
       );
     },
     onSuccess: (left) => {

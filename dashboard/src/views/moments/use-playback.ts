@@ -1,5 +1,5 @@
 import { type RefObject, useEffect, useEffectEvent, useRef, useState } from "react";
-import type { MomentAudio } from "../../api/moment-types.ts";
+import type { PackageAudio } from "../../api/openapi-types.ts";
 import { audioTimeAt, sampleAt, type Timeline } from "./timeline.ts";
 
 export interface Playback {
@@ -14,7 +14,7 @@ export interface Playback {
 /** Moves along a line of time: with the sound while there is some, else by the clock. */
 export function usePlayback(
   line: Timeline,
-  audio: MomentAudio | null,
+  audio: PackageAudio | null,
   player: RefObject<HTMLAudioElement | null>,
 ): Playback {
   const [at, setAt] = useState(line.from);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { MomentAudio } from "../../api/moment-types.ts";
+import type { PackageAudio } from "../../api/openapi-types.ts";
 import { samplesOfWav, waveformPath } from "./waveform.ts";
 
 function wav(samples: Int16Array, change: (view: DataView) => void = () => undefined): ArrayBuffer {
@@ -44,7 +44,7 @@ for (const [what, change] of [
 }
 
 /** A second of silence, a second that is missing, a second of noise. */
-const audio: MomentAudio = {
+const audio: PackageAudio = {
   ...{ rate_hz: 16_000, samples: 32_000, start_t_ms: -3_000 },
   anchors: [
     { sample: 0, t_ms: -3_000 },

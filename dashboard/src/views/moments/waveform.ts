@@ -1,5 +1,5 @@
 // Sound as a drawing, on the line of time of its moment.
-import type { MomentAudio } from "../../api/moment-types.ts";
+import type { PackageAudio } from "../../api/openapi-types.ts";
 import { sampleAt, type Timeline } from "./timeline.ts";
 
 /** A quiet room is drawn as one: nothing is enlarged more than this. */
@@ -28,7 +28,7 @@ export function samplesOfWav(bytes: ArrayBuffer): Int16Array | undefined {
  */
 export function waveformPath(
   samples: Int16Array,
-  audio: MomentAudio,
+  audio: PackageAudio,
   { from, to }: Pick<Timeline, "from" | "to">,
   width: number,
 ): string {

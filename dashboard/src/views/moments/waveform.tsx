@@ -1,14 +1,14 @@
 import { useQuery } from "@tanstack/react-query";
 import { type PointerEvent, useMemo } from "react";
 import { open } from "../../api/client.ts";
-import type { MomentAudio } from "../../api/moment-types.ts";
+import type { PackageAudio } from "../../api/openapi-types.ts";
 import type { Timeline } from "./timeline.ts";
 import { momentPath } from "./use-moments.ts";
 import { samplesOfWav, waveformPath } from "./waveform.ts";
 
 interface Props {
   readonly name: string;
-  readonly audio: MomentAudio;
+  readonly audio: PackageAudio;
   readonly line: Timeline;
   readonly at: number;
   readonly seek: (at: number) => void;

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { channelInWords, leftInWords, uploadInWords } from "./words.ts";
 
-const uploaded = { uploaded: [{ bucket: "b", timestamp: 0 }], retracted: null };
-const waiting = { uploaded: [], retracted: null };
+const uploaded = { uploaded: [{ bucket: "b", timestamp: 0 }] };
+const waiting = { uploaded: [] };
 
 for (const [upload, status, mode, words] of [
   [true, uploaded, "local+s3", "Here, and in the bucket b"],
@@ -16,7 +16,7 @@ for (const [upload, status, mode, words] of [
 ] as const) {
   const where = status === uploaded ? "uploaded" : "not uploaded";
   test(`a package that may go up (${upload}), is ${where}, in mode ${mode}: ${words}`, () => {
-    assert.equal(uploadInWords({ consent: { upload } }, status, mode), words);
+    assert.equal(uploadInWords(upload, status, mode), words);
   });
 }
 
@@ -33,8 +33,8 @@ for (const [channel, trigger, words] of [
 
 for (const [failed, isBucketSearched, words] of [
   [[], true, undefined],
-  [[{}], true, "The disk did not let all of it go. Ask again."],
-  [[{}], false, "The disk did not let all of it go. Ask again."],
+  [[{ name: "a" }], true, "The disk did not let all of it go. Ask again."],
+  [[{ name: "a" }], false, "The disk did not let all of it go. Ask again."],
   [[], false, "It is not on this machine, and the bucket could not be searched. Ask again later."],
 ] as const) {
   test(`a deletion of which ${failed.length} failed, the bucket searched: ${isBucketSearched}, says ${words}`, () => {

@@ -1,11 +1,11 @@
 // Packages in a person's words.
 import type {
-  DeletedMoment,
+  Buffers,
+  DeletedPackages,
   Feedback,
-  MomentEntry,
-  MomentStats,
-  MomentStatus,
-} from "../../api/moment-types.ts";
+  Package,
+  PackageStatus,
+} from "../../api/openapi-types.ts";
 
 const modes = {
   local: "On this machine alone",
@@ -32,7 +32,7 @@ const states = {
 } as const;
 
 /** Where packages go, why, and what is still owed. */
-export function storageInWords(stats: MomentStats): string {
+export function storageInWords(stats: Buffers): string {
   const { storage_mode: mode, storage_reason: reason, s3_bucket: bucket, outbox } = stats;
   const where = modes[mode] + (bucket === null || mode === "local" ? "" : ` to ${bucket}`);
   const why = reason === null ? "" : `: ${reasons[reason] ?? reason}`;
@@ -50,24 +50,27 @@ export function countsInWords(feedback: Feedback): string {
   return parts.join(", ");
 }
 
-export function stateInWords({ state }: Pick<MomentEntry, "state">): string {
+export function stateInWords({ state }: Pick<Package, "state">): string {
   return states[state];
 }
 
 /** Where a package is, and where it is still to go. */
 export function uploadInWords(
-  { consent }: Pick<Feedback, "consent">,
-  status: MomentStatus | null,
-  mode: MomentStats["storage_mode"] | undefined,
+  mayUpload: boolean,
+  status: Pick<PackageStatus, "uploaded"> | null,
+  mode: Buffers["storage_mode"] | undefined,
 ): string {
-  const buckets = [...new Set(status?.uploaded?.map(({ bucket }) => bucket))];
+  const buckets = [...new Set(status?.uploaded.map(({ bucket }) => bucket))];
   if (buckets.length > 0) return `Here, and in the bucket ${buckets.join(", ")}`;
-  const isOwed = consent?.upload === true && mode !== undefined && mode !== "local";
+  const isOwed = mayUpload && mode !== undefined && mode !== "local";
   return isOwed ? "Here; waits for upload" : "On this machine alone";
 }
 
 /** Why a moment that was to be deleted may not be gone; `undefined`: it is, or will be. */
-export function leftInWords({ failed, isBucketSearched }: DeletedMoment): string | undefined {
+export function leftInWords({
+  failed,
+  isBucketSearched,
+}: Pick<DeletedPackages, "failed" | "isBucketSearched">): string | undefined {
   if (failed.length > 0) return "The disk did not let all of it go. Ask again.";
   if (isBucketSearched) return undefined;
   return "It is not on this machine, and the bucket could not be searched. Ask again later.";
@@ -83,8 +86,8 @@ export function channelInWords({
 }
 
 /** Whether a bucket has it. */
-export function isUploaded(status: MomentStatus | null): boolean {
-  return (status?.uploaded?.length ?? 0) > 0;
+export function isUploaded(status: PackageStatus | null): boolean {
+  return (status?.uploaded.length ?? 0) > 0;
 }
 
 function counted(count: number, noun: string): string {

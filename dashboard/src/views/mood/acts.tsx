@@ -1,7 +1,7 @@
 import { type UseMutationResult, useMutation, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useId, useState } from "react";
 import { request } from "../../api/client.ts";
-import type { Emotions } from "../../api/types.ts";
+import type { Emotions } from "../../api/openapi-types.ts";
 import { Button } from "../../ui/button.tsx";
 import { ErrorNote } from "../../ui/error-note.tsx";
 import { emotionsKey, historyKey } from "./use-emotions.ts";

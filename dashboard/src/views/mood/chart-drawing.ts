@@ -1,5 +1,5 @@
 import type uPlot from "uplot";
-import type { EmotionHistory } from "../../api/types.ts";
+import type { MoodHistory } from "../../api/openapi-types.ts";
 import type { ChartColors } from "./chart-colors.ts";
 import { downSpans, moodSpans, woundSpans } from "./history-facts.ts";
 import { groupOf, inWords } from "./words.ts";
@@ -28,7 +28,7 @@ function brushOf(plot: uPlot): Brush {
 }
 
 /** Under the lines: where no run was up, and how long each wound lasted. */
-export function drawSpans(plot: uPlot, history: EmotionHistory, colors: ChartColors): void {
+export function drawSpans(plot: uPlot, history: MoodHistory, colors: ChartColors): void {
   const brush = brushOf(plot);
   const { ctx, box, scale } = brush;
   ctx.save();
@@ -62,7 +62,7 @@ function hatch({ ctx, box, scale }: Brush, from: number, to: number, colors: Cha
 }
 
 /** Above the plot: the moods as a ribbon, and a mark for each event. */
-export function drawAbove(plot: uPlot, history: EmotionHistory, colors: ChartColors): void {
+export function drawAbove(plot: uPlot, history: MoodHistory, colors: ChartColors): void {
   const brush = brushOf(plot);
   brush.ctx.save();
   drawMoods(brush, history, colors);
@@ -70,7 +70,7 @@ export function drawAbove(plot: uPlot, history: EmotionHistory, colors: ChartCol
   brush.ctx.restore();
 }
 
-function drawMoods(brush: Brush, history: EmotionHistory, colors: ChartColors): void {
+function drawMoods(brush: Brush, history: MoodHistory, colors: ChartColors): void {
   const { ctx, scale } = brush;
   ctx.font = `${11.5 * scale}px system-ui, sans-serif`;
   ctx.textAlign = "center";
@@ -99,7 +99,7 @@ function toneOf(mood: string, colors: ChartColors): readonly [color: string, alp
   return [colors.muted, mood === "sleepy" ? 0.28 : 0.14];
 }
 
-function drawEvents(brush: Brush, history: EmotionHistory, colors: ChartColors): void {
+function drawEvents(brush: Brush, history: MoodHistory, colors: ChartColors): void {
   const { ctx, scale } = brush;
   const y = eventsAt * scale;
   const drawn = new Set<string>();

@@ -1,14 +1,14 @@
 import { useEffect, useRef } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
-import type { EmotionHistory } from "../../api/types.ts";
+import type { MoodHistory } from "../../api/openapi-types.ts";
 import { type ChartColors, readColors, useThemeVersion } from "./chart-colors.ts";
 import { drawAbove, drawSpans, plotTop } from "./chart-drawing.ts";
 import { type Line, lines, valuesOf } from "./history-facts.ts";
 import { tickLabel } from "./ranges.ts";
 
 interface Props {
-  readonly history: EmotionHistory;
+  readonly history: MoodHistory;
   readonly hidden: ReadonlySet<Line>;
   /** The moment that is pointed at, by its place in the history. */
   readonly index: number | undefined;
@@ -61,7 +61,7 @@ export function HistoryChart(props: Props) {
   return <div className="history-chart" ref={place} aria-hidden="true" />;
 }
 
-function dataOf(history: EmotionHistory): uPlot.AlignedData {
+function dataOf(history: MoodHistory): uPlot.AlignedData {
   return [[...history.at], ...lines.map((line) => [...valuesOf(history, line)])];
 }
 

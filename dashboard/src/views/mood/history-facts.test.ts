@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { EmotionHistory } from "../../api/types.ts";
+import type { MoodHistory } from "../../api/openapi-types.ts";
 import { summaryOf, woundSpans } from "./history-facts.ts";
 import { marksOf } from "./history-marks.ts";
 
 /** A history of an hour with a moment each 20 minutes. */
 function historyOf(
   mood: readonly (string | null)[],
-  wounds: EmotionHistory["wounds"] = [],
-): EmotionHistory {
+  wounds: MoodHistory["wounds"] = [],
+): MoodHistory {
   const [from, to] = [0, 3_600_000];
   const known = mood.map((each) => (each === null ? null : 0.1));
   const levels = { joy: known, sadness: known, anger: known, fear: known, disgust: known };

@@ -1,4 +1,4 @@
-import type { EmotionHistory } from "../../api/types.ts";
+import type { MoodHistory } from "../../api/openapi-types.ts";
 import { percent, spanInWords } from "./durations.ts";
 import { inWords } from "./words.ts";
 
@@ -17,12 +17,12 @@ export interface MoodSpan extends Span {
 }
 
 /** The values of one line, as many as there are moments; null where nothing is known. */
-export function valuesOf(history: EmotionHistory, line: Line): readonly (number | null)[] {
+export function valuesOf(history: MoodHistory, line: Line): readonly (number | null)[] {
   return line === "boredom" ? history.boredom : (history.levels[line] ?? []);
 }
 
 /** Each stretch of one mood. One lasts until the next moment's differs or is not known. */
-export function moodSpans({ at, mood, to }: EmotionHistory): MoodSpan[] {
+export function moodSpans({ at, mood, to }: MoodHistory): MoodSpan[] {
   const spans: MoodSpan[] = [];
   for (const [index, from] of at.entries()) {
     const current = mood[index] ?? null;
@@ -41,12 +41,12 @@ export interface WoundSpan extends Span {
 }
 
 /** Each wound's time. One that does not heal by itself lasts to the end of the history. */
-export function woundSpans({ wounds, to }: EmotionHistory): WoundSpan[] {
+export function woundSpans({ wounds, to }: MoodHistory): WoundSpan[] {
   return wounds.map((wound) => ({ ...wound, to: wound.to ?? to }));
 }
 
 /** Where no run was up, within the history. A run without an end goes on. */
-export function downSpans({ from, to, runs }: EmotionHistory): Span[] {
+export function downSpans({ from, to, runs }: MoodHistory): Span[] {
   const spans: Span[] = [];
   let upTo = from;
   for (const run of runs.toSorted((a, b) => a.from - b.from)) {
@@ -58,7 +58,7 @@ export function downSpans({ from, to, runs }: EmotionHistory): Span[] {
 }
 
 /** The history in a few sentences: what the chart shows to those who do not see it. */
-export function summaryOf(history: EmotionHistory, says: string): string {
+export function summaryOf(history: MoodHistory, says: string): string {
   const [first, ...rest] = moodShares(history);
   if (first === undefined) return `Nothing is known of ${says}.`;
   const [mood, share] = first;
@@ -78,7 +78,7 @@ export function summaryOf(history: EmotionHistory, says: string): string {
  * The moods with their share of the time that is known, the most frequent first. The newest moment
  * has no length: when nothing else is known, the share is `NaN`.
  */
-function moodShares(history: EmotionHistory): [mood: string, share: number][] {
+function moodShares(history: MoodHistory): [mood: string, share: number][] {
   const total = new Map<string, number>();
   for (const { mood, from, to } of moodSpans(history)) {
     total.set(mood, (total.get(mood) ?? 0) + to - from);

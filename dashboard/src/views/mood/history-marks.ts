@@ -1,4 +1,4 @@
-import type { EmotionHistory } from "../../api/types.ts";
+import type { MoodHistory } from "../../api/openapi-types.ts";
 import { spanInWords } from "./durations.ts";
 import { downSpans, moodSpans, woundSpans } from "./history-facts.ts";
 import { asTitle, inWords } from "./words.ts";
@@ -11,7 +11,7 @@ export interface Mark {
 }
 
 /** Events, wounds, moods and times without a run as one list, the newest first. */
-export function marksOf(history: EmotionHistory): Mark[] {
+export function marksOf(history: MoodHistory): Mark[] {
   const events = history.events.map(({ at, event, intensity, wound }, index) => ({
     ...{ key: `event ${index}`, at },
     says:

@@ -1,4 +1,4 @@
-import type { EmotionHistory } from "../../api/types.ts";
+import type { MoodHistory } from "../../api/openapi-types.ts";
 import { percent } from "./durations.ts";
 import { emotions, valuesOf } from "./history-facts.ts";
 import { marksOf } from "./history-marks.ts";
@@ -10,7 +10,7 @@ const mostRows = 24;
 const mostMarks = 100;
 
 interface Props {
-  readonly history: EmotionHistory;
+  readonly history: MoodHistory;
   readonly range: Range;
 }
 

@@ -1,4 +1,4 @@
-import type { Emotions } from "../../api/types.ts";
+import type { Emotions } from "../../api/openapi-types.ts";
 import { percent } from "./durations.ts";
 import { emotions as names } from "./history-facts.ts";
 import { asTitle } from "./words.ts";

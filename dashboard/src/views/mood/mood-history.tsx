@@ -1,5 +1,5 @@
 import { lazy, Suspense, useId, useState } from "react";
-import type { EmotionHistory } from "../../api/types.ts";
+import type { MoodHistory } from "../../api/openapi-types.ts";
 import { Loading } from "../../ui/loading.tsx";
 import { percent } from "./durations.ts";
 import { type Line, lines, summaryOf, valuesOf } from "./history-facts.ts";
@@ -16,7 +16,7 @@ const HistoryChart = lazy(async () => {
 });
 
 /** The mood over time: drawn, in a few sentences, and as a table. */
-export function MoodHistory() {
+export function MoodOverTime() {
   const [range, setRange] = useState<Range>(ranges[0]);
   const history = useEmotionHistory(range);
   return (
@@ -56,7 +56,7 @@ function RangeChoice({ range, onRange }: RangeProps) {
 }
 
 interface DrawnProps {
-  readonly history: EmotionHistory;
+  readonly history: MoodHistory;
   readonly range: Range;
 }
 
@@ -142,7 +142,7 @@ function Moment({ history, range, index, onIndex }: MomentProps) {
 }
 
 /** What the marks of the chart mean; only those that it has. */
-function Key({ history }: { readonly history: EmotionHistory }) {
+function Key({ history }: { readonly history: MoodHistory }) {
   const hasEvents = history.events.length > 0;
   return (
     <ul className="history-key" aria-hidden="true">

@@ -1,4 +1,4 @@
-import type { Emotions } from "../../api/types.ts";
+import type { Emotions } from "../../api/openapi-types.ts";
 import { spanInWords } from "./durations.ts";
 import { Face } from "./face.tsx";
 import { moodReason, moodTitle } from "./mood-title.ts";

@@ -1,24 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Emotions, Wound } from "../../api/types.ts";
+import type { Wound } from "../../api/openapi-types.ts";
 import { moodReason, moodTitle } from "./mood-title.ts";
-import { moodSentence } from "./words.ts";
+import { type Feeling, moodSentence } from "./words.ts";
 
-const levels = { joy: 0.3, sadness: 0, anger: 0, fear: 0, disgust: 0 };
-const rest: Emotions = {
-  levels,
-  baselines: levels,
-  boredom: 0,
+const rest: Feeling = {
   wounds: [],
   mood: "happy",
-  mood_override: null,
   mood_cause: null,
   sleep_state: "awake",
-  voice_state: "idle",
-  events: [],
-  moods: [],
-  triggers: [],
-  warnings: [],
 };
 
 function wound(event: string, age: number): Wound {
@@ -33,7 +23,7 @@ function wound(event: string, age: number): Wound {
   };
 }
 
-const said = (emotions: Emotions, elapsed = 0) => [
+const said = (emotions: Feeling, elapsed = 0) => [
   moodTitle(emotions),
   moodReason(emotions, elapsed),
   moodSentence(emotions),
@@ -69,7 +59,7 @@ test("the event that brought a mood is its reason", () => {
 
 test("who sleeps is asleep, whatever the mood, and still hurt", () => {
   const proud = { ...rest, mood: "proud", mood_cause: { event: "pat_level2", age: 3 } };
-  const asleep: Emotions = { ...proud, sleep_state: "asleep" };
+  const asleep: Feeling = { ...proud, sleep_state: "asleep" };
   assert.deepEqual(said(asleep), ["Asleep", "", "It sleeps until a person acts."]);
   const hurt = { ...asleep, wounds: [wound("abuse", 36)] };
   assert.deepEqual(said(hurt).slice(0, 2), ["Asleep and hurt", "since abuse, 36 s ago"]);

@@ -1,9 +1,8 @@
-import type { Emotions } from "../../api/types.ts";
 import { spanInWords } from "./durations.ts";
-import { asTitle, inWords } from "./words.ts";
+import { asTitle, type Feeling, inWords } from "./words.ts";
 
 /** The mood in a word or two: sleep stands in its place, and an open wound is always named. */
-export function moodTitle({ mood, sleep_state, wounds }: Emotions): string {
+export function moodTitle({ mood, sleep_state, wounds }: Feeling): string {
   const word = asTitle(sleep_state === "asleep" ? "asleep" : mood);
   return wounds.length > 0 ? `${word} and hurt` : word;
 }
@@ -13,7 +12,7 @@ export function moodTitle({ mood, sleep_state, wounds }: Emotions): string {
  *
  * @param elapsed seconds since the moment that the emotions tell of.
  */
-export function moodReason(emotions: Emotions, elapsed: number): string {
+export function moodReason(emotions: Feeling, elapsed: number): string {
   const { mood_cause: cause, sleep_state, wounds } = emotions;
   const mood = cause === null || sleep_state === "asleep" ? [] : [cause];
   const causes = wounds.length > 0 ? wounds.toSorted((a, b) => a.age - b.age) : mood;

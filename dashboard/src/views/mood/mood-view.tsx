@@ -5,7 +5,7 @@ import { Acts } from "./acts.tsx";
 import { Levels } from "./levels.tsx";
 import "./mood.css";
 import { useNow } from "../../ui/use-now.ts";
-import { MoodHistory } from "./mood-history.tsx";
+import { MoodOverTime } from "./mood-history.tsx";
 import { MoodNow } from "./mood-now.tsx";
 import { Trouble } from "./trouble.tsx";
 import { useEmotions } from "./use-emotions.ts";
@@ -30,7 +30,7 @@ export function MoodView() {
               <Levels emotions={data} />
               <Wounds emotions={data} elapsed={elapsed} />
             </div>
-            <MoodHistory />
+            <MoodOverTime />
             <Acts emotions={data} />
           </>
         )}

@@ -1,8 +1,8 @@
 import { type UseQueryResult, useQuery, useQueryClient } from "@tanstack/react-query";
 import { request } from "../../api/client.ts";
 import { useServerEvent } from "../../api/events.ts";
+import type { Emotions, MoodHistory } from "../../api/openapi-types.ts";
 import { serverNow } from "../../api/server-clock.ts";
-import type { EmotionHistory, Emotions, ServerEvents } from "../../api/types.ts";
 import type { Range } from "./ranges.ts";
 
 export const emotionsKey = ["emotions", "now"] as const;
@@ -15,8 +15,7 @@ const historyPoints = 300;
 /** The mood as it is, kept up to date by what the server tells. */
 export function useEmotions(): UseQueryResult<Emotions> {
   const client = useQueryClient();
-  useServerEvent("emotions", (event) => {
-    const changed = event as ServerEvents["emotions"];
+  useServerEvent("emotions", (changed) => {
     const known = client.getQueryData<Emotions>(emotionsKey);
     if (known === undefined) return;
     client.setQueryData<Emotions>(emotionsKey, { ...known, ...changed });
@@ -24,8 +23,7 @@ export function useEmotions(): UseQueryResult<Emotions> {
     const isTurn = known.mood !== changed.mood || known.wounds.length !== changed.wounds.length;
     if (isTurn) void client.invalidateQueries({ queryKey: historyKey });
   });
-  useServerEvent("sleep", (event) => {
-    const changed = event as ServerEvents["sleep"];
+  useServerEvent("sleep", (changed) => {
     const known = client.getQueryState<Emotions>(emotionsKey);
     if (known?.data === undefined) return;
     // The ages of wounds stay as old as they are.
@@ -40,13 +38,13 @@ export function useEmotions(): UseQueryResult<Emotions> {
 }
 
 /** The history up to now. A longer or shorter one replaces it only once it is there. */
-export function useEmotionHistory(range: Range): UseQueryResult<EmotionHistory> {
+export function useEmotionHistory(range: Range): UseQueryResult<MoodHistory> {
   return useQuery({
     queryKey: [...historyKey, range.name],
     queryFn: ({ signal }) => {
       const to = serverNow();
       const query = `from=${to - range.ms}&to=${to}&points=${historyPoints}`;
-      return request<EmotionHistory>(`/api/emotions/history?${query}`, { signal });
+      return request<MoodHistory>(`/api/emotions/history?${query}`, { signal });
     },
     refetchInterval: range.refreshMs,
     placeholderData: (previous) => previous,

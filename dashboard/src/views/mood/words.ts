@@ -1,5 +1,11 @@
 // What the names of the configuration are called on the page, and where they belong.
-import type { Emotions } from "../../api/types.ts";
+import type { ServerEvents } from "../../api/openapi-types.ts";
+
+/** Of the emotions, what a mood is told by. */
+export type Feeling = Pick<
+  ServerEvents["emotions"],
+  "mood" | "mood_cause" | "sleep_state" | "wounds"
+>;
 
 /** A name of the configuration (`harsh_words`) as words: "harsh words". */
 export function inWords(name: string): string {
@@ -22,7 +28,7 @@ export function groupOf(event: string): EventGroup {
 }
 
 /** How the mood is told in one sentence, which no wound and no sleep contradicts. */
-export function moodSentence({ mood, sleep_state, wounds }: Emotions): string {
+export function moodSentence({ mood, sleep_state, wounds }: Feeling): string {
   if (sleep_state === "asleep") return "It sleeps until a person acts.";
   if (wounds.length > 0) return "Something still hurts.";
   return moodSentences.get(mood) ?? "";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Wound } from "../../api/types.ts";
+import type { Wound } from "../../api/openapi-types.ts";
 import { courseOf } from "./wound-course.ts";
 import { drawingInWords, floorsInWords, woundInWords } from "./wound-words.ts";
 

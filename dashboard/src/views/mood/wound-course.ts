@@ -1,4 +1,4 @@
-import type { Wound } from "../../api/types.ts";
+import type { Wound } from "../../api/openapi-types.ts";
 
 /** One floor over a wound's life: level until healing begins, then falling to nothing. */
 export interface FloorCourse {

@@ -1,5 +1,5 @@
 import { useId, useState } from "react";
-import type { Emotions } from "../../api/types.ts";
+import type { Emotions } from "../../api/openapi-types.ts";
 import { Button } from "../../ui/button.tsx";
 import { spanInWords } from "./durations.ts";
 import { asTitle } from "./words.ts";

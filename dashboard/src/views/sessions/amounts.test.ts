@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Chat, ProviderSession } from "../../api/types.ts";
+import type { Chat, ProviderSession } from "../../api/openapi-types.ts";
 import { spent, spentIn, totalsOf, unpricedModels } from "./amounts.ts";
 
 const none = { session_id: "", message_count: 1, total_tokens: 30, total_cost_usd: 0 };

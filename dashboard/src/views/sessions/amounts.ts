@@ -1,4 +1,4 @@
-import type { Chat, ProviderSession } from "../../api/types.ts";
+import type { Chat, ProviderSession } from "../../api/openapi-types.ts";
 import { cost, counted, noPrice } from "../../ui/amounts.ts";
 
 interface Spent {

@@ -1,4 +1,4 @@
-import type { Chat, ProviderSession } from "../../api/types.ts";
+import type { Chat, ProviderSession } from "../../api/openapi-types.ts";
 import type { NamedChat } from "../../chats/chat-menu.tsx";
 import { chatName } from "../../chats/chat-name.ts";
 import { counted } from "../../ui/amounts.ts";

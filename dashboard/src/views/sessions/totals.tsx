@@ -1,4 +1,4 @@
-import type { Chat } from "../../api/types.ts";
+import type { Chat } from "../../api/openapi-types.ts";
 import { counted, howToPrice } from "../../ui/amounts.ts";
 import { spent, totalsOf, unpricedModels } from "./amounts.ts";
 

@@ -1,7 +1,7 @@
 import { type UseQueryResult, useQuery, useQueryClient } from "@tanstack/react-query";
 import { chatPath, request } from "../../api/client.ts";
 import { useServerEvent } from "../../api/events.ts";
-import type { Chat, ServerEvents } from "../../api/types.ts";
+import type { Chat, ServerEvents } from "../../api/openapi-types.ts";
 
 /** How a chat's session is asked for. */
 export function chatQuery(chatId: string) {
@@ -21,8 +21,7 @@ export function useChat(chatId: string): UseQueryResult<Chat> {
 /** Asks again for a chat as soon as something of it has changed. */
 export function useFreshChats(): void {
   const client = useQueryClient();
-  const changed = (event: unknown) => {
-    const { chat_id: chatId } = event as ServerEvents["turn" | "session"];
+  const changed = ({ chat_id: chatId }: ServerEvents["turn" | "session"]) => {
     void client.invalidateQueries({ queryKey: chatQuery(chatId).queryKey });
   };
   useServerEvent("turn", changed);

@@ -1,7 +1,7 @@
 import { useInfiniteQuery, useQueries, useQueryClient } from "@tanstack/react-query";
 import { request } from "../../api/client.ts";
 import { useServerEvent } from "../../api/events.ts";
-import type { Chat, ChatList, ChatRow, ServerEvents } from "../../api/types.ts";
+import type { Chat, ChatList, ChatListRow } from "../../api/openapi-types.ts";
 import { chatQuery, useFreshChats } from "./use-chat.ts";
 
 const listKey = ["chats", "sessions"] as const;
@@ -9,7 +9,7 @@ const listKey = ["chats", "sessions"] as const;
 const pageSize = 20;
 
 export interface SessionRow {
-  readonly row: ChatRow;
+  readonly row: ChatListRow;
   /** Absent until it is there. */
   readonly chat: Chat | undefined;
   readonly error: Error | null;
@@ -22,7 +22,7 @@ export function useSessions() {
   useFreshChats();
   useServerEvent("session", () => void client.invalidateQueries({ queryKey: listKey }));
   useServerEvent("turn", (event) => {
-    if ((event as ServerEvents["turn"]).state === "running") return;
+    if (event.state === "running") return;
     void client.invalidateQueries({ queryKey: listKey });
   });
   const list = useInfiniteQuery({

@@ -1,5 +1,5 @@
 import { useState } from "react";
-import type { Delivery } from "../../api/types.ts";
+import type { Delivery } from "../../api/openapi-types.ts";
 import { Button } from "../../ui/button.tsx";
 import { Empty } from "../../ui/empty.tsx";
 import { Loading } from "../../ui/loading.tsx";

@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { chatPath, request } from "../../api/client.ts";
-import type { CompanionSession } from "../../api/types.ts";
+import type { CompanionSession } from "../../api/openapi-types.ts";
 import { Button } from "../../ui/button.tsx";
 import { ErrorNote } from "../../ui/error-note.tsx";
 import { ChatLink } from "../sessions/chat-link.tsx";

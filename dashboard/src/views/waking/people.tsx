@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { request } from "../../api/client.ts";
-import type { CompanionSession, PersonSeen, SleepSet } from "../../api/types.ts";
+import type { CompanionSession, PersonSeen, Sleeping } from "../../api/openapi-types.ts";
 import { Button } from "../../ui/button.tsx";
 import { ErrorNote } from "../../ui/error-note.tsx";
 import { When } from "../../ui/when.tsx";
@@ -10,7 +10,7 @@ import { sessionKey } from "./use-waking.ts";
 /** Whom it saw last, who is here now, and whether it sleeps. */
 export function People({ session }: { readonly session: CompanionSession }) {
   const client = useQueryClient();
-  const take = (changed: PersonSeen | SleepSet) =>
+  const take = (changed: PersonSeen | Sleeping) =>
     client.setQueryData<CompanionSession>(sessionKey, (known) => known && { ...known, ...changed });
   return (
     <section className="card waking-people" aria-label="Who is here">
@@ -22,7 +22,7 @@ export function People({ session }: { readonly session: CompanionSession }) {
 
 interface Props {
   readonly session: CompanionSession;
-  readonly take: (changed: PersonSeen | SleepSet) => void;
+  readonly take: (changed: PersonSeen | Sleeping) => void;
 }
 
 function Person({ session, take }: Props) {
@@ -76,7 +76,7 @@ function Sleep({ session, take }: Props) {
   const isAsleep = session.sleep_state === "asleep";
   const turn = useMutation({
     mutationFn: () =>
-      request<SleepSet>("/api/sleep", {
+      request<Sleeping>("/api/sleep", {
         ...{ method: "POST", body: { state: isAsleep ? "awake" : "asleep" } },
       }),
     onSuccess: take,

@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import type { CompanionSession } from "../../api/types.ts";
+import type { CompanionSession } from "../../api/openapi-types.ts";
 import { fullTime } from "../../ui/relative-time.ts";
 import { certaintyWords, gapInWords, kindWords } from "./restart-words.ts";
 

@@ -1,9 +1,9 @@
-import type { Certainty, RestartKind } from "../../api/types.ts";
+import type { CompanionSession } from "../../api/openapi-types.ts";
 import { spanInWords } from "../mood/durations.ts";
 
 /** Each kind of restart in plain words, and how the companion takes it. */
 export const kindWords: Readonly<
-  Record<RestartKind, { readonly title: string; readonly says: string }>
+  Record<CompanionSession["restart_type"], { readonly title: string; readonly says: string }>
 > = {
   fresh_start: {
     title: "A first start",
@@ -23,7 +23,7 @@ export const kindWords: Readonly<
   },
 };
 
-export const certaintyWords: Readonly<Record<Certainty, string>> = {
+export const certaintyWords: Readonly<Record<CompanionSession["certainty"], string>> = {
   certain: "Certain: measured without the clock, on a machine that stayed on.",
   clock: "Measured by the clock; right if the clock was.",
   uncertain: "Uncertain: the clock went backwards, or nothing says when the last run ended.",

@@ -1,7 +1,7 @@
 import { type UseQueryResult, useQuery, useQueryClient } from "@tanstack/react-query";
 import { request } from "../../api/client.ts";
 import { useServerEvent } from "../../api/events.ts";
-import type { CompanionSession, Restart, ServerEvents } from "../../api/types.ts";
+import type { CompanionSession, Restart, ServerEvents } from "../../api/openapi-types.ts";
 
 export const sessionKey = ["companion", "session"] as const;
 export const restartKey = ["companion", "restart"] as const;
@@ -11,8 +11,8 @@ export function useCompanionSession(): UseQueryResult<CompanionSession> {
   const client = useQueryClient();
   const take = (changed: ServerEvents["person"] | ServerEvents["sleep"]) =>
     client.setQueryData<CompanionSession>(sessionKey, (known) => known && { ...known, ...changed });
-  useServerEvent("person", (event) => take(event as ServerEvents["person"]));
-  useServerEvent("sleep", (event) => take(event as ServerEvents["sleep"]));
+  useServerEvent("person", take);
+  useServerEvent("sleep", take);
   return useQuery({
     queryKey: sessionKey,
     queryFn: ({ signal }) => request<CompanionSession>("/api/session", { signal }),

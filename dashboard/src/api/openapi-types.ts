@@ -1,0 +1,957 @@
+// Generated from api/openapi.json: run `node test/support/write-openapi.ts`.
+
+export type Answer = {
+  readonly turn_id: string;
+  readonly user: Message;
+  /** `null`: it was stopped before a word came. */
+  readonly assistant: Message | null;
+  readonly session: Session;
+  readonly usage: {
+    readonly input_tokens: number | null;
+    readonly output_tokens: number | null;
+    readonly cached_input_tokens?: number | undefined;
+    /** `null`: not known, as where the model has no price. */
+    readonly cost_usd: number | null;
+  };
+  readonly outcome: "answered" | "interrupted" | "failed";
+  /** Why it is not whole. */
+  readonly reason?: string | undefined;
+  /** What the model's provider said about it, in its own words. */
+  readonly detail?: string | undefined;
+  /** For the person, beside the reply. */
+  readonly notices: readonly string[];
+};
+
+/** What an answer took. `null`: not known; `cost_usd` also where the model has no price. */
+export type AnswerStats = {
+  readonly input_tokens: number | null;
+  readonly output_tokens: number | null;
+  readonly cached_input_tokens?: number | undefined;
+  readonly cost_usd: number | null;
+  readonly latency_ms: number;
+  readonly first_word_ms: number | null;
+};
+
+export type Answering = {
+  readonly provider?: string | undefined;
+  readonly model?: string | undefined;
+};
+
+/** `limit`: it would have left a wound; there are enough. */
+export type AppliedEvent = {
+  readonly status: "applied";
+  readonly event: string;
+  readonly wound: "added" | "limit" | null;
+  readonly state: Emotions;
+};
+
+export type Buffers = {
+  readonly messages: number;
+  readonly frames: number;
+  readonly audio_samples: number;
+  readonly audio_seconds: number;
+  readonly bytes: number;
+  readonly waiting: number;
+  readonly pinned_bytes: number;
+  /** What the buffers hold at most. */
+  readonly limits: {
+    readonly messages: number;
+    readonly frames: number;
+    readonly audio_seconds: number;
+    readonly bytes: number;
+  };
+  readonly storage_mode: "local" | "local+s3" | "s3";
+  /** Why it is not as configured. */
+  readonly storage_reason: string | null;
+  /** Of all packages here, as counted last; `null`: not counted yet. */
+  readonly package_bytes: number | null;
+  readonly s3_bucket: string | null;
+  readonly outbox: {
+    readonly pending: number;
+    readonly parked: number;
+  } | null;
+  readonly consent: Consent;
+  /** Whether pictures and sound come in now, from anywhere. */
+  readonly capturing: {
+    readonly frames: boolean;
+    readonly audio: boolean;
+  };
+};
+
+export type Chat = {
+  readonly chat_id: string;
+  readonly provider: string;
+  readonly model: string;
+  /** ISO 8601, UTC; empty if it is not known. */
+  readonly created_at: string;
+  /** ISO 8601, UTC; empty if it is not known. */
+  readonly last_active: string;
+  readonly generation: number;
+  readonly provider_sessions: Readonly<Record<string, ProviderSession>>;
+  /** The provider's own; empty: none yet. */
+  readonly session_id: string;
+  /** With this provider in this session. */
+  readonly message_count: number;
+  readonly total_cost_usd: number;
+  readonly total_tokens: number;
+  readonly title: string;
+  /** The user's own. */
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly damaged: boolean;
+  /** A turn runs: it can be taken up or stopped. */
+  readonly running: boolean;
+  /** Messages without an answer, oldest first, the running one too. */
+  readonly unanswered_ids: readonly string[];
+};
+
+/** The chat in which a person acted last comes first. */
+export type ChatList = {
+  readonly chats: readonly ChatListRow[];
+  readonly cursor?: string | undefined;
+};
+
+export type ChatListRow = {
+  readonly chat_id: string;
+  readonly provider: string;
+  readonly model: string;
+  /** ISO 8601, UTC; empty if it is not known. */
+  readonly created_at: string;
+  /** When a person last acted. */
+  readonly last_active: string;
+  readonly message_count: number;
+  /** Counts the sessions of the chat; 0: none yet. */
+  readonly generation: number;
+  readonly title: string;
+  /** A message waits for its answer. */
+  readonly unanswered: boolean;
+  /** Stored bytes of it were found damaged. */
+  readonly damaged: boolean;
+  readonly match?: Message | undefined;
+  /** With `query`; up to 100. */
+  readonly match_count?: number | undefined;
+};
+
+export type ChatMetadata = {
+  /** Any JSON object. `user_timezone`, an IANA zone, is where this chat's days begin. */
+  readonly metadata?: Readonly<Record<string, unknown>> | undefined;
+};
+
+export type ChatRow = {
+  readonly chat_id: string;
+  readonly provider: string;
+  readonly model: string;
+  /** ISO 8601, UTC; empty if it is not known. */
+  readonly created_at: string;
+  /** When a person last acted. */
+  readonly last_active: string;
+  readonly message_count: number;
+  /** Counts the sessions of the chat; 0: none yet. */
+  readonly generation: number;
+  readonly title: string;
+  /** A message waits for its answer. */
+  readonly unanswered: boolean;
+  /** Stored bytes of it were found damaged. */
+  readonly damaged: boolean;
+};
+
+export type CompanionSession = {
+  /** Of the run: 8 hexadecimal digits. */
+  readonly session_id: string;
+  readonly restart_type: "fresh_start" | "crash_recovery" | "short_break" | "long_absence";
+  /** Seconds since the last sign of life of the run before; `null`: not known. */
+  readonly elapsed: number | null;
+  readonly uptime: number;
+  readonly total_sessions: number;
+  /** Seconds since 1970. */
+  readonly session_start: number;
+  /** The run before ended in order. */
+  readonly clean: boolean;
+  /** Messages that the run before left without an answer. */
+  readonly interrupted_turns: readonly {
+    readonly chat_id: string;
+    readonly message_id: string;
+  }[];
+  /** By the machine's uptime; by its clock; the clock went backwards or tells nothing. */
+  readonly certainty: "certain" | "clock" | "uncertain";
+  readonly previous_session_id: string | null;
+  /** Stored things that could not be read and were set aside. */
+  readonly quarantined: number;
+  readonly sleep_state: "awake" | "asleep";
+  readonly models: {
+    /** What new sessions run on. */
+    readonly standard: {
+      readonly provider: string;
+      readonly model: string;
+    };
+    /** The only providers that may be asked. `offline` sends nothing. */
+    readonly providers: readonly string[];
+  };
+  readonly last_person_seen: string | null;
+  /** Seconds since 1970. */
+  readonly last_person_seen_time: number | null;
+};
+
+export type Consent = {
+  readonly messages: boolean;
+  readonly frames: boolean;
+  readonly audio: boolean;
+  readonly upload: boolean;
+  readonly export: boolean;
+  readonly wording: string | null;
+  readonly timestamp: number | null;
+  readonly by: string | null;
+};
+
+/** Anything left out counts as refused. */
+export type ConsentInput = {
+  readonly messages?: boolean | undefined;
+  readonly frames?: boolean | undefined;
+  readonly audio?: boolean | undefined;
+  readonly upload?: boolean | undefined;
+  readonly export?: boolean | undefined;
+  /** What the person was shown: needed for pictures and sound. */
+  readonly wording?: string | undefined;
+  readonly by?: string | undefined;
+};
+
+export type DeletedPackages = {
+  readonly packages: number;
+  /** Not finished: done at the next start, or when it is asked for again. */
+  readonly failed: readonly {
+    readonly name: string;
+  }[];
+  /** It is not known whose they are: delete them by name. */
+  readonly unreadable: readonly string[];
+  /** `false`: copies that are in the bucket alone may be left. They are looked for, and deleted, once the bucket can be reached. */
+  readonly isBucketSearched: boolean;
+};
+
+export type Delivery = {
+  readonly chat_id: string;
+  readonly kind: "fresh_start" | "crash_recovery" | "short_break" | "long_absence";
+  readonly status: "pending" | "delivered";
+  /** What the model was told, or would be now. */
+  readonly text: string;
+  readonly parts: readonly "session"[];
+  /** ISO 8601, UTC; empty if it is not known. */
+  readonly at: string | null;
+};
+
+/** One way in which a package is not as it was sealed. */
+export type Difference = {
+  readonly path: string;
+  readonly detail: string;
+};
+
+export type Dismissed = {
+  readonly dismissed: number;
+};
+
+export type EmotionEvent = {
+  readonly event: string;
+  /** 1 when absent. */
+  readonly intensity?: number | undefined;
+};
+
+export type Emotions = {
+  readonly levels: Levels;
+  readonly boredom: number;
+  readonly wounds: readonly Wound[];
+  readonly mood: string;
+  readonly mood_override: {
+    readonly mood: string;
+    /** ISO 8601, UTC; empty if it is not known. */
+    readonly until: string;
+  } | null;
+  /** Why: the event of the newest open wound, else the event that brought the mood, and its age. `null`: no event did. */
+  readonly mood_cause: {
+    readonly event: string;
+    readonly age: number;
+  } | null;
+  readonly sleep_state: "awake" | "asleep";
+  readonly voice_state: "idle" | "listening" | "thinking" | "speaking";
+  readonly baselines: Levels;
+  readonly events: readonly string[];
+  readonly event_severity: Readonly<Record<string, "healing" | "mild" | "moderate" | "severe">>;
+  readonly moods: readonly string[];
+  /** Events that words can cause. */
+  readonly triggers: readonly string[];
+  /** What is wrong with `emotions.yaml`. */
+  readonly warnings: readonly string[];
+};
+
+export type EmotionsReset = {
+  readonly status: "reset";
+  readonly state: Emotions;
+};
+
+/** A package's `feedback.json`. */
+export type Feedback = {
+  /** Seconds since 1970. */
+  readonly timestamp: number;
+  readonly sentiment: "positive" | "negative";
+  readonly what: string;
+  readonly trigger: string;
+  readonly num_messages: number;
+  readonly num_frames: number;
+  readonly audio_samples: number;
+  readonly chat_id: string | null;
+  readonly channel: string;
+  readonly correction: {
+    readonly text: string;
+    readonly kind: "replacement" | "note";
+  } | null;
+  readonly consent: {
+    readonly messages: boolean;
+    readonly frames: boolean;
+    readonly audio: boolean;
+    readonly upload: boolean;
+    readonly export: boolean;
+  };
+  /** The messages that were reacted to. */
+  readonly target: {
+    readonly index: number;
+    readonly count: number;
+    readonly how: string;
+  } | null;
+  readonly frames: readonly {
+    readonly file: string;
+    /** Milliseconds from the reaction, negative before it; `null`: not known. */
+    readonly t_ms: number | null;
+  }[];
+  readonly audio: PackageAudio | null;
+};
+
+export type FeedbackStats = {
+  readonly messages: number;
+  readonly frames: number;
+  readonly audio_samples: number;
+  readonly audio_seconds: number;
+  readonly bytes: number;
+  readonly waiting: number;
+  readonly pinned_bytes: number;
+  /** What the buffers hold at most. */
+  readonly limits: {
+    readonly messages: number;
+    readonly frames: number;
+    readonly audio_seconds: number;
+    readonly bytes: number;
+  };
+  readonly storage_mode: "local" | "local+s3" | "s3";
+  /** Why it is not as configured. */
+  readonly storage_reason: string | null;
+  /** Of all packages here, as counted last; `null`: not counted yet. */
+  readonly package_bytes: number | null;
+  readonly s3_bucket: string | null;
+  readonly outbox: {
+    readonly pending: number;
+    readonly parked: number;
+  } | null;
+  readonly consent: Consent;
+  /** Whether pictures and sound come in now, from anywhere. */
+  readonly capturing: {
+    readonly frames: boolean;
+    readonly audio: boolean;
+  };
+  /** What each stream took and lost since the start. */
+  readonly loss: {
+    readonly messages: {
+      readonly accepted: number;
+      readonly throttled: number;
+      readonly refused: {
+        readonly not_jpeg: number;
+        readonly too_large: number;
+        readonly format: number;
+      };
+      readonly encoder: {
+        readonly failed: number;
+        readonly timeout: number;
+        readonly late: number;
+        readonly dropped: number;
+      };
+      readonly evicted: {
+        readonly count: number;
+        readonly bytes: number;
+        readonly age: number;
+      };
+    };
+    readonly frames: {
+      readonly accepted: number;
+      readonly throttled: number;
+      readonly refused: {
+        readonly not_jpeg: number;
+        readonly too_large: number;
+        readonly format: number;
+      };
+      readonly encoder: {
+        readonly failed: number;
+        readonly timeout: number;
+        readonly late: number;
+        readonly dropped: number;
+      };
+      readonly evicted: {
+        readonly count: number;
+        readonly bytes: number;
+        readonly age: number;
+      };
+    };
+    readonly audio: {
+      readonly accepted: number;
+      readonly throttled: number;
+      readonly refused: {
+        readonly not_jpeg: number;
+        readonly too_large: number;
+        readonly format: number;
+      };
+      readonly encoder: {
+        readonly failed: number;
+        readonly timeout: number;
+        readonly late: number;
+        readonly dropped: number;
+      };
+      readonly evicted: {
+        readonly count: number;
+        readonly bytes: number;
+        readonly age: number;
+      };
+    };
+  };
+};
+
+export type ForgetReceipt = {
+  readonly chat_id: string;
+  /** ISO 8601, UTC; empty if it is not known. */
+  readonly at: string;
+  readonly removed: readonly {
+    readonly place: string;
+    readonly count: number;
+  }[];
+  readonly unreachable: readonly string[];
+};
+
+export type Fork = {
+  /** The last message to copy. */
+  readonly message_id: string;
+  /** The new chat: its id must not be in use, nor be `.` or `..`. */
+  readonly chat_id: string;
+};
+
+export type Health = {
+  readonly status: "ok" | "degraded";
+  readonly version: string;
+  readonly uptime_seconds: number;
+  /** Stored bytes that were not as they were left. */
+  readonly repairs: number;
+};
+
+export type Hits = {
+  readonly hits: readonly {
+    readonly chat_id: string;
+    readonly message: Message;
+  }[];
+};
+
+export type Levels = {
+  readonly joy: number;
+  readonly sadness: number;
+  readonly anger: number;
+  readonly fear: number;
+  readonly disgust: number;
+};
+
+export type Matches = {
+  readonly matches: readonly {
+    readonly id: string;
+    readonly seq: number;
+    /** ISO 8601, UTC; empty if it is not known. */
+    readonly timestamp: string;
+  }[];
+};
+
+export type Message = {
+  readonly id: string;
+  /** Its place in the chat's log, from 1. */
+  readonly seq: number;
+  readonly role: "user" | "assistant" | "tool" | "system";
+  readonly content: string;
+  /** ISO 8601, UTC; empty if it is not known. */
+  readonly timestamp: string;
+  readonly turn?: string | undefined;
+  readonly provider?: string | undefined;
+  readonly model?: string | undefined;
+  /** The text was cut short. */
+  readonly partial?: true | undefined;
+  readonly partial_reason?: "stopped" | "error" | "crash" | undefined;
+  /** What the model thought before it wrote this. */
+  readonly reasoning_content?: string | undefined;
+  /** Shown on request only. */
+  readonly hidden?: true | undefined;
+  /** No person wrote it: what the model was told, such as `pat_hint`. */
+  readonly synthetic?: string | undefined;
+  /** The tools that the model called after this text. */
+  readonly tool_calls?: readonly unknown[] | undefined;
+  /** On a tool's result: the call that it answers. */
+  readonly tool_call_id?: string | undefined;
+  /** On a tool's result: the tool. */
+  readonly name?: string | undefined;
+  /** The tool failed. */
+  readonly is_error?: true | undefined;
+  readonly stats?: AnswerStats | undefined;
+  /** Another answer took its place. */
+  readonly replaced?: true | undefined;
+  /** Its text is not shown. */
+  readonly redacted?: true | undefined;
+};
+
+/** Oldest first. `before` asks for the page before it. */
+export type MessagePage = {
+  readonly messages: readonly Message[];
+  readonly before?: number | undefined;
+};
+
+/** `redacted`: hidden. `erased`: its bytes are gone. */
+export type MessageReceipt = {
+  readonly chat_id: string;
+  readonly message_id: string;
+  readonly redacted: boolean;
+  readonly erased: boolean;
+  /** Other chats that held the same message, and do not any more. */
+  readonly copies: readonly string[];
+  readonly removed: readonly {
+    readonly place: string;
+    readonly count: number;
+  }[];
+  /** Places that may still hold it. The same request tries them again. */
+  readonly unreachable: readonly string[];
+};
+
+/** `null` where no run was up, or nothing is known. */
+export type MoodHistory = {
+  readonly from: number;
+  readonly to: number;
+  /** Milliseconds since 1970, a step apart. */
+  readonly at: readonly number[];
+  readonly levels: {
+    readonly joy: readonly (number | null)[];
+    readonly sadness: readonly (number | null)[];
+    readonly anger: readonly (number | null)[];
+    readonly fear: readonly (number | null)[];
+    readonly disgust: readonly (number | null)[];
+  };
+  readonly boredom: readonly (number | null)[];
+  readonly mood: readonly (string | null)[];
+  readonly events: readonly {
+    readonly at: number;
+    readonly event: string;
+    readonly intensity: number;
+    readonly wound: "added" | "limit" | null;
+  }[];
+  readonly wounds: readonly {
+    readonly id: string;
+    readonly event: string;
+    readonly from: number;
+    readonly to: number | null;
+  }[];
+  readonly runs: readonly {
+    readonly from: number;
+    readonly to: number | null;
+  }[];
+};
+
+export type MoodOverride = {
+  readonly mood: string;
+  /** Seconds; 10 when absent. */
+  readonly duration?: number | undefined;
+};
+
+export type MoodSet = {
+  readonly status: "set";
+  readonly mood: string;
+  readonly state: Emotions;
+};
+
+export type NewMessage = {
+  /** What the person says. Kept word for word. */
+  readonly content: string;
+  /** The session's when absent. */
+  readonly provider?: string | undefined;
+  /** The session's when absent. */
+  readonly model?: string | undefined;
+};
+
+export type Package = {
+  readonly name: string;
+  readonly state: "sealed" | "damaged" | "newer" | "seed";
+  readonly detail: string | null;
+  readonly bytes: number;
+  readonly feedback: Feedback | null;
+  readonly status: PackageStatus | null;
+};
+
+export type PackageAudio = {
+  readonly rate_hz: number;
+  readonly samples: number;
+  /** Milliseconds from the reaction, negative before it; `null`: not known. */
+  readonly start_t_ms: number | null;
+  /** When a sample was heard: at 0, and after each gap. */
+  readonly anchors: readonly {
+    readonly sample: number;
+    readonly t_ms: number;
+  }[];
+};
+
+export type PackageContent = {
+  readonly feedback: Feedback;
+  readonly messages: readonly PackageMessage[];
+  readonly status: PackageStatus | null;
+  readonly incomplete: readonly Difference[];
+};
+
+/** `feedback.json`, or the list of `messages.json`. */
+export type PackageFile = Readonly<Record<string, unknown>> | readonly Readonly<Record<string, unknown>>[];
+
+/** By the second of the reaction, newest first; within a second in no particular order. */
+export type PackageList = {
+  readonly packages: readonly Package[];
+  readonly cursor: string | null;
+};
+
+export type PackageMessage = {
+  readonly role: "USER" | "ASSISTANT" | "SYSTEM" | "TOOL";
+  readonly text: string;
+  readonly id: string;
+  readonly seq: number;
+  /** Milliseconds from the reaction, negative before it; `null`: not known. */
+  readonly t_ms: number | null;
+};
+
+export type PackageStatus = {
+  readonly uploaded: readonly {
+    readonly bucket: string;
+    readonly timestamp: number;
+  }[];
+  readonly retracted: {
+    readonly timestamp: number;
+    readonly reason: string | null;
+  } | null;
+  readonly preserved: {
+    readonly timestamp: number;
+    readonly reason: string | null;
+  } | null;
+};
+
+export type Person = {
+  readonly name: string;
+};
+
+export type PersonSeen = {
+  readonly last_person_seen: string | null;
+  /** Seconds since 1970. */
+  readonly last_person_seen_time: number | null;
+};
+
+export type Preservation = {
+  /** `false` lets it go; else it stays. */
+  readonly preserved?: boolean | undefined;
+  readonly reason?: string | undefined;
+};
+
+export type Problem = {
+  readonly type: string;
+  readonly title: string;
+  readonly status: number;
+  readonly detail: string;
+  /** What to branch on. */
+  readonly code: string;
+  readonly turn_id?: string | undefined;
+  /** What the model's provider said, in its own words. */
+  readonly provider_detail?: string | undefined;
+};
+
+export type ProviderSession = {
+  readonly session_id: string;
+  readonly message_count: number;
+  /** The known costs. */
+  readonly total_cost_usd: number;
+  readonly total_tokens: number;
+  /** How many of the tokens have no known cost: their model has no price. */
+  readonly unpriced_tokens?: number | undefined;
+};
+
+/** `accepted`; or why it was not kept: `throttled`, too soon after the last picture; `off`, not agreed to; `busy`, an encoder is at work. */
+export type Pushed = {
+  readonly result: "accepted" | "throttled" | "off" | "busy";
+};
+
+export type Reaction = {
+  readonly sentiment: "positive" | "negative";
+  /** What was liked or disliked. */
+  readonly what: string;
+  readonly trigger?: string | undefined;
+  readonly channel?: "touch" | "speech" | "text" | "button" | "other" | undefined;
+  readonly score?: number | undefined;
+  readonly correction?: {
+    readonly text: string;
+    readonly kind: "replacement" | "note";
+  } | undefined;
+  /** Of the newest message if absent. */
+  readonly chat_id?: string | undefined;
+  /** The answer that it is about; if absent, the last one. */
+  readonly target_message_id?: string | undefined;
+  readonly post_roll_ms?: number | undefined;
+};
+
+export type Ready = {
+  readonly status: "ready";
+};
+
+/** `durable`: neither a kill nor a power cut loses it. */
+export type Receipt = {
+  readonly id: string;
+  readonly name: string;
+  readonly accepted: boolean;
+  readonly durable: boolean;
+  readonly uploaded: boolean;
+  readonly reason?: string | undefined;
+  readonly reduced?: string | undefined;
+  readonly duplicate_of?: string | undefined;
+};
+
+export type Rename = {
+  /** Cut at 120 characters. Empty: the first thing that was said. */
+  readonly title: string;
+};
+
+/** `not_repaired`: nothing was touched. */
+export type RepairedPackage = {
+  readonly outcome: "whole" | "repaired" | "not_repaired";
+  readonly differences: readonly Difference[];
+};
+
+export type Reset = {
+  /** Begin again with this one. Without it: with the one that the next turn runs on. */
+  readonly provider?: string | undefined;
+  /** Begin a new session with every provider; not together with `provider`. */
+  readonly all?: boolean | undefined;
+};
+
+export type Restart = {
+  readonly report: {
+    readonly kind: "fresh_start" | "crash_recovery" | "short_break" | "long_absence";
+    readonly clean: boolean;
+    /** Seconds since the last sign of life of the run before; `null`: not known. */
+    readonly elapsed: number | null;
+    /** By the machine's uptime; by its clock; the clock went backwards or tells nothing. */
+    readonly certainty: "certain" | "clock" | "uncertain";
+    readonly previous_session_id: string | null;
+    readonly total_sessions: number;
+    readonly quarantined: number;
+    readonly interrupted_turns: readonly {
+      readonly chat_id: string;
+      readonly message_id: string;
+    }[];
+  };
+  readonly deliveries: readonly Delivery[];
+};
+
+export type RetractedInBucket = {
+  readonly name: string;
+  readonly owed: true;
+};
+
+export type Retry = {
+  /** The newest one's, to be sure. */
+  readonly message_id?: string | undefined;
+  readonly provider?: string | undefined;
+  readonly model?: string | undefined;
+};
+
+/** The provider could not take the call. It is called again after a wait. */
+export type Retrying = {
+  readonly reason: string;
+  /** The provider's own words. */
+  readonly detail?: string | undefined;
+  /** Of the call that follows: 2 for the first retry. */
+  readonly attempt: number;
+  /** Until then. */
+  readonly seconds: number;
+};
+
+/** The data of each event of `GET /api/events`, by the event's name. */
+export type ServerEvents = {
+  readonly message: {
+    readonly change: "stored";
+    readonly chat_id: string;
+    readonly message: Message;
+  } | {
+    readonly change: "redacted" | "erased";
+    readonly chat_id: string;
+    readonly message_id: string;
+  };
+  readonly turn: {
+    readonly chat_id: string;
+    readonly turn_id: string;
+    readonly state: "running" | "answered" | "interrupted" | "failed";
+    /** Why nothing could be stored. */
+    readonly code?: string | undefined;
+  };
+  readonly retrying: {
+    readonly reason: string;
+    /** The provider's own words. */
+    readonly detail?: string | undefined;
+    /** Of the call that follows: 2 for the first retry. */
+    readonly attempt: number;
+    /** Until then. */
+    readonly seconds: number;
+    readonly chat_id: string;
+    readonly turn_id: string;
+  };
+  readonly session: {
+    readonly chat_id: string;
+    readonly change: "ended" | "reset" | "provider_reset" | "cleared" | "renamed" | "metadata" | "forked" | "forgotten";
+  };
+  readonly repair: {
+    readonly at: string;
+    readonly key: string;
+    readonly kind: string;
+  };
+  readonly emotions: {
+    readonly levels: Levels;
+    readonly boredom: number;
+    readonly wounds: readonly Wound[];
+    readonly mood: string;
+    readonly mood_override: {
+      readonly mood: string;
+      /** ISO 8601, UTC; empty if it is not known. */
+      readonly until: string;
+    } | null;
+    /** Why: the event of the newest open wound, else the event that brought the mood, and its age. `null`: no event did. */
+    readonly mood_cause: {
+      readonly event: string;
+      readonly age: number;
+    } | null;
+    readonly sleep_state: "awake" | "asleep";
+    readonly voice_state: "idle" | "listening" | "thinking" | "speaking";
+  };
+  readonly person: PersonSeen;
+  readonly sleep: Sleeping;
+  readonly feedback: {
+    readonly type: string;
+    readonly receipt: Receipt;
+  };
+  readonly buffers: Buffers;
+  readonly restart: {
+    readonly chat_id: string;
+    readonly status: "delivered";
+  };
+};
+
+export type Session = {
+  readonly chat_id: string;
+  readonly provider: string;
+  readonly model: string;
+  /** ISO 8601, UTC; empty if it is not known. */
+  readonly created_at: string;
+  /** ISO 8601, UTC; empty if it is not known. */
+  readonly last_active: string;
+  readonly generation: number;
+  readonly provider_sessions: Readonly<Record<string, ProviderSession>>;
+  /** The provider's own; empty: none yet. */
+  readonly session_id: string;
+  /** With this provider in this session. */
+  readonly message_count: number;
+  readonly total_cost_usd: number;
+  readonly total_tokens: number;
+};
+
+export type SignIn = {
+  readonly code: string;
+};
+
+export type Sleep = {
+  readonly state: "awake" | "asleep";
+};
+
+export type Sleeping = {
+  readonly sleep_state: "awake" | "asleep";
+};
+
+export type Stopped = {
+  readonly stopped: boolean;
+};
+
+export type Touch = {
+  /** 1: a light pat; 2: a long one, a scratch of the head. */
+  readonly level: 1 | 2;
+  /** If absent, the chat in which a person acted last. */
+  readonly chat_id?: string | undefined;
+};
+
+export type Touched = {
+  readonly event: "pat_level1" | "pat_level2";
+  readonly state: Emotions;
+  /** Whether the model hears of it: in a turn of its own; in one that is to come already; not, because it was a light one, or there is no chat, no model, or no room. */
+  readonly hint: "told" | "pending" | "none";
+  readonly chat_id: string | null;
+  readonly turn_id: string | null;
+  /** The package that a rule makes of it, where rules are on. */
+  readonly recorded: string | null;
+};
+
+/** The data of each event of a turn, by the event's name. */
+export type TurnEvents = {
+  readonly accepted: {
+    readonly turn_id: string;
+    readonly user: Message;
+  };
+  readonly notice: {
+    readonly text: string;
+  };
+  readonly reasoning: {
+    readonly text: string;
+  };
+  readonly text: {
+    readonly text: string;
+  };
+  /** A stored tool call, with the text before it, or a tool's result. */
+  readonly message: {
+    readonly message: Message;
+  };
+  readonly retrying: Retrying;
+  readonly result: Answer;
+  readonly error: Problem;
+};
+
+export type Verification = {
+  readonly verified: boolean;
+  /** `newer`: of a later version. `seed`: of the original, not sealed. */
+  readonly state: "whole" | "damaged" | "newer" | "seed";
+  readonly differences: readonly Difference[];
+};
+
+/** What was just said, in this process only. */
+export type WorkingMemory = {
+  readonly chats: readonly {
+    readonly chat_id: string;
+    readonly capacity: number;
+    readonly count: number;
+    readonly full: boolean;
+    readonly empty: boolean;
+    readonly session_age_seconds: number;
+    readonly bytes: number;
+    readonly last_turn: number;
+    readonly summary: string;
+  }[];
+};
+
+export type Wound = {
+  readonly id: string;
+  readonly event: string;
+  readonly duration: number;
+  readonly age: number;
+  /** As they are now. */
+  readonly floors: Readonly<Record<string, number>>;
+  readonly healing: boolean;
+  /** Seconds; `null`: never by itself. */
+  readonly heals_in: number | null;
+};
