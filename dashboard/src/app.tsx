@@ -4,7 +4,7 @@ import { Link } from "wouter";
 import { queryClient } from "./api/query-client.ts";
 import { useIsSignedOut } from "./api/sign-in.ts";
 import { ReceiptDialog } from "./chats/receipt-dialog.tsx";
-import { type Route, useRoute } from "./routes.ts";
+import { type Route, useRoute } from "./shell/routes.ts";
 import { Shell } from "./shell/shell.tsx";
 import { SignIn } from "./shell/sign-in-view.tsx";
 import { ViewBoundary } from "./shell/view-boundary.tsx";
@@ -13,16 +13,18 @@ import { Loading } from "./ui/loading.tsx";
 import { Page } from "./ui/page.tsx";
 
 const views = {
-  talk: async () => ({ default: (await import("./talk/talk-view.tsx")).TalkView }),
-  chats: async () => ({ default: (await import("./chats/chats-view.tsx")).ChatsView }),
-  mood: async () => ({ default: (await import("./views/mood/mood-view.tsx")).MoodView }),
-  waking: async () => ({ default: (await import("./views/waking/waking-view.tsx")).WakingView }),
-  sessions: async () => ({
-    default: (await import("./views/sessions/sessions-view.tsx")).SessionsView,
+  talk: async () => ({ default: (await import("./chats/talk/talk-view.tsx")).TalkView }),
+  chats: async () => ({ default: (await import("./chats/list/chats-view.tsx")).ChatsView }),
+  mood: async () => ({ default: (await import("./companion/mood/mood-view.tsx")).MoodView }),
+  waking: async () => ({
+    default: (await import("./companion/waking/waking-view.tsx")).WakingView,
   }),
-  memory: async () => ({ default: (await import("./views/memory/memory-view.tsx")).MemoryView }),
+  sessions: async () => ({
+    default: (await import("./chats/sessions/sessions-view.tsx")).SessionsView,
+  }),
+  memory: async () => ({ default: (await import("./chats/memory/memory-view.tsx")).MemoryView }),
   moments: async () => ({
-    default: (await import("./views/moments/moments-view.tsx")).MomentsView,
+    default: (await import("./moments/moments-view.tsx")).MomentsView,
   }),
 };
 const TalkView = lazy(views.talk);

@@ -1,6 +1,6 @@
 // Writes api/openapi.json from the routes as they are, and the page's types from that.
 import { readFileSync, writeFileSync } from "node:fs";
-import { pageTypes, typesFile } from "../scripts/page-types.ts";
+import { pageTypes, typesFile } from "../../scripts/page-types.ts";
 import { companion } from "./server-fixture.ts";
 
 const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { version: string };

@@ -2,13 +2,13 @@ import { useId, useState } from "react";
 import { useLocation } from "wouter";
 import { chatPath, ProblemError, request } from "../api/client.ts";
 import type { Chat, ChatListRow, MessagePage, Session } from "../api/openapi-types.ts";
-import { chatAddress } from "../routes.ts";
-import { newChatId } from "../talk/edit-and-fork.ts";
+import { chatAddress } from "../shell/routes.ts";
 import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { ErrorNote } from "../ui/error-note.tsx";
 import type { NamedChat } from "./chat-menu.tsx";
 import { chatName } from "./chat-name.ts";
+import { newChatId } from "./talk/edit-and-fork.ts";
 import { useChatChange } from "./use-chat-change.ts";
 
 interface ChatDialogProps {

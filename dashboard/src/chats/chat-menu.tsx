@@ -2,7 +2,7 @@ import { useState } from "react";
 import { Link } from "wouter";
 import { chatPath } from "../api/client.ts";
 import type { ChatListRow } from "../api/openapi-types.ts";
-import { chatAddress } from "../routes.ts";
+import { chatAddress } from "../shell/routes.ts";
 import { Menu } from "../ui/menu.tsx";
 import { toggleTheme, useTheme } from "../ui/theme.ts";
 import { ClearDialog, ForkDialog, RenameDialog, ResetDialog } from "./chat-dialogs.tsx";

@@ -1,4 +1,4 @@
-import { defaultChat } from "../routes.ts";
+import { defaultChat } from "../shell/routes.ts";
 
 /** What a person calls a chat; one that was cleared has no title, and its id says nothing. */
 export function chatName(chat: { readonly chat_id: string; readonly title: string }): string {

@@ -1,16 +1,16 @@
 import "./shell.css";
 import { type ReactNode, useEffect, useRef } from "react";
 import { Link, useLocation } from "wouter";
-import { RecordingBar } from "../capture/recording-bar.tsx";
-import type { ViewName } from "../routes.ts";
+import { RecordingBar } from "../moments/capture/recording-bar.tsx";
+import { useHasMoments, useLiveBuffers } from "../moments/use-moments.ts";
 import { Button } from "../ui/button.tsx";
 import { Icon, type IconName } from "../ui/icon.tsx";
 import { toggleTheme, useTheme } from "../ui/theme.ts";
-import { useHasMoments, useLiveBuffers } from "../views/moments/use-moments.ts";
 import { ConnectionNote } from "./connection-note.tsx";
 import { useKeptFocus } from "./kept-focus.ts";
 import { useKeptScroll } from "./kept-scroll.ts";
 import { Mark } from "./mark.tsx";
+import type { ViewName } from "./routes.ts";
 
 interface Place {
   readonly view: ViewName;

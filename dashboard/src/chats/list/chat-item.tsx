@@ -1,0 +1,69 @@
+import { Link } from "wouter";
+import type { ChatListRow, Message } from "../../api/openapi-types.ts";
+import { chatAddress, messageAddress } from "../../shell/routes.ts";
+import { When } from "../../ui/when.tsx";
+import { ChatMenu } from "../chat-menu.tsx";
+import { chatName, untitledId } from "../chat-name.ts";
+import { excerpt } from "./excerpt.ts";
+
+interface ChatItemProps {
+  readonly row: ChatListRow;
+  readonly query: string;
+}
+
+/** Where a chat of the list is opened: at what was found in it. */
+export function addressOf({ chat_id: id, match }: ChatListRow, query: string): string {
+  return match === undefined ? chatAddress(id) : messageAddress(id, match, query);
+}
+
+/** One chat of the list. */
+export function ChatItem({ row, query }: ChatItemProps) {
+  const { chat_id: id, message_count: count, provider, last_active: at, match } = row;
+  const isNamed = query !== "" && match === undefined;
+  return (
+    <li className="chat-item">
+      <Link className="chat-item-link" to={addressOf(row, query)}>
+        <span className="chat-item-title" dir="auto" title={untitledId(row)}>
+          {query === "" ? chatName(row) : <Marked text={chatName(row)} query={query} />}
+        </span>
+        {match === undefined ? null : <Match message={match} query={query} />}
+        {isNamed ? (
+          <span className="chat-item-match">
+            <Marked text={id} query={query} />
+          </span>
+        ) : null}
+        <span className="chat-item-facts">
+          {match === undefined ? <When at={at} /> : <span>{matchesInWords(row)}</span>}
+          <span>{count === 1 ? "1 message" : `${count.toLocaleString()} messages`}</span>
+          {provider === "" ? null : <span>{provider}</span>}
+          {row.unanswered ? <span className="tag tag-accent">unanswered</span> : null}
+          {row.damaged ? <span className="tag tag-danger">damaged</span> : null}
+        </span>
+      </Link>
+      <ChatMenu chat={row} inList />
+    </li>
+  );
+}
+
+function Match({ message, query }: { readonly message: Message; readonly query: string }) {
+  return (
+    <span className="chat-item-match" dir="auto">
+      <When at={message.timestamp} className="chat-item-when" />{" "}
+      <Marked text={message.content} query={query} />
+    </span>
+  );
+}
+
+function Marked({ text, query }: { readonly text: string; readonly query: string }) {
+  return excerpt(text, query).map((piece) =>
+    piece.isHit ? <mark key={piece.at}>{piece.text}</mark> : piece.text,
+  );
+}
+
+/** The server counts no more than this. */
+const maxCounted = 100;
+
+function matchesInWords({ match_count: count = 1 }: ChatListRow): string {
+  if (count >= maxCounted) return `${maxCounted} or more matches`;
+  return count === 1 ? "1 match" : `${count} matches`;
+}

@@ -1,0 +1,162 @@
+import "../chats.css";
+import { useEffect, useRef, useState } from "react";
+import { useLocation } from "wouter";
+import { useHistoryState } from "wouter/use-browser-location";
+import { chatAddress } from "../../shell/routes.ts";
+import { Button } from "../../ui/button.tsx";
+import { Empty } from "../../ui/empty.tsx";
+import { ErrorNote } from "../../ui/error-note.tsx";
+import { Icon } from "../../ui/icon.tsx";
+import { Loading } from "../../ui/loading.tsx";
+import { MoreButton } from "../../ui/more-button.tsx";
+import { Page } from "../../ui/page.tsx";
+import { unsaidChatId } from "../talk/edit-and-fork.ts";
+import { addressOf, ChatItem } from "./chat-item.tsx";
+import { moveFocus } from "./move-focus.ts";
+import { useChatSearch } from "./use-chat-search.ts";
+import { type ChatFilter, useChats } from "./use-chats.ts";
+
+const maxQuery = 1_000;
+
+/** Every chat there is: found, opened, renamed, copied, forgotten. */
+export function ChatsView() {
+  const { typed, setTyped, filter, setFilter, isCurrent } = useChatSearch();
+  const [opensFirst, setOpensFirst] = useState(false);
+  const { unanswered, damaged } = filter;
+  const [, navigate] = useLocation();
+  return (
+    <Page
+      title="Chats"
+      actions={
+        <Button onClick={() => navigate(chatAddress(unsaidChatId()))}>
+          <Icon name="edit" size={18} />
+          New chat
+        </Button>
+      }
+    >
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: the arrows go from one thing in it to another */}
+      <div onKeyDown={moveFocus}>
+        <search className="chat-search">
+          <SearchField
+            typed={typed}
+            setTyped={(text) => {
+              setOpensFirst(false);
+              setTyped(text);
+            }}
+            openFirst={() => setOpensFirst(typed.trim() !== "")}
+          />
+          <Toggle
+            label="Unanswered"
+            isOn={unanswered}
+            set={(isOn) => setFilter("unanswered", isOn)}
+          />
+          <Toggle label="Damaged" isOn={damaged} set={(isOn) => setFilter("damaged", isOn)} />
+        </search>
+        <ChatList filter={filter} opensFirst={opensFirst && isCurrent} />
+      </div>
+    </Page>
+  );
+}
+
+function SearchField({
+  typed,
+  setTyped,
+  openFirst,
+}: {
+  readonly typed: string;
+  readonly setTyped: (text: string) => void;
+  /** Opens the first chat that is found, once it is. */
+  readonly openFirst: () => void;
+}) {
+  const field = useRef<HTMLInputElement>(null);
+  const state: unknown = useHistoryState();
+  const isAsked = typeof state === "object" && state !== null && "search" in state;
+  useEffect(() => {
+    if (isAsked) field.current?.focus();
+  }, [isAsked]);
+  return (
+    <div className="search-field">
+      <Icon name="search" size={18} />
+      <label className="visually-hidden" htmlFor="chat-search">
+        Search all chats
+      </label>
+      <input
+        ref={field}
+        id="chat-search"
+        className="field"
+        type="search"
+        dir="auto"
+        placeholder="Search words, titles and ids"
+        maxLength={maxQuery}
+        value={typed}
+        onChange={(event) => setTyped(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.key === "Enter" && !event.nativeEvent.isComposing) openFirst();
+        }}
+      />
+    </div>
+  );
+}
+
+interface ToggleProps {
+  readonly label: string;
+  readonly isOn: boolean;
+  readonly set: (isOn: boolean) => void;
+}
+
+function Toggle({ label, isOn, set }: ToggleProps) {
+  return (
+    <Button className="toggle" aria-pressed={isOn} onClick={() => set(!isOn)}>
+      {label}
+    </Button>
+  );
+}
+
+interface ListProps {
+  readonly filter: ChatFilter;
+  readonly opensFirst: boolean;
+}
+
+function ChatList({ filter, opensFirst }: ListProps) {
+  const chats = useChats(filter);
+  const [, navigate] = useLocation();
+  const list = useRef<HTMLUListElement>(null);
+  const rows = chats.data?.pages.flatMap((page) => page.chats) ?? [];
+  const first = opensFirst && !chats.isPlaceholderData ? rows[0] : undefined;
+  const address = first && addressOf(first, filter.query);
+  useEffect(() => {
+    if (address !== undefined) navigate(address);
+  }, [address, navigate]);
+  if (chats.isPending) return <Loading label="Loading the chats" />;
+  if (chats.isError && rows.length === 0) {
+    return <ErrorNote error={chats.error} retry={() => void chats.refetch()} />;
+  }
+  if (rows.length === 0) return <NoChats filter={filter} />;
+  return (
+    <>
+      {chats.isError ? <ErrorNote error={chats.error} retry={() => void chats.refetch()} /> : null}
+      <ul ref={list} className="chat-list" aria-busy={chats.isPlaceholderData}>
+        {rows.map((row) => (
+          <ChatItem key={row.chat_id} row={row} query={filter.query} />
+        ))}
+      </ul>
+      <MoreButton list={chats} rows={list}>
+        Show more
+      </MoreButton>
+    </>
+  );
+}
+
+function NoChats({ filter }: { readonly filter: ChatFilter }) {
+  if (filter.query !== "") {
+    return (
+      <Empty title="Nothing was found">
+        No chat has all of these words in a message, or in its title and id. Case and accents do not
+        matter, and the last word may be the beginning of one.
+      </Empty>
+    );
+  }
+  if (filter.unanswered) return <Empty title="Every message is answered" />;
+  if (filter.damaged) return <Empty title="No chat is damaged" />;
+  return <Empty title="There is no chat yet">What you say under Talk becomes the first.</Empty>;
+}

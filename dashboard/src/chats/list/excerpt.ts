@@ -1,0 +1,66 @@
+import { plainWords } from "../../ui/plain-words.ts";
+
+export interface Piece {
+  readonly text: string;
+  readonly isHit: boolean;
+  /** Where it begins in what is shown of the text, in UTF-16 units. */
+  readonly at: number;
+}
+
+const before = 40;
+const length = 180;
+
+/**
+ * The part of a text around the first word that was searched for, with every hit marked. Signs of
+ * Markdown are left out, unless a word was found among them, as in the address of a link.
+ */
+export function excerpt(said: string, query: string): readonly Piece[] {
+  const words = fold(query)
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter((word) => word !== "");
+  const [text, plain] = readable(said, words);
+  const first = Math.min(...words.map((word) => plain.indexOf(word)).filter((at) => at >= 0));
+  const start = Number.isFinite(first) ? Math.max(0, first - before) : 0;
+  const end = Math.min(text.length, start + length);
+  const pieces: Piece[] = [];
+  let done = start;
+  for (const { at, size } of hitsIn(plain, words, start, end)) {
+    if (at > done) pieces.push({ text: text.slice(done, at), isHit: false, at: done });
+    pieces.push({ text: text.slice(at, at + size), isHit: true, at });
+    done = at + size;
+  }
+  if (done < end) pieces.push({ text: text.slice(done, end), isHit: false, at: done });
+  if (start > 0) pieces.unshift({ text: "…", isHit: false, at: -1 });
+  if (end < text.length) pieces.push({ text: "…", isHit: false, at: -2 });
+  return pieces;
+}
+
+/** What is shown of a text, as it is and folded. */
+function readable(said: string, words: readonly string[]): readonly [text: string, plain: string] {
+  const plain = fold(said);
+  const text = plainWords(said);
+  const bare = fold(text);
+  const isWhole = words.every((word) => bare.includes(word) || !plain.includes(word));
+  return isWhole ? [text, bare] : [said, plain];
+}
+
+/** In order, and apart from each other. */
+function hitsIn(plain: string, words: readonly string[], start: number, end: number) {
+  const hits: { readonly at: number; readonly size: number }[] = [];
+  for (let at = start; at < end; ) {
+    const word = words.find((each) => plain.startsWith(each, at));
+    if (word !== undefined && at + word.length <= end) hits.push({ at, size: word.length });
+    at += word?.length ?? 1;
+  }
+  return hits;
+}
+
+/** Without case and accents, and as long as before, so that places stay the same. */
+function fold(text: string): string {
+  let folded = "";
+  for (const char of text) {
+    const plain = char.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
+    folded += plain.length === char.length ? plain : char;
+  }
+  return folded;
+}

@@ -1,0 +1,51 @@
+import type { WorkingMemory } from "../../api/openapi-types.ts";
+import { spanInWords } from "../../ui/durations.ts";
+import { ChatLink } from "../chat-link.tsx";
+
+/** With more places than these, the number alone is clearer. */
+const mostDots = 12;
+
+interface Props {
+  readonly memory: WorkingMemory["chats"][number];
+  /** Seconds since the moment that the memory tells of. */
+  readonly elapsed: number;
+}
+
+/** One chat's working memory: how full it is, since when, and the text that it makes. */
+export function ChatMemory({ memory, elapsed }: Props) {
+  const { chat_id: chatId, capacity, count, full, summary, last_turn: lastTurn } = memory;
+  return (
+    <article className="card">
+      <header className="memory-head">
+        <h2>
+          <ChatLink chatId={chatId} />
+        </h2>
+        <p className="memory-count">
+          {capacity > mostDots ? null : <Dots count={count} capacity={capacity} />}
+          {count} of {capacity}
+          {full ? ", full: the oldest goes next" : ""}
+        </p>
+      </header>
+      {summary === "" ? (
+        <p className="hint">Nothing yet.</p>
+      ) : (
+        <blockquote className="memory-text">{summary}</blockquote>
+      )}
+      <p className="hint">
+        {lastTurn === 0 ? "No turn yet" : `Up to turn ${lastTurn.toLocaleString()}`}, begun{" "}
+        {spanInWords(memory.session_age_seconds + elapsed)} ago, {memory.bytes.toLocaleString()}{" "}
+        bytes
+      </p>
+    </article>
+  );
+}
+
+function Dots({ count, capacity }: { readonly count: number; readonly capacity: number }) {
+  return (
+    <span className="memory-dots" aria-hidden="true">
+      {Array.from({ length: capacity }, (_, place) => place).map((place) => (
+        <i key={place} className={place < count ? "is-taken" : ""} />
+      ))}
+    </span>
+  );
+}

@@ -1,0 +1,45 @@
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { request } from "../../api/client.ts";
+import { useServerEvent } from "../../api/events.ts";
+import type { WorkingMemory } from "../../api/openapi-types.ts";
+import { Empty } from "../../ui/empty.tsx";
+import { Loading } from "../../ui/loading.tsx";
+import { Page } from "../../ui/page.tsx";
+import { Trouble } from "../../ui/trouble.tsx";
+import { useNow } from "../../ui/use-now.ts";
+import { ChatMemory } from "./chat-memory.tsx";
+import "./memory.css";
+
+const memoryKey = ["memory"] as const;
+
+/** What was just said, chat by chat, as the models are reminded of it. */
+export function MemoryView() {
+  const client = useQueryClient();
+  const again = () => void client.invalidateQueries({ queryKey: memoryKey });
+  useServerEvent("turn", again);
+  useServerEvent("session", again);
+  const query = useQuery({
+    queryKey: memoryKey,
+    queryFn: ({ signal }) => request<WorkingMemory>("/api/memory", { signal }),
+  });
+  const { data, dataUpdatedAt, isPending } = query;
+  const elapsed = Math.max(0, (useNow() - dataUpdatedAt) / 1000);
+  return (
+    <Page title="Memory">
+      <div className="memory">
+        <p className="memory-says">
+          The last few exchanges of each chat, as they stand before the next message. They are kept
+          while the server runs, and written nowhere.
+        </p>
+        <Trouble query={query} />
+        {isPending ? <Loading label="Loading the memory" /> : null}
+        {data?.chats.length === 0 ? (
+          <Empty title="Nothing in mind">Say something in a chat, and it is kept here.</Empty>
+        ) : null}
+        {data?.chats.map((chat) => (
+          <ChatMemory key={chat.chat_id} memory={chat} elapsed={elapsed} />
+        ))}
+      </div>
+    </Page>
+  );
+}

@@ -1,0 +1,110 @@
+import type { Chat, ProviderSession } from "../../api/openapi-types.ts";
+import { counted } from "../../ui/amounts.ts";
+import { Button } from "../../ui/button.tsx";
+import { ErrorNote } from "../../ui/error-note.tsx";
+import { fullTime } from "../../ui/relative-time.ts";
+import { When } from "../../ui/when.tsx";
+import { ChatLink } from "../chat-link.tsx";
+import type { NamedChat } from "../chat-menu.tsx";
+import { chatName } from "../chat-name.ts";
+import { bucketsOf, spent, spentIn } from "./amounts.ts";
+import type { SessionRow } from "./use-sessions.ts";
+
+export interface Reset {
+  readonly chat: NamedChat;
+  /** Only this one's part. */
+  readonly provider?: string;
+  readonly all?: true;
+}
+
+interface Props {
+  readonly session: SessionRow;
+  readonly onReset: (reset: Reset) => void;
+}
+
+/** One chat's session: since when it runs, and its part with each provider. */
+export function ChatSession({ session, onReset }: Props) {
+  const { row, chat, error, retry } = session;
+  const title = chatName(row);
+  return (
+    <li className="card" tabIndex={-1}>
+      <div className="session-head">
+        <h2>
+          <ChatLink chatId={row.chat_id} title={row.title} />
+        </h2>
+        {chat === undefined || chat.generation === 0 ? null : (
+          <Button
+            kind="quiet"
+            aria-label={`Begin a new session of ${title}`}
+            onClick={() => onReset({ chat: row, all: true })}
+          >
+            New session…
+          </Button>
+        )}
+      </div>
+      <p className="hint session-words">
+        {chat === undefined ? "\u00a0" : <Facts chat={chat} />}
+        {chat?.running === true ? <span className="tag tag-accent">answering</span> : null}
+        {row.damaged ? <span className="tag tag-danger">damaged</span> : null}
+      </p>
+      {error === null ? null : <ErrorNote error={error} retry={retry} />}
+      {chat === undefined ? (
+        error === null ? (
+          <div className="buckets buckets-to-come" />
+        ) : null
+      ) : (
+        <ul className="buckets" aria-label="Providers">
+          {bucketsOf(chat).map(([provider, bucket]) => (
+            <Bucket
+              key={provider}
+              {...{ chat, provider, bucket }}
+              onReset={() => onReset({ chat: row, provider })}
+            />
+          ))}
+        </ul>
+      )}
+    </li>
+  );
+}
+
+interface BucketProps {
+  readonly chat: Chat;
+  readonly provider: string;
+  readonly bucket: ProviderSession;
+  readonly onReset: () => void;
+}
+
+function Bucket({ chat, provider, bucket, onReset }: BucketProps) {
+  const isInUse = provider === chat.provider;
+  return (
+    <li>
+      <div className="bucket-name">
+        <strong>{provider}</strong> {isInUse ? <span>{chat.model}</span> : null}
+        <p className="hint" title={bucket.session_id}>
+          {bucket.session_id === "" ? "no id of its own yet" : <code>{bucket.session_id}</code>}
+        </p>
+      </div>
+      <div className="bucket-numbers">
+        <p>{counted(bucket.message_count, "message")}</p>
+        <p>{counted(bucket.total_tokens, "token")}</p>
+        <p>{spent(spentIn(bucket))}</p>
+      </div>
+      <Button kind="quiet" aria-label={`Begin again with ${provider}`} onClick={onReset}>
+        Begin again…
+      </Button>
+    </li>
+  );
+}
+
+function Facts({ chat }: { readonly chat: Chat }) {
+  if (chat.generation === 0) return "No session yet.";
+  const since = chat.created_at === "" ? "" : ` since ${fullTime(chat.created_at)}`;
+  const { last_active: at } = chat;
+  return (
+    <>
+      {`Session ${chat.generation}${since}`}
+      {at === "" ? null : ", last talked in "}
+      <When at={at} />{" "}
+    </>
+  );
+}

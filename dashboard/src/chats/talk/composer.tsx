@@ -1,0 +1,109 @@
+import "./composer.css";
+import { type FormEvent, type KeyboardEvent, lazy, Suspense, useEffect, useState } from "react";
+import { Button } from "../../ui/button.tsx";
+import { Icon } from "../../ui/icon.tsx";
+import type { VoiceAnswer } from "../voice/read-aloud.ts";
+import { joined } from "./joined.ts";
+import type { ComposerFocus } from "./use-composer-focus.ts";
+
+const VoiceBar = lazy(async () => {
+  return { default: (await import("../voice/voice-bar.tsx")).VoiceBar };
+});
+
+interface ComposerProps {
+  readonly text: string;
+  readonly setText: (text: string) => void;
+  readonly send: (text: string) => void;
+  /** `undefined`: nothing runs that could be stopped. */
+  readonly stop: (() => void) | undefined;
+  readonly answer: VoiceAnswer;
+  readonly focus: ComposerFocus;
+  /** Whether this is where a person goes on: not while they are led to a message. */
+  readonly takesFocus: boolean;
+}
+
+/** Where a person types or speaks. */
+export function Composer(props: ComposerProps) {
+  const { text, setText, send, stop, answer, focus, takesFocus } = props;
+  const { field } = focus;
+  const [heard, setHeard] = useState("");
+  const isEmpty = text.trim() === "";
+  useEffect(() => {
+    // On a phone this would open the keyboard over what there is to read.
+    const isFine = window.matchMedia("(pointer: fine)").matches;
+    if (takesFocus && isFine) field.current?.focus();
+  }, [field, takesFocus]);
+  function submit(event: FormEvent): void {
+    event.preventDefault();
+    if (isEmpty) return;
+    setText("");
+    send(text);
+    field.current?.focus();
+  }
+  function onKey(event: KeyboardEvent<HTMLTextAreaElement>): void {
+    if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
+    event.preventDefault();
+    event.currentTarget.form?.requestSubmit();
+  }
+  return (
+    <form className="composer" aria-label="Say something" tabIndex={-1} onSubmit={submit}>
+      <div className="composer-box">
+        <label className="visually-hidden" htmlFor="message">
+          Message
+        </label>
+        <textarea
+          ref={field}
+          id="message"
+          dir="auto"
+          rows={1}
+          placeholder="Say something"
+          aria-describedby="message-hint"
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+          onKeyDown={onKey}
+        />
+        {heard === "" ? null : (
+          <p className="composer-heard" dir="auto">
+            {heard}
+          </p>
+        )}
+        <div className="composer-row">
+          <Suspense fallback={<div className="voice" />}>
+            <VoiceBar
+              send={send}
+              show={setHeard}
+              keep={(words) => setText(joined(text, words))}
+              answer={answer}
+            />
+          </Suspense>
+          <div className="composer-send">
+            {stop === undefined ? null : (
+              <Button
+                ref={focus.leaving}
+                className="button-icon"
+                aria-label="Stop the answer"
+                title="Stop (Esc)"
+                onClick={stop}
+              >
+                <Icon name="stop" />
+              </Button>
+            )}
+            <Button
+              kind="primary"
+              type="submit"
+              className="button-icon"
+              aria-label="Send"
+              disabled={isEmpty}
+            >
+              <Icon name="send" />
+            </Button>
+          </div>
+        </div>
+      </div>
+      <p id="message-hint" className="composer-hint">
+        Enter sends, Shift+Enter begins a new line
+        {stop === undefined ? "" : ", Esc stops the answer"}
+      </p>
+    </form>
+  );
+}

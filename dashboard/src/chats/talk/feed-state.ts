@@ -1,0 +1,154 @@
+// What the talk view shows of one chat, as a value, and how it changes.
+import type { Message, Reaction, Retrying } from "../../api/openapi-types.ts";
+
+/** What was sent and is not in the chat yet. */
+export interface Waiting {
+  /** The same for every attempt, so that trying again never says it twice. */
+  readonly key: string;
+  /** What its message is called once it is stored; `undefined`: the browser cannot tell. */
+  readonly id?: string | undefined;
+  readonly content: string;
+  /**
+   * `waiting`: the server has it, and another turn runs. `lost`: it had it, and then it ended.
+   * `failed`: `error` says why. `unsure`: the page was left before it was known.
+   */
+  readonly state: "sending" | "waiting" | "lost" | "failed" | "unsure";
+  readonly error?: unknown;
+}
+
+/** The answer that is coming in. */
+export interface Live {
+  /** The id of the message that is answered; "" before the server named it. */
+  readonly turnId: string;
+  /** What was said, and thought, since the last call that is stored. */
+  readonly text: string;
+  readonly reasoning: string;
+  readonly isStopping: boolean;
+  /** Its provider is called again at this time, in epoch milliseconds. */
+  readonly retrying?: (Retrying & { readonly atMs: number }) | undefined;
+  /** Its stream ended before it did. */
+  readonly isBroken?: true;
+}
+
+export interface FeedState {
+  readonly status: "loading" | "ready" | "failed";
+  /** Why loading failed. */
+  readonly error?: unknown;
+  /** The end of the chat as far back as it was read, by `seq`. */
+  readonly messages: readonly Message[];
+  /** Asks for the page before; `undefined`: this is the beginning. */
+  readonly before: number | undefined;
+  readonly older: "idle" | "loading" | "failed";
+  readonly live: Live | undefined;
+  /** The turn that was followed last; another attempt at it has another key. */
+  readonly followed: { readonly turnId: string; readonly key: string } | undefined;
+  /** What was typed and not sent. */
+  readonly draft: string;
+  readonly waiting: readonly Waiting[];
+  /** What the server told beside the newest answer. The chat does not keep it. */
+  readonly notices: readonly string[];
+  /** What was kept as liked, or not, since the page was opened, by the ids of the messages. */
+  readonly reacted: ReadonlyMap<string, Reaction["sentiment"]>;
+  /** What went wrong last, and how to try again. */
+  readonly trouble: { readonly error: unknown; readonly retry?: () => void } | undefined;
+}
+
+export const emptyFeed: FeedState = {
+  ...{ status: "loading", messages: [], before: undefined, older: "idle" },
+  ...{ live: undefined, followed: undefined, draft: "", waiting: [], notices: [] },
+  ...{ reacted: new Map(), trouble: undefined },
+};
+
+/** With a message in its place, or its newer form in the place of the older. */
+export function withMessage(messages: readonly Message[], message: Message): readonly Message[] {
+  const last = messages.at(-1);
+  if (last === undefined || last.seq < message.seq) return [...messages, message];
+  const at = messages.findLastIndex(({ seq }) => seq <= message.seq);
+  const isSame = messages[at]?.id === message.id;
+  return isSame ? messages.with(at, message) : messages.toSpliced(at + 1, 0, message);
+}
+
+/** With an answer. That of a retry takes the place of the answer before, and of what led to that. */
+export function withAnswer(messages: readonly Message[], answer: Message): readonly Message[] {
+  const retry = retryOf(answer);
+  if (retry === undefined || !answer.id.startsWith(`${answer.turn}:answer`)) {
+    return withMessage(messages, answer);
+  }
+  const isReplaced = (each: Message) =>
+    each.role !== "user" && each.turn === answer.turn && retryOf(each) !== retry;
+  const rest = messages.some(isReplaced) ? messages.filter((each) => !isReplaced(each)) : messages;
+  return withMessage(rest, answer);
+}
+
+/** Which retry made a message: of `t:answer:r` and `t:call:r:1` it is "r", else `undefined`. */
+function retryOf({ id, turn }: Message): string | undefined {
+  if (turn === undefined || !id.startsWith(`${turn}:`)) return undefined;
+  const [kind, ...rest] = id.slice(turn.length + 1).split(":");
+  const name = (kind === "answer" ? rest : rest.slice(0, -1)).join(":");
+  return name === "" ? undefined : name;
+}
+
+/**
+ * The newest page in the place of what was there of it. What is older stays where both meet; where
+ * they do not, too much happened meanwhile, and only the page is left.
+ *
+ * @param known what was there when the page was asked for: what came since is newer than the page.
+ */
+export function withNewest(
+  state: Pick<FeedState, "messages" | "before">,
+  page: Pick<FeedState, "messages" | "before">,
+  known: readonly Message[],
+): Pick<FeedState, "messages" | "before"> {
+  const first = page.messages[0];
+  const last = page.messages.at(-1)?.seq ?? 0;
+  const ids = new Set(known.map(({ id }) => id));
+  const since = state.messages.filter(({ id, seq }) => seq > last && !ids.has(id));
+  const meets = first !== undefined && state.messages.some(({ id }) => id === first.id);
+  const older = meets ? state.messages.filter(({ seq }) => seq < first.seq) : [];
+  return {
+    messages: [...older, ...page.messages, ...since],
+    before: meets ? state.before : page.before,
+  };
+}
+
+/**
+ * Without the one that waited to be this message, which the server has stored. Where the browser cannot
+ * tell ids it is the first with these words; then a message takes one away when it is told of first.
+ *
+ * @param known the messages that were told of before.
+ */
+export function withoutWaiting(
+  waiting: readonly Waiting[],
+  { id, content }: Message,
+  known: readonly Message[],
+): readonly Waiting[] {
+  const isKnown = known.some((each) => each.id === id);
+  const isAlike = (each: Waiting) =>
+    !isKnown && each.id === undefined && each.content === content && each.state !== "failed";
+  const own = waiting.findIndex((each) => each.id === id);
+  const at = own < 0 ? waiting.findIndex(isAlike) : own;
+  return at < 0 ? waiting : waiting.toSpliced(at, 1);
+}
+
+/** Without what was stored though its answer never came back. */
+export function withoutStored(
+  waiting: readonly Waiting[],
+  messages: readonly Message[],
+): readonly Waiting[] {
+  const ids = new Set(messages.map(({ id }) => id));
+  return waiting.filter(({ id, state }) => state === "sending" || !ids.has(id ?? ""));
+}
+
+/** Whether it may still arrive by itself. */
+export function isOnItsWay({ state }: Waiting): boolean {
+  return state === "sending" || state === "waiting";
+}
+
+/** Whether a person sees it as a row: what was said, thought and called, and what was removed. */
+export function isShown(message: Message): boolean {
+  const { role, hidden, content, redacted, tool_calls: calls = [] } = message;
+  const isSpoken = role === "user" || role === "assistant";
+  if (!isSpoken || hidden === true) return false;
+  const isThought = (message.reasoning_content ?? "") !== "";
+  return content !== "" || redacted === true || calls.length > 0 || isThought;
+}

@@ -1,0 +1,141 @@
+// Method: the feed as it is, over a network of our own: `fetch` and `EventSource` are the browser's.
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { type TestContext, test } from "node:test";
+import { setImmediate as passed } from "node:timers/promises";
+import { connectNow } from "../../api/events.ts";
+import type { Message, ServerEvents } from "../../api/openapi-types.ts";
+import { Feed } from "./feed.ts";
+import { feedOf } from "./feeds.ts";
+import { dropWords } from "./kept-words.ts";
+
+type Answer = (path: string, init: RequestInit) => Response | Promise<Response>;
+
+/** The stream of events that the page has open. */
+let events: EventTarget;
+let answer: Answer;
+
+class Source extends EventTarget {
+  static readonly OPEN = 1;
+  readonly readyState = 0;
+  constructor() {
+    super();
+    events = this;
+  }
+  close(): void {}
+}
+
+/** The network for one test. */
+function connect(t: TestContext, answers: Answer = nothingYet): void {
+  const { fetch, EventSource } = globalThis;
+  globalThis.fetch = async (path, init = {}) => answer(String(path), init);
+  globalThis.EventSource = Source as unknown as typeof EventSource;
+  answer = answers;
+  connectNow();
+  t.after(() => {
+    globalThis.fetch = fetch;
+    globalThis.EventSource = EventSource;
+  });
+}
+
+function open(t: TestContext): Feed {
+  const feed = new Feed("chat");
+  t.after(() => {
+    feed.end();
+    dropWords("chat");
+  });
+  return feed;
+}
+
+const nothingYet: Answer = (path) =>
+  path.endsWith("/turn") ? new Response(null, { status: 204 }) : Response.json({ messages: [] });
+
+function tell(event: ServerEvents["message"]): void {
+  events.dispatchEvent(new MessageEvent("message", { data: JSON.stringify(event) }));
+}
+
+function message(seq: number, more: Partial<Message> = {}): Message {
+  return { id: `m${seq}`, seq, role: "user", content: `words ${seq}`, timestamp: "", ...more };
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  const end = performance.now() + 5_000;
+  while (!isSo() && performance.now() < end) await passed();
+  assert.ok(isSo(), "this never came");
+}
+
+const isReady = (feed: Feed) => until(() => feed.state.status === "ready");
+const words = (feed: Feed) => feed.state.messages.map(({ content }) => content);
+
+test("what is told while a chat loads is in it when it has loaded", async (t) => {
+  const page = Promise.withResolvers<Response>();
+  connect(t, (path, init) => (path.includes("/messages?") ? page.promise : nothingYet(path, init)));
+  const feed = open(t);
+  tell({ change: "stored", chat_id: "chat", message: message(2, { content: "older form" }) });
+  tell({ change: "stored", chat_id: "chat", message: message(3) });
+  tell({ change: "stored", chat_id: "other", message: message(4) });
+  tell({ change: "erased", chat_id: "chat", message_id: "m1" });
+  page.resolve(Response.json({ messages: [message(1), message(2)] }));
+  await isReady(feed);
+  assert.deepEqual(words(feed), ["", "words 2", "words 3"]);
+  assert.equal(feed.state.messages[0]?.redacted, true);
+});
+
+test("of two equal messages that wait the one that was stored waits no more, told of twice", async (t) => {
+  const keys: string[] = [];
+  const streams: ReadableStreamDefaultController<Uint8Array>[] = [];
+  connect(t, (path, init) => {
+    if (init.method !== "POST") return nothingYet(path, init);
+    keys.push(new Headers(init.headers).get("idempotency-key") ?? "");
+    return new Response(new ReadableStream({ start: (each) => void streams.push(each) }));
+  });
+  const feed = open(t);
+  await isReady(feed);
+  const sent = [feed.send("ok"), feed.send("ok")];
+  await until(() => streams.length === 2 && feed.state.waiting[1]?.state === "waiting");
+  const id = `i_${createHash("sha256")
+    .update(keys[0] ?? "")
+    .digest("hex")
+    .slice(0, 32)}`;
+  const stored = message(2, { id, content: "ok" });
+  const waiting = () => feed.state.waiting.map(({ key }) => key);
+  tell({ change: "stored", chat_id: "chat", message: message(1, { content: "ok" }) });
+  assert.deepEqual(waiting(), keys, "somebody else said it too");
+  for (let told = 0; told < 2; told++) {
+    tell({ change: "stored", chat_id: "chat", message: stored });
+    assert.deepEqual(waiting(), keys.slice(1));
+  }
+  const data = JSON.stringify({ assistant: null });
+  streams[0]?.enqueue(new TextEncoder().encode(`event: result\ndata: ${data}\n\n`));
+  for (const stream of streams) stream.close();
+  await Promise.all(sent);
+});
+
+test("what is taken back goes before what was typed meanwhile", async (t) => {
+  connect(t);
+  const feed = open(t);
+  await isReady(feed);
+  answer = () => Promise.reject(new TypeError("no network"));
+  await feed.send("first words");
+  feed.draft = "other words";
+  assert.equal(feed.state.waiting[0]?.state, "failed");
+  assert.equal(feed.takeBack(feed.state.waiting[0].key), "first words\nother words");
+  assert.deepEqual([feed.draft, feed.state.waiting], ["first words\nother words", []]);
+});
+
+for (const [says, draft, edits, isKept] of [
+  ["with a draft", "typed", [], true],
+  ["with a message that is being edited", "", [["m1", "typed"]], true],
+  ["in which nothing was typed", "", [], false],
+] as const) {
+  test(`a chat ${says} is ${isKept ? "" : "not "}the same after seven others`, async (t) => {
+    connect(t);
+    const feed = feedOf(says);
+    await isReady(feed);
+    await until(() => !feed.isBusy);
+    feed.draft = draft;
+    for (const [id, content] of edits) feed.edit(id, content);
+    for (let n = 1; n <= 7; n++) await isReady(feedOf(`${says} ${n}`));
+    assert.equal(feedOf(says) === feed, isKept);
+  });
+}

@@ -1,0 +1,418 @@
+// One chat as the page follows it: the end of what was said, the answer that comes in, what waits.
+// It lives longer than the view, so that an answer goes on while somebody looks elsewhere.
+import { chatPath, open, ProblemError, request, unreached } from "../../api/client.ts";
+import { onServerEvent } from "../../api/events.ts";
+import type { Message, Reaction, ServerEvents } from "../../api/openapi-types.ts";
+import { queryClient } from "../../api/query-client.ts";
+import {
+  emptyFeed,
+  type FeedState,
+  isOnItsWay,
+  isShown,
+  type Waiting,
+  withNewest,
+  withoutStored,
+} from "./feed-state.ts";
+import { joined } from "./joined.ts";
+import { dropWords, keepWords, keptWords } from "./kept-words.ts";
+import { messageIdFor, newKey } from "./message-key.ts";
+import { PacedText } from "./paced-text.ts";
+import { readPage } from "./read-page.ts";
+import { ToldMeanwhile } from "./told-meanwhile.ts";
+import { afterMessage, afterTurnEvent, nothingSaid } from "./turn-state.ts";
+import { settled, type TurnEvent, turnEvents } from "./turn-stream.ts";
+
+const asStream = { accept: "text/event-stream" };
+/** How long after a stream broke off the chat is read again. */
+const againMs = 1_000;
+/** What a view that is opened again still has in memory. */
+const keptMessages = 400;
+
+export class Feed {
+  readonly chatId: string;
+  readonly #edits: Map<string, string>;
+  #state: FeedState = emptyFeed;
+  readonly #listeners = new Set<() => void>();
+  readonly #ends: (() => void)[];
+  readonly #meanwhile = new ToldMeanwhile();
+  #isFollowing = false;
+  /** The turn that was told of last. */
+  #newestTurn: string | undefined;
+  /** Whether the chat was there: something was said in it. */
+  #isBegun: boolean;
+  readonly #text = new PacedText((text) => {
+    this.#set(afterTurnEvent(this.#state, { name: "text", data: { text } }));
+  });
+  readonly #reasoning = new PacedText((text) => {
+    this.#set(afterTurnEvent(this.#state, { name: "reasoning", data: { text } }));
+  });
+
+  constructor(chatId: string) {
+    this.chatId = chatId;
+    const { draft = "", waiting = [], edits, isBegun = false } = keptWords(chatId) ?? {};
+    this.#edits = new Map(edits);
+    this.#isBegun = isBegun;
+    this.#state = { ...emptyFeed, draft, waiting };
+    this.#ends = [
+      onServerEvent("message", (data) => this.#onMessage(data)),
+      onServerEvent("turn", (data) => this.#onTurn(data)),
+      onServerEvent("session", (data) => this.#onSession(data)),
+    ];
+    void this.load();
+  }
+
+  get state(): FeedState {
+    return this.#state;
+  }
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  };
+
+  readonly snapshot = (): FeedState => this.#state;
+
+  /** What was typed and not sent. */
+  get draft(): string {
+    return this.#state.draft;
+  }
+
+  set draft(draft: string) {
+    this.#set({ draft });
+  }
+
+  /** What was typed in the place of messages and not sent, by their ids. */
+  get edits(): ReadonlyMap<string, string> {
+    return this.#edits;
+  }
+
+  /** Keeps what is typed in the place of a message; `undefined`: nothing is any more. */
+  edit(messageId: string, content: string | undefined): void {
+    if (content !== undefined) this.#edits.set(messageId, content);
+    else if (!this.#edits.delete(messageId)) return;
+    this.#keep();
+  }
+
+  /** Whether something runs, or was typed, that would be missed. */
+  get isBusy(): boolean {
+    const isTyped = this.draft !== "" || this.#edits.size > 0;
+    const isFollowed = this.#isFollowing || this.#listeners.size > 0;
+    return isTyped || isFollowed || this.#state.waiting.length > 0;
+  }
+
+  end(): void {
+    for (const end of this.#ends) end();
+  }
+
+  /** Reads the newest page, and takes up the turn that runs. Again after a break, too. */
+  async load(): Promise<void> {
+    if (this.#state.status === "failed") this.#set({ status: "loading" });
+    try {
+      const known = this.#state.messages;
+      const wasBegun = this.#isBegun;
+      const page = await this.#meanwhile.during(() => readPage(this.chatId));
+      if (page.isMissing && wasBegun) this.#forgetWords();
+      this.#isBegun ||= !page.isMissing;
+      for (const { id, redacted } of page.messages) if (redacted) this.edit(id, undefined);
+      const waiting = withoutStored(this.#state.waiting, page.messages);
+      this.#set({ status: "ready", waiting, ...withNewest(this.#state, page, known) });
+      for (const event of page.told) this.#onMessage(event);
+      await this.takeUp();
+    } catch (error) {
+      if (this.#state.status !== "ready") this.#set({ status: "failed", error });
+    }
+  }
+
+  /** Reads the page before the oldest that is here. */
+  async loadOlder(limit?: number): Promise<void> {
+    const { before, older, status } = this.#state;
+    if (before === undefined || older === "loading" || status !== "ready") return;
+    this.#set({ older: "loading" });
+    try {
+      const page = await readPage(this.chatId, before, limit);
+      // Cleared or shortened meanwhile: that answer belongs nowhere.
+      if (this.#state.before !== before) return this.#set({ older: "idle" });
+      const messages = [...page.messages, ...this.#state.messages];
+      this.#set({ messages, before: page.before, older: "idle" });
+    } catch {
+      this.#set({ older: "failed" }); // the view offers another try
+    }
+  }
+
+  /** Lets go of old pages, when the view is opened anew. */
+  shorten(): void {
+    const { messages } = this.#state;
+    const kept = messages.slice(-keptMessages);
+    if (kept.length < messages.length) this.#set({ messages: kept, before: kept[0]?.seq });
+  }
+
+  send(content: string): Promise<void> {
+    return this.#submit({ key: newKey(), content, state: "sending" });
+  }
+
+  /** Sends again what failed: the same message, so it is never said twice. */
+  resend(key: string): Promise<void> {
+    const entry = this.#state.waiting.find((each) => each.key === key);
+    if (entry === undefined) return Promise.resolve();
+    return this.#submit({ key, content: entry.content, state: "sending" });
+  }
+
+  /** Leaves what failed unsent: its words go before the draft. @returns the draft. */
+  takeBack(key: string): string {
+    const { waiting } = this.#state;
+    const content = waiting.find((each) => each.key === key)?.content ?? "";
+    const draft = joined(content, this.draft);
+    this.#set({ waiting: waiting.filter((each) => each.key !== key), draft });
+    return draft;
+  }
+
+  stop(): void {
+    const { live } = this.#state;
+    if (live === undefined) return;
+    this.#set({ live: { ...live, isStopping: true } });
+    request(this.#path("stop"), { method: "POST" }).catch((error: unknown) => {
+      if (this.#state.live) this.#set({ live: { ...this.#state.live, isStopping: false } });
+      this.#set({ trouble: { error } });
+    });
+  }
+
+  /** Answers the oldest message that has no answer. */
+  answer(): Promise<void> {
+    return this.#run("answer", () => void this.answer());
+  }
+
+  /** Answers the newest message again. The answer before is kept, and hidden from now on. */
+  async again(key: string = newKey()): Promise<void> {
+    const { messages } = this.#state;
+    const answered = messages.findLast(isShown);
+    if (this.#isFollowing || answered === undefined) return;
+    if (answered.role === "assistant") this.#set({ messages: withoutAnswer(messages, answered) });
+    await this.#run("retry", () => void this.again(key), { "idempotency-key": key });
+    // Where it failed, the answer before is still the answer.
+    await this.load();
+  }
+
+  /** Leaves what has no answer without one. */
+  async dismiss(): Promise<void> {
+    this.#set({ trouble: undefined });
+    try {
+      await request(this.#path("dismiss"), { method: "POST" });
+    } catch (error) {
+      this.#set({ trouble: { error, retry: () => void this.dismiss() } });
+    }
+    this.#refreshChat();
+  }
+
+  /** Follows the turn that runs, from its begin, if there is one; then the one after it. */
+  async takeUp(): Promise<void> {
+    if (this.#isFollowing) return;
+    this.#isFollowing = true;
+    let isRunning = false;
+    try {
+      const response = await open(this.#path("turn"));
+      isRunning = response.status === 200;
+      if (isRunning) await this.#follow(response);
+      else this.#set({ live: undefined });
+    } finally {
+      this.#isFollowing = false;
+    }
+    if (isRunning) await this.#next();
+    else this.#giveUpWaiting();
+  }
+
+  /** Shows what went wrong. */
+  fail(error: unknown): void {
+    this.#set({ trouble: { error } });
+  }
+
+  calm(): void {
+    this.#set({ trouble: undefined, notices: [] });
+  }
+
+  /** Shows how an answer was reacted to, once that is kept. */
+  react(messageId: string, sentiment: Reaction["sentiment"]): void {
+    this.#set({ reacted: new Map([...this.#state.reacted, [messageId, sentiment]]) });
+  }
+
+  async #submit(entry: Waiting): Promise<void> {
+    const rest = this.#state.waiting.filter(({ key }) => key !== entry.key);
+    this.#set({ waiting: [...rest, entry], trouble: undefined });
+    const isBehind = this.#isFollowing;
+    this.#isFollowing = true;
+    const controller = new AbortController();
+    try {
+      this.#change(entry.key, { id: await messageIdFor(entry.key) });
+      const response = await open(this.#path("messages"), {
+        ...{ method: "POST", body: { content: entry.content }, signal: controller.signal },
+        headers: { ...asStream, "idempotency-key": entry.key },
+      });
+      if (isBehind) {
+        this.#change(entry.key, { state: "waiting" });
+        await settled(response, controller);
+      } else {
+        const ended = await this.#follow(response);
+        // Refused, or cut off, before it was stored.
+        this.#change(entry.key, { state: "failed", error: ended ?? unreached() });
+      }
+    } catch (error) {
+      this.#change(entry.key, { state: "failed", error });
+    } finally {
+      if (!isBehind) this.#isFollowing = false;
+    }
+    if (!isBehind) await this.#next();
+  }
+
+  async #run(
+    action: "answer" | "retry",
+    retry: () => void,
+    headers: Record<string, string> = {},
+  ): Promise<void> {
+    if (this.#isFollowing) return;
+    this.#isFollowing = true;
+    this.#set({ trouble: undefined, live: { turnId: "", ...nothingSaid, isStopping: false } });
+    try {
+      const init = { method: "POST", headers: { ...asStream, ...headers } } as const;
+      await this.#follow(await open(this.#path(action), init));
+    } catch (error) {
+      this.#set({ live: undefined, trouble: { error, retry } });
+    } finally {
+      this.#isFollowing = false;
+    }
+    await this.#next();
+  }
+
+  /** What came while one turn was followed: the next one may run already. */
+  async #next(): Promise<void> {
+    this.#refreshChat();
+    const isNew =
+      this.#newestTurn !== undefined && this.#newestTurn !== this.#state.followed?.turnId;
+    if (isNew || this.#state.waiting.some(({ state }) => state === "waiting")) {
+      await this.takeUp().catch(() => undefined); // the connection's own note says that it is gone
+    }
+  }
+
+  /** Shows one turn to its end. @returns what it failed with. */
+  async #follow(response: Response): Promise<ProblemError | undefined> {
+    let isWhole = false;
+    let failure: ProblemError | undefined;
+    let isUnanswered = false;
+    try {
+      for await (const event of turnEvents(response)) {
+        this.#on(event);
+        isWhole ||= event.name === "result" || event.name === "error";
+        if (event.name === "error") failure = new ProblemError(event.data);
+        isUnanswered = event.name === "result" && event.data.assistant === null;
+      }
+    } catch {
+      isWhole = false; // broken off: as below
+    }
+    this.#text.flush();
+    this.#reasoning.flush();
+    this.#refreshChat();
+    if (isWhole) this.#set({ live: undefined });
+    else this.#breakOff();
+    // What a retry did counts only with its answer: the server knows what is left of it.
+    if (failure !== undefined || isUnanswered) void this.load();
+    return failure;
+  }
+
+  /** The server goes on, or has ended: its log knows. While it is away, reconnecting asks again. */
+  #breakOff(): void {
+    const { live } = this.#state;
+    if (live !== undefined) this.#set({ live: { ...live, isBroken: true } });
+    setTimeout(() => void this.load(), againMs);
+  }
+
+  #on(event: TurnEvent): void {
+    const isSaid = event.name === "message" && event.data.message.role === "assistant";
+    if (event.name === "accepted" || isSaid) {
+      this.#text.drop();
+      this.#reasoning.drop();
+    }
+    if (event.name === "retrying") {
+      this.#text.flush(); // words that come later say that the wait is over
+      this.#reasoning.flush();
+    }
+    if (event.name === "text") this.#text.add(event.data.text);
+    else if (event.name === "reasoning") this.#reasoning.add(event.data.text);
+    else this.#set(afterTurnEvent(this.#state, event));
+  }
+
+  #onMessage(event: ServerEvents["message"]): void {
+    if (event.chat_id !== this.chatId) return;
+    this.#meanwhile.add(event);
+    if (event.change !== "stored") this.edit(event.message_id, undefined);
+    if (this.#state.status !== "ready") return;
+    if (event.change === "stored") this.#isBegun = true;
+    else this.#refreshChat();
+    this.#set(afterMessage(this.#state, event));
+  }
+
+  #onTurn(event: ServerEvents["turn"]): void {
+    if (event.chat_id !== this.chatId) return;
+    this.#refreshChat();
+    if (event.state !== "running") return;
+    this.#newestTurn = event.turn_id;
+    void this.takeUp().catch(() => undefined); // as in #next
+  }
+
+  #onSession(event: ServerEvents["session"]): void {
+    if (event.chat_id !== this.chatId) return;
+    this.#refreshChat();
+    if (event.change !== "cleared" && event.change !== "forgotten") return;
+    this.#edits.clear();
+    const waiting = this.#state.waiting.filter(isOnItsWay);
+    this.#set({ waiting, messages: [], before: undefined, notices: [], trouble: undefined });
+    dropWords(this.chatId);
+    if (event.change === "forgotten") this.#forgetWords();
+    void this.load();
+  }
+
+  /** With the chat goes what was typed in it. */
+  #forgetWords(): void {
+    this.#isBegun = false;
+    this.#edits.clear();
+    this.#set({ draft: "", waiting: [] });
+  }
+
+  /** What waited in a server that is gone is stored there and not begun: it can be sent again. */
+  #giveUpWaiting(): void {
+    for (const { key, state } of this.#state.waiting) {
+      if (state === "waiting") this.#change(key, { state: "lost" });
+    }
+  }
+
+  #change(key: string, change: Partial<Waiting>): void {
+    const { waiting } = this.#state;
+    this.#set({
+      waiting: waiting.map((each) => (each.key === key ? { ...each, ...change } : each)),
+    });
+  }
+
+  #refreshChat(): void {
+    void queryClient.invalidateQueries({ queryKey: ["chat", this.chatId] });
+  }
+
+  #path(rest: string): string {
+    return `${chatPath(this.chatId)}/${rest}`;
+  }
+
+  #keep(): void {
+    const { draft, waiting } = this.#state;
+    const isBegun = this.#isBegun;
+    keepWords(this.chatId, { draft, waiting, edits: [...this.#edits], isBegun });
+  }
+
+  #set(change: Partial<FeedState>): void {
+    const { draft, waiting } = this.#state;
+    this.#state = { ...this.#state, ...change };
+    if (this.#state.draft !== draft || this.#state.waiting !== waiting) this.#keep();
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+/** Without an answer, and what led to it. */
+function withoutAnswer(messages: readonly Message[], { id, turn }: Message): readonly Message[] {
+  const isOfTurn = (each: Message) => turn !== undefined && each.turn === turn;
+  return messages.filter((each) => each.id !== id && (each.role === "user" || !isOfTurn(each)));
+}

@@ -1,0 +1,37 @@
+// The chats that were opened on this page. A few are kept, so that going back is at once.
+import { useSyncExternalStore } from "react";
+import { onReconnect } from "../../api/events.ts";
+import { onSignInChange } from "../../api/sign-in.ts";
+import { Feed } from "./feed.ts";
+import type { FeedState } from "./feed-state.ts";
+import { keptChats } from "./kept-words.ts";
+
+const maxFeeds = 6;
+const feeds = new Map<string, Feed>();
+
+/** The feed of a chat: the same one while it is among the last few. */
+export function feedOf(chatId: string): Feed {
+  const feed = feeds.get(chatId) ?? new Feed(chatId);
+  feeds.delete(chatId);
+  feeds.set(chatId, feed);
+  for (const [id, each] of feeds) {
+    if (feeds.size <= maxFeeds) break;
+    if (each === feed || each.isBusy) continue;
+    each.end();
+    feeds.delete(id);
+  }
+  return feed;
+}
+
+export function useFeedState(feed: Feed): FeedState {
+  return useSyncExternalStore(feed.subscribe, feed.snapshot);
+}
+
+function loadAll(): void {
+  for (const feed of feeds.values()) void feed.load();
+}
+
+// What is told of a chat is told of the words that were typed in it, too.
+for (const chatId of keptChats()) feedOf(chatId);
+onReconnect(loadAll);
+onSignInChange(loadAll);

@@ -1,0 +1,203 @@
+import { memo, useState } from "react";
+import type { Message, Reaction } from "../../api/openapi-types.ts";
+import { Button } from "../../ui/button.tsx";
+import { fullTime } from "../../ui/relative-time.ts";
+import { Action, CopyAction } from "./action.tsx";
+import { Stats } from "./answer-stats.tsx";
+import { EditBox } from "./edit-box.tsx";
+import { Markdown } from "./markdown.tsx";
+import { modelName } from "./model-name.ts";
+import { Reasoning, ToolCall } from "./steps.tsx";
+import type { Call } from "./tool-calls.ts";
+
+export interface MessageActions {
+  /** Sends other words in the place of these, in a new chat, which opens if that could be done. */
+  readonly edit: (message: Message, content: string) => Promise<void>;
+  /** What is typed in the place of messages, by their ids: a row out of sight holds nothing. */
+  readonly edits: ReadonlyMap<string, string>;
+  /** Keeps that; `undefined`: nothing is typed there any more. */
+  readonly keepEdit: (messageId: string, content: string | undefined) => void;
+  /** Answers the newest message again. */
+  readonly again: () => void;
+  readonly remove: (message: Message) => void;
+  /** Keeps a reply as a moment that was liked; absent where none are kept. */
+  readonly like?: (message: Message) => void;
+  /** Asks how a reply should have been; absent where no moments are kept. */
+  readonly dislike?: (message: Message) => void;
+}
+
+interface MessageRowProps {
+  readonly message: Message;
+  readonly calls: readonly Call[];
+  /** Its turn runs. */
+  readonly isRunning: boolean;
+  readonly isNewest: boolean;
+  /** How it was reacted to, as far as this page knows. */
+  readonly reacted: Reaction["sentiment"] | undefined;
+  readonly actions: MessageActions;
+}
+
+const cuts = {
+  stopped: "Stopped here",
+  error: "Cut short by an error",
+  crash: "Cut short by a crash",
+} as const;
+
+/** One message, with who said it and what can be done with it. */
+export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
+  const { message, calls, isRunning, isNewest, actions } = props;
+  const { edits, keepEdit } = actions;
+  const [editing, setEditing] = useState(edits.has(message.id) ? "kept" : "no");
+  const isUser = message.role === "user";
+  if (message.redacted === true) return <Redacted message={message} />;
+  if (isUser && message.synthetic !== undefined) return <Synthetic kind={message.synthetic} />;
+  function edit(): void {
+    keepEdit(message.id, message.content);
+    setEditing("opened");
+  }
+  if (editing === "opened" || editing === "kept") {
+    return (
+      <EditBox
+        content={edits.get(message.id) ?? message.content}
+        isOpened={editing === "opened"}
+        onChange={(content) => keepEdit(message.id, content)}
+        send={(content) => actions.edit(message, content)}
+        cancel={() => {
+          keepEdit(message.id, undefined);
+          setEditing("left");
+        }}
+      />
+    );
+  }
+  return (
+    <article className={`message message-${message.role}`}>
+      <h2 className="visually-hidden">{isUser ? "You" : "Companion"}</h2>
+      {isUser ? (
+        <p className="bubble" dir="auto">
+          {message.content}
+        </p>
+      ) : (
+        <Answer {...{ message, calls, isRunning }} />
+      )}
+      {calls.length > 0 && message.content === "" ? null : (
+        <footer className="message-foot">
+          {message.partial === true ? <Cut reason={message.partial_reason ?? "error"} /> : null}
+          {isNewest && isBroken(message) ? (
+            <Button kind="quiet" className="small" onClick={actions.again}>
+              Try again
+            </Button>
+          ) : null}
+          <Byline message={message} />
+          {message.stats === undefined ? null : <Stats stats={message.stats} />}
+          <span className="message-actions">
+            <CopyAction text={message.content} />
+            {isUser ? (
+              <Action
+                icon="edit"
+                label="Edit in a new chat"
+                run={edit}
+                isFocused={editing === "left"}
+              />
+            ) : null}
+            {isNewest && !isUser && calls.length === 0 ? (
+              <Action icon="retry" label="Answer again" run={actions.again} />
+            ) : null}
+            {message.role === "assistant" && message.content !== "" ? (
+              <Reactions {...props} />
+            ) : null}
+            <Action icon="hide" label="Hide or erase" run={() => actions.remove(message)} />
+          </span>
+        </footer>
+      )}
+    </article>
+  );
+});
+
+/** What the companion thought, said and called, in this order: so it is stored. */
+function Answer({
+  message,
+  calls,
+  isRunning,
+}: Pick<MessageRowProps, "message" | "calls" | "isRunning">) {
+  const { content, reasoning_content: reasoning = "" } = message;
+  return (
+    <>
+      {reasoning === "" ? null : <Reasoning text={reasoning} />}
+      {content === "" ? null : <Markdown text={content} />}
+      {calls.map((call, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: they never change their places
+        <ToolCall key={index} {...{ call, isRunning }} />
+      ))}
+    </>
+  );
+}
+
+/** Whether it was cut, and not by the person. */
+function isBroken({ partial, partial_reason: reason }: Message): boolean {
+  return partial === true && reason !== "stopped";
+}
+
+function Reactions({ message, reacted, actions }: MessageRowProps) {
+  const { like, dislike } = actions;
+  if (like === undefined || dislike === undefined) return null;
+  return (
+    <>
+      <Action
+        icon="like"
+        label="I liked this"
+        run={() => like(message)}
+        isOn={reacted === "positive"}
+      />
+      <Action
+        icon="dislike"
+        label="Not like that"
+        run={() => dislike(message)}
+        isOn={reacted === "negative"}
+      />
+    </>
+  );
+}
+
+function Cut({ reason }: { readonly reason: keyof typeof cuts }) {
+  const kind = reason === "stopped" ? "" : "tag-danger";
+  return <span className={`tag ${kind}`}>{cuts[reason]}</span>;
+}
+
+function Byline({ message }: { readonly message: Message }) {
+  const { timestamp } = message;
+  const by = modelName(message);
+  const time = timeOf(timestamp);
+  return (
+    <span className="byline">
+      {by === "" ? null : <span className="by">{by}</span>}
+      {time === "" ? null : (
+        <time dateTime={timestamp} title={fullTime(timestamp)}>
+          {time}
+        </time>
+      )}
+    </span>
+  );
+}
+
+function Redacted({ message }: { readonly message: Message }) {
+  const whose = message.role === "user" ? "What you said here" : "What the companion said here";
+  return (
+    <article className={`message message-${message.role}`}>
+      <p className="redacted">{whose} was removed.</p>
+    </article>
+  );
+}
+
+const happenings: Readonly<Record<string, string>> = { pat_hint: "You scratched its head." };
+
+/** What the companion was told, and nobody said. */
+function Synthetic({ kind }: { readonly kind: string }) {
+  return <p className="note">{happenings[kind] ?? "The companion was told of something."}</p>;
+}
+
+const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+
+function timeOf(timestamp: string): string {
+  const at = new Date(timestamp);
+  return Number.isNaN(at.getTime()) ? "" : clock.format(at);
+}

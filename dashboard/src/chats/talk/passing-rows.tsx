@@ -1,0 +1,118 @@
+import { detailOf, ProblemError } from "../../api/client.ts";
+import { Button } from "../../ui/button.tsx";
+import { sentence } from "../../ui/plain-words.ts";
+import { useNow } from "../../ui/use-now.ts";
+import { isOnItsWay, type Live, type Waiting } from "./feed-state.ts";
+import { Markdown } from "./markdown.tsx";
+import { ProviderWords } from "./provider-words.tsx";
+import { Reasoning } from "./steps.tsx";
+
+/** The answer as it comes. It is read out once it is whole, not word by word. */
+export function LiveRow({ live, stop }: { readonly live: Live; readonly stop: () => void }) {
+  return (
+    <article className="message message-assistant" aria-busy={live.isBroken !== true}>
+      <h2 className="visually-hidden">Companion</h2>
+      {live.reasoning === "" ? null : <Reasoning text={live.reasoning} />}
+      {live.text === "" ? null : <Markdown text={live.text} />}
+      {live.isBroken === true ? (
+        <p className="broken" role="status">
+          The answer broke off; it goes on when the companion is back.
+        </p>
+      ) : (
+        <>
+          {live.retrying === undefined ? null : <Retry retrying={live.retrying} stop={stop} />}
+          <Thinking isStopping={live.isStopping} />
+        </>
+      )}
+    </article>
+  );
+}
+
+interface RetryProps {
+  readonly retrying: NonNullable<Live["retrying"]>;
+  readonly stop: () => void;
+}
+
+/** The provider could not take the call: why, and when it is called again. */
+function Retry({ retrying, stop }: RetryProps) {
+  const { reason, detail, attempt, atMs } = retrying;
+  const seconds = Math.max(0, Math.ceil((atMs - useNow()) / 1_000));
+  return (
+    <div className="retry">
+      <p>
+        <span role="status">{sentence(reason)}</span>{" "}
+        <span>
+          {seconds === 0 ? "Trying again now" : `Trying again in ${seconds} s`} (attempt {attempt}).
+        </span>
+      </p>
+      <Button kind="quiet" className="small" onClick={stop}>
+        Stop
+      </Button>
+      <ProviderWords words={detail} />
+    </div>
+  );
+}
+
+const wave = "M2 11c6 0 6-6 12-6s6 6 12 6 6-6 12-6 6 6 8 6";
+
+function Thinking({ isStopping }: { readonly isStopping: boolean }) {
+  return (
+    <p className="thinking" aria-hidden="true">
+      <svg viewBox="0 0 48 16" width="48" height="16" aria-hidden="true">
+        <path d={wave} />
+        <path d={wave} className="thinking-dash" />
+      </svg>
+      {isStopping ? <span>Stopping</span> : null}
+    </p>
+  );
+}
+
+/** A day begins. */
+export function DayRow({ label }: { readonly label: string }) {
+  return <p className="day">{label}</p>;
+}
+
+interface WaitingRowProps {
+  readonly waiting: Waiting;
+  readonly resend: () => void;
+  readonly takeBack: () => void;
+}
+
+/** What was sent and is not in the chat yet. */
+export function WaitingRow({ waiting, resend, takeBack }: WaitingRowProps) {
+  const { content, state } = waiting;
+  const isStuck = !isOnItsWay(waiting);
+  return (
+    <article className={`message message-user ${isStuck ? "is-stuck" : "is-waiting"}`}>
+      <h2 className="visually-hidden">You</h2>
+      <p className="bubble" dir="auto">
+        {content}
+      </p>
+      <footer className="message-foot">
+        {isStuck ? (
+          <>
+            <span className="stuck" role="alert">
+              {reasonOf(waiting)}
+            </span>
+            <Button kind="quiet" className="small" onClick={resend}>
+              Send again
+            </Button>
+            <Button kind="quiet" className="small" onClick={takeBack}>
+              Take back
+            </Button>
+          </>
+        ) : (
+          <span className="tag">{state === "waiting" ? "Waiting its turn" : "Sending"}</span>
+        )}
+      </footer>
+    </article>
+  );
+}
+
+function reasonOf({ state, error }: Waiting): string {
+  if (state === "lost") return "Not answered. The companion restarted before its turn came.";
+  if (state === "unsure")
+    return "This may not have arrived: the page was left before it was known.";
+  const isUnsent = error instanceof ProblemError && error.status === 0;
+  return `${isUnsent ? "Not sent:" : "Not answered."} ${detailOf(error)}`;
+}

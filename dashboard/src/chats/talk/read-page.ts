@@ -1,0 +1,28 @@
+import { chatPath, request } from "../../api/client.ts";
+import type { MessagePage } from "../../api/openapi-types.ts";
+import type { FeedState } from "./feed-state.ts";
+
+export interface ReadPage extends Pick<FeedState, "messages" | "before"> {
+  /** There is no such chat: nothing was said in it yet, or it was forgotten. */
+  readonly isMissing: boolean;
+}
+
+const newestSize = 50;
+/** Who goes back goes far: fewer stops on the way. */
+const olderSize = 100;
+
+/**
+ * The newest messages of a chat, or those before a place; none where nothing was said yet.
+ *
+ * @param limit so many before a place, up to 1,000.
+ */
+export async function readPage(
+  chatId: string,
+  before?: number,
+  limit = olderSize,
+): Promise<ReadPage> {
+  const which = before === undefined ? `limit=${newestSize}` : `limit=${limit}&before=${before}`;
+  const path = `${chatPath(chatId)}/messages?${which}&if_exists=true`;
+  const page = await request<MessagePage | undefined>(path);
+  return { messages: page?.messages ?? [], before: page?.before, isMissing: page === undefined };
+}

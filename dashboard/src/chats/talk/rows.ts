@@ -1,0 +1,83 @@
+// The lines of a transcript: what was said, thought and called, and the days between.
+import { useMemo } from "react";
+import type { Message } from "../../api/openapi-types.ts";
+import { type FeedState, isShown, type Live, type Waiting } from "./feed-state.ts";
+import { type Call, callsOf } from "./tool-calls.ts";
+
+export type Row =
+  | { readonly kind: "day"; readonly key: string; readonly label: string }
+  | {
+      readonly kind: "message";
+      readonly key: string;
+      readonly message: Message;
+      readonly calls: readonly Call[];
+    }
+  /** A tool's result whose call is not among the messages that are here. */
+  | { readonly kind: "result"; readonly key: string; readonly message: Message }
+  | { readonly kind: "live"; readonly key: string; readonly live: Live }
+  | { readonly kind: "waiting"; readonly key: string; readonly waiting: Waiting };
+
+/** The rows of a feed, oldest first. What was said already is not gone through for every new word. */
+export function useRows(state: FeedState): readonly Row[] {
+  const { messages, live, waiting, status } = state;
+  const said = useMemo(() => rowsOf(messages), [messages]);
+  return useMemo(() => {
+    const isStored = live !== undefined && messages.at(-1)?.id === answerKey(live.turnId);
+    const coming: Row[] =
+      live === undefined || isStored ? [] : [{ kind: "live", key: answerKey(live.turnId), live }];
+    // What was said already shows whether that arrived.
+    const isKnown = ({ state }: Waiting) => state !== "unsure" || status !== "loading";
+    const rest = waiting
+      .filter(isKnown)
+      .map((each): Row => ({ kind: "waiting", key: each.key, waiting: each }));
+    return [...said, ...coming, ...rest];
+  }, [said, live, waiting, messages, status]);
+}
+
+/** The answer keeps its row when it is stored: nothing jumps. */
+function answerKey(turnId: string): string {
+  return `${turnId}:answer`;
+}
+
+export function rowsOf(messages: readonly Message[]): Row[] {
+  const rows: Row[] = [];
+  let day = "";
+  let open: { readonly turn: string | undefined; readonly call: Call }[] = [];
+  for (const message of messages) {
+    const isResult = message.role === "tool" && message.hidden !== true && !message.redacted;
+    if (!isShown(message) && !isResult) continue;
+    if (message.role === "user") open = [];
+    if (isResult) {
+      const { turn, tool_call_id: id } = message;
+      const at = open.findIndex((each) => each.turn === turn && each.call.id === id);
+      const [asked] = at < 0 ? [] : open.splice(at, 1);
+      if (asked === undefined) rows.push({ kind: "result", key: message.id, message });
+      else asked.call.result = message;
+      continue;
+    }
+    const label = dayOf(message);
+    if (label !== "" && label !== day) {
+      rows.push({ kind: "day", key: `day ${label}`, label });
+      day = label;
+    }
+    const calls = callsOf(message);
+    for (const call of calls) open.push({ turn: message.turn, call });
+    rows.push({ kind: "message", key: message.id, message, calls });
+  }
+  return rows;
+}
+
+/** Formatting a date costs more than all the rest: once for each message. */
+const days = new WeakMap<Message, string>();
+const dayFormat = new Intl.DateTimeFormat(undefined, {
+  ...{ weekday: "long", year: "numeric", month: "long", day: "numeric" },
+});
+
+function dayOf(message: Message): string {
+  const known = days.get(message);
+  if (known !== undefined) return known;
+  const at = new Date(message.timestamp);
+  const label = Number.isNaN(at.getTime()) ? "" : dayFormat.format(at);
+  days.set(message, label);
+  return label;
+}

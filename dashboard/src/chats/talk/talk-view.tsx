@@ -1,0 +1,244 @@
+import "./talk.css";
+import { useQuery } from "@tanstack/react-query";
+import { type ReactNode, useCallback, useEffect, useMemo, useState } from "react";
+import { flushSync } from "react-dom";
+import { useLocation } from "wouter";
+import { chatPath, request } from "../../api/client.ts";
+import type { Chat, Message } from "../../api/openapi-types.ts";
+import { useReactionActions } from "../../moments/reactions.tsx";
+import { chatAddress } from "../../shell/routes.ts";
+import { Empty } from "../../ui/empty.tsx";
+import { ErrorNote } from "../../ui/error-note.tsx";
+import { Loading } from "../../ui/loading.tsx";
+import { Announcer } from "./announcer.tsx";
+import { Composer } from "./composer.tsx";
+import { editAndFork } from "./edit-and-fork.ts";
+import type { Feed } from "./feed.ts";
+import { type FeedState, isOnItsWay, isShown } from "./feed-state.ts";
+import { feedOf, useFeedState } from "./feeds.ts";
+import { FootNote } from "./foot-note.tsx";
+import { FoundBar } from "./found-bar.tsx";
+import { FoundNote } from "./found-note.tsx";
+import { type MessageActions, MessageRow } from "./message-row.tsx";
+import { DayRow, LiveRow, WaitingRow } from "./passing-rows.tsx";
+import { RemoveDialog } from "./remove-dialog.tsx";
+import { type Row, useRows } from "./rows.ts";
+import { ToolResult } from "./steps.tsx";
+import { TalkHead } from "./talk-head.tsx";
+import { Transcript } from "./transcript.tsx";
+import { useAnswer } from "./use-answer.ts";
+import { type ComposerFocus, useComposerFocus } from "./use-composer-focus.ts";
+import { useFound } from "./use-found.ts";
+
+/** One chat: what was said, and where to go on. */
+export function TalkView({ chatId }: { readonly chatId: string }) {
+  const feed = useMemo(() => feedOf(chatId), [chatId]);
+  const state = useFeedState(feed);
+  const rows = useRows(state);
+  const chat = useChat(chatId);
+  const answer = useAnswer(state);
+  const focus = useComposerFocus();
+  const [sent, setSent] = useState(0);
+  // What is typed is shown at once, also before this hears of the feed: a first letter would be lost.
+  const [, showTyped] = useState("");
+  const [removing, setRemoving] = useState<Message>();
+  const reactions = useReactionActions(feed);
+  const actions = useActions(feed, setRemoving, focus, reactions.actions);
+  const canStop = state.live !== undefined && state.live.isBroken !== true;
+  const stop = canStop ? () => feed.stop() : undefined;
+  useEffect(() => feed.shorten(), [feed]);
+  const found = useFound(feed);
+  const isSeeking = found.outcome === "seeking";
+  useStopKey(stop);
+
+  const newest = state.messages.findLast(isShown)?.id;
+  const isIdle = chat.data?.running === false && !state.waiting.some(isOnItsWay);
+  const isOffered = isIdle && state.live === undefined;
+  function send(words: string): void {
+    setSent(sent + 1);
+    void feed.send(words);
+  }
+  function removed(): void {
+    flushSync(() => setRemoving(undefined)); // its dialog holds the focus
+    focus.compose();
+  }
+  function render(row: Row) {
+    switch (row.kind) {
+      case "day":
+        return <DayRow label={row.label} />;
+      case "result":
+        return <ToolResult message={row.message} />;
+      case "live":
+        return <LiveRow live={row.live} stop={() => feed.stop()} />;
+      case "message": {
+        const { message, calls } = row;
+        const isNewest = message.id === newest && state.live === undefined;
+        const isRunning = state.live !== undefined && state.live.turnId === message.turn;
+        const reacted = state.reacted.get(message.id);
+        return <MessageRow {...{ message, calls, isRunning, isNewest, reacted, actions }} />;
+      }
+      case "waiting":
+        return <WaitingRow waiting={row.waiting} {...waitingActs(feed, row.key, focus)} />;
+    }
+  }
+
+  return (
+    <div className="talk">
+      <TalkHead chatId={chatId} chat={chat.data} />
+      {found.wanted === undefined || found.query === "" ? null : (
+        <FoundBar {...{ chatId, query: found.query, at: found.wanted, leave: found.leave }} />
+      )}
+      <Body {...{ state, feed, isSeeking }} hasRows={rows.length > 0} isNew={chat.data == null}>
+        <Transcript
+          key={found.id}
+          found={found.id}
+          rows={rows}
+          state={state}
+          loadOlder={() => void feed.loadOlder()}
+          render={render}
+          toEnd={sent}
+        />
+      </Body>
+      <div className="talk-foot">
+        {reactions.shown}
+        <FoundNote found={found} leaving={focus.leaving} />
+        <FootNote
+          feed={feed}
+          trouble={state.trouble}
+          notices={state.notices}
+          unanswered={isOffered ? (chat.data?.unanswered_ids.length ?? 0) : 0}
+          leaving={focus.leaving}
+        />
+        <Composer
+          {...{ send, stop, answer, focus }}
+          takesFocus={!isSeeking && found.id === undefined}
+          text={state.draft}
+          setText={(text) => {
+            feed.draft = text;
+            showTyped(text);
+          }}
+        />
+      </div>
+      <Announcer answer={answer} />
+      {removing === undefined ? null : (
+        <RemoveDialog
+          chatId={chatId}
+          message={removing}
+          onClose={() => setRemoving(undefined)}
+          onRemoved={removed}
+        />
+      )}
+    </div>
+  );
+}
+
+function Body({
+  state,
+  feed,
+  hasRows,
+  isNew,
+  isSeeking,
+  children,
+}: {
+  readonly state: FeedState;
+  readonly feed: Feed;
+  readonly hasRows: boolean;
+  /** A chat that was cleared is still there. */
+  readonly isNew: boolean;
+  /** The transcript is shown once it is known where it is to be opened. */
+  readonly isSeeking: boolean;
+  readonly children: ReactNode;
+}) {
+  if (hasRows && !isSeeking) return children;
+  const isReady = state.status === "ready" && !isSeeking;
+  return (
+    <div className="talk-blank">
+      {state.status === "loading" ? <Loading label="Loading the conversation" /> : null}
+      {state.status === "ready" && isSeeking ? (
+        <Loading label="Going to the message that was found" />
+      ) : null}
+      {state.status === "failed" ? (
+        <ErrorNote error={state.error} retry={() => void feed.load()} />
+      ) : null}
+      {isReady && isNew ? (
+        <Empty title="Nothing was said here yet">
+          Say something. Every word is stored where Throughline runs, goes to the model that
+          answers, and is still there after a restart.
+        </Empty>
+      ) : null}
+      {isReady && !isNew ? (
+        <Empty title="This chat was cleared">
+          What was said before is not shown, and no model is told of it. Say something, and it
+          begins anew.
+        </Empty>
+      ) : null}
+    </div>
+  );
+}
+
+/** What can be done with what is stuck: both take away what had the focus. */
+function waitingActs(feed: Feed, key: string, focus: ComposerFocus) {
+  return {
+    resend: () => {
+      void feed.resend(key);
+      focus.compose();
+    },
+    takeBack: () => {
+      feed.takeBack(key);
+      focus.field.current?.focus(); // its words are there now, on a phone too
+    },
+  };
+}
+
+/** A chat in which nothing was said yet is none: no error. */
+function useChat(chatId: string) {
+  return useQuery({
+    queryKey: ["chat", chatId],
+    queryFn: async ({ signal }) => {
+      const path = `${chatPath(chatId)}?if_exists=true`;
+      return (await request<Chat | undefined>(path, { signal })) ?? null;
+    },
+  });
+}
+
+function useActions(
+  feed: Feed,
+  remove: (message: Message) => void,
+  { compose }: ComposerFocus,
+  reactions: Pick<MessageActions, "like" | "dislike">,
+): MessageActions {
+  const [, navigate] = useLocation();
+  const edit = useCallback(
+    async (message: Message, content: string) => {
+      try {
+        const chatId = await editAndFork(feed, message, content);
+        feed.edit(message.id, undefined);
+        navigate(chatAddress(chatId));
+      } catch (error) {
+        feed.fail(error);
+      }
+    },
+    [feed, navigate],
+  );
+  const again = useCallback(() => {
+    void feed.again();
+    compose();
+  }, [feed, compose]);
+  return useMemo(() => {
+    const keepEdit = feed.edit.bind(feed);
+    return { edit, edits: feed.edits, keepEdit, remove, again, ...reactions };
+  }, [edit, remove, again, feed, reactions]);
+}
+
+/** Escape stops the answer, unless a dialog or a menu takes it. */
+function useStopKey(stop: (() => void) | undefined): void {
+  useEffect(() => {
+    if (stop === undefined) return;
+    function onKey(event: KeyboardEvent): void {
+      if (event.key !== "Escape" || event.defaultPrevented) return;
+      if (document.querySelector("dialog[open]") === null) stop?.();
+    }
+    window.addEventListener("keydown", onKey);
+    return () => window.removeEventListener("keydown", onKey);
+  }, [stop]);
+}

@@ -1,0 +1,96 @@
+// What is told of a turn, and of messages, as a change of what is shown.
+import { ProblemError } from "../../api/client.ts";
+import type { ServerEvents } from "../../api/openapi-types.ts";
+import {
+  type FeedState,
+  type Live,
+  withAnswer,
+  withMessage,
+  withoutWaiting,
+} from "./feed-state.ts";
+import { newKey } from "./message-key.ts";
+import type { TurnEvent } from "./turn-stream.ts";
+
+/** What changes with an event of the turn that is followed. */
+export function afterTurnEvent(state: FeedState, event: TurnEvent): Partial<FeedState> {
+  const { live, messages, waiting, notices } = state;
+  switch (event.name) {
+    case "text":
+    case "reasoning":
+      return live === undefined ? {} : { live: withWords(live, event.name, event.data.text) };
+    case "message": {
+      const { message } = event.data;
+      const said = withMessage(messages, message);
+      // What was said before a call is in the call's message now.
+      const isResult = message.role === "tool" || live === undefined;
+      return isResult ? { messages: said } : { messages: said, live: { ...live, ...nothingSaid } };
+    }
+    case "retrying": {
+      const atMs = Date.now() + event.data.seconds * 1_000;
+      return live === undefined ? {} : { live: { ...live, retrying: { ...event.data, atMs } } };
+    }
+    case "notice":
+      return { notices: [...notices, event.data.text] };
+    case "accepted": {
+      const { turn_id: turnId, user } = event.data;
+      return {
+        messages: withMessage(messages, user),
+        waiting: withoutWaiting(waiting, user, messages),
+        live: { turnId, ...nothingSaid, isStopping: live?.isStopping ?? false },
+        followed: { turnId, key: newKey() },
+        ...{ notices: [], trouble: undefined },
+      };
+    }
+    case "result": {
+      const { assistant, reason, detail, outcome } = event.data;
+      const told = assistant === null ? messages : withAnswer(messages, assistant);
+      // That it was stopped stands with the answer.
+      const isNews = reason !== undefined && assistant?.partial_reason !== "stopped";
+      const over = { messages: told, live: undefined };
+      if (!isNews) return over;
+      if (outcome !== "failed") return { ...over, notices: [...notices, reason] };
+      return { ...over, trouble: { error: modelFailed(reason, detail) } };
+    }
+    case "error": {
+      // A message that was not stored says itself what became of it.
+      const isStored = live !== undefined;
+      const trouble = isStored ? { error: new ProblemError(event.data) } : undefined;
+      return { live: undefined, trouble };
+    }
+  }
+}
+
+/** More words: then the provider is called no more. */
+function withWords(live: Live, kind: "text" | "reasoning", more: string): Live {
+  return { ...live, [kind]: live[kind] + more, retrying: undefined };
+}
+
+/** What changes when the server tells of a message: stored, or hidden or erased. */
+export function afterMessage(
+  { messages, waiting, live }: FeedState,
+  event: ServerEvents["message"],
+): Partial<FeedState> {
+  if (event.change === "stored") {
+    const { message } = event;
+    const isOfLive = live !== undefined && message.role !== "user" && message.turn === live.turnId;
+    const isStep = message.role === "tool" || message.tool_calls !== undefined;
+    // The stream of the turn tells of it too, in its place between the words.
+    if (isOfLive && isStep && live.isBroken !== true) return {};
+    return {
+      messages: withAnswer(messages, message),
+      waiting: message.role === "user" ? withoutWaiting(waiting, message, messages) : waiting,
+      live: isOfLive && !isStep ? undefined : live,
+    };
+  }
+  const gone = messages.findLast(({ id }) => id === event.message_id);
+  if (gone === undefined) return {};
+  return { messages: withMessage(messages, { ...gone, content: "", redacted: true }) };
+}
+
+export const nothingSaid = { text: "", reasoning: "", retrying: undefined } as const;
+
+/** An answer that is kept and not whole, as the problem that it would be without a word of it. */
+function modelFailed(detail: string, providerDetail: string | undefined): ProblemError {
+  const code = "THROUGHLINE_MODEL_FAILED";
+  return new ProblemError({ status: 502, code, detail, provider_detail: providerDetail });
+}

@@ -1,0 +1,93 @@
+import type { MoodHistory } from "../../api/openapi-types.ts";
+import { percent, spanInWords } from "../../ui/durations.ts";
+import { inWords } from "./words.ts";
+
+/** In the order in which they are drawn and listed. */
+export const emotions = ["joy", "sadness", "anger", "fear", "disgust"] as const;
+export const lines = [...emotions, "boredom"] as const;
+export type Line = (typeof lines)[number];
+
+export interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
+export interface MoodSpan extends Span {
+  readonly mood: string;
+}
+
+/** The values of one line, as many as there are moments; null where nothing is known. */
+export function valuesOf(history: MoodHistory, line: Line): readonly (number | null)[] {
+  return line === "boredom" ? history.boredom : (history.levels[line] ?? []);
+}
+
+/** Each stretch of one mood. One lasts until the next moment's differs or is not known. */
+export function moodSpans({ at, mood, to }: MoodHistory): MoodSpan[] {
+  const spans: MoodSpan[] = [];
+  for (const [index, from] of at.entries()) {
+    const current = mood[index] ?? null;
+    if (current === null) continue;
+    const end = at[index + 1] ?? to;
+    const last = spans.at(-1);
+    if (last?.mood === current && last.to === from) spans[spans.length - 1] = { ...last, to: end };
+    else spans.push({ mood: current, from, to: end });
+  }
+  return spans;
+}
+
+export interface WoundSpan extends Span {
+  readonly id: string;
+  readonly event: string;
+}
+
+/** Each wound's time. One that does not heal by itself lasts to the end of the history. */
+export function woundSpans({ wounds, to }: MoodHistory): WoundSpan[] {
+  return wounds.map((wound) => ({ ...wound, to: wound.to ?? to }));
+}
+
+/** Where no run was up, within the history. A run without an end goes on. */
+export function downSpans({ from, to, runs }: MoodHistory): Span[] {
+  const spans: Span[] = [];
+  let upTo = from;
+  for (const run of runs.toSorted((a, b) => a.from - b.from)) {
+    if (run.from > upTo) spans.push({ from: upTo, to: Math.min(run.from, to) });
+    upTo = Math.max(upTo, run.to ?? to);
+  }
+  if (upTo < to) spans.push({ from: upTo, to });
+  return spans.filter((span) => span.to > span.from);
+}
+
+/** The history in a few sentences: what the chart shows to those who do not see it. */
+export function summaryOf(history: MoodHistory, says: string): string {
+  const [first, ...rest] = moodShares(history);
+  if (first === undefined) return `Nothing is known of ${says}.`;
+  const [mood, share] = first;
+  const isMoment = Number.isNaN(share);
+  const others = rest.slice(0, 3).map(([mood, share]) => `${inWords(mood)} ${percent(share)}`);
+  const downMs = downSpans(history).reduce((sum, span) => sum + span.to - span.from, 0);
+  return [
+    `In ${says} ${isMoment ? "" : "mostly "}${inWords(mood)}`,
+    isMoment ? "" : ` (${percent(share)} of the time known)`,
+    others.length === 0 ? "" : `, then ${others.join(", ")}`,
+    `. ${counted(history.events.length, "event")}, ${counted(history.wounds.length, "wound")}`,
+    downMs < 1000 ? "." : `; not running for ${spanInWords(downMs / 1000)} in all.`,
+  ].join("");
+}
+
+/**
+ * The moods with their share of the time that is known, the most frequent first. The newest moment
+ * has no length: when nothing else is known, the share is `NaN`.
+ */
+function moodShares(history: MoodHistory): [mood: string, share: number][] {
+  const total = new Map<string, number>();
+  for (const { mood, from, to } of moodSpans(history)) {
+    total.set(mood, (total.get(mood) ?? 0) + to - from);
+  }
+  const all = [...total.values()].reduce((sum, ms) => sum + ms, 0);
+  return [...total].sort((a, b) => b[1] - a[1]).map(([mood, ms]) => [mood, ms / all]);
+}
+
+function counted(count: number, noun: string): string {
+  if (count === 0) return `no ${noun}s`;
+  return count === 1 ? `one ${noun}` : `${count} ${noun}s`;
+}

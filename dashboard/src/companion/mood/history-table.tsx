@@ -1,0 +1,86 @@
+import type { MoodHistory } from "../../api/openapi-types.ts";
+import { percent } from "../../ui/durations.ts";
+import { emotions, valuesOf } from "./history-facts.ts";
+import { marksOf } from "./history-marks.ts";
+import { momentInWords, type Range } from "./ranges.ts";
+import { asTitle, inWords } from "./words.ts";
+
+/** So many rows that the course can be followed, and few enough to be read. */
+const mostRows = 24;
+const mostMarks = 100;
+
+interface Props {
+  readonly history: MoodHistory;
+  readonly range: Range;
+}
+
+/** All that the chart shows, in words and numbers. */
+export function HistoryTable({ history, range }: Props) {
+  return (
+    <details className="history-table">
+      <summary>The same as a table</summary>
+      <LevelTable history={history} range={range} />
+      <h3>What happened</h3>
+      <Marks history={history} range={range} />
+    </details>
+  );
+}
+
+function LevelTable({ history, range }: Props) {
+  const step = Math.max(1, Math.ceil(history.at.length / mostRows));
+  const rows = history.at
+    .map((at, index) => ({ at, index }))
+    .filter(({ index }) => (history.at.length - 1 - index) % step === 0)
+    .toReversed();
+  const cells = (line: (typeof emotions)[number] | "boredom", index: number) => {
+    const value = valuesOf(history, line)[index] ?? null;
+    return <td key={line}>{value === null ? "" : percent(value)}</td>;
+  };
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, by keyboard too
+    <section className="table-scroll" aria-label="Levels over time" tabIndex={0}>
+      <table>
+        <caption>Levels over {range.says}, the newest first; nothing where it did not run</caption>
+        <thead>
+          <tr>
+            <th scope="col">Time</th>
+            <th scope="col">Mood</th>
+            {[...emotions, "boredom"].map((line) => (
+              <th key={line} scope="col">
+                {asTitle(line)}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(({ at, index }) => (
+            <tr key={at}>
+              <th scope="row">{momentInWords(at, range)}</th>
+              <td>{inWords(history.mood[index] ?? "")}</td>
+              {[...emotions, "boredom" as const].map((line) => cells(line, index))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function Marks({ history, range }: Props) {
+  const marks = marksOf(history);
+  if (marks.length === 0) return <p className="hint">Nothing.</p>;
+  return (
+    <>
+      <ul className="history-marks">
+        {marks.slice(0, mostMarks).map(({ key, at, says }) => (
+          <li key={key}>
+            <time dateTime={new Date(at).toISOString()}>{momentInWords(at, range)}</time> {says}
+          </li>
+        ))}
+      </ul>
+      {marks.length > mostMarks ? (
+        <p className="hint">And {marks.length - mostMarks} more before these.</p>
+      ) : null}
+    </>
+  );
+}

@@ -1,0 +1,55 @@
+import type { Emotions } from "../../api/openapi-types.ts";
+import { percent } from "../../ui/durations.ts";
+import { emotions as names } from "./history-facts.ts";
+import { asTitle } from "./words.ts";
+
+/** The five levels with the place that each comes to rest at, and boredom. */
+export function Levels({ emotions }: { readonly emotions: Emotions }) {
+  return (
+    <section className="card mood-levels" aria-labelledby="levels-title">
+      <h2 id="levels-title">Levels</h2>
+      <div className="levels">
+        {names.map((name) => (
+          <Level
+            key={name}
+            name={name}
+            level={emotions.levels[name]}
+            baseline={emotions.baselines[name]}
+          />
+        ))}
+        <Level name="boredom" level={emotions.boredom} />
+      </div>
+      <p className="hint">The notch is where a feeling comes to rest by itself.</p>
+    </section>
+  );
+}
+
+interface LevelProps {
+  readonly name: string;
+  readonly level: number;
+  readonly baseline?: number;
+}
+
+function Level({ name, level, baseline }: LevelProps) {
+  const atRest = baseline === undefined ? "" : `, at rest ${percent(baseline)}`;
+  return (
+    <div className="level">
+      <span aria-hidden="true">{asTitle(name)}</span>
+      <meter
+        className="visually-hidden"
+        {...{ min: 0, max: 1, value: level }}
+        aria-label={asTitle(name)}
+        aria-valuetext={`${percent(level)}${atRest}`}
+      />
+      <div className="level-track" aria-hidden="true">
+        <div className={`level-fill fill-${name}`} style={{ width: `${level * 100}%` }} />
+        {baseline === undefined ? null : (
+          <div className="level-notch" style={{ left: `${baseline * 100}%` }} />
+        )}
+      </div>
+      <span className="level-value" aria-hidden="true">
+        {percent(level)}
+      </span>
+    </div>
+  );
+}

@@ -1,0 +1,155 @@
+import { lazy, Suspense, useId, useState } from "react";
+import type { MoodHistory } from "../../api/openapi-types.ts";
+import { percent } from "../../ui/durations.ts";
+import { Loading } from "../../ui/loading.tsx";
+import { Trouble } from "../../ui/trouble.tsx";
+import { type Line, lines, summaryOf, valuesOf } from "./history-facts.ts";
+import { HistoryTable } from "./history-table.tsx";
+import { momentInWords, type Range, ranges } from "./ranges.ts";
+import { useEmotionHistory } from "./use-emotions.ts";
+import { asTitle, inWords } from "./words.ts";
+import "./history.css";
+
+const HistoryChart = lazy(async () => {
+  const { HistoryChart } = await import("./history-chart.tsx");
+  return { default: HistoryChart };
+});
+
+/** The mood over time: drawn, in a few sentences, and as a table. */
+export function MoodOverTime() {
+  const [range, setRange] = useState<Range>(ranges[0]);
+  const history = useEmotionHistory(range);
+  return (
+    <section className="card" aria-labelledby="history-title">
+      <div className="history-head">
+        <h2 id="history-title">Over time</h2>
+        <RangeChoice range={range} onRange={setRange} />
+      </div>
+      <Trouble query={history} />
+      {history.isPending ? <Loading label="Loading the history" /> : null}
+      {history.data === undefined ? null : <Drawn history={history.data} range={range} />}
+    </section>
+  );
+}
+
+interface RangeProps {
+  readonly range: Range;
+  readonly onRange: (range: Range) => void;
+}
+
+function RangeChoice({ range, onRange }: RangeProps) {
+  const name = useId();
+  return (
+    <fieldset className="segments">
+      <legend className="visually-hidden">How far back</legend>
+      {ranges.map((choice) => (
+        <label key={choice.name}>
+          <input
+            {...{ type: "radio", name, checked: choice === range, "aria-label": choice.says }}
+            onChange={() => onRange(choice)}
+          />
+          <span>{choice.name}</span>
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+interface DrawnProps {
+  readonly history: MoodHistory;
+  readonly range: Range;
+}
+
+function Drawn({ history, range }: DrawnProps) {
+  const [hidden, setHidden] = useState<ReadonlySet<Line>>(new Set());
+  const [index, setIndex] = useState<number>();
+  const shown = index !== undefined && index < history.at.length ? index : undefined;
+  const toggle = (line: Line) =>
+    setHidden((known) => {
+      const next = new Set(known);
+      return next.delete(line) ? next : next.add(line);
+    });
+  return (
+    <figure className="history">
+      <figcaption>{summaryOf(history, range.says)}</figcaption>
+      <Legend {...{ history, hidden, index: shown, range }} onToggle={toggle} />
+      <Suspense fallback={<div className="history-chart" />}>
+        <HistoryChart {...{ history, hidden, index: shown }} onIndex={setIndex} />
+      </Suspense>
+      <Moment {...{ history, range, index: shown }} onIndex={setIndex} />
+      <Key history={history} />
+      <HistoryTable history={history} range={range} />
+    </figure>
+  );
+}
+
+interface LegendProps extends DrawnProps {
+  readonly hidden: ReadonlySet<Line>;
+  readonly index: number | undefined;
+  readonly onToggle: (line: Line) => void;
+}
+
+/** Which line is which, its value at the moment that is pointed at, and a way to hide it. */
+function Legend({ history, hidden, index, onToggle }: LegendProps) {
+  return (
+    <fieldset className="history-legend">
+      <legend className="visually-hidden">Lines of the chart</legend>
+      {lines.map((line) => {
+        const value = index === undefined ? undefined : valuesOf(history, line)[index];
+        return (
+          <button
+            key={line}
+            type="button"
+            aria-pressed={!hidden.has(line)}
+            onClick={() => onToggle(line)}
+          >
+            <span className={`swatch line-${line}`} aria-hidden="true" />
+            {asTitle(line)}
+            {value === undefined || value === null ? null : <b>{percent(value)}</b>}
+          </button>
+        );
+      })}
+    </fieldset>
+  );
+}
+
+interface MomentProps extends DrawnProps {
+  readonly index: number | undefined;
+  readonly onIndex: (index: number) => void;
+}
+
+/** A moment of the history, for keyboard and touch as well as by pointing into the chart. */
+function Moment({ history, range, index, onIndex }: MomentProps) {
+  const last = Math.max(0, history.at.length - 1);
+  const at = index === undefined ? undefined : history.at[index];
+  const mood = index === undefined ? null : (history.mood[index] ?? null);
+  const says = at === undefined ? "" : `${momentInWords(at, range)}: ${inWords(mood ?? "unknown")}`;
+  const levels = lines.map(
+    (line) => `${line} ${percent(valuesOf(history, line)[index ?? last] ?? 0)}`,
+  );
+  return (
+    <div className="history-moment">
+      <input
+        type="range"
+        {...{ min: 0, max: last, step: 1, value: index ?? last }}
+        aria-label="Moment of the chart"
+        aria-valuetext={mood === null ? says || "now" : `${says}, ${levels.join(", ")}`}
+        onChange={(event) => onIndex(Number(event.target.value))}
+      />
+      <output>{says === "" ? "Point into the chart, or move along here." : says}</output>
+    </div>
+  );
+}
+
+/** What the marks of the chart mean; only those that it has. */
+function Key({ history }: { readonly history: MoodHistory }) {
+  const hasEvents = history.events.length > 0;
+  return (
+    <ul className="history-key" aria-hidden="true">
+      {hasEvents ? <li className="key-kindness">kindness</li> : null}
+      {hasEvents ? <li className="key-harm">harm</li> : null}
+      {history.wounds.length > 0 ? <li className="key-wound">a wound, until healed</li> : null}
+      <li className="key-down">not running</li>
+    </ul>
+  );
+}

@@ -1,0 +1,46 @@
+import type { Emotions } from "../../api/openapi-types.ts";
+import { spanInWords } from "../../ui/durations.ts";
+import { Face } from "./face.tsx";
+import { moodReason, moodTitle } from "./mood-title.ts";
+import { moodSentence } from "./words.ts";
+
+interface Props {
+  readonly emotions: Emotions;
+  /** Seconds since the moment that the emotions tell of. */
+  readonly elapsed: number;
+  /** The server's time in epoch milliseconds. */
+  readonly now: number;
+}
+
+/** The mood in a word or two, why, its face, and until when it was set by hand if it was. */
+export function MoodNow({ emotions, elapsed, now }: Props) {
+  const { mood, mood_override: override, voice_state: voice } = emotions;
+  const isAsleep = emotions.sleep_state === "asleep";
+  const reason = moodReason(emotions, elapsed);
+  return (
+    <section className="mood-now" aria-label="The mood now">
+      <Face mood={isAsleep ? "sleepy" : mood} />
+      <div>
+        <p className="mood-word" aria-live="polite">
+          {moodTitle(emotions)}
+        </p>
+        {reason === "" ? null : <p className="mood-reason">{reason}</p>}
+        <p className="mood-sentence">{moodSentence(emotions)}</p>
+        {override === null || Date.parse(override.until) < now ? null : (
+          <p className="mood-note">
+            Set by hand until <time dateTime={override.until}>{clockTime(override.until)}</time>,{" "}
+            {spanInWords((Date.parse(override.until) - now) / 1000)} from now. Underneath, the
+            levels go on.
+          </p>
+        )}
+        {voice === "idle" ? null : <p className="mood-note">Its voice is {voice}.</p>}
+      </div>
+    </section>
+  );
+}
+
+function clockTime(at: string): string {
+  return new Date(at).toLocaleTimeString(undefined, {
+    ...{ hour: "2-digit", minute: "2-digit", second: "2-digit" },
+  });
+}

@@ -1,0 +1,32 @@
+import { type UseQueryResult, useQuery, useQueryClient } from "@tanstack/react-query";
+import { request } from "../api/client.ts";
+import { useServerEvent } from "../api/events.ts";
+import type { CompanionSession, Restart, ServerEvents } from "../api/openapi-types.ts";
+
+export const sessionKey = ["companion", "session"] as const;
+export const restartKey = ["companion", "restart"] as const;
+
+/** What the companion knew when it woke, and whom it has seen since. */
+export function useCompanionSession(): UseQueryResult<CompanionSession> {
+  const client = useQueryClient();
+  const take = (changed: ServerEvents["person"] | ServerEvents["sleep"]) =>
+    client.setQueryData<CompanionSession>(sessionKey, (known) => known && { ...known, ...changed });
+  useServerEvent("person", take);
+  useServerEvent("sleep", take);
+  return useQuery({
+    queryKey: sessionKey,
+    queryFn: ({ signal }) => request<CompanionSession>("/api/session", { signal }),
+  });
+}
+
+/** What each chat's model was told when it woke, or would be told now. */
+export function useRestart(): UseQueryResult<Restart> {
+  const client = useQueryClient();
+  const again = () => void client.invalidateQueries({ queryKey: restartKey });
+  useServerEvent("restart", again);
+  useServerEvent("session", again);
+  return useQuery({
+    queryKey: restartKey,
+    queryFn: ({ signal }) => request<Restart>("/api/restart", { signal }),
+  });
+}

@@ -1,0 +1,71 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { chatPath, request } from "../../api/client.ts";
+import type { CompanionSession } from "../../api/openapi-types.ts";
+import { ChatLink } from "../../chats/chat-link.tsx";
+import { chatQuery, useChat } from "../../chats/use-chat.ts";
+import { Button } from "../../ui/button.tsx";
+import { ErrorNote } from "../../ui/error-note.tsx";
+
+type Turns = CompanionSession["interrupted_turns"];
+
+/** What was not answered when the last run ended, chat by chat. */
+export function Interrupted({ turns }: { readonly turns: Turns }) {
+  if (turns.length === 0) return null;
+  const byChat = new Map<string, readonly string[]>();
+  for (const { chat_id: chatId, message_id: id } of turns) {
+    byChat.set(chatId, [...(byChat.get(chatId) ?? []), id]);
+  }
+  return (
+    <section className="card" aria-labelledby="interrupted-title">
+      <h2 id="interrupted-title">Interrupted</h2>
+      <ul className="waking-list">
+        {[...byChat].map(([chatId, messageIds]) => (
+          <InterruptedChat key={chatId} chatId={chatId} messageIds={messageIds} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+interface Props {
+  readonly chatId: string;
+  readonly messageIds: readonly string[];
+}
+
+function InterruptedChat({ chatId, messageIds }: Props) {
+  const { data } = useChat(chatId);
+  const client = useQueryClient();
+  const act = useMutation({
+    mutationFn: (what: "answer" | "dismiss") =>
+      request(`${chatPath(chatId)}/${what}`, { method: "POST" }),
+    onSettled: () => client.invalidateQueries({ queryKey: chatQuery(chatId).queryKey }),
+  });
+  const left = messageIds.filter((id) => data?.unanswered_ids.includes(id) ?? true).length;
+  const isAnswering = data?.running === true || (act.isPending && act.variables === "answer");
+  return (
+    <li tabIndex={-1}>
+      <div className="waking-words">
+        <ChatLink chatId={chatId} title={data?.title ?? chatId} />
+        <p className="hint" role="status">
+          {isAnswering ? "It is being answered." : leftInWords(left)}
+        </p>
+      </div>
+      {left === 0 || isAnswering ? null : (
+        <div className="waking-actions">
+          <Button kind="primary" isBusy={act.isPending} onClick={() => act.mutate("answer")}>
+            Answer
+          </Button>
+          <Button isBusy={act.isPending} onClick={() => act.mutate("dismiss")}>
+            Leave without an answer
+          </Button>
+        </div>
+      )}
+      {act.error === null ? null : <ErrorNote error={act.error} />}
+    </li>
+  );
+}
+
+function leftInWords(left: number): string {
+  if (left === 0) return "Answered or left since.";
+  return left === 1 ? "One message has no answer." : `${left} messages have no answer.`;
+}

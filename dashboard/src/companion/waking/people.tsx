@@ -1,0 +1,97 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { type FormEvent, useState } from "react";
+import { request } from "../../api/client.ts";
+import type { CompanionSession, PersonSeen, Sleeping } from "../../api/openapi-types.ts";
+import { Button } from "../../ui/button.tsx";
+import { ErrorNote } from "../../ui/error-note.tsx";
+import { When } from "../../ui/when.tsx";
+import { sessionKey } from "../use-companion.ts";
+
+/** Whom it saw last, who is here now, and whether it sleeps. */
+export function People({ session }: { readonly session: CompanionSession }) {
+  const client = useQueryClient();
+  const take = (changed: PersonSeen | Sleeping) =>
+    client.setQueryData<CompanionSession>(sessionKey, (known) => known && { ...known, ...changed });
+  return (
+    <section className="card waking-people" aria-label="Who is here">
+      <Person session={session} take={take} />
+      <Sleep session={session} take={take} />
+    </section>
+  );
+}
+
+interface Props {
+  readonly session: CompanionSession;
+  readonly take: (changed: PersonSeen | Sleeping) => void;
+}
+
+function Person({ session, take }: Props) {
+  const [name, setName] = useState("");
+  const tell = useMutation({
+    mutationFn: (person: string) =>
+      request<PersonSeen>("/api/person", { method: "POST", body: { name: person } }),
+    onSuccess: (seen) => {
+      take(seen);
+      setName("");
+    },
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (name.trim() !== "") tell.mutate(name.trim());
+  };
+  return (
+    <div>
+      <h2>Last seen</h2>
+      <LastSeen session={session} />
+      <form className="waking-form" onSubmit={submit}>
+        <label className="label" htmlFor="person-name">
+          Who is here?
+        </label>
+        <input
+          className="field"
+          {...{ id: "person-name", value: name, maxLength: 200, autoComplete: "name" }}
+          required
+          onChange={(event) => setName(event.target.value)}
+        />
+        <Button type="submit" isBusy={tell.isPending}>
+          I am here
+        </Button>
+      </form>
+      {tell.error === null ? null : <ErrorNote error={tell.error} />}
+    </div>
+  );
+}
+
+function LastSeen({ session }: { readonly session: CompanionSession }) {
+  const { last_person_seen: person, last_person_seen_time: time } = session;
+  return (
+    <p className="waking-big">
+      <span role="status">{person ?? "Nobody yet"}</span>
+      {person === null || time === null ? null : <When at={time * 1000} />}
+    </p>
+  );
+}
+
+function Sleep({ session, take }: Props) {
+  const isAsleep = session.sleep_state === "asleep";
+  const turn = useMutation({
+    mutationFn: () =>
+      request<Sleeping>("/api/sleep", {
+        ...{ method: "POST", body: { state: isAsleep ? "awake" : "asleep" } },
+      }),
+    onSuccess: take,
+  });
+  return (
+    <div>
+      <h2>Sleep</h2>
+      <p className="waking-big" role="status">
+        {isAsleep ? "Asleep" : "Awake"}
+      </p>
+      <p className="hint">It falls asleep when it has been bored for long; a word wakes it.</p>
+      <Button isBusy={turn.isPending} onClick={() => turn.mutate()}>
+        {isAsleep ? "Wake it" : "Let it sleep"}
+      </Button>
+      {turn.error === null ? null : <ErrorNote error={turn.error} />}
+    </div>
+  );
+}

@@ -1,0 +1,36 @@
+import { useFreshChats } from "../../chats/use-chat.ts";
+import { Loading } from "../../ui/loading.tsx";
+import { Page } from "../../ui/page.tsx";
+import { Trouble } from "../../ui/trouble.tsx";
+import { useCompanionSession } from "../use-companion.ts";
+import { Deliveries } from "./deliveries.tsx";
+import { Interrupted } from "./interrupted.tsx";
+import { People } from "./people.tsx";
+import { Report } from "./report.tsx";
+import "./waking.css";
+
+/** What the companion knew when it woke, what it was told, and whom it has seen. */
+export function WakingView() {
+  const query = useCompanionSession();
+  const { data, isPending } = query;
+  useFreshChats();
+  return (
+    <Page title="Waking">
+      <div className="waking">
+        <Trouble query={query} />
+        {isPending ? <Loading label="Loading the report" /> : null}
+        {data === undefined ? null : (
+          <>
+            <Report session={data} />
+            <Interrupted turns={data.interrupted_turns} />
+            <People session={data} />
+          </>
+        )}
+        {/* Asked for at once, and shown when what stands above it is there. */}
+        <div hidden={isPending}>
+          <Deliveries />
+        </div>
+      </div>
+    </Page>
+  );
+}

@@ -1,0 +1,184 @@
+// The camera and the microphone of this page: switched on by a person, one at a time for all views, and
+// off again when anybody says so.
+import { useSyncExternalStore } from "react";
+import { request } from "../../api/client.ts";
+import type { Buffers, Consent } from "../../api/openapi-types.ts";
+import { queryClient } from "../../api/query-client.ts";
+import { isSignedOut, onSignInChange } from "../../api/sign-in.ts";
+import { openCamera } from "./camera.ts";
+import { MediaLink } from "./media-link.ts";
+import { pictureKind, soundKind } from "./media-message.ts";
+import { Microphone } from "./microphone.ts";
+import { deviceTrouble, endedTrouble } from "./trouble.ts";
+
+export interface CaptureState {
+  readonly phase: "off" | "starting" | "on";
+  readonly camera: boolean;
+  readonly microphone: boolean;
+  /** Whether what is captured arrives. */
+  readonly isConnected: boolean;
+  /** Pictures and chunks of sound that could not be sent. */
+  readonly missed: number;
+  /** Why it is off, or what does not work, for the person. */
+  readonly trouble: string | undefined;
+  /** What the camera sees, for a look at oneself. */
+  readonly stream: MediaStream | undefined;
+}
+
+export interface CaptureWish {
+  readonly camera: boolean;
+  readonly microphone: boolean;
+  /** What is agreed to, and the words that were shown. */
+  readonly consent: Omit<Consent, "timestamp" | "by"> & { readonly wording: string };
+}
+
+const off: CaptureState = {
+  ...{ phase: "off", camera: false, microphone: false, isConnected: false, missed: 0 },
+  ...{ trouble: undefined, stream: undefined },
+};
+let state = off;
+const listeners = new Set<() => void>();
+/** Lets go of everything that is on. */
+let release: (() => void) | undefined;
+
+export function useCapture(): CaptureState {
+  return useSyncExternalStore(subscribe, () => state);
+}
+
+/** Whether this browser, at this address, has what it takes; else why not. */
+export function captureMissing(): string | undefined {
+  if (!window.isSecureContext) {
+    return "Browsers give camera and microphone to this machine's own address and to https only.";
+  }
+  const all = window as unknown as Record<string, unknown>;
+  const devices = navigator.mediaDevices as MediaDevices | undefined;
+  const isThere =
+    devices !== undefined && ["OffscreenCanvas", "AudioWorkletNode"].every((name) => name in all);
+  return isThere ? undefined : "This browser cannot capture pictures and sound.";
+}
+
+/** Switches on what is wished for, after a person agreed to it. Never rejects: trouble is told. */
+export async function startCapture(wish: CaptureWish): Promise<void> {
+  if (state.phase !== "off") return;
+  set({ ...off, phase: "starting", camera: wish.camera, microphone: wish.microphone });
+  const open: (() => void)[] = [];
+  const free = () => {
+    for (const each of open.splice(0).reverse()) each();
+  };
+  release = free;
+  try {
+    const stream = await devices(wish);
+    open.push(() => stop(stream));
+    if (release !== free) return free();
+    await agree(wish.consent);
+    // Somebody may have changed their mind while the browser asked.
+    if (release !== free) return free();
+    await begin(wish, stream, open);
+    if (release !== free) return free();
+    set({ ...state, phase: "on", stream });
+  } catch (error) {
+    if (release === free) end(deviceTrouble(error));
+    else free();
+  }
+}
+
+/** Switches everything off, here and at once, and withdraws what was agreed to. */
+export async function stopCapture(): Promise<void> {
+  end(undefined);
+  try {
+    const { consent } = await request<Buffers>("/api/feedback/stats");
+    const { messages, upload, export: mayExport, wording } = consent;
+    const left = { messages, upload, export: mayExport, frames: false, audio: false };
+    await agree(wording === null ? left : { ...left, wording });
+  } catch {
+    const minutes = "What is in the companion's memory is gone after two minutes.";
+    set({ ...off, trouble: `Off here; the companion could not be told. ${minutes}` });
+  }
+}
+
+/** Forgets what went wrong last. */
+export function clearTrouble(): void {
+  if (state.phase === "off") set(off);
+}
+
+onSignInChange(() => {
+  // Nobody would see the light.
+  if (isSignedOut() && state.phase !== "off") end(undefined);
+});
+
+function devices({ camera, microphone }: CaptureWish): Promise<MediaStream> {
+  return navigator.mediaDevices.getUserMedia({
+    video: camera && { width: { ideal: 640 }, height: { ideal: 480 }, frameRate: { ideal: 15 } },
+    audio: microphone && { channelCount: { ideal: 1 } },
+  });
+}
+
+async function agree(consent: object): Promise<void> {
+  const given = await request<Consent>("/api/feedback/consent", { method: "POST", body: consent });
+  queryClient.setQueryData<Buffers | null>(["moments", "stats"], (stats) =>
+    stats ? { ...stats, consent: given } : stats,
+  );
+}
+
+async function begin(wish: CaptureWish, stream: MediaStream, open: (() => void)[]): Promise<void> {
+  const link = new MediaLink({
+    open: () => new WebSocket(mediaAddress()),
+    after: (ms, run) => {
+      const timer = setTimeout(run, ms);
+      return () => clearTimeout(timer);
+    },
+    onState: (now) => {
+      if (now.is === "ended") end(endedTrouble(now.why));
+      else set({ ...state, isConnected: now.is === "open" });
+    },
+    // A 401 shows the sign-in.
+    onBreak: () => void request("/api/feedback/stats").catch(() => undefined),
+  });
+  open.push(() => link.close());
+  const missed = (isSent: boolean) => {
+    if (!isSent) set({ ...state, missed: state.missed + 1 });
+  };
+  for (const track of stream.getTracks()) {
+    track.addEventListener("ended", () => end("The camera or the microphone is gone."));
+  }
+  if (wish.camera) {
+    const camera = openCamera(stream, {
+      picture: (bytes, capturedMs) => missed(link.send({ kind: pictureKind, capturedMs, bytes })),
+      failed: (error) => end(deviceTrouble(error)),
+    });
+    open.push(() => camera.close());
+  }
+  if (wish.microphone) {
+    const microphone = await Microphone.open(stream, (bytes, capturedMs) =>
+      missed(link.send({ kind: soundKind, capturedMs, bytes })),
+    );
+    open.push(() => microphone.close());
+  }
+}
+
+/** Absolute: older browsers take no other. */
+function mediaAddress(): string {
+  const { host, protocol } = window.location;
+  return `${protocol === "https:" ? "wss" : "ws"}://${host}/api/media`;
+}
+
+function stop(stream: MediaStream): void {
+  for (const track of stream.getTracks()) track.stop();
+}
+
+function end(trouble: string | undefined): void {
+  const free = release;
+  release = undefined;
+  free?.();
+  set({ ...off, trouble });
+}
+
+function set(next: CaptureState): void {
+  state = next;
+  for (const listener of listeners) listener();
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}

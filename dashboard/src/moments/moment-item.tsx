@@ -1,0 +1,71 @@
+import type { Feedback, Package } from "../api/openapi-types.ts";
+import { Icon } from "../ui/icon.tsx";
+import { plainWords } from "../ui/plain-words.ts";
+import { When } from "../ui/when.tsx";
+import { countsInWords, isUploaded, stateInWords } from "./words.ts";
+
+interface Props {
+  readonly entry: Package;
+  readonly isOpen: boolean;
+  readonly open: () => void;
+}
+
+/** One package in the list; a press opens it. */
+export function MomentItem({ entry, isOpen, open }: Props) {
+  const { name, feedback, status, state, detail } = entry;
+  return (
+    <li>
+      <button
+        type="button"
+        id={`moment-${name}`}
+        className="card moment-item"
+        aria-current={isOpen ? "true" : undefined}
+        onClick={open}
+      >
+        {feedback === null ? <span className="moment-what">{name}</span> : <Told {...feedback} />}
+        <span className="moment-tags">
+          {state === "sealed" ? null : (
+            <span className={`tag ${state === "damaged" ? "tag-danger" : ""}`}>
+              {stateInWords(entry)}
+            </span>
+          )}
+          {isUploaded(status) ? <span className="tag">Uploaded</span> : null}
+          {(status?.retracted ?? null) === null ? null : <span className="tag">Taken back</span>}
+        </span>
+        {detail === null ? null : <span className="hint">{detail}</span>}
+      </button>
+    </li>
+  );
+}
+
+function Told(feedback: Feedback) {
+  const { timestamp, sentiment, what, trigger } = feedback;
+  return (
+    <>
+      <span className="moment-line">
+        <Judged sentiment={sentiment} />
+        <When className="hint" at={timestamp * 1000} />
+        <span className="hint">{countsInWords(feedback)}</span>
+      </span>
+      <span className="moment-what" dir="auto">
+        {plainWords(what)}
+      </span>
+      {trigger === "" || trigger === what ? null : (
+        <span className="hint moment-trigger" dir="auto">
+          {trigger}
+        </span>
+      )}
+    </>
+  );
+}
+
+/** Liked or not, in a word and a sign. */
+export function Judged({ sentiment }: Pick<Feedback, "sentiment">) {
+  const isLiked = sentiment === "positive";
+  return (
+    <span className={`tag moment-judged ${isLiked ? "tag-accent" : "tag-danger"}`}>
+      <Icon name={isLiked ? "like" : "dislike"} size={14} />
+      {isLiked ? "Liked" : "Not liked"}
+    </span>
+  );
+}

@@ -1,0 +1,75 @@
+import { useRef } from "react";
+import { Empty } from "../ui/empty.tsx";
+import { Loading } from "../ui/loading.tsx";
+import { MoreButton } from "../ui/more-button.tsx";
+import { Page } from "../ui/page.tsx";
+import { Trouble } from "../ui/trouble.tsx";
+import { CapturePanel } from "./capture/capture-panel.tsx";
+import { MomentDetail } from "./moment-detail.tsx";
+import { MomentItem } from "./moment-item.tsx";
+import { useMomentStats, useMoments } from "./use-moments.ts";
+import { useOpenMoment } from "./use-open-moment.ts";
+import { storageInWords } from "./words.ts";
+import "./moments.css";
+
+/** What was liked and what was not, with what led to it. */
+export function MomentsView() {
+  const stats = useMomentStats();
+  return (
+    <Page title="Moments">
+      <Trouble query={stats} />
+      {stats.isPending ? <Loading label="Loading the moments" /> : null}
+      {stats.data === null ? (
+        <Empty title="No moments are kept here">The server was started without them.</Empty>
+      ) : null}
+      {stats.data === undefined || stats.data === null ? null : (
+        <>
+          <CapturePanel stats={stats.data} />
+          <p className="hint moments-storage">{storageInWords(stats.data)}</p>
+          <Gallery />
+        </>
+      )}
+    </Page>
+  );
+}
+
+function Gallery() {
+  const { list, entries } = useMoments();
+  const { name: open, show, close, leave } = useOpenMoment();
+  const rows = useRef<HTMLUListElement>(null);
+  return (
+    <div className={`moments ${open === undefined ? "" : "has-open"}`}>
+      <div className="moments-list">
+        <Trouble query={list} />
+        {list.isPending ? <Loading label="Loading the moments" /> : null}
+        {list.isSuccess && entries.length === 0 ? <NoMoments /> : null}
+        <ul ref={rows} aria-label="Moments">
+          {entries.map((entry) => (
+            <MomentItem
+              key={entry.name}
+              entry={entry}
+              isOpen={entry.name === open}
+              open={() => show(entry.name)}
+            />
+          ))}
+        </ul>
+        <MoreButton list={list} rows={rows}>
+          {list.isFetchingNextPage ? "Loading…" : "Show earlier moments"}
+        </MoreButton>
+      </div>
+      {open === undefined ? null : (
+        <MomentDetail key={open} name={open} onClose={close} onGone={leave} />
+      )}
+    </div>
+  );
+}
+
+function NoMoments() {
+  return (
+    <Empty title="No moment yet">
+      A moment is what led to a reaction: the last words, and, where that was agreed to, what was
+      seen and heard. Say in the talk that you liked a reply, or how it should have been, and it is
+      kept here.
+    </Empty>
+  );
+}

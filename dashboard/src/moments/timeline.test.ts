@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { PackageAudio } from "../api/openapi-types.ts";
+import { audioTimeAt, frameAt, sampleAt, timeInWords, timelineOf } from "./timeline.ts";
+
+/** Two seconds, one that is missing, and two more. */
+const audio: PackageAudio = {
+  rate_hz: 16_000,
+  samples: 64_000,
+  start_t_ms: -5_000,
+  anchors: [
+    { sample: 0, t_ms: -5_000 },
+    { sample: 32_000, t_ms: -2_000 },
+  ],
+};
+
+function feedback(times: readonly (number | null)[], sound: PackageAudio | null = null) {
+  const frames = times.map((at, index) => ({ file: `frames/00000${index}.jpg`, t_ms: at }));
+  return { frames, audio: sound };
+}
+
+test("a line of time reaches over the pictures and the sound", () => {
+  const line = timelineOf(feedback([-6_000, 500], audio));
+  assert.deepEqual([line?.from, line?.to], [-6_000, 500]);
+  assert.equal(timelineOf(feedback([], { ...audio, anchors: [], start_t_ms: null })), undefined);
+  assert.equal(timelineOf(feedback([])), undefined);
+});
+
+test("pictures without times are half a second apart", () => {
+  const line = timelineOf(feedback([null, null]));
+  assert.deepEqual(
+    line?.frames.map(({ at }) => at),
+    [-1_000, -500],
+  );
+});
+
+for (const [at, file] of [
+  [-9_000, "frames/000000.jpg"],
+  [-3_000, "frames/000000.jpg"],
+  [-2_000, "frames/000001.jpg"],
+  [0, "frames/000001.jpg"],
+] as const) {
+  test(`the picture at ${at} ms is ${file}`, () => {
+    const line = timelineOf(feedback([-4_000, -2_000]));
+    assert.ok(line);
+    assert.equal(frameAt(line, at)?.file, file);
+  });
+}
+
+for (const [sample, at] of [
+  [0, -5_000],
+  [16_000, -4_000],
+  [32_000, -2_000],
+  [64_000, 0],
+] as const) {
+  test(`sample ${sample} was heard at ${at} ms, and back`, () => {
+    assert.equal(audioTimeAt(audio, sample), at);
+    assert.equal(sampleAt(audio, at), sample);
+  });
+}
+
+test("where sound is missing the next sample plays, and before the first the first", () => {
+  assert.equal(sampleAt(audio, -2_500), 32_000);
+  assert.equal(sampleAt(audio, -9_000), 0);
+});
+
+for (const [at, words] of [
+  [-2_500, "2.5 s before"],
+  [1_000, "1.0 s after"],
+  [-20, "at the reaction"],
+] as const) {
+  test(`${at} ms is ${words}`, () => assert.equal(timeInWords(at), words));
+}
