@@ -1,16 +1,20 @@
 import { QueryClientProvider } from "@tanstack/react-query";
 import { lazy, Suspense } from "react";
 import { Link } from "wouter";
-import { queryClient } from "./api/query-client.ts";
-import { useIsSignedOut } from "./api/sign-in.ts";
-import { ReceiptDialog } from "./chats/receipt-dialog.tsx";
+import { queryClient, signedOut } from "./api/client.ts";
+import { useStore } from "./api/store.ts";
+import { ForgetReceiptDialog } from "./chats/forget-receipt.tsx";
+import type { TalkParts } from "./chats/talk/talk-view.tsx";
+import { AllowedProviders } from "./companion/allowed-providers.tsx";
+import { PatButtons } from "./companion/pat.tsx";
+import { RecordingBar } from "./moments/capture/recording-bar.tsx";
+import { ReactionButtons, ReactionNotes } from "./moments/reactions.tsx";
+import { useHasMoments, useLiveBuffers } from "./moments/use-moments.ts";
 import { type Route, useRoute } from "./shell/routes.ts";
-import { Shell } from "./shell/shell.tsx";
+import { type Place, Shell } from "./shell/shell.tsx";
 import { SignIn } from "./shell/sign-in-view.tsx";
 import { ViewBoundary } from "./shell/view-boundary.tsx";
-import { Empty } from "./ui/empty.tsx";
-import { Loading } from "./ui/loading.tsx";
-import { Page } from "./ui/page.tsx";
+import { Empty, Loading, Page } from "./ui/page.tsx";
 
 const views = {
   talk: async () => ({ default: (await import("./chats/talk/talk-view.tsx")).TalkView }),
@@ -23,9 +27,7 @@ const views = {
     default: (await import("./chats/sessions/sessions-view.tsx")).SessionsView,
   }),
   memory: async () => ({ default: (await import("./chats/memory/memory-view.tsx")).MemoryView }),
-  moments: async () => ({
-    default: (await import("./moments/moments-view.tsx")).MomentsView,
-  }),
+  moments: async () => ({ default: (await import("./moments/moments-view.tsx")).MomentsView }),
 };
 const TalkView = lazy(views.talk);
 const ChatsView = lazy(views.chats);
@@ -35,39 +37,60 @@ const SessionsView = lazy(views.sessions);
 const MemoryView = lazy(views.memory);
 const MomentsView = lazy(views.moments);
 
+const places: readonly Place[] = [
+  { view: "talk", to: "/", name: "Talk", icon: "talk" },
+  { view: "chats", to: "/chats", name: "Chats", icon: "chats" },
+  { view: "mood", to: "/mood", name: "Mood", icon: "mood" },
+  { view: "waking", to: "/waking", name: "Waking", icon: "waking" },
+  { view: "sessions", to: "/sessions", name: "Sessions", icon: "sessions" },
+  { view: "memory", to: "/memory", name: "Memory", icon: "memory" },
+  { view: "moments", to: "/moments", name: "Moments", icon: "moments" },
+];
+
+const talkParts: TalkParts = {
+  head: (chatId) => <PatButtons chatId={chatId} />,
+  replyActions: (chatId, message) => <ReactionButtons reply={{ chatId, message }} />,
+  foot: (chatId) => <ReactionNotes chatId={chatId} />,
+};
+
 /** Gets all views, so that each is there to be opened while the server is away. */
 export async function loadViews(): Promise<void> {
   for (const load of Object.values(views)) await load().catch(() => undefined); // again when opened
 }
 
-/** The whole page. */
+/** The whole page: it puts the features together, which do not know each other. */
 export function App() {
-  const route = useRoute();
-  const isOut = useIsSignedOut();
+  const isOut = useStore(signedOut);
   return (
-    <QueryClientProvider client={queryClient}>
-      {isOut ? (
-        <SignIn />
-      ) : (
-        <Shell view={route.view}>
-          <ViewBoundary key={JSON.stringify(route)}>
-            <Suspense fallback={<Loading />}>
-              <View route={route} />
-            </Suspense>
-          </ViewBoundary>
-          <ReceiptDialog />
-        </Shell>
-      )}
-    </QueryClientProvider>
+    <QueryClientProvider client={queryClient}>{isOut ? <SignIn /> : <Main />}</QueryClientProvider>
+  );
+}
+
+function Main() {
+  const route = useRoute();
+  useLiveBuffers();
+  const hasMoments = useHasMoments();
+  return (
+    <Shell
+      view={route.view}
+      places={hasMoments ? places : places.filter(({ view }) => view !== "moments")}
+      banner={<RecordingBar />}
+    >
+      <ViewBoundary key={JSON.stringify(route)}>
+        <Suspense fallback={<Loading />}>
+          <View route={route} />
+        </Suspense>
+      </ViewBoundary>
+      <ForgetReceiptDialog />
+    </Shell>
   );
 }
 
 function View({ route }: { readonly route: Route }) {
   switch (route.view) {
     case "talk":
-      return <TalkView key={route.chatId} chatId={route.chatId} />;
     case "chat":
-      return <TalkView key={route.chatId} chatId={route.chatId} />;
+      return <TalkView key={route.chatId} chatId={route.chatId} parts={talkParts} />;
     case "chats":
       return <ChatsView />;
     case "mood":
@@ -75,15 +98,15 @@ function View({ route }: { readonly route: Route }) {
     case "waking":
       return <WakingView />;
     case "sessions":
-      return <SessionsView />;
+      return <SessionsView note={<AllowedProviders />} />;
     case "memory":
       return <MemoryView />;
     case "moments":
       return <MomentsView />;
     case "none":
       return (
-        <Page title="No such page">
-          <Empty title="It may have moved.">
+        <Page title="Page not found">
+          <Empty title="There is nothing at this address">
             <Link to="/">Go to Talk</Link>
           </Empty>
         </Page>

@@ -1,13 +1,31 @@
 // The one way to the server: JSON there and back, and every failure as one kind of error.
+import { keepPreviousData, QueryClient, useInfiniteQuery } from "@tanstack/react-query";
 import { learnTime } from "./server-clock.ts";
-import { signedOut } from "./sign-in.ts";
+import { Store } from "./store.ts";
+
+/** Whether the server asked for a sign-in, and no code was taken since. */
+export const signedOut = new Store(false);
+
+/** The answers so far. Events say when one is old, so nothing is asked for at intervals. */
+export const queryClient = new QueryClient({
+  defaultOptions: {
+    queries: {
+      // The server is often on this machine, which a browser that is offline reaches.
+      networkMode: "always",
+      staleTime: 15_000,
+      retry: (count, error) => count < 2 && isPassing(error),
+      refetchOnWindowFocus: false,
+    },
+    mutations: { networkMode: "always" },
+  },
+});
 
 export interface RequestInit {
-  readonly method?: "GET" | "POST" | "DELETE";
+  readonly method?: "GET" | "POST" | "DELETE" | undefined;
   /** Sent as JSON; a POST without one sends `{}`. */
   readonly body?: unknown;
-  readonly signal?: AbortSignal;
-  readonly headers?: Record<string, string>;
+  readonly signal?: AbortSignal | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
 interface ProblemInit {
@@ -54,12 +72,12 @@ export async function open(path: string, init: RequestInit = {}): Promise<Respon
   const isPost = method === "POST";
   const response = await reach(path, {
     method,
-    headers: { ...headers, ...(isPost ? { "content-type": "application/json" } : {}) },
-    ...(isPost ? { body: JSON.stringify(body ?? {}) } : {}),
-    ...(signal === undefined ? {} : { signal }),
+    headers: isPost ? { ...headers, "content-type": "application/json" } : headers,
+    body: isPost ? JSON.stringify(body ?? {}) : null,
+    signal: signal ?? null,
   });
   if (response.ok) return response;
-  if (response.status === 401) signedOut();
+  if (response.status === 401) signedOut.set(true);
   throw await problemOf(response);
 }
 
@@ -67,6 +85,44 @@ export async function open(path: string, init: RequestInit = {}): Promise<Respon
 export function unreached(options?: ErrorOptions): ProblemError {
   const detail = "The companion cannot be reached.";
   return new ProblemError({ status: 0, code: "UNREACHABLE", detail }, options);
+}
+
+/** A list that the server gives page by page. While another query is on its way, the pages stay. */
+export function usePages<Page extends { readonly cursor?: string | null | undefined }>(
+  queryKey: readonly unknown[],
+  path: string,
+  query: Readonly<Record<string, string>>,
+) {
+  return useInfiniteQuery({
+    queryKey,
+    queryFn: ({ pageParam, signal }) => {
+      const search = new URLSearchParams(
+        pageParam === "" ? query : { ...query, cursor: pageParam },
+      );
+      return request<Page>(`${path}?${search}`, { signal });
+    },
+    initialPageParam: "",
+    getNextPageParam: (page) => page.cursor,
+    placeholderData: keepPreviousData,
+  });
+}
+
+/** A new name for what is sent: sent again under it, it is stored once. */
+export function newKey(): string {
+  // `randomUUID` is there on secure origins only.
+  return hex(crypto.getRandomValues(new Uint8Array(12)));
+}
+
+/** The id of a message that was sent with this key; `undefined` where the browser cannot tell. */
+export async function messageIdFor(key: string): Promise<string | undefined> {
+  // Absent on plain http from another machine.
+  const subtle = crypto.subtle as SubtleCrypto | undefined;
+  const digest = await subtle?.digest("SHA-256", new TextEncoder().encode(key));
+  return digest === undefined ? undefined : `i_${hex(new Uint8Array(digest)).slice(0, 32)}`;
+}
+
+function hex(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 /** The path of a chat; its id may hold anything, a `/` too. */

@@ -1,9 +1,8 @@
 // Everything that happens, as it happens: one stream for the whole page, which comes back by itself.
-import { useEffect, useEffectEvent, useSyncExternalStore } from "react";
-import { request } from "./client.ts";
+import { useEffect, useEffectEvent } from "react";
+import { queryClient, request, signedOut } from "./client.ts";
 import type { ServerEvents } from "./openapi-types.ts";
-import { queryClient } from "./query-client.ts";
-import { isSignedOut, onSignInChange } from "./sign-in.ts";
+import { Store, useStore } from "./store.ts";
 
 export type Connection = "connecting" | "online" | "offline";
 type EventName = keyof ServerEvents;
@@ -16,10 +15,9 @@ const maxWaitMs = 4_000;
 const hiddenMs = 60_000;
 
 const handlers = new Map<EventName, Set<Handler<never>>>();
-const watchers = new Set<() => void>();
 const returns = new Set<() => void>();
 let source: EventSource | undefined;
-let connection: Connection = "connecting";
+const connection = new Store<Connection>("connecting");
 let waitMs = firstWaitMs;
 let retry: ReturnType<typeof setTimeout> | undefined;
 let hiding: ReturnType<typeof setTimeout> | undefined;
@@ -33,7 +31,7 @@ export function useServerEvent<Name extends EventName>(name: Name, handler: Hand
 
 /** How the stream of events stands: `offline` until the server answers again. */
 export function useConnection(): Connection {
-  return useSyncExternalStore(onConnection, () => connection);
+  return useStore(connection);
 }
 
 /** The same outside of components. @returns what ends it. */
@@ -56,7 +54,7 @@ export function onReconnect(listener: () => void): () => void {
 
 /** Opens the stream, once, and keeps it open. */
 export function startEvents(): void {
-  onSignInChange(() => (isSignedOut() ? close() : connectNow()));
+  signedOut.subscribe(() => (signedOut.get() ? close() : connectNow()));
   window.addEventListener("online", connectNow);
   document.addEventListener("visibilitychange", () => {
     clearTimeout(hiding);
@@ -72,11 +70,6 @@ export function connectNow(): void {
   if (source?.readyState !== EventSource.OPEN) connect();
 }
 
-function onConnection(listener: () => void): () => void {
-  watchers.add(listener);
-  return () => watchers.delete(listener);
-}
-
 function connect(): void {
   close();
   const opened = new EventSource("/api/events");
@@ -84,7 +77,7 @@ function connect(): void {
   for (const name of handlers.keys()) listen(opened, name);
   opened.addEventListener("open", () => {
     waitMs = firstWaitMs;
-    setConnection("online");
+    connection.set("online");
     // What happened in between was not told.
     if (wasOnline) {
       void queryClient.invalidateQueries();
@@ -97,10 +90,10 @@ function connect(): void {
     if (source !== opened) return;
     const isRefused = opened.readyState === EventSource.CLOSED;
     close();
-    setConnection("offline");
+    connection.set("offline");
     // It does not say why; asking does, and a 401 shows the sign-in.
     if (isRefused) void request("/api/chats?limit=1").catch(() => undefined);
-    if (isSignedOut() || document.hidden) return;
+    if (signedOut.get() || document.hidden) return;
     retry = setTimeout(connect, waitMs * (0.75 + Math.random() / 2));
     waitMs = Math.min(waitMs * 2, maxWaitMs);
   });
@@ -117,10 +110,4 @@ function listen(to: EventSource, name: EventName): void {
     const data = JSON.parse((event as MessageEvent<string>).data) as never;
     for (const handler of handlers.get(name) ?? []) handler(data);
   });
-}
-
-function setConnection(value: Connection): void {
-  if (connection === value) return;
-  connection = value;
-  for (const watcher of watchers) watcher();
 }

@@ -1,25 +1,30 @@
+// What is asked before a whole chat is changed.
 import { useId, useState } from "react";
 import { useLocation } from "wouter";
 import { chatPath, ProblemError, request } from "../api/client.ts";
-import type { Chat, ChatListRow, MessagePage, Session } from "../api/openapi-types.ts";
+import type {
+  Chat,
+  ChatRow,
+  ForgetReceipt,
+  MessagePage,
+  Reset,
+  Session,
+} from "../api/openapi-types.ts";
 import { chatAddress } from "../shell/routes.ts";
-import { Button } from "../ui/button.tsx";
-import { Dialog } from "../ui/dialog.tsx";
-import { ErrorNote } from "../ui/error-note.tsx";
-import type { NamedChat } from "./chat-menu.tsx";
-import { chatName } from "./chat-name.ts";
+import { Confirm } from "../ui/dialog.tsx";
+import { chatName, type NamedChat } from "./chat-link.tsx";
+import { forgetReceipt } from "./forget-receipt.tsx";
 import { newChatId } from "./talk/edit-and-fork.ts";
-import { useChatChange } from "./use-chat-change.ts";
+import { useChatChange } from "./use-chat.ts";
 
 interface ChatDialogProps {
   readonly chat: NamedChat;
   readonly onClose: () => void;
 }
 
-/** As the server keeps it: `titleLength` of src/core/chat/chat-head.ts. */
+/** The server cuts a longer one. */
 const maxTitle = 120;
 
-/** Gives a chat a name of the person's own; without one it has its automatic title again. */
 export function RenameDialog({ chat, onClose }: ChatDialogProps) {
   const [title, setTitle] = useState(chat.title);
   const id = useId();
@@ -30,43 +35,36 @@ export function RenameDialog({ chat, onClose }: ChatDialogProps) {
     },
     () => onClose(),
   );
+  const rename = () => renaming.mutate(title.trim());
   return (
-    <Dialog
+    <Confirm
       title="Rename this chat"
+      confirm="Rename"
+      isBusy={renaming.isPending}
+      error={renaming.error}
+      onConfirm={rename}
       onClose={onClose}
-      actions={
-        <>
-          <Button kind="quiet" onClick={onClose}>
-            Cancel
-          </Button>
-          <Button kind="primary" type="submit" form={id} isBusy={renaming.isPending}>
-            Rename
-          </Button>
-        </>
-      }
     >
       <form
-        id={id}
         onSubmit={(event) => {
           event.preventDefault();
-          renaming.mutate(title.trim());
+          if (!renaming.isPending) rename();
         }}
       >
-        <label className="label" htmlFor={`${id}-title`}>
+        <label className="label" htmlFor={id}>
           Name
         </label>
         <input
-          id={`${id}-title`}
+          id={id}
           className="field"
           dir="auto"
           maxLength={maxTitle}
           value={title}
           onChange={(event) => setTitle(event.target.value)}
         />
-        <p className="hint">Leave it empty to have it named by its first message.</p>
+        <p className="hint">Leave it empty to name the chat after its first message.</p>
       </form>
-      {renaming.isError ? <ErrorNote error={renaming.error} /> : null}
-    </Dialog>
+    </Confirm>
   );
 }
 
@@ -80,7 +78,7 @@ export function ForkDialog({ chat, onClose }: ChatDialogProps) {
       const last = messages.findLast(({ redacted }) => redacted !== true);
       if (last === undefined) throw nothingToCopy();
       const body = { message_id: last.id, chat_id: newChatId() };
-      return request<ChatListRow>(`${path}/fork`, { method: "POST", body });
+      return request<ChatRow>(`${path}/fork`, { method: "POST", body });
     },
     (row) => {
       onClose();
@@ -90,49 +88,55 @@ export function ForkDialog({ chat, onClose }: ChatDialogProps) {
   return (
     <Confirm
       title="Copy into a new chat?"
-      doIt="Copy"
+      confirm="Copy"
+      isBusy={forking.isPending}
+      error={forking.error}
+      onConfirm={() => forking.mutate(undefined)}
       onClose={onClose}
-      change={forking}
-      words={`A new chat begins with everything that was said in “${chatName(chat)}”. What was hidden is not copied. The two go on apart.`}
-    />
+    >
+      <p>
+        The new chat starts with all messages of “{chatName(chat)}”, except hidden ones. After that
+        the two chats are independent.
+      </p>
+    </Confirm>
   );
 }
 
 interface ResetDialogProps extends ChatDialogProps {
-  /** With this one. @default the one that the chat runs on */
+  /** Only the session with this provider. @default the one that the chat runs on */
   readonly provider?: string | undefined;
-  /** With every provider. */
+  /** The sessions with every provider. */
   readonly all?: boolean | undefined;
 }
 
-/** Begins a chat again with one provider, or a new session with all of them. */
-export function ResetDialog({ chat, provider, all = false, onClose }: ResetDialogProps) {
+/** Starts a new session with one provider, or with all of them. */
+export function ResetDialog({ chat, provider, all, onClose }: ResetDialogProps) {
   const resetting = useChatChange(
     () => {
-      const body = all ? { all } : provider === undefined ? {} : { provider };
+      const body: Reset = { provider, all };
       return request<Session>(`${chatPath(chat.chat_id)}/reset`, { method: "POST", body });
     },
     () => onClose(),
   );
-  const who = provider === undefined ? "The provider that this chat runs on" : provider;
+  const name = chatName(chat);
+  const who = provider ?? "The provider that this chat runs on";
+  const only =
+    provider === undefined ? "Reset the session?" : `Reset the session with ${provider}?`;
   return (
     <Confirm
-      title={
-        all
-          ? "Begin a new session?"
-          : provider === undefined
-            ? "Begin again?"
-            : `Begin again with ${provider}?`
-      }
-      doIt="Begin"
+      title={all === true ? "Start a new session?" : only}
+      confirm={all === true ? "Start" : "Reset"}
+      isBusy={resetting.isPending}
+      error={resetting.error}
+      onConfirm={() => resetting.mutate(undefined)}
       onClose={onClose}
-      change={resetting}
-      words={
-        all
-          ? `No provider gets what was said before in “${chatName(chat)}”, and all counts begin at zero. What was said stays here and can be read.`
-          : `${who} no longer gets what was said before in “${chatName(chat)}”, and its counts begin at zero. Other providers keep their part, and what was said stays here. To begin again with all of them, use “New session…” on the Sessions page.`
-      }
-    />
+    >
+      <p>
+        {all === true
+          ? `No provider receives the earlier messages of “${name}”, and all counts start at zero. The messages stay here, and you can still read them.`
+          : `${who} no longer receives the earlier messages of “${name}”, and its counts start at zero. Sessions with other providers continue, and the messages stay here. To reset all of them, use “New session…” on the Sessions page.`}
+      </p>
+    </Confirm>
   );
 }
 
@@ -145,55 +149,50 @@ export function ClearDialog({ chat, onClose }: ChatDialogProps) {
   return (
     <Confirm
       title="Clear this chat?"
-      doIt="Clear"
+      confirm="Clear"
       isDanger
+      isBusy={clearing.isPending}
+      error={clearing.error}
+      onConfirm={() => clearing.mutate(undefined)}
       onClose={onClose}
-      change={clearing}
-      words="What was said is not shown and not sent to a model any more. It stays in the log on the disk until the chat is forgotten."
-    />
+    >
+      <p>
+        Its messages are no longer shown or sent to a model. They stay in the log on the disk until
+        you forget the chat.
+      </p>
+    </Confirm>
   );
 }
 
-interface ConfirmProps {
-  readonly title: string;
-  readonly words: string;
-  readonly doIt: string;
-  readonly isDanger?: boolean;
-  readonly onClose: () => void;
-  readonly change: {
-    readonly mutate: (value: undefined) => void;
-    readonly isPending: boolean;
-    readonly error: Error | null;
-  };
-}
-
-function Confirm({ title, words, doIt, isDanger = false, onClose, change }: ConfirmProps) {
+/** Removes a chat from everywhere. */
+export function ForgetDialog({ chat, onClose }: ChatDialogProps) {
+  const name = chatName(chat);
+  const forgetting = useChatChange(
+    () => request<ForgetReceipt>(chatPath(chat.chat_id), { method: "DELETE" }),
+    (receipt) => {
+      onClose();
+      forgetReceipt.set({ name, receipt });
+    },
+  );
   return (
-    <Dialog
-      title={title}
+    <Confirm
+      title={`Forget “${name}”?`}
+      confirm="Forget permanently"
+      isDanger
+      isBusy={forgetting.isPending}
+      error={forgetting.error}
+      onConfirm={() => forgetting.mutate(undefined)}
       onClose={onClose}
-      actions={
-        <>
-          <Button kind="quiet" onClick={onClose}>
-            Cancel
-          </Button>
-          <Button
-            kind={isDanger ? "danger" : "primary"}
-            isBusy={change.isPending}
-            onClick={() => change.mutate(undefined)}
-          >
-            {doIt}
-          </Button>
-        </>
-      }
     >
-      <p>{words}</p>
-      {change.error === null ? null : <ErrorNote error={change.error} />}
-    </Dialog>
+      <p>
+        All messages of this chat are removed from every place where the companion keeps them. This
+        cannot be undone. Export the chat first if you may need it again.
+      </p>
+    </Confirm>
   );
 }
 
 function nothingToCopy(): ProblemError {
-  const detail = "There is nothing in this chat that could be copied.";
+  const detail = "This chat has nothing to copy.";
   return new ProblemError({ status: 404, code: "NOTHING_TO_COPY", detail });
 }

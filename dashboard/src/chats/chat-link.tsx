@@ -1,13 +1,27 @@
 import { Link } from "wouter";
-import { chatAddress } from "../shell/routes.ts";
-import { chatName, untitledId } from "./chat-name.ts";
+import type { ChatListRow } from "../api/openapi-types.ts";
+import { chatAddress, defaultChat } from "../shell/routes.ts";
 import { useChat } from "./use-chat.ts";
-import "./chat-link.css";
+import "./chats.css";
+
+export type NamedChat = Pick<ChatListRow, "chat_id" | "title">;
+
+/** What a person calls a chat; one that was cleared has no title, and its id says nothing. */
+export function chatName(chat: NamedChat): string {
+  const title = chat.title.trim();
+  if (title !== "") return title;
+  return chat.chat_id === defaultChat ? "Talk" : "Untitled chat";
+}
+
+/** What tells chats without a title apart when one is pointed at. */
+export function untitledId(chat: NamedChat): string | undefined {
+  return chat.title.trim() === "" && chat.chat_id !== defaultChat ? chat.chat_id : undefined;
+}
 
 interface Props {
   readonly chatId: string;
   /** What it is called. @default as the server says, its id until then */
-  readonly title?: string;
+  readonly title?: string | undefined;
 }
 
 /** The way to a chat, by its title. */

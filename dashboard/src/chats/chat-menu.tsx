@@ -1,15 +1,17 @@
 import { useState } from "react";
 import { Link } from "wouter";
 import { chatPath } from "../api/client.ts";
-import type { ChatListRow } from "../api/openapi-types.ts";
 import { chatAddress } from "../shell/routes.ts";
 import { Menu } from "../ui/menu.tsx";
 import { toggleTheme, useTheme } from "../ui/theme.ts";
-import { ClearDialog, ForkDialog, RenameDialog, ResetDialog } from "./chat-dialogs.tsx";
-import { chatName } from "./chat-name.ts";
-import { ForgetDialog } from "./forget-dialog.tsx";
-
-export type NamedChat = Pick<ChatListRow, "chat_id" | "title">;
+import {
+  ClearDialog,
+  ForgetDialog,
+  ForkDialog,
+  RenameDialog,
+  ResetDialog,
+} from "./chat-dialogs.tsx";
+import { chatName, type NamedChat } from "./chat-link.tsx";
 
 const dialogs = {
   rename: RenameDialog,
@@ -41,7 +43,7 @@ export function ChatMenu({ chat, inList = false }: ChatMenuProps) {
   );
   return (
     <>
-      <Menu label={inList ? `More about ${chatName(chat)}` : "More about this chat"}>
+      <Menu label={inList ? `Actions for ${chatName(chat)}` : "Chat actions"}>
         {inList ? <Link to={chatAddress(chat.chat_id)}>Open</Link> : null}
         {item("rename", "Rename…")}
         {item("fork", "Copy into a new chat…")}
@@ -52,7 +54,7 @@ export function ChatMenu({ chat, inList = false }: ChatMenuProps) {
           </a>
         ))}
         <hr />
-        {item("reset", "Begin again…")}
+        {item("reset", "Reset session…")}
         {item("clear", "Clear…")}
         <span className="menu-danger">{item("forget", "Forget…")}</span>
         {inList ? null : <ThemeItem />}
@@ -62,14 +64,14 @@ export function ChatMenu({ chat, inList = false }: ChatMenuProps) {
   );
 }
 
-/** On a phone there is no other place for it. */
+/** A phone has no other place for it. */
 function ThemeItem() {
   const next = useTheme() === "dark" ? "light" : "dark";
   return (
     <div className="menu-theme">
       <hr />
       <button type="button" onClick={toggleTheme}>
-        Show in {next} colours
+        Switch to {next} mode
       </button>
     </div>
   );

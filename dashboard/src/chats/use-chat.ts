@@ -1,29 +1,49 @@
-import { type UseQueryResult, useQuery, useQueryClient } from "@tanstack/react-query";
-import { chatPath, request } from "../api/client.ts";
+import {
+  type UseMutationResult,
+  type UseQueryResult,
+  useMutation,
+  useQuery,
+} from "@tanstack/react-query";
+import { chatPath, queryClient, request } from "../api/client.ts";
 import { useServerEvent } from "../api/events.ts";
 import type { Chat, ServerEvents } from "../api/openapi-types.ts";
 
-/** How a chat's session is asked for. */
+/** How a chat is asked for; `null`: it has no message yet, or was forgotten. */
 export function chatQuery(chatId: string) {
   return {
-    // Below the chat's own key: what makes that old makes this old.
-    queryKey: ["chat", chatId, "session"] as const,
-    queryFn: ({ signal }: { readonly signal: AbortSignal }) =>
-      request<Chat>(chatPath(chatId), { signal }),
+    queryKey: ["chat", chatId] as const,
+    queryFn: async ({ signal }: { readonly signal: AbortSignal }) => {
+      const path = `${chatPath(chatId)}?if_exists=true`;
+      return (await request<Chat | undefined>(path, { signal })) ?? null;
+    },
   };
 }
 
-/** One chat with its session, as it is now if `useFreshChats` is called too. */
-export function useChat(chatId: string): UseQueryResult<Chat> {
+/** One chat, kept up to date if `useFreshChats` is called too. */
+export function useChat(chatId: string): UseQueryResult<Chat | null> {
   return useQuery(chatQuery(chatId));
 }
 
 /** Asks again for a chat as soon as something of it has changed. */
 export function useFreshChats(): void {
-  const client = useQueryClient();
   const changed = ({ chat_id: chatId }: ServerEvents["turn" | "session"]) => {
-    void client.invalidateQueries({ queryKey: chatQuery(chatId).queryKey });
+    void queryClient.invalidateQueries({ queryKey: chatQuery(chatId).queryKey });
   };
   useServerEvent("turn", changed);
   useServerEvent("session", changed);
+}
+
+/** A change to a chat; afterwards what was read of chats is read again. */
+export function useChatChange<Value, Result>(
+  change: (value: Value) => Promise<Result>,
+  done: (result: Result) => void,
+): UseMutationResult<Result, Error, Value> {
+  return useMutation({
+    mutationFn: change,
+    onSuccess(result) {
+      void queryClient.invalidateQueries({ queryKey: ["chats"] });
+      void queryClient.invalidateQueries({ queryKey: ["chat"] });
+      done(result);
+    },
+  });
 }

@@ -30,7 +30,7 @@ export function PatButtons({ chatId }: PatButtonsProps) {
   const [notice, setNotice] = useState("");
   const touching = useMutation({
     mutationFn: (level: Touch["level"]) => {
-      const body: Touch = { level, ...(chatId === undefined ? {} : { chat_id: chatId }) };
+      const body: Touch = { level, chat_id: chatId };
       return request<Touched>("/api/touch", { method: "POST", body });
     },
     onMutate: () => setNotice(""),

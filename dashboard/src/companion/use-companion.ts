@@ -1,5 +1,5 @@
-import { type UseQueryResult, useQuery, useQueryClient } from "@tanstack/react-query";
-import { request } from "../api/client.ts";
+import { type UseQueryResult, useQuery } from "@tanstack/react-query";
+import { queryClient, request } from "../api/client.ts";
 import { useServerEvent } from "../api/events.ts";
 import type { CompanionSession, Restart, ServerEvents } from "../api/openapi-types.ts";
 
@@ -8,9 +8,11 @@ export const restartKey = ["companion", "restart"] as const;
 
 /** What the companion knew when it woke, and whom it has seen since. */
 export function useCompanionSession(): UseQueryResult<CompanionSession> {
-  const client = useQueryClient();
   const take = (changed: ServerEvents["person"] | ServerEvents["sleep"]) =>
-    client.setQueryData<CompanionSession>(sessionKey, (known) => known && { ...known, ...changed });
+    queryClient.setQueryData<CompanionSession>(
+      sessionKey,
+      (known) => known && { ...known, ...changed },
+    );
   useServerEvent("person", take);
   useServerEvent("sleep", take);
   return useQuery({
@@ -21,8 +23,7 @@ export function useCompanionSession(): UseQueryResult<CompanionSession> {
 
 /** What each chat's model was told when it woke, or would be told now. */
 export function useRestart(): UseQueryResult<Restart> {
-  const client = useQueryClient();
-  const again = () => void client.invalidateQueries({ queryKey: restartKey });
+  const again = () => void queryClient.invalidateQueries({ queryKey: restartKey });
   useServerEvent("restart", again);
   useServerEvent("session", again);
   return useQuery({

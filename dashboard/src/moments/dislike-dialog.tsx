@@ -1,14 +1,14 @@
 import { type KeyboardEvent, useId, useState } from "react";
 import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
-import { type Correction, whyNot } from "./use-reactions.ts";
+import { type Correction, whyNot } from "./send-reaction.ts";
 
 interface DislikeDialogProps {
   /** What was typed before the dialog was closed without keeping it. */
   readonly draft: Correction;
   readonly onDraft: (draft: Correction) => void;
   readonly isSending: boolean;
-  readonly error: Error | null;
+  readonly error: unknown;
   readonly send: (correction: Correction | undefined) => void;
   readonly onClose: () => void;
 }

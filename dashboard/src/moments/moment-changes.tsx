@@ -1,10 +1,9 @@
 import { useId, useState } from "react";
 import type { Difference } from "../api/openapi-types.ts";
 import { Button } from "../ui/button.tsx";
-import { Dialog } from "../ui/dialog.tsx";
+import { Confirm } from "../ui/dialog.tsx";
 import { ErrorNote } from "../ui/error-note.tsx";
 import { Icon } from "../ui/icon.tsx";
-import { MomentDamage } from "./moment-damage.tsx";
 import { momentPath, useDelete, useRetract, useVerify } from "./use-moments.ts";
 
 interface Props {
@@ -16,12 +15,11 @@ interface Props {
   readonly onGone: () => void;
 }
 
-/** What can be done with a package: compare it with its seal, take it away, take it back, delete it. */
+/** What can be done with a moment: verify it, export it, retract it, delete it. */
 export function MomentChanges({ name, isRetracted, damage, onGone }: Props) {
   const [asked, setAsked] = useState<"retract" | "delete">();
   const verifying = useVerify(name);
   const close = () => setAsked(undefined);
-  const differences = verifying.data?.differences ?? damage;
   return (
     <div className="moment-changes">
       <Button isBusy={verifying.isPending} onClick={() => verifying.mutate()}>
@@ -31,17 +29,40 @@ export function MomentChanges({ name, isRetracted, damage, onGone }: Props) {
         <Icon name="download" size={17} />
         Export
       </a>
-      {isRetracted ? null : <Button onClick={() => setAsked("retract")}>Take back…</Button>}
+      {isRetracted ? null : <Button onClick={() => setAsked("retract")}>Retract…</Button>}
       <Button kind="danger" onClick={() => setAsked("delete")}>
         Delete…
       </Button>
       <p className="hint" role="status">
-        {verifying.data?.differences.length === 0 ? "Every byte is as it was sealed." : ""}
+        {verifying.data?.differences.length === 0 ? "Every byte matches the seal." : ""}
       </p>
-      <MomentDamage name={name} differences={differences} onRepaired={verifying.reset} />
-      {verifying.isError ? <ErrorNote error={verifying.error} /> : null}
+      <Damage name={name} differences={verifying.data?.differences ?? damage} />
+      <ErrorNote error={verifying.error} />
       {asked === "retract" ? <RetractDialog name={name} onClose={close} /> : null}
       {asked === "delete" ? <DeleteDialog name={name} onClose={close} onGone={onGone} /> : null}
+    </div>
+  );
+}
+
+interface DamageProps {
+  readonly name: string;
+  readonly differences: readonly Difference[];
+}
+
+/** Which files are damaged, and what to do about it. */
+function Damage({ name, differences }: DamageProps) {
+  if (differences.length === 0) return null;
+  return (
+    <div className="error-note moment-damage" role="alert">
+      <p>
+        <strong>This moment is damaged.</strong> What is intact is still shown.
+      </p>
+      <ul>
+        {differences.map(({ path, detail }) => (
+          <li key={path}>{`${path}: ${detail}`}</li>
+        ))}
+      </ul>
+      <p>Restore these files from a backup of the folder feedback/{name}.</p>
     </div>
   );
 }
@@ -56,28 +77,18 @@ function RetractDialog({ name, onClose }: DialogProps) {
   const field = useId();
   const retracting = useRetract(name, onClose);
   return (
-    <Dialog
-      title="Take this reaction back?"
+    <Confirm
+      title="Retract this reaction?"
+      confirm="Retract"
+      isBusy={retracting.isPending}
+      error={retracting.error}
+      onConfirm={() => retracting.mutate(reason.trim())}
       onClose={onClose}
-      actions={
-        <>
-          <Button kind="quiet" onClick={onClose}>
-            Keep it
-          </Button>
-          <Button
-            kind="primary"
-            isBusy={retracting.isPending}
-            onClick={() => retracting.mutate(reason.trim())}
-          >
-            Take back
-          </Button>
-        </>
-      }
     >
-      <p>The moment stays where it is, and nothing is learned from it: no export has it.</p>
+      <p>The moment stays here, but it is left out of every export, so no model learns from it.</p>
       <div>
         <label className="label" htmlFor={field}>
-          Why? (optional)
+          Reason (optional)
         </label>
         <input
           id={field}
@@ -87,36 +98,29 @@ function RetractDialog({ name, onClose }: DialogProps) {
           onChange={(event) => setReason(event.target.value)}
         />
       </div>
-      {retracting.isError ? <ErrorNote error={retracting.error} /> : null}
-    </Dialog>
+    </Confirm>
   );
 }
 
 function DeleteDialog({ name, onClose, onGone }: DialogProps & Pick<Props, "onGone">) {
   const deleting = useDelete(name, onGone);
   return (
-    <Dialog
+    <Confirm
       title="Delete this moment?"
+      confirm="Delete permanently"
+      isDanger
+      isBusy={deleting.isPending}
+      error={deleting.error}
+      onConfirm={() => deleting.mutate()}
       onClose={onClose}
-      actions={
-        <>
-          <Button kind="quiet" onClick={onClose}>
-            Keep it
-          </Button>
-          <Button kind="danger" isBusy={deleting.isPending} onClick={() => deleting.mutate()}>
-            Delete for good
-          </Button>
-        </>
-      }
     >
       <p>
-        Its words, pictures and sound are deleted here, and wherever they were uploaded to. The chat
-        itself stays. This cannot be undone.
+        Its text, pictures and sound are deleted here and in every bucket they were uploaded to. The
+        chat itself stays. This cannot be undone.
       </p>
       <p className="hint" role="status">
         {deleting.data ?? ""}
       </p>
-      {deleting.isError ? <ErrorNote error={deleting.error} /> : null}
-    </Dialog>
+    </Confirm>
   );
 }

@@ -3,11 +3,11 @@ import type { PackageContent } from "../api/openapi-types.ts";
 import { ChatLink } from "../chats/chat-link.tsx";
 import { Markdown } from "../chats/talk/markdown.tsx";
 import { Button } from "../ui/button.tsx";
+import { QueryError } from "../ui/error-note.tsx";
 import { Icon } from "../ui/icon.tsx";
-import { Loading } from "../ui/loading.tsx";
+import { fullTime } from "../ui/in-words.ts";
+import { Loading } from "../ui/page.tsx";
 import { plainWords } from "../ui/plain-words.ts";
-import { fullTime } from "../ui/relative-time.ts";
-import { Trouble } from "../ui/trouble.tsx";
 import { MomentChanges } from "./moment-changes.tsx";
 import { Judged } from "./moment-item.tsx";
 import { MomentMedia } from "./moment-media.tsx";
@@ -43,7 +43,7 @@ export function MomentDetail({ name, onClose, onGone }: Props) {
         <span className="moment-close-all">All moments</span>
         <span className="moment-close-it">Close</span>
       </Button>
-      <Trouble query={query} />
+      <QueryError query={query} />
       {query.isPending ? <Loading label="Loading the moment" /> : null}
       {data === undefined ? changes : <Content content={data} name={name} changes={changes} />}
     </section>

@@ -1,8 +1,8 @@
 import type { Feedback, Package } from "../api/openapi-types.ts";
 import { Icon } from "../ui/icon.tsx";
 import { plainWords } from "../ui/plain-words.ts";
-import { When } from "../ui/when.tsx";
-import { countsInWords, isUploaded, stateInWords } from "./words.ts";
+import { When } from "../ui/time.tsx";
+import { countsInWords, isUploaded, states } from "./words.ts";
 
 interface Props {
   readonly entry: Package;
@@ -26,7 +26,7 @@ export function MomentItem({ entry, isOpen, open }: Props) {
         <span className="moment-tags">
           {state === "sealed" ? null : (
             <span className={`tag ${state === "damaged" ? "tag-danger" : ""}`}>
-              {stateInWords(entry)}
+              {states[state]}
             </span>
           )}
           {isUploaded(status) ? <span className="tag">Uploaded</span> : null}

@@ -1,9 +1,7 @@
 import { useRef } from "react";
-import { Empty } from "../ui/empty.tsx";
-import { Loading } from "../ui/loading.tsx";
+import { QueryError } from "../ui/error-note.tsx";
 import { MoreButton } from "../ui/more-button.tsx";
-import { Page } from "../ui/page.tsx";
-import { Trouble } from "../ui/trouble.tsx";
+import { Empty, Loading, Page } from "../ui/page.tsx";
 import { CapturePanel } from "./capture/capture-panel.tsx";
 import { MomentDetail } from "./moment-detail.tsx";
 import { MomentItem } from "./moment-item.tsx";
@@ -17,7 +15,7 @@ export function MomentsView() {
   const stats = useMomentStats();
   return (
     <Page title="Moments">
-      <Trouble query={stats} />
+      <QueryError query={stats} />
       {stats.isPending ? <Loading label="Loading the moments" /> : null}
       {stats.data === null ? (
         <Empty title="No moments are kept here">The server was started without them.</Empty>
@@ -40,7 +38,7 @@ function Gallery() {
   return (
     <div className={`moments ${open === undefined ? "" : "has-open"}`}>
       <div className="moments-list">
-        <Trouble query={list} />
+        <QueryError query={list} />
         {list.isPending ? <Loading label="Loading the moments" /> : null}
         {list.isSuccess && entries.length === 0 ? <NoMoments /> : null}
         <ul ref={rows} aria-label="Moments">

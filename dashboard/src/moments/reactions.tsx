@@ -1,60 +1,58 @@
-import { useCallback, useMemo, useRef, useState } from "react";
-import type { Message } from "../api/openapi-types.ts";
-import type { Feed } from "../chats/talk/feed.ts";
-import type { MessageActions } from "../chats/talk/message-row.tsx";
+import { useEffect, useRef } from "react";
+import { useStore } from "../api/store.ts";
+import { Action } from "../ui/action.tsx";
 import { DislikeDialog } from "./dislike-dialog.tsx";
+import { ask, type Correction, type Reply, react, reactions, replyKey } from "./send-reaction.ts";
 import { useHasMoments } from "./use-moments.ts";
-import { type Correction, useReactions } from "./use-reactions.ts";
 
-type ReactionActions = Pick<MessageActions, "like" | "dislike">;
+/** Buttons by which a reply is reacted to; nothing where no moments are kept. */
+export function ReactionButtons({ reply }: { readonly reply: Reply }) {
+  const sentiment = useStore(reactions).recorded.get(replyKey(reply));
+  if (!useHasMoments()) return null;
+  return (
+    <>
+      <Action
+        icon="like"
+        label="I liked this"
+        run={() => void react(reply, "positive")}
+        isOn={sentiment === "positive"}
+      />
+      <Action
+        icon="dislike"
+        label="Not like that"
+        run={() => ask(reply)}
+        isOn={sentiment === "negative"}
+      />
+    </>
+  );
+}
 
-/** How replies are reacted to; no actions and nothing to show where no moments are kept. */
-export function useReactionActions(feed: Feed) {
-  const hasMoments = useHasMoments();
-  const { notice, sending } = useReactions(feed);
-  const [disliked, setDisliked] = useState<Message>();
+/** What became of the last reaction in a chat, and the question how a reply should have been. */
+export function ReactionNotes({ chatId }: { readonly chatId: string }) {
+  const { notice, asked, isSending, error } = useStore(reactions);
   const drafts = useRef(new Map<string, Correction>());
-  const { mutate, reset } = sending;
-  const like = useCallback(
-    (message: Message) => mutate({ message, sentiment: "positive" }),
-    [mutate],
-  );
-  const dislike = useCallback(
-    (message: Message) => {
-      reset();
-      setDisliked(message);
-    },
-    [reset],
-  );
-  const actions = useMemo(
-    (): ReactionActions => (hasMoments ? { like, dislike } : {}),
-    [hasMoments, like, dislike],
-  );
-  const close = () => setDisliked(undefined);
-  const shown = hasMoments ? (
+  useEffect(() => () => ask(undefined), []);
+  if (!useHasMoments()) return null;
+  async function send(reply: Reply, correction: Correction | undefined): Promise<void> {
+    if (!(await react(reply, "negative", correction))) return;
+    drafts.current.delete(replyKey(reply));
+    ask(undefined);
+  }
+  return (
     <>
       <div className="reaction-note" role="status" aria-live="polite">
-        {notice}
+        {notice?.chatId === chatId ? notice.says : ""}
       </div>
-      {disliked === undefined ? null : (
+      {asked?.chatId === chatId ? (
         <DislikeDialog
-          draft={drafts.current.get(disliked.id) ?? { text: "", kind: "replacement" }}
-          onDraft={(draft) => drafts.current.set(disliked.id, draft)}
-          isSending={sending.isPending}
-          error={sending.error}
-          send={(correction) => {
-            const judgement = { message: disliked, sentiment: "negative" } as const;
-            const whole = correction === undefined ? judgement : { ...judgement, correction };
-            const onSuccess = () => {
-              drafts.current.delete(disliked.id);
-              close();
-            };
-            mutate(whole, { onSuccess });
-          }}
-          onClose={close}
+          draft={drafts.current.get(replyKey(asked)) ?? { text: "", kind: "replacement" }}
+          onDraft={(draft) => drafts.current.set(replyKey(asked), draft)}
+          isSending={isSending}
+          error={error}
+          send={(correction) => void send(asked, correction)}
+          onClose={() => ask(undefined)}
         />
-      )}
+      ) : null}
     </>
-  ) : null;
-  return { actions, shown };
+  );
 }

@@ -45,7 +45,9 @@ for (const [what, change] of [
 
 /** A second of silence, a second that is missing, a second of noise. */
 const audio: PackageAudio = {
-  ...{ rate_hz: 16_000, samples: 32_000, start_t_ms: -3_000 },
+  rate_hz: 16_000,
+  samples: 32_000,
+  start_t_ms: -3_000,
   anchors: [
     { sample: 0, t_ms: -3_000 },
     { sample: 16_000, t_ms: -1_000 },

@@ -25,7 +25,8 @@ export function Waveform({ name, audio, line, at, seek }: Props) {
       return samplesOfWav(await response.arrayBuffer()) ?? null;
     },
     // It is sealed. Minutes of sound are not kept beyond their view.
-    ...{ staleTime: Number.POSITIVE_INFINITY, gcTime: 10_000 },
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 10_000,
   });
   const path = useMemo(
     () => (data == null ? "" : waveformPath(data, audio, line, width)),

@@ -32,10 +32,10 @@ for (const [channel, trigger, words] of [
 }
 
 for (const [failed, isBucketSearched, words] of [
-  [[], true, undefined],
-  [[{ name: "a" }], true, "The disk did not let all of it go. Ask again."],
-  [[{ name: "a" }], false, "The disk did not let all of it go. Ask again."],
-  [[], false, "It is not on this machine, and the bucket could not be searched. Ask again later."],
+  [[], true, ""],
+  [[{ name: "a" }], true, "Some of it could not be deleted from the disk. Try again."],
+  [[{ name: "a" }], false, "Some of it could not be deleted from the disk. Try again."],
+  [[], false, "It is not on this machine, and the bucket could not be searched. Try again later."],
 ] as const) {
   test(`a deletion of which ${failed.length} failed, the bucket searched: ${isBucketSearched}, says ${words}`, () => {
     assert.equal(leftInWords({ failed, isBucketSearched }), words);

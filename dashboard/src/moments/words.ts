@@ -6,6 +6,7 @@ import type {
   Package,
   PackageStatus,
 } from "../api/openapi-types.ts";
+import { counted, seconds } from "../ui/in-words.ts";
 
 const modes = {
   local: "On this machine alone",
@@ -24,12 +25,13 @@ const channels: Readonly<Record<string, string>> = {
   text: "In writing",
   button: "By a button of this page",
 };
-const states = {
+/** The states of packages. */
+export const states = {
   sealed: "Whole",
   damaged: "Damaged",
   newer: "Of a newer version",
   seed: "From before",
-} as const;
+} as const satisfies Record<Package["state"], string>;
 
 /** Where packages go, why, and what is still owed. */
 export function storageInWords(stats: Buffers): string {
@@ -46,12 +48,8 @@ export function countsInWords(feedback: Feedback): string {
   const { num_messages, num_frames, audio_samples } = feedback;
   const parts = [counted(num_messages, "message")];
   if (num_frames > 0) parts.push(counted(num_frames, "picture"));
-  if (audio_samples > 0) parts.push(`${(audio_samples / 16_000).toFixed(1)} s of sound`);
+  if (audio_samples > 0) parts.push(`${seconds(audio_samples / 16)} of sound`);
   return parts.join(", ");
-}
-
-export function stateInWords({ state }: Pick<Package, "state">): string {
-  return states[state];
 }
 
 /** Where a package is, and where it is still to go. */
@@ -66,15 +64,14 @@ export function uploadInWords(
   return isOwed ? "Here; waits for upload" : "On this machine alone";
 }
 
-/** Why a moment that was to be deleted may not be gone; `undefined`: it is, or will be. */
-export function leftInWords({
-  failed,
-  isBucketSearched,
-}: Pick<DeletedPackages, "failed" | "isBucketSearched">): string | undefined {
-  if (failed.length > 0) return "The disk did not let all of it go. Ask again.";
-  if (isBucketSearched) return undefined;
-  return "It is not on this machine, and the bucket could not be searched. Ask again later.";
+/** Why a moment that was to be deleted may not be gone; "": it is, or will be. */
+export function leftInWords({ failed, isBucketSearched }: Deletion): string {
+  if (failed.length > 0) return "Some of it could not be deleted from the disk. Try again.";
+  if (isBucketSearched) return "";
+  return "It is not on this machine, and the bucket could not be searched. Try again later.";
 }
+
+type Deletion = Pick<DeletedPackages, "failed" | "isBucketSearched">;
 
 /** How somebody reacted, where that says more than the words. */
 export function channelInWords({
@@ -88,8 +85,4 @@ export function channelInWords({
 /** Whether a bucket has it. */
 export function isUploaded(status: PackageStatus | null): boolean {
   return (status?.uploaded.length ?? 0) > 0;
-}
-
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }

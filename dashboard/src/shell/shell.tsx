@@ -1,8 +1,6 @@
 import "./shell.css";
 import { type ReactNode, useEffect, useRef } from "react";
 import { Link, useLocation } from "wouter";
-import { RecordingBar } from "../moments/capture/recording-bar.tsx";
-import { useHasMoments, useLiveBuffers } from "../moments/use-moments.ts";
 import { Button } from "../ui/button.tsx";
 import { Icon, type IconName } from "../ui/icon.tsx";
 import { toggleTheme, useTheme } from "../ui/theme.ts";
@@ -12,38 +10,27 @@ import { useKeptScroll } from "./kept-scroll.ts";
 import { Mark } from "./mark.tsx";
 import type { ViewName } from "./routes.ts";
 
-interface Place {
+export interface Place {
   readonly view: ViewName;
   readonly to: string;
   readonly name: string;
   readonly icon: IconName;
 }
 
-const places: readonly Place[] = [
-  { view: "talk", to: "/", name: "Talk", icon: "talk" },
-  { view: "chats", to: "/chats", name: "Chats", icon: "chats" },
-  { view: "mood", to: "/mood", name: "Mood", icon: "mood" },
-  { view: "waking", to: "/waking", name: "Waking", icon: "waking" },
-  { view: "sessions", to: "/sessions", name: "Sessions", icon: "sessions" },
-  { view: "memory", to: "/memory", name: "Memory", icon: "memory" },
-  { view: "moments", to: "/moments", name: "Moments", icon: "moments" },
-];
+interface ShellProps {
+  readonly view: ViewName;
+  readonly places: readonly Place[];
+  /** Above every view. */
+  readonly banner: ReactNode;
+  readonly children: ReactNode;
+}
 
 /** What stays while the views change: where one can go, and how the connection stands. */
-export function Shell({
-  view,
-  children,
-}: {
-  readonly view: ViewName;
-  readonly children: ReactNode;
-}) {
+export function Shell({ view, places, banner, children }: ShellProps) {
   const content = useRef<HTMLElement>(null);
   useKeptFocus(content);
   useKeptScroll(content);
   useSearchKey();
-  useLiveBuffers();
-  const hasMoments = useHasMoments();
-  const shown = places.filter((place) => place.view !== "moments" || hasMoments);
   const here = view === "chat" ? "chats" : view;
   return (
     <div className="shell">
@@ -56,7 +43,7 @@ export function Shell({
           <span className="nav-brand">Throughline</span>
         </Link>
         <ul>
-          {shown.map((place) => (
+          {places.map((place) => (
             <li key={place.view}>
               <Link
                 className="nav-link"
@@ -73,7 +60,7 @@ export function Shell({
       </nav>
       <div className="stage">
         <ConnectionNote />
-        <RecordingBar />
+        {banner}
         <main ref={content} id="content" className="content" tabIndex={-1}>
           {children}
         </main>

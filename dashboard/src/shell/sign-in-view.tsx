@@ -1,8 +1,6 @@
 import { useMutation } from "@tanstack/react-query";
 import { type FormEvent, useEffect, useRef } from "react";
-import { request } from "../api/client.ts";
-import { queryClient } from "../api/query-client.ts";
-import { signedIn } from "../api/sign-in.ts";
+import { queryClient, request, signedOut } from "../api/client.ts";
 import { Button } from "../ui/button.tsx";
 import { ErrorNote } from "../ui/error-note.tsx";
 import { Mark } from "./mark.tsx";
@@ -15,7 +13,7 @@ export function SignIn() {
       return request("/api/sign-in", { method: "POST", body: { code: typed } });
     },
     onSuccess: () => {
-      signedIn();
+      signedOut.set(false);
       void queryClient.resetQueries();
     },
     onError: () => code.current?.select(),

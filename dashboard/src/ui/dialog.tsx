@@ -1,4 +1,6 @@
 import { type ReactNode, useId, useLayoutEffect, useRef } from "react";
+import { Button } from "./button.tsx";
+import { ErrorNote } from "./error-note.tsx";
 
 interface DialogProps {
   readonly title: string;
@@ -9,8 +11,8 @@ interface DialogProps {
 }
 
 /**
- * A modal dialog while it is rendered. Escape, and a click beside it, close it: one that began beside
- * it too, for who selects text may let go there.
+ * A modal dialog while it is rendered. Escape closes it, and so does a click beside it that also began
+ * there: selecting text may end there.
  */
 export function Dialog({ title, onClose, children, actions }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null);
@@ -45,5 +47,49 @@ export function Dialog({ title, onClose, children, actions }: DialogProps) {
         {actions === undefined ? null : <div className="dialog-actions">{actions}</div>}
       </div>
     </dialog>
+  );
+}
+
+interface ConfirmProps {
+  readonly title: string;
+  /** What the button says that does it. */
+  readonly confirm: string;
+  readonly isDanger?: boolean;
+  readonly isBusy?: boolean;
+  readonly isDisabled?: boolean;
+  /** Why it could not be done; `null`: nothing failed. */
+  readonly error?: unknown;
+  readonly onConfirm: () => void;
+  readonly onClose: () => void;
+  readonly children: ReactNode;
+}
+
+/** Asks before something is done. */
+export function Confirm(props: ConfirmProps) {
+  const { title, confirm, isDanger = false, isBusy = false, isDisabled = false } = props;
+  const { error = null, onConfirm, onClose, children } = props;
+  return (
+    <Dialog
+      title={title}
+      onClose={onClose}
+      actions={
+        <>
+          <Button kind="quiet" onClick={onClose}>
+            Cancel
+          </Button>
+          <Button
+            kind={isDanger ? "danger" : "primary"}
+            isBusy={isBusy}
+            disabled={isDisabled}
+            onClick={onConfirm}
+          >
+            {confirm}
+          </Button>
+        </>
+      }
+    >
+      {children}
+      <ErrorNote error={error} />
+    </Dialog>
   );
 }

@@ -1,4 +1,5 @@
 import { detailOf } from "../api/client.ts";
+import { useConnection } from "../api/events.ts";
 import { Button } from "./button.tsx";
 
 interface ErrorNoteProps {
@@ -6,8 +7,9 @@ interface ErrorNoteProps {
   readonly retry?: (() => void) | undefined;
 }
 
-/** What went wrong, in words, and a way to try again where there is one. */
+/** What went wrong, in words, and a way to try again where there is one; nothing without an error. */
 export function ErrorNote({ error, retry }: ErrorNoteProps) {
+  if (error === null) return null;
   return (
     <div className="error-note" role="alert">
       <p>{detailOf(error)}</p>
@@ -17,5 +19,31 @@ export function ErrorNote({ error, retry }: ErrorNoteProps) {
         </Button>
       )}
     </div>
+  );
+}
+
+interface QueryErrorProps {
+  readonly query: {
+    readonly data: unknown;
+    readonly error: Error | null;
+    refetch(): Promise<unknown>;
+  };
+}
+
+/** Why something could not be loaded. While the page is offline it says so itself, once. */
+export function QueryError({ query: { data, error, refetch } }: QueryErrorProps) {
+  const connection = useConnection();
+  if (data !== undefined && connection !== "online") return null;
+  return <ErrorNote error={error} retry={() => void refetch()} />;
+}
+
+/** What a model's provider said about a failure, for those who want to know. */
+export function ProviderWords({ words }: { readonly words: string | undefined }) {
+  if (words === undefined || words === "") return null;
+  return (
+    <details className="provider-words">
+      <summary>What the provider said</summary>
+      <p dir="auto">{words}</p>
+    </details>
   );
 }

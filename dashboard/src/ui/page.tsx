@@ -1,5 +1,12 @@
 import { type ReactNode, useEffect } from "react";
 
+/** What the tab of the browser is called while this is shown. */
+export function useTitle(title: string): void {
+  useEffect(() => {
+    document.title = `${title} · Throughline`;
+  }, [title]);
+}
+
 interface PageProps {
   readonly title: string;
   readonly actions?: ReactNode;
@@ -8,9 +15,7 @@ interface PageProps {
 
 /** One view: its heading, what can be done with the whole of it, and its content. */
 export function Page({ title, actions, children }: PageProps) {
-  useEffect(() => {
-    document.title = `${title} · Throughline`;
-  }, [title]);
+  useTitle(title);
   return (
     <div className="page">
       <header className="page-head">
@@ -18,6 +23,35 @@ export function Page({ title, actions, children }: PageProps) {
         {actions === undefined ? null : <div className="page-actions">{actions}</div>}
       </header>
       <div className="page-body">{children}</div>
+    </div>
+  );
+}
+
+interface EmptyProps {
+  readonly title: string;
+  readonly children?: ReactNode;
+}
+
+/** Where there is nothing yet: says so, and what would bring something. */
+export function Empty({ title, children }: EmptyProps) {
+  return (
+    <div className="empty">
+      <p className="empty-title">{title}</p>
+      {children === undefined ? null : <div className="empty-words">{children}</div>}
+    </div>
+  );
+}
+
+/** Something is on its way. Shows itself only after a moment, so that fast answers do not flicker. */
+export function Loading({ label = "Loading" }: { readonly label?: string }) {
+  return (
+    <div className="loading" role="status">
+      <span className="loading-dots" aria-hidden="true">
+        <i />
+        <i />
+        <i />
+      </span>
+      <span className="visually-hidden">{label}</span>
     </div>
   );
 }

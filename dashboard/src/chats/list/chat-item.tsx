@@ -1,9 +1,10 @@
 import { Link } from "wouter";
 import type { ChatListRow, Message } from "../../api/openapi-types.ts";
 import { chatAddress, messageAddress } from "../../shell/routes.ts";
-import { When } from "../../ui/when.tsx";
+import { counted } from "../../ui/in-words.ts";
+import { When } from "../../ui/time.tsx";
+import { chatName, untitledId } from "../chat-link.tsx";
 import { ChatMenu } from "../chat-menu.tsx";
-import { chatName, untitledId } from "../chat-name.ts";
 import { excerpt } from "./excerpt.ts";
 
 interface ChatItemProps {
@@ -34,7 +35,7 @@ export function ChatItem({ row, query }: ChatItemProps) {
         ) : null}
         <span className="chat-item-facts">
           {match === undefined ? <When at={at} /> : <span>{matchesInWords(row)}</span>}
-          <span>{count === 1 ? "1 message" : `${count.toLocaleString()} messages`}</span>
+          <span>{counted(count, "message")}</span>
           {provider === "" ? null : <span>{provider}</span>}
           {row.unanswered ? <span className="tag tag-accent">unanswered</span> : null}
           {row.damaged ? <span className="tag tag-danger">damaged</span> : null}

@@ -1,18 +1,16 @@
 import "../chats.css";
+import type { KeyboardEvent } from "react";
 import { useEffect, useRef, useState } from "react";
 import { useLocation } from "wouter";
 import { useHistoryState } from "wouter/use-browser-location";
 import { chatAddress } from "../../shell/routes.ts";
 import { Button } from "../../ui/button.tsx";
-import { Empty } from "../../ui/empty.tsx";
 import { ErrorNote } from "../../ui/error-note.tsx";
 import { Icon } from "../../ui/icon.tsx";
-import { Loading } from "../../ui/loading.tsx";
 import { MoreButton } from "../../ui/more-button.tsx";
-import { Page } from "../../ui/page.tsx";
+import { Empty, Loading, Page } from "../../ui/page.tsx";
 import { unsaidChatId } from "../talk/edit-and-fork.ts";
 import { addressOf, ChatItem } from "./chat-item.tsx";
-import { moveFocus } from "./move-focus.ts";
 import { useChatSearch } from "./use-chat-search.ts";
 import { type ChatFilter, useChats } from "./use-chats.ts";
 
@@ -159,4 +157,22 @@ function NoChats({ filter }: { readonly filter: ChatFilter }) {
   if (filter.unanswered) return <Empty title="Every message is answered" />;
   if (filter.damaged) return <Empty title="No chat is damaged" />;
   return <Empty title="There is no chat yet">What you say under Talk becomes the first.</Empty>;
+}
+
+/**
+ * Moves the focus with the arrows: from the field of the search into the list of chats, from chat to
+ * chat, and back from the first one. Enter opens a chat by itself: they are links.
+ */
+export function moveFocus(event: KeyboardEvent<HTMLElement>): void {
+  const { key, target, currentTarget } = event;
+  if ((key !== "ArrowDown" && key !== "ArrowUp") || !(target instanceof HTMLElement)) return;
+  const field = currentTarget.querySelector<HTMLElement>("#chat-search");
+  const links = [...currentTarget.querySelectorAll<HTMLElement>(".chat-item-link")];
+  const places = field === null ? links : [field, ...links];
+  const from = places.indexOf(target);
+  if (from === -1) return;
+  const next = places[from + (key === "ArrowDown" ? 1 : -1)];
+  // At either end the arrow has nowhere to go, and does not scroll away.
+  if (next !== undefined || target !== field) event.preventDefault();
+  next?.focus();
 }

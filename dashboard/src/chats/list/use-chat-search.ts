@@ -23,7 +23,9 @@ export function useChatSearch() {
     return () => clearTimeout(timer);
   }, [typed, query, setParams]);
   const filter: ChatFilter = {
-    ...{ query, unanswered: params.has("unanswered"), damaged: params.has("damaged") },
+    query,
+    unanswered: params.has("unanswered"),
+    damaged: params.has("damaged"),
   };
   const setFilter = (name: "unanswered" | "damaged", isOn: boolean) =>
     setParams(withParam(name, isOn ? "1" : ""), { replace: true });

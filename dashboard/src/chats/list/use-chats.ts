@@ -1,8 +1,6 @@
-import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
-import { request } from "../../api/client.ts";
+import { queryClient, usePages } from "../../api/client.ts";
 import { useServerEvent } from "../../api/events.ts";
 import type { ChatList } from "../../api/openapi-types.ts";
-import { queryClient } from "../../api/query-client.ts";
 
 export interface ChatFilter {
   /** Words that a message of the chat holds; "": any. */
@@ -11,39 +9,28 @@ export interface ChatFilter {
   readonly damaged: boolean;
 }
 
-const pageSize = 50;
-
 /** The chats, page by page, the one in which a person acted last first. */
 export function useChats(filter: ChatFilter) {
   useServerEvent("turn", refresh);
   useServerEvent("session", refresh);
-  useServerEvent("message", (data) => {
-    // A title may be words that are hidden now. What is stored is told by its turn.
-    if (data.change !== "stored") refresh();
+  useServerEvent("message", ({ change }) => {
+    // A title may be words that are hidden now. A stored message is told by its turn.
+    if (change !== "stored") refresh();
   });
-  return useInfiniteQuery({
-    queryKey: ["chats", filter],
-    queryFn: ({ pageParam, signal }) => {
-      return request<ChatList>(`/api/chats?${searchOf(filter, pageParam)}`, { signal });
-    },
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.cursor,
-    placeholderData: keepPreviousData,
-  });
+  return usePages<ChatList>(["chats", filter], "/api/chats", searchOf(filter));
 }
 
 function refresh(): void {
   void queryClient.invalidateQueries({ queryKey: ["chats"] });
 }
 
-function searchOf(filter: ChatFilter, cursor: string | undefined): string {
-  const search = new URLSearchParams({ limit: String(pageSize) });
-  if (filter.query !== "") {
-    search.set("query", filter.query);
-    search.set("prefix", "true");
+function searchOf({ query, unanswered, damaged }: ChatFilter): Readonly<Record<string, string>> {
+  const search: Record<string, string> = { limit: "50" };
+  if (query !== "") {
+    search["query"] = query;
+    search["prefix"] = "true";
   }
-  if (filter.unanswered) search.set("unanswered", "true");
-  if (filter.damaged) search.set("damaged", "true");
-  if (cursor !== undefined) search.set("cursor", cursor);
-  return search.toString();
+  if (unanswered) search["unanswered"] = "true";
+  if (damaged) search["damaged"] = "true";
+  return search;
 }

@@ -1,5 +1,5 @@
 import type { WorkingMemory } from "../../api/openapi-types.ts";
-import { spanInWords } from "../../ui/durations.ts";
+import { spanInWords } from "../../ui/in-words.ts";
 import { ChatLink } from "../chat-link.tsx";
 
 /** With more places than these, the number alone is clearer. */

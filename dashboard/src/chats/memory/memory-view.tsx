@@ -1,12 +1,10 @@
-import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { request } from "../../api/client.ts";
+import { useQuery } from "@tanstack/react-query";
+import { queryClient, request } from "../../api/client.ts";
 import { useServerEvent } from "../../api/events.ts";
 import type { WorkingMemory } from "../../api/openapi-types.ts";
-import { Empty } from "../../ui/empty.tsx";
-import { Loading } from "../../ui/loading.tsx";
-import { Page } from "../../ui/page.tsx";
-import { Trouble } from "../../ui/trouble.tsx";
-import { useNow } from "../../ui/use-now.ts";
+import { QueryError } from "../../ui/error-note.tsx";
+import { Empty, Loading, Page } from "../../ui/page.tsx";
+import { useNow } from "../../ui/time.tsx";
 import { ChatMemory } from "./chat-memory.tsx";
 import "./memory.css";
 
@@ -14,8 +12,7 @@ const memoryKey = ["memory"] as const;
 
 /** What was just said, chat by chat, as the models are reminded of it. */
 export function MemoryView() {
-  const client = useQueryClient();
-  const again = () => void client.invalidateQueries({ queryKey: memoryKey });
+  const again = () => void queryClient.invalidateQueries({ queryKey: memoryKey });
   useServerEvent("turn", again);
   useServerEvent("session", again);
   const query = useQuery({
@@ -31,7 +28,7 @@ export function MemoryView() {
           The last few exchanges of each chat, as they stand before the next message. They are kept
           while the server runs, and written nowhere.
         </p>
-        <Trouble query={query} />
+        <QueryError query={query} />
         {isPending ? <Loading label="Loading the memory" /> : null}
         {data?.chats.length === 0 ? (
           <Empty title="Nothing in mind">Say something in a chat, and it is kept here.</Empty>

@@ -1,5 +1,5 @@
 import type { Chat, ProviderSession } from "../../api/openapi-types.ts";
-import { cost, counted, noPrice } from "../../ui/amounts.ts";
+import { cost, counted, noPrice } from "../../ui/in-words.ts";
 
 interface Spent {
   readonly tokens: number;
@@ -50,7 +50,12 @@ export function totalsOf(chats: readonly Chat[]): ProviderTotal[] {
   for (const chat of chats) {
     for (const [provider, bucket] of bucketsOf(chat)) {
       const sum = totals.get(provider) ?? {
-        ...{ provider, chats: 0, messages: 0, tokens: 0, unpriced: 0, costUsd: 0 },
+        provider,
+        chats: 0,
+        messages: 0,
+        tokens: 0,
+        unpriced: 0,
+        costUsd: 0,
       };
       totals.set(provider, {
         provider,

@@ -1,30 +1,27 @@
 import type { Chat, ProviderSession } from "../../api/openapi-types.ts";
-import { counted } from "../../ui/amounts.ts";
 import { Button } from "../../ui/button.tsx";
 import { ErrorNote } from "../../ui/error-note.tsx";
-import { fullTime } from "../../ui/relative-time.ts";
-import { When } from "../../ui/when.tsx";
-import { ChatLink } from "../chat-link.tsx";
-import type { NamedChat } from "../chat-menu.tsx";
-import { chatName } from "../chat-name.ts";
+import { counted, fullTime } from "../../ui/in-words.ts";
+import { When } from "../../ui/time.tsx";
+import { ChatLink, chatName, type NamedChat } from "../chat-link.tsx";
 import { bucketsOf, spent, spentIn } from "./amounts.ts";
 import type { SessionRow } from "./use-sessions.ts";
 
-export interface Reset {
+/** What is to be reset: the session with one provider, or all of a chat. */
+export interface WantedReset {
   readonly chat: NamedChat;
-  /** Only this one's part. */
-  readonly provider?: string;
-  readonly all?: true;
+  readonly provider?: string | undefined;
+  readonly all?: true | undefined;
 }
 
 interface Props {
   readonly session: SessionRow;
-  readonly onReset: (reset: Reset) => void;
+  readonly onReset: (reset: WantedReset) => void;
 }
 
-/** One chat's session: since when it runs, and its part with each provider. */
+/** The sessions of one chat: since when, and with which providers. */
 export function ChatSession({ session, onReset }: Props) {
-  const { row, chat, error, retry } = session;
+  const { row, chat, isPending, error, retry } = session;
   const title = chatName(row);
   return (
     <li className="card" tabIndex={-1}>
@@ -35,7 +32,7 @@ export function ChatSession({ session, onReset }: Props) {
         {chat === undefined || chat.generation === 0 ? null : (
           <Button
             kind="quiet"
-            aria-label={`Begin a new session of ${title}`}
+            aria-label={`Start a new session of ${title}`}
             onClick={() => onReset({ chat: row, all: true })}
           >
             New session…
@@ -47,17 +44,16 @@ export function ChatSession({ session, onReset }: Props) {
         {chat?.running === true ? <span className="tag tag-accent">answering</span> : null}
         {row.damaged ? <span className="tag tag-danger">damaged</span> : null}
       </p>
-      {error === null ? null : <ErrorNote error={error} retry={retry} />}
-      {chat === undefined ? (
-        error === null ? (
-          <div className="buckets buckets-to-come" />
-        ) : null
-      ) : (
+      <ErrorNote error={error} retry={retry} />
+      {isPending ? <div className="buckets buckets-to-come" /> : null}
+      {chat === undefined ? null : (
         <ul className="buckets" aria-label="Providers">
           {bucketsOf(chat).map(([provider, bucket]) => (
             <Bucket
               key={provider}
-              {...{ chat, provider, bucket }}
+              chat={chat}
+              provider={provider}
+              bucket={bucket}
               onReset={() => onReset({ chat: row, provider })}
             />
           ))}
@@ -81,7 +77,7 @@ function Bucket({ chat, provider, bucket, onReset }: BucketProps) {
       <div className="bucket-name">
         <strong>{provider}</strong> {isInUse ? <span>{chat.model}</span> : null}
         <p className="hint" title={bucket.session_id}>
-          {bucket.session_id === "" ? "no id of its own yet" : <code>{bucket.session_id}</code>}
+          {bucket.session_id === "" ? "no session id yet" : <code>{bucket.session_id}</code>}
         </p>
       </div>
       <div className="bucket-numbers">
@@ -89,8 +85,8 @@ function Bucket({ chat, provider, bucket, onReset }: BucketProps) {
         <p>{counted(bucket.total_tokens, "token")}</p>
         <p>{spent(spentIn(bucket))}</p>
       </div>
-      <Button kind="quiet" aria-label={`Begin again with ${provider}`} onClick={onReset}>
-        Begin again…
+      <Button kind="quiet" aria-label={`Reset the session with ${provider}`} onClick={onReset}>
+        Reset…
       </Button>
     </li>
   );
@@ -103,7 +99,7 @@ function Facts({ chat }: { readonly chat: Chat }) {
   return (
     <>
       {`Session ${chat.generation}${since}`}
-      {at === "" ? null : ", last talked in "}
+      {at === "" ? null : ", last active "}
       <When at={at} />{" "}
     </>
   );

@@ -1,23 +1,20 @@
-import { useRef, useState } from "react";
-import { AllowedProviders } from "../../companion/allowed-providers.tsx";
-import { Empty } from "../../ui/empty.tsx";
-import { Loading } from "../../ui/loading.tsx";
+import { type ReactNode, useRef, useState } from "react";
+import { QueryError } from "../../ui/error-note.tsx";
 import { MoreButton } from "../../ui/more-button.tsx";
-import { Page } from "../../ui/page.tsx";
-import { Trouble } from "../../ui/trouble.tsx";
+import { Empty, Loading, Page } from "../../ui/page.tsx";
 import { ResetDialog } from "../chat-dialogs.tsx";
-import { ChatSession, type Reset } from "./chat-session.tsx";
+import { ChatSession, type WantedReset } from "./chat-session.tsx";
 import { Totals } from "./totals.tsx";
 import { useSessions } from "./use-sessions.ts";
 import "./sessions.css";
 
-/** What runs with which provider in each chat, and what it came to. */
-export function SessionsView() {
+/** The sessions of each chat with its providers, and what they cost. `note` stands above. */
+export function SessionsView({ note }: { readonly note: ReactNode }) {
   const { list, sessions } = useSessions();
   const rows = useRef<HTMLUListElement>(null);
-  const [reset, setReset] = useState<Reset>();
+  const [reset, setReset] = useState<WantedReset>();
   const known = sessions.flatMap(({ chat }) => chat ?? []);
-  const isAwaited = sessions.some(({ chat, error }) => chat === undefined && error === null);
+  const isAwaited = sessions.some(({ isPending }) => isPending);
   // One by one they would change the words, and the height, of what stands above them.
   const [isSummed, setIsSummed] = useState(false);
   if (!isSummed && !isAwaited && known.length > 0) setIsSummed(true);
@@ -25,10 +22,10 @@ export function SessionsView() {
   return (
     <Page title="Sessions">
       <div className="sessions">
-        <Trouble query={list} />
-        <AllowedProviders />
+        <QueryError query={list} />
+        {note}
         {list.isSuccess && sessions.length === 0 ? (
-          <Empty title="No session yet">The first message of a chat begins one.</Empty>
+          <Empty title="No sessions yet">The first message of a chat starts one.</Empty>
         ) : null}
         {isComing ? (
           <div className="totals">

@@ -1,14 +1,14 @@
 import type { Chat } from "../../api/openapi-types.ts";
-import { counted, howToPrice } from "../../ui/amounts.ts";
+import { counted, howToPrice } from "../../ui/in-words.ts";
 import { spent, totalsOf, unpricedModels } from "./amounts.ts";
 
 interface Props {
   readonly chats: readonly Chat[];
-  /** These are all chats that there are. */
+  /** There are no other chats. */
   readonly isAll: boolean;
 }
 
-/** What the sessions of the chats below come to, by provider. */
+/** What the sessions of these chats cost, by provider. */
 export function Totals({ chats, isAll }: Props) {
   const totals = totalsOf(chats);
   const costUsd = totals.reduce((usd, total) => usd + total.costUsd, 0);
@@ -16,13 +16,12 @@ export function Totals({ chats, isAll }: Props) {
   const unpriced = totals.reduce((count, total) => count + total.unpriced, 0);
   const models = unpricedModels(chats);
   return (
-    <section className="totals" aria-label="In all">
+    <section className="totals" aria-label="Totals">
       <div>
         <p className="totals-sum">{spent({ tokens, unpriced, costUsd })}</p>
         <p className="hint">
-          {counted(tokens, "token")} in the present sessions of{" "}
-          {isAll ? (chats.length === 1 ? "the one chat" : `all ${chats.length} chats`) : null}
-          {isAll ? "." : `the ${counted(chats.length, "chat")} shown here.`}
+          {counted(tokens, "token")} in the current sessions of{" "}
+          {isAll ? counted(chats.length, "chat") : `the ${counted(chats.length, "chat")} below`}.
         </p>
       </div>
       <ul>

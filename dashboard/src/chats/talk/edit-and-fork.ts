@@ -1,10 +1,8 @@
-import { chatPath, request } from "../../api/client.ts";
+import { chatPath, newKey, queryClient, request } from "../../api/client.ts";
 import type { Message } from "../../api/openapi-types.ts";
-import { queryClient } from "../../api/query-client.ts";
 import type { Feed } from "./feed.ts";
 import { feedOf } from "./feeds.ts";
 import { typedChat } from "./kept-words.ts";
-import { newKey } from "./message-key.ts";
 import { type ReadPage, readPage } from "./read-page.ts";
 
 /** An id for a chat that begins on this page. */

@@ -1,5 +1,5 @@
 // What the talk view shows of one chat, as a value, and how it changes.
-import type { Message, Reaction, Retrying } from "../../api/openapi-types.ts";
+import type { Message, Retrying } from "../../api/openapi-types.ts";
 
 /** What was sent and is not in the chat yet. */
 export interface Waiting {
@@ -47,16 +47,21 @@ export interface FeedState {
   readonly waiting: readonly Waiting[];
   /** What the server told beside the newest answer. The chat does not keep it. */
   readonly notices: readonly string[];
-  /** What was kept as liked, or not, since the page was opened, by the ids of the messages. */
-  readonly reacted: ReadonlyMap<string, Reaction["sentiment"]>;
   /** What went wrong last, and how to try again. */
   readonly trouble: { readonly error: unknown; readonly retry?: () => void } | undefined;
 }
 
 export const emptyFeed: FeedState = {
-  ...{ status: "loading", messages: [], before: undefined, older: "idle" },
-  ...{ live: undefined, followed: undefined, draft: "", waiting: [], notices: [] },
-  ...{ reacted: new Map(), trouble: undefined },
+  status: "loading",
+  messages: [],
+  before: undefined,
+  older: "idle",
+  live: undefined,
+  followed: undefined,
+  draft: "",
+  waiting: [],
+  notices: [],
+  trouble: undefined,
 };
 
 /** With a message in its place, or its newer form in the place of the older. */

@@ -1,9 +1,18 @@
 // One chat as the page follows it: the end of what was said, the answer that comes in, what waits.
 // It lives longer than the view, so that an answer goes on while somebody looks elsewhere.
-import { chatPath, open, ProblemError, request, unreached } from "../../api/client.ts";
+import {
+  chatPath,
+  messageIdFor,
+  newKey,
+  open,
+  ProblemError,
+  queryClient,
+  request,
+  unreached,
+} from "../../api/client.ts";
 import { onServerEvent } from "../../api/events.ts";
-import type { Message, Reaction, ServerEvents } from "../../api/openapi-types.ts";
-import { queryClient } from "../../api/query-client.ts";
+import type { Message, ServerEvents } from "../../api/openapi-types.ts";
+import { Store } from "../../api/store.ts";
 import {
   emptyFeed,
   type FeedState,
@@ -13,12 +22,9 @@ import {
   withNewest,
   withoutStored,
 } from "./feed-state.ts";
-import { joined } from "./joined.ts";
-import { dropWords, keepWords, keptWords } from "./kept-words.ts";
-import { messageIdFor, newKey } from "./message-key.ts";
+import { dropWords, joined, keepWords, keptWords } from "./kept-words.ts";
 import { PacedText } from "./paced-text.ts";
-import { readPage } from "./read-page.ts";
-import { ToldMeanwhile } from "./told-meanwhile.ts";
+import { readPage, ToldMeanwhile } from "./read-page.ts";
 import { afterMessage, afterTurnEvent, nothingSaid } from "./turn-state.ts";
 import { settled, type TurnEvent, turnEvents } from "./turn-stream.ts";
 
@@ -31,8 +37,7 @@ const keptMessages = 400;
 export class Feed {
   readonly chatId: string;
   readonly #edits: Map<string, string>;
-  #state: FeedState = emptyFeed;
-  readonly #listeners = new Set<() => void>();
+  readonly store: Store<FeedState>;
   readonly #ends: (() => void)[];
   readonly #meanwhile = new ToldMeanwhile();
   #isFollowing = false;
@@ -41,10 +46,10 @@ export class Feed {
   /** Whether the chat was there: something was said in it. */
   #isBegun: boolean;
   readonly #text = new PacedText((text) => {
-    this.#set(afterTurnEvent(this.#state, { name: "text", data: { text } }));
+    this.#set(afterTurnEvent(this.state, { name: "text", data: { text } }));
   });
   readonly #reasoning = new PacedText((text) => {
-    this.#set(afterTurnEvent(this.#state, { name: "reasoning", data: { text } }));
+    this.#set(afterTurnEvent(this.state, { name: "reasoning", data: { text } }));
   });
 
   constructor(chatId: string) {
@@ -52,7 +57,7 @@ export class Feed {
     const { draft = "", waiting = [], edits, isBegun = false } = keptWords(chatId) ?? {};
     this.#edits = new Map(edits);
     this.#isBegun = isBegun;
-    this.#state = { ...emptyFeed, draft, waiting };
+    this.store = new Store({ ...emptyFeed, draft, waiting });
     this.#ends = [
       onServerEvent("message", (data) => this.#onMessage(data)),
       onServerEvent("turn", (data) => this.#onTurn(data)),
@@ -62,19 +67,12 @@ export class Feed {
   }
 
   get state(): FeedState {
-    return this.#state;
+    return this.store.get();
   }
-
-  readonly subscribe = (listener: () => void): (() => void) => {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  };
-
-  readonly snapshot = (): FeedState => this.#state;
 
   /** What was typed and not sent. */
   get draft(): string {
-    return this.#state.draft;
+    return this.state.draft;
   }
 
   set draft(draft: string) {
@@ -96,8 +94,8 @@ export class Feed {
   /** Whether something runs, or was typed, that would be missed. */
   get isBusy(): boolean {
     const isTyped = this.draft !== "" || this.#edits.size > 0;
-    const isFollowed = this.#isFollowing || this.#listeners.size > 0;
-    return isTyped || isFollowed || this.#state.waiting.length > 0;
+    const isFollowed = this.#isFollowing || this.store.isFollowed;
+    return isTyped || isFollowed || this.state.waiting.length > 0;
   }
 
   end(): void {
@@ -106,33 +104,33 @@ export class Feed {
 
   /** Reads the newest page, and takes up the turn that runs. Again after a break, too. */
   async load(): Promise<void> {
-    if (this.#state.status === "failed") this.#set({ status: "loading" });
+    if (this.state.status === "failed") this.#set({ status: "loading" });
     try {
-      const known = this.#state.messages;
+      const known = this.state.messages;
       const wasBegun = this.#isBegun;
       const page = await this.#meanwhile.during(() => readPage(this.chatId));
       if (page.isMissing && wasBegun) this.#forgetWords();
       this.#isBegun ||= !page.isMissing;
       for (const { id, redacted } of page.messages) if (redacted) this.edit(id, undefined);
-      const waiting = withoutStored(this.#state.waiting, page.messages);
-      this.#set({ status: "ready", waiting, ...withNewest(this.#state, page, known) });
+      const waiting = withoutStored(this.state.waiting, page.messages);
+      this.#set({ status: "ready", waiting, ...withNewest(this.state, page, known) });
       for (const event of page.told) this.#onMessage(event);
       await this.takeUp();
     } catch (error) {
-      if (this.#state.status !== "ready") this.#set({ status: "failed", error });
+      if (this.state.status !== "ready") this.#set({ status: "failed", error });
     }
   }
 
   /** Reads the page before the oldest that is here. */
   async loadOlder(limit?: number): Promise<void> {
-    const { before, older, status } = this.#state;
+    const { before, older, status } = this.state;
     if (before === undefined || older === "loading" || status !== "ready") return;
     this.#set({ older: "loading" });
     try {
       const page = await readPage(this.chatId, before, limit);
       // Cleared or shortened meanwhile: that answer belongs nowhere.
-      if (this.#state.before !== before) return this.#set({ older: "idle" });
-      const messages = [...page.messages, ...this.#state.messages];
+      if (this.state.before !== before) return this.#set({ older: "idle" });
+      const messages = [...page.messages, ...this.state.messages];
       this.#set({ messages, before: page.before, older: "idle" });
     } catch {
       this.#set({ older: "failed" }); // the view offers another try
@@ -141,7 +139,7 @@ export class Feed {
 
   /** Lets go of old pages, when the view is opened anew. */
   shorten(): void {
-    const { messages } = this.#state;
+    const { messages } = this.state;
     const kept = messages.slice(-keptMessages);
     if (kept.length < messages.length) this.#set({ messages: kept, before: kept[0]?.seq });
   }
@@ -152,14 +150,14 @@ export class Feed {
 
   /** Sends again what failed: the same message, so it is never said twice. */
   resend(key: string): Promise<void> {
-    const entry = this.#state.waiting.find((each) => each.key === key);
+    const entry = this.state.waiting.find((each) => each.key === key);
     if (entry === undefined) return Promise.resolve();
     return this.#submit({ key, content: entry.content, state: "sending" });
   }
 
   /** Leaves what failed unsent: its words go before the draft. @returns the draft. */
   takeBack(key: string): string {
-    const { waiting } = this.#state;
+    const { waiting } = this.state;
     const content = waiting.find((each) => each.key === key)?.content ?? "";
     const draft = joined(content, this.draft);
     this.#set({ waiting: waiting.filter((each) => each.key !== key), draft });
@@ -167,11 +165,11 @@ export class Feed {
   }
 
   stop(): void {
-    const { live } = this.#state;
+    const { live } = this.state;
     if (live === undefined) return;
     this.#set({ live: { ...live, isStopping: true } });
     request(this.#path("stop"), { method: "POST" }).catch((error: unknown) => {
-      if (this.#state.live) this.#set({ live: { ...this.#state.live, isStopping: false } });
+      if (this.state.live) this.#set({ live: { ...this.state.live, isStopping: false } });
       this.#set({ trouble: { error } });
     });
   }
@@ -183,7 +181,7 @@ export class Feed {
 
   /** Answers the newest message again. The answer before is kept, and hidden from now on. */
   async again(key: string = newKey()): Promise<void> {
-    const { messages } = this.#state;
+    const { messages } = this.state;
     const answered = messages.findLast(isShown);
     if (this.#isFollowing || answered === undefined) return;
     if (answered.role === "assistant") this.#set({ messages: withoutAnswer(messages, answered) });
@@ -229,13 +227,8 @@ export class Feed {
     this.#set({ trouble: undefined, notices: [] });
   }
 
-  /** Shows how an answer was reacted to, once that is kept. */
-  react(messageId: string, sentiment: Reaction["sentiment"]): void {
-    this.#set({ reacted: new Map([...this.#state.reacted, [messageId, sentiment]]) });
-  }
-
   async #submit(entry: Waiting): Promise<void> {
-    const rest = this.#state.waiting.filter(({ key }) => key !== entry.key);
+    const rest = this.state.waiting.filter(({ key }) => key !== entry.key);
     this.#set({ waiting: [...rest, entry], trouble: undefined });
     const isBehind = this.#isFollowing;
     this.#isFollowing = true;
@@ -243,7 +236,9 @@ export class Feed {
     try {
       this.#change(entry.key, { id: await messageIdFor(entry.key) });
       const response = await open(this.#path("messages"), {
-        ...{ method: "POST", body: { content: entry.content }, signal: controller.signal },
+        method: "POST",
+        body: { content: entry.content },
+        signal: controller.signal,
         headers: { ...asStream, "idempotency-key": entry.key },
       });
       if (isBehind) {
@@ -285,8 +280,8 @@ export class Feed {
   async #next(): Promise<void> {
     this.#refreshChat();
     const isNew =
-      this.#newestTurn !== undefined && this.#newestTurn !== this.#state.followed?.turnId;
-    if (isNew || this.#state.waiting.some(({ state }) => state === "waiting")) {
+      this.#newestTurn !== undefined && this.#newestTurn !== this.state.followed?.turnId;
+    if (isNew || this.state.waiting.some(({ state }) => state === "waiting")) {
       await this.takeUp().catch(() => undefined); // the connection's own note says that it is gone
     }
   }
@@ -318,7 +313,7 @@ export class Feed {
 
   /** The server goes on, or has ended: its log knows. While it is away, reconnecting asks again. */
   #breakOff(): void {
-    const { live } = this.#state;
+    const { live } = this.state;
     if (live !== undefined) this.#set({ live: { ...live, isBroken: true } });
     setTimeout(() => void this.load(), againMs);
   }
@@ -335,17 +330,17 @@ export class Feed {
     }
     if (event.name === "text") this.#text.add(event.data.text);
     else if (event.name === "reasoning") this.#reasoning.add(event.data.text);
-    else this.#set(afterTurnEvent(this.#state, event));
+    else this.#set(afterTurnEvent(this.state, event));
   }
 
   #onMessage(event: ServerEvents["message"]): void {
     if (event.chat_id !== this.chatId) return;
     this.#meanwhile.add(event);
     if (event.change !== "stored") this.edit(event.message_id, undefined);
-    if (this.#state.status !== "ready") return;
+    if (this.state.status !== "ready") return;
     if (event.change === "stored") this.#isBegun = true;
     else this.#refreshChat();
-    this.#set(afterMessage(this.#state, event));
+    this.#set(afterMessage(this.state, event));
   }
 
   #onTurn(event: ServerEvents["turn"]): void {
@@ -361,7 +356,7 @@ export class Feed {
     this.#refreshChat();
     if (event.change !== "cleared" && event.change !== "forgotten") return;
     this.#edits.clear();
-    const waiting = this.#state.waiting.filter(isOnItsWay);
+    const waiting = this.state.waiting.filter(isOnItsWay);
     this.#set({ waiting, messages: [], before: undefined, notices: [], trouble: undefined });
     dropWords(this.chatId);
     if (event.change === "forgotten") this.#forgetWords();
@@ -377,13 +372,13 @@ export class Feed {
 
   /** What waited in a server that is gone is stored there and not begun: it can be sent again. */
   #giveUpWaiting(): void {
-    for (const { key, state } of this.#state.waiting) {
+    for (const { key, state } of this.state.waiting) {
       if (state === "waiting") this.#change(key, { state: "lost" });
     }
   }
 
   #change(key: string, change: Partial<Waiting>): void {
-    const { waiting } = this.#state;
+    const { waiting } = this.state;
     this.#set({
       waiting: waiting.map((each) => (each.key === key ? { ...each, ...change } : each)),
     });
@@ -398,16 +393,17 @@ export class Feed {
   }
 
   #keep(): void {
-    const { draft, waiting } = this.#state;
+    const { draft, waiting } = this.state;
     const isBegun = this.#isBegun;
     keepWords(this.chatId, { draft, waiting, edits: [...this.#edits], isBegun });
   }
 
   #set(change: Partial<FeedState>): void {
-    const { draft, waiting } = this.#state;
-    this.#state = { ...this.#state, ...change };
-    if (this.#state.draft !== draft || this.#state.waiting !== waiting) this.#keep();
-    for (const listener of this.#listeners) listener();
+    const { draft, waiting } = this.state;
+    const next = { ...this.state, ...change };
+    const isTyped = next.draft !== draft || next.waiting !== waiting;
+    this.store.set(next);
+    if (isTyped) this.#keep();
   }
 }
 

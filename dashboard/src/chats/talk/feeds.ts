@@ -1,7 +1,8 @@
 // The chats that were opened on this page. A few are kept, so that going back is at once.
-import { useSyncExternalStore } from "react";
+
+import { signedOut } from "../../api/client.ts";
 import { onReconnect } from "../../api/events.ts";
-import { onSignInChange } from "../../api/sign-in.ts";
+import { useStore } from "../../api/store.ts";
 import { Feed } from "./feed.ts";
 import type { FeedState } from "./feed-state.ts";
 import { keptChats } from "./kept-words.ts";
@@ -24,7 +25,7 @@ export function feedOf(chatId: string): Feed {
 }
 
 export function useFeedState(feed: Feed): FeedState {
-  return useSyncExternalStore(feed.subscribe, feed.snapshot);
+  return useStore(feed.store);
 }
 
 function loadAll(): void {
@@ -34,4 +35,4 @@ function loadAll(): void {
 // What is told of a chat is told of the words that were typed in it, too.
 for (const chatId of keptChats()) feedOf(chatId);
 onReconnect(loadAll);
-onSignInChange(loadAll);
+signedOut.subscribe(loadAll);

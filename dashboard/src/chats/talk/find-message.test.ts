@@ -27,8 +27,8 @@ function open(t: TestContext, { count, cleared = 0, gone = {}, cut }: Chat) {
     const first = Math.max(cleared + 1, end - Number(url.searchParams.get("limit")));
     const said = Array.from({ length: end - first }, (_, index): Message => {
       const seq = first + index;
-      const words = { role: "user" as const, content: "words", timestamp: "" };
-      return { id: `m${seq}`, seq, ...words, ...(seq === wanted.seq ? gone : {}) };
+      const said = { id: `m${seq}`, seq, role: "user", content: "words", timestamp: "" } as const;
+      return seq === wanted.seq ? { ...said, ...gone } : said;
     });
     return Response.json({ messages: said, ...(first > cleared + 1 && { before: first }) });
   };

@@ -52,7 +52,7 @@ function untilRead(feed: Feed, signal: AbortSignal): Promise<void> {
     const { status, older } = feed.state;
     if (signal.aborted || (status === "ready" && older !== "loading")) resolve();
   }
-  const leave = feed.subscribe(look);
+  const leave = feed.store.subscribe(look);
   signal.addEventListener("abort", look, { once: true });
   look();
   return promise.finally(() => {

@@ -1,10 +1,10 @@
 import type { RefCallback } from "react";
 import { detailOf, providerWordsOf } from "../../api/client.ts";
 import { Button } from "../../ui/button.tsx";
+import { ProviderWords } from "../../ui/error-note.tsx";
 import { sentence } from "../../ui/plain-words.ts";
 import type { Feed } from "./feed.ts";
 import type { FeedState } from "./feed-state.ts";
-import { ProviderWords } from "./provider-words.tsx";
 
 interface FootNoteProps {
   readonly feed: Feed;

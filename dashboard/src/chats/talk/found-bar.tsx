@@ -1,11 +1,13 @@
 // The bar above a chat that a search opened: how many messages hold the words, and the way between them.
 import { useQuery } from "@tanstack/react-query";
+import type { RefCallback } from "react";
 import { useLocation } from "wouter";
 import { request } from "../../api/client.ts";
 import type { Matches } from "../../api/openapi-types.ts";
 import { type MessagePlace, messageAddress } from "../../shell/routes.ts";
 import { Button } from "../../ui/button.tsx";
-import { When } from "../../ui/when.tsx";
+import { When } from "../../ui/time.tsx";
+import type { Found } from "./use-found.ts";
 
 interface FoundBarProps {
   readonly chatId: string;
@@ -63,4 +65,36 @@ function useMatches(chatId: string, query: string): Matches["matches"] {
     select: ({ matches }) => matches.toReversed(),
   });
   return data ?? [];
+}
+
+interface FoundNoteProps {
+  readonly found: Found;
+  readonly leaving: RefCallback<HTMLElement>;
+}
+
+const reasons = {
+  gone: "The message that was found is no longer shown here: it was removed, cleared or replaced.",
+  far: "The message that was found lies too far back to be shown here.",
+  failed: "The message that was found did not come.",
+} as const;
+
+/** Why the chat was not opened at the message that was found. */
+export function FoundNote({ found, leaving }: FoundNoteProps) {
+  const { outcome } = found;
+  if (outcome === "none" || outcome === "seeking" || outcome === "there") return null;
+  return (
+    <section className="offer" aria-label="The message that was found">
+      <p role="alert">{reasons[outcome]}</p>
+      <div>
+        {outcome === "failed" ? (
+          <Button kind="quiet" onClick={found.again}>
+            Try again
+          </Button>
+        ) : null}
+        <Button ref={leaving} kind="quiet" onClick={found.leave}>
+          Close
+        </Button>
+      </div>
+    </section>
+  );
 }

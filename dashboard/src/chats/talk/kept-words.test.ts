@@ -4,7 +4,10 @@ import { dropWords, keepWords, keptChats, keptWords, typedChat, type Words } fro
 
 const storageKey = "throughline-words";
 const words = (draft: string, more: Partial<Words> = {}): Words => ({
-  ...{ draft, edits: [], waiting: [], isBegun: true },
+  draft,
+  edits: [],
+  waiting: [],
+  isBegun: true,
   ...more,
 });
 
@@ -58,7 +61,9 @@ test("a browser that keeps nothing is no error, and older words are not left in 
 test("what nobody answered may have arrived; why another was refused is still known", (t) => {
   storage(t);
   const failed = (key: string, status: number) => ({
-    ...{ key, content: key, state: "failed" as const },
+    key,
+    content: key,
+    state: "failed" as const,
     error: { status, code: "X", detail: "too long" },
   });
   const sending = { key: "a", content: "a", state: "sending" } as const;

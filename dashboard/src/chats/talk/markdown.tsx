@@ -13,11 +13,18 @@ const components: Components = {
     if (hasPicture(node?.children ?? [])) {
       return (
         <span>
-          {children} <Elsewhere {...{ href, title }}>{placeOf(href)}</Elsewhere>
+          {children}{" "}
+          <Elsewhere href={href} title={title}>
+            {placeOf(href)}
+          </Elsewhere>
         </span>
       );
     }
-    return <Elsewhere {...{ href, title }}>{children}</Elsewhere>;
+    return (
+      <Elsewhere href={href} title={title}>
+        {children}
+      </Elsewhere>
+    );
   },
   img: ({ src, alt }) => <Picture src={typeof src === "string" ? src : undefined} alt={alt} />,
   input: ({ checked }) => (

@@ -1,14 +1,12 @@
-import { memo, useState } from "react";
-import type { Message, Reaction } from "../../api/openapi-types.ts";
+import { memo, type ReactNode, useState } from "react";
+import type { AnswerStats, Message } from "../../api/openapi-types.ts";
+import { Action, CopyAction } from "../../ui/action.tsx";
 import { Button } from "../../ui/button.tsx";
-import { fullTime } from "../../ui/relative-time.ts";
-import { Action, CopyAction } from "./action.tsx";
-import { Stats } from "./answer-stats.tsx";
+import { cost, counted, fullTime, howToPrice, noPrice, seconds } from "../../ui/in-words.ts";
 import { EditBox } from "./edit-box.tsx";
 import { Markdown } from "./markdown.tsx";
-import { modelName } from "./model-name.ts";
+import { type Call, modelName } from "./rows.ts";
 import { Reasoning, ToolCall } from "./steps.tsx";
-import type { Call } from "./tool-calls.ts";
 
 export interface MessageActions {
   /** Sends other words in the place of these, in a new chat, which opens if that could be done. */
@@ -20,10 +18,8 @@ export interface MessageActions {
   /** Answers the newest message again. */
   readonly again: () => void;
   readonly remove: (message: Message) => void;
-  /** Keeps a reply as a moment that was liked; absent where none are kept. */
-  readonly like?: (message: Message) => void;
-  /** Asks how a reply should have been; absent where no moments are kept. */
-  readonly dislike?: (message: Message) => void;
+  /** What other features can do with a reply. */
+  readonly replyActions: (reply: Message) => ReactNode;
 }
 
 interface MessageRowProps {
@@ -32,8 +28,6 @@ interface MessageRowProps {
   /** Its turn runs. */
   readonly isRunning: boolean;
   readonly isNewest: boolean;
-  /** How it was reacted to, as far as this page knows. */
-  readonly reacted: Reaction["sentiment"] | undefined;
   readonly actions: MessageActions;
 }
 
@@ -77,7 +71,7 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
           {message.content}
         </p>
       ) : (
-        <Answer {...{ message, calls, isRunning }} />
+        <Answer message={message} calls={calls} isRunning={isRunning} />
       )}
       {calls.length > 0 && message.content === "" ? null : (
         <footer className="message-foot">
@@ -102,9 +96,9 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
             {isNewest && !isUser && calls.length === 0 ? (
               <Action icon="retry" label="Answer again" run={actions.again} />
             ) : null}
-            {message.role === "assistant" && message.content !== "" ? (
-              <Reactions {...props} />
-            ) : null}
+            {message.role === "assistant" && message.content !== ""
+              ? actions.replyActions(message)
+              : null}
             <Action icon="hide" label="Hide or erase" run={() => actions.remove(message)} />
           </span>
         </footer>
@@ -126,7 +120,7 @@ function Answer({
       {content === "" ? null : <Markdown text={content} />}
       {calls.map((call, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: they never change their places
-        <ToolCall key={index} {...{ call, isRunning }} />
+        <ToolCall key={index} call={call} isRunning={isRunning} />
       ))}
     </>
   );
@@ -135,27 +129,6 @@ function Answer({
 /** Whether it was cut, and not by the person. */
 function isBroken({ partial, partial_reason: reason }: Message): boolean {
   return partial === true && reason !== "stopped";
-}
-
-function Reactions({ message, reacted, actions }: MessageRowProps) {
-  const { like, dislike } = actions;
-  if (like === undefined || dislike === undefined) return null;
-  return (
-    <>
-      <Action
-        icon="like"
-        label="I liked this"
-        run={() => like(message)}
-        isOn={reacted === "positive"}
-      />
-      <Action
-        icon="dislike"
-        label="Not like that"
-        run={() => dislike(message)}
-        isOn={reacted === "negative"}
-      />
-    </>
-  );
 }
 
 function Cut({ reason }: { readonly reason: keyof typeof cuts }) {
@@ -200,4 +173,34 @@ const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-d
 function timeOf(timestamp: string): string {
   const at = new Date(timestamp);
   return Number.isNaN(at.getTime()) ? "" : clock.format(at);
+}
+
+/** How long an answer took; opened, what else it took. */
+export function Stats({ stats }: { readonly stats: AnswerStats }) {
+  const [isOpen, setIsOpen] = useState(false);
+  return (
+    <details className="stats" onToggle={(event) => setIsOpen(event.currentTarget.open)}>
+      <summary>
+        <span className="visually-hidden">What this answer took: </span>
+        {seconds(stats.latency_ms)}
+      </summary>
+      {isOpen ? <StatsBody stats={stats} /> : null}
+    </details>
+  );
+}
+
+function StatsBody({ stats }: { readonly stats: AnswerStats }) {
+  const { first_word_ms: firstMs, latency_ms: wholeMs, cost_usd: usd } = stats;
+  return (
+    <p>
+      {tokens(stats.input_tokens)} in, {tokens(stats.output_tokens)} out.{" "}
+      {firstMs === null ? "" : `First word after ${seconds(firstMs)}. `}
+      Whole after {seconds(wholeMs)}.{" "}
+      {usd === null ? `Cost: ${noPrice}. ${howToPrice}` : `Cost: ${cost(usd)}.`}
+    </p>
+  );
+}
+
+function tokens(count: number | null): string {
+  return count === null ? "unknown tokens" : counted(count, "token");
 }

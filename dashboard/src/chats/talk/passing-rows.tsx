@@ -1,10 +1,10 @@
 import { detailOf, ProblemError } from "../../api/client.ts";
 import { Button } from "../../ui/button.tsx";
+import { ProviderWords } from "../../ui/error-note.tsx";
 import { sentence } from "../../ui/plain-words.ts";
-import { useNow } from "../../ui/use-now.ts";
+import { useNow } from "../../ui/time.tsx";
 import { isOnItsWay, type Live, type Waiting } from "./feed-state.ts";
 import { Markdown } from "./markdown.tsx";
-import { ProviderWords } from "./provider-words.tsx";
 import { Reasoning } from "./steps.tsx";
 
 /** The answer as it comes. It is read out once it is whole, not word by word. */
@@ -65,11 +65,6 @@ function Thinking({ isStopping }: { readonly isStopping: boolean }) {
       {isStopping ? <span>Stopping</span> : null}
     </p>
   );
-}
-
-/** A day begins. */
-export function DayRow({ label }: { readonly label: string }) {
-  return <p className="day">{label}</p>;
 }
 
 interface WaitingRowProps {

@@ -1,5 +1,5 @@
 import { chatPath, request } from "../../api/client.ts";
-import type { MessagePage } from "../../api/openapi-types.ts";
+import type { MessagePage, ServerEvents } from "../../api/openapi-types.ts";
 import type { FeedState } from "./feed-state.ts";
 
 export interface ReadPage extends Pick<FeedState, "messages" | "before"> {
@@ -25,4 +25,32 @@ export async function readPage(
   const path = `${chatPath(chatId)}/messages?${which}&if_exists=true`;
   const page = await request<MessagePage | undefined>(path);
   return { messages: page?.messages ?? [], before: page?.before, isMissing: page === undefined };
+}
+
+type MessageEvent = ServerEvents["message"];
+
+/** What is told of messages while a page of them is on its way: the page may be older than that. */
+export class ToldMeanwhile {
+  readonly #reads = new Set<MessageEvent[]>();
+
+  add(event: MessageEvent): void {
+    for (const told of this.#reads) told.push(event);
+  }
+
+  /** Reads a page. @returns it, and what was told meanwhile, without the messages that it has. */
+  async during(
+    read: () => Promise<ReadPage>,
+  ): Promise<ReadPage & { readonly told: MessageEvent[] }> {
+    const told: MessageEvent[] = [];
+    this.#reads.add(told);
+    try {
+      const page = await read();
+      const ids = new Set(page.messages.map(({ id }) => id));
+      const isNews = (event: MessageEvent) =>
+        event.change !== "stored" || !ids.has(event.message.id);
+      return { ...page, told: told.filter(isNews) };
+    } finally {
+      this.#reads.delete(told);
+    }
+  }
 }

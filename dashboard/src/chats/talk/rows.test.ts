@@ -7,7 +7,8 @@ function message(seq: number, more: Partial<Message>): Message {
   return { id: `m${seq}`, seq, role: "assistant", content: "", timestamp: "", turn: "t", ...more };
 }
 const call = (id: string, name = "look", args = "{}") => ({
-  ...{ id, type: "function" },
+  id,
+  type: "function",
   function: { name, arguments: args },
 });
 const result = (seq: number, id: string, content: string, more: Partial<Message> = {}) =>

@@ -2,7 +2,6 @@
 import { useMemo } from "react";
 import type { Message } from "../../api/openapi-types.ts";
 import { type FeedState, isShown, type Live, type Waiting } from "./feed-state.ts";
-import { type Call, callsOf } from "./tool-calls.ts";
 
 export type Row =
   | { readonly kind: "day"; readonly key: string; readonly label: string }
@@ -70,7 +69,10 @@ export function rowsOf(messages: readonly Message[]): Row[] {
 /** Formatting a date costs more than all the rest: once for each message. */
 const days = new WeakMap<Message, string>();
 const dayFormat = new Intl.DateTimeFormat(undefined, {
-  ...{ weekday: "long", year: "numeric", month: "long", day: "numeric" },
+  weekday: "long",
+  year: "numeric",
+  month: "long",
+  day: "numeric",
 });
 
 function dayOf(message: Message): string {
@@ -80,4 +82,42 @@ function dayOf(message: Message): string {
   const label = Number.isNaN(at.getTime()) ? "" : dayFormat.format(at);
   days.set(message, label);
   return label;
+}
+
+/** A tool that a model called, and what the tool answered. */
+export interface Call {
+  readonly id: string | undefined;
+  readonly name: string;
+  /** As the model wrote them. */
+  readonly args: string;
+  /** `undefined`: there is none, or not yet. */
+  result: Message | undefined;
+}
+
+/** One value for all messages without calls, so that their rows stay as they are. */
+const none: readonly Call[] = [];
+
+/** The calls of a message. Imported ones may have the form of any provider. */
+export function callsOf({ tool_calls: calls = [] }: Message): readonly Call[] {
+  if (calls.length === 0) return none;
+  return calls.map((each) => {
+    const { id, function: named, ...own } = fieldsOf(each);
+    const { name, arguments: args = own["input"] } = { ...own, ...fieldsOf(named) };
+    return {
+      id: typeof id === "string" ? id : undefined,
+      name: typeof name === "string" ? name : "a tool",
+      args: typeof args === "string" ? args : (JSON.stringify(args) ?? ""),
+      result: undefined,
+    };
+  });
+}
+
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+}
+
+/** Who answers: the provider and its model, once where both have one name. */
+export function modelName(of: Pick<Message, "provider" | "model">): string {
+  const parts = [of.provider ?? "", of.model ?? ""].filter((part) => part !== "");
+  return [...new Set(parts)].join(" · ");
 }

@@ -1,7 +1,7 @@
 import "./steps.css";
 import { type ReactNode, useState } from "react";
 import type { Message } from "../../api/openapi-types.ts";
-import type { Call } from "./tool-calls.ts";
+import type { Call } from "./rows.ts";
 
 interface StepProps {
   readonly summary: ReactNode;

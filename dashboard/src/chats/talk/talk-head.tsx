@@ -1,23 +1,23 @@
-import { useEffect } from "react";
+import type { ReactNode } from "react";
 import type { Chat } from "../../api/openapi-types.ts";
-import { PatButtons } from "../../companion/pat.tsx";
 import { defaultChat } from "../../shell/routes.ts";
+import { useTitle } from "../../ui/page.tsx";
+import { chatName, untitledId } from "../chat-link.tsx";
 import { ChatMenu } from "../chat-menu.tsx";
-import { chatName, untitledId } from "../chat-name.ts";
-import { modelName } from "./model-name.ts";
+import { modelName } from "./rows.ts";
 
 interface TalkHeadProps {
   readonly chatId: string;
   /** `null`: nothing was said in it yet. */
   readonly chat: Chat | null | undefined;
+  /** What other features can do here. */
+  readonly actions: ReactNode;
 }
 
 /** Which chat this is, what it runs on, and what can be done with it. */
-export function TalkHead({ chatId, chat }: TalkHeadProps) {
+export function TalkHead({ chatId, chat, actions }: TalkHeadProps) {
   const name = nameOf(chatId, chat);
-  useEffect(() => {
-    document.title = `${name} · Throughline`;
-  }, [name]);
+  useTitle(name);
   return (
     <header className="talk-head">
       <div>
@@ -30,7 +30,7 @@ export function TalkHead({ chatId, chat }: TalkHeadProps) {
         )}
       </div>
       <div className="talk-head-acts">
-        <PatButtons chatId={chat == null ? undefined : chatId} />
+        {actions}
         {chat == null ? null : <ChatMenu chat={chat} />}
       </div>
     </header>

@@ -5,33 +5,44 @@ import { flushSync } from "react-dom";
 import { useLocation } from "wouter";
 import { chatPath, request } from "../../api/client.ts";
 import type { Chat, Message } from "../../api/openapi-types.ts";
-import { useReactionActions } from "../../moments/reactions.tsx";
 import { chatAddress } from "../../shell/routes.ts";
-import { Empty } from "../../ui/empty.tsx";
 import { ErrorNote } from "../../ui/error-note.tsx";
-import { Loading } from "../../ui/loading.tsx";
-import { Announcer } from "./announcer.tsx";
-import { Composer } from "./composer.tsx";
+import { Empty, Loading } from "../../ui/page.tsx";
+import { Announcer, useAnswer } from "./announcer.tsx";
+import { Composer, type ComposerFocus, useComposerFocus } from "./composer.tsx";
 import { editAndFork } from "./edit-and-fork.ts";
 import type { Feed } from "./feed.ts";
 import { type FeedState, isOnItsWay, isShown } from "./feed-state.ts";
 import { feedOf, useFeedState } from "./feeds.ts";
 import { FootNote } from "./foot-note.tsx";
-import { FoundBar } from "./found-bar.tsx";
-import { FoundNote } from "./found-note.tsx";
+import { FoundBar, FoundNote } from "./found-bar.tsx";
 import { type MessageActions, MessageRow } from "./message-row.tsx";
-import { DayRow, LiveRow, WaitingRow } from "./passing-rows.tsx";
+import { LiveRow, WaitingRow } from "./passing-rows.tsx";
 import { RemoveDialog } from "./remove-dialog.tsx";
 import { type Row, useRows } from "./rows.ts";
 import { ToolResult } from "./steps.tsx";
 import { TalkHead } from "./talk-head.tsx";
 import { Transcript } from "./transcript.tsx";
-import { useAnswer } from "./use-answer.ts";
-import { type ComposerFocus, useComposerFocus } from "./use-composer-focus.ts";
 import { useFound } from "./use-found.ts";
 
+/** What other features show in a chat. */
+export interface TalkParts {
+  /** Beside the chat's name. `chatId`: absent as long as the chat has no message. */
+  readonly head: (chatId: string | undefined) => ReactNode;
+  /** Among the actions of a reply. */
+  readonly replyActions: (chatId: string, reply: Message) => ReactNode;
+  /** Above the field for a message. */
+  readonly foot: (chatId: string) => ReactNode;
+}
+
+interface TalkViewProps {
+  readonly chatId: string;
+  /** The same for every render. */
+  readonly parts: TalkParts;
+}
+
 /** One chat: what was said, and where to go on. */
-export function TalkView({ chatId }: { readonly chatId: string }) {
+export function TalkView({ chatId, parts }: TalkViewProps) {
   const feed = useMemo(() => feedOf(chatId), [chatId]);
   const state = useFeedState(feed);
   const rows = useRows(state);
@@ -42,8 +53,7 @@ export function TalkView({ chatId }: { readonly chatId: string }) {
   // What is typed is shown at once, also before this hears of the feed: a first letter would be lost.
   const [, showTyped] = useState("");
   const [removing, setRemoving] = useState<Message>();
-  const reactions = useReactionActions(feed);
-  const actions = useActions(feed, setRemoving, focus, reactions.actions);
+  const actions = useActions(feed, setRemoving, focus, parts);
   const canStop = state.live !== undefined && state.live.isBroken !== true;
   const stop = canStop ? () => feed.stop() : undefined;
   useEffect(() => feed.shorten(), [feed]);
@@ -51,7 +61,6 @@ export function TalkView({ chatId }: { readonly chatId: string }) {
   const isSeeking = found.outcome === "seeking";
   useStopKey(stop);
 
-  const newest = state.messages.findLast(isShown)?.id;
   const isIdle = chat.data?.running === false && !state.waiting.some(isOnItsWay);
   const isOffered = isIdle && state.live === undefined;
   function send(words: string): void {
@@ -62,45 +71,37 @@ export function TalkView({ chatId }: { readonly chatId: string }) {
     flushSync(() => setRemoving(undefined)); // its dialog holds the focus
     focus.compose();
   }
-  function render(row: Row) {
-    switch (row.kind) {
-      case "day":
-        return <DayRow label={row.label} />;
-      case "result":
-        return <ToolResult message={row.message} />;
-      case "live":
-        return <LiveRow live={row.live} stop={() => feed.stop()} />;
-      case "message": {
-        const { message, calls } = row;
-        const isNewest = message.id === newest && state.live === undefined;
-        const isRunning = state.live !== undefined && state.live.turnId === message.turn;
-        const reacted = state.reacted.get(message.id);
-        return <MessageRow {...{ message, calls, isRunning, isNewest, reacted, actions }} />;
-      }
-      case "waiting":
-        return <WaitingRow waiting={row.waiting} {...waitingActs(feed, row.key, focus)} />;
-    }
-  }
-
   return (
     <div className="talk">
-      <TalkHead chatId={chatId} chat={chat.data} />
+      <TalkHead
+        chatId={chatId}
+        chat={chat.data}
+        actions={parts.head(chat.data == null ? undefined : chatId)}
+      />
       {found.wanted === undefined || found.query === "" ? null : (
-        <FoundBar {...{ chatId, query: found.query, at: found.wanted, leave: found.leave }} />
+        <FoundBar chatId={chatId} query={found.query} at={found.wanted} leave={found.leave} />
       )}
-      <Body {...{ state, feed, isSeeking }} hasRows={rows.length > 0} isNew={chat.data == null}>
+      <Body
+        state={state}
+        feed={feed}
+        isSeeking={isSeeking}
+        hasRows={rows.length > 0}
+        isNew={chat.data == null}
+      >
         <Transcript
           key={found.id}
           found={found.id}
           rows={rows}
           state={state}
           loadOlder={() => void feed.loadOlder()}
-          render={render}
+          render={(row) => (
+            <TalkRow row={row} state={state} feed={feed} actions={actions} focus={focus} />
+          )}
           toEnd={sent}
         />
       </Body>
       <div className="talk-foot">
-        {reactions.shown}
+        {parts.foot(chatId)}
         <FoundNote found={found} leaving={focus.leaving} />
         <FootNote
           feed={feed}
@@ -110,7 +111,10 @@ export function TalkView({ chatId }: { readonly chatId: string }) {
           leaving={focus.leaving}
         />
         <Composer
-          {...{ send, stop, answer, focus }}
+          send={send}
+          stop={stop}
+          answer={answer}
+          focus={focus}
           takesFocus={!isSeeking && found.id === undefined}
           text={state.draft}
           setText={(text) => {
@@ -130,6 +134,50 @@ export function TalkView({ chatId }: { readonly chatId: string }) {
       )}
     </div>
   );
+}
+
+interface TalkRowProps {
+  readonly row: Row;
+  readonly state: FeedState;
+  readonly feed: Feed;
+  readonly actions: MessageActions;
+  readonly focus: ComposerFocus;
+}
+
+function TalkRow({ row, state, feed, actions, focus }: TalkRowProps) {
+  const { live, messages } = state;
+  switch (row.kind) {
+    case "day":
+      return <p className="day">{row.label}</p>;
+    case "result":
+      return <ToolResult message={row.message} />;
+    case "live":
+      return <LiveRow live={row.live} stop={() => feed.stop()} />;
+    case "message":
+      return (
+        <MessageRow
+          message={row.message}
+          calls={row.calls}
+          isRunning={live !== undefined && live.turnId === row.message.turn}
+          isNewest={live === undefined && row.message.id === messages.findLast(isShown)?.id}
+          actions={actions}
+        />
+      );
+    case "waiting":
+      return (
+        <WaitingRow
+          waiting={row.waiting}
+          resend={() => {
+            void feed.resend(row.key);
+            focus.compose(); // what had the focus is gone
+          }}
+          takeBack={() => {
+            feed.takeBack(row.key);
+            focus.field.current?.focus(); // its words are there now, on a phone too
+          }}
+        />
+      );
+  }
 }
 
 function Body({
@@ -176,20 +224,6 @@ function Body({
   );
 }
 
-/** What can be done with what is stuck: both take away what had the focus. */
-function waitingActs(feed: Feed, key: string, focus: ComposerFocus) {
-  return {
-    resend: () => {
-      void feed.resend(key);
-      focus.compose();
-    },
-    takeBack: () => {
-      feed.takeBack(key);
-      focus.field.current?.focus(); // its words are there now, on a phone too
-    },
-  };
-}
-
 /** A chat in which nothing was said yet is none: no error. */
 function useChat(chatId: string) {
   return useQuery({
@@ -205,7 +239,7 @@ function useActions(
   feed: Feed,
   remove: (message: Message) => void,
   { compose }: ComposerFocus,
-  reactions: Pick<MessageActions, "like" | "dislike">,
+  parts: TalkParts,
 ): MessageActions {
   const [, navigate] = useLocation();
   const edit = useCallback(
@@ -226,8 +260,9 @@ function useActions(
   }, [feed, compose]);
   return useMemo(() => {
     const keepEdit = feed.edit.bind(feed);
-    return { edit, edits: feed.edits, keepEdit, remove, again, ...reactions };
-  }, [edit, remove, again, feed, reactions]);
+    const replyActions = (reply: Message) => parts.replyActions(feed.chatId, reply);
+    return { edit, edits: feed.edits, keepEdit, remove, again, replyActions };
+  }, [edit, remove, again, feed, parts]);
 }
 
 /** Escape stops the answer, unless a dialog or a menu takes it. */

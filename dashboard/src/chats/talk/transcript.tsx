@@ -45,9 +45,13 @@ export function Transcript(props: TranscriptProps) {
     estimateSize: (index) => estimate(rows[index]),
     getItemKey: (index) => rows[index]?.key ?? index,
     // What is held is not left for the end, not even at the end: nothing is so near to it.
-    ...{ followOnAppend: !isHeld, scrollEndThreshold: isHeld ? -1 : endPx },
-    ...{ overscan: 6, anchorTo: "end", scrollPaddingStart: abovePx },
-    ...{ paddingStart: 64, paddingEnd: 16 },
+    followOnAppend: !isHeld,
+    scrollEndThreshold: isHeld ? -1 : endPx,
+    overscan: 6,
+    anchorTo: "end",
+    scrollPaddingStart: abovePx,
+    paddingStart: 64,
+    paddingEnd: 16,
   });
   const isAway = useIsAway(box.current, virtual.getTotalSize());
   // biome-ignore lint/correctness/useExhaustiveDependencies: again for every new `toEnd`
@@ -92,7 +96,9 @@ export function Transcript(props: TranscriptProps) {
               return (
                 <li key={key} ref={virtual.measureElement} data-index={index}>
                   {row !== undefined && row.key === found ? (
-                    <FoundRow {...{ row, box, mark }}>{render(row)}</FoundRow>
+                    <FoundRow row={row} box={box} mark={mark}>
+                      {render(row)}
+                    </FoundRow>
                   ) : (
                     row && render(row)
                   )}

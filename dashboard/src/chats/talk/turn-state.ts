@@ -1,5 +1,5 @@
 // What is told of a turn, and of messages, as a change of what is shown.
-import { ProblemError } from "../../api/client.ts";
+import { newKey, ProblemError } from "../../api/client.ts";
 import type { ServerEvents } from "../../api/openapi-types.ts";
 import {
   type FeedState,
@@ -8,7 +8,6 @@ import {
   withMessage,
   withoutWaiting,
 } from "./feed-state.ts";
-import { newKey } from "./message-key.ts";
 import type { TurnEvent } from "./turn-stream.ts";
 
 /** What changes with an event of the turn that is followed. */
@@ -38,7 +37,8 @@ export function afterTurnEvent(state: FeedState, event: TurnEvent): Partial<Feed
         waiting: withoutWaiting(waiting, user, messages),
         live: { turnId, ...nothingSaid, isStopping: live?.isStopping ?? false },
         followed: { turnId, key: newKey() },
-        ...{ notices: [], trouble: undefined },
+        notices: [],
+        trouble: undefined,
       };
     }
     case "result": {

@@ -108,7 +108,11 @@ export function useListening({ show, send, keep, isPaused }: ListeningOptions): 
   });
 
   return {
-    ...{ mode, staysOnDevice, trouble, question: place.question, start: place.want },
+    mode,
+    staysOnDevice,
+    trouble,
+    question: place.question,
+    start: place.want,
     stop() {
       place.letGo();
       // What was said up to now still comes, and `ended` sends it.

@@ -1,6 +1,6 @@
-import { type UseMutationResult, useMutation, useQueryClient } from "@tanstack/react-query";
+import { type UseMutationResult, useMutation } from "@tanstack/react-query";
 import { type FormEvent, useId, useState } from "react";
-import { request } from "../../api/client.ts";
+import { queryClient, request } from "../../api/client.ts";
 import type { Emotions } from "../../api/openapi-types.ts";
 import { Button } from "../../ui/button.tsx";
 import { ErrorNote } from "../../ui/error-note.tsx";
@@ -30,13 +30,12 @@ interface Act {
 
 /** Something done to the mood; what the answer says of it is shown at once. */
 function useAct(): UseMutationResult<{ state: Emotions }, Error, Act> {
-  const client = useQueryClient();
   return useMutation({
     mutationFn: ({ path, body }: Act) =>
       request<{ state: Emotions }>(path, { method: "POST", body }),
     onSuccess: ({ state }) => {
-      client.setQueryData(emotionsKey, state);
-      void client.invalidateQueries({ queryKey: historyKey });
+      queryClient.setQueryData(emotionsKey, state);
+      void queryClient.invalidateQueries({ queryKey: historyKey });
     },
   });
 }
@@ -88,7 +87,10 @@ function EventButtons({ names, act }: Choices) {
         {intensities.map(({ value, name }) => (
           <label key={value}>
             <input
-              {...{ type: "radio", name: radio, value, checked: value === intensity }}
+              type="radio"
+              name={radio}
+              value={value}
+              checked={value === intensity}
               onChange={() => setIntensity(value)}
             />
             <span>{name}</span>
@@ -142,7 +144,12 @@ function MoodSetter({ names, act }: Choices) {
         <span className="label">Seconds</span>
         <input
           className="field"
-          {...{ type: "number", required: true, min: 1, max: 3600, step: 1, value: seconds }}
+          type="number"
+          required
+          min={1}
+          max={3600}
+          step={1}
+          value={seconds}
           onChange={(event) => setSeconds(event.target.value)}
         />
       </label>

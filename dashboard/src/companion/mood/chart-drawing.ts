@@ -22,7 +22,9 @@ function brushOf(plot: uPlot): Brush {
   const { ctx, bbox: box } = plot;
   const right = box.left + box.width;
   return {
-    ...{ ctx, box, scale: devicePixelRatio },
+    ctx,
+    box,
+    scale: devicePixelRatio,
     x: (at) => Math.min(right, Math.max(box.left, plot.valToPos(at, "x", true))),
   };
 }

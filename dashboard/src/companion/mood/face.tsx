@@ -22,8 +22,16 @@ interface Look {
 }
 
 const calm: Look = {
-  ...{ eyes: 0.8, gaze: [0, 0], brows: 0, browLift: 0, smile: 4, open: 0, width: 22 },
-  ...{ tilt: 0, round: 46, stretch: 1 },
+  eyes: 0.8,
+  gaze: [0, 0],
+  brows: 0,
+  browLift: 0,
+  smile: 4,
+  open: 0,
+  width: 22,
+  tilt: 0,
+  round: 46,
+  stretch: 1,
 };
 
 const looks = new Map<string, Look>([

@@ -4,8 +4,7 @@ import "uplot/dist/uPlot.min.css";
 import type { MoodHistory } from "../../api/openapi-types.ts";
 import { type ChartColors, readColors, useThemeVersion } from "./chart-colors.ts";
 import { drawAbove, drawSpans, plotTop } from "./chart-drawing.ts";
-import { type Line, lines, valuesOf } from "./history-facts.ts";
-import { tickLabel } from "./ranges.ts";
+import { type Line, lines, tickLabel, valuesOf } from "./history-facts.ts";
 
 interface Props {
   readonly history: MoodHistory;
@@ -77,7 +76,10 @@ function optionsOf(
   };
   const grid = { stroke: colors.line, width: 1 };
   return {
-    ...{ width, height, ms: 1, padding: [plotTop, 22, 0, 0] },
+    width,
+    height,
+    ms: 1,
+    padding: [plotTop, 22, 0, 0],
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false }, points: { size: 7 } },
     scales: {
@@ -88,12 +90,16 @@ function optionsOf(
     axes: [
       {
         ...axis,
-        ...{ grid: { show: false }, size: 30, space: 74 },
+        grid: { show: false },
+        size: 30,
+        space: 74,
         values: (_plot, splits, _axis, _space, step) => splits.map((at) => tickLabel(at, step)),
       },
       {
         ...axis,
-        ...{ grid, size: 46, splits: () => [0, 0.25, 0.5, 0.75, 1] },
+        grid,
+        size: 46,
+        splits: () => [0, 0.25, 0.5, 0.75, 1],
         values: (_plot, splits) => splits.map((level) => `${level * 100} %`),
       },
     ],
@@ -107,8 +113,11 @@ function optionsOf(
 
 function seriesOf(line: Line, colors: ChartColors, hidden: ReadonlySet<Line>): uPlot.Series {
   return {
-    ...{ label: line, stroke: colors[line], width: line === "boredom" ? 1.5 : 2 },
-    ...{ show: !hidden.has(line), points: { show: false } },
-    ...(line === "boredom" ? { dash: [4, 4] } : {}),
+    label: line,
+    stroke: colors[line],
+    width: line === "boredom" ? 1.5 : 2,
+    show: !hidden.has(line),
+    points: { show: false },
+    dash: line === "boredom" ? [4, 4] : [],
   };
 }

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { MoodHistory } from "../../api/openapi-types.ts";
-import { summaryOf, woundSpans } from "./history-facts.ts";
-import { marksOf } from "./history-marks.ts";
+import { marksOf, summaryOf, woundSpans } from "./history-facts.ts";
 
 /** A history of an hour with a moment each 20 minutes. */
 function historyOf(
@@ -20,7 +19,7 @@ function historyOf(
 
 for (const [mood, says] of [
   [[null, null, null, null], "Nothing is known of the last hour."],
-  [[null, null, null, "happy"], "In the last hour happy. no events, no wounds"],
+  [[null, null, null, "happy"], "In the last hour happy. 0 events, 0 wounds"],
   [["happy", "happy", "happy", "happy"], "In the last hour mostly happy (100\u00a0% of the time"],
   [["sad", "happy", "happy", "happy"], "mostly happy (67\u00a0% of the time known), then sad 33"],
 ] as const) {

@@ -1,6 +1,6 @@
 import type { MoodHistory } from "../../api/openapi-types.ts";
-import { percent, spanInWords } from "../../ui/durations.ts";
-import { inWords } from "./words.ts";
+import { counted, percent, spanInWords } from "../../ui/in-words.ts";
+import { asTitle, inWords } from "./words.ts";
 
 /** In the order in which they are drawn and listed. */
 export const emotions = ["joy", "sadness", "anger", "fear", "disgust"] as const;
@@ -87,7 +87,72 @@ function moodShares(history: MoodHistory): [mood: string, share: number][] {
   return [...total].sort((a, b) => b[1] - a[1]).map(([mood, ms]) => [mood, ms / all]);
 }
 
-function counted(count: number, noun: string): string {
-  if (count === 0) return `no ${noun}s`;
-  return count === 1 ? `one ${noun}` : `${count} ${noun}s`;
+/** The spans that the history is shown over, the shortest first. */
+export const ranges = [
+  { name: "1 h", says: "the last hour", ms: 3_600_000, refreshMs: 15_000 },
+  { name: "24 h", says: "the last 24 hours", ms: 86_400_000, refreshMs: 60_000 },
+  { name: "7 d", says: "the last 7 days", ms: 7 * 86_400_000, refreshMs: 300_000 },
+  { name: "30 d", says: "the last 30 days", ms: 30 * 86_400_000, refreshMs: 300_000 },
+] as const;
+
+export type Range = (typeof ranges)[number];
+
+/** A moment of the history as the span calls for: with the day when it is longer than a day. */
+export function momentInWords(at: number, range: Range): string {
+  const date = new Date(at);
+  const time = { hour: "2-digit", minute: "2-digit" } as const;
+  if (range.ms <= 3_600_000)
+    return date.toLocaleTimeString(undefined, { ...time, second: "2-digit" });
+  const day = { weekday: "short", day: "numeric", month: "short" } as const;
+  return date.toLocaleString(undefined, { ...day, ...time });
+}
+
+/** What stands at the chart's lower edge: the time, or the day where days are told apart. */
+export function tickLabel(at: number, stepMs: number): string {
+  const date = new Date(at);
+  const isMidnight = date.getHours() === 0 && date.getMinutes() === 0;
+  if (stepMs >= 86_400_000 || isMidnight) {
+    return date.toLocaleDateString(undefined, { day: "numeric", month: "short" });
+  }
+  return date.toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" });
+}
+
+export interface Mark {
+  readonly key: string;
+  /** Epoch milliseconds. */
+  readonly at: number;
+  readonly says: string;
+}
+
+/** Events, wounds, moods and times without a run as one list, the newest first. */
+export function marksOf(history: MoodHistory): Mark[] {
+  const events = history.events.map(({ at, event, intensity, wound }, index) => ({
+    key: `event ${index}`,
+    at,
+    says:
+      asTitle(event) +
+      (intensity === 1 ? "" : `, ${intensity} times as strong`) +
+      (wound === "limit" ? ", no wound more than there were" : ""),
+  }));
+  const wounds = woundSpans(history).map(({ id, event, from, to }) => ({
+    key: `wound ${id}`,
+    at: from,
+    says: `A wound of ${inWords(event)}, for ${lengthOf(from, to)}`,
+  }));
+  const moods = moodSpans(history).map(({ mood, from, to }) => ({
+    key: `mood ${from}`,
+    at: from,
+    // At the newest moment alone nothing is known of how long.
+    says: asTitle(mood) + (to === from ? "" : ` for ${lengthOf(from, to)}`),
+  }));
+  const down = downSpans(history).map(({ from, to }) => ({
+    key: `down ${from}`,
+    at: from,
+    says: `Not running for ${lengthOf(from, to)}`,
+  }));
+  return [...events, ...wounds, ...moods, ...down].sort((a, b) => b.at - a.at);
+}
+
+function lengthOf(from: number, to: number): string {
+  return spanInWords((to - from) / 1000);
 }

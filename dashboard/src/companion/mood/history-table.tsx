@@ -1,8 +1,6 @@
 import type { MoodHistory } from "../../api/openapi-types.ts";
-import { percent } from "../../ui/durations.ts";
-import { emotions, valuesOf } from "./history-facts.ts";
-import { marksOf } from "./history-marks.ts";
-import { momentInWords, type Range } from "./ranges.ts";
+import { percent } from "../../ui/in-words.ts";
+import { emotions, marksOf, momentInWords, type Range, valuesOf } from "./history-facts.ts";
 import { asTitle, inWords } from "./words.ts";
 
 /** So many rows that the course can be followed, and few enough to be read. */

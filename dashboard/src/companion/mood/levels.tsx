@@ -1,5 +1,5 @@
 import type { Emotions } from "../../api/openapi-types.ts";
-import { percent } from "../../ui/durations.ts";
+import { percent } from "../../ui/in-words.ts";
 import { emotions as names } from "./history-facts.ts";
 import { asTitle } from "./words.ts";
 
@@ -37,7 +37,9 @@ function Level({ name, level, baseline }: LevelProps) {
       <span aria-hidden="true">{asTitle(name)}</span>
       <meter
         className="visually-hidden"
-        {...{ min: 0, max: 1, value: level }}
+        min={0}
+        max={1}
+        value={level}
         aria-label={asTitle(name)}
         aria-valuetext={`${percent(level)}${atRest}`}
       />

@@ -1,11 +1,18 @@
 import { lazy, Suspense, useId, useState } from "react";
 import type { MoodHistory } from "../../api/openapi-types.ts";
-import { percent } from "../../ui/durations.ts";
-import { Loading } from "../../ui/loading.tsx";
-import { Trouble } from "../../ui/trouble.tsx";
-import { type Line, lines, summaryOf, valuesOf } from "./history-facts.ts";
+import { QueryError } from "../../ui/error-note.tsx";
+import { percent } from "../../ui/in-words.ts";
+import { Loading } from "../../ui/page.tsx";
+import {
+  type Line,
+  lines,
+  momentInWords,
+  type Range,
+  ranges,
+  summaryOf,
+  valuesOf,
+} from "./history-facts.ts";
 import { HistoryTable } from "./history-table.tsx";
-import { momentInWords, type Range, ranges } from "./ranges.ts";
 import { useEmotionHistory } from "./use-emotions.ts";
 import { asTitle, inWords } from "./words.ts";
 import "./history.css";
@@ -25,7 +32,7 @@ export function MoodOverTime() {
         <h2 id="history-title">Over time</h2>
         <RangeChoice range={range} onRange={setRange} />
       </div>
-      <Trouble query={history} />
+      <QueryError query={history} />
       {history.isPending ? <Loading label="Loading the history" /> : null}
       {history.data === undefined ? null : <Drawn history={history.data} range={range} />}
     </section>
@@ -45,7 +52,10 @@ function RangeChoice({ range, onRange }: RangeProps) {
       {ranges.map((choice) => (
         <label key={choice.name}>
           <input
-            {...{ type: "radio", name, checked: choice === range, "aria-label": choice.says }}
+            type="radio"
+            name={name}
+            checked={choice === range}
+            aria-label={choice.says}
             onChange={() => onRange(choice)}
           />
           <span>{choice.name}</span>
@@ -72,11 +82,11 @@ function Drawn({ history, range }: DrawnProps) {
   return (
     <figure className="history">
       <figcaption>{summaryOf(history, range.says)}</figcaption>
-      <Legend {...{ history, hidden, index: shown, range }} onToggle={toggle} />
+      <Legend history={history} hidden={hidden} index={shown} range={range} onToggle={toggle} />
       <Suspense fallback={<div className="history-chart" />}>
-        <HistoryChart {...{ history, hidden, index: shown }} onIndex={setIndex} />
+        <HistoryChart history={history} hidden={hidden} index={shown} onIndex={setIndex} />
       </Suspense>
-      <Moment {...{ history, range, index: shown }} onIndex={setIndex} />
+      <Moment history={history} range={range} index={shown} onIndex={setIndex} />
       <Key history={history} />
       <HistoryTable history={history} range={range} />
     </figure>
@@ -131,7 +141,10 @@ function Moment({ history, range, index, onIndex }: MomentProps) {
     <div className="history-moment">
       <input
         type="range"
-        {...{ min: 0, max: last, step: 1, value: index ?? last }}
+        min={0}
+        max={last}
+        step={1}
+        value={index ?? last}
         aria-label="Moment of the chart"
         aria-valuetext={mood === null ? says || "now" : `${says}, ${levels.join(", ")}`}
         onChange={(event) => onIndex(Number(event.target.value))}

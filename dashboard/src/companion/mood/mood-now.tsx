@@ -1,8 +1,7 @@
 import type { Emotions } from "../../api/openapi-types.ts";
-import { spanInWords } from "../../ui/durations.ts";
+import { spanInWords } from "../../ui/in-words.ts";
 import { Face } from "./face.tsx";
-import { moodReason, moodTitle } from "./mood-title.ts";
-import { moodSentence } from "./words.ts";
+import { moodReason, moodSentence, moodTitle } from "./words.ts";
 
 interface Props {
   readonly emotions: Emotions;
@@ -41,6 +40,8 @@ export function MoodNow({ emotions, elapsed, now }: Props) {
 
 function clockTime(at: string): string {
   return new Date(at).toLocaleTimeString(undefined, {
-    ...{ hour: "2-digit", minute: "2-digit", second: "2-digit" },
+    hour: "2-digit",
+    minute: "2-digit",
+    second: "2-digit",
   });
 }

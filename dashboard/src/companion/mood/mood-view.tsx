@@ -1,11 +1,10 @@
 import { serverNow } from "../../api/server-clock.ts";
-import { Loading } from "../../ui/loading.tsx";
-import { Page } from "../../ui/page.tsx";
+import { Loading, Page } from "../../ui/page.tsx";
 import { Acts } from "./acts.tsx";
 import { Levels } from "./levels.tsx";
 import "./mood.css";
-import { Trouble } from "../../ui/trouble.tsx";
-import { useNow } from "../../ui/use-now.ts";
+import { QueryError } from "../../ui/error-note.tsx";
+import { useNow } from "../../ui/time.tsx";
 import { MoodOverTime } from "./mood-history.tsx";
 import { MoodNow } from "./mood-now.tsx";
 import { useEmotions } from "./use-emotions.ts";
@@ -20,7 +19,7 @@ export function MoodView() {
   return (
     <Page title="Mood">
       <div className="mood">
-        <Trouble query={query} />
+        <QueryError query={query} />
         {isPending ? <Loading label="Loading the mood" /> : null}
         {data === undefined ? null : (
           <>

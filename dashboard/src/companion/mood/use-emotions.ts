@@ -1,9 +1,9 @@
-import { type UseQueryResult, useQuery, useQueryClient } from "@tanstack/react-query";
-import { request } from "../../api/client.ts";
+import { type UseQueryResult, useQuery } from "@tanstack/react-query";
+import { queryClient, request } from "../../api/client.ts";
 import { useServerEvent } from "../../api/events.ts";
 import type { Emotions, MoodHistory } from "../../api/openapi-types.ts";
 import { serverNow } from "../../api/server-clock.ts";
-import type { Range } from "./ranges.ts";
+import type { Range } from "./history-facts.ts";
 
 export const emotionsKey = ["emotions", "now"] as const;
 export const historyKey = ["emotions", "history"] as const;
@@ -14,21 +14,20 @@ const historyPoints = 300;
 
 /** The mood as it is, kept up to date by what the server tells. */
 export function useEmotions(): UseQueryResult<Emotions> {
-  const client = useQueryClient();
   useServerEvent("emotions", (changed) => {
-    const known = client.getQueryData<Emotions>(emotionsKey);
+    const known = queryClient.getQueryData<Emotions>(emotionsKey);
     if (known === undefined) return;
-    client.setQueryData<Emotions>(emotionsKey, { ...known, ...changed });
+    queryClient.setQueryData<Emotions>(emotionsKey, { ...known, ...changed });
     // A level on its way changes every few seconds: only a turn of events is drawn at once.
     const isTurn = known.mood !== changed.mood || known.wounds.length !== changed.wounds.length;
-    if (isTurn) void client.invalidateQueries({ queryKey: historyKey });
+    if (isTurn) void queryClient.invalidateQueries({ queryKey: historyKey });
   });
   useServerEvent("sleep", (changed) => {
-    const known = client.getQueryState<Emotions>(emotionsKey);
+    const known = queryClient.getQueryState<Emotions>(emotionsKey);
     if (known?.data === undefined) return;
     // The ages of wounds stay as old as they are.
     const { data, dataUpdatedAt: updatedAt } = known;
-    client.setQueryData<Emotions>(emotionsKey, { ...data, ...changed }, { updatedAt });
+    queryClient.setQueryData<Emotions>(emotionsKey, { ...data, ...changed }, { updatedAt });
   });
   return useQuery({
     queryKey: emotionsKey,

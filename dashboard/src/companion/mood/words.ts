@@ -1,5 +1,6 @@
 // What the names of the configuration are called on the page, and where they belong.
 import type { ServerEvents } from "../../api/openapi-types.ts";
+import { spanInWords } from "../../ui/in-words.ts";
 
 /** Of the emotions, what a mood is told by. */
 export type Feeling = Pick<
@@ -47,13 +48,24 @@ const buttonWords = new Map([
 ]);
 
 const kindness = new Set([
-  ...["pat_level1", "pat_level2", "conversation_reply", "face_recognized"],
-  ...["voice_speaking", "voice_listening", "vision_description"],
+  "pat_level1",
+  "pat_level2",
+  "conversation_reply",
+  "face_recognized",
+  "voice_speaking",
+  "voice_listening",
+  "vision_description",
 ]);
 
 const harm = new Set([
-  ...["snap_detected", "loud_noise", "person_lost", "harsh_words", "insult"],
-  ...["violence", "abuse", "sustained_yelling"],
+  "snap_detected",
+  "loud_noise",
+  "person_lost",
+  "harsh_words",
+  "insult",
+  "violence",
+  "abuse",
+  "sustained_yelling",
 ]);
 
 const moodSentences = new Map([
@@ -68,3 +80,24 @@ const moodSentences = new Map([
   ["proud", "Pleased with how things go."],
   ["calm", "Quiet, with little going on."],
 ]);
+
+/** The mood in a word or two: sleep stands in its place, and an open wound is always named. */
+export function moodTitle({ mood, sleep_state, wounds }: Feeling): string {
+  const word = asTitle(sleep_state === "asleep" ? "asleep" : mood);
+  return wounds.length > 0 ? `${word} and hurt` : word;
+}
+
+/**
+ * Why: every open wound, else the event that brought the mood; "" when no event did.
+ *
+ * @param elapsed seconds since the moment that the emotions tell of.
+ */
+export function moodReason(emotions: Feeling, elapsed: number): string {
+  const { mood_cause: cause, sleep_state, wounds } = emotions;
+  const mood = cause === null || sleep_state === "asleep" ? [] : [cause];
+  const causes = wounds.length > 0 ? wounds.toSorted((a, b) => a.age - b.age) : mood;
+  const words = causes.map(
+    ({ event, age }) => `${inWords(event)}, ${spanInWords(age + Math.max(0, elapsed))} ago`,
+  );
+  return words.length === 0 ? "" : `since ${words.join(", and ")}`;
+}

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Wound } from "../../api/openapi-types.ts";
-import { courseOf } from "./wound-course.ts";
-import { drawingInWords, floorsInWords, woundInWords } from "./wound-words.ts";
+import { courseOf, drawingInWords, floorsInWords, woundInWords } from "./wound-course.ts";
 
 function wound(more: Partial<Wound>): Wound {
   const floors = { fear: 0.2, sadness: 0.1 };

@@ -1,5 +1,4 @@
-import type { WoundCourse } from "./wound-course.ts";
-import { drawingInWords } from "./wound-words.ts";
+import { drawingInWords, type WoundCourse } from "./wound-course.ts";
 
 const [width, height, top, bottom] = [320, 92, 8, 84];
 
@@ -17,7 +16,10 @@ export function WoundDrawing({ course }: { readonly course: WoundCourse }) {
       <line className="wound-ground" x1="4" x2={width - 4} y1={bottom} y2={bottom} />
       <line
         className="wound-turn"
-        {...{ x1: x(course.healsFrom), x2: x(course.healsFrom), y1: top, y2: bottom }}
+        x1={x(course.healsFrom)}
+        x2={x(course.healsFrom)}
+        y1={top}
+        y2={bottom}
       />
       {course.floors.map((floor) => (
         <polyline
@@ -32,13 +34,18 @@ export function WoundDrawing({ course }: { readonly course: WoundCourse }) {
       ))}
       <line
         className="wound-now"
-        {...{ x1: x(course.age), x2: x(course.age), y1: top - 4, y2: bottom + 4 }}
+        x1={x(course.age)}
+        x2={x(course.age)}
+        y1={top - 4}
+        y2={bottom + 4}
       />
       {course.floors.map((floor) => (
         <circle
           key={floor.emotion}
           className={`wound-dot dot-${floor.emotion}`}
-          {...{ cx: x(course.age), cy: y(floor.now), r: 4 }}
+          cx={x(course.age)}
+          cy={y(floor.now)}
+          r={4}
         />
       ))}
     </svg>

@@ -1,11 +1,10 @@
 import { useId, useState } from "react";
 import type { Emotions } from "../../api/openapi-types.ts";
 import { Button } from "../../ui/button.tsx";
-import { spanInWords } from "../../ui/durations.ts";
+import { spanInWords } from "../../ui/in-words.ts";
 import { asTitle } from "./words.ts";
-import { courseOf } from "./wound-course.ts";
+import { courseOf, floorsInWords, woundInWords } from "./wound-course.ts";
 import { WoundDrawing } from "./wound-drawing.tsx";
-import { floorsInWords, woundInWords } from "./wound-words.ts";
 
 interface Props {
   readonly emotions: Emotions;

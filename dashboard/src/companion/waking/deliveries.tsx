@@ -2,10 +2,9 @@ import { useState } from "react";
 import type { Delivery } from "../../api/openapi-types.ts";
 import { ChatLink } from "../../chats/chat-link.tsx";
 import { Button } from "../../ui/button.tsx";
-import { Empty } from "../../ui/empty.tsx";
-import { Loading } from "../../ui/loading.tsx";
-import { Trouble } from "../../ui/trouble.tsx";
-import { When } from "../../ui/when.tsx";
+import { QueryError } from "../../ui/error-note.tsx";
+import { Empty, Loading } from "../../ui/page.tsx";
+import { When } from "../../ui/time.tsx";
 import { useRestart } from "../use-companion.ts";
 import { kindWords } from "./restart-words.ts";
 
@@ -20,7 +19,7 @@ export function Deliveries() {
     <section aria-labelledby="deliveries-title">
       <h2 id="deliveries-title">What it was told</h2>
       <p className="hint">Word for word, once in each chat, with the first answer after waking.</p>
-      <Trouble query={query} />
+      <QueryError query={query} />
       {isPending ? <Loading label="Loading the texts" /> : null}
       {data?.deliveries.length === 0 ? (
         <Empty title="Nothing to tell">

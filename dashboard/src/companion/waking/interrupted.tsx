@@ -1,5 +1,5 @@
-import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { chatPath, request } from "../../api/client.ts";
+import { useMutation } from "@tanstack/react-query";
+import { chatPath, queryClient, request } from "../../api/client.ts";
 import type { CompanionSession } from "../../api/openapi-types.ts";
 import { ChatLink } from "../../chats/chat-link.tsx";
 import { chatQuery, useChat } from "../../chats/use-chat.ts";
@@ -34,11 +34,10 @@ interface Props {
 
 function InterruptedChat({ chatId, messageIds }: Props) {
   const { data } = useChat(chatId);
-  const client = useQueryClient();
   const act = useMutation({
     mutationFn: (what: "answer" | "dismiss") =>
       request(`${chatPath(chatId)}/${what}`, { method: "POST" }),
-    onSettled: () => client.invalidateQueries({ queryKey: chatQuery(chatId).queryKey }),
+    onSettled: () => queryClient.invalidateQueries({ queryKey: chatQuery(chatId).queryKey }),
   });
   const left = messageIds.filter((id) => data?.unanswered_ids.includes(id) ?? true).length;
   const isAnswering = data?.running === true || (act.isPending && act.variables === "answer");

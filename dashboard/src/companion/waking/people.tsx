@@ -1,17 +1,19 @@
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useMutation } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
-import { request } from "../../api/client.ts";
+import { queryClient, request } from "../../api/client.ts";
 import type { CompanionSession, PersonSeen, Sleeping } from "../../api/openapi-types.ts";
 import { Button } from "../../ui/button.tsx";
 import { ErrorNote } from "../../ui/error-note.tsx";
-import { When } from "../../ui/when.tsx";
+import { When } from "../../ui/time.tsx";
 import { sessionKey } from "../use-companion.ts";
 
 /** Whom it saw last, who is here now, and whether it sleeps. */
 export function People({ session }: { readonly session: CompanionSession }) {
-  const client = useQueryClient();
   const take = (changed: PersonSeen | Sleeping) =>
-    client.setQueryData<CompanionSession>(sessionKey, (known) => known && { ...known, ...changed });
+    queryClient.setQueryData<CompanionSession>(
+      sessionKey,
+      (known) => known && { ...known, ...changed },
+    );
   return (
     <section className="card waking-people" aria-label="Who is here">
       <Person session={session} take={take} />
@@ -49,7 +51,10 @@ function Person({ session, take }: Props) {
         </label>
         <input
           className="field"
-          {...{ id: "person-name", value: name, maxLength: 200, autoComplete: "name" }}
+          id="person-name"
+          value={name}
+          maxLength={200}
+          autoComplete="name"
           required
           onChange={(event) => setName(event.target.value)}
         />
@@ -77,7 +82,8 @@ function Sleep({ session, take }: Props) {
   const turn = useMutation({
     mutationFn: () =>
       request<Sleeping>("/api/sleep", {
-        ...{ method: "POST", body: { state: isAsleep ? "awake" : "asleep" } },
+        method: "POST",
+        body: { state: isAsleep ? "awake" : "asleep" },
       }),
     onSuccess: take,
   });

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import type { CompanionSession } from "../../api/openapi-types.ts";
-import { fullTime } from "../../ui/relative-time.ts";
+import { counted, fullTime } from "../../ui/in-words.ts";
 import { certaintyWords, gapInWords, kindWords } from "./restart-words.ts";
 
 /** How the companion woke: the kind in a few words, and the facts that it follows from. */
@@ -22,7 +22,7 @@ export function Report({ session }: { readonly session: CompanionSession }) {
           </span>
         </Fact>
         <Fact name="Set aside">
-          {session.quarantined === 0 ? "Nothing" : counted(session.quarantined)}
+          {session.quarantined === 0 ? "Nothing" : counted(session.quarantined, "item")}
           <span className="fact-note">
             {session.quarantined === 0 ? (
               "All that was stored could be read."
@@ -66,8 +66,4 @@ function Fact({ name, children }: { readonly name: string; readonly children: Re
       <dd>{children}</dd>
     </div>
   );
-}
-
-function counted(items: number): string {
-  return items === 1 ? "One item" : `${items.toLocaleString()} items`;
 }

@@ -1,5 +1,5 @@
 import type { CompanionSession } from "../../api/openapi-types.ts";
-import { spanInWords } from "../../ui/durations.ts";
+import { spanInWords } from "../../ui/in-words.ts";
 
 /** Each kind of restart in plain words, and how the companion takes it. */
 export const kindWords: Readonly<

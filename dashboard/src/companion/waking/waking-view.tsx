@@ -1,7 +1,6 @@
 import { useFreshChats } from "../../chats/use-chat.ts";
-import { Loading } from "../../ui/loading.tsx";
-import { Page } from "../../ui/page.tsx";
-import { Trouble } from "../../ui/trouble.tsx";
+import { QueryError } from "../../ui/error-note.tsx";
+import { Loading, Page } from "../../ui/page.tsx";
 import { useCompanionSession } from "../use-companion.ts";
 import { Deliveries } from "./deliveries.tsx";
 import { Interrupted } from "./interrupted.tsx";
@@ -17,7 +16,7 @@ export function WakingView() {
   return (
     <Page title="Waking">
       <div className="waking">
-        <Trouble query={query} />
+        <QueryError query={query} />
         {isPending ? <Loading label="Loading the report" /> : null}
         {data === undefined ? null : (
           <>

@@ -1,6 +1,5 @@
 // Pictures of a camera as JPEG, each with the time when it was taken, on the page's clock.
-import { JpegCanvas } from "./jpeg-canvas.ts";
-import { aheadMs, everyMs, type PictureSink } from "./picture-sink.ts";
+import { aheadMs, everyMs, JpegCanvas, type PictureSink } from "./pictures.ts";
 import { hasTrackProcessor, TrackCamera } from "./track-camera.ts";
 
 /** How long the next picture is waited for: a slow camera has one in this time. */

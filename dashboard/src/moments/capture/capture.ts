@@ -1,15 +1,13 @@
 // The camera and the microphone of this page: switched on by a person, one at a time for all views, and
 // off again when anybody says so.
-import { useSyncExternalStore } from "react";
-import { request } from "../../api/client.ts";
+import { queryClient, request, signedOut } from "../../api/client.ts";
 import type { Buffers, Consent } from "../../api/openapi-types.ts";
-import { queryClient } from "../../api/query-client.ts";
-import { isSignedOut, onSignInChange } from "../../api/sign-in.ts";
+import { Store, useStore } from "../../api/store.ts";
+import { statsKey } from "../use-moments.ts";
 import { openCamera } from "./camera.ts";
-import { MediaLink } from "./media-link.ts";
-import { pictureKind, soundKind } from "./media-message.ts";
+import { MediaLink, pictureKind, soundKind } from "./media-link.ts";
 import { Microphone } from "./microphone.ts";
-import { deviceTrouble, endedTrouble } from "./trouble.ts";
+import { deviceTrouble, endedTrouble } from "./words.ts";
 
 export interface CaptureState {
   readonly phase: "off" | "starting" | "on";
@@ -33,16 +31,20 @@ export interface CaptureWish {
 }
 
 const off: CaptureState = {
-  ...{ phase: "off", camera: false, microphone: false, isConnected: false, missed: 0 },
-  ...{ trouble: undefined, stream: undefined },
+  phase: "off",
+  camera: false,
+  microphone: false,
+  isConnected: false,
+  missed: 0,
+  trouble: undefined,
+  stream: undefined,
 };
-let state = off;
-const listeners = new Set<() => void>();
+const state = new Store(off);
 /** Lets go of everything that is on. */
 let release: (() => void) | undefined;
 
 export function useCapture(): CaptureState {
-  return useSyncExternalStore(subscribe, () => state);
+  return useStore(state);
 }
 
 /** Whether this browser, at this address, has what it takes; else why not. */
@@ -59,8 +61,8 @@ export function captureMissing(): string | undefined {
 
 /** Switches on what is wished for, after a person agreed to it. Never rejects: trouble is told. */
 export async function startCapture(wish: CaptureWish): Promise<void> {
-  if (state.phase !== "off") return;
-  set({ ...off, phase: "starting", camera: wish.camera, microphone: wish.microphone });
+  if (state.get().phase !== "off") return;
+  state.set({ ...off, phase: "starting", camera: wish.camera, microphone: wish.microphone });
   const open: (() => void)[] = [];
   const free = () => {
     for (const each of open.splice(0).reverse()) each();
@@ -75,7 +77,7 @@ export async function startCapture(wish: CaptureWish): Promise<void> {
     if (release !== free) return free();
     await begin(wish, stream, open);
     if (release !== free) return free();
-    set({ ...state, phase: "on", stream });
+    state.set({ ...state.get(), phase: "on", stream });
   } catch (error) {
     if (release === free) end(deviceTrouble(error));
     else free();
@@ -92,18 +94,18 @@ export async function stopCapture(): Promise<void> {
     await agree(wording === null ? left : { ...left, wording });
   } catch {
     const minutes = "What is in the companion's memory is gone after two minutes.";
-    set({ ...off, trouble: `Off here; the companion could not be told. ${minutes}` });
+    state.set({ ...off, trouble: `Off here; the companion could not be told. ${minutes}` });
   }
 }
 
 /** Forgets what went wrong last. */
 export function clearTrouble(): void {
-  if (state.phase === "off") set(off);
+  if (state.get().phase === "off") state.set(off);
 }
 
-onSignInChange(() => {
+signedOut.subscribe(() => {
   // Nobody would see the light.
-  if (isSignedOut() && state.phase !== "off") end(undefined);
+  if (signedOut.get() && state.get().phase !== "off") end(undefined);
 });
 
 function devices({ camera, microphone }: CaptureWish): Promise<MediaStream> {
@@ -115,7 +117,7 @@ function devices({ camera, microphone }: CaptureWish): Promise<MediaStream> {
 
 async function agree(consent: object): Promise<void> {
   const given = await request<Consent>("/api/feedback/consent", { method: "POST", body: consent });
-  queryClient.setQueryData<Buffers | null>(["moments", "stats"], (stats) =>
+  queryClient.setQueryData<Buffers | null>(statsKey, (stats) =>
     stats ? { ...stats, consent: given } : stats,
   );
 }
@@ -129,14 +131,14 @@ async function begin(wish: CaptureWish, stream: MediaStream, open: (() => void)[
     },
     onState: (now) => {
       if (now.is === "ended") end(endedTrouble(now.why));
-      else set({ ...state, isConnected: now.is === "open" });
+      else state.set({ ...state.get(), isConnected: now.is === "open" });
     },
     // A 401 shows the sign-in.
     onBreak: () => void request("/api/feedback/stats").catch(() => undefined),
   });
   open.push(() => link.close());
   const missed = (isSent: boolean) => {
-    if (!isSent) set({ ...state, missed: state.missed + 1 });
+    if (!isSent) state.set({ ...state.get(), missed: state.get().missed + 1 });
   };
   for (const track of stream.getTracks()) {
     track.addEventListener("ended", () => end("The camera or the microphone is gone."));
@@ -170,15 +172,5 @@ function end(trouble: string | undefined): void {
   const free = release;
   release = undefined;
   free?.();
-  set({ ...off, trouble });
-}
-
-function set(next: CaptureState): void {
-  state = next;
-  for (const listener of listeners) listener();
-}
-
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
+  state.set({ ...off, trouble });
 }

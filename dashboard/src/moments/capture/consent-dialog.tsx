@@ -25,9 +25,14 @@ export function ConsentDialog({ stats, start, onClose }: Props) {
   const asked = { camera: frames, microphone: audio, bucket, upload, export: mayExport };
   const words = consentWords(asked);
   const wish: CaptureWish = {
-    ...{ camera, microphone },
+    camera,
+    microphone,
     consent: {
-      ...{ messages: consent.messages, frames, audio, upload, export: mayExport },
+      messages: consent.messages,
+      frames,
+      audio,
+      upload,
+      export: mayExport,
       wording: words.join("\n"),
     },
   };

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { MediaLink } from "./media-link.ts";
-import { pictureKind, soundKind } from "./media-message.ts";
+import { MediaLink, mediaMessage, pictureKind, soundKind } from "./media-link.ts";
 
 /** A browser's sockets and timers, moved by hand. */
 function browser() {
@@ -32,7 +31,9 @@ function socketOf() {
   const target = new EventTarget();
   const sent: Uint8Array[] = [];
   return {
-    ...{ readyState: 0, bufferedAmount: 0, sent },
+    readyState: 0,
+    bufferedAmount: 0,
+    sent,
     addEventListener: target.addEventListener.bind(target),
     send: (bytes: Uint8Array) => sent.push(bytes),
     close() {
@@ -115,3 +116,15 @@ test("a link that was closed here says nothing more and does not come back", () 
   assert.deepEqual([waits.length, sockets.length], [0, 1]);
   assert.equal(states.at(-1), "waiting");
 });
+
+for (const [kind, first] of [
+  [soundKind, 1],
+  [pictureKind, 2],
+] as const) {
+  test(`a message begins with ${first}, then the time as a float64, then the bytes`, () => {
+    const message = mediaMessage({ kind, capturedMs: 1_234.5, bytes: Uint8Array.of(7, 8) });
+    const view = new DataView(message.buffer);
+    assert.deepEqual([view.getUint8(0), view.getFloat64(1, true)], [first, 1_234.5]);
+    assert.deepEqual([...message.subarray(9)], [7, 8]);
+  });
+}

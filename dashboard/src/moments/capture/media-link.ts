@@ -1,5 +1,3 @@
-import { type Media, mediaMessage, pictureKind } from "./media-message.ts";
-
 /** Of a WebSocket, what is used of it. */
 export type LinkSocket = Pick<WebSocket, "close" | "send" | "addEventListener"> & {
   readonly readyState: number;
@@ -91,4 +89,24 @@ export class MediaLink {
     this.#cancel = this.#ports.after(this.#waitMs, () => this.#connect());
     this.#waitMs = Math.min(this.#waitMs * 2, maxWaitMs);
   }
+}
+
+export const soundKind = 1;
+export const pictureKind = 2;
+const headerBytes = 9;
+
+export interface Media {
+  readonly kind: typeof soundKind | typeof pictureKind;
+  /** When the picture or the first sample was taken, on this page's clock. */
+  readonly capturedMs: number;
+  readonly bytes: Uint8Array;
+}
+
+export function mediaMessage({ kind, capturedMs, bytes }: Media): Uint8Array<ArrayBuffer> {
+  const message = new Uint8Array(headerBytes + bytes.length);
+  const header = new DataView(message.buffer);
+  header.setUint8(0, kind);
+  header.setFloat64(1, capturedMs, true);
+  message.set(bytes, headerBytes);
+  return message;
 }

@@ -34,8 +34,10 @@ export class Microphone {
       await context.audioWorklet.addModule(workletAddress);
       await context.resume();
       const node = new AudioWorkletNode(context, "capture", {
-        ...{ numberOfInputs: 1, numberOfOutputs: 0 },
-        ...{ channelCount: 1, channelCountMode: "explicit" },
+        numberOfInputs: 1,
+        numberOfOutputs: 0,
+        channelCount: 1,
+        channelCountMode: "explicit",
       });
       const latencyMs = latencyOf(stream);
       node.port.onmessage = ({ data: { pcm, wallMs } }: MessageEvent<Chunk>) => {

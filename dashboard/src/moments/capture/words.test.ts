@@ -3,8 +3,14 @@ import { test } from "node:test";
 import { megabytesInWords, minutesInWords, sourcesInWords, standingInWords } from "./words.ts";
 
 const nothing = {
-  ...{ messages: true, frames: false, audio: false, upload: false, export: false },
-  ...{ wording: null, timestamp: null, by: null },
+  messages: true,
+  frames: false,
+  audio: false,
+  upload: false,
+  export: false,
+  wording: null,
+  timestamp: null,
+  by: null,
 };
 const silent = { frames: false, audio: false };
 

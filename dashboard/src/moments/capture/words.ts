@@ -1,6 +1,8 @@
 // Capture in a person's words.
+
+import { detailOf } from "../../api/client.ts";
 import type { Consent } from "../../api/openapi-types.ts";
-import { fullTime } from "../../ui/relative-time.ts";
+import { fullTime } from "../../ui/in-words.ts";
 
 interface Streams {
   readonly frames: boolean;
@@ -34,4 +36,23 @@ export function megabytesInWords(bytes: number): string {
 
 function capitalised(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+const devices: Readonly<Record<string, string>> = {
+  NotAllowedError: "The browser was told not to give camera or microphone to this page.",
+  NotFoundError: "This machine has no such camera or microphone.",
+  NotReadableError: "Another program has the camera or the microphone.",
+  OverconstrainedError: "This camera or microphone cannot do what is needed.",
+  AbortError: "The camera or the microphone did not start.",
+};
+
+export function deviceTrouble(error: unknown): string {
+  const known = error instanceof DOMException ? devices[error.name] : undefined;
+  return known ?? detailOf(error);
+}
+
+export function endedTrouble(why: "consent" | "refused"): string {
+  return why === "consent"
+    ? "Switched off: what was agreed to was withdrawn."
+    : "Switched off: the companion does not take what this page sends.";
 }

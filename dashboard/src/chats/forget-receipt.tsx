@@ -1,9 +1,21 @@
-import "./receipt.css";
+// What was removed when a chat was forgotten. It outlives the view in which that was asked for, which
+// goes with the chat.
+import "./chats.css";
 import { useLocation } from "wouter";
+import type { ForgetReceipt } from "../api/openapi-types.ts";
+import { Store, useStore } from "../api/store.ts";
 import { Button } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
-import { fullTime } from "../ui/relative-time.ts";
-import { showReceipt, useReceipt } from "./receipt.ts";
+import { fullTime } from "../ui/in-words.ts";
+
+interface NamedReceipt {
+  /** As the chat was called. */
+  readonly name: string;
+  readonly receipt: ForgetReceipt;
+}
+
+/** The receipt of the chat that was forgotten last; `undefined`: it was read. */
+export const forgetReceipt = new Store<NamedReceipt | undefined>(undefined);
 
 /** The server's words for places that a person calls something else. */
 const places: Readonly<Record<string, string>> = {
@@ -11,16 +23,16 @@ const places: Readonly<Record<string, string>> = {
   packages: "moments",
 };
 
-/** What was removed from where, when a chat was forgotten; nothing while none was. */
-export function ReceiptDialog() {
-  const shown = useReceipt();
+/** Shows the receipt until it is closed. */
+export function ForgetReceiptDialog() {
+  const shown = useStore(forgetReceipt);
   const [, navigate] = useLocation();
   if (shown === undefined) return null;
   const { name, receipt } = shown;
   const { unreachable, at } = receipt;
   const removed = receipt.removed.filter(({ count }) => count > 0);
   function onClose(): void {
-    showReceipt(undefined);
+    forgetReceipt.set(undefined);
     navigate("/chats");
   }
   return (

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Wound } from "../../api/openapi-types.ts";
-import { moodReason, moodTitle } from "./mood-title.ts";
-import { type Feeling, moodSentence } from "./words.ts";
+import { type Feeling, moodReason, moodSentence, moodTitle } from "./words.ts";
 
 const rest: Feeling = {
   wounds: [],

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react";
-import { Button } from "../../ui/button.tsx";
-import { Icon, type IconName } from "../../ui/icon.tsx";
+import { Button } from "./button.tsx";
+import { Icon, type IconName } from "./icon.tsx";
 
 const saidMs = 2_000;
 
@@ -9,9 +9,9 @@ interface ActionProps {
   readonly label: string;
   readonly run: () => void;
   /** What it does is done already; absent: that is not shown. */
-  readonly isOn?: boolean;
+  readonly isOn?: boolean | undefined;
   /** Just now the focus came back to it. */
-  readonly isFocused?: boolean;
+  readonly isFocused?: boolean | undefined;
 }
 
 /** One thing that can be done with a message. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { CameraClock } from "./camera-clock.ts";
+import { CameraClock } from "./track-camera.ts";
 
 test("pictures that come late by 1 to 60 ms are placed to within 5 ms", () => {
   const clock = new CameraClock();

@@ -1,0 +1,79 @@
+// Amounts and times in words.
+
+const units = [
+  ["year", 365.25 * 86_400_000],
+  ["month", 30.44 * 86_400_000],
+  ["week", 7 * 86_400_000],
+  ["day", 86_400_000],
+  ["hour", 3_600_000],
+  ["minute", 60_000],
+] as const;
+const words = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "short" });
+
+/** US dollars: to the cent, and below one dollar to a hundredth of it. */
+export function cost(usd: number): string {
+  const digits = usd === 0 || Math.abs(usd) >= 1 ? 2 : 4;
+  return usd.toLocaleString(undefined, {
+    style: "currency",
+    currency: "USD",
+    currencyDisplay: "narrowSymbol",
+    minimumFractionDigits: digits,
+    maximumFractionDigits: digits,
+  });
+}
+
+export const noPrice = "no price set";
+
+/** Where prices are set, for answers and sessions that have none. */
+export const howToPrice =
+  "Set one under \u201cprices\u201d in throughline.config.json, in the companion\u2019s folder, and start the companion again.";
+
+/** A number with its noun: "1 chat", "1,204 tokens". */
+export function counted(count: number, noun: string): string {
+  return `${count.toLocaleString()} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+/** A level of 0..1 as "45 %", which no line break parts. */
+export function percent(level: number): string {
+  return `${Math.round(level * 100)}\u00a0%`;
+}
+
+/** Seconds, to a tenth below a minute: "0.4 s", "75 s". */
+export function seconds(ms: number): string {
+  const digits = ms < 60_000 ? 1 : 0;
+  const options = { minimumFractionDigits: digits, maximumFractionDigits: digits };
+  return `${(ms / 1_000).toLocaleString(undefined, options)} s`;
+}
+
+/** A span in words, two units at most: "45 s", "4 min 10 s", "3 h 5 min", "2 days 4 h". */
+export function spanInWords(seconds: number): string {
+  const whole = Math.max(0, Math.round(seconds));
+  if (whole < 60) return `${whole} s`;
+  if (whole < 3600) return pair(whole, 60, "min", 1, "s");
+  if (whole < 86_400) return pair(whole, 3600, "h", 60, "min");
+  const days = Math.floor(whole / 86_400);
+  return pair(whole, 86_400, days === 1 ? "day" : "days", 3600, "h");
+}
+
+function pair(whole: number, big: number, bigName: string, small: number, smallName: string) {
+  const rest = Math.floor((whole % big) / small);
+  const first = `${Math.floor(whole / big)} ${bigName}`;
+  return rest === 0 ? first : `${first} ${rest} ${smallName}`;
+}
+
+/** How long ago, or how far ahead: "just now", "3 min. ago", "yesterday"; "" for what is no time. */
+export function relativeTime(at: string | number, now: number): string {
+  const ms = (typeof at === "number" ? at : Date.parse(at)) - now;
+  if (Number.isNaN(ms)) return "";
+  for (const [unit, size] of units) {
+    if (Math.abs(ms) >= size) return words.format(Math.round(ms / size), unit);
+  }
+  return Math.abs(ms) < 5_000 ? "just now" : words.format(Math.round(ms / 1000), "second");
+}
+
+/** The whole date and time, as the person's browser writes it; "" for what is no time. */
+export function fullTime(at: string | number): string {
+  const date = new Date(at);
+  if (Number.isNaN(date.getTime())) return "";
+  return date.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
+}
