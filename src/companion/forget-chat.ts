@@ -2,12 +2,12 @@ import { isThroughlineError } from "../core/errors.ts";
 import type { NewId } from "../core/ids.ts";
 import { isJsonObject, type JsonObject } from "../core/json.ts";
 import type { DocumentStore } from "../core/storage/document-store.ts";
+import { companionLease } from "../core/storage/fleet.ts";
 import type { Storage } from "../core/storage/storage.ts";
 import { documentKey, repairedPrefix } from "./boot.ts";
 import { companionLimits, type ReadDocument, readCompanionDocument } from "./companion-document.ts";
 import { ConversationCopy } from "./conversation-copy.ts";
 import { ownField } from "./own-fields.ts";
-import { companionLease } from "./seat.ts";
 
 const attempts = 5;
 

@@ -2,7 +2,7 @@ import { errorName, ThroughlineError } from "../core/errors.ts";
 import type { NewId } from "../core/ids.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
 import type { Logger } from "../core/logger.ts";
-import type { Fleet, Lease } from "../core/storage/fleet.ts";
+import { companionLease, type Fleet, type Lease } from "../core/storage/fleet.ts";
 import { systemTimers, type Timers } from "../core/timers.ts";
 import type { SharedRun } from "./shared-run.ts";
 
@@ -13,9 +13,6 @@ import type { SharedRun } from "./shared-run.ts";
 //   act       this happened to it          saved     the document is another
 //   ask       whoever keeps it, do this    answer    it is done
 //   forgot    a chat was forgotten: drop texts that quote it
-
-/** The lease of whoever keeps the companion. */
-export const companionLease = { collection: "", key: "companion" } as const;
 
 /** How long a process that begins waits for word of others, in milliseconds, when none has the lease. */
 const answerMs = 250;

@@ -9,6 +9,9 @@ export interface LeaseName {
   readonly key: string;
 }
 
+/** The process that holds it writes what the companion feels; while one does, nothing copies the companion. */
+export const companionLease: LeaseName = { collection: "", key: "companion" };
+
 export interface LeaseOptions {
   /** Ends the waiting. The promise then rejects with the signal's reason. */
   readonly signal?: AbortSignal;

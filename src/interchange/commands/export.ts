@@ -10,8 +10,7 @@ import { wrongOut } from "../../cli/out-path.ts";
 import { assertOutsideHome } from "../../cli/outside-home.ts";
 import type { Flags } from "../../cli/settings.ts";
 import { printableLine } from "../../core/chat/printable.ts";
-import { isThroughlineError, type ThroughlineError } from "../../core/errors.ts";
-import { DatabaseFailure } from "../../core/storage/database-failure.ts";
+import { isFaultOfLog } from "../../core/storage/database-failure.ts";
 import type { Throughline } from "../../core/throughline.ts";
 import { type ExportFormat, exportChats } from "../export.ts";
 import { removeLeftovers, temporaryNames, writeWhole } from "./whole-file.ts";
@@ -100,11 +99,4 @@ async function* writeFiles(
       ...(file.chatId === undefined ? {} : { chat_id: file.chatId }),
     };
   }
-}
-
-/** Whether one log cannot be read, and not the whole store. */
-export function isFaultOfLog(error: unknown): error is ThroughlineError {
-  if (!isThroughlineError(error) || error instanceof DatabaseFailure) return false;
-  const codes = ["THROUGHLINE_UNAVAILABLE", "THROUGHLINE_CORRUPT", "THROUGHLINE_NEWER_FORMAT"];
-  return codes.includes(error.code);
 }

@@ -1,6 +1,6 @@
 import type { Chats } from "../../core/chat/chats.ts";
 import { holdsRemoved } from "../../core/chat/removed-messages.ts";
-import { isFaultOfLog } from "../../interchange/commands/export.ts";
+import { isFaultOfLog } from "../../core/storage/database-failure.ts";
 import type { ExportSource } from "../export/ports.ts";
 import type { Moments } from "../moments.ts";
 import { entriesOf } from "./feedback.ts";

@@ -1,8 +1,7 @@
-import { companionLease } from "../../companion/seat.ts";
 import { type Clock, systemClock } from "../../core/clock.ts";
 import { ThroughlineError } from "../../core/errors.ts";
 import { type NewId, randomId } from "../../core/ids.ts";
-import type { Lease } from "../../core/storage/fleet.ts";
+import { companionLease, type Lease } from "../../core/storage/fleet.ts";
 import type { Storage } from "../../core/storage/storage.ts";
 import { systemTimers, type Timers } from "../../core/timers.ts";
 import { copyLog } from "./copy-log.ts";

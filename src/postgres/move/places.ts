@@ -1,7 +1,7 @@
 // Where a companion's memories lie in a storage: a new collection needs a line here.
 
-import { runsProjection } from "../../companion/runs.ts";
 import { chatProjection } from "../../core/chat/chat-head.ts";
+import { unlisted } from "../../core/chat/unlisted.ts";
 import type { LogHead, LogProjection } from "../../core/storage/log-store.ts";
 
 export interface LogPlace {
@@ -12,12 +12,14 @@ export interface LogPlace {
 }
 
 /** The marks of forgotten chats: the first to be copied. Neither listed nor searched, as the runs. */
-export const marksPlace: LogPlace = { collection: "forgotten", projection: runsProjection };
+export const marksPlace: LogPlace = { collection: "forgotten", projection: unlisted };
 export const chatsPlace: LogPlace = {
-  ...{ collection: "chats", projection: chatProjection, draft: { unfinished: true } },
+  collection: "chats",
+  projection: chatProjection,
+  draft: { unfinished: true },
 };
 /** Runs and moods; also the log of moves, which each storage has of its own. */
-export const runsPlace: LogPlace = { collection: "", projection: runsProjection };
+export const runsPlace: LogPlace = { collection: "", projection: unlisted };
 
 /** Collections of logs that are copied whole, in this order. The marks are joined, not copied. */
 export const logPlaces: readonly LogPlace[] = [chatsPlace, runsPlace];
