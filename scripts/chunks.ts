@@ -17,7 +17,15 @@ const chunks: readonly (readonly [name: string, modules: readonly string[]])[] =
   ["moments", ["moments/moments", "core/timers"]],
   ["server", ["server/server"]],
   ["command", ["app/start"]],
-  ["serve", ["app/serve", "moments/commands/start-moments", "postgres/commands/open-store"]],
+  [
+    "serve",
+    [
+      "app/serve",
+      "app/feed-moments",
+      "moments/commands/start-moments",
+      "postgres/commands/open-store",
+    ],
+  ],
 ];
 /** Packages have a chunk of their own: the licences are theirs. */
 const vendor = "vendor";

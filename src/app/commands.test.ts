@@ -1,16 +1,23 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Command } from "commander";
+import type { Context } from "../cli/command.ts";
 import { type Environment, readEnvironment } from "../cli/env.ts";
 import { processIo } from "../cli/io.ts";
 import { commandsFor } from "./commands.ts";
 
 const env: Environment = readEnvironment();
+const context: Context = {
+  io: processIo(),
+  env,
+  version: "1.2.3",
+  openMemories: () => Promise.reject(new Error("help opens nothing")),
+};
 const all = ["serve", "chat", "sessions", "import", "export", "feedback", "doctor"];
 
 function namesFor(args: readonly string[]): readonly string[] {
   const program = new Command();
-  for (const add of commandsFor(args)) add(program, { io: processIo(), env, version: "1.2.3" });
+  for (const add of commandsFor(args)) add(program, context);
   return program.commands.map((command) => command.name());
 }
 

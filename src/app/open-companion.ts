@@ -1,3 +1,4 @@
+import type { OpenOptions } from "../cli/command.ts";
 import type { Settings } from "../cli/settings.ts";
 import { filesIn } from "../cli/store-location.ts";
 import { beginRun, type Run } from "../companion/commands/home-run.ts";
@@ -22,9 +23,9 @@ export interface Companion {
   /** A local model server that is not asked, because it is not known to be one's own. */
   readonly passedOver?: FoundOllama | undefined;
   /** Who it is, over all its runs; absent for commands that only look after the memories. */
-  readonly run?: Run;
+  readonly run?: Run | undefined;
   /** What people react to; absent where nothing is kept. */
-  readonly moments?: Moments;
+  readonly moments?: Moments | undefined;
   /**
    * Takes no more turns, gives those under way `graceMs` to end, cuts the rest short and keeps what
    * came, then lets go of the home.
@@ -48,12 +49,19 @@ export async function openCompanion(
 ): Promise<Companion> {
   const { model, models, prices, allowed, isEphemeral } = settings;
   const responders = await ResponderRegistry.open({
-    ...{ settings: models, allowed, isKept: !isEphemeral },
-    ...(model === undefined ? {} : { standard: model }),
-    ...(prices === undefined ? {} : { prices }),
+    settings: models,
+    allowed,
+    isKept: !isEphemeral,
+    standard: model,
+    prices,
   });
   const { standard } = responders;
-  const throughline = await openMemories(settings, logger, standard, true, whenTaken);
+  const throughline = await openMemories(settings, {
+    logger,
+    standard,
+    makesHome: true,
+    whenTaken,
+  });
   try {
     const run = await beginRun(throughline, settings, logger);
     const { persona, feedback, companionName } = settings;
@@ -62,13 +70,17 @@ export async function openCompanion(
     // Beside a database another process may keep the moments of this home.
     const keepsMoments = throughline.storage.ownHome !== undefined;
     if (isEphemeral || !keepsMoments) return withTurns(throughline, parts);
-    const { feedMoments, startMoments } = await import("../moments/commands/start-moments.ts");
+    const { startMoments } = await import("../moments/commands/start-moments.ts");
+    const { feedMoments } = await import("./feed-moments.ts");
     const moments = await startMoments(throughline, feedback, run.companion.runId);
     const tools = offerSkills(moments.recorder, systemTimers);
     const companion = withTurns(throughline, { ...parts, tools });
     await feedMoments(moments, {
-      ...{ chats: throughline.chats, logger },
-      ...{ turns: companion.turns, companion: run.companion, persona },
+      chats: throughline.chats,
+      turns: companion.turns,
+      companion: run.companion,
+      persona,
+      logger,
     });
     // However the process ends: what waits is kept before it does.
     const spill = () => {
@@ -90,17 +102,17 @@ export async function openCompanion(
   }
 }
 
-/**
- * The memories alone: for commands that ask no model.
- *
- * @param makesHome whether a home is made beside a database: for whoever keeps moments in it.
- */
+export interface OpenMemoriesOptions extends OpenOptions {
+  /** What new sessions run on; absent where no model is asked. */
+  readonly standard?: Responders["standard"] | undefined;
+  /** Runs once no other process can take the home, before this one looks through it. */
+  readonly whenTaken?: (() => Promise<void>) | undefined;
+}
+
+/** Opens the memories alone. */
 export async function openMemories(
   settings: Settings,
-  logger: Logger,
-  standard: Partial<Responders["standard"]> = {},
-  makesHome = false,
-  whenTaken?: () => Promise<void>,
+  { logger, standard, makesHome = false, whenTaken }: OpenMemoriesOptions,
 ): Promise<Throughline> {
   const { isEphemeral, freshness, config } = settings;
   const { workingMemoryCapacity = defaults.workingMemoryCapacity } = config;
@@ -141,9 +153,19 @@ export function withTurns(
   const { chats, sessions, workingMemory, rules } = throughline;
   const { responders, passedOver, persona, logger, companionName, run, tools } = parts;
   const turns = new Turns({
-    ...{ chats, sessions, memories: workingMemory, rules, maxQueued },
-    ...{ responders, persona, logger, tools, companionName, companion: run?.companion },
-    ...{ clock: systemClock, newId: randomId },
+    chats,
+    sessions,
+    memories: workingMemory,
+    rules,
+    maxQueued,
+    responders,
+    persona,
+    logger,
+    tools,
+    companionName,
+    companion: run?.companion,
+    clock: systemClock,
+    newId: randomId,
   });
   const close = async (graceMs: number) => {
     try {
@@ -153,12 +175,5 @@ export function withTurns(
       await throughline.close();
     }
   };
-  return {
-    throughline,
-    turns,
-    responders,
-    passedOver,
-    close,
-    ...(run === undefined ? {} : { run }),
-  };
+  return { throughline, turns, responders, passedOver, close, run };
 }

@@ -29,7 +29,13 @@ export async function run(
 ): Promise<number> {
   let help = "throughline --help";
   try {
-    const context = { io, env: environment(), version: ownPackage().version };
+    const context: Context = {
+      io,
+      env: environment(),
+      version: ownPackage().version,
+      openMemories: async (settings, options) =>
+        (await import("./open-companion.ts")).openMemories(settings, options),
+    };
     const program = createProgram(context, commandsFor(args));
     help = `throughline ${[...pathOf(program, args), "--help"].join(" ")}`;
     await program.parseAsync([...args], { from: "user" });

@@ -1,14 +1,25 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { isThroughlineError } from "../core/errors.ts";
+import type { Logger } from "../core/logger.ts";
 import { parseModelName } from "../core/models/model-name.ts";
+import type { Throughline } from "../core/throughline.ts";
 import type { Environment } from "./env.ts";
 import type { Io } from "./io.ts";
+import type { Settings } from "./settings.ts";
 
 /** What every command is given. */
 export interface Context {
   readonly io: Io;
   readonly env: Environment;
   readonly version: string;
+  /** Opens the memories that the settings name, for commands that ask no model. */
+  readonly openMemories: (settings: Settings, options: OpenOptions) => Promise<Throughline>;
+}
+
+export interface OpenOptions {
+  readonly logger: Logger;
+  /** Make the home also beside a database, for what is kept in files there. @default false */
+  readonly makesHome?: boolean | undefined;
 }
 
 /**

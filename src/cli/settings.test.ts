@@ -26,7 +26,9 @@ test("the capacity of working memories is as the file says, and 3 without it", a
     [{ working_memory_capacity: 12 }, 12],
     [{}, 3],
   ] as const) {
-    await using throughline = await openMemories(settingsOf(t, { config }), silentLogger);
+    await using throughline = await openMemories(settingsOf(t, { config }), {
+      logger: silentLogger,
+    });
     assert.equal(throughline.workingMemory.of("a").stats().capacity, capacity);
   }
 });

@@ -107,7 +107,7 @@ export interface MomentsOptions
    */
   readonly autoRecord?: boolean;
   /** The bucket. Without one, nothing ever leaves the machine. */
-  readonly s3?: S3TargetOptions;
+  readonly s3?: S3TargetOptions | undefined;
 }
 
 /** What lies below: a home of which this process is the one writer. */

@@ -4,6 +4,7 @@ import { counted, json } from "../../cli/format.ts";
 import { assertHomeExists } from "../../cli/home.ts";
 import { tell, write } from "../../cli/io.ts";
 import { openLog } from "../../cli/log.ts";
+import { withMemories } from "../../cli/memories.ts";
 import { type Flags, resolveSettings } from "../../cli/settings.ts";
 import { ThroughlineError } from "../../core/errors.ts";
 import { silentLogger } from "../../core/logger.ts";
@@ -13,7 +14,6 @@ import { answerJson } from "../../server/turn-answer.ts";
 import { openCompanion, withTurns } from "../open-companion.ts";
 import { deliver } from "../turn-events.ts";
 import { pagesOf } from "./pages.ts";
-import { withMemories } from "./with-memories.ts";
 
 const allAnswered = "Every message is answered.\n";
 

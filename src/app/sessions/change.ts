@@ -2,6 +2,7 @@ import type { Context } from "../../cli/command.ts";
 import { Exit, exitCodes, Failed } from "../../cli/failure.ts";
 import { counted } from "../../cli/format.ts";
 import { type Io, write } from "../../cli/io.ts";
+import { withMemories } from "../../cli/memories.ts";
 import type { Flags } from "../../cli/settings.ts";
 import { notFound } from "../../core/chat/chat-log.ts";
 import type { Chats } from "../../core/chat/chats.ts";
@@ -10,7 +11,6 @@ import type { RemovalReceipt } from "../../core/chat/forget-receipt.ts";
 import { printableLine } from "../../core/chat/printable.ts";
 import { isThroughlineError } from "../../core/errors.ts";
 import { pagesOf } from "./pages.ts";
-import { withMemories } from "./with-memories.ts";
 
 const say = (io: Io, line: string) => write(io.output, `${line}\n`);
 

@@ -1,11 +1,11 @@
 import type { Context } from "../../cli/command.ts";
 import { untilStopped } from "../../cli/interrupt.ts";
 import { tell, write } from "../../cli/io.ts";
+import { withMemories } from "../../cli/memories.ts";
 import { writeNewFile } from "../../cli/new-file.ts";
 import { assertOutsideHome } from "../../cli/outside-home.ts";
 import type { Flags } from "../../cli/settings.ts";
 import { type ChatFormat, renderChat } from "../../core/chat/render-chat.ts";
-import { withMemories } from "./with-memories.ts";
 
 export interface ExportFlags extends Flags {
   readonly format: ChatFormat;

@@ -3,12 +3,12 @@ import { confirm } from "../../cli/confirm.ts";
 import { Exit, exitCodes, wrongUsage } from "../../cli/failure.ts";
 import { counted, json, localTime } from "../../cli/format.ts";
 import { tell, write } from "../../cli/io.ts";
+import { withMemories } from "../../cli/memories.ts";
 import type { Flags } from "../../cli/settings.ts";
 import { chatZone } from "../../core/chat/chat-metadata.ts";
 import type { ForgetReceipt } from "../../core/chat/forget-receipt.ts";
 import { printableLine } from "../../core/chat/printable.ts";
 import { pagesOf } from "./pages.ts";
-import { withMemories } from "./with-memories.ts";
 
 export interface ForgetFlags extends Flags {
   readonly yes?: boolean;

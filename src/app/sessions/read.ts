@@ -1,6 +1,7 @@
 import type { Context } from "../../cli/command.ts";
 import { counted, json, localTime, table } from "../../cli/format.ts";
 import { type Io, tell, write } from "../../cli/io.ts";
+import { withMemories } from "../../cli/memories.ts";
 import type { Flags } from "../../cli/settings.ts";
 import { chatZone } from "../../core/chat/chat-metadata.ts";
 import type { ChatRow } from "../../core/chat/chat-row.ts";
@@ -8,7 +9,6 @@ import type { StoredMessage } from "../../core/chat/message.ts";
 import { printableLine } from "../../core/chat/printable.ts";
 import type { SessionView } from "../../core/chat/provider-sessions.ts";
 import { type RenderRow, renderRows } from "../../core/chat/render-rows.ts";
-import { withMemories } from "./with-memories.ts";
 
 export interface ListFlags extends Flags {
   readonly limit: number;

@@ -10,7 +10,7 @@ import { type Responder, ResponderError } from "./responder.ts";
 export interface CreateResponderOptions
   extends Omit<AiSdkResponderOptions, "provider" | "model" | "modelId" | "price"> {
   /** By `provider/model`; `openai-compatible/<model>` for a model named by URL. @default none */
-  readonly prices?: Prices;
+  readonly prices?: Prices | undefined;
   /** How every request is sent. @default globalThis.fetch */
   readonly fetch?: typeof globalThis.fetch;
   /** Whether what is said outlives this program, which the offline responder tells. @default true */

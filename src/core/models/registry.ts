@@ -16,7 +16,7 @@ export interface RegistryOptions extends DetectOptions {
    * What a new session runs on. Absent: the first model of an Ollama of one's own, else the offline
    * responder.
    */
-  readonly standard?: ModelSpec;
+  readonly standard?: ModelSpec | undefined;
   /** Providers that may be asked beside that of `standard`. A key alone allows none. @default none */
   readonly allowed?: readonly NamedProvider[];
   readonly settings: ModelSettings;

@@ -1,11 +1,11 @@
 import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { withMemories } from "../../app/sessions/with-memories.ts";
 import type { Context } from "../../cli/command.ts";
 import { Exit, exitCodes } from "../../cli/failure.ts";
 import { counted, json } from "../../cli/format.ts";
 import { untilStopped } from "../../cli/interrupt.ts";
 import { tell, write } from "../../cli/io.ts";
+import { withMemories } from "../../cli/memories.ts";
 import { wrongOut } from "../../cli/out-path.ts";
 import { assertOutsideHome } from "../../cli/outside-home.ts";
 import type { Flags } from "../../cli/settings.ts";
@@ -25,7 +25,7 @@ export interface ExportToFlags extends Flags {
 
 interface Written {
   readonly file: string;
-  readonly chat_id?: string;
+  readonly chat_id?: string | undefined;
 }
 
 /**
@@ -94,9 +94,6 @@ async function* writeFiles(
       await leaveOut(file.chatId, error);
       continue;
     }
-    yield {
-      file: join(out, file.name),
-      ...(file.chatId === undefined ? {} : { chat_id: file.chatId }),
-    };
+    yield { file: join(out, file.name), chat_id: file.chatId };
   }
 }

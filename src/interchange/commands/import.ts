@@ -1,5 +1,4 @@
 import { existsSync } from "node:fs";
-import { openMemories } from "../../app/open-companion.ts";
 import type { Context } from "../../cli/command.ts";
 import { Exit, exitCodes, wrongUsage } from "../../cli/failure.ts";
 import { counted, json } from "../../cli/format.ts";
@@ -28,8 +27,10 @@ export interface ImportFlags extends Flags {
 
 /** What a source is named, or ends in. */
 const endings = {
-  ...{ nanobot: ".jsonl", throughline: ".jsonl" },
-  ...{ ductor: "sessions.json", reachy: "session.json" },
+  nanobot: ".jsonl",
+  throughline: ".jsonl",
+  ductor: "sessions.json",
+  reachy: "session.json",
 } as const satisfies Record<ImportFlags["from"], string>;
 
 /**
@@ -41,7 +42,7 @@ export async function importPath(
   flags: ImportFlags,
   context: Context,
 ): Promise<void> {
-  const { io, env } = context;
+  const { io, env, openMemories } = context;
   const ending = endings[flags.from];
   const found = await findSources(path, ending);
   for (const line of found.passedOver) await tell(io, printableLine(line));
@@ -52,9 +53,9 @@ export async function importPath(
   // A trial run makes no home.
   const hasPlace = settings.store !== undefined || existsSync(settings.home);
   const isEphemeral = flags.dryRun === true && !hasPlace;
-  const log = openLog(settings.logLevel, "warn");
+  const logger = openLog(settings.logLevel, "warn");
   const kept = new KeptBytes(settings.home);
-  const throughline = await openMemories({ ...settings, isEphemeral }, log);
+  const throughline = await openMemories({ ...settings, isEphemeral }, { logger });
   let report: ImportReport;
   try {
     report = await runImport(found, flags, throughline, kept);
@@ -77,8 +78,12 @@ async function runImport(
   kept: KeptBytes,
 ): Promise<ImportReport> {
   const options: ImportOptions = {
-    ...{ chats, clock: systemClock, zone: rules.timeZone, keep: kept.keep },
-    ...{ force: flags.force, dryRun: flags.dryRun },
+    chats,
+    clock: systemClock,
+    zone: rules.timeZone,
+    keep: kept.keep,
+    force: flags.force,
+    dryRun: flags.dryRun,
   };
   const [source] = sources;
   if (flags.from === "reachy") {

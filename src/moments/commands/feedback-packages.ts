@@ -6,9 +6,11 @@ import { confirm } from "../../cli/confirm.ts";
 import { describeFailure, Exit, exitCodes, isErrno, wrongUsage } from "../../cli/failure.ts";
 import { bytes, counted, json } from "../../cli/format.ts";
 import { tell, write } from "../../cli/io.ts";
+import { withMadeHome } from "../../cli/memories.ts";
 import type { ImportedSeed } from "../directory/import-seed.ts";
 import type { Moments } from "../moments.ts";
-import { entriesOf, type JsonFlag, nothingYet, withMadeHome, withMoments } from "./feedback.ts";
+import { entriesOf, type JsonFlag, nothingYet, withMoments } from "./feedback.ts";
+import { startMoments } from "./start-moments.ts";
 
 export interface MarkFlags extends JsonFlag {
   readonly reason?: string;
@@ -228,7 +230,8 @@ export async function importSeeds(
     throw wrongUsage(`${path} is no package of the original, and has none`);
   }
   // What is imported needs a home: as `throughline import` does, it makes one.
-  return withMadeHome(flags, context, async ({ packages }) => {
+  return withMadeHome(flags, context, async (throughline, { feedback }) => {
+    const { packages } = await startMoments(throughline, feedback);
     const done: ImportedSeed[] = [];
     for (const folder of folders) {
       try {

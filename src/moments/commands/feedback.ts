@@ -1,10 +1,8 @@
-import { openMemories } from "../../app/open-companion.ts";
-import { withMemories } from "../../app/sessions/with-memories.ts";
 import type { Context } from "../../cli/command.ts";
 import { Exit, exitCodes } from "../../cli/failure.ts";
 import { counted, json, table } from "../../cli/format.ts";
 import { showProgress, tell, write } from "../../cli/io.ts";
-import { openLog } from "../../cli/log.ts";
+import { withMemories } from "../../cli/memories.ts";
 import { type Flags, resolveSettings } from "../../cli/settings.ts";
 import type { Throughline } from "../../core/throughline.ts";
 import type { Moments } from "../moments.ts";
@@ -102,22 +100,6 @@ export function withMoments(
   return withMemories(flags, context, async (throughline, { feedback }) =>
     work(await startMoments(throughline, feedback), throughline),
   );
-}
-
-/** The same, and makes the home if there is none yet. */
-export async function withMadeHome(
-  flags: Flags,
-  { env }: Context,
-  work: (moments: Moments) => Promise<void>,
-): Promise<void> {
-  const settings = resolveSettings(flags, env);
-  const logger = openLog(settings.logLevel, "warn");
-  const throughline = await openMemories(settings, logger, {}, true);
-  try {
-    await work(await startMoments(throughline, settings.feedback));
-  } finally {
-    await throughline.close();
-  }
 }
 
 /** Every package, newest first. */

@@ -3,12 +3,12 @@ export interface S3TargetOptions {
   /** The bucket. Without one, nothing ever leaves the machine. */
   readonly bucket: string;
   /** @default "us-east-1" */
-  readonly region?: string;
+  readonly region?: string | undefined;
   /**
    * The address of a service that is not AWS, such as `https://objects.example.org`. Must be https,
    * but for this machine itself. Default: AWS in `region`.
    */
-  readonly endpoint?: string;
+  readonly endpoint?: string | undefined;
   /**
    * Fixed keys, or what returns them. Default: where the AWS tools look (environment, files, the
    * machine's role).

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { MomentsWorld } from "../../../test/support/moments-world.ts";
-import { silentLogger } from "../../core/logger.ts";
-import { feedMoments } from "./start-moments.ts";
+import { MomentsWorld } from "../../test/support/moments-world.ts";
+import { silentLogger } from "../core/logger.ts";
+import { feedMoments } from "./feed-moments.ts";
 
 test("a start goes on when what was said before it cannot be read", async (t) => {
   const { recorder } = await MomentsWorld.open();
