@@ -1,19 +1,27 @@
 import type { AddCommand } from "../cli/command.ts";
-import { addExportCommand } from "../interchange/commands/export-command.ts";
-import { addImportCommand } from "../interchange/commands/import-command.ts";
+import { exportCommand, type InterchangeParts, importCommand } from "../interchange/commands.ts";
 import { addFeedbackCommand } from "../moments/commands/feedback-command.ts";
 import { addChatCommand } from "./chat-command.ts";
 import { addDoctorCommand } from "./doctor-command.ts";
 import { addServeCommand } from "./serve-command.ts";
 import { addSessionsCommand } from "./sessions-command.ts";
 
+const interchange: InterchangeParts = {
+  moves: () => import("../postgres/commands/move.ts"),
+  companion: async () => {
+    const { documentKey } = await import("../companion/boot.ts");
+    const { readCompanionDocument } = await import("../companion/companion-document.ts");
+    return { key: documentKey, read: readCompanionDocument };
+  },
+};
+
 /** Every command, in the order of the help. */
 const commands: ReadonlyMap<string, AddCommand> = new Map([
   ["serve", addServeCommand],
   ["chat", addChatCommand],
   ["sessions", addSessionsCommand],
-  ["import", addImportCommand],
-  ["export", addExportCommand],
+  ["import", importCommand(interchange)],
+  ["export", exportCommand(interchange)],
   ["feedback", addFeedbackCommand],
   ["doctor", addDoctorCommand],
 ]);

@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { HeldClock } from "../../test/support/held-clock.ts";
+import { documentKey } from "../companion/boot.ts";
+import { readCompanionDocument } from "../companion/companion-document.ts";
 import { openThroughline } from "../core/throughline.ts";
 import { importCompanion } from "./reachy-import.ts";
 
@@ -16,7 +18,9 @@ async function companion() {
       { name: "session.json", bytes: one(bytes) },
       {
         ...{ chats, clock, zone: "UTC", chatId: "local:me" },
-        ...{ documents: storage.documents("session"), ...extra },
+        documents: storage.documents("session"),
+        companion: { key: documentKey, read: readCompanionDocument },
+        ...extra,
       },
     );
   return { ...throughline, clock, run };

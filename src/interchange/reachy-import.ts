@@ -1,9 +1,4 @@
 import { createHash } from "node:crypto";
-import { documentKey } from "../companion/boot.ts";
-import {
-  type ConversationMessage,
-  readCompanionDocument,
-} from "../companion/companion-document.ts";
 import type { MessageInput } from "../core/chat/message-input.ts";
 import { isoTime } from "../core/clock.ts";
 import { isThroughlineError } from "../core/errors.ts";
@@ -14,9 +9,34 @@ import { readJsonSource } from "./json-source.ts";
 import { type ImportReport, ReportDraft } from "./report.ts";
 import type { Source } from "./source.ts";
 
+/** What a companion's code knows of the document in which it keeps itself. */
+export interface CompanionReader {
+  /** The document's key in the collection `session`. */
+  readonly key: string;
+  /**
+   * @returns `undefined` for what is no such document.
+   * @throws ThroughlineError `THROUGHLINE_NEWER_FORMAT`.
+   */
+  readonly read: (value: unknown) => ReadCompanion | undefined;
+}
+
+export interface ReadCompanion {
+  readonly document: { readonly conversation: readonly ConversationMessage[] };
+  /** What was missing or of a wrong type. */
+  readonly repaired: readonly string[];
+}
+
+export interface ConversationMessage {
+  readonly role: "USER" | "ASSISTANT";
+  readonly text: string;
+  /** Milliseconds since 1970; `undefined` when it is not known. */
+  readonly at: number | undefined;
+}
+
 export interface ReachyImportOptions extends ImportOptions {
   /** Where the companion document lies. */
   readonly documents: DocumentStore;
+  readonly companion: CompanionReader;
   /** The chat that its conversation becomes part of. */
   readonly chatId: string;
 }
@@ -33,7 +53,7 @@ export async function importCompanion(
   options: ReachyImportOptions,
 ): Promise<ImportReport> {
   const report = new ReportDraft();
-  const found = await readSource(source);
+  const found = await readSource(source, options.companion);
   if ("reason" in found) {
     report.failed.push({ source: source.name, reason: found.reason });
     const place = { source: source.name, line: 0, offset: 0 };
@@ -63,12 +83,12 @@ export async function importCompanion(
   return report.done();
 }
 
-async function readSource(source: Source) {
+async function readSource(source: Source, companion: CompanionReader) {
   const read = await readJsonSource(source);
   if ("reason" in read) return read;
   const bytes = JSON.stringify(read.value).length;
   try {
-    const found = readCompanionDocument(read.value);
+    const found = companion.read(read.value);
     if (found !== undefined) return { ...found, value: read.value };
     return { reason: "it is no session of a companion, version 1", bytes };
   } catch (error) {
@@ -80,12 +100,12 @@ async function readSource(source: Source) {
 /** @returns what became of the document, for the report. */
 async function takeOver(
   value: object,
-  { documents, dryRun }: ReachyImportOptions,
+  { documents, companion: { key }, dryRun }: ReachyImportOptions,
 ): Promise<string> {
-  if ((await documents.read(documentKey)) !== undefined) {
+  if ((await documents.read(key)) !== undefined) {
     return "this companion has a life of its own: what it feels and whom it saw stay";
   }
-  if (!dryRun) await documents.write(documentKey, storable(value), { expectedRevision: 0 });
+  if (!dryRun) await documents.write(key, storable(value), { expectedRevision: 0 });
   return "what it felt and whom it saw is this companion's now";
 }
 

@@ -11,7 +11,7 @@ import type { Throughline } from "../../core/throughline.ts";
 import { importSessions } from "../ductor-import.ts";
 import type { ImportOptions } from "../import-options.ts";
 import { importChats } from "../nanobot-import.ts";
-import { importCompanion } from "../reachy-import.ts";
+import { type CompanionReader, importCompanion } from "../reachy-import.ts";
 import type { ImportReport } from "../report.ts";
 import { KeptBytes } from "./kept-bytes.ts";
 import { type FoundSources, findSources } from "./read-sources.ts";
@@ -41,6 +41,7 @@ export async function importPath(
   path: string,
   flags: ImportFlags,
   context: Context,
+  companion?: () => Promise<CompanionReader>,
 ): Promise<void> {
   const { io, env, openMemories } = context;
   const ending = endings[flags.from];
@@ -58,7 +59,7 @@ export async function importPath(
   const throughline = await openMemories({ ...settings, isEphemeral }, { logger });
   let report: ImportReport;
   try {
-    report = await runImport(found, flags, throughline, kept);
+    report = await runImport(found, flags, throughline, { kept, companion });
     await kept.done();
   } catch (error) {
     await kept.abandon();
@@ -71,11 +72,17 @@ export async function importPath(
   if (report.failed.length > 0) throw new Exit(exitCodes.failed);
 }
 
+interface ImportPorts {
+  readonly kept: KeptBytes;
+  /** For sources of a companion. */
+  readonly companion: (() => Promise<CompanionReader>) | undefined;
+}
+
 async function runImport(
   { sources }: FoundSources,
   flags: ImportFlags,
   { chats, rules, storage }: Throughline,
-  kept: KeptBytes,
+  { kept, companion }: ImportPorts,
 ): Promise<ImportReport> {
   const options: ImportOptions = {
     chats,
@@ -86,16 +93,17 @@ async function runImport(
     dryRun: flags.dryRun,
   };
   const [source] = sources;
-  if (flags.from === "reachy") {
-    const place = { documents: storage.documents("session"), chatId: flags.chat };
-    return source === undefined
-      ? importChats([], options)
-      : importCompanion(source, { ...options, ...place });
+  if (source === undefined) return importChats([], options);
+  if (companion !== undefined && flags.from === "reachy") {
+    return importCompanion(source, {
+      ...options,
+      documents: storage.documents("session"),
+      companion: await companion(),
+      chatId: flags.chat,
+    });
   }
-  if (flags.from !== "ductor") {
-    return importChats(sources, options, flags.from === "nanobot" ? "seed" : "own");
-  }
-  return source === undefined ? importChats([], options) : importSessions(source, options);
+  if (flags.from === "ductor") return importSessions(source, options);
+  return importChats(sources, options, flags.from === "nanobot" ? "seed" : "own");
 }
 
 function text(
