@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import { basename, join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { proveDriver } from "../src/app/doctor/driver.ts";
+import { proveDriver } from "../src/app/prove-driver.ts";
 import { openThroughline } from "../src/core/throughline.ts";
 import type { Contract } from "../src/testing/contract.ts";
 import { fakeIo, runCli, temporaryDirectory } from "./support/command-line.ts";

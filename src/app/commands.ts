@@ -1,8 +1,8 @@
 import type { AddCommand } from "../cli/command.ts";
+import { type DoctorParts, doctorCommand } from "../cli/doctor/command.ts";
 import { exportCommand, type InterchangeParts, importCommand } from "../interchange/commands.ts";
-import { addFeedbackCommand } from "../moments/commands/feedback-command.ts";
+import { addFeedbackCommand } from "../moments/commands.ts";
 import { addChatCommand } from "./chat-command.ts";
-import { addDoctorCommand } from "./doctor-command.ts";
 import { addServeCommand } from "./serve-command.ts";
 import { addSessionsCommand } from "./sessions-command.ts";
 
@@ -15,6 +15,11 @@ const interchange: InterchangeParts = {
   },
 };
 
+const doctor: DoctorParts = {
+  checkers: async () => (await import("./checkers.ts")).checkers,
+  proveDriver: async (io, asJson) => (await import("./prove-driver.ts")).proveDriver(io, asJson),
+};
+
 /** Every command, in the order of the help. */
 const commands: ReadonlyMap<string, AddCommand> = new Map([
   ["serve", addServeCommand],
@@ -23,7 +28,7 @@ const commands: ReadonlyMap<string, AddCommand> = new Map([
   ["import", importCommand(interchange)],
   ["export", exportCommand(interchange)],
   ["feedback", addFeedbackCommand],
-  ["doctor", addDoctorCommand],
+  ["doctor", doctorCommand(doctor)],
 ]);
 
 /** The command that a line begins with; all of them where it names none, for the help and for advice. */

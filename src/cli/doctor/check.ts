@@ -1,12 +1,34 @@
+import type { RepairReport } from "../../core/storage/storage.ts";
+import type { Settings } from "../settings.ts";
+
 /** One thing that was looked at. */
 export interface Check {
   /** Stable: scripts look for it. */
   readonly id: string;
   /**
    * `note`: worth a person's attention, nothing is lost. `damaged`: something that was stored cannot
-   * be read. `failed`: it was to be looked at and could not be, so that nobody knows; `says` tells why.
+   * be read. `failed`: it could not be looked at, so its state is unknown; `says` tells why.
    */
   readonly status: "ok" | "note" | "damaged" | "failed";
   /** One line for people. */
   readonly says: string;
 }
+
+/** Bytes that could not be read when they were found, kept as they were. */
+export interface KeptPiece {
+  /** Relative to the home. */
+  readonly file: string;
+  readonly bytes: number;
+}
+
+/** What looking at one part of a companion found. */
+export interface Checked {
+  readonly checks: readonly Check[];
+  /** Everything that was ever found not as it was left, as far as its report is kept. */
+  readonly repairs?: readonly RepairReport[] | undefined;
+  /** What was set aside, verbatim. */
+  readonly quarantine?: readonly KeptPiece[] | undefined;
+}
+
+/** Looks at one part of a companion. `doctor` runs one after the other. */
+export type Checker = (settings: Settings) => Promise<Checked>;

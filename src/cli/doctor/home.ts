@@ -1,10 +1,12 @@
 import { lstat, statfs } from "node:fs/promises";
 import { isErrno } from "../failure.ts";
 import { bytes } from "../format.ts";
-import type { Check } from "./check.ts";
+import type { Check, Checker } from "./check.ts";
 
 /** Less room than this is worth a word: a turn takes kilobytes, a moment up to 20 MB. */
 const littleBytes = 1e9;
+
+export const homeChecks: Checker = async ({ home }) => ({ checks: [await checkHome(home)] });
 
 /** Whether the home is there, is a directory of this user, and is closed to others. */
 export async function checkHome(home: string): Promise<Check & { readonly isThere: boolean }> {

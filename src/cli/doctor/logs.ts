@@ -10,7 +10,8 @@ import type { RepairReport } from "../../core/storage/storage.ts";
 import { openThroughline, type Throughline } from "../../core/throughline.ts";
 import { isErrno } from "../failure.ts";
 import { counted } from "../format.ts";
-import type { Check } from "./check.ts";
+import type { Check, Checked, Checker } from "./check.ts";
+import { checkHome, checkSpace } from "./home.ts";
 
 /** What a report must be for something to be lost; the others were made good. */
 const losses: ReadonlySet<RepairReport["kind"]> = new Set([
@@ -20,29 +21,38 @@ const losses: ReadonlySet<RepairReport["kind"]> = new Set([
   "unreadable_log",
 ]);
 
+/** The logs of a home, where no database takes their place, and the space for more. */
+export const logChecks: Checker = async ({ home, store }) => {
+  const { isThere } = await checkHome(home);
+  if (!isThere) return { checks: [] };
+  const space = await checkSpace(home);
+  if (store !== undefined) return { checks: [space] };
+  const { checks, repairs } = await checkLogs(home);
+  return { checks: [space, ...checks], repairs };
+};
+
 /** Opens a home, which repairs what can be repaired, and reads every log in it to its end. */
-export async function checkLogs(home: string): Promise<{
-  readonly checks: readonly Check[];
-  readonly repairs: readonly RepairReport[];
-}> {
+async function checkLogs(home: string): Promise<Checked> {
   let storage: FileStorage | undefined;
   try {
     storage = await openFileStorage({ home });
     const throughline = await openThroughline({ storage });
     const lock: Check = { id: "lock", status: "ok", says: "no other process writes this home" };
     const checks = [lock, ...(await checkOpen(home, storage, throughline))];
-    return { checks, repairs: storage.repairs() };
+    // A repair that moved bytes away has left its report in quarantine.
+    const repairs = storage.repairs().filter(({ quarantined }) => quarantined === undefined);
+    return { checks, repairs };
   } catch (error) {
     if (!isThroughlineError(error)) throw error;
     if (error.code === "THROUGHLINE_LOCKED") {
       const says = `${error.message}; its logs can be read when it has ended`;
-      return { checks: [{ id: "lock", status: "failed", says }], repairs: [] };
+      return { checks: [{ id: "lock", status: "failed", says }] };
     }
     const says = `the home cannot be opened: ${error.message} [${error.code}]`;
     // Nobody could look at it, which says nothing of what it holds.
     const isUnseen = ["THROUGHLINE_CONFIGURATION", "THROUGHLINE_UNAVAILABLE"].includes(error.code);
     const status = isUnseen ? "failed" : "damaged";
-    return { checks: [{ id: "open", status, says }], repairs: [] };
+    return { checks: [{ id: "open", status, says }] };
   } finally {
     await storage?.close();
   }

@@ -9,9 +9,13 @@ import {
 import { ollamaUrl } from "../../core/models/ollama.ts";
 import type { ModelSettings } from "../../core/models/providers.ts";
 import type { Settings } from "../settings.ts";
-import type { Check } from "./check.ts";
+import type { Check, Checker } from "./check.ts";
 
 const timeoutMs = 3_000;
+
+export const modelChecks: Checker = async (settings) => ({
+  checks: [await checkModel(settings), checkProviders(settings)],
+});
 
 /**
  * Whether the configured model could be asked. Knocks at its address, without a key and without a

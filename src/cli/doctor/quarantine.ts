@@ -4,21 +4,10 @@ import { isJsonObject } from "../../core/json.ts";
 import type { RepairReport } from "../../core/storage/storage.ts";
 import { isErrno } from "../failure.ts";
 import { bytes, counted } from "../format.ts";
-import type { Check } from "./check.ts";
-
-/** Bytes that could not be read when they were found, kept as they were. */
-export interface KeptPiece {
-  /** Relative to the home. */
-  readonly file: string;
-  readonly bytes: number;
-}
+import type { Check, Checker, KeptPiece } from "./check.ts";
 
 /** What lies in quarantine, and the reports that were kept with it. */
-export async function readQuarantine(home: string): Promise<{
-  readonly check: Check;
-  readonly pieces: readonly KeptPiece[];
-  readonly reports: readonly RepairReport[];
-}> {
+export const quarantineChecks: Checker = async ({ home }) => {
   const pieces: KeptPiece[] = [];
   const reports: RepairReport[] = [];
   for (const name of await names(join(home, "quarantine"))) {
@@ -37,8 +26,8 @@ export async function readQuarantine(home: string): Promise<{
           status: "note",
           says: `${counted(pieces.length, "piece")} set aside in ${home}/quarantine, ${bytes(sum)}`,
         };
-  return { check, pieces, reports };
-}
+  return { checks: [check], repairs: reports, quarantine: pieces };
+};
 
 async function names(directory: string): Promise<readonly string[]> {
   try {

@@ -1,6 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { Check } from "../../cli/doctor/check.ts";
+import type { Check, Checker } from "../../cli/doctor/check.ts";
 import type { FeedbackSettings } from "../../cli/env.ts";
 import { isErrno } from "../../cli/failure.ts";
 import { counted } from "../../cli/format.ts";
@@ -9,6 +9,16 @@ import { readOwed } from "../commands/owed-uploads.ts";
 import { placeOf } from "../directory/names.ts";
 import { readStatus } from "../directory/status.ts";
 import { effectiveMode, storageModes } from "../outbox/effective-mode.ts";
+import { checkPackages } from "./packages.ts";
+
+export const momentChecks: Checker = async ({ home, feedback }) => ({
+  checks: [
+    checkMoments(feedback),
+    await checkUploads(home),
+    await checkPackages(home),
+    await checkStatuses(home),
+  ],
+});
 
 /** Where packages of feedback go, as the environment has it. Nothing is asked over the network. */
 export function checkMoments({ storage, bucket }: FeedbackSettings): Check {

@@ -1,14 +1,14 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Exit, exitCodes } from "../../cli/failure.ts";
-import { json } from "../../cli/format.ts";
-import { type Io, write } from "../../cli/io.ts";
-import { openFileStorage } from "../../core/storage/files/open-file-storage.ts";
-import type { Storage } from "../../core/storage/storage.ts";
-import { type ClauseResult, type Contract, runContract } from "../../testing/contract.ts";
-import { documentStoreContract } from "../../testing/document-store-contract.ts";
-import { logStoreContract } from "../../testing/log-store-contract.ts";
+import { Exit, exitCodes } from "../cli/failure.ts";
+import { json } from "../cli/format.ts";
+import { type Io, write } from "../cli/io.ts";
+import { openFileStorage } from "../core/storage/files/open-file-storage.ts";
+import type { Storage } from "../core/storage/storage.ts";
+import { type ClauseResult, type Contract, runContract } from "../testing/contract.ts";
+import { documentStoreContract } from "../testing/document-store-contract.ts";
+import { logStoreContract } from "../testing/log-store-contract.ts";
 
 /**
  * Runs the storage contract on the file driver, in homes that are made for it under the temporary

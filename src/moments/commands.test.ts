@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { runCli, temporaryDirectory } from "../../../test/support/command-line.ts";
-import { openThroughline } from "../../core/throughline.ts";
+import { runCli, temporaryDirectory } from "../../test/support/command-line.ts";
+import { openThroughline } from "../core/throughline.ts";
 
 for (const option of ["--since", "--until"]) {
   for (const [text, wanted] of [

@@ -7,9 +7,9 @@ import {
   jsonOption,
   notEmpty,
   wholeNumber,
-} from "../../cli/command.ts";
-import { isoTime } from "../../core/clock.ts";
-import { feedbackExportFormats } from "../export/options.ts";
+} from "../cli/command.ts";
+import { isoTime } from "../core/clock.ts";
+import { feedbackExportFormats } from "./export/options.ts";
 
 export const addFeedbackCommand: AddCommand = (program, context) => {
   const feedback = program
@@ -32,7 +32,7 @@ export const addFeedbackCommand: AddCommand = (program, context) => {
     )
     .addOption(homeOption())
     .addOption(jsonOption())
-    .action(async (flags) => (await import("./feedback.ts")).list(flags, context));
+    .action(async (flags) => (await import("./commands/feedback.ts")).list(flags, context));
   addRecord(feedback, context);
   addExport(feedback, context);
   addUpload(feedback, context);
@@ -57,7 +57,9 @@ function addRecord(feedback: Command, context: Context): void {
     .option("--note <text>", "what to do differently", notEmpty)
     .addOption(homeOption())
     .addOption(jsonOption())
-    .action(async (flags) => (await import("./feedback-record.ts")).record(flags, context));
+    .action(async (flags) =>
+      (await import("./commands/feedback-record.ts")).record(flags, context),
+    );
 }
 
 function addExport(feedback: Command, context: Context): void {
@@ -94,7 +96,9 @@ function addExport(feedback: Command, context: Context): void {
     .option("--replace", "in the place of an export that is there")
     .addOption(homeOption())
     .addOption(jsonOption())
-    .action(async (flags) => (await import("./feedback-export.ts")).exportPackages(flags, context));
+    .action(async (flags) =>
+      (await import("./commands/feedback-export.ts")).exportPackages(flags, context),
+    );
 }
 
 function addUpload(feedback: Command, context: Context): void {
@@ -107,7 +111,7 @@ function addUpload(feedback: Command, context: Context): void {
     .option("--create-bucket", "make the bucket if it is missing")
     .addOption(homeOption())
     .addOption(jsonOption())
-    .action(async (flags) => (await import("./feedback.ts")).upload(flags, context));
+    .action(async (flags) => (await import("./commands/feedback.ts")).upload(flags, context));
 }
 
 function addMarks(feedback: Command, context: Context): void {
@@ -119,7 +123,7 @@ function addMarks(feedback: Command, context: Context): void {
     .addOption(homeOption())
     .addOption(jsonOption())
     .action(async (name, flags) =>
-      (await import("./feedback-packages.ts")).preserve(name, flags, context),
+      (await import("./commands/feedback-packages.ts")).preserve(name, flags, context),
     );
   feedback
     .command("retract <package>")
@@ -128,7 +132,7 @@ function addMarks(feedback: Command, context: Context): void {
     .addOption(homeOption())
     .addOption(jsonOption())
     .action(async (name, flags) =>
-      (await import("./feedback-packages.ts")).retract(name, flags, context),
+      (await import("./commands/feedback-packages.ts")).retract(name, flags, context),
     );
 }
 
@@ -139,7 +143,7 @@ function addCare(feedback: Command, context: Context): void {
     .addOption(homeOption())
     .addOption(jsonOption())
     .action(async (names, flags) =>
-      (await import("./feedback-packages.ts")).verify(names, flags, context),
+      (await import("./commands/feedback-packages.ts")).verify(names, flags, context),
     );
   feedback
     .command("repair <package>")
@@ -147,7 +151,7 @@ function addCare(feedback: Command, context: Context): void {
     .addOption(homeOption())
     .addOption(jsonOption())
     .action(async (name, flags) =>
-      (await import("./feedback-packages.ts")).repair(name, flags, context),
+      (await import("./commands/feedback-packages.ts")).repair(name, flags, context),
     );
   feedback
     .command("import <path>")
@@ -158,7 +162,7 @@ function addCare(feedback: Command, context: Context): void {
     .addOption(homeOption())
     .addOption(jsonOption())
     .action(async (path, flags) =>
-      (await import("./feedback-packages.ts")).importSeeds(path, flags, context),
+      (await import("./commands/feedback-packages.ts")).importSeeds(path, flags, context),
     );
 }
 
@@ -171,7 +175,9 @@ function addRemoval(feedback: Command, context: Context): void {
     .option("--cut-off", "in the bucket: what uploads left that ended a day ago, unfinished")
     .addOption(homeOption())
     .addOption(jsonOption())
-    .action(async (flags) => (await import("./feedback-packages.ts")).purge(flags, context));
+    .action(async (flags) =>
+      (await import("./commands/feedback-packages.ts")).purge(flags, context),
+    );
   feedback
     .command("delete [package]")
     .description("Delete packages wherever they are, for good, and say what was deleted.")
@@ -182,7 +188,7 @@ function addRemoval(feedback: Command, context: Context): void {
     .addOption(homeOption())
     .addOption(jsonOption())
     .action(async (name, flags) =>
-      (await import("./feedback-packages.ts")).remove(name, flags, context),
+      (await import("./commands/feedback-packages.ts")).remove(name, flags, context),
     );
 }
 

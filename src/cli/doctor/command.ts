@@ -1,0 +1,52 @@
+import {
+  type AddCommand,
+  examples,
+  homeOption,
+  jsonOption,
+  modelOption,
+  storeOption,
+} from "../command.ts";
+import type { Io } from "../io.ts";
+import type { Checker } from "./check.ts";
+
+/** What the program puts into `doctor`. */
+export interface DoctorParts {
+  /** What is looked at, in the order of the output. */
+  readonly checkers: () => Promise<readonly Checker[]>;
+  /** `--driver`. */
+  readonly proveDriver: (io: Io, asJson: boolean) => Promise<void>;
+}
+
+export const doctorCommand =
+  ({ checkers, proveDriver }: DoctorParts): AddCommand =>
+  (program, context) => {
+    program
+      .command("doctor")
+      .summary("Check that all is well.")
+      .description(
+        "Check the home or the database, every log from end to end, every package of feedback, and the model. Ends with 1 if " +
+          "something is damaged or could not be looked at, as the logs of a home that a server has in use.",
+      )
+      .option("--driver", "instead, prove each promise of the file storage on a temporary home")
+      .addOption(homeOption())
+      .addOption(storeOption())
+      .addOption(modelOption())
+      .addOption(jsonOption())
+      .addHelpText(
+        "after",
+        examples([
+          ["doctor", "is everything all right?"],
+          ["doctor --json", "for a script, with a report of every repair"],
+          [
+            "doctor --store postgres://me@db/chats",
+            "the database: durability, schema, connections, logs",
+          ],
+          ["doctor --driver", "does this machine's disk keep the promises?"],
+        ]),
+      )
+      .action(async (flags) => {
+        if (flags.driver) return proveDriver(context.io, flags.json ?? false);
+        const { doctor } = await import("./doctor.ts");
+        await doctor(flags, context, await checkers());
+      });
+  };
