@@ -1,9 +1,9 @@
 import { Command } from "commander";
 import type { AddCommand, Context } from "../cli/command.ts";
+import { ownPackage } from "../cli/command.ts";
 import { type Environment, isDebugging, readEnvironment, variableHelp } from "../cli/env.ts";
 import { describeFailure } from "../cli/failure.ts";
 import { type Io, write } from "../cli/io.ts";
-import { ownPackage } from "../cli/version.ts";
 import { commandsFor } from "./commands.ts";
 
 const firstSteps = `

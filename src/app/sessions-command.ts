@@ -104,7 +104,7 @@ function addExport(sessions: Command, context: Context): void {
       ]),
     )
     .action(async (chat, flags) =>
-      (await import("./sessions/export.ts")).exportChat(chat, flags, context),
+      (await import("./sessions/read.ts")).exportChat(chat, flags, context),
     );
 }
 

@@ -1,7 +1,6 @@
-import { confirm } from "../cli/confirm.ts";
 import { exitCodes, isErrno } from "../cli/failure.ts";
 import { type EndSignal, type Io, tell, write } from "../cli/io.ts";
-import { type LineReader, readLines } from "../cli/line-reader.ts";
+import { confirm, type LineReader, readLines } from "../cli/line-reader.ts";
 import { printableLine } from "../core/chat/printable.ts";
 import type { Target } from "../core/chat/provider-sessions.ts";
 import { isThroughlineError } from "../core/errors.ts";

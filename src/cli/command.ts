@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { isThroughlineError } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
@@ -79,4 +80,14 @@ export function examples(rows: readonly (readonly [line: string, says: string])[
   const width = Math.max(...rows.map(([line]) => line.length));
   const lines = rows.map(([line, says]) => `  throughline ${line.padEnd(width)}  ${says}`);
   return `\nExamples:\n${lines.join("\n")}`;
+}
+
+interface Package {
+  readonly version: string;
+}
+
+/** What `package.json` says: two folders up from the sources and from what is built of them. */
+export function ownPackage(): Package {
+  const url = new URL("../../package.json", import.meta.url);
+  return JSON.parse(readFileSync(url, "utf8")) as Package;
 }

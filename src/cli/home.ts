@@ -1,7 +1,9 @@
 import { existsSync } from "node:fs";
 import { isAbsolute, join, resolve } from "node:path";
+import { builtInPersona } from "../core/turns/persona.ts";
 import type { Environment } from "./env.ts";
 import { Failed } from "./failure.ts";
+import { readOwnFile } from "./own-file.ts";
 
 /**
  * Where the companion lives: `--home`, `THROUGHLINE_HOME`, else `~/.throughline`. Only where that is
@@ -27,4 +29,22 @@ export function assertHomeExists(home: string): void {
     code: "THROUGHLINE_NOT_FOUND",
     wayOut: "`throughline chat` begins one; --home names another.",
   });
+}
+
+export const personaName = "persona.md";
+
+/** Its bound in bytes: every request carries it. */
+const maxBytes = 64 * 1024;
+
+/**
+ * Who answers: `persona.md` of the home, else the `persona` of its configuration, else what is built
+ * in. Read once, at the start: it is the same bytes turn after turn. A blank file says nothing, so
+ * what stands behind it speaks; a file that is there and cannot be used is never passed over.
+ *
+ * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: the file cannot be read, is larger than
+ * 64 KiB, or is not UTF-8; the message names it.
+ */
+export function findPersona(home: string, configured: string | undefined): string {
+  const file = readOwnFile(join(home, personaName), maxBytes)?.trim();
+  return file || configured || builtInPersona;
 }

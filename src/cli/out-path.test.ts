@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
+import fs from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
-import { wrongOut } from "./out-path.ts";
+import { temporaryDirectory } from "../../test/support/command-line.ts";
+import { writeNewFile, wrongOut } from "./out-path.ts";
 
 /** What the system says when it refuses a path. */
 const refusal = (code: string, path: string) =>
@@ -27,5 +30,55 @@ for (const [what, error] of [
 ] as const) {
   test(`an error ${what} stays as it is`, () => {
     assert.equal(wrongOut("/data/out", error), error);
+  });
+}
+
+async function* pieces(...texts: readonly (string | Error)[]) {
+  for (const text of texts) {
+    if (text instanceof Error) throw text;
+    yield text;
+  }
+}
+
+test("a new file holds every piece, and its mode is 0600 whatever the umask", async (t) => {
+  const path = join(temporaryDirectory(t), "new");
+  const umask = process.umask(0);
+  t.after(() => process.umask(umask));
+  await writeNewFile(path, pieces("one, ", "two"));
+  assert.equal(fs.readFileSync(path, "utf8"), "one, two");
+  assert.equal(fs.statSync(path).mode & 0o777, 0o600);
+});
+
+test("what breaks off leaves no file, and rejects with what broke it off", async (t) => {
+  const path = join(temporaryDirectory(t), "new");
+  const error = new Error("broken");
+  await assert.rejects(writeNewFile(path, pieces("one, ", error)), error);
+  assert.equal(fs.existsSync(path), false);
+});
+
+test("an abort leaves no file, and rejects with its reason", async (t) => {
+  const directory = temporaryDirectory(t);
+  const stop = new AbortController();
+  const reason = new Error("stop");
+  const endless = async function* () {
+    for (;;) {
+      yield "more";
+      stop.abort(reason);
+    }
+  };
+  const written = writeNewFile(join(directory, "new"), endless(), stop.signal);
+  await assert.rejects(written, reason);
+  assert.deepEqual(fs.readdirSync(directory), []);
+});
+
+for (const kind of ["file", "link"] as const) {
+  test(`a ${kind} that is there stays as it is`, async (t) => {
+    const directory = temporaryDirectory(t);
+    const path = join(directory, "there");
+    if (kind === "file") fs.writeFileSync(path, "mine");
+    else fs.symlinkSync(join(directory, "elsewhere"), path);
+    await assert.rejects(writeNewFile(path, pieces("other")), { code: "THROUGHLINE_CONFLICT" });
+    assert.deepEqual(fs.readdirSync(directory), ["there"]);
+    if (kind === "file") assert.equal(fs.readFileSync(path, "utf8"), "mine");
   });
 }

@@ -11,8 +11,7 @@ import type { Prices } from "../core/models/prices.ts";
 import type { ModelSettings } from "../core/models/providers.ts";
 import { type Config, configName, readConfig } from "./config-file.ts";
 import type { Environment, FeedbackSettings, LogLevel } from "./env.ts";
-import { findHome } from "./home.ts";
-import { findPersona } from "./persona-file.ts";
+import { findHome, findPersona } from "./home.ts";
 import { type PostgresLocation, parsePostgresUrl } from "./store-location.ts";
 
 /** What any command can be told about the companion; what is absent was not said. */

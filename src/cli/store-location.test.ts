@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { inspect } from "node:util";
-import { loadPg } from "../postgres/commands/load-pg.ts";
-import { openPool } from "../postgres/commands/open-pool.ts";
+import { loadPg, openPool } from "../postgres/commands/open-pool.ts";
 import { type PostgresLocation, parseLocation, parsePostgresUrl } from "./store-location.ts";
 
 const secret = "s3cr3t";

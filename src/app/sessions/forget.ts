@@ -1,8 +1,8 @@
 import type { Context } from "../../cli/command.ts";
-import { confirm } from "../../cli/confirm.ts";
 import { Exit, exitCodes, wrongUsage } from "../../cli/failure.ts";
 import { counted, json, localTime } from "../../cli/format.ts";
 import { tell, write } from "../../cli/io.ts";
+import { confirm } from "../../cli/line-reader.ts";
 import { withMemories } from "../../cli/memories.ts";
 import type { Flags } from "../../cli/settings.ts";
 import { chatZone } from "../../core/chat/chat-metadata.ts";

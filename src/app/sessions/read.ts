@@ -1,13 +1,16 @@
 import type { Context } from "../../cli/command.ts";
 import { counted, json, localTime, table } from "../../cli/format.ts";
-import { type Io, tell, write } from "../../cli/io.ts";
+import { type Io, tell, untilStopped, write } from "../../cli/io.ts";
 import { withMemories } from "../../cli/memories.ts";
+import { writeNewFile } from "../../cli/out-path.ts";
+import { assertOutsideHome } from "../../cli/outside-home.ts";
 import type { Flags } from "../../cli/settings.ts";
 import { chatZone } from "../../core/chat/chat-metadata.ts";
 import type { ChatRow } from "../../core/chat/chat-row.ts";
 import type { StoredMessage } from "../../core/chat/message.ts";
 import { printableLine } from "../../core/chat/printable.ts";
 import type { SessionView } from "../../core/chat/provider-sessions.ts";
+import { type ChatFormat, renderChat } from "../../core/chat/render-chat.ts";
 import { type RenderRow, renderRows } from "../../core/chat/render-rows.ts";
 
 export interface ListFlags extends Flags {
@@ -176,3 +179,24 @@ function rowText(row: RenderRow, id: string): string {
 }
 
 const indented = (text: string) => text.replace(/^/gm, "  ");
+
+export interface ExportFlags extends Flags {
+  readonly format: ChatFormat;
+  readonly out?: string;
+}
+
+/** Writes a chat to stdout or into a new file, in bounded memory however long it is. */
+export function exportChat(chatId: string, flags: ExportFlags, context: Context): Promise<void> {
+  const { io } = context;
+  return withMemories(flags, context, async ({ chats, rules }, { home }) => {
+    if (flags.out !== undefined) await assertOutsideHome(flags.out, home);
+    const pieces = await renderChat(chats, chatId, flags.format, rules.timeZone);
+    const { out } = flags;
+    if (out === undefined) {
+      for await (const piece of pieces) await write(io.output, piece);
+      return;
+    }
+    await untilStopped(io, (signal) => writeNewFile(out, pieces, signal));
+    await tell(io, `Written: ${out}`);
+  });
+}

@@ -2,10 +2,10 @@
 import { readdirSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import type { Context } from "../../cli/command.ts";
-import { confirm } from "../../cli/confirm.ts";
 import { describeFailure, Exit, exitCodes, isErrno, wrongUsage } from "../../cli/failure.ts";
 import { bytes, counted, json } from "../../cli/format.ts";
 import { tell, write } from "../../cli/io.ts";
+import { confirm } from "../../cli/line-reader.ts";
 import { withMadeHome } from "../../cli/memories.ts";
 import type { ImportedSeed } from "../directory/import-seed.ts";
 import type { Moments } from "../moments.ts";

@@ -1,5 +1,5 @@
+import { ownPackage } from "../../cli/command.ts";
 import type { FeedbackSettings } from "../../cli/env.ts";
-import { ownPackage } from "../../cli/version.ts";
 import type { Throughline } from "../../core/throughline.ts";
 import type { Moments } from "../moments.ts";
 

@@ -2,18 +2,25 @@ import type { Check } from "../../cli/doctor/check.ts";
 import { counted } from "../../cli/format.ts";
 import type { PostgresLocation } from "../../cli/store-location.ts";
 import { chatProjection } from "../../core/chat/chat-head.ts";
+import { systemClock } from "../../core/clock.ts";
 import { isThroughlineError } from "../../core/errors.ts";
+import { randomId } from "../../core/ids.ts";
 import { silentLogger } from "../../core/logger.ts";
+import { LeaseRegistry } from "../../core/storage/lease-registry.ts";
 import type { Storage } from "../../core/storage/storage.ts";
-import { openOlderStore } from "../commands/open-older.ts";
+import { systemTimers } from "../../core/timers.ts";
+import { Calls } from "../calls.ts";
 import { openPool } from "../commands/open-pool.ts";
-import { openStore } from "../commands/open-store.ts";
+import { endingAfter, openStore } from "../commands/open-store.ts";
 import { DeadlineError } from "../connection.ts";
+import { Database } from "../database.ts";
 import { errorCode, sqlState } from "../error-class.ts";
+import { PostgresFleet } from "../fleet.ts";
 import { everyLog } from "../move/every-log.ts";
 import { moveUnderWay } from "../move/move-notes.ts";
 import { logPlaces, marksPlace } from "../move/places.ts";
 import { placeName } from "../move/records.ts";
+import { PostgresStorage } from "../postgres-storage.ts";
 import { type AskLimits, checkDatabase, type DatabaseChecks } from "./database.ts";
 
 /** Looks at a database, and reads every log in it to its end. Brings no schema up to date. */
@@ -96,4 +103,22 @@ async function unanswered(storage: Storage): Promise<readonly Check[]> {
   const count = cursor === undefined ? counted(rows.length, "chat") : "more than 1000 chats";
   const says = `${count} with a message that has no answer: sessions list --unanswered`;
   return [{ id: "unanswered", status: "note", says }];
+}
+
+const timeoutMs = 10_000;
+
+/**
+ * A store whose schema is older than this program, only to be read: it is not brought up to date, and
+ * who works on it hears nothing of this process. Lists and reads need no more than the first migration
+ * made; the first one after which they need more makes them fail with `THROUGHLINE_CONFIGURATION`.
+ */
+export async function openOlderStore(location: PostgresLocation): Promise<Storage> {
+  const { pool, end } = await openPool(location);
+  const ports = { clock: systemClock, timers: systemTimers, logger: silentLogger };
+  const database = new Database({ ...ports, pool, random: () => 0.5, timeoutMs });
+  const { companion } = location;
+  const shared = { ...ports, database, companion, leases: new LeaseRegistry(), newId: randomId };
+  // It is never opened: it sweeps nothing, listens to nobody and takes no connection.
+  const fleet = new PostgresFleet({ ...shared, leaseMs: timeoutMs });
+  return endingAfter(new PostgresStorage({ ...shared, calls: new Calls() }, fleet), end);
 }

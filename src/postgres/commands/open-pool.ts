@@ -1,9 +1,8 @@
 import { Socket } from "node:net";
-import type { Client, Pool } from "pg";
+import type { Client, ClientConfig, Pool, PoolConfig } from "pg";
 import { Failed } from "../../cli/failure.ts";
 import type { PostgresLocation } from "../../cli/store-location.ts";
 import { errorCode } from "../error-class.ts";
-import { loadPg, type Pg } from "./load-pg.ts";
 
 /** A connection that takes longer to be made is given up, and tried again by whoever needs it. */
 const connectMs = 5_000;
@@ -86,4 +85,26 @@ function failingToConnect(Made: Pg["Client"]): Pg["Client"] {
       }
     },
   });
+}
+
+/** What is used of the client library of PostgreSQL: an optional peer. */
+export interface Pg {
+  readonly Client: new (config?: ClientConfig) => Client;
+  readonly Pool: new (config: PoolConfig) => Pool;
+}
+
+/** The one place that imports it. */
+const importPg = async (): Promise<Pg> => (await import("pg")).default;
+
+/** @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: it is not installed. */
+export async function loadPg(load: () => Promise<Pg> = importPg): Promise<Pg> {
+  try {
+    return await load();
+  } catch (cause) {
+    throw new Failed("a postgres:// store needs the package pg, which is not installed", {
+      code: "THROUGHLINE_CONFIGURATION",
+      wayOut: "Install it where throughline is: npm install pg",
+      cause,
+    });
+  }
 }
