@@ -1,6 +1,7 @@
 // What a companion costs beside the conversation: a pass of its loop, a save, a boot.
 import { spawn, spawnSync } from "node:child_process";
 import { setImmediate } from "node:timers/promises";
+import { startCompanion } from "../src/companion/start-companion.ts";
 import { openThroughline } from "../src/core/throughline.ts";
 import { HeldClock } from "../test/support/held-clock.ts";
 import { type Figure, ms } from "./figure.ts";
@@ -9,8 +10,8 @@ import { fill, median, openLogs, scratch } from "./measure.ts";
 /** A pass of the loop with nothing due, in microseconds against 2. */
 export async function loopTick(): Promise<Figure[]> {
   const clock = new HeldClock();
-  const { startCompanion, close } = await openThroughline({ storage: "memory", clock });
-  const companion = await startCompanion();
+  const throughline = await openThroughline({ storage: "memory", clock });
+  const companion = await startCompanion(throughline);
   companion.tick();
   await setImmediate();
   companion.tick();
@@ -20,7 +21,7 @@ export async function loopTick(): Promise<Figure[]> {
     for (let i = 0; i < 10_000; i++) companion.tick();
     samples.push((performance.now() - started) / 10);
   }
-  await close();
+  await throughline.close();
   const us = median(samples);
   return [
     {
@@ -34,8 +35,8 @@ export async function loopTick(): Promise<Figure[]> {
 /** The time that a save keeps the event loop busy, with everything in it that it can hold. */
 export async function save(): Promise<Figure[]> {
   const dir = scratch();
-  const { startCompanion, close } = await openThroughline({ home: `${dir.path}/home` });
-  const companion = await startCompanion();
+  const throughline = await openThroughline({ home: `${dir.path}/home` });
+  const companion = await startCompanion(throughline);
   for (let i = 0; i < 50; i++) {
     companion.personSaid(`telegram:${i}`, "the grey whale swims from the north ".repeat(14));
     companion.replied(`telegram:${i}`, "and back to the warm bays each winter ".repeat(14));
@@ -48,7 +49,7 @@ export async function save(): Promise<Figure[]> {
     await companion.save();
     samples.push(performance.eventLoopUtilization(busy).active);
   }
-  await close();
+  await throughline.close();
   dir.remove();
   const time = median(samples);
   return [

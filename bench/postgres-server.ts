@@ -2,12 +2,8 @@
 // many it took and for how long. Waits for a line before it begins, so that all begin at once.
 import { once } from "node:events";
 import pg from "pg";
-import { systemClock } from "../src/core/clock.ts";
-import { randomId } from "../src/core/ids.ts";
-import { silentLogger } from "../src/core/logger.ts";
 import type { Responder } from "../src/core/models/responder.ts";
 import { openThroughline } from "../src/core/throughline.ts";
-import { Turns } from "../src/core/turns/turns.ts";
 import { openPostgresStorage } from "../src/postgres/postgres.ts";
 
 const [, , connectionString = "", seconds = "", connections = ""] = process.argv;
@@ -22,12 +18,7 @@ const pool = new pg.Pool({ connectionString, max: Number(connections) + 1 });
 const storage = await openPostgresStorage({ pool, durability: "process" });
 const target = { provider: model.provider, model: model.model };
 const throughline = await openThroughline({ storage, ...target });
-const { chats, sessions, workingMemory: memories, rules } = throughline;
-const turns = new Turns({
-  ...{ chats, sessions, memories, rules, clock: systemClock, newId: randomId, maxQueued: 32 },
-  ...{ persona: "You are kind.", logger: silentLogger },
-  responders: { standard: target, get: async () => model },
-});
+const turns = await throughline.turns({ model, persona: "You are kind." });
 
 const names = Array.from({ length: Number(connections) }, (_, i) => `${process.pid}-${i}`);
 const takeTurn = async (chat: string) => {

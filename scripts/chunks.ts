@@ -12,9 +12,9 @@ import { root } from "./stamp.ts";
 const chunks: readonly (readonly [name: string, modules: readonly string[]])[] = [
   ["base", ["index"]],
   ["core", ["core/throughline", "core/storage/files/open-file-storage"]],
-  ["runtime", ["app/runtime"]],
-  ["companion", ["companion/companion", "companion/boot-clock"]],
-  ["moments", ["moments/moments", "core/timers"]],
+  ["turns", ["core/turns/new-turns"]],
+  ["companion", ["companion/start-companion"]],
+  ["moments", ["moments/moments"]],
   ["server", ["server/server"]],
   ["command", ["app/start"]],
   [

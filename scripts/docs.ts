@@ -4,10 +4,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { errorCodes } from "../src/core/errors.ts";
-import { silentLogger } from "../src/core/logger.ts";
 import type { StoredRecord } from "../src/core/storage/log-store.ts";
 import { openThroughline, type Throughline } from "../src/core/throughline.ts";
-import { Turns } from "../src/core/turns/turns.ts";
+import type { Turns } from "../src/core/turns/turns.ts";
 import { serverCodes } from "../src/server/problem.ts";
 import type { Clause, Contract } from "../src/testing/contract.ts";
 import {
@@ -103,13 +102,7 @@ async function sampleRun(): Promise<Readonly<Record<string, string>>> {
     await using throughline = await openThroughline({ home, clock, newId, freshness, ...model });
     const script: ScriptedStep[][] = [];
     const responder = scriptedResponder(script, model);
-    const { chats, sessions, workingMemory: memories, rules } = throughline;
-    const turns = new Turns({
-      ...{ chats, sessions, memories, rules, clock, newId, logger: silentLogger },
-      responders: { standard: model, get: async () => responder },
-      persona: "You are Nova.",
-      maxQueued: 32,
-    });
+    const turns = await throughline.turns({ model: responder, persona: "You are Nova." });
     const run = { home, clock, throughline, turns, script };
     return {
       "sample-log": fenced(await oneTurn(run)),

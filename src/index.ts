@@ -1,21 +1,17 @@
 // The front door: `import … from "throughline"`. It loads next to nothing, so that importing costs
-// nothing: opening loads what the chosen storage needs. What runs turns is in "throughline/runtime".
-import type { Throughline, ThroughlineOptions } from "./core/throughline.ts";
+// nothing: opening loads what the chosen storage and the turns need.
+import type { Throughline, ThroughlineOptions, ThroughlinePorts } from "./core/throughline.ts";
 
-export type { Companion, CompanionChange, SleepState } from "./companion/companion.ts";
-export type { PersonSeen } from "./companion/companion-document.ts";
-export type { EmotionConfiguration } from "./companion/emotion/configuration.ts";
-export type { Feeling } from "./companion/emotion/feel.ts";
-export type { CompanionOptions } from "./companion/options.ts";
-export type { RestartKind, RestartReport } from "./companion/restart.ts";
 export type { ChatRow } from "./core/chat/chat-row.ts";
 export type { Chats } from "./core/chat/chats.ts";
 export type { FindChatsOptions, FoundChat } from "./core/chat/find-chats.ts";
 export type { ForgetReceipt } from "./core/chat/forget-receipt.ts";
 export type { Reason } from "./core/chat/freshness.ts";
 export type { FreshnessOptions, FreshnessRules } from "./core/chat/freshness-options.ts";
+export type { HistoryOptions } from "./core/chat/history-options.ts";
+export type { HistoryView } from "./core/chat/history-view.ts";
 export type { Interaction } from "./core/chat/interaction.ts";
-export type { Attachment, Role, StoredMessage, ToolCall } from "./core/chat/message.ts";
+export type { Attachment, ModelInput, Role, StoredMessage, ToolCall } from "./core/chat/message.ts";
 export type { MessageInput } from "./core/chat/message-input.ts";
 export type { MessagePage } from "./core/chat/message-page.ts";
 export type {
@@ -31,8 +27,28 @@ export type { WorkingMemory } from "./core/chat/working-memory.ts";
 export type { WorkingMemoryView } from "./core/chat/working-memory-view.ts";
 export { type Clock, systemClock } from "./core/clock.ts";
 export { type ErrorCode, errorCodes, isThroughlineError, ThroughlineError } from "./core/errors.ts";
+export type {
+  BegunTurn,
+  Extension,
+  Removal,
+  TurnHooks,
+  TurnPart,
+} from "./core/extension.ts";
 export type { Json, JsonObject } from "./core/json.ts";
 export type { Logger } from "./core/logger.ts";
+export {
+  type FinishReason,
+  type OfferedTools,
+  type Responder,
+  ResponderError,
+  type ResponderEvent,
+  type ResponderRequest,
+  type ResponderTool,
+  type Retry,
+  type TurnTool,
+  type TurnTools,
+  type Usage,
+} from "./core/models/responder.ts";
 export type { DocumentStore, StoredDocument, WriteOptions } from "./core/storage/document-store.ts";
 export type { Fleet, Lease, LeaseName, LeaseOptions } from "./core/storage/fleet.ts";
 export type {
@@ -52,7 +68,11 @@ export type {
   StoredRecord,
 } from "./core/storage/log-store.ts";
 export type { Durability, OwnHome, RepairReport, Storage } from "./core/storage/storage.ts";
-export type { Throughline, ThroughlineOptions };
+export { systemTimers, type Timers } from "./core/timers.ts";
+export type { TurnsOptions } from "./core/turns/new-turns.ts";
+export type { Turn, TurnAnswer, TurnProgress } from "./core/turns/turn.ts";
+export type { Responders, TurnInput, Turns } from "./core/turns/turns.ts";
+export type { Throughline, ThroughlineOptions, ThroughlinePorts };
 
 /**
  * Opens a companion's memories. What a dead process left half done is finished first.

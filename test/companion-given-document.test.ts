@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { startCompanion } from "../src/companion/start-companion.ts";
 import { isThroughlineError } from "../src/core/errors.ts";
 import type { JsonObject } from "../src/core/json.ts";
 import { openThroughline } from "../src/core/throughline.ts";
@@ -76,7 +77,7 @@ test("an original's session.json in an empty home is taken over, and the log say
   for (const total of [43, 44]) {
     const clock = new HeldBootClock();
     await using throughline = await openThroughline({ home, clock, logger, durability: "process" });
-    const companion = await throughline.startCompanion();
+    const companion = await startCompanion(throughline);
     assert.equal(companion.report.totalSessions, total);
     const told = said.filter((line) => line.includes("original's"));
     assert.equal(told.length, 1);
@@ -93,6 +94,6 @@ test("a session.json of ours that was edited by hand is not told of as an origin
   const note = (_: object, message: string) => void said.push(message);
   const logger = { debug: note, info: note, warn: note, error: note };
   await using throughline = await openThroughline({ home, clock, logger, durability: "process" });
-  await throughline.startCompanion();
+  await startCompanion(throughline);
   assert.ok(!said.some((line) => line.includes("original's")), said.join("\n"));
 });

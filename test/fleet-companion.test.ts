@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Companion } from "../src/companion/companion.ts";
 import { runsProjection } from "../src/companion/runs.ts";
+import { extendWithCompanion } from "../src/companion/start-companion.ts";
 import {
   type FleetStorage,
   heldPlace,
@@ -339,7 +340,7 @@ test("what the one that keeps the companion was asked and did not hear is asked 
   await until(() => isSaved);
 });
 
-for (const who of ["the process that keeps it", "another process", "one without the companion"]) {
+for (const who of ["the process that keeps it", "another process", "one without a run"]) {
   test(`a chat that is forgotten by ${who} is in no document and no process`, async () => {
     const w = world();
     const [a, b] = [await w.start([["Noted"]]), await w.start([["Noted"]])];
@@ -349,6 +350,7 @@ for (const who of ["the process that keeps it", "another process", "one without 
     await saved(store, a);
     assert.match(JSON.stringify(await documentOf(store)), /4711/);
     const other = await process(w.store(), { clock: w.clock });
+    await extendWithCompanion(other.throughline);
     const forgetter = { "the process that keeps it": a, "another process": b }[who] ?? other;
     const receipt = await forgetter.chats.forget("chat-1");
     assert.deepEqual(

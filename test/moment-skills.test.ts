@@ -6,16 +6,15 @@ import { join } from "node:path";
 import { after, before, beforeEach, type TestContext, test } from "node:test";
 import { LLMock } from "@copilotkit/aimock";
 import { openCompanion } from "../src/app/open-companion.ts";
-import { feedTurns, offerSkills, type Turn, Turns } from "../src/app/runtime.ts";
 import { readEnvironment } from "../src/cli/env.ts";
 import { resolveSettings } from "../src/cli/settings.ts";
-import { systemClock } from "../src/core/clock.ts";
-import { randomId } from "../src/core/ids.ts";
 import { silentLogger } from "../src/core/logger.ts";
 import { parseModelName } from "../src/core/models/model-name.ts";
 import { createResponder } from "../src/core/models/models.ts";
 import { openThroughline } from "../src/core/throughline.ts";
 import { systemTimers } from "../src/core/timers.ts";
+import type { Turn } from "../src/core/turns/turn.ts";
+import { feedTurns, offerSkills } from "../src/moments/moments.ts";
 import { consentWording } from "../src/moments/record/consent.ts";
 import { reactionsPrompt } from "../src/moments/record/skills.ts";
 
@@ -40,12 +39,12 @@ async function home(t: TestContext, model: string) {
     sessionId: "a1b2c3d4",
     software: { name: "throughline", version: "0.0.0" },
   });
-  const { chats, sessions, workingMemory: memories, rules } = throughline;
-  const turns = new Turns({
-    ...{ chats, sessions, memories, rules, clock: systemClock, newId: randomId, maxQueued: 4 },
-    ...{ logger: silentLogger, persona: "You are kind." },
+  const { chats } = throughline;
+  const turns = await throughline.turns({
+    model: responder,
+    persona: "You are kind.",
+    maxQueued: 4,
     tools: offerSkills(moments.recorder, systemTimers),
-    responders: { standard, get: async () => responder },
   });
   feedTurns(turns, moments.recorder, "You are kind.");
   t.after(async () => {

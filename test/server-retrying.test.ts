@@ -1,10 +1,8 @@
 // A provider that cannot answer now: what the person hears of it, over a real connection to a model server.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { silentLogger } from "../src/core/logger.ts";
 import { createResponder } from "../src/core/models/models.ts";
 import { openThroughline } from "../src/core/throughline.ts";
-import { Turns } from "../src/core/turns/turns.ts";
 import { createServer } from "../src/server/server.ts";
 import { openAiServer, type Reply } from "./support/openai-server.ts";
 import { companion, eventsOf, jsonOf, me, problemOf, until } from "./support/server-fixture.ts";
@@ -17,25 +15,12 @@ async function over(t: TestContext, reply: (n: number) => Reply) {
   const responder = await createResponder(spec, {});
   const { provider, model } = responder;
   const throughline = await openThroughline({ storage: "memory", provider, model });
-  const { chats, sessions, workingMemory: memories, rules } = throughline;
   let ids = 0;
   const own = {
     clock: { now: Date.now, monotonic: () => performance.now() },
     newId: () => `${++ids}`,
   };
-  const turns = new Turns({
-    ...{
-      chats,
-      sessions,
-      memories,
-      rules,
-      ...own,
-      logger: silentLogger,
-      persona: "",
-      maxQueued: 8,
-    },
-    responders: { standard: { provider, model }, get: async () => responder },
-  });
+  const turns = await throughline.turns({ model: responder, maxQueued: 8 });
   const server = createServer({ throughline, turns, ...own, version: "0" });
   const headers = { host: "127.0.0.1:7423", "content-type": "application/json" };
   const ask = (path: string, init: RequestInit = {}) =>

@@ -6,12 +6,8 @@ import fs from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { notCompleted } from "../src/core/chat/model-row.ts";
-import { systemClock } from "../src/core/clock.ts";
 import { isThroughlineError } from "../src/core/errors.ts";
-import { randomId } from "../src/core/ids.ts";
-import { silentLogger } from "../src/core/logger.ts";
 import { openThroughline } from "../src/core/throughline.ts";
-import { Turns } from "../src/core/turns/turns.ts";
 import { temporaryDirectory } from "./support/command-line.ts";
 import { type ScriptedStep, scriptedResponder } from "./support/scripted-responder.ts";
 import {
@@ -59,11 +55,10 @@ async function restart(
   const target = { provider: model.provider, model: model.model };
   const throughline = await openThroughline({ home, ...target });
   t.after(() => throughline.close());
-  const { chats, sessions, workingMemory: memories, rules } = throughline;
-  const turns = new Turns({
-    ...{ chats, sessions, memories, rules, persona: "You are kind.", maxQueued: 32 },
-    ...{ clock: systemClock, newId: randomId, logger: silentLogger },
-    responders: { standard: target, get: async () => model },
+  const { chats } = throughline;
+  const turns = await throughline.turns({
+    model,
+    persona: "You are kind.",
     tools: () => ({ instructions: "", tools: [lampTool(home, kind === "repeatable")] }),
   });
   const transcript = async () => {

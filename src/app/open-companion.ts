@@ -1,17 +1,16 @@
-import type { OpenOptions } from "../cli/command.ts";
-import type { Settings } from "../cli/settings.ts";
+import type { Context, OpenOptions } from "../cli/command.ts";
+import { type MemoriesWork, withMemories } from "../cli/memories.ts";
+import type { Flags, Settings } from "../cli/settings.ts";
 import { filesIn } from "../cli/store-location.ts";
 import { beginRun, type Run } from "../companion/commands/home-run.ts";
-import { systemClock } from "../core/clock.ts";
-import { randomId } from "../core/ids.ts";
+import { extendWithCompanion } from "../companion/start-companion.ts";
 import type { Logger } from "../core/logger.ts";
 import type { FoundOllama } from "../core/models/models.ts";
 import { ResponderRegistry } from "../core/models/registry.ts";
 import type { Storage } from "../core/storage/storage.ts";
 import { defaults, openThroughline, type Throughline } from "../core/throughline.ts";
 import { systemTimers } from "../core/timers.ts";
-import type { Responders, TurnPorts } from "../core/turns/turns.ts";
-import { Turns } from "../core/turns/turns.ts";
+import type { Responders, TurnPorts, Turns } from "../core/turns/turns.ts";
 import type { Moments } from "../moments/moments.ts";
 import { offerSkills } from "../moments/turns/skills.ts";
 
@@ -32,9 +31,6 @@ export interface Companion {
    */
   close(graceMs: number): Promise<void>;
 }
-
-/** How many messages may wait in one chat. */
-const maxQueued = 32;
 
 /**
  * Opens a companion as the settings have it.
@@ -66,15 +62,15 @@ export async function openCompanion(
     const run = await beginRun(throughline, settings, logger);
     const { persona, feedback, companionName } = settings;
     const { passedOver } = responders;
-    const parts = { responders, passedOver, persona, logger, companionName, run };
+    const parts = { responders, passedOver, persona, companionName, run };
     // Beside a database another process may keep the moments of this home.
     const keepsMoments = throughline.storage.ownHome !== undefined;
-    if (isEphemeral || !keepsMoments) return withTurns(throughline, parts);
+    if (isEphemeral || !keepsMoments) return await withTurns(throughline, parts);
     const { startMoments } = await import("../moments/commands/start-moments.ts");
     const { feedMoments } = await import("./feed-moments.ts");
     const moments = await startMoments(throughline, feedback, run.companion.runId);
     const tools = offerSkills(moments.recorder, systemTimers);
-    const companion = withTurns(throughline, { ...parts, tools });
+    const companion = await withTurns(throughline, { ...parts, tools });
     await feedMoments(moments, {
       chats: throughline.chats,
       turns: companion.turns,
@@ -137,36 +133,20 @@ async function openKept(
 }
 
 /** What turns need beside the memories. */
-export function withTurns(
+export async function withTurns(
   throughline: Throughline,
   parts: {
     readonly responders: Responders;
     readonly passedOver?: FoundOllama | undefined;
     readonly persona: string;
-    readonly logger: Logger;
     readonly companionName?: string | undefined;
     readonly run?: Run;
     /** What models may do beside speaking. */
     readonly tools?: TurnPorts["tools"];
   },
-): Companion {
-  const { chats, sessions, workingMemory, rules } = throughline;
-  const { responders, passedOver, persona, logger, companionName, run, tools } = parts;
-  const turns = new Turns({
-    chats,
-    sessions,
-    memories: workingMemory,
-    rules,
-    maxQueued,
-    responders,
-    persona,
-    logger,
-    tools,
-    companionName,
-    companion: run?.companion,
-    clock: systemClock,
-    newId: randomId,
-  });
+): Promise<Companion> {
+  const { responders, passedOver, persona, companionName, run, tools } = parts;
+  const turns = await throughline.turns({ model: responders, persona, companionName, tools });
   const close = async (graceMs: number) => {
     try {
       await turns.close(graceMs);
@@ -176,4 +156,19 @@ export function withTurns(
     }
   };
   return { throughline, turns, responders, passedOver, close, run };
+}
+
+/**
+ * Works with the memories of a home that exists, for what removes something: what each feature keeps is
+ * removed too. No run of the companion begins.
+ */
+export function withAllFeatures<T>(
+  flags: Flags,
+  context: Context,
+  work: MemoriesWork<T>,
+): Promise<T> {
+  return withMemories(flags, context, async (throughline, settings) => {
+    await extendWithCompanion(throughline);
+    return work(throughline, settings);
+  });
 }

@@ -15,9 +15,9 @@ async function companionOf(t: TestContext, script: readonly (readonly ScriptedSt
   const { provider, model } = scriptedResponder([]);
   const responder = scriptedResponder(script);
   const throughline = await openThroughline({ storage: "memory", provider, model });
-  const companion = withTurns(throughline, {
+  const companion = await withTurns(throughline, {
     responders: { standard: { provider, model }, get: async () => responder },
-    ...{ persona: "You are a test.", logger: silentLogger },
+    persona: "You are a test.",
   });
   t.after(() => companion.close(0));
   return companion;

@@ -6,6 +6,7 @@ import { isThroughlineError } from "../core/errors.ts";
 import { openThroughline } from "../core/throughline.ts";
 import type { CompanionChange } from "./companion.ts";
 import type { CompanionOptions } from "./options.ts";
+import { startCompanion } from "./start-companion.ts";
 
 const closed = (error: unknown) => isThroughlineError(error, "THROUGHLINE_CLOSED");
 const invalid = (error: unknown) => isThroughlineError(error, "THROUGHLINE_INVALID");
@@ -465,12 +466,12 @@ test("one Throughline has one run; one that could not begin can be begun again",
   const machine = new Machine();
   const { throughline } = await machine.run();
   const conflict = (error: unknown) => isThroughlineError(error, "THROUGHLINE_CONFLICT");
-  await assert.rejects(throughline.startCompanion(), conflict);
+  await assert.rejects(startCompanion(throughline), conflict);
   const { clock, storage } = machine;
   const other = await openThroughline({ clock, storage });
   const configuration = { code: "THROUGHLINE_CONFIGURATION" };
-  await assert.rejects(other.startCompanion({ saveEveryMs: -1 }), configuration);
-  assert.equal((await other.startCompanion()).report.totalSessions, 2);
+  await assert.rejects(startCompanion(other, { saveEveryMs: -1 }), configuration);
+  assert.equal((await startCompanion(other)).report.totalSessions, 2);
 });
 
 test("texts that must be delivered survive a kill once their save resolved", async () => {

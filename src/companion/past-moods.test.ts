@@ -8,12 +8,13 @@ import { openThroughline } from "../core/throughline.ts";
 import type { Companion } from "./companion.ts";
 import { builtInEmotions } from "./emotion/built-in-emotions.ts";
 import type { EmotionConfiguration } from "./emotion/configuration.ts";
+import { startCompanion } from "./start-companion.ts";
 
 /** A companion that is up for 10 s. */
 async function awake() {
   const clock = new HeldClock();
   const throughline = await openThroughline({ storage: "memory", clock });
-  const companion = await throughline.startCompanion();
+  const companion = await startCompanion(throughline);
   clock.pass(10_000);
   return { clock, companion, close: () => throughline.close() };
 }
@@ -103,7 +104,7 @@ test("what was felt is told as it was felt, whatever configuration is in force s
     const throughline = await openThroughline({ storage, clock });
     return {
       throughline,
-      companion: await throughline.startCompanion({ ...(emotions && { emotions }) }),
+      companion: await startCompanion(throughline, { ...(emotions && { emotions }) }),
     };
   };
   const first = await start();

@@ -4,6 +4,7 @@ import fs from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { startCompanion } from "../companion/start-companion.ts";
 import { openThroughline } from "../index.ts";
 import { openFileStorage } from "./storage/files/open-file-storage.ts";
 import { openMemoryStorage } from "./storage/memory/memory-storage.ts";
@@ -77,7 +78,7 @@ test("every option of a companion that is undefined is as if absent", async () =
   await using throughline = await openThroughline({ storage: "memory" });
   const names = ["saveEveryMs", "heartbeatEveryMs", "sleepAfterBoredMs", "emotions", "memory"];
   const absent = Object.fromEntries([...names, "timeZone", "pid"].map((name) => [name, undefined]));
-  const companion = await throughline.startCompanion(absent);
+  const companion = await startCompanion(throughline, absent);
   assert.equal(companion.report.kind, "fresh_start");
 });
 
@@ -113,7 +114,7 @@ for (const [options, message] of [
 for (const options of [null, "30000", []]) {
   test(`startCompanion(${JSON.stringify(options)}) is a configuration error`, async () => {
     await using throughline = await openThroughline({ storage: "memory" });
-    await assert.rejects(throughline.startCompanion(options as object), {
+    await assert.rejects(startCompanion(throughline, options as object), {
       ...{ code: "THROUGHLINE_CONFIGURATION", message: /^the options of a companion must be / },
     });
   });

@@ -1,5 +1,3 @@
-import type { Companion } from "../companion/companion.ts";
-import type { CompanionOptions, CompanionPorts } from "../companion/options.ts";
 import type { ForgetReceipt, Moments, MomentsOptions, Selection } from "../moments/moments.ts";
 import { agreeWithOthers } from "../moments/record/agree-with-others.ts";
 import { lostPackages } from "../moments/record/forget-forgotten.ts";
@@ -7,7 +5,7 @@ import { chatProjection } from "./chat/chat-head.ts";
 import { ChatLog, chatsCollection } from "./chat/chat-log.ts";
 import { Chats } from "./chat/chats.ts";
 import { dropWithOthers } from "./chat/fleet-memories.ts";
-import type { Dropped } from "./chat/forget-receipt.ts";
+import type { Removed } from "./chat/forget-receipt.ts";
 import {
   type FreshnessOptions,
   type FreshnessRules,
@@ -19,12 +17,16 @@ import { unlisted } from "./chat/unlisted.ts";
 import { WorkingMemories } from "./chat/working-memories.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { ThroughlineError } from "./errors.ts";
+import type { Extension } from "./extension.ts";
+import { Extensions } from "./extensions.ts";
 import { type NewId, randomId } from "./ids.ts";
 import { type Logger, silentLogger } from "./logger.ts";
 import { checkNames, misconfigured, withDefaults } from "./options.ts";
 import { checkDurability } from "./storage/durability.ts";
 import type { Durability, Storage } from "./storage/storage.ts";
-import type { Timers } from "./timers.ts";
+import { systemTimers, type Timers } from "./timers.ts";
+import type { TurnsOptions } from "./turns/new-turns.ts";
+import type { Turns } from "./turns/turns.ts";
 
 export interface ThroughlineOptions {
   /** The companion's directory. Either this or `storage`. */
@@ -79,6 +81,13 @@ const names: Readonly<Record<keyof ThroughlineOptions, true>> = {
   logger: true,
 };
 
+export interface ThroughlinePorts {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly newId: NewId;
+  readonly logger: Logger;
+}
+
 /** The memories of one companion, on one storage. */
 export interface Throughline extends AsyncDisposable {
   /** Transcripts: what was said, word for word. */
@@ -89,15 +98,19 @@ export interface Throughline extends AsyncDisposable {
   readonly workingMemory: WorkingMemories;
   readonly storage: Storage;
   readonly rules: FreshnessRules;
+  /** What an extension works with too. */
+  readonly ports: ThroughlinePorts;
+  /** Runs conversations: give it a model, and it answers. */
+  turns(options: TurnsOptions): Promise<Turns>;
   /**
-   * Begins a run of the companion: how the last one ended, how it feels, whom it saw. Once for each
-   * `Throughline`; closing it ends the run.
+   * Opens a feature and adds it: `startCompanion` and `startMoments` do this. Closing disposes what was
+   * added, the newest first.
    *
-   * @throws ThroughlineError `THROUGHLINE_NEWER_FORMAT`: a later version wrote its document, which was
-   *   left as it is. `THROUGHLINE_CONFLICT`: its run goes on already. `THROUGHLINE_CONFIGURATION`: an
-   *   option cannot be used.
+   * @param name what receipts call it.
+   * @throws ThroughlineError `THROUGHLINE_CONFLICT`: there is one with this name. `THROUGHLINE_CLOSED`.
+   *   Otherwise what `open` rejects with: then it can be tried again.
    */
-  startCompanion(options?: CompanionOptions): Promise<Companion>;
+  extend<E extends Extension>(name: string, open: () => Promise<E>): Promise<E>;
   /**
    * Begins to keep what leads to reactions, and makes packages of them in this home. Once for each
    * `Throughline`.
@@ -124,7 +137,8 @@ export interface Throughline extends AsyncDisposable {
  */
 export async function openThroughline(given: ThroughlineOptions): Promise<Throughline> {
   const options = resolveOptions(given);
-  const { clock = systemClock, newId = randomId, logger = silentLogger } = options;
+  const { clock = systemClock, timers = systemTimers } = options;
+  const { newId = randomId, logger = silentLogger } = options;
   const { provider, model, workingMemoryCapacity } = options;
   const rules = rulesOf(options.freshness);
   const workingMemory = new WorkingMemories({ capacity: workingMemoryCapacity, clock });
@@ -142,23 +156,17 @@ export async function openThroughline(given: ThroughlineOptions): Promise<Throug
       workingMemory.drop(chatId);
       return [{ place: "working memory", count }];
     });
-    const timing = options.timers === undefined ? {} : { timers: options.timers };
+    const extensions = new Extensions(logger);
+    chats.onForget((chatId, loss, messageId) =>
+      extensions.remove({ loss, chatId, messageId, isElsewhere: false }),
+    );
     let closing: Promise<void> | undefined;
     const isOpen = () => closing === undefined;
-    const companion = new Once(isOpen, (own?: CompanionOptions) =>
-      beginRun({ storage, chats, clock, newId, logger, ...timing }, own),
-    );
     let agreeNoMore: (() => void) | undefined;
     const moments = new Once(isOpen, async (own: MomentsOptions) => {
       const kept = await keepMoments(storage, { clock, newId, logger }, own);
       agreeNoMore = fleet && agreeWithOthers(fleet, kept, logger);
       return kept;
-    });
-    chats.onForget(async (chatId) => {
-      const { forgetLeft } = await import("../companion/forget-chat.ts");
-      const run = await companion.begun?.catch(() => undefined);
-      const count = await (run?.forget(chatId) ?? forgetLeft({ storage, newId }, chatId));
-      return [{ place: "companion", count }];
     });
     chats.onForget(async (chatId, loss, messageId) => {
       const kept = await moments.begun?.catch(() => undefined);
@@ -175,8 +183,7 @@ export async function openThroughline(given: ThroughlineOptions): Promise<Throug
         const kept = await moments.begun?.catch(() => undefined);
         agreeNoMore?.();
         await kept?.close();
-        const begun = await companion.begun?.catch(() => undefined); // whoever began it has heard
-        await begun?.close();
+        await extensions.close();
         await within(settleMs, log.settled());
       } finally {
         dropNoMore?.();
@@ -188,31 +195,24 @@ export async function openThroughline(given: ThroughlineOptions): Promise<Throug
       closing ??= finish();
       return closing;
     };
-    const opened = {
-      chats,
-      sessions,
-      workingMemory,
-      storage,
-      rules,
-      startCompanion: companion.start,
+    const ports = { clock, timers, newId, logger };
+    const memories = { chats, sessions, workingMemory, storage, rules, ports };
+    return {
+      ...memories,
+      turns: async (own) => {
+        // Loaded when it is needed: most processes that open the memories run no turn.
+        const { newTurns } = await import("./turns/new-turns.ts");
+        return newTurns({ ...memories, extensions }, own);
+      },
+      extend: (name, open) => extensions.add(name, open),
       startMoments: moments.start,
       close,
+      [Symbol.asyncDispose]: close,
     };
-    return { ...opened, [Symbol.asyncDispose]: close };
   } catch (error) {
     await storage.close();
     throw error;
   }
-}
-
-/** Loaded when it is needed: most users of the memories have no companion. */
-async function beginRun(
-  { clock, ...ports }: Omit<CompanionPorts, "clock"> & { readonly clock: Clock },
-  options?: CompanionOptions,
-): Promise<Companion> {
-  const { Companion } = await import("../companion/companion.ts");
-  const { bootClock } = await import("../companion/boot-clock.ts");
-  return Companion.start({ ...ports, clock: bootClock(clock) }, options);
 }
 
 async function keepMoments(
@@ -230,7 +230,6 @@ async function keepMoments(
     );
   }
   const { openMoments } = await import("../moments/moments.ts");
-  const { systemTimers } = await import("./timers.ts");
   return openMoments(
     { ...ports, home: home.path, guard: home.assertWriter, timers: systemTimers },
     options,
@@ -241,7 +240,7 @@ const bucketOwed =
   "the bucket, for packages that only it has: owed, and looked for once it is to be had";
 
 /** Places that held nothing are left out, but for the first. */
-function droppedOf(deleted: ForgetReceipt | undefined): readonly Dropped[] {
+function droppedOf(deleted: ForgetReceipt | undefined): readonly Removed[] {
   const { packages = 0, owed = 0, remote = [], isBucketSearched = true } = deleted ?? {};
   const { failed = [], unreadable = [] } = deleted ?? {};
   return [
@@ -268,7 +267,6 @@ async function deleteMoments(storage: Storage, selection: Selection) {
 const settleMs = 2_000;
 
 async function within(ms: number, work: Promise<void>): Promise<void> {
-  const { systemTimers } = await import("./timers.ts");
   const { promise: late, resolve } = Promise.withResolvers<void>();
   const cancel = systemTimers.after(ms, resolve, { holdsProcess: true });
   await Promise.race([work, late]);

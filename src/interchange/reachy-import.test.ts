@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { HeldClock } from "../../test/support/held-clock.ts";
 import { documentKey } from "../companion/boot.ts";
 import { readCompanionDocument } from "../companion/companion-document.ts";
+import { startCompanion } from "../companion/start-companion.ts";
 import { openThroughline } from "../core/throughline.ts";
 import { importCompanion } from "./reachy-import.ts";
 
@@ -50,7 +51,7 @@ test("a companion of the original goes on: what it said, felt, whom it saw, how 
       ["assistant", "Oh, space is incredible!", "2024-02-18T23:43:22.000Z"],
     ],
   );
-  const self = await c.startCompanion();
+  const self = await startCompanion(c);
   assert.equal(self.report.totalSessions, 43);
   assert.equal(self.report.kind, "short_break");
   assert.equal(self.report.previousRunId, "a1b2c3d4");
@@ -64,7 +65,7 @@ test("a companion that is imported days after its last heartbeat was away since 
   c.clock.set("2024-02-20T23:46:40.000Z");
   await c.run(golden);
   c.clock.pass(10_000);
-  const { report } = await c.startCompanion();
+  const { report } = await startCompanion(c);
   assert.equal(report.kind, "long_absence");
   assert.equal(report.gapMs, c.clock.now() - 1_708_300_000_000);
 });
@@ -76,7 +77,7 @@ test("importing a companion twice is importing it once, and one with a life of i
   assert.deepEqual([again.chats[0]?.messages, again.chats[0]?.skipped], [0, 2]);
   const other = await c.run(withFields({ last_person_seen: "Eve" }));
   assert.match(other.chats[0]?.notes.at(-1) ?? "", /life of its own/);
-  const self = await c.startCompanion();
+  const self = await startCompanion(c);
   assert.equal(self.person?.name, "Ori");
 });
 
@@ -130,7 +131,7 @@ test("damaged fields of a companion are repaired and said; the others come in", 
   const c = await companion();
   const report = await c.run(withFields({ total_sessions: "many", heartbeat: null }));
   assert.ok(report.chats[0]?.notes.some((note) => note.includes("total_sessions")));
-  assert.equal((await c.startCompanion()).person?.name, "Ori");
+  assert.equal((await startCompanion(c)).person?.name, "Ori");
 });
 
 test("numbers that Python writes and JSON does not know cost their fields and nothing else", async () => {
@@ -144,7 +145,7 @@ test("numbers that Python writes and JSON does not know cost their fields and no
   assert.equal(report.chats[0]?.messages, 2);
   const { messages } = await c.chats.messages("local:me");
   assert.equal(messages[0]?.content, 'NaN, Infinity and "-Infinity"');
-  const self = await c.startCompanion();
+  const self = await startCompanion(c);
   assert.ok(self.emotions.feeling().levels.joy >= 0);
 });
 

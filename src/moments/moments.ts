@@ -75,6 +75,10 @@ export {
   type SkillCall,
 } from "./record/skills.ts";
 export type { S3TargetOptions } from "./s3/options.ts";
+export { type FeedOptions, feedCompanion, feedTurns } from "./turns/feed.ts";
+export { recallWords } from "./turns/recall.ts";
+export { offerSkills } from "./turns/skills.ts";
+export { transcriptUpTo } from "./turns/transcript.ts";
 
 export interface MomentsOptions
   extends Omit<

@@ -5,13 +5,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, type TestContext, test } from "node:test";
 import { LLMock } from "@copilotkit/aimock";
-import { systemClock } from "../../src/core/clock.ts";
-import { randomId } from "../../src/core/ids.ts";
-import { silentLogger } from "../../src/core/logger.ts";
 import { parseModelName } from "../../src/core/models/model-name.ts";
 import { createResponder } from "../../src/core/models/models.ts";
 import { systemTimers } from "../../src/core/timers.ts";
-import { Turns } from "../../src/core/turns/turns.ts";
 import { feedTurns } from "../../src/moments/turns/feed.ts";
 import { offerSkills } from "../../src/moments/turns/skills.ts";
 import type { Companion } from "../support/server-fixture.ts";
@@ -61,13 +57,11 @@ async function withModel(t: TestContext): Promise<CaptureVisit> {
   };
   const model = parseModelName("openai/gpt-5");
   const responder = await createResponder(model, settings as never, { maxRetries: 0 });
-  const standard = { provider: responder.provider, model: responder.model };
-  const { chats, sessions, workingMemory: memories, rules } = throughline;
-  const turns = new Turns({
-    ...{ chats, sessions, memories, rules, clock: systemClock, newId: randomId, maxQueued: 4 },
-    ...{ logger: silentLogger, persona: "You are kind." },
+  const turns = await throughline.turns({
+    model: responder,
+    persona: "You are kind.",
+    maxQueued: 4,
     tools: offerSkills(moments.recorder, systemTimers),
-    responders: { standard, get: async () => responder },
   });
   feedTurns(turns, moments.recorder, "You are kind.", { withSkills: true });
   t.after(() => turns.close(0));

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import AxeBuilder from "@axe-core/playwright";
+import { startCompanion } from "../../src/companion/start-companion.ts";
 import { openThroughline } from "../../src/core/throughline.ts";
 import { temporaryDirectory } from "../support/command-line.ts";
 import type { Companion } from "../support/server-fixture.ts";
@@ -92,7 +93,7 @@ for (const [says, inject] of [
 async function restarted(t: TestContext) {
   const options = { home: join(temporaryDirectory(t), "home"), provider: "p", model: "m" };
   const before = await openThroughline(options);
-  await before.startCompanion();
+  await startCompanion(before);
   await before.chats.append("local:me", [{ role: "user", content: "Ori likes green tea" }]);
   await before.close();
   return openThroughline(options);

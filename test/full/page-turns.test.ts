@@ -8,10 +8,8 @@ import type { Page, Request } from "playwright-core";
 import type { StoredMessage } from "../../src/core/chat/message.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { randomId } from "../../src/core/ids.ts";
-import { silentLogger } from "../../src/core/logger.ts";
 import { createResponder } from "../../src/core/models/models.ts";
 import { openThroughline } from "../../src/core/throughline.ts";
-import { Turns } from "../../src/core/turns/turns.ts";
 import { createServer } from "../../src/server/server.ts";
 import { type Random, seededRandom } from "../../src/testing/random.ts";
 import { openAiServer, type Reply } from "../support/openai-server.ts";
@@ -156,7 +154,7 @@ async function serve(t: TestContext, model: Model) {
   const responder = await createResponder(spec, {});
   const standard = { provider: responder.provider, model: responder.model };
   const throughline = await openThroughline({ storage: "memory", ...standard });
-  const { chats: kept, sessions, workingMemory: memories, rules } = throughline;
+  const { chats: kept } = throughline;
   const parameters = { type: "object" };
   const offered = [
     {
@@ -169,10 +167,10 @@ async function serve(t: TestContext, model: Model) {
     },
   ];
   const own = { clock: systemClock, newId: randomId };
-  const turns = new Turns({
-    ...{ chats: kept, sessions, memories, rules, persona: "", maxQueued: 8, ...own },
-    ...{ logger: silentLogger, tools: () => ({ instructions: "", tools: offered }) },
-    responders: { standard, get: async () => responder },
+  const turns = await throughline.turns({
+    model: responder,
+    maxQueued: 8,
+    tools: () => ({ instructions: "", tools: offered }),
   });
   const server = createServer({ throughline, turns, version: "0", ...own });
   const { url } = await server.listen({ host: "127.0.0.1", port: 0 });

@@ -3,9 +3,9 @@ import fs from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { Companion } from "../../src/companion/companion.ts";
-import { randomId } from "../../src/core/ids.ts";
+import { startCompanion } from "../../src/companion/start-companion.ts";
 import type { JsonObject } from "../../src/core/json.ts";
-import { type Logger, silentLogger } from "../../src/core/logger.ts";
+import type { Logger } from "../../src/core/logger.ts";
 import type { Responder } from "../../src/core/models/responder.ts";
 import type { Storage } from "../../src/core/storage/storage.ts";
 import {
@@ -13,7 +13,6 @@ import {
   type Throughline,
   type ThroughlineOptions,
 } from "../../src/core/throughline.ts";
-import { Turns } from "../../src/core/turns/turns.ts";
 import { temporaryDirectory } from "./command-line.ts";
 import { HeldClock } from "./held-clock.ts";
 
@@ -41,7 +40,7 @@ export async function up(place: ThroughlineOptions): Promise<Up> {
   const logger: Logger = { debug: ignore, info: ignore, warn: note, error: note };
   const throughline = await openThroughline({ durability: "process", logger, ...place });
   try {
-    const companion = await throughline.startCompanion();
+    const companion = await startCompanion(throughline);
     return { throughline, companion, warnings: () => warned.join("\n") };
   } catch (error) {
     await throughline.close();
@@ -51,12 +50,11 @@ export async function up(place: ThroughlineOptions): Promise<Up> {
 
 /** Says things in a chat, each answered with its own words a second later; a minute for each. */
 export async function talk(
-  { throughline, companion }: Up,
+  { throughline }: Up,
   clock: HeldClock,
   chatId: string,
   said: readonly string[],
 ): Promise<void> {
-  const { chats, sessions, workingMemory: memories, rules } = throughline;
   const target = { provider: "offline", model: "offline" };
   const usage = { inputTokens: 1, outputTokens: 1, costUsd: 0 };
   for (const content of said) {
@@ -68,11 +66,7 @@ export async function talk(
         yield { type: "end", finish: "stop", usage };
       },
     };
-    const turns = new Turns({
-      ...{ chats, sessions, memories, rules, companion, clock, persona: "", maxQueued: 1 },
-      ...{ newId: randomId, logger: silentLogger },
-      responders: { standard: target, get: async () => responder },
-    });
+    const turns = await throughline.turns({ model: responder, maxQueued: 1 });
     await turns.submit(chatId, { content }).done;
     clock.pass(59_000);
   }

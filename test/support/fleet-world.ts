@@ -2,7 +2,7 @@
 // its own memories, turns and, if asked for, its own run of the companion and its own HTTP door.
 import { setImmediate } from "node:timers/promises";
 import type { CompanionOptions } from "../../src/companion/options.ts";
-import { silentLogger } from "../../src/core/logger.ts";
+import { startCompanion } from "../../src/companion/start-companion.ts";
 import type { Responder } from "../../src/core/models/responder.ts";
 import type { Fleet } from "../../src/core/storage/fleet.ts";
 import { MemoryPlace } from "../../src/core/storage/memory/memory-place.ts";
@@ -10,7 +10,6 @@ import { openMemoryStorage } from "../../src/core/storage/memory/memory-storage.
 import type { Storage } from "../../src/core/storage/storage.ts";
 import { openThroughline } from "../../src/core/throughline.ts";
 import { systemTimers, type Timers } from "../../src/core/timers.ts";
-import { Turns } from "../../src/core/turns/turns.ts";
 import { createServer } from "../../src/server/server.ts";
 import type { Random } from "../../src/testing/random.ts";
 import { HeldClock } from "./held-clock.ts";
@@ -147,13 +146,8 @@ export async function process(
   const model = options.model ?? scriptedResponder([]);
   const target = { provider: model.provider, model: model.model };
   const throughline = await openThroughline({ storage, clock, timers, newId, ...target });
-  const run = awake && (await throughline.startCompanion(awake));
-  const { chats, sessions, workingMemory: memories, rules } = throughline;
-  const turns = new Turns({
-    ...{ chats, sessions, memories, rules, clock, newId, maxQueued, logger: silentLogger },
-    ...{ persona: "You are kind.", companion: run },
-    responders: { standard: target, get: async () => model },
-  });
+  const run = awake && (await startCompanion(throughline, awake));
+  const turns = await throughline.turns({ model, persona: "You are kind.", maxQueued });
   const served = run && {
     run: { companion: run, emotionWarnings: () => [], reloadEmotions: () => [] },
   };

@@ -1,13 +1,14 @@
 // How a companion wakes in a home or a database that version 0.1 wrote, in the form of its listings.
 import assert from "node:assert/strict";
 import { parse } from "yaml";
-import { readEmotionConfiguration } from "../../src/app/runtime.ts";
-import type {
-  Companion,
-  CompanionOptions,
-  EmotionConfiguration,
-  Throughline,
-} from "../../src/index.ts";
+import {
+  type Companion,
+  type CompanionOptions,
+  type EmotionConfiguration,
+  readEmotionConfiguration,
+  startCompanion,
+} from "../../src/companion/start-companion.ts";
+import type { Throughline } from "../../src/index.ts";
 
 /** The emotions of the home `memories`, which a person wrote. */
 export function emotionsIn(files: ReadonlyMap<string, Buffer>): EmotionConfiguration {
@@ -18,7 +19,7 @@ export function emotionsIn(files: ReadonlyMap<string, Buffer>): EmotionConfigura
 
 /** How a companion wakes: its report, what it feels, whom it saw, which chats are still to be told. */
 export async function wakes(throughline: Throughline, options: CompanionOptions = {}) {
-  const companion = await throughline.startCompanion(options);
+  const companion = await startCompanion(throughline, options);
   const { chats: rows } = await throughline.chats.list({ limit: 1_000 });
   const receptions = await companion.receptions.look(rows.map(({ chat_id }) => chat_id));
   const { report, person, sleepState, emotions, injections } = companion;

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { setImmediate } from "node:timers/promises";
 import type { Companion } from "../../src/companion/companion.ts";
 import type { CompanionOptions } from "../../src/companion/options.ts";
+import { startCompanion } from "../../src/companion/start-companion.ts";
 import { ThroughlineError } from "../../src/core/errors.ts";
 import type { JsonObject } from "../../src/core/json.ts";
 import type { Logger } from "../../src/core/logger.ts";
@@ -112,7 +113,7 @@ export class Machine {
   async run(options: CompanionOptions = {}, place: object = {}): Promise<RunOfCompanion> {
     const { clock, newId, logger, storage } = this;
     const throughline = await openThroughline({ clock, newId, logger, storage, ...place });
-    return { throughline, companion: await throughline.startCompanion(options) };
+    return { throughline, companion: await startCompanion(throughline, options) };
   }
 
   /** Time passes, 50 passes of the loop a second; what they begin is done before the next. */

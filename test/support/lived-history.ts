@@ -1,5 +1,6 @@
 // Random histories of a companion, and all that a storage holds of them.
 import fc from "fast-check";
+import { startCompanion } from "../../src/companion/start-companion.ts";
 import { isThroughlineError } from "../../src/core/errors.ts";
 import type { Storage } from "../../src/core/storage/storage.ts";
 import { openThroughline, type Throughline } from "../../src/core/throughline.ts";
@@ -80,7 +81,7 @@ export async function live(storage: Storage, steps: readonly Step[], at: string)
   let ids = 0;
   const newId = () => `${Date.parse(at)}-${++ids}`;
   const throughline = await openThroughline({ storage: kept(storage), clock, newId });
-  const companion = await throughline.startCompanion();
+  const companion = await startCompanion(throughline);
   for (const each of steps) await each(throughline, clock);
   companion.emotions.event("pat_level1", 1);
   await throughline.close();

@@ -537,14 +537,14 @@ const companion: readonly SeededBug[] = [
   {
     id: "companion: the answer does not say that its chat was told",
     file: "src/core/turns/turn-records.ts",
-    find: "if (isTold) draft.set({ told_session: ended.toldSession });",
+    find: "if (isTold) draft.set({ told_session: ended.told });",
     replace: "",
     ...companionParts,
   },
   {
     id: "companion: words are heard after the model was asked",
-    file: "src/core/turns/turns.ts",
-    find: "this.#ports.companion?.personSaid(turn.chatId, turn.content);",
+    file: "src/companion/conversation/companion-part.ts",
+    find: "companion.personSaid(chatId, content);",
     replace: "",
     ...companionParts,
   },
@@ -569,8 +569,8 @@ const fleet: readonly SeededBug[] = [
   {
     id: "fleet: a turn that lost its chat is stored all the same",
     file: "src/core/turns/turns.ts",
-    find: "const ended = await ask(asked);\n      turn.assertUnfenced();",
-    replace: "const ended = await ask(asked);",
+    find: "const ended = await ask({ ...ports, part });\n      turn.assertUnfenced();",
+    replace: "const ended = await ask({ ...ports, part });",
     ...{ ...fleetLost, named: "a lease that is lost before anybody has it" },
   },
   {

@@ -1,10 +1,9 @@
 // A companion in memory whose model plays a script, behind its HTTP door.
 import assert from "node:assert/strict";
 import type { CompanionOptions } from "../../src/companion/options.ts";
+import { startCompanion } from "../../src/companion/start-companion.ts";
 import type { StoredMessage } from "../../src/core/chat/message.ts";
-import { silentLogger } from "../../src/core/logger.ts";
 import { openThroughline, type Throughline } from "../../src/core/throughline.ts";
-import { Turns } from "../../src/core/turns/turns.ts";
 import { createServer, type ServerOptions } from "../../src/server/server.ts";
 import { HeldClock } from "./held-clock.ts";
 import { type ScriptedStep, scriptedResponder } from "./scripted-responder.ts";
@@ -33,7 +32,7 @@ export async function companion(
   const target = { provider: model.provider, model: model.model };
   const throughline =
     options.throughline ?? (await openThroughline({ storage: "memory", clock, newId, ...target }));
-  const run = awake === undefined ? undefined : await throughline.startCompanion(awake);
+  const run = awake === undefined ? undefined : await startCompanion(throughline, awake);
   const served =
     run === undefined
       ? {}
@@ -44,12 +43,7 @@ export async function companion(
             reloadEmotions: emotionProblems,
           },
         };
-  const { chats, sessions, workingMemory: memories, rules } = throughline;
-  const ports = { chats, sessions, memories, rules, clock, newId, logger: silentLogger };
-  const turns = new Turns({
-    ...{ ...ports, persona: "You are kind.", maxQueued, companion: run ?? rest.run?.companion },
-    responders: { standard: target, get: async () => model },
-  });
+  const turns = await throughline.turns({ model, persona: "You are kind.", maxQueued });
   const server = createServer({
     throughline,
     turns,

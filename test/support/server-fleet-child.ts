@@ -32,7 +32,7 @@ const responders = await ResponderRegistry.open({
 const throughline = await openThroughline({ storage, logger, ...responders.standard });
 const run = await beginRun(throughline, settings, logger);
 const { persona } = settings;
-const served = withTurns(throughline, { responders, persona, logger, run });
+const served = await withTurns(throughline, { responders, persona, run });
 const server = createServer({ throughline, turns: served.turns, run, logger, version: "0.0.0" });
 const { url } = await server.listen({ host: "127.0.0.1", port: Number(port) });
 process.stdout.write(`A server is listening on ${url}\n`);

@@ -12,7 +12,6 @@ import { takeLease } from "../../src/core/storage/files/lease.ts";
 import { openSqliteIndex } from "../../src/core/storage/files/sqlite-index.ts";
 import { openThroughline } from "../../src/core/throughline.ts";
 import { systemTimers } from "../../src/core/timers.ts";
-import { Turns } from "../../src/core/turns/turns.ts";
 import {
   chat,
   hello,
@@ -111,10 +110,9 @@ const storage = await FileStorage.open({
 });
 const target = { provider: model.provider, model: model.model };
 const throughline = await openThroughline({ storage, ...ports, ...target });
-const { chats, sessions, workingMemory: memories, rules } = throughline;
-const turns = new Turns({
-  ...{ ...ports, chats, sessions, memories, rules, persona: "You are kind.", maxQueued: 32 },
-  responders: { standard: target, get: async () => model },
+const turns = await throughline.turns({
+  model,
+  persona: "You are kind.",
   tools: () => ({ instructions: "", tools: [tool] }),
 });
 if (!killPlaces.some((each) => each === place)) throw new Error(`there is no place "${place}"`);

@@ -1,6 +1,6 @@
 // What the two processes of the turn kill test have in common.
 import { appendFileSync } from "node:fs";
-import type { TurnTool } from "../../src/app/runtime.ts";
+import type { TurnTool } from "../../src/core/models/responder.ts";
 
 export const chat = "telegram:42";
 export const hello = "Hello";

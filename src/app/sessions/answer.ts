@@ -7,11 +7,10 @@ import { openLog } from "../../cli/log.ts";
 import { withMemories } from "../../cli/memories.ts";
 import { type Flags, resolveSettings } from "../../cli/settings.ts";
 import { ThroughlineError } from "../../core/errors.ts";
-import { silentLogger } from "../../core/logger.ts";
 import { textOutput } from "../../core/turns/text-ports.ts";
 import type { Responders } from "../../core/turns/turns.ts";
 import { answerJson } from "../../server/turn-answer.ts";
-import { openCompanion, withTurns } from "../open-companion.ts";
+import { openCompanion } from "../open-companion.ts";
 import { deliver } from "../turn-events.ts";
 import { pagesOf } from "./pages.ts";
 
@@ -69,8 +68,7 @@ export async function answer(
 export function dismiss(chatId: string, flags: Flags, context: Context): Promise<void> {
   const { io } = context;
   return withMemories(flags, context, async (throughline, { persona }) => {
-    const logger = silentLogger;
-    const { turns } = withTurns(throughline, { responders: nobody, persona, logger });
+    const turns = await throughline.turns({ model: nobody, persona });
     const count = await turns.dismiss(chatId);
     const what = counted(count, "message stays", "messages stay");
     await write(io.output, count === 0 ? allAnswered : `${what} unanswered.\n`);

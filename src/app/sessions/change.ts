@@ -10,6 +10,7 @@ import { packagesElsewhere } from "../../core/chat/fleet-memories.ts";
 import type { RemovalReceipt } from "../../core/chat/forget-receipt.ts";
 import { printableLine } from "../../core/chat/printable.ts";
 import { isThroughlineError } from "../../core/errors.ts";
+import { withAllFeatures } from "../open-companion.ts";
 import { pagesOf } from "./pages.ts";
 
 const say = (io: Io, line: string) => write(io.output, `${line}\n`);
@@ -46,7 +47,7 @@ export function reset(
 
 export function clear(chatId: string, flags: Flags, context: Context): Promise<void> {
   const { io } = context;
-  return withMemories(flags, context, async (throughline) => {
+  return withAllFeatures(flags, context, async (throughline) => {
     const { chats } = throughline;
     const { message_count } = await chats.row(chatId);
     await chats.clear(chatId);
@@ -79,7 +80,7 @@ export function redact(
   context: Context,
 ): Promise<void> {
   const { io } = context;
-  return withMemories(flags, context, async (throughline) => {
+  return withAllFeatures(flags, context, async (throughline) => {
     const { chats } = throughline;
     const pages = pagesOf(throughline);
     const change = flags.erase ? "erased" : "redacted";

@@ -3,11 +3,11 @@ import { Exit, exitCodes, wrongUsage } from "../../cli/failure.ts";
 import { counted, json, localTime } from "../../cli/format.ts";
 import { tell, write } from "../../cli/io.ts";
 import { confirm } from "../../cli/line-reader.ts";
-import { withMemories } from "../../cli/memories.ts";
 import type { Flags } from "../../cli/settings.ts";
 import { chatZone } from "../../core/chat/chat-metadata.ts";
 import type { ForgetReceipt } from "../../core/chat/forget-receipt.ts";
 import { printableLine } from "../../core/chat/printable.ts";
+import { withAllFeatures } from "../open-companion.ts";
 import { pagesOf } from "./pages.ts";
 
 export interface ForgetFlags extends Flags {
@@ -25,7 +25,7 @@ export async function forget(chatId: string, flags: ForgetFlags, context: Contex
   if (!flags.yes && !io.isInteractive) {
     throw wrongUsage("forgetting cannot be undone, and nobody is here to be asked: say --yes");
   }
-  await withMemories(flags, context, async (throughline) => {
+  await withAllFeatures(flags, context, async (throughline) => {
     const { chats, rules } = throughline;
     const row = await chats.row(chatId);
     if (!flags.yes) {

@@ -7,6 +7,7 @@ import { systemTimers } from "../../core/timers.ts";
 import type { Companion } from "../companion.ts";
 import { builtInEmotions } from "../emotion/built-in-emotions.ts";
 import type { EmotionConfiguration } from "../emotion/configuration.ts";
+import { startCompanion } from "../start-companion.ts";
 import { emotionsName, watchEmotionsFile } from "./emotions-file.ts";
 import { factsFile } from "./facts-file.ts";
 
@@ -27,7 +28,7 @@ export interface Run {
 /**
  * Begins a run: facts and emotions come from the home, and are read again when somebody changes them.
  *
- * @throws ThroughlineError as `Throughline.startCompanion` does.
+ * @throws ThroughlineError as `startCompanion` does.
  */
 export async function beginRun(
   throughline: Throughline,
@@ -59,7 +60,7 @@ export async function beginRun(
     void checkRules(watch.configuration).then((warnings) => {
       unreachable = warnings;
     });
-    companion = await throughline.startCompanion({
+    companion = await startCompanion(throughline, {
       ...(watch.configuration === undefined ? {} : { emotions: watch.configuration }),
       ...(freshness.timeZone ? { timeZone: freshness.timeZone } : {}),
       memory: () => facts.startupContext(),

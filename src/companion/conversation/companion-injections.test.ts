@@ -8,6 +8,7 @@ import { HeldTimers } from "../../../test/support/held-timers.ts";
 import { SimulatedVoice } from "../../../test/support/simulated-voice.ts";
 import { silentLogger } from "../../core/logger.ts";
 import { openThroughline } from "../../core/throughline.ts";
+import { startCompanion } from "../start-companion.ts";
 import { companionInjections } from "./companion-injections.ts";
 import { Injector } from "./injector.ts";
 
@@ -20,7 +21,7 @@ test("a text that must be delivered outlives a run that could not deliver it, an
   const ports = { clock, timers, newId: () => crypto.randomUUID(), logger: silentLogger };
   const run = async (state: "inactive" | "idle") => {
     const throughline = await openThroughline({ home, clock });
-    const pending = companionInjections(await throughline.startCompanion());
+    const pending = companionInjections(await startCompanion(throughline));
     const stream = new SimulatedVoice({ state });
     const injector = await Injector.open({ ...ports, stream, pending });
     return { throughline, stream, injector };

@@ -3,7 +3,6 @@ import { test } from "node:test";
 import { Machine, type RunOfCompanion } from "../../../test/support/kept-companion.ts";
 import { type ScriptedStep, scriptedResponder } from "../../../test/support/scripted-responder.ts";
 import { ResponderError } from "../../core/models/responder.ts";
-import { Turns } from "../../core/turns/turns.ts";
 import type { CompanionOptions } from "../options.ts";
 
 const chat = "telegram:42";
@@ -12,21 +11,14 @@ const away: ScriptedStep = {
   error: new ResponderError("the model is away", { kind: "unavailable" }),
 };
 
-function withTurns(
-  machine: Machine,
+async function withTurns(
   { throughline, companion }: RunOfCompanion,
   script: readonly (readonly ScriptedStep[])[],
   window?: number,
 ) {
-  const { chats, sessions, workingMemory: memories, rules } = throughline;
-  const { clock, newId, logger } = machine;
+  const { chats } = throughline;
   const model = scriptedResponder(script, window === undefined ? {} : { window });
-  const { provider, model: name } = model;
-  const turns = new Turns({
-    ...{ chats, sessions, memories, rules, clock, newId, logger, companion, maxQueued: 8 },
-    persona: "You are kind.",
-    responders: { standard: { provider, model: name }, get: async () => model },
-  });
+  const turns = await throughline.turns({ model, persona: "You are kind.", maxQueued: 8 });
   const say = (content: string, chatId = chat, id?: string) =>
     turns.submit(chatId, { content, ...(id === undefined ? {} : { id }) }).done;
   const context = (request: number) => model.requests[request]?.context ?? "";
@@ -37,12 +29,12 @@ function withTurns(
 /** The second run of a machine: 5 s ago the first was killed, after a talk. */
 async function again(script: readonly (readonly ScriptedStep[])[], options: CompanionOptions = {}) {
   const machine = new Machine();
-  const first = withTurns(machine, await machine.run(), [["Hi"], ["Hi"]]);
+  const first = await withTurns(await machine.run(), [["Hi"], ["Hi"]]);
   await first.say("Hello");
   await first.say("Good day", "other");
   await machine.tick(first.companion);
   machine.clock.pass(5_000);
-  return { machine, ...withTurns(machine, await machine.run(options), script) };
+  return { machine, ...(await withTurns(await machine.run(options), script)) };
 }
 
 const recovery = /crash_recovery\.[\s\S]*USER: "Hello"[\s\S]*as if nothing happened\.$/;
@@ -98,7 +90,7 @@ test("a kill between the welcome and its answer is told of by the next run, with
   const turn = c.turns.submit(chat, { content: "Where were we?" });
   for await (const { type } of turn.progress()) if (type === "accepted") break;
   c.machine.clock.pass(6_000);
-  const next = withTurns(c.machine, await c.machine.run(), [["1"]]);
+  const next = await withTurns(await c.machine.run(), [["1"]]);
   await (await next.turns.answer(chat)).done;
   assert.match(next.context(0), recovery);
   assert.equal(await next.told(), 3);
@@ -294,7 +286,7 @@ test("the replies of 50 runs are 50 welcomes, each bounded, and the history is w
   const machine = new Machine();
   const said: string[] = [];
   for (let run = 1; run <= 50; run++) {
-    const c = withTurns(machine, await machine.run(), [[`answer ${run}`]]);
+    const c = await withTurns(await machine.run(), [[`answer ${run}`]]);
     await c.say(`question ${run}`);
     said.push(`question ${run}`, `answer ${run}`);
     assert.equal(await c.told(), run);
@@ -313,7 +305,7 @@ test("the replies of 50 runs are 50 welcomes, each bounded, and the history is w
 
 test("words that are sent again under their id are heard once", async () => {
   const machine = new Machine();
-  const c = withTurns(machine, await machine.run(), [[away], ["B"], ["A"]]);
+  const c = await withTurns(await machine.run(), [[away], ["B"], ["A"]]);
   await c.say("You are trash", chat, "t1");
   machine.clock.pass(3_600_000);
   await c.say("Something else");
@@ -332,7 +324,7 @@ test("an answer without a word tells the chat nothing: its welcome is owed still
 
 const noUsage = { inputTokens: 1, outputTokens: 0, costUsd: 0 };
 
-const instructions = ({ model }: ReturnType<typeof withTurns>) =>
+const instructions = ({ model }: Awaited<ReturnType<typeof withTurns>>) =>
   model.requests.map((request) => request.instructions);
 const withFact = `You are kind.
 
@@ -348,7 +340,7 @@ for (const [says, window] of [
   test(`every request ${says}has the facts, in the same bytes, also after a reset`, async () => {
     const machine = new Machine();
     const run = await machine.run({ memory: async () => "Ori is allergic to nuts." });
-    const c = withTurns(machine, run, [["1"], ["2"], ["3"], ["4"], ["5"]], window);
+    const c = await withTurns(run, [["1"], ["2"], ["3"], ["4"], ["5"]], window);
     await c.say("Hello");
     await c.say("Can I bring Ori a walnut cake?");
     await c.throughline.sessions.reset(chat);
@@ -364,7 +356,7 @@ test("facts that change are in the next request, and what follows is the same ag
   const machine = new Machine();
   let facts = "";
   const run = await machine.run({ memory: async () => facts });
-  const c = withTurns(machine, run, [["1"], ["2"], ["3"], ["4"]]);
+  const c = await withTurns(run, [["1"], ["2"], ["3"], ["4"]]);
   await c.say("One");
   facts = "Ori is allergic to nuts.";
   await c.say("Two");

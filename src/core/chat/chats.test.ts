@@ -216,7 +216,6 @@ test("forgetting removes a chat and no other, with a receipt, and is remembered 
   assert.deepEqual(receipt.removed, [
     { place: "transcript", count: 2 },
     { place: "working memory", count: 1 },
-    { place: "companion", count: 0 },
     { place: "packages", count: 0 },
   ]);
   assert.deepEqual(await chats.search("secret"), []);

@@ -13,11 +13,11 @@ import type { Draft } from "./draft.ts";
 import { eraseFrom, redactFrom } from "./erasure.ts";
 import { type FindChatsOptions, type FoundChat, findChats } from "./find-chats.ts";
 import {
-  type DropElsewhere,
-  type Dropped,
   type ForgetReceipt,
   type Loss,
   type RemovalReceipt,
+  type Removed,
+  type RemoveElsewhere,
   summed,
 } from "./forget-receipt.ts";
 import { isMessage, type StoredMessage } from "./message.ts";
@@ -37,7 +37,7 @@ export class Chats {
   readonly log: ChatLog;
   /** The marks of forgotten chats. */
   readonly tombstones: Tombstones;
-  readonly #onForget: DropElsewhere[] = [];
+  readonly #onForget: RemoveElsewhere[] = [];
   /** Forks that are being made: what they copied already may be hidden or erased since. */
   readonly #forking = new Set<Promise<unknown>>();
   readonly #onForgotten: ((chatId: string, mark: Mark | undefined) => void)[] = [];
@@ -241,7 +241,7 @@ export class Chats {
   ): Promise<RemovalReceipt & { readonly erased: boolean }> {
     await this.log.existing(chatId);
     const { ports } = this.log;
-    const dropped: Dropped[] = [];
+    const dropped: Removed[] = [];
     const onDamage = (count: number) => void dropped.push({ place: "damaged_bytes", count });
     const eraseIn = (id: string) =>
       this.log.erase(id, (draft) => eraseFrom(draft, messageId, ports), onDamage);
@@ -258,7 +258,7 @@ export class Chats {
       readonly messageId: string;
       readonly loss: Loss;
       /** What is told of it already, and what is found on the way. */
-      readonly dropped: Dropped[];
+      readonly dropped: Removed[];
     },
     removeIn: (chatId: string) => Promise<unknown>,
   ): Promise<RemovalReceipt> {
@@ -441,7 +441,7 @@ export class Chats {
    * Lets another memory take part when something of a chat goes: it drops what it holds, and says how
    * much that was.
    */
-  onForget(drop: DropElsewhere): void {
+  onForget(drop: RemoveElsewhere): void {
     this.#onForget.push(drop);
   }
 
@@ -504,7 +504,7 @@ export class Chats {
     });
   }
 
-  async #dropElsewhere(chatId: string, loss: Loss, id?: string): Promise<readonly Dropped[]> {
+  async #dropElsewhere(chatId: string, loss: Loss, id?: string): Promise<readonly Removed[]> {
     const dropped = await Promise.all(this.#onForget.map(async (drop) => drop(chatId, loss, id)));
     return dropped.flat();
   }

@@ -10,20 +10,17 @@ export interface ForgetReceipt {
 /** What is done to a chat. A clear and a redaction leave its bytes; forgetting leaves nothing. */
 export type Loss = "clear" | "redact" | "erase" | "forget";
 
-/** What a memory dropped: how much and from where; or a place that still holds something. */
-export type Dropped =
+/** A row of a receipt: how much was removed and from where; or a place that still holds something. */
+export type Removed =
   | { readonly place: string; readonly count: number }
   | { readonly unreachable: string };
 
-/**
- * Drops what another memory holds of a chat, or of one message of it. @returns what that was, once it is
- * gone.
- */
-export type DropElsewhere = (
+/** Removes what another memory holds of a chat, or of one message of it. Resolves once it is gone. */
+export type RemoveElsewhere = (
   chatId: string,
   loss: Loss,
   messageId?: string,
-) => readonly Dropped[] | Promise<readonly Dropped[]>;
+) => readonly Removed[] | Promise<readonly Removed[]>;
 
 /** What hiding or erasing a message reached. */
 export interface RemovalReceipt {
@@ -38,7 +35,7 @@ export interface RemovalReceipt {
 
 /** The same places of several chats together. */
 export function summed(
-  dropped: readonly Dropped[],
+  dropped: readonly Removed[],
 ): Pick<ForgetReceipt, "removed" | "unreachable"> {
   const counts = new Map<string, number>();
   const unreachable = new Set<string>();

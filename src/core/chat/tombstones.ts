@@ -9,6 +9,15 @@ export interface Mark {
   readonly at: string;
 }
 
+/** Chats that were forgotten after some place in the log of marks. */
+export interface ForgottenChats {
+  /** When this chat was last forgotten, in milliseconds since 1970. `undefined`: it was not. */
+  at(chatId: string): number | undefined;
+  readonly isEmpty: boolean;
+  /** Where the log ends. */
+  readonly end: number;
+}
+
 const key = "chats";
 
 /** Where a chat is missing that was forgotten without a mark. */
@@ -93,22 +102,25 @@ export class Tombstones {
   }
 
   /**
-   * Which chats were forgotten after a place in the log, those that are being forgotten among them, and
-   * the place where it ends.
+   * Which chats were forgotten after a place in the log, those that are being forgotten among them.
    *
    * @param known ids of marks that do not count.
    */
-  async after(
-    place: number,
-    known: ReadonlySet<string>,
-  ): Promise<{ readonly has: (chatId: string) => boolean; readonly end: number }> {
-    const hashes = new Set<string>();
+  async after(place: number, known: ReadonlySet<string> = new Set()): Promise<ForgottenChats> {
+    const times = new Map<string, number>();
     let end = place;
-    for await (const mark of this.#logs.read(key, { after: place })) {
-      if (!known.has(mark.id.replace(doneSuffix, ""))) hashes.add(String(mark["hash"]));
-      end = mark.seq;
+    for await (const { id, seq, hash, at } of this.#logs.read(key, { after: place })) {
+      end = seq;
+      if (known.has(id.replace(doneSuffix, ""))) continue;
+      const time = Date.parse(String(at));
+      const before = times.get(String(hash)) ?? Number.NEGATIVE_INFINITY;
+      // A mark without a readable time counts for everything that is kept.
+      times.set(
+        String(hash),
+        Number.isNaN(time) ? Number.POSITIVE_INFINITY : Math.max(before, time),
+      );
     }
-    return { has: (chatId) => hashes.has(hashOf(chatId)), end };
+    return { at: (chatId) => times.get(hashOf(chatId)), isEmpty: times.size === 0, end };
   }
 
   /** Where the marks end. */

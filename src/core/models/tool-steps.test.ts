@@ -3,9 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MockLanguageModelV4, simulateReadableStream } from "ai/test";
 import { HeldClock } from "../../../test/support/held-clock.ts";
-import { silentLogger } from "../logger.ts";
 import { openThroughline } from "../throughline.ts";
-import { Turns } from "../turns/turns.ts";
 import { aiSdkResponder } from "./ai-sdk-responder.ts";
 import type { TurnTool } from "./responder.ts";
 
@@ -51,14 +49,15 @@ async function companion(
   const responder = aiSdkResponder({ provider: "p", modelId: "m", model, maxRetries: 0 });
   const standard = { provider: "p", model: "m" };
   const throughline = await openThroughline({ storage: "memory", clock, newId, ...standard });
-  const { chats, sessions, workingMemory: memories, rules } = throughline;
+  const { chats } = throughline;
   const pay: TurnTool = {
     ...{ name: "pay", description: "Pays.", parameters: { type: "object", properties: {} } },
     run: (args) => run((args as { to: string }).to),
   };
-  const turns = new Turns({
-    ...{ chats, sessions, memories, rules, clock, newId, maxQueued: 4, logger: silentLogger },
-    ...{ persona: "You are kind.", responders: { standard, get: async () => responder } },
+  const turns = await throughline.turns({
+    model: responder,
+    persona: "You are kind.",
+    maxQueued: 4,
     tools: () => ({ instructions: "", tools: [pay] }),
   });
   const shown = async () => {

@@ -4,6 +4,8 @@ import type { HistoryView } from "../chat/history-view.ts";
 import { bucketOf } from "../chat/session-state.ts";
 import type { WorkingMemories } from "../chat/working-memories.ts";
 import type { Clock } from "../clock.ts";
+import type { TurnPart } from "../extension.ts";
+import { joined } from "../extensions.ts";
 import type { NewId } from "../ids.ts";
 import type { Logger } from "../logger.ts";
 import {
@@ -31,12 +33,8 @@ export interface AskPorts {
   readonly begun: Begun;
   /** What the person is told beside the reply; added to. */
   readonly notices: string[];
-  /** What the companion remembers: a text with marks of its own, the same while nothing changes. */
-  readonly facts?: string | undefined;
-  /** How the companion feels. */
-  readonly mood?: string | undefined;
-  /** What to know after a restart: a text with marks of its own. */
-  readonly welcome?: string | undefined;
+  /** What extensions tell the model. */
+  readonly part: TurnPart;
   /** What the model may do beside speaking. */
   readonly tools?: ((turn: Turn, target: Target) => TurnTools) | undefined;
 }
@@ -52,7 +50,7 @@ const smallWindow = 8_192;
  * result cannot be stored. A turn that was interrupted continues after the last result on record.
  */
 export async function ask(ports: AskPorts): Promise<Asked> {
-  const { responder, begun, turn, notices } = ports;
+  const { responder, begun, turn, notices, part } = ports;
   const steps = await TurnSteps.begin(ports);
   const tools = ports.tools?.(turn, responder);
   await steps.repeat(tools);
@@ -60,12 +58,12 @@ export async function ask(ports: AskPorts): Promise<Asked> {
   const attempt = new Attempt({ ...ports, steps }, isSmall ? undefined : view.fromSeq);
   const id = bucketOf(begun.session, responder.provider).session_id;
   const context = turnContext({
-    ...{ newId: ports.newId, notices, awayMs: begun.awayMs, mood: ports.mood },
+    ...{ newId: ports.newId, notices, awayMs: begun.awayMs, notes: part.notes },
     summary: isSmall ? (ports.memories.peek(turn.chatId)?.summary(turn.id) ?? "") : "",
   });
-  const changing = [context, ports.welcome ?? ""].filter((part) => part !== "").join("\n\n");
+  const changing = joined([context, part.context]);
   const request: ResponderRequest = {
-    instructions: [ports.persona, ports.facts ?? ""].filter((part) => part !== "").join("\n\n"),
+    instructions: joined([ports.persona, part.instructions]),
     messages: isSmall ? newestTurn(view.messages) : view.messages,
     ...(changing === "" ? {} : { context: changing }),
     ...(tools === undefined ? {} : { tools: steps.offer(tools) }),

@@ -9,7 +9,6 @@ import { silentLogger } from "../logger.ts";
 import type { Responder, ResponderEvent } from "../models/responder.ts";
 import { openThroughline } from "../throughline.ts";
 import { answerLimits } from "./answer-limits.ts";
-import { Turns } from "./turns.ts";
 
 const chat = "telegram:42";
 const usage = { inputTokens: 100, outputTokens: 20, costUsd: 0.01 };
@@ -20,13 +19,20 @@ async function companion(responder: Responder) {
   let ids = 0;
   const newId = () => `id-${++ids}`;
   const standard = { provider: responder.provider, model: responder.model };
-  const throughline = await openThroughline({ storage: "memory", clock, newId, ...standard });
-  const { chats, sessions, workingMemory: memories, rules } = throughline;
   const warned: object[] = [];
   const logger: Logger = { ...silentLogger, warn: (fields) => warned.push(fields) };
-  const turns = new Turns({
-    ...{ chats, sessions, memories, rules, clock, newId, maxQueued: 4, logger },
-    ...{ persona: "You are kind.", responders: { standard, get: async () => responder } },
+  const throughline = await openThroughline({
+    storage: "memory",
+    clock,
+    newId,
+    logger,
+    ...standard,
+  });
+  const { chats } = throughline;
+  const turns = await throughline.turns({
+    model: responder,
+    persona: "You are kind.",
+    maxQueued: 4,
   });
   const ask = () => turns.submit(chat, { content: "Hello" }).done;
   const stored = async () =>

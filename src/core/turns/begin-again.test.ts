@@ -2,9 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { HeldClock } from "../../../test/support/held-clock.ts";
 import { scriptedResponder } from "../../../test/support/scripted-responder.ts";
-import { silentLogger } from "../logger.ts";
 import { openThroughline } from "../throughline.ts";
-import { Turns } from "./turns.ts";
 
 const chat = "local:me";
 const words = { provider: "words", model: "w-1" };
@@ -17,16 +15,17 @@ async function world(window?: number) {
   const models = [words, other, { provider: "offline", model: "offline" }].map((target) =>
     scriptedResponder([["1"], ["2"], ["3"]], { ...target, ...(window ? { window } : {}) }),
   );
-  const { chats, sessions, workingMemory, rules } = await openThroughline({
+  const throughline = await openThroughline({
     ...{ storage: "memory", clock, newId, ...words },
   });
-  const turns = new Turns({
-    ...{ chats, sessions, memories: workingMemory, rules, clock, newId, logger: silentLogger },
-    ...{ persona: "You are kind.", maxQueued: 8 },
-    responders: {
+  const { sessions } = throughline;
+  const turns = await throughline.turns({
+    model: {
       standard: words,
       get: async (provider) => models.find((each) => each.provider === provider) ?? assert.fail(),
     },
+    persona: "You are kind.",
+    maxQueued: 8,
   });
   const say = (content: string, target = {}) => turns.submit(chat, { content, ...target }).done;
   const asked = (provider: string) => {

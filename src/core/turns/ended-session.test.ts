@@ -4,11 +4,9 @@ import { test } from "node:test";
 import { HeldClock } from "../../../test/support/held-clock.ts";
 import { type ScriptedStep, scriptedResponder } from "../../../test/support/scripted-responder.ts";
 import type { FreshnessOptions } from "../chat/freshness-options.ts";
-import { silentLogger } from "../logger.ts";
 import { ResponderError } from "../models/responder.ts";
 import { openThroughline } from "../throughline.ts";
 import type { Turn } from "./turn.ts";
-import { Turns } from "./turns.ts";
 
 const chat = "telegram:42";
 const hello = { id: "t1", content: "Hello" };
@@ -31,10 +29,11 @@ async function companion(
   const throughline = await openThroughline({
     ...{ storage: "memory", clock, newId, freshness, ...standard },
   });
-  const { chats, sessions, workingMemory: memories, rules } = throughline;
-  const turns = new Turns({
-    ...{ chats, sessions, memories, rules, clock, newId, maxQueued: 4, logger: silentLogger },
-    ...{ persona: "You are kind.", responders: { standard, get } },
+  const { sessions } = throughline;
+  const turns = await throughline.turns({
+    model: { standard, get },
+    persona: "You are kind.",
+    maxQueued: 4,
   });
   const asked = () =>
     scripted.requests.at(-1)?.messages.map(({ role, content }) => `${role}: ${content}`);

@@ -3,9 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { HeldClock } from "../../../test/support/held-clock.ts";
 import { type ScriptedStep, scriptedResponder } from "../../../test/support/scripted-responder.ts";
-import { silentLogger } from "../logger.ts";
 import { openThroughline } from "../throughline.ts";
-import { Turns } from "./turns.ts";
 
 const chat = "telegram:42";
 
@@ -18,13 +16,8 @@ async function companion(script: readonly (readonly ScriptedStep[])[]) {
   const throughline = await openThroughline({
     ...{ storage: "memory", clock, newId, provider, model: model.model },
   });
-  const { chats, sessions, workingMemory, rules } = throughline;
-  const turns = new Turns({
-    ...{ chats, sessions, memories: workingMemory, rules, clock, newId, maxQueued: 4 },
-    logger: silentLogger,
-    persona: "You are kind.",
-    responders: { standard: { provider, model: model.model }, get: async () => model },
-  });
+  const { chats } = throughline;
+  const turns = await throughline.turns({ model, persona: "You are kind.", maxQueued: 4 });
   /** As a log of before has it: no door takes such an id any more. */
   const before = (id: string, content: string, pending?: readonly string[]) =>
     chats.log.change(chat, (draft) => {

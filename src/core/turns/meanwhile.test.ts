@@ -4,10 +4,8 @@ import { test } from "node:test";
 import { HeldClock } from "../../../test/support/held-clock.ts";
 import { type ScriptedStep, scriptedResponder } from "../../../test/support/scripted-responder.ts";
 import { ThroughlineError } from "../errors.ts";
-import { silentLogger } from "../logger.ts";
 import { openThroughline, type ThroughlineOptions } from "../throughline.ts";
 import type { Turn } from "./turn.ts";
-import { Turns } from "./turns.ts";
 
 const chat = "telegram:42";
 const minute = 60_000;
@@ -33,9 +31,7 @@ async function companion(
     ...{ storage: "memory", clock, ...standard },
     ...(options.freshness === undefined ? {} : { freshness: options.freshness }),
   });
-  const { chats, sessions, workingMemory: memories, rules } = throughline;
-  let ids = 0;
-  const newId = () => `id-${++ids}`;
+  const { chats, sessions, workingMemory: memories } = throughline;
   const responders = {
     standard,
     get: async (provider: string) => {
@@ -43,9 +39,10 @@ async function companion(
       throw new ThroughlineError(`there is no ${provider}`, { code: "THROUGHLINE_CONFIGURATION" });
     },
   };
-  const turns = new Turns({
-    ...{ chats, sessions, memories, rules, clock, newId, maxQueued: 4, logger: silentLogger },
-    ...{ persona: "You are kind.", responders },
+  const turns = await throughline.turns({
+    model: responders,
+    persona: "You are kind.",
+    maxQueued: 4,
   });
   /** Says it, and waits until the model is asked. */
   const begin = async (content: string) => {

@@ -5,11 +5,9 @@ import { setImmediate } from "node:timers/promises";
 import { HeldClock } from "../../../test/support/held-clock.ts";
 import { type ScriptedStep, scriptedResponder } from "../../../test/support/scripted-responder.ts";
 import { isThroughlineError } from "../errors.ts";
-import { silentLogger } from "../logger.ts";
 import { ResponderError } from "../models/responder.ts";
 import { openThroughline, type ThroughlineOptions } from "../throughline.ts";
 import type { Turn } from "./turn.ts";
-import { Turns } from "./turns.ts";
 
 const chat = "telegram:42";
 const minute = 60_000;
@@ -26,11 +24,12 @@ async function companion(
   const throughline = await openThroughline({
     ...{ storage: "memory", clock, newId, ...target, ...options },
   });
-  const { chats, sessions, workingMemory, rules } = throughline;
-  const turns = new Turns({
-    ...{ chats, sessions, memories: workingMemory, rules, clock, newId, maxQueued: 4 },
-    ...{ logger: silentLogger, persona: "You are kind.", companionName: "Nova" },
-    responders: { standard: target, get: async () => model },
+  const { chats } = throughline;
+  const turns = await throughline.turns({
+    model,
+    persona: "You are kind.",
+    maxQueued: 4,
+    companionName: "Nova",
   });
   const heard: Turn[] = [];
   turns.onTurn((turn) => heard.push(turn));

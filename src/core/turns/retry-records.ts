@@ -40,7 +40,8 @@ export function beginRetry(
     if (mark.of === undefined) draft.control("turn", fields, mark.id);
     const session = draft.head.session as SessionState;
     const ended = endedBy(resolution);
-    return { user, resolution, session, attempt: 1, isNew: false, awayMs: undefined, ended };
+    const told = draft.head.told_session;
+    return { user, resolution, session, attempt: 1, isNew: false, awayMs: undefined, ended, told };
   });
 }
 

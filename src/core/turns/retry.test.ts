@@ -4,10 +4,8 @@ import { HeldClock } from "../../../test/support/held-clock.ts";
 import { type ScriptedStep, scriptedResponder } from "../../../test/support/scripted-responder.ts";
 import { renderChat } from "../chat/render-chat.ts";
 import { isThroughlineError } from "../errors.ts";
-import { silentLogger } from "../logger.ts";
 import { ResponderError } from "../models/responder.ts";
 import { openThroughline } from "../throughline.ts";
-import { Turns } from "./turns.ts";
 
 const chat = "telegram:42";
 const end: ScriptedStep = {
@@ -25,13 +23,8 @@ async function companion(script: readonly (readonly ScriptedStep[])[], window?: 
   const throughline = await openThroughline({
     ...{ storage: "memory", clock, newId, provider, model: model.model },
   });
-  const { chats, sessions, workingMemory, rules } = throughline;
-  const turns = new Turns({
-    ...{ chats, sessions, memories: workingMemory, rules, clock, newId, maxQueued: 4 },
-    logger: silentLogger,
-    persona: "You are kind.",
-    responders: { standard: { provider, model: model.model }, get: async () => model },
-  });
+  const { workingMemory } = throughline;
+  const turns = await throughline.turns({ model, persona: "You are kind.", maxQueued: 4 });
   const remembered = () =>
     workingMemory
       .of(chat)

@@ -6,10 +6,8 @@ import { HeldClock } from "../../../test/support/held-clock.ts";
 import { type ScriptedStep, scriptedResponder } from "../../../test/support/scripted-responder.ts";
 import type { FreshnessOptions } from "../chat/freshness-options.ts";
 import type { ModelInput } from "../chat/message.ts";
-import { silentLogger } from "../logger.ts";
 import { ResponderError } from "../models/responder.ts";
 import { openThroughline } from "../throughline.ts";
-import { Turns } from "./turns.ts";
 
 const chat = "local:me";
 const said = (content: string) => ({ role: "assistant", content }) as const;
@@ -37,14 +35,11 @@ async function world({ freshness = daily, window, script }: Options = {}) {
   const answers = script ?? [["1"], ["2"], ["3"]];
   const model = scriptedResponder(answers, window === undefined ? {} : { window });
   const standard = { provider: model.provider, model: model.model };
-  const { chats, sessions, workingMemory, rules } = await openThroughline({
+  const throughline = await openThroughline({
     ...{ storage: "memory", clock, newId, freshness, ...standard },
   });
-  const turns = new Turns({
-    ...{ chats, sessions, memories: workingMemory, rules, clock, newId, logger: silentLogger },
-    ...{ persona: "You are kind.", maxQueued: 8 },
-    responders: { standard, get: async () => model },
-  });
+  const { chats, sessions } = throughline;
+  const turns = await throughline.turns({ model, persona: "You are kind.", maxQueued: 8 });
   const say = (content: string) => turns.submit(chat, { content }).done;
   const sent = (request: number) => short(model.requests[request]?.messages ?? []);
   return { chats, sessions, turns, clock, model, say, sent };

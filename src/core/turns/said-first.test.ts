@@ -3,9 +3,7 @@ import { test } from "node:test";
 import { HeldClock } from "../../../test/support/held-clock.ts";
 import { type ScriptedStep, scriptedResponder } from "../../../test/support/scripted-responder.ts";
 import type { ModelInput } from "../chat/message.ts";
-import { silentLogger } from "../logger.ts";
 import { openThroughline } from "../throughline.ts";
-import { Turns } from "./turns.ts";
 
 const chat = "local:me";
 const reminder = { role: "assistant", content: "Reminder: dentist at 9" } as const;
@@ -18,14 +16,11 @@ async function world(window?: number, script: readonly (readonly ScriptedStep[])
   const newId = () => `id-${++ids}`;
   const model = scriptedResponder(script, window === undefined ? {} : { window });
   const standard = { provider: model.provider, model: model.model };
-  const { chats, sessions, workingMemory, rules } = await openThroughline({
+  const throughline = await openThroughline({
     ...{ storage: "memory", clock, newId, ...standard },
   });
-  const turns = new Turns({
-    ...{ chats, sessions, memories: workingMemory, rules, clock, newId, logger: silentLogger },
-    ...{ persona: "You are kind.", maxQueued: 8 },
-    responders: { standard, get: async () => model },
-  });
+  const { chats, sessions } = throughline;
+  const turns = await throughline.turns({ model, persona: "You are kind.", maxQueued: 8 });
   const say = (content: string) => turns.submit(chat, { content }).done;
   const sent = (request: number) => short(model.requests[request]?.messages ?? []);
   return { chats, sessions, turns, say, sent };

@@ -3,10 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { HeldClock } from "../../../test/support/held-clock.ts";
 import { type ScriptedStep, scriptedResponder } from "../../../test/support/scripted-responder.ts";
-import { silentLogger } from "../logger.ts";
 import { ResponderError } from "../models/responder.ts";
 import { openThroughline } from "../throughline.ts";
-import { Turns } from "./turns.ts";
 
 const chat = "telegram:42";
 const down: ScriptedStep = {
@@ -23,11 +21,7 @@ async function companion(script: readonly (readonly ScriptedStep[])[], window?: 
   const model = scriptedResponder(script, window === undefined ? {} : { window });
   const standard = { provider: model.provider, model: model.model };
   const throughline = await openThroughline({ storage: "memory", clock, newId, ...standard });
-  const { chats, sessions, workingMemory: memories, rules } = throughline;
-  const turns = new Turns({
-    ...{ chats, sessions, memories, rules, clock, newId, maxQueued: 4, logger: silentLogger },
-    ...{ persona: "You are kind.", responders: { standard, get: async () => model } },
-  });
+  const turns = await throughline.turns({ model, persona: "You are kind.", maxQueued: 4 });
   const asked = () =>
     model.requests.at(-1)?.messages.map(({ role, content }) => `${role}: ${content}`);
   return { turns, asked };

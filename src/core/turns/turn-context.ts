@@ -13,11 +13,11 @@ export function turnContext(parts: {
   readonly awayMs: number | undefined;
   /** The working memory's summary, for a model that gets no history. */
   readonly summary: string;
-  /** How the companion feels. */
-  readonly mood?: string | undefined;
+  /** Of extensions. */
+  readonly notes?: readonly string[] | undefined;
 }): string {
   const lines = [
-    ...(parts.mood === undefined ? [] : [`Your mood: ${parts.mood}.`]),
+    ...(parts.notes ?? []),
     ...(parts.awayMs === undefined ? [] : [`The person was away for ${awayText(parts.awayMs)}.`]),
     ...parts.notices,
     ...(parts.summary === "" ? [] : [`What was said last: ${parts.summary}`]),

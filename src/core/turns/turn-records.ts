@@ -30,6 +30,8 @@ export interface Begun {
   readonly awayMs: number | undefined;
   /** What ended with this turn, or with an attempt at it that came to no answer: nobody was told yet. */
   readonly ended: EndedPart | undefined;
+  /** What an extension stored with the last answer: see `TurnPart.told`. */
+  readonly told: number | undefined;
 }
 
 export interface TurnRecordPorts {
@@ -84,7 +86,8 @@ export function beginTurn(ports: TurnRecordPorts, turn: NewTurn, target: Target)
     const session = draft.head.session as SessionState;
     const awayMs = typeof away === "number" ? away : undefined;
     const ended = endedBy(resolution) ?? (isNew ? undefined : await endedAt(chats, draft, user));
-    return { user, resolution, session, attempt, isNew, awayMs, ended };
+    const told = draft.head.told_session;
+    return { user, resolution, session, attempt, isNew, awayMs, ended, told };
   });
 }
 
@@ -177,8 +180,8 @@ export interface Ended {
   readonly latencyMs: number;
   /** To its first word. */
   readonly firstWordMs: number | undefined;
-  /** The run of the companion that the model was told of. */
-  readonly toldSession?: number | undefined;
+  /** Stored with the answer: see `TurnPart.told`. */
+  readonly told?: number | undefined;
 }
 
 /**
@@ -228,8 +231,8 @@ export function endTurn(
     const isOver = ended.outcome !== "failed" || hasAnswer;
     if (isOver && draft.head.open_turn?.id === turn.id) draft.set({ open_turn: undefined });
     // With the answer that was made with it, or not at all: told exactly once.
-    const isTold = ended.toldSession !== undefined && ended.text !== "" && !isLate;
-    if (isTold) draft.set({ told_session: ended.toldSession });
+    const isTold = ended.told !== undefined && ended.text !== "" && !isLate;
+    if (isTold) draft.set({ told_session: ended.told });
     if (!isLate && ended.viewFrom !== undefined) {
       const views = { ...draft.head.view_from, [ended.provider]: ended.viewFrom };
       draft.set({ view_from: views, ...reportedBy(draft, ended) });

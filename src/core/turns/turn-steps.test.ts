@@ -7,7 +7,6 @@ import { notCompleted } from "../chat/model-row.ts";
 import { renderRows } from "../chat/render-rows.ts";
 import { marksIn, withReplaced } from "../chat/shown-messages.ts";
 import { ThroughlineError } from "../errors.ts";
-import { silentLogger } from "../logger.ts";
 import {
   type Responder,
   ResponderError,
@@ -18,7 +17,6 @@ import {
 import { openThroughline } from "../throughline.ts";
 import { answerLimits } from "./answer-limits.ts";
 import type { TurnProgress } from "./turn.ts";
-import { Turns } from "./turns.ts";
 
 const chat = "local:me";
 const usage = { inputTokens: 10, outputTokens: 5, costUsd: 0 };
@@ -89,7 +87,7 @@ async function companion(
     ...{ storage: "memory", clock, newId, ...standard },
     freshness: { idleTimeoutMinutes: options.idleMinutes ?? 0 },
   });
-  const { chats, sessions, workingMemory: memories, rules } = throughline;
+  const { chats, sessions } = throughline;
   const runs: string[] = [];
   const pay: TurnTool = {
     ...{ name: "pay", description: "Pays.", parameters: { type: "object" } },
@@ -100,9 +98,10 @@ async function companion(
       return (await options.run?.(to, key)) ?? `paid ${to}`;
     },
   };
-  const turns = new Turns({
-    ...{ chats, sessions, memories, rules, clock, newId, maxQueued: 4, logger: silentLogger },
-    ...{ persona: "You are kind.", responders: { standard, get: async () => model } },
+  const turns = await throughline.turns({
+    model,
+    persona: "You are kind.",
+    maxQueued: 4,
     tools: () => ({ instructions: "", tools: [pay] }),
   });
   const shown = async () => {

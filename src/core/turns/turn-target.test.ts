@@ -3,9 +3,8 @@ import { test } from "node:test";
 import { HeldClock } from "../../../test/support/held-clock.ts";
 import { scriptedResponder } from "../../../test/support/scripted-responder.ts";
 import { ThroughlineError } from "../errors.ts";
-import { silentLogger } from "../logger.ts";
 import { openThroughline } from "../throughline.ts";
-import { Turns } from "./turns.ts";
+import type { TurnAnswer } from "./turn.ts";
 
 const chat = "telegram:42";
 const standard = { provider: "ollama", model: "qwen3" };
@@ -20,11 +19,8 @@ async function companion() {
   const configured = new Set(["ollama/qwen3"]);
   const asked: string[] = [];
   const throughline = await openThroughline({ storage: "memory", clock, newId, ...standard });
-  const { chats, sessions, workingMemory: memories, rules } = throughline;
-  const turns = new Turns({
-    ...{ chats, sessions, memories, rules, clock, newId, maxQueued: 8 },
-    ...{ logger: silentLogger, persona: "" },
-    responders: {
+  const turns = await throughline.turns({
+    model: {
       standard,
       async get(provider, model) {
         const name = `${provider}/${model}`;
@@ -36,15 +32,13 @@ async function companion() {
         return scriptedResponder([[`I am ${name}.`]], { provider, model });
       },
     },
+    maxQueued: 8,
   });
   const say = async (content: string) => (await turns.submit(chat, { content }).done) ?? undefined;
   return { ...throughline, turns, configured, asked, say };
 }
 
-const answerOf = ({ assistant, notices }: Awaited<ReturnType<Turns["submit"]>["done"]>) => [
-  assistant?.content,
-  ...notices,
-];
+const answerOf = ({ assistant, notices }: TurnAnswer) => [assistant?.content, ...notices];
 
 for (const own of [claude, gpt]) {
   const name = `${own.provider}/${own.model}`;

@@ -2,11 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { HeldClock } from "../../../test/support/held-clock.ts";
 import { type ScriptedStep, scriptedResponder } from "../../../test/support/scripted-responder.ts";
-import { silentLogger } from "../logger.ts";
 import { ResponderError } from "../models/responder.ts";
 import { openThroughline, type ThroughlineOptions } from "../throughline.ts";
 import type { TurnProgress } from "./turn.ts";
-import { Turns } from "./turns.ts";
 
 const chat = "telegram:42";
 const usage = { inputTokens: 100, outputTokens: 20, costUsd: 0.01 };
@@ -30,17 +28,8 @@ async function companion(
     ...{ storage: "memory", clock, newId, provider, model: model.model },
     ...rest,
   });
-  const { chats, sessions, workingMemory, rules } = throughline;
-  const turns = new Turns({
-    ...{ chats, sessions, memories: workingMemory, rules, clock, newId, maxQueued },
-    logger: silentLogger,
-    persona: "You are kind.",
-    responders: {
-      standard: { provider, model: model.model },
-      get: async () => model,
-    },
-  });
-  return { ...throughline, turns, clock, model };
+  const turns = await throughline.turns({ model, persona: "You are kind.", maxQueued });
+  return { ...throughline, throughline, turns, clock, model };
 }
 
 async function all(progress: AsyncIterable<TurnProgress>): Promise<TurnProgress[]> {
@@ -430,13 +419,12 @@ for (const content of ["", "   ", "\n"]) {
 
 test("a model that cannot be had refuses the turn before anything is stored", async () => {
   const c = await companion([]);
-  const turns = new Turns({
-    ...{ chats: c.chats, sessions: c.sessions, memories: c.workingMemory, rules: c.rules },
-    ...{ clock: c.clock, newId: () => "id", logger: silentLogger, persona: "", maxQueued: 1 },
-    responders: {
+  const turns = await c.throughline.turns({
+    model: {
       standard: { provider: "p", model: "m" },
       get: () => Promise.reject(new TypeError("no such model")),
     },
+    maxQueued: 1,
   });
   await assert.rejects(turns.submit(chat, { content: "x" }).done, /no such model/);
   assert.deepEqual((await c.chats.list()).chats, []);

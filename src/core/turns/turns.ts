@@ -1,5 +1,3 @@
-import type { Companion } from "../../companion/companion.ts";
-import { CompanionPart } from "../../companion/conversation/companion-part.ts";
 import { ageNote } from "../chat/age-note.ts";
 import { checkChatId, notFound } from "../chat/chat-log.ts";
 import type { Chats } from "../chat/chats.ts";
@@ -8,19 +6,21 @@ import { type ProviderSessions, sessionView, type Target } from "../chat/provide
 import type { WorkingMemories } from "../chat/working-memories.ts";
 import type { Clock } from "../clock.ts";
 import { invalid, ThroughlineError } from "../errors.ts";
+import type { TurnPart } from "../extension.ts";
+import type { Extensions, TurnParts } from "../extensions.ts";
 import type { NewId } from "../ids.ts";
 import type { Logger } from "../logger.ts";
 import type { Responder, TurnTools } from "../models/responder.ts";
 import { KeyedMutex } from "../mutex.ts";
 import { checkId } from "../storage/batch.ts";
-import { ask } from "./ask.ts";
+import { type AskPorts, ask } from "./ask.ts";
 import { parseIntent } from "./intent.ts";
 import { beginRetry, newestWords, retriedWith } from "./retry-records.ts";
 import { noticesOf } from "./rollover.ts";
 import { storedAnswer } from "./stored-answer.ts";
 import { Turn, type TurnAnswer } from "./turn.ts";
 import { type StopAsked, TurnLeases } from "./turn-leases.ts";
-import { type Begun, beginTurn, type Ended, endTurn, keepPending } from "./turn-records.ts";
+import { beginTurn, type Ended, endTurn, keepPending } from "./turn-records.ts";
 import { speakerOf, stillConfigured } from "./turn-target.ts";
 import { dismissTurns, isDropped, oldestUnanswered } from "./unanswered.ts";
 
@@ -47,8 +47,7 @@ export interface TurnPorts {
   readonly persona: string;
   /** How many messages may wait in one chat. */
   readonly maxQueued: number;
-  /** Who talks: how it feels, and what it knows after a restart. */
-  readonly companion?: Companion | undefined;
+  readonly extensions: Extensions;
   /** What it is called, so that its name beside a command is passed over. */
   readonly companionName?: string | undefined;
   /** What models may do beside speaking, in this turn. By default nothing. */
@@ -335,6 +334,7 @@ export class Turns {
     const again = isRepeat ? await storedAnswer(this.#ports.chats, turn) : undefined;
     if (again !== undefined) return again;
     for (const listener of this.#listeners) listener(turn);
+    const parts = this.#ports.extensions.turn(turn);
     if (isUnwanted) throw notFound(turn.chatId, "message that waits");
     if (waited && turn.retryId !== undefined) throw isBeingAnswered();
     const { target, responder, notice } = await speakerOf(this.#ports, turn.chatId, asked);
@@ -345,14 +345,12 @@ export class Turns {
         : await beginRetry(this.#ports, { ...turn, retryId: turn.retryId }, target);
     this.#ports.sessions.announceEnd(turn.chatId, begun.resolution);
     const memory = this.#ports.memories.of(turn.chatId);
-    // Before the model is asked, so that it answers in the mood that the words caused.
-    if (begun.isNew && turn.synthetic === undefined) {
-      this.#ports.companion?.personSaid(turn.chatId, turn.content);
-    }
+    const part = parts.begin(begun);
     turn.add({ type: "accepted", user: begun.user });
     const notices = notice === undefined ? noticesOf(begun) : [notice, ...noticesOf(begun)];
     for (const text of notices) turn.add({ type: "notice", text });
-    const { answer, ended } = await this.#answer(turn, begun, responder, notices);
+    const ports = { ...this.#ports, responder, turn, begun, notices };
+    const { answer, ended } = await this.#answer(ports, parts, part);
     // A retry without a word leaves what was answered before.
     if (turn.retryId === undefined || answer.assistant !== undefined) {
       const { text: response, outcome } = ended;
@@ -370,21 +368,24 @@ export class Turns {
   }
 
   async #answer(
-    turn: Turn,
-    begun: Begun,
-    responder: Responder,
-    notices: string[],
+    ports: Omit<AskPorts, "part">,
+    parts: TurnParts,
+    begins: Promise<TurnPart>,
   ): Promise<{ readonly answer: TurnAnswer; readonly ended: Ended }> {
     const { chats, rules, clock } = this.#ports;
-    const part = await CompanionPart.begin(this.#ports.companion, chats, begun, turn);
-    const asked = { ...this.#ports, responder, turn, begun, notices, ...part.said };
-    const { assistant, session, ended } = await part.during(async () => {
-      const ended = await ask(asked);
+    const { turn, begun, notices } = ports;
+    const work = async () => {
+      const part = await begins;
+      const ended = await ask({ ...ports, part });
       turn.assertUnfenced();
-      const stored = await endTurn(this.#ports, turn, begun, { ...ended, ...part.told });
+      const stored = await endTurn(this.#ports, turn, begun, { ...ended, told: part.told });
       return { ...stored, ended };
+    };
+    const { assistant, session, ended } = await work().catch((error: unknown) => {
+      parts.end(undefined);
+      throw error;
     });
-    part.end(assistant);
+    parts.end(assistant);
     const note = ageNote(session, ended.provider, clock.now(), rules);
     if (note !== undefined) notices.push(note);
     const stored = assistant && (await chats.find(turn.chatId, assistant.id));

@@ -53,7 +53,8 @@ export async function forgetForgotten(
 ): Promise<number> {
   const { recorder } = kept;
   try {
-    const { end, has } = await chats.tombstones.after(since.after, since.known);
+    const { end, at } = await chats.tombstones.after(since.after, since.known);
+    const has = (chatId: string) => at(chatId) !== undefined;
     for (const chatId of recorder.chatIds) {
       const isThere = has(chatId) || (await chats.log.state(chatId)).head !== undefined;
       if (!isThere) await recorder.forgetChat(chatId);

@@ -1,0 +1,97 @@
+// `import … from "throughline/companion"`: who the companion is over all its runs, and how it feels.
+import type { ForgottenChats } from "../core/chat/tombstones.ts";
+import { type Extension, noHooks, type Removal, type TurnHooks } from "../core/extension.ts";
+import type { Throughline } from "../core/throughline.ts";
+import type { Turn } from "../core/turns/turn.ts";
+import { bootClock } from "./boot-clock.ts";
+import { Companion } from "./companion.ts";
+import { CompanionPart } from "./conversation/companion-part.ts";
+import { forgetLeft } from "./forget-chat.ts";
+import type { CompanionOptions } from "./options.ts";
+
+export { historyView } from "../core/chat/history-view.ts";
+export { WorkingMemories } from "../core/chat/working-memories.ts";
+export { WorkingMemory } from "../core/chat/working-memory.ts";
+export { runCoordinator } from "../core/turns/coordinator.ts";
+export type {
+  CoordinatorPorts,
+  InputTrigger,
+  OutputSink,
+  SpeechToText,
+} from "../core/turns/coordinator-ports.ts";
+export { type Intent, parseIntent } from "../core/turns/intent.ts";
+export { isStopRequest } from "../core/turns/stop-words.ts";
+export { textInput, textOnly, textOutput } from "../core/turns/text-ports.ts";
+export type { Companion, CompanionChange, SleepState } from "./companion.ts";
+export type { PersonSeen } from "./companion-document.ts";
+export { companionInjections } from "./conversation/companion-injections.ts";
+export type { Injection, InjectionResult, InjectOptions } from "./conversation/injection.ts";
+export type { InjectionStream } from "./conversation/injection-stream.ts";
+export { Injector, type InjectorPorts } from "./conversation/injector.ts";
+export type { MemoryProvider } from "./conversation/memory-provider.ts";
+export { type PendingInjections, readPendingItems } from "./conversation/pending-injections.ts";
+export { ReplayBreaker, voiceReplay } from "./conversation/voice-replay.ts";
+export { builtInEmotions } from "./emotion/built-in-emotions.ts";
+export type { EmotionConfiguration } from "./emotion/configuration.ts";
+export type { Feeling } from "./emotion/feel.ts";
+export { readEmotionConfiguration } from "./emotion/read-configuration.ts";
+export type { CompanionOptions } from "./options.ts";
+export type { RestartKind, RestartReport } from "./restart.ts";
+
+/** What receipts call it. */
+const name = "companion";
+
+/**
+ * Begins a run of the companion: how the last one ended, how it feels, whom it saw. It takes part in the
+ * turns of this `Throughline`, and closing that ends the run.
+ *
+ * @throws ThroughlineError `THROUGHLINE_NEWER_FORMAT`: a later version wrote its document, which was
+ *   left as it is. `THROUGHLINE_CONFLICT`: it was started before on this `Throughline`.
+ *   `THROUGHLINE_CONFIGURATION`: an option cannot be used.
+ */
+export async function startCompanion(
+  throughline: Throughline,
+  options?: CompanionOptions,
+): Promise<Companion> {
+  const { storage, chats, ports } = throughline;
+  const { run } = await throughline.extend(name, async () => {
+    const clock = bootClock(ports.clock);
+    const run = await Companion.start({ ...ports, clock, storage, chats }, options);
+    return new CompanionExtension(throughline, run);
+  });
+  return run as Companion;
+}
+
+/** Without a run: what the companion keeps of a chat is removed with the chat, and nothing else happens. */
+export async function extendWithCompanion(throughline: Throughline): Promise<void> {
+  await throughline.extend(name, async () => new CompanionExtension(throughline, undefined));
+}
+
+class CompanionExtension implements Extension {
+  readonly run: Companion | undefined;
+  readonly #throughline: Throughline;
+
+  constructor(throughline: Throughline, run: Companion | undefined) {
+    this.#throughline = throughline;
+    this.run = run;
+  }
+
+  async remove({ chatId }: Removal) {
+    return [{ place: name, count: await this.#forget(chatId) }];
+  }
+
+  #forget(chatId: string): Promise<number> {
+    const { storage, ports } = this.#throughline;
+    return this.run?.forget(chatId) ?? forgetLeft({ storage, newId: ports.newId }, chatId);
+  }
+
+  async catchUp(_forgotten: () => Promise<ForgottenChats>): Promise<void> {}
+
+  turn(turn: Turn): TurnHooks {
+    return this.run === undefined ? noHooks : new CompanionPart(this.run, turn);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.run?.close();
+  }
+}

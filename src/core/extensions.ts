@@ -1,0 +1,193 @@
+import type { Removed } from "./chat/forget-receipt.ts";
+import type { StoredMessage } from "./chat/message.ts";
+import type { ForgottenChats } from "./chat/tombstones.ts";
+import { errorName, ThroughlineError } from "./errors.ts";
+import {
+  type BegunTurn,
+  type Extension,
+  noPart,
+  type Removal,
+  type TurnHooks,
+  type TurnPart,
+} from "./extension.ts";
+import type { Logger } from "./logger.ts";
+import type { Turn } from "./turns/turn.ts";
+
+/** The extensions of one `Throughline`, in the order in which they were added. */
+export class Extensions {
+  readonly #logger: Logger;
+  /** Those that are being opened among them. */
+  readonly #opening = new Map<string, Promise<Extension>>();
+  readonly #open = new Map<string, Extension>();
+  #closing: Promise<void> | undefined;
+
+  constructor(logger: Logger) {
+    this.#logger = logger;
+  }
+
+  /**
+   * Opens an extension and adds it. After a failure it can be tried again.
+   *
+   * @throws ThroughlineError `THROUGHLINE_CONFLICT`: there is one with this name. `THROUGHLINE_CLOSED`.
+   */
+  async add<E extends Extension>(name: string, open: () => Promise<E>): Promise<E> {
+    if (this.#closing !== undefined) throw isClosed();
+    if (this.#opening.has(name)) throw isStarted(name);
+    const opening = open();
+    this.#opening.set(name, opening);
+    try {
+      const extension = await opening;
+      this.#open.set(name, extension);
+      return extension;
+    } catch (error) {
+      this.#opening.delete(name);
+      throw error;
+    }
+  }
+
+  /** @returns what each removed, or that it failed. Waits for those that are being opened. */
+  async remove(removal: Removal): Promise<readonly Removed[]> {
+    const rows = await Promise.all(
+      [...this.#opening].map(async ([name, opening]) => {
+        const extension = await opening.catch(() => undefined); // whoever opened it hears of it
+        return extension === undefined ? [] : this.#removeFrom(name, extension, removal);
+      }),
+    );
+    return rows.flat();
+  }
+
+  async #removeFrom(
+    name: string,
+    extension: Extension,
+    removal: Removal,
+  ): Promise<readonly Removed[]> {
+    try {
+      return await extension.remove(removal);
+    } catch (error) {
+      const { loss, isElsewhere } = removal;
+      const fields = { extension: name, loss, isElsewhere, error: errorName(error) };
+      this.#logger.error(fields, "an extension did not remove what it keeps");
+      return [{ unreachable: notRemoved(name, removal) }];
+    }
+  }
+
+  /**
+   * Lets each remove what it missed.
+   *
+   * @throws what the first of them threw, once all are done.
+   */
+  async catchUp(read: () => Promise<ForgottenChats>): Promise<ForgottenChats> {
+    let reading: Promise<ForgottenChats> | undefined;
+    const once = () => {
+      reading ??= read();
+      return reading;
+    };
+    const work = [...this.#open.values()].map((extension) => extension.catchUp(once));
+    for (const ended of await Promise.allSettled(work)) {
+      if (ended.status === "rejected") throw ended.reason;
+    }
+    return once();
+  }
+
+  /** Their part in one turn. */
+  turn(turn: Turn): TurnParts {
+    const hooks: TurnHooks[] = [];
+    const failed = (error: unknown) => {
+      const fields = { error: errorName(error) };
+      this.#logger.error(fields, "an extension failed in a turn, which continues without it");
+    };
+    for (const extension of this.#open.values()) {
+      try {
+        hooks.push(extension.turn(turn));
+      } catch (error) {
+        failed(error);
+      }
+    }
+    return new TurnParts(hooks, failed);
+  }
+
+  /**
+   * Disposes them, the newest first, and takes no more.
+   *
+   * @throws what the first of them threw, once all are disposed.
+   */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    const failures: unknown[] = [];
+    for (const opening of [...this.#opening.values()].reverse()) {
+      const extension = await opening.catch(() => undefined); // whoever opened it hears of it
+      try {
+        await extension?.[Symbol.asyncDispose]();
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0) throw failures[0];
+  }
+}
+
+/** What the extensions do in one turn. */
+export class TurnParts {
+  readonly #hooks: readonly TurnHooks[];
+  readonly #failed: (error: unknown) => void;
+
+  constructor(hooks: readonly TurnHooks[], failed: (error: unknown) => void) {
+    this.#hooks = hooks;
+    this.#failed = failed;
+  }
+
+  /** What the model is told by all of them. Never rejects. */
+  async begin(begun: BegunTurn): Promise<TurnPart> {
+    if (this.#hooks.length === 0) return noPart;
+    const parts = await Promise.all(
+      this.#hooks.map(async (hooks) => {
+        try {
+          return await hooks.begun(begun);
+        } catch (error) {
+          this.#failed(error);
+          return noPart;
+        }
+      }),
+    );
+    return {
+      instructions: joined(parts.map(({ instructions }) => instructions)),
+      notes: parts.flatMap(({ notes }) => notes),
+      context: joined(parts.map(({ context }) => context)),
+      told: parts.find(({ told }) => told !== undefined)?.told,
+    };
+  }
+
+  end(answer: StoredMessage | undefined): void {
+    for (const hooks of this.#hooks) {
+      try {
+        hooks.ended(answer);
+      } catch (error) {
+        this.#failed(error);
+      }
+    }
+  }
+}
+
+/** Blocks of a prompt, without those that are empty. */
+export function joined(blocks: readonly string[]): string {
+  return blocks.filter((block) => block !== "").join("\n\n");
+}
+
+function notRemoved(name: string, { loss }: Removal): string {
+  return loss === "forget"
+    ? `${name}: not removed; tried again at its next start`
+    : `${name}: not removed; repeat this`;
+}
+
+function isClosed(): ThroughlineError {
+  return new ThroughlineError("this Throughline is closed", { code: "THROUGHLINE_CLOSED" });
+}
+
+function isStarted(name: string): ThroughlineError {
+  const message = `${name}: already started on this Throughline`;
+  return new ThroughlineError(message, { code: "THROUGHLINE_CONFLICT" });
+}
