@@ -4,11 +4,12 @@ import { test } from "node:test";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { pageTypes, typesFile } from "../scripts/page-types.ts";
 import * as schemas from "../src/server/answer-schemas.ts";
-import { ServerEvents, TurnEvents } from "../src/server/event-schemas.ts";
+import { events as serverEvents, TurnEvents } from "../src/server/event-schemas.ts";
 import {
   assertDescribed,
   companion,
   eventsOf,
+  everything,
   jsonOf,
   me,
   problemOf,
@@ -19,7 +20,7 @@ const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { versio
 const committed = new URL("../api/openapi.json", import.meta.url);
 
 test("the API's description is valid OpenAPI 3.1 and is the committed one", async () => {
-  const c = await companion([], { version });
+  await using c = await everything({ version });
   const document = await c.get("/api/openapi.json");
   const { valid, errors } = await new Validator().validate(structuredClone(document));
   assert.ok(valid, JSON.stringify(errors));
@@ -37,7 +38,7 @@ test("the page's types are those of the committed description", () => {
 });
 
 test("every operation has an id of its own, and is there", async () => {
-  const c = await companion();
+  await using c = await everything();
   const document = await c.get("/api/openapi.json");
   const ids: string[] = [];
   for (const [path, item] of Object.entries<Record<string, { operationId: string }>>(
@@ -53,6 +54,20 @@ test("every operation has an id of its own, and is there", async () => {
   }
   assert.equal(new Set(ids).size, ids.length);
   assert.equal(ids.length, 52);
+});
+
+test("a server without features has neither their routes nor a description of them", async () => {
+  const served = async (c: { get(path: string): Promise<{ paths: object }> }) =>
+    Object.keys((await c.get("/api/openapi.json")).paths);
+  await using all = await everything();
+  const c = await companion();
+  const own = await served(c);
+  const others = (await served(all)).filter((path) => !own.includes(path));
+  assert.deepEqual([own.length, others.length], [23, 24]);
+  for (const path of others) {
+    await problemOf(await c.ask(path), 404, "THROUGHLINE_NOT_FOUND");
+    await problemOf(await c.post(path), 404, "THROUGHLINE_NOT_FOUND");
+  }
 });
 
 test("every answer is what its description says", async () => {
@@ -105,8 +120,7 @@ test("every event of a chat and of a turn is what its description says", async (
   await jsonOf(await c.ask(me, { method: "DELETE" }), 200);
   await c.server.close();
   assertDescribed(told, TurnEvents.shape, ["accepted", "text", "result"]);
-  const everything = await Array.fromAsync(watched);
-  assertDescribed(everything, ServerEvents.shape, ["message", "turn", "session"]);
+  assertDescribed(await Array.fromAsync(watched), serverEvents, ["message", "turn", "session"]);
 });
 
 test("the metadata of a chat is replaced whole; what is no object, or has a zone that is none, is refused", async () => {

@@ -1,9 +1,9 @@
 // The companion behind its HTTP door, and the routes that came with it: retry, rename, filters.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import * as schemas from "../src/companion/routes/answer-schemas.ts";
 import { ResponderError } from "../src/core/models/responder.ts";
-import * as schemas from "../src/server/answer-schemas.ts";
-import { ServerEvents } from "../src/server/event-schemas.ts";
+import * as answers from "../src/server/answer-schemas.ts";
 import { Machine } from "./support/kept-companion.ts";
 import type { ScriptedStep } from "./support/scripted-responder.ts";
 import {
@@ -335,7 +335,7 @@ test("events tell feelings, the person, sleep and that a chat was told, as the r
   c.run.tick();
   const { data: felt } = await until(events, "emotions");
   const state = await c.get("/api/emotions");
-  assertDescribed([{ name: "emotions", data: felt }], ServerEvents.shape, ["emotions"]);
+  assertDescribed([{ name: "emotions", data: felt }], schemas.events, ["emotions"]);
   for (const [name, value] of Object.entries(felt)) assert.deepEqual(value, state[name], name);
   assert.equal(felt.wounds[0].event, "abuse");
   await c.post("/api/person", { name: "Bob" });
@@ -365,7 +365,7 @@ test("a server that was closed tells nothing more of its companion", async () =>
 test("forgetting a chat says what the companion held of it", async () => {
   const c = await awake([["Hi"]]);
   await c.say("Hello");
-  const { removed } = schemas.forgetReceipt
+  const { removed } = answers.forgetReceipt
     .strict()
     .parse(await jsonOf(await c.ask(me, { method: "DELETE" }), 200));
   assert.deepEqual(
@@ -379,7 +379,7 @@ test("a retry answers the newest message anew, and the answer before is hidden",
   const c = await companion([["one"], ["two"]]);
   const first = await jsonOf(await c.say("Hello"), 200);
   const body = { message_id: first.turn_id };
-  const again = schemas.answer.strict().parse(await jsonOf(await c.post(`${me}/retry`, body), 200));
+  const again = answers.answer.strict().parse(await jsonOf(await c.post(`${me}/retry`, body), 200));
   assert.deepEqual([again.turn_id, again.assistant?.content], [first.turn_id, "two"]);
   const { messages } = await c.get(`${me}/messages`);
   assert.deepEqual(words(messages), ["user: Hello", "assistant: one", "assistant: two"]);
@@ -457,7 +457,7 @@ test("a title of one's own is kept, told, and taken back by an empty one", async
   await c.say("Hello");
   const events = eventsOf((await c.ask("/api/events")).body);
   const rename = async (title: string) =>
-    schemas.chat.strict().parse(await jsonOf(await c.post(`${me}/rename`, { title }), 200)).title;
+    answers.chat.strict().parse(await jsonOf(await c.post(`${me}/rename`, { title }), 200)).title;
   assert.equal(await rename("My <b>talk</b>"), "My <b>talk</b>");
   const told = { chat_id: "local:me", change: "renamed" };
   assert.deepEqual((await until(events, "session")).data, told);
@@ -474,7 +474,7 @@ test("chats are filtered by what is unanswered and by what is damaged", async ()
   c.clock.pass(1_000);
   await c.post("/api/chats/b/messages", { content: "I am b" });
   const listed = async (filter: string) =>
-    schemas.chatList
+    answers.chatList
       .strict()
       .parse(await c.get(`/api/chats?${filter}`))
       .chats.map(({ chat_id }) => chat_id);

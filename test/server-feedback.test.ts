@@ -17,11 +17,11 @@ import { openThroughline } from "../src/core/throughline.ts";
 import type { MomentsOptions } from "../src/moments/moments.ts";
 import { readManifest, writeManifest } from "../src/moments/package/package-format.ts";
 import { consentWording } from "../src/moments/record/consent.ts";
-import * as schemas from "../src/moments/routes/feedback-answer-schemas.ts";
+import * as schemas from "../src/moments/routes/answer-schemas.ts";
 import { keyPrefix } from "../src/moments/s3/object-key.ts";
 import { feedTurns } from "../src/moments/turns/feed.ts";
 import * as answers from "../src/server/answer-schemas.ts";
-import { ServerEvents } from "../src/server/event-schemas.ts";
+import { events as serverEvents } from "../src/server/event-schemas.ts";
 import { S3Server } from "./support/s3/s3-server.ts";
 import { samplePackage } from "./support/s3/sample-package.ts";
 import {
@@ -111,7 +111,12 @@ test("praise for an answer is a package with what was said, seen and heard", asy
   await jpeg.body?.cancel();
   await c.server.close();
   const told = await Array.fromAsync(watched);
-  assertDescribed(told, ServerEvents.shape, ["message", "turn", "feedback", "buffers"]);
+  assertDescribed(told, { ...serverEvents, ...schemas.events }, [
+    "message",
+    "turn",
+    "feedback",
+    "buffers",
+  ]);
 });
 
 test("pictures and sound are off until somebody agrees, and gone when that is withdrawn", async (t) => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { companion, jsonOf, me, problemOf } from "./support/server-fixture.ts";
+import { companion, everything, jsonOf, me, problemOf } from "./support/server-fixture.ts";
 
 const messages = `${me}/messages`;
 const mebibyte = 1_048_576;
@@ -35,11 +35,6 @@ for (const [path, detail] of [
   ["/api/chats?query=", "query: must not be empty"],
   ["/api/chats?query=a&cursor=b", "a list with a query has no cursor"],
   ["/api/chats?damaged=true&cursor=b", "a list with damaged chats has no cursor"],
-  ["/api/feedback/xyz", "name: must be the name of a package"],
-  [
-    "/api/feedback/2026-01-02T03-04-05_positive_fb_0123456789ab/xyz",
-    "file: must be the name of a package's file",
-  ],
   ["/api/chats?query=%ff", "the query is not well encoded"],
   ["/api/chats?query=%2", "the query is not well encoded"],
   [`/api/chats?query=${"a".repeat(1_001)}`, "query: must be at most 1000 characters"],
@@ -137,6 +132,27 @@ for (const [path, body, detail] of [
     "chat_id: must not be . or ..: no path leads there",
   ],
   ["/api/sign-in", '{"code":""}', "code: must not be empty"],
+] as const) {
+  test(`POST ${path} with ${body.slice(0, 50)} is refused: ${detail}`, async () => {
+    const c = await companion([["Hi"]]);
+    const problem = await problemOf(
+      await c.ask(path, { method: "POST", body }),
+      400,
+      "THROUGHLINE_INVALID",
+    );
+    assert.equal(problem.detail, detail);
+    assert.deepEqual((await c.get("/api/chats")).chats, []);
+    assert.equal(({} as Record<string, unknown>)["x"], undefined);
+  });
+}
+
+for (const [path, body, detail] of [
+  ["/api/feedback/xyz", undefined, "name: must be the name of a package"],
+  [
+    "/api/feedback/2026-01-02T03-04-05_positive_fb_0123456789ab/xyz",
+    undefined,
+    "file: must be the name of a package's file",
+  ],
   ["/api/touch", '{"level":3}', "level: must be 1 or 2"],
   ["/api/touch", '{"level":1,"chat_id":""}', "chat_id: must be at least 1 character"],
   [
@@ -151,16 +167,11 @@ for (const [path, body, detail] of [
     "what: must be at most 2000 characters; score: must be at most 1",
   ],
 ] as const) {
-  test(`POST ${path} with ${body.slice(0, 50)} is refused: ${detail}`, async () => {
-    const c = await companion([["Hi"]]);
-    const problem = await problemOf(
-      await c.ask(path, { method: "POST", body }),
-      400,
-      "THROUGHLINE_INVALID",
-    );
+  test(`${path} of a feature with ${body?.slice(0, 50)} is refused: ${detail}`, async () => {
+    await using c = await everything();
+    const request = body === undefined ? {} : { method: "POST", body };
+    const problem = await problemOf(await c.ask(path, request), 400, "THROUGHLINE_INVALID");
     assert.equal(problem.detail, detail);
-    assert.deepEqual((await c.get("/api/chats")).chats, []);
-    assert.equal(({} as Record<string, unknown>)["x"], undefined);
   });
 }
 

@@ -1,9 +1,11 @@
 // A server that answers before its home is open: what it says, and what becomes of other requests.
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { readdirSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
+import { WebSocket } from "ws";
 import { openThroughline } from "../src/core/throughline.ts";
 import { resolvePort } from "../src/server/options.ts";
 import { Port } from "../src/server/port.ts";
@@ -40,15 +42,19 @@ test("a port without a server says that it lives and is not ready; other request
   assert.deepEqual(await jsonOf(await fetch(`${url}/readyz`), 200), { status: "ready" });
 });
 
-test("a port that never gets a server closes, and lets go of what waits", async () => {
+test("a port that never gets a server closes, and answers what waits", async () => {
   const port = await Port.open(
     { port: 0 },
     resolvePort({ version: "1.2.3", limits: { flushMs: 50 } }),
   );
-  const waiting = assert.rejects(fetch(`${port.url}/api/chats`));
+  const waiting = fetch(`${port.url}/api/chats`);
+  const socket = new WebSocket(`${port.url.replace("http", "ws")}/api/media`);
+  const refused = once(socket, "unexpected-response");
   await fetch(`${port.url}/healthz`);
   await port.close(Promise.resolve());
-  await waiting;
+  await problemOf(await waiting, 503, "THROUGHLINE_CLOSED");
+  const [, response] = (await refused) as [unknown, { readonly statusCode: number }];
+  assert.equal(response.statusCode, 503);
   await assert.rejects(fetch(`${port.url}/healthz`));
 });
 

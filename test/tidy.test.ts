@@ -26,7 +26,6 @@ const parts: readonly (readonly [part: RegExp, folder: string])[] = [
 
 /** Imports against the table that are still here. A line goes when its import goes; none is added. */
 const notYet: readonly string[] = [
-  "src/companion/routes/touch-route.ts -> src/moments/record/skills.ts",
   "src/core/chat/fleet-memories.ts -> src/moments/record/forget-forgotten.ts",
   "src/core/throughline.ts -> src/moments/moments.ts",
   "src/core/throughline.ts -> src/moments/moments.ts",
@@ -35,25 +34,6 @@ const notYet: readonly string[] = [
   "src/core/throughline.ts -> src/moments/record/forget-forgotten.ts",
   "src/moments/turns/feed.ts -> src/companion/companion.ts",
   "src/moments/turns/feed.ts -> src/companion/emotion/triggers.ts",
-  "src/server/app.ts -> src/companion/routes/companion-routes.ts",
-  "src/server/app.ts -> src/companion/routes/companion-writes.ts",
-  "src/server/app.ts -> src/companion/routes/touch-route.ts",
-  "src/server/app.ts -> src/moments/routes/feedback-routes.ts",
-  "src/server/app.ts -> src/moments/routes/media-routes.ts",
-  "src/server/description.ts -> src/moments/routes/feedback-answer-schemas.ts",
-  "src/server/router.ts -> src/moments/routes/media-sockets.ts",
-  "src/server/router.ts -> src/moments/routes/media-upgrade.ts",
-  "src/server/event-schemas.ts -> src/moments/routes/feedback-answer-schemas.ts",
-  "src/server/events.ts -> src/companion/companion.ts",
-  "src/server/events.ts -> src/companion/routes/companion-view.ts",
-  "src/server/events.ts -> src/moments/moments.ts",
-  "src/server/events.ts -> src/moments/routes/media-sockets.ts",
-  "src/server/listen.ts -> src/moments/routes/media-upgrade.ts",
-  "src/server/operation.ts -> src/moments/routes/feedback-answer-schemas.ts",
-  "src/server/options.ts -> src/companion/companion.ts",
-  "src/server/options.ts -> src/moments/moments.ts",
-  "src/server/server.ts -> src/companion/routes/companion-view.ts",
-  "src/server/server.ts -> src/moments/routes/media-sockets.ts",
 ];
 
 function folderOf(path: string): string {

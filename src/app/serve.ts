@@ -8,12 +8,14 @@ import { type Io, tell, write } from "../cli/io.ts";
 import { openLog } from "../cli/log.ts";
 import { type Flags, resolveSettings, type Settings } from "../cli/settings.ts";
 import { checkedToken, readTokenFile } from "../cli/token.ts";
+import { companionRoutes } from "../companion/routes.ts";
 import { printableLine } from "../core/chat/printable.ts";
 import { isThroughlineError, ThroughlineError } from "../core/errors.ts";
 import { passedOverNote } from "../core/models/models.ts";
+import { momentsRoutes } from "../moments/routes.ts";
 import { type PortOptions, resolvePort } from "../server/options.ts";
 import { defaultAddress, Port } from "../server/port.ts";
-import { createServer, type ThroughlineServer } from "../server/server.ts";
+import { createServer, type ServerFeature, type ThroughlineServer } from "../server/server.ts";
 import { type Companion, openCompanion } from "./open-companion.ts";
 
 export interface ServeFlags extends Flags {
@@ -34,7 +36,7 @@ export async function serve(flags: ServeFlags, { io, env, version }: Context): P
   const token = await tokenOf(flags, settings, env, io);
   const logger = openLog(settings.logLevel, "info");
   const hosts = settings.config.hosts ?? [];
-  const options = { version, logger, hosts, ...(token === undefined ? {} : { token }) };
+  const options = { version, logger, hosts, token };
   let port: Port | undefined;
   let companion: Companion;
   try {
@@ -49,13 +51,7 @@ export async function serve(flags: ServeFlags, { io, env, version }: Context): P
   let lost: Failed | undefined;
   try {
     const { throughline, turns } = companion;
-    server = createServer({
-      ...options,
-      throughline,
-      turns,
-      ...(companion.run === undefined ? {} : { run: companion.run }),
-      ...(companion.moments === undefined ? {} : { moments: companion.moments }),
-    });
+    server = createServer({ ...options, throughline, turns, features: featuresOf(companion) });
     const { url } = await server.listen(port);
     if (companion.passedOver !== undefined) await tell(io, passedOverNote(companion.passedOver));
     await tellState(io, companion);
@@ -74,6 +70,18 @@ export async function serve(flags: ServeFlags, { io, env, version }: Context): P
     await (lost === undefined ? ended : ended.catch(() => undefined));
   }
   if (lost !== undefined) throw new Exit(exitCodes.failed);
+}
+
+/** What is served beside the chats. A long pat is felt by the companion, and may be recorded. */
+function featuresOf({ run, moments }: Companion): readonly ServerFeature[] {
+  const onPat = (chatId: string | undefined) => {
+    const receipt = moments?.happened({ kind: "pat" }, chatId);
+    return receipt?.accepted ? receipt.name : undefined;
+  };
+  const features: ServerFeature[] = [];
+  if (run !== undefined) features.push(companionRoutes(run, onPat));
+  if (moments !== undefined) features.push(momentsRoutes(moments));
+  return features;
 }
 
 /** How often a server looks whether its home is still its own, in milliseconds. */

@@ -66,9 +66,7 @@ export type { AudioChunk } from "./record/pcm.ts";
 export type { FrameEncoder, RawFrame } from "./record/raw-frames.ts";
 export type { Receipt, ReceiptReason, ReceiptState } from "./record/receipt.ts";
 export {
-  patHint,
   patHintKind,
-  patText,
   reactionsPrompt,
   rememberSkills,
   type Skill,

@@ -1,46 +1,40 @@
 import type { MiddlewareHandler } from "hono";
-import { addCompanionRoutes } from "../companion/routes/companion-routes.ts";
-import { CompanionWrites } from "../companion/routes/companion-writes.ts";
-import { addTouchRoute } from "../companion/routes/touch-route.ts";
 import { invalid, ThroughlineError } from "../core/errors.ts";
-import { addFeedbackRoutes } from "../moments/routes/feedback-routes.ts";
-import { addMediaRoutes } from "../moments/routes/media-routes.ts";
 import { addChatRoutes } from "./chat-routes.ts";
 import { addExportRoute } from "./export-route.ts";
 import { isAmbiguous, isDecodable, refusalOf } from "./guard.ts";
 import { addMessageRoutes } from "./message-routes.ts";
 import { addPage, isPagePath } from "./page-routes.ts";
 import { problemResponse } from "./problem.ts";
-import { type Env, type Ports, Router, type State } from "./router.ts";
+import { type Env, type Ports, Router } from "./router.ts";
 import { securityHeaders } from "./security-headers.ts";
-import { addServiceRoutes } from "./service-routes.ts";
+import { addServiceRoutes, type ServerState } from "./service-routes.ts";
 import { reportError } from "./tell.ts";
 import { addTurnRoutes } from "./turn-routes.ts";
 import { addWatchRoutes } from "./watch-routes.ts";
 
-/** The whole server as a function from `Request` to `Response`. */
-export function createApp(ports: Ports, state: State): Router["app"] {
+/** All that the server answers, and what ends the features. */
+export function createApp(ports: Ports, state: ServerState) {
   const router = new Router(ports);
   const { app } = router;
   app.onError((error, context) => {
     const about = { route: context.get("route"), turnId: context.get("turn") };
     return problemResponse(reportError(ports, error, about));
   });
-  app.use(counted(ports), withHeaders, guarded(state), signedIn(state));
+  app.use(counted(ports, state), withHeaders, guarded(state), signedIn(state));
   addChatRoutes(router);
   addMessageRoutes(router);
   addTurnRoutes(router);
   addExportRoute(router);
-  const writes = new CompanionWrites(router);
-  addCompanionRoutes(router, writes);
-  addMediaRoutes(router);
-  addFeedbackRoutes(router);
-  addTouchRoute(router, writes);
   addWatchRoutes(router);
+  const endings = ports.features.map((add) => add(router));
   addServiceRoutes(router, state);
   const elsewhere = addPage(router);
   router.finish(elsewhere);
-  return app;
+  const endFeatures = () => {
+    for (const end of endings) end();
+  };
+  return { router, endFeatures };
 }
 
 /** Answered without a token, as the page is: they hold nothing, and signing in starts there. */
@@ -48,8 +42,7 @@ const openPaths: readonly string[] = ["/healthz", "/readyz", "/api/sign-in"];
 const knownMethods = ["GET", "HEAD", "POST", "DELETE"];
 
 /** Counts and logs every request, by its route's pattern: a path may hold a chat's name. */
-function counted(ports: Ports): MiddlewareHandler<Env> {
-  const { metrics, logger, clock } = ports;
+function counted({ logger, clock }: Ports, { metrics }: ServerState): MiddlewareHandler<Env> {
   return async (context, next) => {
     const begun = clock.monotonic();
     context.set("route", "none");
@@ -72,7 +65,7 @@ const withHeaders: MiddlewareHandler<Env> = async (context, next) => {
 };
 
 /** Before every route, also those that there are not: who asks, from where, and whether in order. */
-function guarded(state: State): MiddlewareHandler<Env> {
+function guarded(state: ServerState): MiddlewareHandler<Env> {
   return async (context, next) => {
     const { req, env } = context;
     const url = new URL(req.url);
@@ -81,7 +74,8 @@ function guarded(state: State): MiddlewareHandler<Env> {
       host: req.header("host"),
       origin: req.header("origin"),
       site: req.header("sec-fetch-site"),
-      ...{ url, target },
+      url,
+      target,
     };
     const refusal = refusalOf(request, state.hosts());
     if (refusal !== undefined)
@@ -93,7 +87,7 @@ function guarded(state: State): MiddlewareHandler<Env> {
   };
 }
 
-function signedIn(state: State): MiddlewareHandler<Env> {
+function signedIn(state: ServerState): MiddlewareHandler<Env> {
   return async (context, next) => {
     const { req } = context;
     const isOpen = openPaths.includes(req.path) || isPagePath(req.path);

@@ -18,6 +18,7 @@ import {
   query,
   renameBody,
   resetBody,
+  schemaOf,
 } from "./schemas.ts";
 
 /** Chats and their sessions: list, look at, start afresh, copy, forget. */
@@ -49,7 +50,7 @@ function addReading(router: Router): void {
           unanswered: flag().meta({ description: "Only chats in which a message has no answer." }),
           damaged: flag().meta({ description: "Only chats found damaged; one page." }),
         }),
-      answers: { 200: { says: "A page of chats.", schema: "chatList" } },
+      answers: { 200: { says: "A page of chats.", schema: schemaOf("chatList") } },
     },
     async ({ query }) => {
       const { unanswered, damaged, query: words, prefix, cursor, limit = 50 } = query;
@@ -70,7 +71,7 @@ function addReading(router: Router): void {
       query: () => z.strictObject({ if_exists: ifExists() }),
       summary: "One chat: its session and what waits in it",
       answers: {
-        200: { says: "The session as it is, not judged.", schema: "chat" },
+        200: { says: "The session as it is, not judged.", schema: schemaOf("chat") },
         204: noSuchChat,
       },
     },
@@ -87,7 +88,9 @@ function addChanges(router: Router): void {
       ...{ method: "delete", path: "/api/chats/{id}", id: "forgetChat", params: chatParams },
       summary: "Forgets a chat wherever it is",
       description: "A turn that runs is stopped first. Forgetting twice is forgetting once.",
-      answers: { 200: { says: "What was removed, and from where.", schema: "forgetReceipt" } },
+      answers: {
+        200: { says: "What was removed, and from where.", schema: schemaOf("forgetReceipt") },
+      },
     },
     async ({ params }) => {
       await turns.end(params.id);
@@ -103,7 +106,7 @@ function addChanges(router: Router): void {
       summary: "Begins again with one provider, or a new session with all of them",
       description:
         "Without a body: the provider that the next turn runs on forgets what was said, and the others keep their part. `provider` names another; one of which the chat has nothing is a 404. `all` begins a new session with every provider. What was said stays readable, and what the next turn runs on stays. Opens a session where there is none.",
-      answers: { 200: { says: "The session as it is now.", schema: "session" } },
+      answers: { 200: { says: "The session as it is now.", schema: schemaOf("session") } },
     },
     async ({ params, body }) => {
       const { provider, all = false } = body;
@@ -123,7 +126,7 @@ function addChanges(router: Router): void {
       ...{ method: "post", path: "/api/chats/{id}/clear", id: "clearChat", params: chatParams },
       summary: "Starts afresh: what was said is neither shown nor sent to a model any more",
       description: "It stays in the log, until the chat is forgotten. Its metadata stays too.",
-      answers: { 200: { says: "The chat as it is now.", schema: "chat" } },
+      answers: { 200: { says: "The chat as it is now.", schema: schemaOf("chat") } },
     },
     async ({ params }) => {
       await chats.clear(params.id);
@@ -140,7 +143,7 @@ function addRename(router: Router): void {
       ...{ method: "post", path: "/api/chats/{id}/rename", id: "renameChat" },
       ...{ params: chatParams, body: renameBody },
       summary: "Gives a chat a title",
-      answers: { 200: { says: "The chat as it is now.", schema: "chat" } },
+      answers: { 200: { says: "The chat as it is now.", schema: schemaOf("chat") } },
     },
     async ({ params, body }) => {
       await throughline.chats.rename(params.id, body.title);
@@ -157,7 +160,7 @@ function addMetadata(router: Router): void {
       ...{ method: "post", path: "/api/chats/{id}/metadata", id: "setChatMetadata" },
       ...{ params: chatParams, body: metadataBody },
       summary: "Replaces the metadata of a chat",
-      answers: { 200: { says: "The chat as it is now.", schema: "chat" } },
+      answers: { 200: { says: "The chat as it is now.", schema: schemaOf("chat") } },
     },
     async ({ params, body }) => {
       // Whether it is an object is checked where it is stored.
@@ -178,7 +181,7 @@ function addFork(router: Router): void {
       description:
         "What was redacted or cleared is not copied, and no provider session is. Repeated, it " +
         "answers 409: the new chat exists.",
-      answers: { 201: { says: "The new chat.", schema: "chatRow" } },
+      answers: { 201: { says: "The new chat.", schema: schemaOf("chatRow") } },
     },
     async ({ params, body }) => {
       const row = await throughline.chats.fork(params.id, body.message_id, body.chat_id);

@@ -1,26 +1,29 @@
-// The description of the API. It is loaded when somebody asks for it: what it is made with takes longer
-// to load than all that answers requests.
+// The description of the API. It is loaded when it is asked for.
 import { OpenAPIHono, type RouteConfig, z } from "@hono/zod-openapi";
-import * as feedbackAnswers from "../moments/routes/feedback-answer-schemas.ts";
-import * as answers from "./answer-schemas.ts";
-import * as events from "./event-schemas.ts";
-import { type AnswerName, type AnyOperation, nothing } from "./operation.ts";
+import { problem } from "./answer-schemas.ts";
+import { TurnEvents } from "./event-schemas.ts";
+import { type AnyOperation, nothing, type Schemas } from "./operation.ts";
 
-const schemas = Object.fromEntries(
-  [answers, feedbackAnswers].flatMap((file) => Object.entries(file)),
-) as Readonly<Record<AnswerName, z.ZodType>>;
-
-/** These operations in OpenAPI 3.1. */
-export function describe(operations: readonly AnyOperation[], version: string): object {
+/** These operations, and the events of `GET /api/events` by name, in OpenAPI 3.1. */
+export async function describe(
+  operations: readonly AnyOperation[],
+  events: Schemas,
+  version: string,
+): Promise<object> {
   const app = new OpenAPIHono();
   const { openAPIRegistry } = app;
   openAPIRegistry.registerComponent("securitySchemes", "token", { type: "http", scheme: "bearer" });
-  for (const operation of operations) openAPIRegistry.registerPath(described(operation));
-  for (const [name, schema] of Object.entries(events)) openAPIRegistry.register(name, schema);
+  for (const operation of operations) openAPIRegistry.registerPath(await described(operation));
+  const ServerEvents = z
+    .object(events)
+    .openapi({ description: "The data of each event of `GET /api/events`, by the event's name." });
+  openAPIRegistry.register("ServerEvents", ServerEvents);
+  openAPIRegistry.register("TurnEvents", TurnEvents);
   return app.getOpenAPI31Document({
     openapi: "3.1.0",
     info: {
-      ...{ title: "Throughline", version },
+      title: "Throughline",
+      version,
       description:
         "The session layer for conversational agents and companions. Every POST is " +
         "`application/json`, also one that sends nothing, and without a `Content-Encoding`. Every error is a problem (RFC 9457) " +
@@ -37,36 +40,39 @@ function asBytes(type: string) {
   return { schema: type === "application/json" ? z.unknown() : z.string() };
 }
 
-function described(operation: AnyOperation): Omit<RouteConfig, "middleware" | "hide"> {
+async function described(
+  operation: AnyOperation,
+): Promise<Omit<RouteConfig, "middleware" | "hide">> {
   const { method, path, id, summary, description, params, query, headers, body, bytes } = operation;
   const responses: RouteConfig["responses"] = {};
   for (const [status, { says, schema, types = [] }] of Object.entries(operation.answers)) {
-    const json =
-      schema === undefined ? [] : [["application/json", { schema: schemas[schema] }] as const];
-    const content = [...json, ...types.map((type) => [type, asBytes(type)] as const)];
-    responses[status] = {
-      description: says,
-      ...(content.length === 0 ? {} : { content: Object.fromEntries(content) }),
-    };
+    const content: Record<string, { schema: z.ZodType }> = {};
+    if (schema !== undefined) content["application/json"] = { schema: await schema() };
+    for (const type of types) content[type] = asBytes(type);
+    const hasBody = Object.keys(content).length > 0;
+    responses[status] = hasBody ? { description: says, content } : { description: says };
   }
   responses["default"] = {
     description: "What went wrong.",
-    content: { "application/problem+json": { schema: schemas.problem } },
+    content: { "application/problem+json": { schema: problem } },
   };
   const content =
     bytes === undefined
       ? { "application/json": { schema: body?.() ?? nothing() } }
       : Object.fromEntries(bytes.map((type) => [type, asBytes(type)]));
+  const required = body !== undefined || bytes !== undefined;
   return {
-    ...{ method, path, operationId: id, summary, responses },
-    ...(description === undefined ? {} : { description }),
+    method,
+    path,
+    operationId: id,
+    summary,
+    description,
+    responses,
     request: {
-      ...(params === undefined ? {} : { params: params() }),
-      ...(query === undefined ? {} : { query: query() }),
-      ...(headers === undefined ? {} : { headers: headers() }),
-      ...(method === "post"
-        ? { body: { content, required: body !== undefined || bytes !== undefined } }
-        : {}),
+      params: params?.(),
+      query: query?.(),
+      headers: headers?.(),
+      body: method === "post" ? { content, required } : undefined,
     },
-  };
+  } as RouteConfig; // its type has no room for a property that is undefined
 }

@@ -1,8 +1,7 @@
 // The data of server-sent events by the names of the events, for the description of the API alone: a
 // stream itself is described as text.
 import { z } from "@hono/zod-openapi";
-import { buffers, receipt } from "../moments/routes/feedback-answer-schemas.ts";
-import { answer, feeling, message, personSeen, problem, sleeping } from "./answer-schemas.ts";
+import { answer, message, problem } from "./answer-schemas.ts";
 
 const text = z.object({ text: z.string() });
 const retrying = z
@@ -16,7 +15,7 @@ const retrying = z
     description: "The provider could not take the call. It is called again after a wait.",
   });
 
-/** What a turn's own stream tells. */
+/** What a turn's own stream has. */
 export const TurnEvents = z
   .object({
     accepted: z.object({ turn_id: z.string(), user: message }),
@@ -32,43 +31,39 @@ export const TurnEvents = z
   })
   .openapi({ description: "The data of each event of a turn, by the event's name." });
 
-/** What `GET /api/events` tells. */
-export const ServerEvents = z
-  .object({
-    message: z.union([
-      z.object({ change: z.literal("stored"), chat_id: z.string(), message }),
-      z.object({
-        change: z.enum(["redacted", "erased"]),
-        chat_id: z.string(),
-        message_id: z.string(),
-      }),
+/** What the server itself publishes to `GET /api/events`. */
+export const events = {
+  message: z.union([
+    z.object({ change: z.literal("stored"), chat_id: z.string(), message }),
+    z.object({
+      change: z.enum(["redacted", "erased"]),
+      chat_id: z.string(),
+      message_id: z.string(),
+    }),
+  ]),
+  turn: z.object({
+    chat_id: z.string(),
+    turn_id: z.string(),
+    state: z.enum(["running", "answered", "interrupted", "failed"]),
+    code: z.string().optional().openapi({ description: "Why nothing could be stored." }),
+  }),
+  retrying: z
+    .object({ ...retrying.shape, chat_id: z.string(), turn_id: z.string() })
+    .openapi({ description: "A turn waits for its provider, which is called again then." }),
+  session: z.object({
+    chat_id: z.string(),
+    change: z.enum([
+      "ended",
+      "reset",
+      "provider_reset",
+      "cleared",
+      "renamed",
+      "metadata",
+      "forked",
+      "forgotten",
     ]),
-    turn: z.object({
-      chat_id: z.string(),
-      turn_id: z.string(),
-      state: z.enum(["running", "answered", "interrupted", "failed"]),
-      code: z.string().optional().openapi({ description: "Why nothing could be stored." }),
-    }),
-    retrying: z.object({ ...retrying.shape, chat_id: z.string(), turn_id: z.string() }),
-    session: z.object({
-      chat_id: z.string(),
-      change: z.enum([
-        "ended",
-        "reset",
-        "provider_reset",
-        "cleared",
-        "renamed",
-        "metadata",
-        "forked",
-        "forgotten",
-      ]),
-    }),
-    repair: z.looseObject({ at: z.string(), key: z.string(), kind: z.string() }),
-    emotions: feeling,
-    person: personSeen,
-    sleep: sleeping,
-    feedback: z.object({ type: z.string(), receipt }),
-    buffers,
-    restart: z.object({ chat_id: z.string(), status: z.literal("delivered") }),
-  })
-  .openapi({ description: "The data of each event of `GET /api/events`, by the event's name." });
+  }),
+  repair: z
+    .looseObject({ at: z.string(), key: z.string(), kind: z.string() })
+    .openapi({ description: "Stored bytes were not as they were left." }),
+};

@@ -1,18 +1,14 @@
-import type { SleepState } from "../companion/companion.ts";
-import type { feelingView, personView } from "../companion/routes/companion-view.ts";
 import type { Outcome } from "../core/chat/interaction.ts";
 import type { StoredMessage } from "../core/chat/message.ts";
 import { ThroughlineError } from "../core/errors.ts";
 import type { RepairReport } from "../core/storage/storage.ts";
 import type { Turn } from "../core/turns/turn.ts";
-import type { MomentEvent, ReceiptState } from "../moments/moments.ts";
-import type { BufferState } from "../moments/routes/media-sockets.ts";
 import { messageJson } from "./message-json.ts";
 import { problemOf } from "./problem.ts";
 import { EventStream, type EventStreamOptions, eventBytes } from "./sse.ts";
 import { retryJson } from "./turn-answer.ts";
 
-/** What `GET /api/events` tells everyone who listens. A repeated request tells a message again. */
+/** What the server itself publishes; a feature adds its own. A repeated request publishes a message again. */
 export interface Events {
   readonly message:
     | { readonly change: "stored"; readonly chat_id: string; readonly message: StoredMessage }
@@ -46,20 +42,12 @@ export interface Events {
       | "forgotten";
   };
   readonly repair: RepairReport;
-  /** How the companion feels, when that moved enough to tell. */
-  readonly emotions: ReturnType<typeof feelingView>;
-  readonly person: ReturnType<typeof personView>;
-  readonly sleep: { readonly sleep_state: SleepState };
-  /** What became of a reaction. */
-  readonly feedback: { readonly type: MomentEvent["type"]; readonly receipt: ReceiptState };
-  /** What the rolling buffers hold, and whether pictures and sound come in: once a second if it changed. */
-  readonly buffers: BufferState;
-  /** A chat was told what happened while the companion was away. */
-  readonly restart: { readonly chat_id: string; readonly status: "delivered" };
 }
 
-/** Carries on what was told here. */
-type Relay = (name: keyof Events, event: Events[keyof Events]) => void;
+/** The data of an event: the server's own are checked by their names. */
+type DataOf<Name extends string> = Name extends keyof Events ? Events[Name] : object;
+
+type Relay = (name: string, event: object) => void;
 
 /** Everyone who watches: streams of events, and of turns that were taken up again. Bounded. */
 export class Watchers {
@@ -112,14 +100,14 @@ export class Watchers {
     return this.#listeners.size > 0;
   }
 
-  /** Tells those who listen here, and whoever carries it on. */
-  publish<Name extends keyof Events>(name: Name, event: Events[Name]): void {
+  /** Sends an event to those who listen here, and at every other server of this companion. */
+  publish<Name extends string>(name: Name, event: DataOf<Name>): void {
     this.publishHere(name, event);
     for (const relay of this.#relays) relay(name, event);
   }
 
-  /** Tells those who listen here, and nobody else. */
-  publishHere<Name extends keyof Events>(name: Name, event: Events[Name]): void {
+  /** Sends an event to those who listen here. */
+  publishHere<Name extends string>(name: Name, event: DataOf<Name>): void {
     if (this.#listeners.size === 0) return;
     const bytes = eventBytes(name, event);
     for (const stream of this.#listeners) stream.push(bytes);

@@ -4,17 +4,19 @@ import type { Duplex } from "node:stream";
 import { getRequestListener, RequestError } from "@hono/node-server";
 import { ThroughlineError } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
-import { acceptUpgrades, isMediaUpgrade } from "../moments/routes/media-upgrade.ts";
 import { Connections } from "./connections.ts";
 import type { ServerLimits } from "./options.ts";
 import { type Problem, problem, problemResponse } from "./problem.ts";
 import { rawProblem, writeProblem } from "./raw-problem.ts";
 import { securityHeaders } from "./security-headers.ts";
+import { acceptUpgrades, isHandshake } from "./upgrade.ts";
 
 export type Fetch = Parameters<typeof getRequestListener>[0];
 
 interface ListenPorts {
   readonly fetch: Fetch;
+  /** Whether a request to this path may become a WebSocket. */
+  readonly takesSocket: (path: string) => boolean;
   readonly limits: Required<ServerLimits>;
   readonly logger: Logger;
 }
@@ -71,7 +73,7 @@ export async function closeAll(
   clearTimeout(giveUp);
 }
 
-function nodeServer({ fetch, limits, logger }: ListenPorts): Server {
+function nodeServer({ fetch, takesSocket, limits, logger }: ListenPorts): Server {
   const listener = getRequestListener(fetch, {
     // The process is the user's: its Request and Response stay as they are.
     overrideGlobalObjects: false,
@@ -88,7 +90,9 @@ function nodeServer({ fetch, limits, logger }: ListenPorts): Server {
       connectionsCheckingInterval: Math.min(1_000, headersTimeout),
       // Everything else that asks for an upgrade is answered as if it did not.
       shouldUpgradeCallback: (incoming) =>
-        isMediaUpgrade(incoming) && connections.answering(incoming.socket) === undefined,
+        isHandshake(incoming) &&
+        takesSocket(incoming.url?.split("?", 1)[0] ?? "") &&
+        connections.answering(incoming.socket) === undefined,
     },
     (incoming, outgoing) => {
       connections.answer(incoming, outgoing, () => void listener(incoming, outgoing));

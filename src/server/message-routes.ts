@@ -6,7 +6,16 @@ import { isErased } from "../core/storage/batch.ts";
 import { ifThere, noSuchChat } from "./if-there.ts";
 import { messageJson } from "./message-json.ts";
 import { json, type Router } from "./router.ts";
-import { before, chatParams, ifExists, limit, messageParams, prefix, query } from "./schemas.ts";
+import {
+  before,
+  chatParams,
+  ifExists,
+  limit,
+  messageParams,
+  prefix,
+  query,
+  schemaOf,
+} from "./schemas.ts";
 
 /** What was said: read, searched, hidden, erased. */
 export function addMessageRoutes(router: Router): void {
@@ -20,7 +29,7 @@ export function addMessageRoutes(router: Router): void {
       description:
         "A page ends before `limit` where its messages hold 4 MiB; it has one at least. The `before` of " +
         "an answer asks for the next page; without one, this is the last.",
-      answers: { 200: { says: "A page.", schema: "messagePage" }, 204: noSuchChat },
+      answers: { 200: { says: "A page.", schema: schemaOf("messagePage") }, 204: noSuchChat },
     },
     async ({ params, query }) => {
       const { limit = 50, before, if_exists } = query;
@@ -43,7 +52,7 @@ export function addMessageRoutes(router: Router): void {
       description:
         "What was cleared or redacted is left out. Where the first 1,000 hits are not enough, at " +
         "most 2,000 chats after those are looked into.",
-      answers: { 200: { says: "The messages, each with its chat.", schema: "hits" } },
+      answers: { 200: { says: "The messages, each with its chat.", schema: schemaOf("hits") } },
     },
     async ({ query }) => {
       const { limit = 50, chat_id: chatId } = query;
@@ -60,7 +69,9 @@ export function addMessageRoutes(router: Router): void {
       query: () => z.strictObject({ query: query(), prefix: prefix() }),
       summary: "Where in a chat the messages are that hold every word, newest first",
       description: "At most 1,000 of them. What was cleared or redacted is left out.",
-      answers: { 200: { says: "The messages, without what they say.", schema: "matches" } },
+      answers: {
+        200: { says: "The messages, without what they say.", schema: schemaOf("matches") },
+      },
     },
     async ({ params, query }) => {
       const options = { chatId: params.id, limit: 1_000, prefix: query.prefix === "true" };
@@ -93,7 +104,7 @@ function addRemoval(router: Router): void {
         "a fork of, and delete the packages of moments that hold the message; `unreachable` names what was " +
         "not reached. An erasure also removes the bytes of the chat that could not be read, and tells " +
         "how many as `damaged_bytes`. Both can be repeated.",
-      answers: { 200: { says: "What was done.", schema: "removed" } },
+      answers: { 200: { says: "What was done.", schema: schemaOf("removed") } },
     },
     async ({ params, query }) => {
       const { id: chat_id, message_id } = params;

@@ -1,13 +1,11 @@
 import { z } from "zod";
-import type * as feedbackAnswers from "../moments/routes/feedback-answer-schemas.ts";
-import type * as answers from "./answer-schemas.ts";
 
 // Making code for a schema takes longer than all that it checks in a day of talk.
 z.config({ jitless: true });
 
 /**
- * One operation of the API: what it takes, what it answers, and its place in the description. What it
- * takes is made when it is first asked for: a start waits for none of it.
+ * One operation of the API: what it takes, what it answers, and its place in the description. Its schemas
+ * are made when they are first needed: a start waits for none of them.
  */
 export interface Operation<
   Params extends z.ZodObject,
@@ -20,7 +18,7 @@ export interface Operation<
   /** Never changed: clients are generated from it. */
   readonly id: string;
   readonly summary: string;
-  readonly description?: string;
+  readonly description?: string | undefined;
   readonly params?: () => Params;
   readonly query?: () => Query;
   /** JSON. What sends none sends `{}`. */
@@ -35,16 +33,22 @@ export interface Operation<
 /** Neither `schema` nor `types`: no body. */
 export interface Answer {
   readonly says: string;
-  /** Of the JSON, as the description has it. */
-  readonly schema?: AnswerName;
+  /** Of the JSON. It is loaded when the description is asked for. */
+  readonly schema?: () => Promise<z.ZodType>;
   /** What it may come as instead: as text or bytes. A piece of a JSON document is bytes, too. */
   readonly types?: readonly string[];
 }
 
-export type AnyOperation = Operation<z.ZodObject, z.ZodObject, z.ZodType>;
+/** Schemas by name. */
+export type Schemas = Readonly<Record<string, z.ZodType>>;
+type NameOf<All> = { [Name in keyof All]: All[Name] extends z.ZodType ? Name : never }[keyof All];
 
-/** The schema of an answer, by its name: it is made when the description is asked for. */
-export type AnswerName = keyof typeof answers | keyof typeof feedbackAnswers;
+/** @returns what gives an operation the schema of an answer, by its name in a file that is loaded late. */
+export function answersFrom<All>(load: () => Promise<All>) {
+  return (name: NameOf<All>) => async () => (await load())[name] as z.ZodType;
+}
+
+export type AnyOperation = Operation<z.ZodObject, z.ZodObject, z.ZodType>;
 
 /** What takes no parameters, no query, no body. */
 export const nothing = () => z.strictObject({});

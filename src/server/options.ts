@@ -1,4 +1,3 @@
-import type { Companion } from "../companion/companion.ts";
 import { type Clock, systemClock } from "../core/clock.ts";
 import { type NewId, randomId } from "../core/ids.ts";
 import { type Logger, silentLogger, unfailing } from "../core/logger.ts";
@@ -6,8 +5,8 @@ import { misconfigured, withDefaults } from "../core/options.ts";
 import type { Throughline } from "../core/throughline.ts";
 import { checkToken } from "../core/token.ts";
 import type { Turns } from "../core/turns/turns.ts";
-import type { Moments } from "../moments/moments.ts";
 import { checkHostName } from "./guard.ts";
+import type { ServerFeature } from "./router.ts";
 
 export interface ServerLimits {
   /**
@@ -51,15 +50,6 @@ export const defaults = {
   flushMs: 500,
 } as const satisfies Required<ServerLimits>;
 
-/** A run of the companion, and the configuration of its emotions. */
-export interface CompanionRun {
-  readonly companion: Companion;
-  /** What is wrong with the emotions that somebody wrote. */
-  readonly emotionWarnings: () => readonly string[];
-  /** Reads them again. @returns what is wrong with them: then those in force stay. */
-  readonly reloadEmotions: () => readonly string[];
-}
-
 /** What a port needs before there is anything to serve. */
 export interface PortOptions {
   /** Of the product: shown by `/healthz`, `/metrics` and the API's description. */
@@ -68,27 +58,25 @@ export interface PortOptions {
    * Asked for on every route but `/healthz`, `/readyz`, signing in, and the page's own files, which hold
    * nothing. At least 256 random bits. Without one, only this machine can be served.
    */
-  readonly token?: string;
+  readonly token?: string | undefined;
   /**
    * Names besides those of this machine that requests may carry as their host, such as
    * `nova.example` or `nova.example:8443`. Without a port: any that is served, and none.
    */
-  readonly hosts?: readonly string[];
-  readonly limits?: ServerLimits;
-  readonly clock?: Clock;
+  readonly hosts?: readonly string[] | undefined;
+  readonly limits?: ServerLimits | undefined;
+  readonly clock?: Clock | undefined;
   /** Gets routes, codes and ids; never what a person said. */
-  readonly logger?: Logger;
+  readonly logger?: Logger | undefined;
 }
 
 export interface ServerOptions extends PortOptions {
   readonly throughline: Throughline;
   readonly turns: Turns;
-  /** Who answers, over all its runs. Without one, its routes answer 404. */
-  readonly run?: CompanionRun;
-  /** What people react to. Without it, its routes answer 404. */
-  readonly moments?: Moments;
+  /** What is served beside the chats. The routes of a feature that is not here answer 404. @default [] */
+  readonly features?: readonly ServerFeature[] | undefined;
   /** Names a defect, in its answer and in the log. */
-  readonly newId?: NewId;
+  readonly newId?: NewId | undefined;
 }
 
 /** The options of a port, checked and filled in. */
@@ -105,15 +93,14 @@ export interface PortSettings {
 export interface Settings extends PortSettings {
   readonly throughline: Throughline;
   readonly turns: Turns;
-  readonly run: CompanionRun | undefined;
-  readonly moments: Moments | undefined;
+  readonly features: readonly ServerFeature[];
   readonly newId: NewId;
 }
 
 /** @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: a weak token, a bad host name or limit. */
 export function resolveOptions(options: ServerOptions): Settings {
-  const { throughline, turns, run, moments, newId = randomId } = options;
-  return { ...resolvePort(options), throughline, turns, run, moments, newId };
+  const { throughline, turns, features = [], newId = randomId } = options;
+  return { ...resolvePort(options), throughline, turns, features, newId };
 }
 
 /** @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: a weak token, a bad host name or limit. */

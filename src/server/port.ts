@@ -5,10 +5,13 @@ import { type AllowedHosts, allowedHosts, bracketed, isLoopback, refusalOf } fro
 import { closeAll, type Fetch, listenAt } from "./listen.ts";
 import type { PortSettings } from "./options.ts";
 import { problem, problemResponse } from "./problem.ts";
+import type { Router } from "./router.ts";
 import { securityHeaders } from "./security-headers.ts";
 
 /** Where a server listens before anybody says otherwise. */
 export const defaultAddress = { host: "127.0.0.1", port: 7423 } as const;
+
+const ownHeaders = { ...securityHeaders, "cache-control": "no-store" };
 
 export interface Address {
   readonly host: string;
@@ -29,7 +32,7 @@ export class Port {
   readonly #servers: readonly Server[];
   readonly #openedMs: number;
   readonly #given: PromiseWithResolvers<Fetch>;
-  #fetch: Fetch | undefined;
+  #router: Router | undefined;
 
   private constructor(
     address: Address,
@@ -60,24 +63,33 @@ export class Port {
       const own = opened;
       return own === undefined ? (await given.promise)(request, env) : own.#answer(request, env);
     };
-    const { port, servers } = await listenAt({ host, port: wantedPort }, { ...settings, fetch });
+    // A handshake that comes before the server is answered by it, too.
+    const takesSocket = (path: string) => opened === undefined || opened.#takesSocket(path);
+    const ports = { ...settings, fetch, takesSocket };
+    const { port, servers } = await listenAt({ host, port: wantedPort }, ports);
     opened = new Port({ host, port }, settings, servers, given);
     return opened;
   }
 
   /** From now on this answers, also what has waited. */
-  serve(fetch: Fetch): void {
-    this.#fetch = fetch;
-    this.#given.resolve(fetch);
+  serve(router: Router): void {
+    this.#router = router;
+    this.#given.resolve(router.app.fetch);
   }
 
   /** Accepts no more, lets done answers leave once `answered` has resolved, and closes every connection. */
   close(answered: Promise<unknown>): Promise<void> {
+    // Without effect where there is a server. A handshake that waits would keep the port open.
+    this.#given.resolve(() => problemResponse(problem("THROUGHLINE_CLOSED"), ownHeaders));
     return closeAll(this.#servers, answered, this.#settings.limits.flushMs);
   }
 
+  #takesSocket(path: string): boolean {
+    return this.#router === undefined || this.#router.takesSocket(path);
+  }
+
   #answer(request: Request, env: Parameters<Fetch>[1]): unknown {
-    if (this.#fetch !== undefined) return this.#fetch(request, env);
+    if (this.#router !== undefined) return this.#router.app.fetch(request, env as HttpBindings);
     return (
       this.#early(request, env as HttpBindings) ??
       this.#given.promise.then((fetch) => fetch(request, env))
@@ -88,7 +100,6 @@ export class Port {
   #early({ headers, url: text }: Request, { incoming }: HttpBindings): Response | undefined {
     const url = new URL(text);
     if (url.pathname !== "/healthz" && url.pathname !== "/readyz") return undefined;
-    const own = { ...securityHeaders, "cache-control": "no-store" };
     const request = {
       host: headers.get("host") ?? undefined,
       origin: headers.get("origin") ?? undefined,
@@ -98,13 +109,19 @@ export class Port {
     };
     const refusal = refusalOf(request, this.hosts);
     if (refusal !== undefined)
-      return problemResponse(problem("THROUGHLINE_FORBIDDEN", refusal), own);
+      return problemResponse(problem("THROUGHLINE_FORBIDDEN", refusal), ownHeaders);
     if (url.pathname === "/readyz") {
-      return problemResponse(problem("THROUGHLINE_UNAVAILABLE", "the home is being opened"), own);
+      return problemResponse(
+        problem("THROUGHLINE_UNAVAILABLE", "the home is being opened"),
+        ownHeaders,
+      );
     }
     const { version, clock } = this.#settings;
     const uptime_seconds = Math.round(clock.monotonic() - this.#openedMs) / 1000;
-    return Response.json({ status: "ok", version, uptime_seconds, repairs: 0 }, { headers: own });
+    return Response.json(
+      { status: "ok", version, uptime_seconds, repairs: 0 },
+      { headers: ownHeaders },
+    );
   }
 }
 

@@ -2,31 +2,32 @@ import type { HttpBindings } from "@hono/node-server";
 import { type Context, Hono } from "hono";
 import { TrieRouter } from "hono/router/trie-router";
 import type { z } from "zod";
-import type { MediaSockets } from "../moments/routes/media-sockets.ts";
-import type { Upgrade } from "../moments/routes/media-upgrade.ts";
-import type { Access } from "./access.ts";
+import { invalid } from "../core/errors.ts";
 import { readJson } from "./body.ts";
 import type { Watchers } from "./events.ts";
-import type { AllowedHosts } from "./guard.ts";
 import { parseInput, queryOf } from "./input.ts";
-import type { Metrics } from "./metrics.ts";
-import { type AnyOperation, type Nothing, type Operation, takenBy } from "./operation.ts";
+import {
+  type AnyOperation,
+  type Nothing,
+  type Operation,
+  type Schemas,
+  takenBy,
+} from "./operation.ts";
 import type { Settings } from "./options.ts";
 import { problem, problemResponse } from "./problem.ts";
-import type { Readiness } from "./readiness.ts";
+import type { AcceptedSocket, Upgrade } from "./upgrade.ts";
 
-/** What the Node server hands on; nothing of it is there in a test without a port. */
-export interface Env {
-  Bindings: Partial<HttpBindings> & { readonly upgrade?: Upgrade };
-  Variables: { route: string; turn: string | undefined };
-}
+/**
+ * What a feature adds to the server. It is called once, while the server is made: it adds its routes, and
+ * publishes its events from then on.
+ *
+ * @returns what ends all of that, called when the server closes.
+ */
+export type ServerFeature = (router: Router) => () => void;
 
 /** What the routes share. */
 export interface Ports extends Settings {
   readonly watchers: Watchers;
-  readonly media: MediaSockets;
-  readonly metrics: Metrics;
-  readonly readiness: Readiness;
   /**
    * Runs what a request asks for; closing waits for it.
    *
@@ -37,14 +38,13 @@ export interface Ports extends Settings {
   readonly track: (work: Promise<unknown>) => void;
 }
 
-/** What changes while the server lives. */
-export interface State {
-  readonly access: Access;
-  readonly hosts: () => AllowedHosts;
-  readonly port: () => number;
+/** What the Node server hands on; nothing of it is there in a test without a port. */
+export interface Env {
+  Bindings: Partial<HttpBindings> & { readonly upgrade?: Upgrade };
+  Variables: { route: string; turn: string | undefined };
 }
 
-export interface Input<Params, Query, Body> {
+interface Input<Params, Query, Body> {
   readonly params: Params;
   readonly query: Query;
   readonly body: Body;
@@ -56,6 +56,8 @@ export class Router {
   readonly ports: Ports;
   readonly #methods = new Map<string, string[]>();
   readonly #operations: AnyOperation[] = [];
+  readonly #events: (() => Promise<Schemas>)[] = [];
+  readonly #sockets = new Set<string>();
 
   constructor(ports: Ports) {
     this.ports = ports;
@@ -100,9 +102,37 @@ export class Router {
     });
   }
 
-  /** What the description tells of: every operation that was added. */
-  get operations(): readonly AnyOperation[] {
-    return this.#operations;
+  /** Adds an operation whose requests become WebSockets: `accept` decides, and gets each. */
+  addSocket(
+    operation: Omit<Operation<Nothing, Nothing, Nothing>, "method">,
+    accept: () => AcceptedSocket,
+  ): void {
+    this.#sockets.add(operation.path);
+    this.add({ ...operation, method: "get" }, (_, { env }) => {
+      const accepted = accept();
+      if (env.upgrade === undefined) throw invalid("this is a WebSocket: ask for an upgrade");
+      env.upgrade.accepted = accepted;
+      return new Response(null);
+    });
+  }
+
+  /** Whether a request to this path may become a WebSocket. */
+  takesSocket(path: string): boolean {
+    return this.#sockets.has(path);
+  }
+
+  /** Adds events to the description, with the schemas of their data. */
+  describeEvents(load: () => Promise<Schemas>): void {
+    this.#events.push(load);
+  }
+
+  /** The description of all that was added, in OpenAPI. */
+  async describe(): Promise<object> {
+    // What it is made with takes longer to load than all that answers requests.
+    const { describe } = await import("./description.ts");
+    const loaded = await Promise.all(this.#events.map((load) => load()));
+    const events = Object.fromEntries(loaded.flatMap((schemas) => Object.entries(schemas)));
+    return describe(this.#operations, events, this.ports.version);
   }
 
   /** Adds a route that is no part of the API, such as the page. */
@@ -114,6 +144,9 @@ export class Router {
     this.#methods.set(path, [...(this.#methods.get(path) ?? []), method]);
     this.app.on(method.toUpperCase(), pattern(path), (context) => {
       context.set("route", path);
+      if (context.env.upgrade !== undefined && !this.#sockets.has(path)) {
+        throw invalid("there is no WebSocket at this path");
+      }
       return work(context);
     });
   }
@@ -140,14 +173,6 @@ export class Router {
   }
 }
 
-/**
- * The body as Node reads it, where there is a connection: the request would make a stream of the web's
- * of it, which is most of what the first one costs. What is left of it is the server's.
- */
-function incomingOf({ env }: Context<Env>): AsyncIterable<Uint8Array> | undefined {
-  return env.incoming?.iterator({ destroyOnReturn: false });
-}
-
 export function json(value: object, status = 200): Response {
   return new Response(JSON.stringify(value), {
     status,
@@ -155,14 +180,22 @@ export function json(value: object, status = 200): Response {
   });
 }
 
-/** For readers that are too slow: lets go of the connection, if there is one. */
+/** For readers that are too slow: closes the connection, if there is one. */
 export function disconnect(context: Context<Env>): () => void {
   return () => context.env.outgoing?.destroy();
 }
 
-/** A HEAD asks what a GET would say, without its work: a stream that nobody reads would stay open. */
+/** A HEAD asks what a GET would say, without its work: a stream without a reader would stay open. */
 export function isHead(context: Context<Env>): boolean {
   return context.req.raw.method === "HEAD";
+}
+
+/**
+ * The body as Node reads it, where there is a connection: the request would make a stream of the web's
+ * of it, which is most of what the first one costs. What is left of it is the server's.
+ */
+function incomingOf({ env }: Context<Env>): AsyncIterable<Uint8Array> | undefined {
+  return env.incoming?.iterator({ destroyOnReturn: false });
 }
 
 function pattern(path: string): string {

@@ -1,9 +1,13 @@
 // What comes over the wire, made when a route is first asked: all of it takes a while. The names are the
 // seeds': snake_case.
 import { z } from "zod";
+import { answersFrom } from "./operation.ts";
+
+/** The schema of an answer of the server's own. */
+export const schemaOf = answersFrom(() => import("./answer-schemas.ts"));
 
 /** A whole number as it stands in a query: nothing that merely begins or converts to one. */
-function whole(min: number, max: number) {
+export function whole(min: number, max: number) {
   const wanted = `must be a whole number from ${min} to ${max}`;
   return z
     .string()
@@ -25,7 +29,7 @@ export const ifExists = () =>
     description: "`true`: where there is no such chat, the answer is 204, not 404.",
   });
 
-const text = (max: number) =>
+export const text = (max: number) =>
   z.string().min(1, "must not be empty").max(max, `must be at most ${max} characters`);
 
 export const query = () =>
@@ -122,35 +126,3 @@ export const forkBody = () =>
     })
     .meta({ id: "Fork" });
 export const signInBody = () => z.strictObject({ code: text(64) }).meta({ id: "SignIn" });
-
-const instant = () => whole(0, 8_640_000_000_000_000);
-export const moodSpan = () =>
-  z.strictObject({
-    from: instant()
-      .optional()
-      .meta({ description: "Milliseconds since 1970. A day ago if absent." }),
-    to: instant().optional().meta({ description: "Now if absent, and at most." }),
-    points: whole(10, 2_000).optional().meta({ description: "300 when absent." }),
-  });
-export const emotionEvent = () =>
-  z
-    .strictObject({
-      event: text(64),
-      intensity: z.number().min(0).max(10).optional().meta({ description: "1 when absent." }),
-    })
-    .meta({ id: "EmotionEvent" });
-export const moodBody = () =>
-  z
-    .strictObject({
-      mood: text(64),
-      duration: z
-        .number()
-        .gt(0)
-        .max(3_600)
-        .optional()
-        .meta({ description: "Seconds; 10 when absent." }),
-    })
-    .meta({ id: "MoodOverride" });
-export const personBody = () => z.strictObject({ name: text(256) }).meta({ id: "Person" });
-export const sleepBody = () =>
-  z.strictObject({ state: z.enum(["awake", "asleep"]) }).meta({ id: "Sleep" });

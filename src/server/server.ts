@@ -1,6 +1,4 @@
-import { feelingView, personView } from "../companion/routes/companion-view.ts";
 import { ThroughlineError } from "../core/errors.ts";
-import { type BufferState, MediaSockets } from "../moments/routes/media-sockets.ts";
 import { Access } from "./access.ts";
 import { createApp } from "./app.ts";
 import { Watchers } from "./events.ts";
@@ -11,8 +9,9 @@ import { resolveOptions, type ServerOptions, type Settings } from "./options.ts"
 import { type Address, defaultAddress, Port } from "./port.ts";
 import { Readiness } from "./readiness.ts";
 
-export type { CompanionRun, ServerLimits, ServerOptions } from "./options.ts";
+export type { ServerLimits, ServerOptions } from "./options.ts";
 export { type Address, defaultAddress } from "./port.ts";
+export type { ServerFeature } from "./router.ts";
 
 /** Serves one companion over HTTP. */
 export interface ThroughlineServer {
@@ -56,9 +55,6 @@ export function createServer(options: ServerOptions): ThroughlineServer {
     maxBytes: limits.watcherBytes,
     keepAliveMs: limits.keepAliveMs,
   });
-  const { moments, newId } = settings;
-  const tell = (state: BufferState) => watchers.publishHere("buffers", state);
-  const media = new MediaSockets({ moments, clock, newId, tell });
   const readiness = new Readiness(throughline.storage, clock);
   const metrics = new Metrics(clock, settings.version, {
     isReady: async () => (await readiness.reason()) === undefined,
@@ -72,24 +68,27 @@ export function createServer(options: ServerOptions): ThroughlineServer {
   const defaultHosts = allowedHosts(defaultAddress, settings.hosts);
   let port: Port | undefined;
   let closing: Promise<void> | undefined;
-  const app = createApp(
+  const { router, endFeatures } = createApp(
     {
-      ...{ ...settings, watchers, metrics, media, readiness },
+      ...settings,
+      watchers,
       begin: (begun) => work.begin(begun),
       track: (promise) => work.track(promise),
     },
     {
       access,
+      metrics,
+      readiness,
       hosts: () => port?.hosts ?? defaultHosts,
       port: () => (port?.address ?? defaultAddress).port,
     },
   );
   return {
-    fetch: async (request) => app.fetch(request, {}),
+    fetch: async (request) => router.app.fetch(request, {}),
     async listen(at = {}) {
       if (port !== undefined) throw new TypeError("a server listens once");
       port = at instanceof Port ? at : await Port.open(at, settings);
-      port.serve(app.fetch);
+      port.serve(router);
       metrics.watchProcess();
       return { url: port.url, port: port.address.port };
     },
@@ -97,8 +96,8 @@ export function createServer(options: ServerOptions): ThroughlineServer {
     close() {
       closing ??= (async () => {
         unsubscribe();
+        endFeatures();
         watchers.end();
-        media.end();
         await Promise.all([work.end(), port?.close(work.end())]);
       })();
       return closing;
@@ -135,7 +134,7 @@ class Work {
 
 /** Hears of turns and repairs for those who watch, and for the counts. @returns what ends it. */
 function subscribe(
-  { throughline, turns, run, moments, logger }: Settings,
+  { throughline, turns, logger }: Settings,
   watchers: Watchers,
   metrics: Metrics,
 ): () => void {
@@ -156,19 +155,9 @@ function subscribe(
     if (!isOver && ended === "session")
       watchers.publish("session", { chat_id: chatId, change: "ended" });
   });
-  const endChanges = run?.companion.onChange((change) => {
-    if (change.type === "emotions") {
-      watchers.publishHere("emotions", feelingView(run.companion, change.feeling));
-    } else if (change.type === "person") watchers.publishHere("person", personView(change.person));
-    else if (change.type === "sleep") watchers.publishHere("sleep", { sleep_state: change.state });
-    else watchers.publishHere("restart", { chat_id: change.chatId, status: "delivered" });
-  });
-  const endFeedback = moments?.onEvent((event) => watchers.publish("feedback", event));
   return () => {
     isOver = true;
     endRelay?.();
-    endFeedback?.();
-    endChanges?.();
     endTurns();
     endRepairs();
   };

@@ -1,24 +1,39 @@
 import { ThroughlineError } from "../core/errors.ts";
+import type { Access } from "./access.ts";
+import type { AllowedHosts } from "./guard.ts";
+import type { Metrics } from "./metrics.ts";
 import { problemResponse } from "./problem.ts";
-import { json, type Router, type State } from "./router.ts";
-import { signInBody } from "./schemas.ts";
+import type { Readiness } from "./readiness.ts";
+import { json, type Router } from "./router.ts";
+import { schemaOf, signInBody } from "./schemas.ts";
 
-/** What the server says of itself, and how a browser signs in. */
-export function addServiceRoutes(router: Router, state: State): void {
-  addHealth(router);
-  addSignIn(router, state);
-  addDescription(router);
+/** What is of the server alone, and changes while it lives. */
+export interface ServerState {
+  readonly access: Access;
+  readonly metrics: Metrics;
+  readonly readiness: Readiness;
+  readonly hosts: () => AllowedHosts;
+  readonly port: () => number;
 }
 
-function addHealth(router: Router): void {
-  const { throughline, version, clock, metrics, readiness } = router.ports;
+/** What the server says of itself, and how a browser signs in. */
+export function addServiceRoutes(router: Router, state: ServerState): void {
+  addHealth(router, state);
+  addSignIn(router, state);
+  router.serve("get", "/api/openapi.json", async () => json(await router.describe()));
+}
+
+function addHealth(router: Router, { metrics, readiness }: ServerState): void {
+  const { throughline, version, clock } = router.ports;
   const startedAt = clock.monotonic();
   router.add(
     {
       ...{ method: "get", path: "/healthz", id: "getHealth" },
       summary: "Whether the server lives; needs no token",
       description: "Says nothing of whether anything can be stored: `/readyz` does.",
-      answers: { 200: { says: "It lives. `degraded`: there were repairs.", schema: "health" } },
+      answers: {
+        200: { says: "It lives. `degraded`: there were repairs.", schema: schemaOf("health") },
+      },
     },
     () => {
       const repairs = throughline.storage.repairs().length;
@@ -36,7 +51,7 @@ function addHealth(router: Router): void {
       description:
         "503 with the reason when nothing could: the home is still being opened or was taken, the disk is full or refuses, the " +
         "database does not answer. Reading may still work. Found out at most every 2 seconds.",
-      answers: { 200: { says: "It could.", schema: "ready" } },
+      answers: { 200: { says: "It could.", schema: schemaOf("ready") } },
     },
     async () => {
       const reason = await readiness.reason();
@@ -56,7 +71,7 @@ function addHealth(router: Router): void {
   );
 }
 
-function addSignIn(router: Router, { access, port }: State): void {
+function addSignIn(router: Router, { access, port }: ServerState): void {
   router.add(
     {
       ...{ method: "post", path: "/api/sign-in", id: "signIn", body: signInBody },
@@ -75,11 +90,4 @@ function addSignIn(router: Router, { access, port }: State): void {
       return new Response(null, { status: 204, headers: { "set-cookie": cookie } });
     },
   );
-}
-
-function addDescription(router: Router): void {
-  router.serve("get", "/api/openapi.json", async () => {
-    const { describe } = await import("./description.ts");
-    return json(describe(router.operations, router.ports.version));
-  });
 }

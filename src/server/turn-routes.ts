@@ -5,7 +5,7 @@ import type { Turn } from "../core/turns/turn.ts";
 import { messageIdFor, retryIdFor } from "./idempotency.ts";
 import type { Answer } from "./operation.ts";
 import { disconnect, type Env, isHead, json, type Ports, type Router } from "./router.ts";
-import { answerBody, chatParams, newMessage, retryBody } from "./schemas.ts";
+import { answerBody, chatParams, newMessage, retryBody, schemaOf } from "./schemas.ts";
 import { EventStream, eventHeaders, eventResponse } from "./sse.ts";
 import { reportError } from "./tell.ts";
 import { answerJson, resumed, sendTurn, spoken } from "./turn-answer.ts";
@@ -13,7 +13,7 @@ import { answerJson, resumed, sendTurn, spoken } from "./turn-answer.ts";
 const answers: Record<number, Answer> = {
   200: {
     says: "Both messages are stored. The answer may be partial.",
-    ...{ schema: "answer", types: ["text/event-stream"] },
+    ...{ schema: schemaOf("answer"), types: ["text/event-stream"] },
   },
 };
 const streams =
@@ -122,7 +122,7 @@ function addRecovery(router: Router): void {
       summary: "Leaves what has no answer without one, for good",
       description:
         "Not what runs or waits for its turn now. What was said stays in the chat. Can be repeated.",
-      answers: { 200: { says: "How many messages that were.", schema: "dismissed" } },
+      answers: { 200: { says: "How many messages that were.", schema: schemaOf("dismissed") } },
     },
     async ({ params }) => json({ dismissed: await turns.dismiss(params.id) }),
   );
@@ -134,7 +134,7 @@ function addStop(router: Router): void {
       ...{ method: "post", path: "/api/chats/{id}/stop", id: "stopTurn", params: chatParams },
       summary: "Cuts the answer that runs short, and keeps what came of it",
       description: "Messages that wait for their turn go on waiting. Can be repeated.",
-      answers: { 200: { says: "Whether one ran.", schema: "stopped" } },
+      answers: { 200: { says: "Whether one ran.", schema: schemaOf("stopped") } },
     },
     async ({ params }) => {
       checkChatId(params.id);

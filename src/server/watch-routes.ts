@@ -1,18 +1,19 @@
 import { disconnect, isHead, json, type Router } from "./router.ts";
+import { schemaOf } from "./schemas.ts";
 import { eventHeaders, eventResponse } from "./sse.ts";
 
 /** What goes on now: everything as events, and the working memories. */
 export function addWatchRoutes(router: Router): void {
   const { throughline, watchers } = router.ports;
+  router.describeEvents(async () => (await import("./event-schemas.ts")).events);
   router.add(
     {
-      ...{ method: "get", path: "/api/events", id: "watchEvents" },
+      method: "get",
+      path: "/api/events",
+      id: "watchEvents",
       summary: "Everything that happens from now on, in all chats",
       description:
-        "Server-sent events; the schema `ServerEvents` has the data of each. `message` (stored, redacted, erased), `turn` (running, answered, " +
-        "interrupted, failed), `retrying` (a turn waits for its provider: reason, attempt, seconds), `session` (ended, reset, provider_reset, cleared, renamed, metadata, " +
-        "forked, forgotten), `repair` (stored bytes that were not as they were left), `emotions`, " +
-        "`person`, `sleep`, `restart` (a chat was told of it), `feedback` (a reaction), `buffers` (what is kept in memory, and whether anything comes in). Nothing is told " +
+        "Server-sent events: the schema `ServerEvents` has the name and the data of each. Nothing is sent " +
         "again after a break: read the chat instead. A reader that is too slow is dropped.",
       answers: {
         200: { says: "Server-sent events.", types: ["text/event-stream"] },
@@ -26,9 +27,13 @@ export function addWatchRoutes(router: Router): void {
   );
   router.add(
     {
-      ...{ method: "get", path: "/api/memory", id: "getWorkingMemory" },
+      method: "get",
+      path: "/api/memory",
+      id: "getWorkingMemory",
       summary: "What was just said, chat by chat, the one talked in last first",
-      answers: { 200: { says: "Counts, and one line of summary each.", schema: "memory" } },
+      answers: {
+        200: { says: "Counts, and one line of summary each.", schema: schemaOf("memory") },
+      },
     },
     () => {
       const { workingMemory } = throughline;

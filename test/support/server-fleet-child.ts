@@ -8,6 +8,7 @@ import { openLog } from "../../src/cli/log.ts";
 import { resolveSettings } from "../../src/cli/settings.ts";
 import { parsePostgresUrl } from "../../src/cli/store-location.ts";
 import { beginRun } from "../../src/companion/commands/home-run.ts";
+import { companionRoutes } from "../../src/companion/routes.ts";
 import { ResponderRegistry } from "../../src/core/models/registry.ts";
 import { openThroughline } from "../../src/core/throughline.ts";
 import { openPool } from "../../src/postgres/commands/open-pool.ts";
@@ -33,7 +34,13 @@ const throughline = await openThroughline({ storage, logger, ...responders.stand
 const run = await beginRun(throughline, settings, logger);
 const { persona } = settings;
 const served = await withTurns(throughline, { responders, persona, run });
-const server = createServer({ throughline, turns: served.turns, run, logger, version: "0.0.0" });
+const server = createServer({
+  throughline,
+  turns: served.turns,
+  features: [companionRoutes(run)],
+  logger,
+  version: "0.0.0",
+});
 const { url } = await server.listen({ host: "127.0.0.1", port: Number(port) });
 process.stdout.write(`A server is listening on ${url}\n`);
 flushCompileCache(); // it may be killed

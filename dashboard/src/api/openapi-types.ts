@@ -45,6 +45,7 @@ export type AppliedEvent = {
   readonly state: Emotions;
 };
 
+/** What the rolling buffers hold: at most once a second, when it changed. */
 export type Buffers = {
   readonly messages: number;
   readonly frames: number;
@@ -795,6 +796,7 @@ export type ServerEvents = {
     /** Why nothing could be stored. */
     readonly code?: string | undefined;
   };
+  /** A turn waits for its provider, which is called again then. */
   readonly retrying: {
     readonly reason: string;
     /** The provider's own words. */
@@ -810,11 +812,13 @@ export type ServerEvents = {
     readonly chat_id: string;
     readonly change: "ended" | "reset" | "provider_reset" | "cleared" | "renamed" | "metadata" | "forked" | "forgotten";
   };
+  /** Stored bytes were not as they were left. */
   readonly repair: {
     readonly at: string;
     readonly key: string;
     readonly kind: string;
   };
+  /** How the companion feels, when that moved enough to notice. */
   readonly emotions: {
     readonly levels: Levels;
     readonly boredom: number;
@@ -835,15 +839,17 @@ export type ServerEvents = {
   };
   readonly person: PersonSeen;
   readonly sleep: Sleeping;
+  /** A chat was told of the restart. */
+  readonly restart: {
+    readonly chat_id: string;
+    readonly status: "delivered";
+  };
+  /** What became of a reaction. */
   readonly feedback: {
     readonly type: string;
     readonly receipt: Receipt;
   };
   readonly buffers: Buffers;
-  readonly restart: {
-    readonly chat_id: string;
-    readonly status: "delivered";
-  };
 };
 
 export type Session = {

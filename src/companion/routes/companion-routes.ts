@@ -1,37 +1,43 @@
 import { invalid } from "../../core/errors.ts";
 import { json, type Router } from "../../server/router.ts";
-import { emotionEvent, moodBody, moodSpan, personBody, sleepBody } from "../../server/schemas.ts";
 import {
+  type CompanionRun,
   deliveryView,
   emotionsView,
   personView,
   reportView,
   sessionView,
 } from "./companion-view.ts";
-import { type CompanionWrites, runOf } from "./companion-writes.ts";
+import type { CompanionWrites } from "./companion-writes.ts";
+import { emotionEvent, moodBody, moodSpan, personBody, schemaOf, sleepBody } from "./schemas.ts";
 
 /** Who answers: how it woke, how it feels, whom it saw. */
-export function addCompanionRoutes(router: Router, writes: CompanionWrites): void {
-  addRestart(router);
-  addEmotions(router);
-  addEmotionChanges(writes);
-  addPerson(writes);
+export function addCompanionRoutes(
+  router: Router,
+  run: CompanionRun,
+  writes: CompanionWrites,
+): void {
+  addRestart(router, run);
+  addEmotions(router, run);
+  addEmotionChanges(run, writes);
+  addPerson(run, writes);
 }
 
 /** Chats of which `GET /api/restart` tells what they would be told now. */
 const chatsShown = 10;
 
-function addRestart(router: Router): void {
-  const { chats } = router.ports.throughline;
+function addRestart(router: Router, run: CompanionRun): void {
+  const { throughline, turns } = router.ports;
+  const { companion } = run;
   router.add(
     {
       ...{ method: "get", path: "/api/session", id: "getSession" },
       summary: "The run that goes on, and how it came about",
-      answers: { 200: { says: "The run.", schema: "companionSession" } },
+      answers: { 200: { says: "The run.", schema: schemaOf("companionSession") } },
     },
     () => {
-      const { standard, providers } = router.ports.turns;
-      return json({ ...sessionView(runOf(router).companion), models: { standard, providers } });
+      const { standard, providers } = turns;
+      return json({ ...sessionView(companion), models: { standard, providers } });
     },
   );
   router.add(
@@ -41,11 +47,10 @@ function addRestart(router: Router): void {
       description:
         "The report of the restart, and the text that each chat was told in this run. Of the chats " +
         "in which a person acted last that were not told yet, what they would be told now.",
-      answers: { 200: { says: "The report, and the texts.", schema: "restart" } },
+      answers: { 200: { says: "The report, and the texts.", schema: schemaOf("restart") } },
     },
     async () => {
-      const { companion } = runOf(router);
-      const recent = await chats.list({ limit: chatsShown });
+      const recent = await throughline.chats.list({ limit: chatsShown });
       const ids = recent.chats.map(({ chat_id }) => chat_id);
       const deliveries = await companion.receptions.look(ids);
       return json({
@@ -58,43 +63,44 @@ function addRestart(router: Router): void {
 
 const dayMs = 24 * 60 * 60 * 1_000;
 
-function addEmotions(router: Router): void {
+function addEmotions(router: Router, run: CompanionRun): void {
   const { clock } = router.ports;
   router.add(
     {
       ...{ method: "get", path: "/api/emotions", id: "getEmotions" },
       summary: "How the companion feels now",
-      answers: { 200: { says: "The feelings, and what can move them.", schema: "emotionState" } },
+      answers: {
+        200: { says: "The feelings, and what can move them.", schema: schemaOf("emotionState") },
+      },
     },
-    () => json(emotionsView(runOf(router))),
+    () => json(emotionsView(run)),
   );
   router.add(
     {
       ...{ method: "get", path: "/api/emotions/history", id: "getMoodHistory", query: moodSpan },
       summary: "How it felt over a span of time",
-      answers: { 200: { says: "The course of the feelings.", schema: "moodHistory" } },
+      answers: { 200: { says: "The course of the feelings.", schema: schemaOf("moodHistory") } },
     },
     async ({ query }) => {
-      const { companion } = runOf(router);
       const to = Math.min(query.to ?? clock.now(), clock.now());
       const from = query.from ?? to - dayMs;
       if (from >= to) throw invalid("from must be before to, and not in the future");
       const span = { from, to, points: query.points ?? 300 };
-      const course = await companion.moodCourse(span);
+      const course = await run.companion.moodCourse(span);
       const events = course.events.map((each) => ({ ...each, wound: each.wound ?? null }));
       return json({ ...course, events });
     },
   );
 }
 
-function addEmotionChanges(writes: CompanionWrites): void {
+function addEmotionChanges(run: CompanionRun, writes: CompanionWrites): void {
   writes.add(
     {
       ...{ path: "/api/emotions/event", id: "applyEmotionEvent", body: emotionEvent },
       summary: "Something happened to the companion",
-      answers: { 200: { says: "How it feels now.", schema: "appliedEvent" } },
+      answers: { 200: { says: "How it feels now.", schema: schemaOf("appliedEvent") } },
     },
-    ({ event, intensity }, run) => {
+    ({ event, intensity }) => {
       const wound = run.companion.emotions.event(event, intensity) ?? null;
       return { status: "applied", event, wound, state: emotionsView(run) };
     },
@@ -105,9 +111,9 @@ function addEmotionChanges(writes: CompanionWrites): void {
       summary: "Reads the configuration again, and brings the levels to rest",
       description:
         "Wounds, boredom and a mood that was set stay. 400: the configuration is refused.",
-      answers: { 200: { says: "How it feels now.", schema: "emotionsReset" } },
+      answers: { 200: { says: "How it feels now.", schema: schemaOf("emotionsReset") } },
     },
-    (_, run) => {
+    () => {
       const problems = run.reloadEmotions();
       if (problems.length > 0) throw invalid(problems.join("; "));
       run.companion.emotions.reset();
@@ -118,16 +124,16 @@ function addEmotionChanges(writes: CompanionWrites): void {
     {
       ...{ path: "/api/mood", id: "setMood", body: moodBody },
       summary: "Shows a mood for some seconds, whatever is felt",
-      answers: { 200: { says: "How it feels now.", schema: "moodSet" } },
+      answers: { 200: { says: "How it feels now.", schema: schemaOf("moodSet") } },
     },
-    ({ mood, duration }, run) => {
+    ({ mood, duration }) => {
       run.companion.emotions.override(mood, duration);
       return { status: "set", mood, state: emotionsView(run) };
     },
   );
 }
 
-function addPerson(writes: CompanionWrites): void {
+function addPerson({ companion }: CompanionRun, writes: CompanionWrites): void {
   writes.add(
     {
       ...{ path: "/api/person", id: "seePerson", body: personBody },
@@ -135,18 +141,18 @@ function addPerson(writes: CompanionWrites): void {
       description:
         "Report a sighting as often as you like. The same person is announced at most once in 30 s: " +
         "only then the companion feels `face_recognized` and watchers get a `person` event.",
-      answers: { 200: { says: "Who was seen last.", schema: "personSeen" } },
+      answers: { 200: { says: "Who was seen last.", schema: schemaOf("personSeen") } },
     },
-    ({ name }, { companion }) => personView(companion.personSeen(name)),
+    ({ name }) => personView(companion.personSeen(name)),
   );
   writes.add(
     {
       ...{ path: "/api/sleep", id: "setSleep", body: sleepBody },
       summary: "Puts the companion to sleep, or wakes it",
       description: "It falls asleep by itself when it is bored, and wakes when a person acts.",
-      answers: { 200: { says: "Whether it sleeps.", schema: "sleeping" } },
+      answers: { 200: { says: "Whether it sleeps.", schema: schemaOf("sleeping") } },
     },
-    ({ state }, { companion }) => {
+    ({ state }) => {
       companion.sleep(state);
       return { sleep_state: companion.sleepState };
     },

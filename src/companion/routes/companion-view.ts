@@ -1,6 +1,5 @@
 // The companion as it goes over the wire: the seeds' names, seconds where the seeds have them.
 import { isoTime } from "../../core/clock.ts";
-import type { CompanionRun } from "../../server/options.ts";
 import type { Companion } from "../companion.ts";
 import type { PersonSeen } from "../companion-document.ts";
 import { eachLevel, moods } from "../emotion/emotion.ts";
@@ -8,12 +7,25 @@ import type { Feeling } from "../emotion/feel.ts";
 import type { Reception } from "../receptions.ts";
 import type { RestartReport } from "../restart.ts";
 
+/** A run of the companion, and the configuration of its emotions. */
+export interface CompanionRun {
+  readonly companion: Companion;
+  /** What is wrong with the emotions that somebody wrote. */
+  readonly emotionWarnings: () => readonly string[];
+  /** Reads them again. @returns what is wrong with them: then those in force stay. */
+  readonly reloadEmotions: () => readonly string[];
+}
+
 export function sessionView(companion: Companion) {
   const { report, runId, startedAt, uptimeMs, person, sleepState } = companion;
   const { kind, ...restart } = reportView(report);
   return {
-    ...{ session_id: runId, restart_type: kind, ...restart },
-    ...{ uptime: tenths(uptimeMs), session_start: startedAt / 1_000, sleep_state: sleepState },
+    session_id: runId,
+    restart_type: kind,
+    ...restart,
+    uptime: tenths(uptimeMs),
+    session_start: startedAt / 1_000,
+    sleep_state: sleepState,
     ...personView(person),
   };
 }
@@ -21,7 +33,11 @@ export function sessionView(companion: Companion) {
 export function reportView(report: RestartReport) {
   const { kind, clean, certainty, gapMs, totalSessions, previousRunId, quarantined } = report;
   return {
-    ...{ kind, clean, certainty, quarantined, total_sessions: totalSessions },
+    kind,
+    clean,
+    certainty,
+    quarantined,
+    total_sessions: totalSessions,
     elapsed: gapMs === undefined ? null : tenths(gapMs),
     previous_session_id: previousRunId ?? null,
     interrupted_turns: report.interrupted.map(({ chatId, messageId }) => {
@@ -41,13 +57,20 @@ export function personView(person: PersonSeen | undefined) {
   };
 }
 
-/** What watchers are told of a feeling. */
+/** A feeling, as watchers get it. */
 export function feelingView({ emotions, sleepState }: Companion, feeling: Feeling) {
   const { levels, boredom, wounds, mood, override, voiceState } = feeling;
   return {
-    ...{ levels, boredom: Math.round(boredom * 1_000) / 1_000, mood, voice_state: voiceState },
+    levels,
+    boredom: Math.round(boredom * 1_000) / 1_000,
+    mood,
+    voice_state: voiceState,
     wounds: wounds.map(({ id, event, floors, durationMs, ageSeconds, healing, healsInMs }) => ({
-      ...{ id, event, floors, duration: durationMs / 1_000, healing },
+      id,
+      event,
+      floors,
+      duration: durationMs / 1_000,
+      healing,
       age: Math.round(ageSeconds * 10) / 10,
       heals_in: healsInMs === null ? null : healsInMs / 1_000,
     })),

@@ -1,9 +1,7 @@
 import { z } from "zod";
-import { ThroughlineError } from "../../core/errors.ts";
 import type { Json } from "../../core/json.ts";
 import { KnownKeys } from "../../server/known-keys.ts";
 import type { Nothing, Operation } from "../../server/operation.ts";
-import type { CompanionRun } from "../../server/options.ts";
 import { json, type Router } from "../../server/router.ts";
 
 const repeats =
@@ -23,26 +21,20 @@ export class CompanionWrites {
   /** Adds an operation. What it throws was not done. */
   add<Body extends z.ZodType = Nothing>(
     operation: Omit<Operation<Nothing, Nothing, Body>, "method">,
-    work: (body: z.output<Body>, run: CompanionRun) => object | Promise<object>,
+    work: (body: z.output<Body>) => object | Promise<object>,
   ): void {
     const { id, description } = operation;
     this.#router.add<Nothing, Nothing, Body>(
       {
-        ...{ ...operation, method: "post" },
+        ...operation,
+        method: "post",
         headers: () => z.object({ "Idempotency-Key": z.string().optional() }),
         description: description === undefined ? repeats : `${description}\n\n${repeats}`,
       },
       async ({ body }, context) => {
-        const run = runOf(this.#router);
         const key = context.req.header("idempotency-key");
-        return json(await this.#keys.once(key, [id, body as Json], async () => work(body, run)));
+        return json(await this.#keys.once(key, [id, body as Json], async () => work(body)));
       },
     );
   }
-}
-
-/** @throws ThroughlineError `THROUGHLINE_NOT_FOUND`. */
-export function runOf({ ports }: Router): CompanionRun {
-  if (ports.run !== undefined) return ports.run;
-  throw new ThroughlineError("no companion runs here", { code: "THROUGHLINE_NOT_FOUND" });
 }

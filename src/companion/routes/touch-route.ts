@@ -1,54 +1,58 @@
-import { z } from "zod";
 import { isThroughlineError } from "../../core/errors.ts";
 import type { Turn } from "../../core/turns/turn.ts";
-import { patHintKind, patText } from "../../moments/record/skills.ts";
 import type { Router } from "../../server/router.ts";
-import { emotionsView } from "./companion-view.ts";
+import { type CompanionRun, emotionsView } from "./companion-view.ts";
 import type { CompanionWrites } from "./companion-writes.ts";
+import { schemaOf, touch } from "./schemas.ts";
 
-const touch = () =>
-  z
-    .strictObject({
-      level: z
-        .union([z.literal(1), z.literal(2)], "must be 1 or 2")
-        .meta({ description: "1: a light pat; 2: a long one, a scratch of the head." }),
-      chat_id: z
-        .string()
-        .min(1)
-        .max(1_024)
-        .optional()
-        .meta({ description: "If absent, the chat in which a person acted last." }),
-    })
-    .meta({ id: "Touch" });
+/** What a model is told of a long pat (`pat_level2`). Source: the seed. */
+const patText = "[Someone scratched your head. This probably means they liked what you just did.]";
+/** The synthetic mark of a message that holds it: such a message is never judged. */
+const patHintKind = "pat_hint";
+
+/** Hears of a long pat in a chat. @returns the name of what was recorded of it. */
+export type OnPat = (chatId: string | undefined) => string | undefined;
 
 /** Somebody touched the companion: it feels that, and its model may think about what it was for. */
-export function addTouchRoute(router: Router, writes: CompanionWrites): void {
+export function addTouchRoute(
+  router: Router,
+  run: CompanionRun,
+  writes: CompanionWrites,
+  onPat: OnPat,
+): void {
   /** Hints that are on their way, by chat: one at a time says all that there is to say. */
   const hints = new Map<string, Turn>();
-  const { throughline, moments } = router.ports;
+  const { throughline } = router.ports;
+  const { companion } = run;
   writes.add(
     {
-      ...{ path: "/api/touch", id: "touch", body: touch },
+      path: "/api/touch",
+      id: "touch",
+      body: touch,
       summary: "Somebody touched the companion",
       description:
         "It is felt as `pat_level1` or `pat_level2`. Of a long one the model is told, in a turn of its " +
         "own: it may say something, and remember what was liked.",
-      answers: { 200: { says: "How it feels now, and who was told.", schema: "touched" } },
+      answers: {
+        200: { says: "How it feels now, and who was told.", schema: schemaOf("touched") },
+      },
     },
-    async ({ level, chat_id: named }, run) => {
+    async ({ level, chat_id: named }) => {
       if (named !== undefined) await throughline.chats.log.existing(named);
       const chatId = level === 2 ? (named ?? (await latestChat(router))) : undefined;
-      const { companion } = run;
       const event = level === 1 ? "pat_level1" : "pat_level2";
       companion.wake();
       companion.emotions.personActed();
       companion.emotions.eventIfKnown(event);
-      const recorded = level === 2 ? moments?.happened({ kind: "pat" }, chatId) : undefined;
-      const told = await tellModel(router, hints, chatId);
+      const recorded = level === 2 ? onPat(chatId) : undefined;
+      const { hint, turn } = await hintModel(router, hints, chatId);
       return {
-        ...{ event, state: emotionsView(run), hint: told.hint },
-        ...{ chat_id: chatId ?? null, turn_id: told.turn?.id ?? null },
-        recorded: recorded?.accepted === true ? recorded.name : null,
+        event,
+        state: emotionsView(run),
+        hint,
+        chat_id: chatId ?? null,
+        turn_id: turn?.id ?? null,
+        recorded: recorded ?? null,
       };
     },
   );
@@ -59,16 +63,16 @@ async function latestChat({ ports }: Router): Promise<string | undefined> {
   return chats[0]?.chat_id;
 }
 
-interface Told {
+interface Hinted {
   readonly hint: "told" | "pending" | "none";
   readonly turn?: Turn;
 }
 
-async function tellModel(
+async function hintModel(
   { ports }: Router,
   hints: Map<string, Turn>,
   chatId: string | undefined,
-): Promise<Told> {
+): Promise<Hinted> {
   if (chatId === undefined || (await isOffline(ports, chatId))) return { hint: "none" };
   const pending = hints.get(chatId);
   if (pending !== undefined) return { hint: "pending", turn: pending };
@@ -85,11 +89,8 @@ async function tellModel(
   }
 }
 
-/** Nobody is there who could make anything of a hint. */
-async function isOffline(
-  { throughline, turns }: Router["ports"],
-  chatId: string,
-): Promise<boolean> {
+/** Whether there is no model that could make anything of a hint. */
+async function isOffline({ throughline, turns }: Router["ports"], chatId: string) {
   const { head } = await throughline.chats.log.existing(chatId);
   const own = head.session?.provider ?? "offline";
   return (own === "offline" ? turns.standard.provider : own) === "offline";

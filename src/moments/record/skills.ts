@@ -9,11 +9,7 @@ import type { Receipt } from "./receipt.ts";
 export const reactionsPrompt =
   "You learn from reactions. When someone scratches your head, remember positively what you just did. When corrected or told to stop, remember negatively.";
 
-/** What is added to the hint that a head was scratched (`pat_level2`). Source: the seed. */
-export const patHint = "This probably means they liked what you just did.";
-/** What a model is told of it. */
-export const patText = `[Someone scratched your head. ${patHint}]`;
-/** The synthetic mark of a message that holds it: such a message is never judged. */
+/** The synthetic mark of a message that tells of a long pat: such a message is never judged. */
 export const patHintKind = "pat_hint";
 
 /** A tool as every model understands it, whatever carries the call. */

@@ -7,6 +7,7 @@ import { limit } from "../../server/schemas.ts";
 import { foreignFile } from "../../server/security-headers.ts";
 import type { MomentInput, Moments, Receipt } from "../moments.ts";
 import { transcriptUpTo } from "../turns/transcript.ts";
+import type { MediaSockets } from "./media-sockets.ts";
 import {
   consentBody,
   filePath,
@@ -14,28 +15,29 @@ import {
   preservation,
   reaction,
   retraction,
+  schemaOf,
   whose,
-} from "./feedback-schemas.ts";
+} from "./schemas.ts";
 import { assertShown, listedManifest } from "./shown-package.ts";
 
 /** What people react to: consent, reactions, packages. */
-export function addFeedbackRoutes(router: Router): void {
-  addConsent(router);
-  addReactions(router);
-  addPackages(router);
-  addPackageChanges(router);
+export function addFeedbackRoutes(router: Router, moments: Moments, media: MediaSockets): void {
+  addConsent(router, moments, media);
+  addReactions(router, moments);
+  addPackages(router, moments);
+  addPackageChanges(router, moments);
 }
 
-function addConsent(router: Router): void {
+function addConsent(router: Router, moments: Moments, media: MediaSockets): void {
   router.add(
     {
       ...{ method: "get", path: "/api/feedback/stats", id: "getFeedbackStats" },
       summary: "What the rolling buffers hold, where packages go, and what is owed",
-      answers: { 200: { says: "The numbers.", schema: "stats" } },
+      answers: { 200: { says: "The numbers.", schema: schemaOf("stats") } },
     },
     () => {
-      const { loss } = momentsOf(router).statistics();
-      return json({ ...router.ports.media.state(), loss });
+      const { loss } = moments.statistics();
+      return json({ ...media.state(), loss });
     },
   );
   router.add(
@@ -45,16 +47,16 @@ function addConsent(router: Router): void {
       description:
         "What is withdrawn leaves the buffers at once. Pictures and sound are off at first. It holds for " +
         "later runs too, and at all servers of this companion that run.",
-      answers: { 200: { says: "What is agreed to.", schema: "consent" } },
+      answers: { 200: { says: "What is agreed to.", schema: schemaOf("consent") } },
     },
-    async ({ body }) => json(await momentsOf(router).agree(known(body))),
+    async ({ body }) => json(await moments.agree(known(body))),
   );
 }
 
 /** How long a reaction is waited for; then it is said that it is not durable yet. */
 const durableWithinMs = 10_000;
 
-function addReactions(router: Router): void {
+function addReactions(router: Router, moments: Moments): void {
   router.add(
     {
       ...{ method: "post", path: "/api/feedback", id: "recordFeedback", body: reaction },
@@ -64,13 +66,13 @@ function addReactions(router: Router): void {
         "Answers when it is durable (201), or not yet (202). 200: it repeats a touch of the last 30 s. The same " +
         "`Idempotency-Key` gets the first receipt, as long as its package is there.",
       answers: {
-        200: { says: "It repeats a touch of the last 30 s.", schema: "receipt" },
-        201: { says: "It is durable.", schema: "receipt" },
-        202: { says: "It is held in memory, and not durable yet.", schema: "receipt" },
+        200: { says: "It repeats a touch of the last 30 s.", schema: schemaOf("receipt") },
+        201: { says: "It is durable.", schema: schemaOf("receipt") },
+        202: { says: "It is held in memory, and not durable yet.", schema: schemaOf("receipt") },
       },
     },
     async ({ body }, context) => {
-      const { recorder } = momentsOf(router);
+      const { recorder } = moments;
       const key = context.req.header("idempotency-key");
       const { chat_id, target_message_id, post_roll_ms, ...input } = body;
       if (chat_id !== undefined) await router.ports.throughline.chats.log.existing(chat_id);
@@ -131,22 +133,22 @@ function receiptResponse(recorded: Receipt): Response {
   return json(state, state.durable ? 201 : 202);
 }
 
-const wholeFile = { schema: "packageFile", types: ["audio/wav"] } as const;
+const wholeFile = { schema: schemaOf("packageFile"), types: ["audio/wav"] } as const;
 const filePiece = { types: ["application/json", "audio/wav"] } as const;
 const picture = { types: ["image/jpeg"] } as const;
 
-function addPackages(router: Router): void {
+function addPackages(router: Router, moments: Moments): void {
   router.add(
     {
       ...{ method: "get", path: "/api/feedback", id: "listFeedback" },
       query: () => z.strictObject({ limit: limit(500), cursor: z.string().optional() }),
       summary: "The packages, newest first",
       description: "By the second of the reaction. Within one second their order is not told.",
-      answers: { 200: { says: "A page.", schema: "packageList" } },
+      answers: { 200: { says: "A page.", schema: schemaOf("packageList") } },
     },
     async ({ query }) => {
       const { limit = 50, cursor } = query;
-      const page = await momentsOf(router).packages.list({
+      const page = await moments.packages.list({
         limit,
         ...(cursor === undefined ? {} : { before: cursor }),
       });
@@ -166,12 +168,10 @@ function addPackages(router: Router): void {
       ...{ method: "get", path: "/api/feedback/{name}", id: "getFeedback", params: name },
       summary: "One package: its record, its words, its state",
       description: "404, as its files, where a message in it was hidden or erased since.",
-      answers: { 200: { says: "The package.", schema: "onePackage" } },
+      answers: { 200: { says: "The package.", schema: schemaOf("onePackage") } },
     },
     async ({ params }) => {
-      const { manifest, messages, status, incomplete } = await momentsOf(router).packages.read(
-        params.name,
-      );
+      const { manifest, messages, status, incomplete } = await moments.packages.read(params.name);
       await assertShown(router, manifest, messages);
       return json({ feedback: manifest, messages, status: status ?? null, incomplete });
     },
@@ -182,7 +182,7 @@ function addPackages(router: Router): void {
     range: string | undefined,
     head: boolean,
   ) => {
-    const { packages } = momentsOf(router);
+    const { packages } = moments;
     // A picture holds no words, and a player asks for hundreds of them.
     if (!path.startsWith("frames/")) {
       const { manifest, messages } = await packages.read(packageName);
@@ -225,7 +225,7 @@ function addPackages(router: Router): void {
   }
 }
 
-function addPackageChanges(router: Router): void {
+function addPackageChanges(router: Router, moments: Moments): void {
   router.add(
     {
       ...{
@@ -235,10 +235,12 @@ function addPackageChanges(router: Router): void {
         params: name,
       },
       summary: "Compares every byte of a package with its seal",
-      answers: { 200: { says: "What differs; nothing, as a rule.", schema: "verification" } },
+      answers: {
+        200: { says: "What differs; nothing, as a rule.", schema: schemaOf("verification") },
+      },
     },
     async ({ params }) => {
-      const { state, differences } = await momentsOf(router).packages.verify(params.name);
+      const { state, differences } = await moments.packages.verify(params.name);
       return json({ verified: state === "whole", state, differences });
     },
   );
@@ -248,33 +250,40 @@ function addPackageChanges(router: Router): void {
       ...{ params: name, body: retraction },
       summary: "Takes a reaction back: it stays, and no export has it",
       answers: {
-        200: { says: "The package.", schema: "onePackage" },
-        202: { says: "It is not here: the mark is owed to the bucket.", schema: "retractedThere" },
+        200: { says: "The package.", schema: schemaOf("onePackage") },
+        202: {
+          says: "It is not here: the mark is owed to the bucket.",
+          schema: schemaOf("retractedThere"),
+        },
       },
     },
     async ({ params, body }) => {
-      const { packages, retract } = momentsOf(router);
+      const { packages, retract } = moments;
       const where = await retract(params.name, { by: null, reason: body.reason ?? null });
       if (where === "bucket") return json({ name: params.name, owed: true }, 202);
       const { manifest, messages, status, incomplete } = await packages.read(params.name);
       return json({ feedback: manifest, messages, status: status ?? null, incomplete });
     },
   );
-  addKeeping(router);
+  addKeeping(router, moments);
   router.add(
     {
       ...{ method: "delete", path: "/api/feedback/{name}", id: "deleteFeedback", params: name },
       summary: "Deletes a package, wherever it is",
-      answers: { 200: { says: "What was deleted, and what is owed.", schema: "deletion" } },
+      answers: {
+        200: { says: "What was deleted, and what is owed.", schema: schemaOf("deletion") },
+      },
     },
-    async ({ params }) => json(await momentsOf(router).forget({ name: params.name })),
+    async ({ params }) => json(await moments.forget({ name: params.name })),
   );
   router.add(
     {
       ...{ method: "delete", path: "/api/feedback", id: "deleteFeedbackOf", query: whose },
       summary: "Deletes the packages of a chat, or those in which a person was seen",
       description: "Say which of the two.",
-      answers: { 200: { says: "What was deleted, and what is owed.", schema: "deletion" } },
+      answers: {
+        200: { says: "What was deleted, and what is owed.", schema: schemaOf("deletion") },
+      },
     },
     async ({ query }) => {
       const { chat_id: chatId, person } = query;
@@ -282,23 +291,23 @@ function addPackageChanges(router: Router): void {
         throw invalid("either chat_id or person must be given");
       }
       const selection = chatId === undefined ? { person: person ?? "" } : { chatId };
-      return json(await momentsOf(router).forget(selection));
+      return json(await moments.forget(selection));
     },
   );
 }
 
-function addKeeping(router: Router): void {
+function addKeeping(router: Router, moments: Moments): void {
   router.add(
     {
       ...{ method: "post", path: "/api/feedback/{name}/preserve", id: "preserveFeedback" },
       ...{ params: name, body: preservation },
       summary: "Keeps a package from every purge, or lets it go again",
-      answers: { 200: { says: "Its state.", schema: "packageStatus" } },
+      answers: { 200: { says: "Its state.", schema: schemaOf("packageStatus") } },
     },
     async ({ params, body }) => {
       const { preserved = true, reason = null } = body;
       const mark = preserved ? { by: null, reason } : null;
-      return json(await momentsOf(router).packages.preserve(params.name, mark));
+      return json(await moments.packages.preserve(params.name, mark));
     },
   );
   router.add(
@@ -306,9 +315,9 @@ function addKeeping(router: Router): void {
       ...{ method: "post", path: "/api/feedback/{name}/repair", id: "repairFeedback" },
       params: name,
       summary: "Makes a new package of what is right in a damaged one, which is kept aside",
-      answers: { 200: { says: "What came of it.", schema: "repaired" } },
+      answers: { 200: { says: "What came of it.", schema: schemaOf("repaired") } },
     },
-    async ({ params }) => json(await momentsOf(router).packages.repair(params.name)),
+    async ({ params }) => json(await moments.packages.repair(params.name)),
   );
 }
 
@@ -329,9 +338,4 @@ function noSuchRange(bytes: number): Response {
     { ...told, title: "Range Not Satisfiable", status: 416 },
     { "content-range": `bytes */${bytes}` },
   );
-}
-
-function momentsOf({ ports }: Router): Moments {
-  if (ports.moments !== undefined) return ports.moments;
-  throw new ThroughlineError("no moments are kept here", { code: "THROUGHLINE_NOT_FOUND" });
 }

@@ -7,22 +7,23 @@ import { disconnect, isHead, json, type Router } from "../../server/router.ts";
 import { foreignFile } from "../../server/security-headers.ts";
 import { reportError } from "../../server/tell.ts";
 import type { AudioPush, MomentRecorder, Moments, PushResult } from "../moments.ts";
-import { name } from "./feedback-schemas.ts";
+import type { MediaSockets } from "./media-sockets.ts";
 import { mediaTar, tarBytesOf } from "./media-tar.ts";
-import { mediaPath } from "./media-upgrade.ts";
+import { name, schemaOf } from "./schemas.ts";
 import { assertShown } from "./shown-package.ts";
 
-export function addMediaRoutes(router: Router): void {
-  addSocket(router);
-  addFrames(router);
-  addAudio(router);
-  addArchive(router);
+export function addMediaRoutes(router: Router, moments: Moments, media: MediaSockets): void {
+  addSocket(router, media);
+  addFrames(router, moments);
+  addAudio(router, moments);
+  addArchive(router, moments);
 }
 
-function addSocket(router: Router): void {
-  router.add(
+function addSocket(router: Router, media: MediaSockets): void {
+  router.addSocket(
     {
-      ...{ method: "get", path: mediaPath, id: "openMedia" },
+      path: "/api/media",
+      id: "openMedia",
       summary: "A WebSocket that feeds pictures and sound",
       description:
         "Binary messages: one byte, 1 for samples (16 bits little endian, 16 kHz mono) or 2 for a JPEG; " +
@@ -33,12 +34,7 @@ function addSocket(router: Router): void {
         "message, 1009 after one that is too long, 1013 when there are enough, 1001 at the end of the server.",
       answers: { 101: { says: "It is one." } },
     },
-    (_, { env }) => {
-      const accept = router.ports.media.offer();
-      if (env.upgrade === undefined) throw invalid("this is a WebSocket: ask for an upgrade");
-      env.upgrade.accept = accept;
-      return new Response(null);
-    },
+    () => media.accept(),
   );
 }
 
@@ -64,7 +60,7 @@ const sampleTypes = ["application/octet-stream", "audio/pcm"] as const;
 const maxFrameBytes = 2 * 1024 * 1024;
 const maxAudioBytes = 4 * 1024 * 1024;
 
-function addFrames(router: Router): void {
+function addFrames(router: Router, { recorder }: Moments): void {
   const camera = () =>
     z.string().regex(/^[\w .-]{1,64}$/, "must be 1 to 64 letters, digits and ._-");
   router.add(
@@ -74,10 +70,9 @@ function addFrames(router: Router): void {
       summary: "Feeds a picture; one in half a second is kept, for two minutes",
       description:
         "A body that is no whole JPEG of 1 to 8,192 pixels a side is 400, a picture that is too large 413.",
-      answers: { 200: { says: "Whether it was kept.", schema: "pushed" } },
+      answers: { 200: { says: "Whether it was kept.", schema: schemaOf("pushed") } },
     },
     async ({ query }, context) => {
-      const recorder = recorderOf(router);
       const bytes = await readMedia(context.req.raw, [jpeg], maxFrameBytes);
       const push = { ...timeOf(query), ...known({ camera: query.camera }) };
       return pushed(recorder.frame(bytes, push));
@@ -85,7 +80,7 @@ function addFrames(router: Router): void {
   );
 }
 
-function addAudio(router: Router): void {
+function addAudio(router: Router, { recorder }: Moments): void {
   const whole = (max: number) =>
     z
       .string()
@@ -102,10 +97,9 @@ function addAudio(router: Router): void {
         }),
       summary: "Feeds raw samples, 16 kHz mono; the last two minutes are kept",
       description: "Little endian. Another rate or more channels are 415.",
-      answers: { 200: { says: "Whether they were kept.", schema: "pushed" } },
+      answers: { 200: { says: "Whether they were kept.", schema: schemaOf("pushed") } },
     },
     async ({ query }, context) => {
-      const recorder = recorderOf(router);
       const { format: encoding = "s16le", rate = "16000", channels = "1" } = query;
       const bytes = await readMedia(context.req.raw, sampleTypes, maxAudioBytes);
       if (bytes.length % (encoding === "s16le" ? 2 : 4) !== 0) throw invalid("half a sample");
@@ -155,7 +149,7 @@ function feedAudio(recorder: MomentRecorder, bytes: Uint8Array, push: AudioPush)
 }
 
 /** A whole package as one file: what a person may take away. */
-function addArchive(router: Router): void {
+function addArchive(router: Router, { packages }: Moments): void {
   router.add(
     {
       ...{ method: "get", path: "/api/feedback/{name}/package.tar", id: "downloadFeedback" },
@@ -165,7 +159,6 @@ function addArchive(router: Router): void {
       answers: { 200: { says: "The file.", types: ["application/x-tar"] } },
     },
     async ({ params }, context) => {
-      const { packages } = momentsOf(router);
       const { manifest, messages } = await packages.read(params.name);
       await assertShown(router, manifest, messages);
       const paths = [...manifest.files.map(({ path }) => path), "feedback.json"];
@@ -185,13 +178,4 @@ function addArchive(router: Router): void {
       });
     },
   );
-}
-
-function recorderOf(router: Router): MomentRecorder {
-  return momentsOf(router).recorder;
-}
-
-function momentsOf({ ports }: Router): Moments {
-  if (ports.moments !== undefined) return ports.moments;
-  throw new ThroughlineError("no moments are kept here", { code: "THROUGHLINE_NOT_FOUND" });
 }

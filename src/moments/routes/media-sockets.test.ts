@@ -20,22 +20,28 @@ import {
 import { systemClock } from "../../core/clock.ts";
 import { randomId } from "../../core/ids.ts";
 import { openThroughline } from "../../core/throughline.ts";
+import { resolvePort } from "../../server/options.ts";
+import { type Address, Port } from "../../server/port.ts";
 import { consentWording } from "../record/consent.ts";
 import { mediaHeaderBytes } from "./media-message.ts";
-import { mediaLimits } from "./media-socket.ts";
+import { mediaCloses, mediaLimits } from "./media-socket.ts";
 import { type BufferState, MediaSockets } from "./media-sockets.ts";
 
 const token = "Zk3vQ9xT1mB7wYc5RdH0sLgE8uNpA2jFoIyXqVtMaeK";
 const agreed = { messages: true, frames: true, audio: true, wording: consentWording };
 
-async function listening(t: TestContext, options: FixtureOptions = {}) {
+async function listening(
+  t: TestContext,
+  options: FixtureOptions = {},
+  at: Partial<Address> | Port = { port: 0 },
+) {
   const home = mkdtempSync(join(tmpdir(), "throughline-media-"));
   const target = { provider: "scripted", model: "scripted" };
   const throughline = await openThroughline({ home, ...target });
   const software = { name: "throughline", version: "0.0.0" };
   const moments = await throughline.startMoments({ sessionId: "a1b2c3d4", software });
   const c = await companion([], { throughline, moments, clock: systemClock, ...options });
-  const { port } = await c.listen({ port: 0 });
+  const { port } = await c.listen(at);
   t.after(async () => {
     await c.server.close();
     await throughline.close();
@@ -149,7 +155,7 @@ test("who watches hears at once what was agreed to, also at another process", as
   const ports = {
     clock: systemClock,
     newId: randomId,
-    tell: (state: BufferState) => told.push(state),
+    publish: (state: BufferState) => told.push(state),
   };
   const sockets = new MediaSockets({ moments, ...ports });
   t.after(() => sockets.end());
@@ -388,6 +394,23 @@ test("other upgrades are not heard: the request is answered as it is", async (t)
   });
   assert.match(answer, /^HTTP\/1\.1 200 /);
   await problemOf(await c.ask("/api/media"), 400, "THROUGHLINE_INVALID");
+});
+
+test("a handshake that comes before the server is answered by it", async (t) => {
+  const port = await Port.open({ port: 0 }, resolvePort({ version: "1.2.3" }));
+  const url = port.url.replace("http", "ws");
+  const early = closed(new WebSocket(`${url}/api/media`));
+  const elsewhere = ["/api/events", "/", "/nowhere"].map((path) => {
+    return once(new WebSocket(url + path), "unexpected-response");
+  });
+  await (await fetch(`${port.url}/healthz`)).text(); // they have arrived by now
+  await listening(t, {}, port);
+  assert.equal((await early).code, mediaCloses.noConsent.code);
+  const answers = (await Promise.all(elsewhere)) as [unknown, { readonly statusCode: number }][];
+  assert.deepEqual(
+    answers.map(([, { statusCode }]) => statusCode),
+    [400, 400, 404],
+  );
 });
 
 test("without moments there is no WebSocket of media", async () => {

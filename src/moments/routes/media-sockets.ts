@@ -2,7 +2,9 @@ import type { WebSocket } from "ws";
 import type { Clock } from "../../core/clock.ts";
 import { ThroughlineError } from "../../core/errors.ts";
 import type { NewId } from "../../core/ids.ts";
+import type { AcceptedSocket } from "../../server/upgrade.ts";
 import type { Moments, MomentsStatistics } from "../moments.ts";
+import { mediaHeaderBytes } from "./media-message.ts";
 import { MediaSocket, mediaCloses, mediaLimits } from "./media-socket.ts";
 
 const lookEveryMs = 1_000;
@@ -10,6 +12,8 @@ const lookEveryMs = 1_000;
 const capturingMs = 3_000;
 /** How long a sender has to hear that the server ends. */
 const closeMs = 200;
+/** Of one picture, as everywhere else. */
+const maxMessageBytes = 2 * 1024 * 1024 + mediaHeaderBytes;
 
 /** The numbers of the rolling buffers as they are told, and whether anything comes in. */
 export type BufferState = Omit<MomentsStatistics, "loss"> & {
@@ -18,28 +22,27 @@ export type BufferState = Omit<MomentsStatistics, "loss"> & {
 };
 
 interface MediaPorts {
-  readonly moments: Moments | undefined;
+  readonly moments: Moments;
   readonly clock: Clock;
   readonly newId: NewId;
-  /** Who watches hears of the buffers, at most once a second, when anything has changed. */
-  readonly tell: (state: BufferState) => void;
+  /** Called with the state of the buffers at most once a second, when anything has changed. */
+  readonly publish: (state: BufferState) => void;
 }
 
 /** Everybody who sends pictures and sound, and the state of what they fill. */
 export class MediaSockets {
   readonly #ports: MediaPorts;
   readonly #sockets = new Set<MediaSocket>();
-  readonly #timer: NodeJS.Timeout | undefined;
+  readonly #timer: NodeJS.Timeout;
   readonly #seen = {
     frames: { count: 0, atMs: Number.NEGATIVE_INFINITY },
     audio: { count: 0, atMs: Number.NEGATIVE_INFINITY },
   };
-  #told = "";
+  #published = "";
   #isOver = false;
 
   constructor(ports: MediaPorts) {
     this.#ports = ports;
-    if (ports.moments === undefined) return;
     this.#timer = setInterval(() => this.#look(), lookEveryMs).unref();
     ports.moments.onAgreed(() => this.#consentChanged());
   }
@@ -52,37 +55,35 @@ export class MediaSockets {
    * What takes a WebSocket once its handshake is done. Without consent it is closed at once, with the
    * code that says so: a page sees no other answer.
    *
-   * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: no moments are kept here.
    * @throws ThroughlineError `THROUGHLINE_BUSY`: there are enough. `THROUGHLINE_CLOSED`
    */
-  offer(): (socket: WebSocket) => void {
-    const { moments, clock, newId } = this.#ports;
-    if (moments === undefined) {
-      throw new ThroughlineError("no moments are kept here", { code: "THROUGHLINE_NOT_FOUND" });
-    }
+  accept(): AcceptedSocket {
     if (this.#isOver) {
       throw new ThroughlineError("this server is ending", { code: "THROUGHLINE_CLOSED" });
     }
     if (this.#isFull) {
       throw new ThroughlineError("enough feeds are open already", { code: "THROUGHLINE_BUSY" });
     }
-    return (socket) => {
-      const feed = new MediaSocket(socket, {
-        ...{ recorder: moments.recorder, clock, connection: `media ${newId()}` },
-        onClose: () => this.#sockets.delete(feed),
-      });
-      // Others may have come while it shook hands.
-      if (this.#isFull) feed.close(mediaCloses.busy);
-      if (this.#isOver) feed.close(mediaCloses.ending);
-      this.#sockets.add(feed);
-    };
+    return { maxMessageBytes, open: (socket) => this.#open(socket) };
   }
 
-  /** The state of the buffers now; `undefined` where no moments are kept. */
-  state(): BufferState | undefined {
-    const { moments } = this.#ports;
-    if (moments === undefined) return undefined;
-    const { loss, ...shown } = moments.statistics();
+  #open(socket: WebSocket): void {
+    const { moments, clock, newId } = this.#ports;
+    const feed = new MediaSocket(socket, {
+      recorder: moments.recorder,
+      clock,
+      connection: `media ${newId()}`,
+      onClose: () => this.#sockets.delete(feed),
+    });
+    // Others may have come while it shook hands.
+    if (this.#isFull) feed.close(mediaCloses.busy);
+    if (this.#isOver) feed.close(mediaCloses.ending);
+    this.#sockets.add(feed);
+  }
+
+  /** The state of the buffers now. */
+  state(): BufferState {
+    const { loss, ...shown } = this.#ports.moments.statistics();
     const { frames, audio } = loss;
     // A picture too many has come in, too.
     const capturing = {
@@ -92,13 +93,13 @@ export class MediaSockets {
     return { ...shown, capturing };
   }
 
-  /** After a change of what is agreed to: ends what must not go on, and tells everyone. */
+  /** After a change of what is agreed to: ends what must not continue, and publishes it. */
   #consentChanged(): void {
     for (const socket of this.#sockets) socket.checkConsent();
-    this.#tell();
+    this.#publish();
   }
 
-  /** Takes nobody more in, and says good-bye. */
+  /** Takes no more in, and closes those that are open. */
   end(): void {
     this.#isOver = true;
     clearInterval(this.#timer);
@@ -117,23 +118,22 @@ export class MediaSockets {
     for (const socket of this.#sockets) {
       if (socket.checkConsent()) socket.look();
     }
-    this.#tell();
+    this.#publish();
   }
 
-  #tell(): void {
+  #publish(): void {
     const state = this.state();
-    if (state === undefined) return;
     const text = JSON.stringify(state);
-    if (text === this.#told) return;
-    this.#told = text;
-    this.#ports.tell(state);
+    if (text === this.#published) return;
+    this.#published = text;
+    this.#ports.publish(state);
   }
 
   #isComing(stream: "frames" | "audio", count: number): boolean {
     const seen = this.#seen[stream];
     const now = this.#ports.clock.monotonic();
-    const { [stream]: isAgreed } = this.#ports.moments?.recorder.consent ?? {};
+    const { [stream]: isAgreed } = this.#ports.moments.recorder.consent;
     if (count !== seen.count) this.#seen[stream] = { count, atMs: now };
-    return isAgreed === true && now - this.#seen[stream].atMs < capturingMs;
+    return isAgreed && now - this.#seen[stream].atMs < capturingMs;
   }
 }

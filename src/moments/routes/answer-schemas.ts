@@ -1,7 +1,7 @@
 // What people react to, as it goes out over the wire, for the description of the API alone.
 import { z } from "@hono/zod-openapi";
+import { count } from "../../server/answer-schemas.ts";
 
-const count = z.int().min(0);
 const consentFields = {
   messages: z.boolean(),
   frames: z.boolean(),
@@ -62,8 +62,9 @@ const statsFields = {
     .object({ frames: z.boolean(), audio: z.boolean() })
     .openapi({ description: "Whether pictures and sound come in now, from anywhere." }),
 };
-/** What the event `buffers` tells. */
-export const buffers = z.object(statsFields).openapi("Buffers");
+const buffers = z.object(statsFields).openapi("Buffers", {
+  description: "What the rolling buffers hold: at most once a second, when it changed.",
+});
 export const stats = z
   .object({
     ...statsFields,
@@ -196,3 +197,11 @@ export const pushed = z
       "`accepted`; or why it was not kept: `throttled`, too soon after the last picture; `off`, not " +
       "agreed to; `busy`, an encoder is at work.",
   });
+
+/** The data of the events that moments publish. */
+export const events = {
+  feedback: z
+    .object({ type: z.string(), receipt })
+    .openapi({ description: "What became of a reaction." }),
+  buffers,
+};

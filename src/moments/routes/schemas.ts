@@ -1,5 +1,9 @@
-// What people react to, as it comes over the wire: see `schemas.ts`.
+// What people react to, as it comes over the wire: see the server's schemas.
 import { z } from "zod";
+import { answersFrom } from "../../server/operation.ts";
+
+/** The schema of an answer about reactions and packages. */
+export const schemaOf = answersFrom(() => import("./answer-schemas.ts"));
 
 const text = (min: number, max: number) => z.string().min(min).max(max);
 

@@ -1,0 +1,37 @@
+// What the companion adds to the server: its restart, its feelings, and whom it saw.
+import type { ServerFeature } from "../server/router.ts";
+import { addCompanionRoutes } from "./routes/companion-routes.ts";
+import { type CompanionRun, feelingView, personView } from "./routes/companion-view.ts";
+import { CompanionWrites } from "./routes/companion-writes.ts";
+import { addTouchRoute, type OnPat } from "./routes/touch-route.ts";
+
+export type { CompanionRun } from "./routes/companion-view.ts";
+export type { OnPat } from "./routes/touch-route.ts";
+
+/**
+ * The companion over HTTP, for `createServer`.
+ *
+ * @param onPat records a long pat, where something does.
+ */
+export function companionRoutes(run: CompanionRun, onPat: OnPat = () => undefined): ServerFeature {
+  return (router) => {
+    const { watchers } = router.ports;
+    const { companion } = run;
+    const writes = new CompanionWrites(router);
+    addCompanionRoutes(router, run, writes);
+    addTouchRoute(router, run, writes, onPat);
+    router.describeEvents(async () => (await import("./routes/answer-schemas.ts")).events);
+    // Every server of a companion knows by itself how it feels.
+    return companion.onChange((change) => {
+      if (change.type === "emotions") {
+        watchers.publishHere("emotions", feelingView(companion, change.feeling));
+      } else if (change.type === "person") {
+        watchers.publishHere("person", personView(change.person));
+      } else if (change.type === "sleep") {
+        watchers.publishHere("sleep", { sleep_state: change.state });
+      } else {
+        watchers.publishHere("restart", { chat_id: change.chatId, status: "delivered" });
+      }
+    });
+  };
+}

@@ -1,0 +1,27 @@
+// What moments add to the server: reactions, packages, and the way in for pictures and sound.
+import type { ServerFeature } from "../server/router.ts";
+import type { Moments } from "./moments.ts";
+import { addFeedbackRoutes } from "./routes/feedback-routes.ts";
+import { addMediaRoutes } from "./routes/media-routes.ts";
+import { MediaSockets } from "./routes/media-sockets.ts";
+
+/** Moments over HTTP, for `createServer`. */
+export function momentsRoutes(moments: Moments): ServerFeature {
+  return (router) => {
+    const { watchers, clock, newId } = router.ports;
+    const media = new MediaSockets({
+      moments,
+      clock,
+      newId,
+      publish: (state) => watchers.publishHere("buffers", state),
+    });
+    addMediaRoutes(router, moments, media);
+    addFeedbackRoutes(router, moments, media);
+    router.describeEvents(async () => (await import("./routes/answer-schemas.ts")).events);
+    const endFeedback = moments.onEvent((event) => watchers.publish("feedback", event));
+    return () => {
+      endFeedback();
+      media.end();
+    };
+  };
+}
