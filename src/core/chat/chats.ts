@@ -82,7 +82,7 @@ export class Chats {
    */
   async messages(
     chatId: string,
-    options: { readonly limit?: number; readonly before?: number } = {},
+    options: { readonly limit?: number | undefined; readonly before?: number | undefined } = {},
   ): Promise<MessagePage> {
     const { limit = 50 } = options;
     checkCount(limit, "limit", 1, 1_000);
@@ -354,11 +354,11 @@ export class Chats {
   /** Chats, the one in which a person acted last first. Opens no transcript. */
   async list(
     options: {
-      readonly limit?: number;
-      readonly cursor?: string;
-      readonly unanswered?: boolean;
+      readonly limit?: number | undefined;
+      readonly cursor?: string | undefined;
+      readonly unanswered?: boolean | undefined;
       /** Only chats of which stored bytes were found damaged: looks through the rows of all, in one page. */
-      readonly damaged?: boolean;
+      readonly damaged?: boolean | undefined;
     } = {},
   ): Promise<{ readonly chats: readonly ChatRow[]; readonly cursor?: string }> {
     const { limit = 50, cursor, unanswered = false, damaged = false } = options;
@@ -383,8 +383,8 @@ export class Chats {
   async search(
     query: string,
     options: {
-      readonly limit?: number;
-      readonly chatId?: string;
+      readonly limit?: number | undefined;
+      readonly chatId?: string | undefined;
       readonly prefix?: boolean | undefined;
     } = {},
   ): Promise<readonly MessageHit[]> {

@@ -53,14 +53,16 @@ export interface Resolution {
 }
 
 export interface Target {
-  readonly provider?: string;
-  readonly model?: string;
+  readonly provider?: string | undefined;
+  readonly model?: string | undefined;
 }
 
+export type ProviderModel = { readonly [name in keyof Target]-?: string };
+
 /** What one turn runs on. */
-export interface TurnTarget extends Required<Target> {
+export interface TurnTarget extends ProviderModel {
   /** What cannot be asked now: the session goes back to it once it can. */
-  readonly insteadOf?: Required<Target> | undefined;
+  readonly insteadOf?: ProviderModel | undefined;
 }
 
 export interface ProviderSessionOptions {

@@ -1,5 +1,5 @@
 import type { Chats } from "../chat/chats.ts";
-import type { Target, TurnTarget } from "../chat/provider-sessions.ts";
+import type { ProviderModel, Target, TurnTarget } from "../chat/provider-sessions.ts";
 import { preferredOf } from "../chat/session-state.ts";
 import { invalid, isThroughlineError } from "../errors.ts";
 import type { Responder } from "../models/responder.ts";
@@ -52,9 +52,9 @@ export async function speakerOf(
 
 function namedTarget(
   asked: Target,
-  current: Required<Target>,
-  standard: Required<Target>,
-): Required<Target> {
+  current: ProviderModel,
+  standard: ProviderModel,
+): ProviderModel {
   const provider = asked.provider ?? current.provider;
   const known = [current, standard].find((each) => each.provider === provider)?.model;
   const model = asked.model ?? known;
@@ -85,10 +85,10 @@ function isNotConfigured(error: unknown): boolean {
   );
 }
 
-function fallbackNotice(own: Required<Target>, standard: Required<Target>): string {
+function fallbackNotice(own: ProviderModel, standard: ProviderModel): string {
   const name = standard.provider === "offline" ? "the built-in responder" : nameOf(standard);
   return `${nameOf(own)} is not configured here: ${name} answers until it is.`;
 }
 
-const nameOf = ({ provider, model }: Required<Target>) =>
+const nameOf = ({ provider, model }: ProviderModel) =>
   model === "" ? provider : `${provider}/${model}`;

@@ -2,7 +2,12 @@ import { ageNote } from "../chat/age-note.ts";
 import { checkChatId, notFound } from "../chat/chat-log.ts";
 import type { Chats } from "../chat/chats.ts";
 import type { FreshnessRules } from "../chat/freshness-options.ts";
-import { type ProviderSessions, sessionView, type Target } from "../chat/provider-sessions.ts";
+import {
+  type ProviderModel,
+  type ProviderSessions,
+  sessionView,
+  type Target,
+} from "../chat/provider-sessions.ts";
 import type { WorkingMemories } from "../chat/working-memories.ts";
 import type { Clock } from "../clock.ts";
 import { invalid, ThroughlineError } from "../errors.ts";
@@ -51,15 +56,15 @@ export interface TurnPorts {
   /** What it is called, so that its name beside a command is passed over. */
   readonly companionName?: string | undefined;
   /** What models may do beside speaking, in this turn. By default nothing. */
-  readonly tools?: ((turn: Turn, target: Required<Target>) => TurnTools) | undefined;
+  readonly tools?: ((turn: Turn, target: ProviderModel) => TurnTools) | undefined;
 }
 
 export interface TurnInput extends Target {
   readonly content: string;
   /** Makes a repeated submit the same turn. At most 200 bytes. Made up when absent. */
-  readonly id?: string;
+  readonly id?: string | undefined;
   /** Nobody said this: the application tells it to the model. What it is, such as `pat_hint`. */
-  readonly synthetic?: string;
+  readonly synthetic?: string | undefined;
 }
 
 const maxTurnIdBytes = 200;
@@ -216,7 +221,10 @@ export class Turns {
    */
   async retry(
     chatId: string,
-    options: Target & { readonly id?: string; readonly messageId?: string } = {},
+    options: Target & {
+      readonly id?: string | undefined;
+      readonly messageId?: string | undefined;
+    } = {},
   ): Promise<Turn> {
     const { id = this.#ports.newId(), messageId, ...target } = options;
     checkId(id, "id");
@@ -401,7 +409,7 @@ export class Turns {
   }
 
   /** What the next turn of a chat runs on. @throws ThroughlineError what is asked for cannot be asked. */
-  async target(chatId: string, asked: Target = {}): Promise<Required<Target>> {
+  async target(chatId: string, asked: Target = {}): Promise<ProviderModel> {
     const { provider, model } = (await speakerOf(this.#ports, chatId, asked)).target;
     return { provider, model };
   }

@@ -10,12 +10,12 @@ import { readStatus } from "./status.ts";
 
 export interface ListOptions {
   /** Only packages after this one in the list: the `next` of the page before. */
-  readonly before?: string;
+  readonly before?: string | undefined;
   /**
    * Packages on a page, 1 to 500.
    * @default 50
    */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
 }
 
 export interface PackageEntry {

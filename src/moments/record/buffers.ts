@@ -20,24 +20,24 @@ import { SourceClocks } from "./source-clock.ts";
 
 export interface SourceTime {
   /** The source's own time, in milliseconds of its clock: of the picture, or of the first sample. */
-  readonly sourceMs?: number;
+  readonly sourceMs?: number | undefined;
   /** Whose clock that is: one name for all streams of a connection. @default "" */
-  readonly connection?: string;
+  readonly connection?: string | undefined;
 }
 
 export interface FramePush extends SourceTime {
-  readonly camera?: string;
+  readonly camera?: string | undefined;
   /** The bytes are given away: they need not be copied, and nobody writes to them. @default false */
-  readonly transfer?: boolean;
+  readonly transfer?: boolean | undefined;
 }
 
 export interface AudioPush extends SourceTime {
   /** @default 16_000 */
-  readonly rateHz?: number;
+  readonly rateHz?: number | undefined;
   /** @default 1 */
-  readonly channels?: number;
+  readonly channels?: number | undefined;
   /** Of bytes. @default "s16le" */
-  readonly encoding?: "s16le" | "f32le";
+  readonly encoding?: "s16le" | "f32le" | undefined;
 }
 
 /** Makes 16 kHz mono of any other sound. Called on the event loop, so it takes microseconds. */

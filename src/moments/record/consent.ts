@@ -9,15 +9,15 @@ export const consentWording =
 
 /** What is agreed to, as a door gives it. What is left out is not agreed to. */
 export interface ConsentInput {
-  readonly messages?: boolean;
-  readonly frames?: boolean;
-  readonly audio?: boolean;
-  readonly upload?: boolean;
-  readonly export?: boolean;
+  readonly messages?: boolean | undefined;
+  readonly frames?: boolean | undefined;
+  readonly audio?: boolean | undefined;
+  readonly upload?: boolean | undefined;
+  readonly export?: boolean | undefined;
   /** The words that the person saw, 1 to 2,000 characters: needed for pictures and sound. */
-  readonly wording?: string;
+  readonly wording?: string | undefined;
   /** Who agreed. */
-  readonly by?: string;
+  readonly by?: string | undefined;
 }
 
 /** Words follow the chat; pictures and sound are off, and nothing leaves, until somebody agrees. */

@@ -10,40 +10,40 @@ export interface MomentInput {
   /** What was liked or disliked: 1 to 2,000 characters. */
   readonly what: string;
   /** What showed it, such as `head scratch`: up to 500 characters. @default "" */
-  readonly trigger?: string;
+  readonly trigger?: string | undefined;
   readonly source: Source;
   /** @default "other" */
-  readonly channel?: Channel;
+  readonly channel?: Channel | undefined;
   /** -1 to 1, its sign that of the sentiment. @default 1 or -1 */
-  readonly score?: number;
-  readonly correction?: Correction;
+  readonly score?: number | undefined;
+  readonly correction?: Correction | undefined;
   /** @default by the source: a skill with a trigger relays a person, without one the model judged */
-  readonly annotator?: Annotator;
+  readonly annotator?: Annotator | undefined;
   /** @default the chat of the newest message */
-  readonly chatId?: string;
-  readonly provider?: string;
-  readonly model?: string;
+  readonly chatId?: string | undefined;
+  readonly provider?: string | undefined;
+  readonly model?: string | undefined;
   /** The turn in which it was expressed. A skill names the turn in which it was called. */
-  readonly turnId?: string;
+  readonly turnId?: string | undefined;
   /** The message in which it was expressed. */
-  readonly messageId?: string;
+  readonly messageId?: string | undefined;
   /** A message of the turn that it is about. */
-  readonly targetMessageId?: string;
+  readonly targetMessageId?: string | undefined;
   /** Where the target is older than the buffers: up to 50 messages, ending with its turn. */
-  readonly transcript?: readonly TranscriptMessage[];
+  readonly transcript?: readonly TranscriptMessage[] | undefined;
   /** Goes on for so long after the reaction: 0 to 30,000. @default 0 */
-  readonly postRollMs?: number;
+  readonly postRollMs?: number | undefined;
   /** A UUIDv7 of the caller's: the same one again gets the first receipt. */
-  readonly uuid?: string;
+  readonly uuid?: string | undefined;
   /** 1 to 255 characters: the same one again gets the first receipt. */
-  readonly idempotencyKey?: string;
+  readonly idempotencyKey?: string | undefined;
   /** The id of a package that this one corrects. */
-  readonly supersedes?: string;
-  readonly trace?: { readonly trace_id: string; readonly span_id: string };
+  readonly supersedes?: string | undefined;
+  readonly trace?: { readonly trace_id: string; readonly span_id: string } | undefined;
   /** The words that fired it. */
-  readonly matched?: readonly string[];
+  readonly matched?: readonly string[] | undefined;
   /** Of a chat that leaves nothing behind: refused. */
-  readonly ephemeral?: boolean;
+  readonly ephemeral?: boolean | undefined;
 }
 
 export interface TranscriptMessage extends NewMessage {
