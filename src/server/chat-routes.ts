@@ -5,7 +5,6 @@ import type { JsonObject } from "../core/json.ts";
 import type { Throughline } from "../core/throughline.ts";
 import type { Turns } from "../core/turns/turns.ts";
 import { ifThere, noSuchChat } from "./if-there.ts";
-import { known } from "./input.ts";
 import { messageJson } from "./message-json.ts";
 import { json, type Router } from "./router.ts";
 import {
@@ -36,7 +35,9 @@ function addReading(router: Router): void {
   const { throughline, turns } = router.ports;
   router.add(
     {
-      ...{ method: "get", path: "/api/chats", id: "listChats" },
+      method: "get",
+      path: "/api/chats",
+      id: "listChats",
       summary: "The chats, the one in which a person acted last first",
       description:
         "With `query`, the chats that hold every word in a message, each with the newest (`match`) and " +
@@ -45,7 +46,9 @@ function addReading(router: Router): void {
         "into; titles and ids are those of the first 10,000 chats.",
       query: () =>
         z.strictObject({
-          ...{ limit: limit(), query: query().optional(), prefix: prefix() },
+          limit: limit(),
+          query: query().optional(),
+          prefix: prefix(),
           cursor: z.string().min(1, "must not be empty").optional(),
           unanswered: flag().meta({ description: "Only chats in which a message has no answer." }),
           damaged: flag().meta({ description: "Only chats found damaged; one page." }),
@@ -56,7 +59,7 @@ function addReading(router: Router): void {
       const { unanswered, damaged, query: words, prefix, cursor, limit = 50 } = query;
       const only = { unanswered: unanswered === "true", damaged: damaged === "true" };
       if (words === undefined) {
-        return json(await throughline.chats.list({ ...known({ cursor }), limit, ...only }));
+        return json(await throughline.chats.list({ cursor, limit, ...only }));
       }
       if (cursor !== undefined) throw invalid("a list with a query has no cursor");
       const options = { ...only, limit, prefix: prefix === "true" };
@@ -67,7 +70,10 @@ function addReading(router: Router): void {
   );
   router.add(
     {
-      ...{ method: "get", path: "/api/chats/{id}", id: "getChat", params: chatParams },
+      method: "get",
+      path: "/api/chats/{id}",
+      id: "getChat",
+      params: chatParams,
       query: () => z.strictObject({ if_exists: ifExists() }),
       summary: "One chat: its session and what waits in it",
       answers: {
@@ -85,7 +91,10 @@ function addChanges(router: Router): void {
   const { chats, sessions } = throughline;
   router.add(
     {
-      ...{ method: "delete", path: "/api/chats/{id}", id: "forgetChat", params: chatParams },
+      method: "delete",
+      path: "/api/chats/{id}",
+      id: "forgetChat",
+      params: chatParams,
       summary: "Forgets a chat wherever it is",
       description: "A turn that runs is stopped first. Forgetting twice is forgetting once.",
       answers: {
@@ -101,8 +110,11 @@ function addChanges(router: Router): void {
   );
   router.add(
     {
-      ...{ method: "post", path: "/api/chats/{id}/reset", id: "resetSession" },
-      ...{ params: chatParams, body: resetBody },
+      method: "post",
+      path: "/api/chats/{id}/reset",
+      id: "resetSession",
+      params: chatParams,
+      body: resetBody,
       summary: "Begins again with one provider, or a new session with all of them",
       description:
         "Without a body: the provider that the next turn runs on forgets what was said, and the others keep their part. `provider` names another; one of which the chat has nothing is a 404. `all` begins a new session with every provider. What was said stays readable, and what the next turn runs on stays. Opens a session where there is none.",
@@ -123,7 +135,10 @@ function addChanges(router: Router): void {
   );
   router.add(
     {
-      ...{ method: "post", path: "/api/chats/{id}/clear", id: "clearChat", params: chatParams },
+      method: "post",
+      path: "/api/chats/{id}/clear",
+      id: "clearChat",
+      params: chatParams,
       summary: "Starts afresh: what was said is neither shown nor sent to a model any more",
       description: "It stays in the log, until the chat is forgotten. Its metadata stays too.",
       answers: { 200: { says: "The chat as it is now.", schema: schemaOf("chat") } },
@@ -140,8 +155,11 @@ function addRename(router: Router): void {
   const { throughline, turns, watchers } = router.ports;
   router.add(
     {
-      ...{ method: "post", path: "/api/chats/{id}/rename", id: "renameChat" },
-      ...{ params: chatParams, body: renameBody },
+      method: "post",
+      path: "/api/chats/{id}/rename",
+      id: "renameChat",
+      params: chatParams,
+      body: renameBody,
       summary: "Gives a chat a title",
       answers: { 200: { says: "The chat as it is now.", schema: schemaOf("chat") } },
     },
@@ -157,8 +175,11 @@ function addMetadata(router: Router): void {
   const { throughline, turns, watchers } = router.ports;
   router.add(
     {
-      ...{ method: "post", path: "/api/chats/{id}/metadata", id: "setChatMetadata" },
-      ...{ params: chatParams, body: metadataBody },
+      method: "post",
+      path: "/api/chats/{id}/metadata",
+      id: "setChatMetadata",
+      params: chatParams,
+      body: metadataBody,
       summary: "Replaces the metadata of a chat",
       answers: { 200: { says: "The chat as it is now.", schema: schemaOf("chat") } },
     },
@@ -175,8 +196,11 @@ function addFork(router: Router): void {
   const { throughline, watchers } = router.ports;
   router.add(
     {
-      ...{ method: "post", path: "/api/chats/{id}/fork", id: "forkChat" },
-      ...{ params: chatParams, body: forkBody },
+      method: "post",
+      path: "/api/chats/{id}/fork",
+      id: "forkChat",
+      params: chatParams,
+      body: forkBody,
       summary: "Copies a chat, up to and with one message, into a new chat",
       description:
         "What was redacted or cleared is not copied, and no provider session is. Repeated, it " +
@@ -199,13 +223,25 @@ async function chatView({ chats, sessions }: Throughline, turns: Turns, id: stri
   const opened = await sessions.active(id);
   const { chat_id, provider, model, created_at, last_active, generation } = row;
   const none = {
-    ...{ chat_id, provider, model, created_at, last_active, generation, provider_sessions: {} },
-    ...{ session_id: "", message_count: 0, total_cost_usd: 0, total_tokens: 0 },
+    chat_id,
+    provider,
+    model,
+    created_at,
+    last_active,
+    generation,
+    provider_sessions: {},
+    session_id: "",
+    message_count: 0,
+    total_cost_usd: 0,
+    total_tokens: 0,
   };
   const open = head.open_turn === undefined ? [] : [head.open_turn.id];
   return {
     ...(opened ?? none),
-    ...{ title, metadata: head.metadata, damaged, running: await turns.isRunning(id) },
+    title,
+    metadata: head.metadata,
+    damaged,
+    running: await turns.isRunning(id),
     unanswered_ids: [...open, ...(head.pending ?? [])],
   };
 }

@@ -20,8 +20,11 @@ export function addExportRoute(router: Router): void {
   const { chats, rules } = throughline;
   router.add(
     {
-      ...{ method: "get", path: "/api/chats/{id}/export", id: "exportChat" },
-      ...{ params: chatParams, query: () => z.strictObject({ format: format() }) },
+      method: "get",
+      path: "/api/chats/{id}/export",
+      id: "exportChat",
+      params: chatParams,
+      query: () => z.strictObject({ format: format() }),
       summary: "The whole chat as a file: JSON lines, Markdown or one page of HTML",
       description: "Redacted messages come without their text. What broke off has no proper end.",
       answers: {

@@ -55,7 +55,8 @@ export function allowedHosts(
 ): AllowedHosts {
   const { host, port } = address;
   const isWildcard = ["0.0.0.0", "::"].includes(host);
-  const own = ["127.0.0.1", "localhost", "[::1]", ...(isWildcard ? [] : [bracketed(host)])];
+  const own = ["127.0.0.1", "localhost", "[::1]"];
+  if (!isWildcard) own.push(bracketed(host));
   const hosts = new Map<string, readonly string[]>();
   for (const name of own) {
     const served = withPort(name, port);

@@ -27,9 +27,3 @@ export function queryOf(url: URL): Record<string, string> {
   if (names.size < pairs.length) throw invalid("a query parameter comes at most once");
   return Object.fromEntries(pairs);
 }
-
-/** Without what is `undefined`, for exact optional properties. */
-export function known<T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  const entries = Object.entries(value).filter(([, each]) => each !== undefined);
-  return Object.fromEntries(entries) as { [K in keyof T]?: Exclude<T[K], undefined> };
-}

@@ -16,28 +16,34 @@ export function openInstruments(version: string, now: Gauges) {
   const registers = [registry];
   const gauge = (name: string, help: string, read: () => number) =>
     new Gauge({
-      ...{ name, help, registers },
+      name,
+      help,
+      registers,
       collect() {
         this.set(read());
       },
     });
   const requests = new Counter({
-    ...{ name: "throughline_http_requests_total", registers },
+    name: "throughline_http_requests_total",
+    registers,
     help: "Requests that were answered, by the route's pattern.",
     labelNames: ["method", "route", "status"],
   });
   const turns = new Counter({
-    ...{ name: "throughline_turns_total", registers },
+    name: "throughline_turns_total",
+    registers,
     help: "Turns that ended. error: nothing, or no answer, could be stored.",
     labelNames: ["outcome"],
   });
   const turnSeconds = new Histogram({
-    ...{ name: "throughline_turn_seconds", registers },
+    name: "throughline_turn_seconds",
+    registers,
     help: "How long turns ran, from their begin to the stored answer.",
     buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300],
   });
   const repairs = new Counter({
-    ...{ name: "throughline_repairs_total", registers },
+    name: "throughline_repairs_total",
+    registers,
     help: "Stored bytes that were not as they were left.",
     labelNames: ["kind"],
   });
@@ -53,7 +59,10 @@ export function openInstruments(version: string, now: Gauges) {
     },
   });
   new Gauge({
-    ...{ name: "throughline_build_info", help: "Always 1.", labelNames: ["version"], registers },
+    name: "throughline_build_info",
+    help: "Always 1.",
+    labelNames: ["version"],
+    registers,
   }).set({ version }, 1);
   const watchProcess = () => collectDefaultMetrics({ register: registry });
   return { registry, requests, turns, turnSeconds, repairs, watchProcess };

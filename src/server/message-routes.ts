@@ -22,7 +22,9 @@ export function addMessageRoutes(router: Router): void {
   const { chats } = router.ports.throughline;
   router.add(
     {
-      ...{ method: "get", path: "/api/chats/{id}/messages", id: "listMessages" },
+      method: "get",
+      path: "/api/chats/{id}/messages",
+      id: "listMessages",
       params: chatParams,
       query: () => z.strictObject({ limit: limit(), before: before(), if_exists: ifExists() }),
       summary: "A page of messages, oldest first; the newest page without `before`",
@@ -33,19 +35,22 @@ export function addMessageRoutes(router: Router): void {
     },
     async ({ params, query }) => {
       const { limit = 50, before, if_exists } = query;
-      const options = { limit, ...(before === undefined ? {} : { before }) };
       return ifThere(if_exists, async () => {
-        const { messages, ...rest } = await chats.messages(params.id, options);
+        const { messages, ...rest } = await chats.messages(params.id, { limit, before });
         return json({ messages: messages.map(messageJson), ...rest });
       });
     },
   );
   router.add(
     {
-      ...{ method: "get", path: "/api/search", id: "searchMessages" },
+      method: "get",
+      path: "/api/search",
+      id: "searchMessages",
       query: () =>
         z.strictObject({
-          ...{ query: query(), prefix: prefix(), limit: limit() },
+          query: query(),
+          prefix: prefix(),
+          limit: limit(),
           chat_id: z.string().optional(),
         }),
       summary: "Messages that hold every word, by chat, newest chat first",
@@ -56,15 +61,16 @@ export function addMessageRoutes(router: Router): void {
     },
     async ({ query }) => {
       const { limit = 50, chat_id: chatId } = query;
-      const isOpen = { prefix: query.prefix === "true" };
-      const options = { limit, ...isOpen, ...(chatId === undefined ? {} : { chatId }) };
-      const hits = await chats.search(query.query, options);
+      const prefix = query.prefix === "true";
+      const hits = await chats.search(query.query, { limit, prefix, chatId });
       return json({ hits: hits.map((hit) => ({ ...hit, message: messageJson(hit.message) })) });
     },
   );
   router.add(
     {
-      ...{ method: "get", path: "/api/chats/{id}/matches", id: "listMatches" },
+      method: "get",
+      path: "/api/chats/{id}/matches",
+      id: "listMatches",
       params: chatParams,
       query: () => z.strictObject({ query: query(), prefix: prefix() }),
       summary: "Where in a chat the messages are that hold every word, newest first",
@@ -95,8 +101,11 @@ function addRemoval(router: Router): void {
   };
   router.add(
     {
-      ...{ method: "delete", path: "/api/chats/{id}/messages/{message_id}", id: "removeMessage" },
-      ...{ params: messageParams, query: () => z.strictObject({ erase: erase() }) },
+      method: "delete",
+      path: "/api/chats/{id}/messages/{message_id}",
+      id: "removeMessage",
+      params: messageParams,
+      query: () => z.strictObject({ erase: erase() }),
       summary: "Hides a message, or erases it",
       description:
         "Hidden: no page, search, export or model shows its text any more, and its bytes stay in the " +

@@ -21,7 +21,7 @@ export interface Problem {
   /** What to branch on. */
   readonly code: ProblemCode;
   /** The turn that it is about: its message is kept if it was accepted. */
-  readonly turn_id?: string;
+  readonly turn_id?: string | undefined;
   /** What the model's provider said: one line without what looks like a key. */
   readonly provider_detail?: string | undefined;
 }
@@ -66,8 +66,10 @@ export function problem(code: ProblemCode, detail?: string, turnId?: string): Pr
   return {
     type: "about:blank",
     title: STATUS_CODES[status] ?? "Error",
-    ...{ status, detail: detail ?? says, code },
-    ...(turnId === undefined ? {} : { turn_id: turnId }),
+    status,
+    detail: detail ?? says,
+    code,
+    turn_id: turnId,
   };
 }
 
@@ -81,17 +83,13 @@ const retryAfter: Partial<Record<ProblemCode, string>> = {
   THROUGHLINE_UNAVAILABLE: "1",
 };
 
-export function problemResponse(told: Problem, headers: Record<string, string> = {}): Response {
-  const wait = retryAfter[told.code];
-  return new Response(JSON.stringify(told), {
-    status: told.status,
-    headers: {
-      "content-type": "application/problem+json",
-      ...(wait === undefined ? {} : { "retry-after": wait }),
-      ...(told.status === 401 ? { "www-authenticate": 'Bearer realm="throughline"' } : {}),
-      // What is left of a body that is too large is not read.
-      ...(told.status === 413 ? { connection: "close" } : {}),
-      ...headers,
-    },
-  });
+export function problemResponse(shown: Problem, more: Record<string, string> = {}): Response {
+  const headers: Record<string, string> = { "content-type": "application/problem+json" };
+  const wait = retryAfter[shown.code];
+  if (wait !== undefined) headers["retry-after"] = wait;
+  if (shown.status === 401) headers["www-authenticate"] = 'Bearer realm="throughline"';
+  // What is left of a body that is too large is not read.
+  if (shown.status === 413) headers["connection"] = "close";
+  const { status } = shown;
+  return new Response(JSON.stringify(shown), { status, headers: { ...headers, ...more } });
 }

@@ -28,7 +28,9 @@ function addHealth(router: Router, { metrics, readiness }: ServerState): void {
   const startedAt = clock.monotonic();
   router.add(
     {
-      ...{ method: "get", path: "/healthz", id: "getHealth" },
+      method: "get",
+      path: "/healthz",
+      id: "getHealth",
       summary: "Whether the server lives; needs no token",
       description: "Says nothing of whether anything can be stored: `/readyz` does.",
       answers: {
@@ -60,7 +62,9 @@ function addHealth(router: Router, { metrics, readiness }: ServerState): void {
   );
   router.add(
     {
-      ...{ method: "get", path: "/metrics", id: "getMetrics" },
+      method: "get",
+      path: "/metrics",
+      id: "getMetrics",
       summary: "Counts and durations for Prometheus",
       answers: { 200: { says: "Its text format.", types: ["text/plain"] } },
     },
@@ -74,7 +78,10 @@ function addHealth(router: Router, { metrics, readiness }: ServerState): void {
 function addSignIn(router: Router, { access, port }: ServerState): void {
   router.add(
     {
-      ...{ method: "post", path: "/api/sign-in", id: "signIn", body: signInBody },
+      method: "post",
+      path: "/api/sign-in",
+      id: "signIn",
+      body: signInBody,
       summary: "Signs a browser in with the code from the terminal; needs no token",
       description: "A code works once, within 60 seconds, and is void after 5 wrong guesses.",
       answers: { 204: { says: "Signed in: the cookie is set." } },

@@ -15,13 +15,12 @@ export function answerJson(answer: TurnAnswer) {
     usage: {
       input_tokens: usage.inputTokens ?? null,
       output_tokens: usage.outputTokens ?? null,
-      ...(usage.cachedInputTokens === undefined
-        ? {}
-        : { cached_input_tokens: usage.cachedInputTokens }),
+      cached_input_tokens: usage.cachedInputTokens,
       cost_usd: usage.costUsd ?? null,
     },
-    ...{ outcome, notices },
-    ...(reason === undefined ? {} : { reason }),
+    outcome,
+    notices,
+    reason,
     detail,
   };
 }

@@ -13,7 +13,8 @@ import { answerJson, resumed, sendTurn, spoken } from "./turn-answer.ts";
 const answers: Record<number, Answer> = {
   200: {
     says: "Both messages are stored. The answer may be partial.",
-    ...{ schema: schemaOf("answer"), types: ["text/event-stream"] },
+    schema: schemaOf("answer"),
+    types: ["text/event-stream"],
   },
 };
 const streams =
@@ -37,8 +38,12 @@ function addMessage(router: Router): void {
   const { turns } = router.ports;
   router.add(
     {
-      ...{ method: "post", path: "/api/chats/{id}/messages", id: "sendMessage" },
-      ...{ params: chatParams, body: newMessage, answers },
+      method: "post",
+      path: "/api/chats/{id}/messages",
+      id: "sendMessage",
+      params: chatParams,
+      body: newMessage,
+      answers,
       headers: () => z.object({ "Idempotency-Key": z.string().optional() }),
       summary: "Says something, and answers what comes of it",
       description:
@@ -52,14 +57,13 @@ function addMessage(router: Router): void {
     },
     async ({ params, body }, context) => {
       const key = context.req.header("idempotency-key");
-      const id = key === undefined ? undefined : messageIdFor(key);
       const { content, provider, model } = body;
       const isBusy = turns.running(params.id) !== undefined;
       const turn = turns.submit(params.id, {
         content,
-        ...(id === undefined ? {} : { id }),
-        ...(provider === undefined ? {} : { provider }),
-        ...(model === undefined ? {} : { model }),
+        id: key === undefined ? undefined : messageIdFor(key),
+        provider,
+        model,
       });
       return outcomeOf(router.ports, turn, isBusy, context);
     },
@@ -70,8 +74,12 @@ function addRetry(router: Router): void {
   const { turns } = router.ports;
   router.add(
     {
-      ...{ method: "post", path: "/api/chats/{id}/retry", id: "retryMessage" },
-      ...{ params: chatParams, body: retryBody, answers },
+      method: "post",
+      path: "/api/chats/{id}/retry",
+      id: "retryMessage",
+      params: chatParams,
+      body: retryBody,
+      answers,
       headers: () => z.object({ "Idempotency-Key": z.string().optional() }),
       summary: "Answers the newest message anew",
       description:
@@ -81,12 +89,12 @@ function addRetry(router: Router): void {
     },
     async ({ params, body }, context) => {
       const key = context.req.header("idempotency-key");
-      const { message_id: messageId, provider, model } = body;
+      const { message_id, provider, model } = body;
       const turn = await turns.retry(params.id, {
-        ...(key === undefined ? {} : { id: retryIdFor(key) }),
-        ...(messageId === undefined ? {} : { messageId }),
-        ...(provider === undefined ? {} : { provider }),
-        ...(model === undefined ? {} : { model }),
+        id: key === undefined ? undefined : retryIdFor(key),
+        messageId: message_id,
+        provider,
+        model,
       });
       return outcomeOf(router.ports, turn, false, context);
     },
@@ -97,8 +105,12 @@ function addRecovery(router: Router): void {
   const { turns } = router.ports;
   router.add(
     {
-      ...{ method: "post", path: "/api/chats/{id}/answer", id: "answerMessage" },
-      ...{ params: chatParams, body: answerBody, answers },
+      method: "post",
+      path: "/api/chats/{id}/answer",
+      id: "answerMessage",
+      params: chatParams,
+      body: answerBody,
+      answers,
       summary: "Answers the oldest message that has no answer",
       description:
         `After a crash, or when the model failed. ${streams} One that runs already is joined; ` +
@@ -107,17 +119,15 @@ function addRecovery(router: Router): void {
     },
     async ({ params, body }, context) => {
       const isBusy = turns.running(params.id) !== undefined;
-      const { provider, model } = body;
-      const turn = await turns.answer(params.id, {
-        ...(provider === undefined ? {} : { provider }),
-        ...(model === undefined ? {} : { model }),
-      });
+      const turn = await turns.answer(params.id, body);
       return outcomeOf(router.ports, turn, isBusy, context);
     },
   );
   router.add(
     {
-      ...{ method: "post", path: "/api/chats/{id}/dismiss", id: "dismissMessages" },
+      method: "post",
+      path: "/api/chats/{id}/dismiss",
+      id: "dismissMessages",
       params: chatParams,
       summary: "Leaves what has no answer without one, for good",
       description:
@@ -131,7 +141,10 @@ function addRecovery(router: Router): void {
 function addStop(router: Router): void {
   router.add(
     {
-      ...{ method: "post", path: "/api/chats/{id}/stop", id: "stopTurn", params: chatParams },
+      method: "post",
+      path: "/api/chats/{id}/stop",
+      id: "stopTurn",
+      params: chatParams,
       summary: "Cuts the answer that runs short, and keeps what came of it",
       description: "Messages that wait for their turn go on waiting. Can be repeated.",
       answers: { 200: { says: "Whether one ran.", schema: schemaOf("stopped") } },
@@ -147,7 +160,10 @@ function addTakingUp(router: Router): void {
   const { turns, watchers } = router.ports;
   router.add(
     {
-      ...{ method: "get", path: "/api/chats/{id}/turn", id: "watchTurn", params: chatParams },
+      method: "get",
+      path: "/api/chats/{id}/turn",
+      id: "watchTurn",
+      params: chatParams,
       summary: "The turn that runs, from its begin, and then as it goes on",
       description: "For who comes late or was cut off. The events are those of a new message.",
       answers: {

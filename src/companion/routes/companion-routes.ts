@@ -31,7 +31,9 @@ function addRestart(router: Router, run: CompanionRun): void {
   const { companion } = run;
   router.add(
     {
-      ...{ method: "get", path: "/api/session", id: "getSession" },
+      method: "get",
+      path: "/api/session",
+      id: "getSession",
       summary: "The run that goes on, and how it came about",
       answers: { 200: { says: "The run.", schema: schemaOf("companionSession") } },
     },
@@ -42,7 +44,9 @@ function addRestart(router: Router, run: CompanionRun): void {
   );
   router.add(
     {
-      ...{ method: "get", path: "/api/restart", id: "getRestart" },
+      method: "get",
+      path: "/api/restart",
+      id: "getRestart",
       summary: "What the companion knew when it woke",
       description:
         "The report of the restart, and the text that each chat was told in this run. Of the chats " +
@@ -67,7 +71,9 @@ function addEmotions(router: Router, run: CompanionRun): void {
   const { clock } = router.ports;
   router.add(
     {
-      ...{ method: "get", path: "/api/emotions", id: "getEmotions" },
+      method: "get",
+      path: "/api/emotions",
+      id: "getEmotions",
       summary: "How the companion feels now",
       answers: {
         200: { says: "The feelings, and what can move them.", schema: schemaOf("emotionState") },
@@ -77,7 +83,10 @@ function addEmotions(router: Router, run: CompanionRun): void {
   );
   router.add(
     {
-      ...{ method: "get", path: "/api/emotions/history", id: "getMoodHistory", query: moodSpan },
+      method: "get",
+      path: "/api/emotions/history",
+      id: "getMoodHistory",
+      query: moodSpan,
       summary: "How it felt over a span of time",
       answers: { 200: { says: "The course of the feelings.", schema: schemaOf("moodHistory") } },
     },
@@ -96,7 +105,9 @@ function addEmotions(router: Router, run: CompanionRun): void {
 function addEmotionChanges(run: CompanionRun, writes: CompanionWrites): void {
   writes.add(
     {
-      ...{ path: "/api/emotions/event", id: "applyEmotionEvent", body: emotionEvent },
+      path: "/api/emotions/event",
+      id: "applyEmotionEvent",
+      body: emotionEvent,
       summary: "Something happened to the companion",
       answers: { 200: { says: "How it feels now.", schema: schemaOf("appliedEvent") } },
     },
@@ -107,7 +118,8 @@ function addEmotionChanges(run: CompanionRun, writes: CompanionWrites): void {
   );
   writes.add(
     {
-      ...{ path: "/api/emotions/reset", id: "resetEmotions" },
+      path: "/api/emotions/reset",
+      id: "resetEmotions",
       summary: "Reads the configuration again, and brings the levels to rest",
       description:
         "Wounds, boredom and a mood that was set stay. 400: the configuration is refused.",
@@ -122,7 +134,9 @@ function addEmotionChanges(run: CompanionRun, writes: CompanionWrites): void {
   );
   writes.add(
     {
-      ...{ path: "/api/mood", id: "setMood", body: moodBody },
+      path: "/api/mood",
+      id: "setMood",
+      body: moodBody,
       summary: "Shows a mood for some seconds, whatever is felt",
       answers: { 200: { says: "How it feels now.", schema: schemaOf("moodSet") } },
     },
@@ -136,7 +150,9 @@ function addEmotionChanges(run: CompanionRun, writes: CompanionWrites): void {
 function addPerson({ companion }: CompanionRun, writes: CompanionWrites): void {
   writes.add(
     {
-      ...{ path: "/api/person", id: "seePerson", body: personBody },
+      path: "/api/person",
+      id: "seePerson",
+      body: personBody,
       summary: "Somebody was seen",
       description:
         "Report a sighting as often as you like. The same person is announced at most once in 30 s: " +
@@ -147,7 +163,9 @@ function addPerson({ companion }: CompanionRun, writes: CompanionWrites): void {
   );
   writes.add(
     {
-      ...{ path: "/api/sleep", id: "setSleep", body: sleepBody },
+      path: "/api/sleep",
+      id: "setSleep",
+      body: sleepBody,
       summary: "Puts the companion to sleep, or wakes it",
       description: "It falls asleep by itself when it is bored, and wakes when a person acts.",
       answers: { 200: { says: "Whether it sleeps.", schema: schemaOf("sleeping") } },

@@ -10,7 +10,7 @@ import { sizeIfThere } from "./remove-tree.ts";
 /** Bytes of a file from 0: `start`, up to and without `end`. Default: all of them. */
 export interface ByteRange {
   readonly start?: number;
-  readonly end?: number;
+  readonly end?: number | undefined;
 }
 
 export interface OpenedPart {

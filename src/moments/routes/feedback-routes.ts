@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { invalid, isThroughlineError, ThroughlineError } from "../../core/errors.ts";
-import { known } from "../../server/input.ts";
 import { problem, problemResponse } from "../../server/problem.ts";
 import { isHead, json, type Router } from "../../server/router.ts";
 import { limit } from "../../server/schemas.ts";
@@ -31,7 +30,9 @@ export function addFeedbackRoutes(router: Router, moments: Moments, media: Media
 function addConsent(router: Router, moments: Moments, media: MediaSockets): void {
   router.add(
     {
-      ...{ method: "get", path: "/api/feedback/stats", id: "getFeedbackStats" },
+      method: "get",
+      path: "/api/feedback/stats",
+      id: "getFeedbackStats",
       summary: "What the rolling buffers hold, where packages go, and what is owed",
       answers: { 200: { says: "The numbers.", schema: schemaOf("stats") } },
     },
@@ -42,14 +43,17 @@ function addConsent(router: Router, moments: Moments, media: MediaSockets): void
   );
   router.add(
     {
-      ...{ method: "post", path: "/api/feedback/consent", id: "agree", body: consentBody },
+      method: "post",
+      path: "/api/feedback/consent",
+      id: "agree",
+      body: consentBody,
       summary: "Says what may be kept, sent and exported: from now on this, and nothing else",
       description:
         "What is withdrawn leaves the buffers at once. Pictures and sound are off at first. It holds for " +
         "later runs too, and at all servers of this companion that run.",
       answers: { 200: { says: "What is agreed to.", schema: schemaOf("consent") } },
     },
-    async ({ body }) => json(await moments.agree(known(body))),
+    async ({ body }) => json(await moments.agree(body)),
   );
 }
 
@@ -59,7 +63,10 @@ const durableWithinMs = 10_000;
 function addReactions(router: Router, moments: Moments): void {
   router.add(
     {
-      ...{ method: "post", path: "/api/feedback", id: "recordFeedback", body: reaction },
+      method: "post",
+      path: "/api/feedback",
+      id: "recordFeedback",
+      body: reaction,
       headers: () => z.object({ "Idempotency-Key": z.string().optional() }),
       summary: "Somebody reacted: keeps what led to it",
       description:
@@ -78,11 +85,13 @@ function addReactions(router: Router, moments: Moments): void {
       if (chat_id !== undefined) await router.ports.throughline.chats.log.existing(chat_id);
       const transcript = await transcriptOf(router, chat_id, target_message_id);
       const recorded = recorder.record({
-        ...known(input),
-        ...known({ transcript }),
-        ...{ sentiment: input.sentiment, what: input.what, source: "http" },
-        ...known({ chatId: chat_id, targetMessageId: target_message_id }),
-        ...known({ postRollMs: post_roll_ms, idempotencyKey: key }),
+        ...input,
+        transcript,
+        source: "http",
+        chatId: chat_id,
+        targetMessageId: target_message_id,
+        postRollMs: post_roll_ms,
+        idempotencyKey: key,
       });
       await settled(recorded);
       return receiptResponse(recorded);
@@ -140,7 +149,9 @@ const picture = { types: ["image/jpeg"] } as const;
 function addPackages(router: Router, moments: Moments): void {
   router.add(
     {
-      ...{ method: "get", path: "/api/feedback", id: "listFeedback" },
+      method: "get",
+      path: "/api/feedback",
+      id: "listFeedback",
       query: () => z.strictObject({ limit: limit(500), cursor: z.string().optional() }),
       summary: "The packages, newest first",
       description: "By the second of the reaction. Within one second their order is not told.",
@@ -148,10 +159,7 @@ function addPackages(router: Router, moments: Moments): void {
     },
     async ({ query }) => {
       const { limit = 50, cursor } = query;
-      const page = await moments.packages.list({
-        limit,
-        ...(cursor === undefined ? {} : { before: cursor }),
-      });
+      const page = await moments.packages.list({ limit, before: cursor });
       const packages: object[] = [];
       for (const { manifest, status, ...entry } of page.packages) {
         const told = manifest && (await listedManifest(router, manifest));
@@ -165,7 +173,10 @@ function addPackages(router: Router, moments: Moments): void {
   );
   router.add(
     {
-      ...{ method: "get", path: "/api/feedback/{name}", id: "getFeedback", params: name },
+      method: "get",
+      path: "/api/feedback/{name}",
+      id: "getFeedback",
+      params: name,
       summary: "One package: its record, its words, its state",
       description: "404, as its files, where a message in it was hidden or erased since.",
       answers: { 200: { says: "The package.", schema: schemaOf("onePackage") } },
@@ -192,14 +203,14 @@ function addPackages(router: Router, moments: Moments): void {
     const whole = await packages.openPart(packageName, path);
     if (wanted !== undefined && wanted.start >= whole.bytes) return noSuchRange(whole.bytes);
     const part = wanted ? await packages.openPart(packageName, path, wanted) : whole;
-    const headers = {
+    const headers = new Headers({
       ...foreignFile(path.replace("frames/", ""), part.mediaType),
       "content-length": String(part.end - part.start),
       "accept-ranges": "bytes",
-      ...(wanted === undefined
-        ? {}
-        : { "content-range": `bytes ${part.start}-${part.end - 1}/${part.bytes}` }),
-    };
+    });
+    if (wanted !== undefined) {
+      headers.set("content-range", `bytes ${part.start}-${part.end - 1}/${part.bytes}`);
+    }
     const body = head ? null : ReadableStream.from(part.pieces);
     return new Response(body as ReadableStream<Uint8Array> | null, {
       status: wanted === undefined ? 200 : 206,
@@ -209,7 +220,8 @@ function addPackages(router: Router, moments: Moments): void {
   for (const folder of ["", "frames/"] as const) {
     router.add(
       {
-        ...{ method: "get", id: folder === "" ? "getFeedbackFile" : "getFeedbackFrame" },
+        method: "get",
+        id: folder === "" ? "getFeedbackFile" : "getFeedbackFrame",
         path: `/api/feedback/{name}/${folder}{file}`,
         params: filePath,
         summary: folder === "" ? "A file of a package" : "A picture of a package",
@@ -228,12 +240,10 @@ function addPackages(router: Router, moments: Moments): void {
 function addPackageChanges(router: Router, moments: Moments): void {
   router.add(
     {
-      ...{
-        method: "post",
-        path: "/api/feedback/{name}/verify",
-        id: "verifyFeedback",
-        params: name,
-      },
+      method: "post",
+      path: "/api/feedback/{name}/verify",
+      id: "verifyFeedback",
+      params: name,
       summary: "Compares every byte of a package with its seal",
       answers: {
         200: { says: "What differs; nothing, as a rule.", schema: schemaOf("verification") },
@@ -246,8 +256,11 @@ function addPackageChanges(router: Router, moments: Moments): void {
   );
   router.add(
     {
-      ...{ method: "post", path: "/api/feedback/{name}/retract", id: "retractFeedback" },
-      ...{ params: name, body: retraction },
+      method: "post",
+      path: "/api/feedback/{name}/retract",
+      id: "retractFeedback",
+      params: name,
+      body: retraction,
       summary: "Takes a reaction back: it stays, and no export has it",
       answers: {
         200: { says: "The package.", schema: schemaOf("onePackage") },
@@ -268,7 +281,10 @@ function addPackageChanges(router: Router, moments: Moments): void {
   addKeeping(router, moments);
   router.add(
     {
-      ...{ method: "delete", path: "/api/feedback/{name}", id: "deleteFeedback", params: name },
+      method: "delete",
+      path: "/api/feedback/{name}",
+      id: "deleteFeedback",
+      params: name,
       summary: "Deletes a package, wherever it is",
       answers: {
         200: { says: "What was deleted, and what is owed.", schema: schemaOf("deletion") },
@@ -278,7 +294,10 @@ function addPackageChanges(router: Router, moments: Moments): void {
   );
   router.add(
     {
-      ...{ method: "delete", path: "/api/feedback", id: "deleteFeedbackOf", query: whose },
+      method: "delete",
+      path: "/api/feedback",
+      id: "deleteFeedbackOf",
+      query: whose,
       summary: "Deletes the packages of a chat, or those in which a person was seen",
       description: "Say which of the two.",
       answers: {
@@ -299,8 +318,11 @@ function addPackageChanges(router: Router, moments: Moments): void {
 function addKeeping(router: Router, moments: Moments): void {
   router.add(
     {
-      ...{ method: "post", path: "/api/feedback/{name}/preserve", id: "preserveFeedback" },
-      ...{ params: name, body: preservation },
+      method: "post",
+      path: "/api/feedback/{name}/preserve",
+      id: "preserveFeedback",
+      params: name,
+      body: preservation,
       summary: "Keeps a package from every purge, or lets it go again",
       answers: { 200: { says: "Its state.", schema: schemaOf("packageStatus") } },
     },
@@ -312,7 +334,9 @@ function addKeeping(router: Router, moments: Moments): void {
   );
   router.add(
     {
-      ...{ method: "post", path: "/api/feedback/{name}/repair", id: "repairFeedback" },
+      method: "post",
+      path: "/api/feedback/{name}/repair",
+      id: "repairFeedback",
       params: name,
       summary: "Makes a new package of what is right in a damaged one, which is kept aside",
       answers: { 200: { says: "What came of it.", schema: schemaOf("repaired") } },
@@ -322,13 +346,15 @@ function addKeeping(router: Router, moments: Moments): void {
 }
 
 /** One range of bytes, from the start: what players ask for. */
-function rangeOf(header: string | undefined): { start: number; end?: number } | undefined {
+function rangeOf(
+  header: string | undefined,
+): { start: number; end: number | undefined } | undefined {
   const found = /^bytes=(\d{1,15})-(\d{1,15})?$/.exec(header ?? "");
   if (found === null) return undefined;
   const [, start, last] = found;
   // One that ends before it begins is no range: as if none was asked for.
   if (last !== undefined && Number(last) < Number(start)) return undefined;
-  return { start: Number(start), ...(last === undefined ? {} : { end: Number(last) + 1 }) };
+  return { start: Number(start), end: last === undefined ? undefined : Number(last) + 1 };
 }
 
 /** RFC 9110, 15.5.17. */

@@ -2,7 +2,6 @@
 import { z } from "zod";
 import { type ErrorCode, invalid, ThroughlineError } from "../../core/errors.ts";
 import { readMedia } from "../../server/body.ts";
-import { known } from "../../server/input.ts";
 import { disconnect, isHead, json, type Router } from "../../server/router.ts";
 import { foreignFile } from "../../server/security-headers.ts";
 import { reportError } from "../../server/tell.ts";
@@ -65,7 +64,10 @@ function addFrames(router: Router, { recorder }: Moments): void {
     z.string().regex(/^[\w .-]{1,64}$/, "must be 1 to 64 letters, digits and ._-");
   router.add(
     {
-      ...{ method: "post", path: "/api/frames", id: "feedFrame", bytes: [jpeg] },
+      method: "post",
+      path: "/api/frames",
+      id: "feedFrame",
+      bytes: [jpeg],
       query: () => z.strictObject({ ...clockFields(), camera: camera().optional() }),
       summary: "Feeds a picture; one in half a second is kept, for two minutes",
       description:
@@ -74,7 +76,7 @@ function addFrames(router: Router, { recorder }: Moments): void {
     },
     async ({ query }, context) => {
       const bytes = await readMedia(context.req.raw, [jpeg], maxFrameBytes);
-      const push = { ...timeOf(query), ...known({ camera: query.camera }) };
+      const push = { ...timeOf(query), camera: query.camera };
       return pushed(recorder.frame(bytes, push));
     },
   );
@@ -89,11 +91,16 @@ function addAudio(router: Router, { recorder }: Moments): void {
       .optional();
   router.add(
     {
-      ...{ method: "post", path: "/api/audio", id: "feedAudio", bytes: sampleTypes },
+      method: "post",
+      path: "/api/audio",
+      id: "feedAudio",
+      bytes: sampleTypes,
       query: () =>
         z.strictObject({
           format: z.enum(["s16le", "f32le"]).optional(),
-          ...{ rate: whole(768_000), channels: whole(32), ...clockFields() },
+          rate: whole(768_000),
+          channels: whole(32),
+          ...clockFields(),
         }),
       summary: "Feeds raw samples, 16 kHz mono; the last two minutes are kept",
       description: "Little endian. Another rate or more channels are 415.",
@@ -132,7 +139,7 @@ interface SenderTime {
 function timeOf({ captured_ms, source }: SenderTime) {
   const connection = source === undefined ? undefined : `http ${source}`;
   const sourceMs = captured_ms === undefined ? undefined : Number(captured_ms);
-  return known({ sourceMs, connection });
+  return { sourceMs, connection };
 }
 
 /** @throws ThroughlineError `THROUGHLINE_MEDIA_TYPE`: not 16 kHz mono, and nothing makes it so. */
@@ -152,7 +159,9 @@ function feedAudio(recorder: MomentRecorder, bytes: Uint8Array, push: AudioPush)
 function addArchive(router: Router, { packages }: Moments): void {
   router.add(
     {
-      ...{ method: "get", path: "/api/feedback/{name}/package.tar", id: "downloadFeedback" },
+      method: "get",
+      path: "/api/feedback/{name}/package.tar",
+      id: "downloadFeedback",
       params: name,
       summary: "A whole package as one tar file",
       description: "Its files as they are, `feedback.json` last. What is damaged breaks off.",

@@ -116,7 +116,7 @@ export class MediaSocket {
 
   #feed({ kind, capturedMs, payload }: MediaMessage): void {
     const { recorder, connection } = this.#ports;
-    const push = { connection, ...(capturedMs === undefined ? {} : { sourceMs: capturedMs }) };
+    const push = { connection, sourceMs: capturedMs };
     const result = kind === "audio" ? recorder.audio(payload, push) : recorder.frame(payload, push);
     if (result === "closed") this.close(mediaCloses.ending);
     // A picture too many is the sender's everyday life.
