@@ -82,8 +82,9 @@ export class Talk {
         output: this.#sink,
       },
       {
-        ...(companionName === undefined ? {} : { companionName }),
-        ...{ signal: this.#ending.signal, logger },
+        companionName,
+        signal: this.#ending.signal,
+        logger,
       },
     );
     return ended;

@@ -38,7 +38,7 @@ export async function* turnEvents(
         for (const text of answer.notices) if (!told.has(text)) notices.late(text);
         const { outcome, assistant, reason } = answer;
         const response = assistant?.content ?? "";
-        yield { type: "result", outcome, response, ...(reason === undefined ? {} : { reason }) };
+        yield { type: "result", outcome, response, reason };
       }
     }
   } finally {

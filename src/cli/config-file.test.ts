@@ -14,7 +14,7 @@ function homeWith(t: TestContext, text: string | Uint8Array): string {
 
 test("a home without a configuration, and no home at all, have an empty one", (t) => {
   const home = temporaryDirectory(t);
-  assert.deepEqual(readConfig(home).freshness, {});
+  assert.deepEqual(resolveFreshness(readConfig(home).freshness), resolveFreshness({}));
   assert.equal(readConfig(join(home, "nothing")).model, undefined);
 });
 
@@ -71,7 +71,11 @@ test("every key of a configuration is read, the original's by their names", (t) 
         outputPerMillionUsd: 8,
         cachedInputPerMillionUsd: 0.5,
       },
-      "ollama/qwen3": { inputPerMillionUsd: 0, outputPerMillionUsd: 0 },
+      "ollama/qwen3": {
+        inputPerMillionUsd: 0,
+        outputPerMillionUsd: 0,
+        cachedInputPerMillionUsd: undefined,
+      },
     },
     freshness: {
       idleTimeoutMinutes: 1440,

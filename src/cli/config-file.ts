@@ -114,7 +114,7 @@ function configOf(file: ConfigFile): Config {
     autoRecord: file.auto_record,
     workingMemoryCapacity: file.working_memory_capacity,
     prices: file.prices && toPrices(file.prices),
-    freshness: defined({
+    freshness: {
       idleTimeoutMinutes: file.idle_timeout_minutes,
       dailyReset: file.daily_reset_enabled,
       dailyResetHour: file.daily_reset_hour,
@@ -123,29 +123,20 @@ function configOf(file: ConfigFile): Config {
       timeZone: file.user_timezone,
       sessionAgeWarningHours: file.session_age_warning_hours,
       timeAwayMinutes: file.time_away_minutes,
-    }),
+    },
   };
 }
 
 function toPrices(prices: NonNullable<ConfigFile["prices"]>): Prices {
   const entries = Object.entries(prices).map(([name, price]) => {
-    const cached = price.cached_input_per_million_usd;
     const translated = {
       inputPerMillionUsd: price.input_per_million_usd,
       outputPerMillionUsd: price.output_per_million_usd,
-      ...(cached === undefined ? {} : { cachedInputPerMillionUsd: cached }),
+      cachedInputPerMillionUsd: price.cached_input_per_million_usd,
     };
     return [name, translated] as const;
   });
   return Object.fromEntries(entries);
-}
-
-type Defined<T> = { readonly [K in keyof T]?: Exclude<T[K], undefined> };
-
-/** Without what is `undefined`: an absent option takes its default, a given one is checked. */
-function defined<T extends object>(values: T): Defined<T> {
-  const entries = Object.entries(values).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(entries) as Defined<T>;
 }
 
 function wrong(message: string, cause?: unknown): ThroughlineError {

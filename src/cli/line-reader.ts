@@ -48,7 +48,10 @@ function pipedLines(input: Readable): LineReader {
  */
 function terminalLines({ input, output }: Pick<Io, "input" | "output">): LineReader {
   const lines = createInterface({
-    ...{ input: new NoKeys(input), output, terminal: true, prompt: "> " },
+    input: new NoKeys(input),
+    output,
+    terminal: true,
+    prompt: "> ",
     crlfDelay: Number.POSITIVE_INFINITY,
   });
   const iterator = lines[Symbol.asyncIterator]();

@@ -7,10 +7,14 @@ import { pipeline } from "node:stream/promises";
 import { Failed, isErrno } from "./failure.ts";
 
 const reasons: Readonly<Record<string, string>> = {
-  ...{ ENOENT: "its folder is not there", ENOTDIR: "a part of the path is a file" },
-  ...{ EEXIST: "a file stands there", EROFS: "what is there can only be read" },
-  ...{ EACCES: "this user may not write there", EPERM: "this user may not write there" },
-  ...{ ELOOP: "its links lead nowhere", ENAMETOOLONG: "the name is too long" },
+  ENOENT: "its folder is not there",
+  ENOTDIR: "a part of the path is a file",
+  EEXIST: "a file stands there",
+  EROFS: "what is there can only be read",
+  EACCES: "this user may not write there",
+  EPERM: "this user may not write there",
+  ELOOP: "its links lead nowhere",
+  ENAMETOOLONG: "the name is too long",
 };
 
 /** A path after `--out` that nothing can be written to, told as such. Any other error as it is. */
@@ -51,7 +55,7 @@ export async function writeNewFile(
     isOurs = true;
   });
   try {
-    await pipeline(Readable.from(pieces), file, signal === undefined ? {} : { signal });
+    await pipeline(Readable.from(pieces), file, { signal });
   } catch (cause) {
     if (!file.closed) await once(file, "close"); // it may be made only now
     if (isOurs) await unlink(file.path).catch(() => undefined); // the error that stopped it is the news

@@ -28,20 +28,17 @@ const ownParameters = ["companion", "connections", "durability"] as const;
  *
  * Source: `pg` 8.23, `pg-connection-string` 2.14, and "Parameter Key Words" of libpq 18.
  */
-const knownParameters: ReadonlySet<string> = new Set([
-  ...["user", "password", "host", "port", "application_name", "fallback_application_name"],
-  ...["client_encoding", "options", "replication", "passfile", "connect_timeout"],
-  ...["ssl", "sslmode", "sslcert", "sslkey", "sslrootcert", "sslnegotiation", "uselibpqcompat"],
-  ...["sslpassword", "sslcertmode", "sslcrl", "sslcrldir", "sslsni", "sslcompression"],
-  ...["requiressl", "sslkeylogfile", "ssl_min_protocol_version", "ssl_max_protocol_version"],
-  ...["min_protocol_version", "max_protocol_version", "channel_binding", "require_auth"],
-  ...["requirepeer", "gssencmode", "krbsrvname", "gsslib", "gssdelegation"],
-  ...["scram_client_key", "scram_server_key", "oauth_issuer", "oauth_client_id"],
-  ...["oauth_client_secret", "oauth_scope", "target_session_attrs", "load_balance_hosts"],
-  ...["keepalives", "keepalives_idle", "keepalives_interval", "keepalives_count"],
-  ...["tcp_user_timeout", "statement_timeout", "lock_timeout", "query_timeout"],
-  ...["idle_in_transaction_session_timeout"],
-]);
+const knownParameters: ReadonlySet<string> = new Set(
+  `user password host port application_name fallback_application_name client_encoding options
+  replication passfile connect_timeout ssl sslmode sslcert sslkey sslrootcert sslnegotiation
+  uselibpqcompat sslpassword sslcertmode sslcrl sslcrldir sslsni sslcompression requiressl
+  sslkeylogfile ssl_min_protocol_version ssl_max_protocol_version min_protocol_version
+  max_protocol_version channel_binding require_auth requirepeer gssencmode krbsrvname gsslib
+  gssdelegation scram_client_key scram_server_key oauth_issuer oauth_client_id
+  oauth_client_secret oauth_scope target_session_attrs load_balance_hosts keepalives
+  keepalives_idle keepalives_interval keepalives_count tcp_user_timeout statement_timeout
+  lock_timeout query_timeout idle_in_transaction_session_timeout`.split(/\s+/),
+);
 
 const sslModes = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full", "no-verify"];
 
@@ -118,7 +115,9 @@ export function parsePostgresUrl(text: string, place: string): PostgresLocation 
     throw wrong(`${place}: durability must be power-cut or process`);
   }
   return new PostgresLocation(url, {
-    ...{ companion, durability, connections: countOf(connections, place) },
+    companion,
+    durability,
+    connections: countOf(connections, place),
   });
 }
 

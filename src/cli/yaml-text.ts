@@ -47,8 +47,11 @@ export function readYaml(text: string): YamlText {
   const lineAt = (offset: number) => lines.linePos(offset).line;
   // The library compares each key of a mapping with every other: `checkNodes` does it in one pass.
   const document = parseDocument(text, {
-    ...{ lineCounter: lines, uniqueKeys: false, stringKeys: true },
-    ...{ prettyErrors: false, logLevel: "error" },
+    lineCounter: lines,
+    uniqueKeys: false,
+    stringKeys: true,
+    prettyErrors: false,
+    logLevel: "error",
   });
   const faults = [...document.errors, ...document.warnings].slice(0, maxProblems);
   if (faults.length > 0) {
@@ -58,7 +61,9 @@ export function readYaml(text: string): YamlText {
     return { problems };
   }
   const problems = checkNodes(document).map(({ offset, path, says }) => ({
-    ...{ line: lineAt(offset), path, says },
+    line: lineAt(offset),
+    path,
+    says,
   }));
   if (problems.length > 0) return { problems };
   try {

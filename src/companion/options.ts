@@ -14,7 +14,7 @@ export interface CompanionOptions extends SaveOptions {
    * What moves the emotions, and how.
    * @default builtInEmotions
    */
-  readonly emotions?: EmotionConfiguration;
+  readonly emotions?: EmotionConfiguration | undefined;
   /**
    * What the companion is to remember: facts, one a line, or "". Asked before every request to a
    * model, so it should answer at once; when it fails, the model is asked without facts.
@@ -25,7 +25,7 @@ export interface CompanionOptions extends SaveOptions {
    * The person's IANA zone. With it the welcome may tell the day and its part. Empty: as if absent.
    * @default neither is told
    */
-  readonly timeZone?: string;
+  readonly timeZone?: string | undefined;
   /**
    * Falls asleep after boredom of 0.8 or more for this long, in milliseconds; a person's act wakes it.
    * 0: never by itself.

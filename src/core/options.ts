@@ -1,13 +1,16 @@
 import { ThroughlineError } from "./errors.ts";
 
+/** The options of which each that has a default is there. */
+type Filled<O, D> = O & { readonly [K in keyof D & keyof O]-?: Exclude<O[K], undefined> };
+
 /** The options, with the default for each that is absent. One that is `undefined` is absent. */
 export function withDefaults<O extends object, D extends Partial<O>>(
   options: O,
   defaults: D,
-): O & Required<Pick<O, keyof D & keyof O>> {
+): Filled<O, D> {
   const given = Object.entries(options).filter(([, value]) => value !== undefined);
   const filled: object = { ...defaults, ...Object.fromEntries(given) };
-  return filled as O & Required<Pick<O, keyof D & keyof O>>;
+  return filled as Filled<O, D>;
 }
 
 /** Short for the error that an option gets which cannot be used: `THROUGHLINE_CONFIGURATION`. */

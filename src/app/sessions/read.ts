@@ -73,8 +73,7 @@ export function search(query: string, flags: SearchFlags, context: Context): Pro
   const { io } = context;
   return withMemories(flags, context, async ({ chats, rules }) => {
     const { limit, chat: chatId } = flags;
-    const options = { limit, prefix: true, ...(chatId === undefined ? {} : { chatId }) };
-    const hits = await chats.search(query, options);
+    const hits = await chats.search(query, { limit, prefix: true, chatId });
     const found = chatId === undefined ? await chats.findChats(query, { limit, prefix: true }) : [];
     if (flags.json) return write(io.output, json({ hits, chats: found }));
     if (hits.length === 0 && found.length === 0) {
@@ -84,8 +83,11 @@ export function search(query: string, flags: SearchFlags, context: Context): Pro
     if (named.length > 0) await writeNamed(io, named, rules.timeZone);
     if (hits.length === 0) return;
     const rows = hits.map(({ chat_id, message }) => [
-      ...[chat_id, localTime(message.timestamp, rules.timeZone)],
-      ...[message.role, message.id, message.content],
+      chat_id,
+      localTime(message.timestamp, rules.timeZone),
+      message.role,
+      message.id,
+      message.content,
     ]);
     await write(io.output, table(["CHAT", "WHEN", "WHO", "MESSAGE", "TEXT"], rows));
     const where = counted(new Set(hits.map(({ chat_id }) => chat_id)).size, "chat");

@@ -27,9 +27,9 @@ export async function checkModel(
 ): Promise<Check> {
   const id = "model";
   try {
-    if (model === undefined) return { id, ...(await found(models, { ...rest, fetch })) };
+    if (model === undefined) return await found(models, { ...rest, fetch });
     const name = modelName(model);
-    await createResponder(model, models, prices === undefined ? {} : { prices });
+    await createResponder(model, models, { prices });
     const address = addressOf(model, models);
     if (address === undefined) return { id, status: "ok", says: `${name} needs no network` };
     const answers = await knock(address, fetch);
@@ -56,20 +56,18 @@ export function checkProviders({ model, allowed }: Pick<Settings, "model" | "all
   return { id: "providers", status: "ok", says };
 }
 
-async function found(
-  settings: ModelSettings,
-  options: DetectOptions,
-): Promise<Pick<Check, "status" | "says">> {
+async function found(settings: ModelSettings, options: DetectOptions): Promise<Check> {
+  const id = "model";
   const ollama = await findOllama(settings, { timeoutMs, ...options });
   if (ollama === undefined) {
     const says = "no model is named and no Ollama answers: the built-in responder does";
-    return { status: "ok", says };
+    return { id, status: "ok", says };
   }
   const { model, owner } = ollama;
   if (owner === "own") {
-    return { status: "ok", says: `no model is named: the local Ollama offers ${model}` };
+    return { id, status: "ok", says: `no model is named: the local Ollama offers ${model}` };
   }
-  return { status: "note", says: `no model is named. ${passedOverNote(ollama)}` };
+  return { id, status: "note", says: `no model is named. ${passedOverNote(ollama)}` };
 }
 
 function addressOf(spec: ModelSpec, settings: ModelSettings): string | undefined {

@@ -61,8 +61,8 @@ export async function beginRun(
       unreachable = warnings;
     });
     companion = await startCompanion(throughline, {
-      ...(watch.configuration === undefined ? {} : { emotions: watch.configuration }),
-      ...(freshness.timeZone ? { timeZone: freshness.timeZone } : {}),
+      emotions: watch.configuration,
+      timeZone: freshness.timeZone || undefined,
       memory: () => facts.startupContext(),
       pid: process.pid,
     });

@@ -9,45 +9,45 @@ export interface FreshnessOptions {
    * The session ends once no person acted for so many minutes. 0 is off.
    * @default 0
    */
-  readonly idleTimeoutMinutes?: number;
+  readonly idleTimeoutMinutes?: number | undefined;
   /**
    * The session ends at `dailyResetHour` of every local day.
    * @default false
    */
-  readonly dailyReset?: boolean;
+  readonly dailyReset?: boolean | undefined;
   /**
    * The hour of the daily reset, a whole number from 0 to 23 on the clock of `timeZone`.
    * @default 4
    */
-  readonly dailyResetHour?: number;
+  readonly dailyResetHour?: number | undefined;
   /**
    * The daily reset waits until no person acted for so many minutes. 0 does not wait.
    * @default 0
    */
-  readonly dailyResetQuietMinutes?: number;
+  readonly dailyResetQuietMinutes?: number | undefined;
   /**
    * One provider's part of the session ends after so many messages, a whole number from 1; the
    * other providers' parts go on. `null` is no limit.
    * @default null
    */
-  readonly maxSessionMessages?: number | null;
+  readonly maxSessionMessages?: number | null | undefined;
   /**
    * The IANA zone of the daily reset. Empty: the host's zone, else UTC.
    * @default ""
    */
-  readonly timeZone?: string;
+  readonly timeZone?: string | undefined;
   /**
    * From this age in hours on, the person is told how old the session is, every ten messages. 0 is
    * off.
    * @default 12
    */
-  readonly sessionAgeWarningHours?: number;
+  readonly sessionAgeWarningHours?: number | undefined;
   /**
    * Once no person acted for so many minutes, the model is told for how long, with what they say then.
    * 0 is off.
    * @default 30
    */
-  readonly timeAwayMinutes?: number;
+  readonly timeAwayMinutes?: number | undefined;
 }
 
 export const defaults = {

@@ -11,7 +11,7 @@ export interface Price {
    *
    * @default inputPerMillionUsd
    */
-  readonly cachedInputPerMillionUsd?: number;
+  readonly cachedInputPerMillionUsd?: number | undefined;
 }
 
 /**

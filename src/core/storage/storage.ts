@@ -44,9 +44,9 @@ export interface OwnHome {
 /** What a driver implements: two shapes, in named collections. */
 export interface Storage extends AsyncDisposable {
   /** Present where several processes may write this place at the same time. */
-  readonly fleet?: Fleet;
+  readonly fleet?: Fleet | undefined;
   /** Present where files lie beside what is stored, such as the packages of moments. */
-  readonly ownHome?: OwnHome;
+  readonly ownHome?: OwnHome | undefined;
 
   /** The logs of one collection, such as `"chats"`. The same object for the same name. */
   logs(collection: string, projection: LogProjection): LogStore;

@@ -27,7 +27,7 @@ export interface TurnResult {
   readonly outcome: Outcome;
   readonly response: string;
   /** Why it was not answered: one sentence that is safe to show. */
-  readonly reason?: string;
+  readonly reason?: string | undefined;
 }
 
 /** A turn as it runs: text as it comes, and last the result. */

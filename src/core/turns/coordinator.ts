@@ -7,7 +7,7 @@ import { isStopRequest } from "./stop-words.ts";
 
 export interface CoordinatorOptions {
   /** May be said beside a stop word: "stop, Nova". */
-  readonly companionName?: string;
+  readonly companionName?: string | undefined;
   /** Ends the loop; a turn under way is cut short and kept. */
   readonly signal?: AbortSignal;
   /** Handed on to `converse` and counted in the log. Pass `memory.view()`: nobody here appends. */

@@ -52,8 +52,12 @@ export class KeptBytes {
     const name = `quarantine/${nameFor(about)}`;
     this.kept.push(name);
     const report: RepairReport = {
-      ...{ at: isoTime(systemClock.now()), key: `chats/${about.chatId}`, kind: "foreign_lines" },
-      ...{ bytes, after_seq: 0, quarantined: name },
+      at: isoTime(systemClock.now()),
+      key: `chats/${about.chatId}`,
+      kind: "foreign_lines",
+      bytes,
+      after_seq: 0,
+      quarantined: name,
       reason: `lines of ${about.piece.source} that an import could not use`,
     };
     await writeFile(`${path}.json`, `${JSON.stringify(report)}\n`, { mode: 0o600 });

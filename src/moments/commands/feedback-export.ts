@@ -37,14 +37,16 @@ export async function exportPackages(flags: ExportFlags, context: Context): Prom
     const out = resolve(flags.out);
     const exportUntil = (signal: AbortSignal) =>
       exportFeedback(exportSource(moments, chats), realDisk, out, {
-        ...{ format, filters: filtersOf(flags), signal },
+        format,
+        filters: filtersOf(flags),
+        signal,
         onProgress: ({ phase, done, total }) => showProgress(io, `${phase} ${done}/${total}`),
-        ...(style === undefined ? {} : { style }),
-        ...(layout === undefined ? {} : { layout }),
-        ...(audio === undefined ? {} : { audio }),
-        ...(replace === undefined ? {} : { replace }),
-        ...(maxFrames === undefined ? {} : { maxFrames }),
-        ...(maxPromptChars === undefined ? {} : { maxPromptChars }),
+        style,
+        layout,
+        audio,
+        replace,
+        maxFrames,
+        maxPromptChars,
       });
     const report = await untilStopped(io, exportUntil)
       .catch((error: unknown) => Promise.reject(wrongOut(flags.out, error)))
@@ -65,8 +67,13 @@ async function assertApart({ out, replace }: ExportFlags, home: string): Promise
 function filtersOf(flags: ExportFlags): Filters {
   const { sentiment, since, until, chat, person, source, minScore } = flags;
   return {
-    ...{ sentiment, sinceMs: since, untilMs: until, chatId: chat },
-    ...{ person, source, minScore },
+    sentiment,
+    sinceMs: since,
+    untilMs: until,
+    chatId: chat,
+    person,
+    source,
+    minScore,
   };
 }
 

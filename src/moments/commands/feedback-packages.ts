@@ -118,8 +118,8 @@ function purgeHere(flags: PurgeFlags, context: Context): Promise<void> {
   const { maxAgeDays, maxMegabytes } = flags;
   return withMoments(flags, context, async ({ packages }) => {
     const report = await packages.purge({
-      ...(maxAgeDays === undefined ? {} : { maxAgeMs: maxAgeDays * 86_400_000 }),
-      ...(maxMegabytes === undefined ? {} : { maxBytes: maxMegabytes * 1_000_000 }),
+      maxAgeMs: maxAgeDays === undefined ? undefined : maxAgeDays * 86_400_000,
+      maxBytes: maxMegabytes === undefined ? undefined : maxMegabytes * 1_000_000,
     });
     if (flags.json) return write(io.output, json(report));
     if (report.clockIsBehind) {
@@ -193,12 +193,12 @@ export async function remove(
 
 function selectionOf(name: string | undefined, { chat, person, all }: DeleteFlags) {
   const said = [
-    ...(name === undefined ? [] : [{ name }]),
-    ...(chat === undefined ? [] : [{ chatId: chat }]),
-    ...(person === undefined ? [] : [{ person }]),
-    ...(all ? [{ all } as const] : []),
+    name === undefined ? undefined : { name },
+    chat === undefined ? undefined : { chatId: chat },
+    person === undefined ? undefined : { person },
+    all ? ({ all } as const) : undefined,
   ];
-  const [selection, ...more] = said;
+  const [selection, ...more] = said.filter((each) => each !== undefined);
   if (selection === undefined || more.length > 0) {
     throw wrongUsage("say which: one package, or --chat, --person or --all");
   }

@@ -30,10 +30,14 @@ export function record(flags: RecordFlags, context: Context): Promise<void> {
     const answer = flags.message ?? (await lastAnswer(chats, chat))?.id;
     if (answer === undefined) throw invalid("nothing was answered in this chat yet");
     const receipt = recorder.record({
-      ...{ sentiment, what, chatId: chat, targetMessageId: answer, source: "cli" },
-      ...(trigger === undefined ? {} : { trigger }),
-      ...(score === undefined ? {} : { score }),
-      ...correctionOf(flags),
+      sentiment,
+      what,
+      chatId: chat,
+      targetMessageId: answer,
+      source: "cli",
+      trigger,
+      score,
+      correction: correctionOf(flags),
       transcript: await transcriptUpTo(chats, chat, answer),
     });
     await receipt.whenDecided();
@@ -46,10 +50,10 @@ export function record(flags: RecordFlags, context: Context): Promise<void> {
   });
 }
 
-function correctionOf({ correction, note }: RecordFlags): Pick<MomentInput, "correction"> {
+function correctionOf({ correction, note }: RecordFlags): MomentInput["correction"] {
   if (correction !== undefined && note !== undefined) {
     throw invalid("either --correction, the answer as it should have been, or --note");
   }
-  if (correction !== undefined) return { correction: { text: correction, kind: "replacement" } };
-  return note === undefined ? {} : { correction: { text: note, kind: "note" } };
+  if (correction !== undefined) return { text: correction, kind: "replacement" };
+  return note === undefined ? undefined : { text: note, kind: "note" };
 }

@@ -106,8 +106,7 @@ export function withMoments(
 export async function* entriesOf({ packages }: Pick<Moments, "packages">) {
   let before: string | undefined;
   do {
-    const options = { limit: pageSize, ...(before === undefined ? {} : { before }) };
-    const page = await packages.list(options);
+    const page = await packages.list({ limit: pageSize, before });
     yield* page.packages;
     before = page.next ?? undefined;
   } while (before !== undefined);

@@ -16,9 +16,9 @@ export interface RetentionLimits {
    * Packages whose trigger is longer ago are removed, in milliseconds, unless the clock is more than
    * 365 days past the newest of them. Default: none is.
    */
-  readonly maxAgeMs?: number;
+  readonly maxAgeMs?: number | undefined;
   /** Of all packages together; the oldest are removed until the rest fits. Default: no limit. */
-  readonly maxBytes?: number;
+  readonly maxBytes?: number | undefined;
 }
 
 export interface Purged {

@@ -1,3 +1,4 @@
+import { withDefaults } from "../../core/options.ts";
 import type { ExportFilters } from "./selection.ts";
 
 /** What reads the export: TRL (`kto`, `kto-vision`, `dpo`), `datasets`, WebDataset, one's own tools. */
@@ -24,23 +25,23 @@ export interface FeedbackExportOptions {
   readonly format: FeedbackExportFormat;
   readonly filters?: ExportFilters;
   /** For `dpo`: `"openai"` writes what OpenAI's preference tuning reads. @default "trl" */
-  readonly style?: "trl" | "openai";
+  readonly style?: "trl" | "openai" | undefined;
   /**
    * For `webdataset`: `"inner-tar"`: the pictures of a package are one member, as `datasets` wants
    * it; `"per-frame"`: each is a member, for the webdataset library. @default "inner-tar"
    */
-  readonly layout?: "inner-tar" | "per-frame";
+  readonly layout?: "inner-tar" | "per-frame" | undefined;
   /** For `webdataset`: whether sound is written; `datasets` needs torchcodec for it. @default true */
-  readonly audio?: boolean;
+  readonly audio?: boolean | undefined;
   /** Pictures a row at most, 0 to 240, for `kto-vision` and `imagefolder`. @default 8 */
-  readonly maxFrames?: number;
+  readonly maxFrames?: number | undefined;
   /**
    * Length of a prompt, in UTF-16 units, past which whole turns are cut from its start, at least 1.
    * TRL drops rows whose prompt fills `max_length`. @default 16_000
    */
-  readonly maxPromptChars?: number;
+  readonly maxPromptChars?: number | undefined;
   /** Replaces an earlier export that stands there. @default false */
-  readonly replace?: boolean;
+  readonly replace?: boolean | undefined;
   /**
    * Whether a picture can be decoded, asked after its structure was found whole. Default: not asked.
    */
@@ -67,11 +68,10 @@ const defaults = {
   replace: false,
 } as const satisfies Partial<FeedbackExportOptions>;
 
-export type ResolvedExportOptions = FeedbackExportOptions &
-  Required<Pick<FeedbackExportOptions, keyof typeof defaults>>;
+export type ResolvedExportOptions = ReturnType<typeof resolveExportOptions>;
 
-export function resolveExportOptions(options: FeedbackExportOptions): ResolvedExportOptions {
-  const resolved = { ...defaults, ...options };
+export function resolveExportOptions(options: FeedbackExportOptions) {
+  const resolved = withDefaults(options, defaults);
   const { format, maxFrames, maxPromptChars, filters } = resolved;
   if (!feedbackExportFormats.includes(format)) throw new TypeError("format is not one of ours");
   if (!Number.isInteger(maxFrames) || maxFrames < 0 || maxFrames > 240) {

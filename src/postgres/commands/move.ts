@@ -104,8 +104,10 @@ function copyUntilStopped(
   return untilStopped(io, async (signal) => {
     try {
       return await copyCompanion(source, target, {
-        ...{ signal, onProgress: progressOn(io), onWait: waitingOn(io) },
-        ...(flags.withDamage ? { damaged: "mark" as const } : {}),
+        signal,
+        onProgress: progressOn(io),
+        onWait: waitingOn(io),
+        damaged: flags.withDamage ? "mark" : "refuse",
       });
     } catch (error) {
       if (signal.aborted) await tell(io, "Stopped. The same command goes on from here.");

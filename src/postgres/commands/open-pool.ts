@@ -37,9 +37,13 @@ export async function openPool(
   try {
     new pg.Client({ connectionString }); // which parses it; the pool would with its first connection
     const pool = new pg.Pool({
-      ...{ connectionString, Client: failingToConnect(pg.Client), stream: () => addTo(sockets) },
-      ...{ max: location.connections, connectionTimeoutMillis: connectMs },
-      ...{ keepAlive: true, application_name: "throughline" },
+      connectionString,
+      Client: failingToConnect(pg.Client),
+      stream: () => addTo(sockets),
+      max: location.connections,
+      connectionTimeoutMillis: connectMs,
+      keepAlive: true,
+      application_name: "throughline",
     });
     // One that breaks while nobody uses it would end the process; the driver tells of it.
     pool.on("error", () => undefined);

@@ -102,10 +102,8 @@ function withHome(
     home?.lease.release();
     return end();
   };
-  return {
-    ...endingAfter(storage, endBoth),
-    ...(home && { ownHome: { path: home.path, assertWriter: () => home.lease.check() } }),
-  };
+  const ownHome = home && { path: home.path, assertWriter: () => home.lease.check() };
+  return { ...endingAfter(storage, endBoth), ownHome };
 }
 
 /** The same storage, with something to end after it is closed. */
@@ -123,12 +121,13 @@ export function endingAfter(storage: Storage, end: () => Promise<void>): Storage
     return closing;
   };
   return {
-    ...(storage.fleet === undefined ? {} : { fleet: storage.fleet }),
+    fleet: storage.fleet,
     logs: (collection, projection) => storage.logs(collection, projection),
     documents: (collection) => storage.documents(collection),
     ready: () => storage.ready(),
     repairs: () => storage.repairs(),
     onRepair: (listener) => storage.onRepair(listener),
-    ...{ close, [Symbol.asyncDispose]: close },
+    close,
+    [Symbol.asyncDispose]: close,
   };
 }
