@@ -18,6 +18,10 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 const bans: readonly (readonly [pattern: RegExp, instead: string])[] = [
   [/\.\.\.\{ /, "one property a line"],
   [/\.\.\.\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\? ?\{/, "an optional property that may be undefined"],
+  [
+    /\b(whoever|anew|nobody|meanwhile)\b|\bto be had\b|\bof which nobody\b|\bcame of it\b|\bgoes on\b/i,
+    "plain English",
+  ],
 ];
 
 const sources = readdirSync("dashboard/src", { recursive: true, encoding: "utf8" })

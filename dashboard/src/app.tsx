@@ -41,7 +41,7 @@ const places: readonly Place[] = [
   { view: "talk", to: "/", name: "Talk", icon: "talk" },
   { view: "chats", to: "/chats", name: "Chats", icon: "chats" },
   { view: "mood", to: "/mood", name: "Mood", icon: "mood" },
-  { view: "waking", to: "/waking", name: "Waking", icon: "waking" },
+  { view: "waking", to: "/waking", name: "Restart", icon: "waking" },
   { view: "sessions", to: "/sessions", name: "Sessions", icon: "sessions" },
   { view: "memory", to: "/memory", name: "Memory", icon: "memory" },
   { view: "moments", to: "/moments", name: "Moments", icon: "moments" },

@@ -64,7 +64,7 @@ for (const [how, stop] of [
       await message(page, "Once upon a time").waitFor();
       if (stop === "key") await page.keyboard.press("Escape");
       else await page.getByRole("button", { name: "Stop the answer" }).click();
-      await message(page, "Stopped here").waitFor();
+      await message(page, "Stopped").waitFor();
       const { messages } = await c.throughline.chats.messages("local:me");
       assert.equal((messages.at(-1) as StoredMessage).partial_reason, "stopped");
     });
@@ -80,14 +80,14 @@ test("a message sent while an answer comes is shown as waiting, and answered nex
     await say(page, "first");
     await message(page, "One").waitFor();
     await say(page, "second");
-    await message(page, "second").filter({ hasText: "Waiting its turn" }).waitFor();
+    await message(page, "second").filter({ hasText: "Queued" }).waitFor();
     await say(page, "third");
-    await message(page, "third").filter({ hasText: "Waiting its turn" }).waitFor();
+    await message(page, "third").filter({ hasText: "Queued" }).waitFor();
     // Longer than a connection is held for a message that waits.
     await page.waitForTimeout(1_800);
     rest.open();
     await message(page, "Three").waitFor();
-    await hasCount(page.getByText("Waiting its turn"), 0);
+    await hasCount(page.getByText("Queued"), 0);
     const stored = await c.throughline.chats.messages("local:me");
     const said = stored.messages.map(({ content }) => content);
     assert.deepEqual(said, ["first", "One", "second", "Two", "third", "Three"]);
@@ -107,7 +107,7 @@ test("a message that the model did not answer can be answered, and left", { skip
     await message(page, "There it is").waitFor();
     await page.getByText("has no answer yet").waitFor({ state: "detached" });
     await say(page, "And now?");
-    await page.getByRole("button", { name: "Leave it" }).click();
+    await page.getByRole("button", { name: "Dismiss" }).click();
     await page.getByText("has no answer yet").waitFor({ state: "detached" });
     const { unanswered_ids: unanswered } = await c.get(me);
     assert.deepEqual(unanswered, []);
@@ -129,7 +129,7 @@ test("a message that did not reach the server is sent again as the same message"
         else await route.continue();
       });
       await say(page, "Can you hear me?");
-      await page.getByText("Not sent: The companion cannot be reached.").waitFor();
+      await page.getByText("Not sent: Can't reach Throughline.").waitFor();
       isCut = false;
       await page.getByRole("button", { name: "Send again" }).click();
       await message(page, "Got it").waitFor();
@@ -152,13 +152,13 @@ test("a dialog that is closed gives the focus back to what opened it", { skip },
     await page.keyboard.press("Escape");
     await page.getByRole("dialog").waitFor({ state: "detached" });
     await holds(page, "document.activeElement?.tagName === 'BUTTON'");
-    const menu = page.getByRole("button", { name: "More about this chat" });
+    const menu = page.getByRole("button", { name: "Chat actions" });
     await menu.click();
     await page.getByRole("button", { name: "Rename…" }).click();
     await page.getByRole("dialog").waitFor();
     await page.keyboard.press("Escape");
     await page.getByRole("dialog").waitFor({ state: "detached" });
-    const isBack = "document.activeElement?.getAttribute('aria-label') === 'More about this chat'";
+    const isBack = "document.activeElement?.getAttribute('aria-label') === 'Chat actions'";
     await holds(page, isBack);
   });
 });
@@ -175,11 +175,11 @@ test("the page outlives a restart of the server: it says so, reconnects, and goe
         "performance.getEntriesByType('resource').some((e) => /moments-view/.test(e.name))";
       await holds(page, last);
       await first.server.close();
-      await page.getByText("The companion does not answer.").waitFor();
+      await page.getByText("Can't reach Throughline.").waitFor();
       // A view that nobody looked at yet is there all the same.
       await page.getByRole("link", { name: "Mood" }).click();
       await page.getByRole("heading", { name: "Mood", level: 1 }).waitFor();
-      assert.equal(await page.getByText("This view failed").count(), 0);
+      assert.equal(await page.getByText("Something went wrong").count(), 0);
       await page.goBack();
       // Said while the page is away, by another door.
       await first.throughline.chats.append("local:me", [{ role: "user", content: "meanwhile" }]);
@@ -190,7 +190,7 @@ test("the page outlives a restart of the server: it says so, reconnects, and goe
         const now = page.getByRole("button", { name: "Try now" });
         await now.click({ timeout: 1_000 }).catch(() => undefined);
         await message(page, "meanwhile").waitFor();
-        await page.getByText("The companion does not answer.").waitFor({ state: "detached" });
+        await page.getByText("Can't reach Throughline.").waitFor({ state: "detached" });
         await say(page, "after");
         await message(page, "Two").waitFor();
       } finally {
@@ -233,7 +233,7 @@ test("an answer is given again: the new one takes the place of the old, here and
     await say(page, "Tell me");
     await message(page, "First try").waitFor();
     await message(page, "First try").hover();
-    await page.getByRole("button", { name: "Answer again" }).click();
+    await page.getByRole("button", { name: "Regenerate" }).click();
     await message(page, "Second").waitFor();
     await hasCount(message(page, "First try"), 0);
     rest.open();
@@ -255,7 +255,7 @@ test("a message is hidden from its menu, and its place shows that", { skip }, as
     await message(page, "my secret").hover();
     await message(page, "my secret").getByRole("button", { name: "Hide or erase" }).click();
     await page.getByRole("button", { name: "Hide", exact: true }).click();
-    await page.getByText("What you said here was removed.").waitFor();
+    await page.getByText("Your message was removed.").waitFor();
     await hasCount(page.getByText("my secret"), 0);
     const [first] = (await c.throughline.chats.messages("local:me")).messages;
     assert.equal(first?.["redacted"], true);

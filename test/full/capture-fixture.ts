@@ -50,11 +50,11 @@ export function light(page: Page) {
 
 /** Reads what is asked, agrees, and waits for the light. */
 export async function switchOn(page: Page, without: readonly string[] = []): Promise<void> {
-  await page.getByRole("button", { name: "Switch on…" }).click();
+  await page.getByRole("button", { name: "Turn on…" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByText("the last two minutes of picture and sound").waitFor();
   for (const source of without) await dialog.getByLabel(source, { exact: true }).uncheck();
-  await dialog.getByRole("button", { name: "I agree: switch on" }).click();
+  await dialog.getByRole("button", { name: "I agree, turn on" }).click();
   await light(page).filter({ hasText: "Recording" }).waitFor();
 }
 
@@ -80,8 +80,8 @@ export async function praise(page: Page, c: Companion): Promise<string> {
   await say(page, "Tell me a joke");
   await message(page, "Knock, knock").waitFor();
   await message(page, "Knock, knock").hover();
-  await message(page, "Knock, knock").getByRole("button", { name: "I liked this" }).click();
-  await page.locator(".reaction-note").filter({ hasText: "Kept" }).waitFor();
+  await message(page, "Knock, knock").getByRole("button", { name: "Good answer" }).click();
+  await page.locator(".reaction-note").filter({ hasText: "Saved" }).waitFor();
   const { packages } = await c.get("/api/feedback");
   return packages[0].name;
 }

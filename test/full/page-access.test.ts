@@ -34,11 +34,11 @@ async function violations(page: Page): Promise<string[]> {
 
 const views = [
   ["talk", "/", "Cut short by a crash"],
-  ["an empty chat", "/chats/local%3Anew", "Nothing was said here yet"],
-  ["an address that is none", "/moods", "It may have moved."],
+  ["an empty chat", "/chats/local%3Anew", "Nothing here yet"],
+  ["an address that is none", "/moods", "There is nothing at this address"],
   ["chats", "/chats", "Is the kettle on?"],
   ["mood", "/mood", "Mood"],
-  ["waking", "/waking", "Waking"],
+  ["waking", "/waking", "Restart"],
   ["sessions", "/sessions", "Sessions"],
   ["memory", "/memory", "Memory"],
 ] as const;
@@ -76,12 +76,12 @@ test("axe finds nothing wrong with menus, dialogs, a coming answer and the sign-
     await message(page, "Coming").waitFor();
     assert.deepEqual(await violations(page), [], "a coming answer");
     rest.open();
-    await page.getByRole("button", { name: "More about this chat" }).click();
+    await page.getByRole("button", { name: "Chat actions" }).click();
     assert.deepEqual(await violations(page), [], "menu");
-    for (const what of ["Rename…", "Copy into a new chat…", "Begin again…", "Forget…"]) {
+    for (const what of ["Rename…", "Copy into a new chat…", "Reset session…", "Forget…"]) {
       const item = page.getByRole("button", { name: what });
       if (!(await item.isVisible())) {
-        await page.getByRole("button", { name: "More about this chat" }).click();
+        await page.getByRole("button", { name: "Chat actions" }).click();
       }
       await item.click();
       await page.getByRole("dialog").waitFor();
@@ -104,7 +104,7 @@ test("an answer is read out once it is whole, and not word by word", { skip }, a
     const told = page.locator("p[aria-live=polite]");
     await say(page, "Hi");
     await message(page, "Hello").waitFor();
-    assert.equal(await told.textContent(), "The companion answers.");
+    assert.equal(await told.textContent(), "The companion is answering.");
     rest.open();
     await told.filter({ hasText: "Companion: Hello you" }).waitFor({ state: "attached" });
   });
@@ -116,7 +116,7 @@ test("the first step of the keyboard skips to the content, and all views are ste
   await onPage({ path: "/chats", prepare: furnish }, async ({ page }) => {
     await page.locator(".chat-item").first().waitFor();
     await page.keyboard.press("Tab");
-    assert.equal(await page.locator(":focus").textContent(), "Skip to the content");
+    assert.equal(await page.locator(":focus").textContent(), "Skip to content");
     await page.keyboard.press("Enter");
     await page.locator("#content:focus").waitFor();
     await page.getByRole("link", { name: "Talk", exact: true }).focus();
@@ -132,13 +132,13 @@ test("colours are chosen on the page, and stay chosen", { skip }, async () => {
     const ground = () => page.evaluate("getComputedStyle(document.body).backgroundColor");
     await field(page).waitFor();
     const light = await ground();
-    await page.getByRole("button", { name: "Show in dark colours" }).click();
+    await page.getByRole("button", { name: "Switch to dark mode" }).click();
     const dark = await ground();
     assert.notEqual(dark, light);
     await page.reload();
     await field(page).waitFor();
     assert.equal(await ground(), dark);
-    await page.getByRole("button", { name: "Show in light colours" }).click();
+    await page.getByRole("button", { name: "Switch to light mode" }).click();
     assert.equal(await ground(), light);
   });
 });

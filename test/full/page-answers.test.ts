@@ -30,7 +30,7 @@ test("an answer says what it took, and that no price is set, and so does its ses
     const told = await stats.locator("p").innerText();
     assert.match(
       told,
-      /^1,204 tokens in, 31 tokens out\. First word after \d+\.\d s\. Whole after \d+\.\d s\. Cost: no price set\. Set one under “prices” in throughline\.config\.json/,
+      /^1,204 tokens in, 31 tokens out\. First word after \d+\.\d s\. Finished after \d+\.\d s\. Cost: no price set\. Set one under “prices” in throughline\.config\.json/,
     );
     assert.deepEqual(await violations(page), []);
     await page.reload();
@@ -38,10 +38,10 @@ test("an answer says what it took, and that no price is set, and so does its ses
     assert.equal(await stats.locator("p").innerText(), told);
 
     await page.getByRole("link", { name: "Sessions", exact: true }).click();
-    const totals = page.getByRole("region", { name: "In all" });
+    const totals = page.getByRole("region", { name: "Totals" });
     await totals.getByText("No price is set for scripted/script-1. Set one under").waitFor();
     await page
-      .getByText("New chats run on scripted/script-1. Only these providers may be asked: scripted.")
+      .getByText("New chats run on scripted/script-1. Allowed providers: scripted.")
       .waitFor();
     assert.equal(await page.getByText("$0.00").count(), 0);
     assert.equal(await page.getByText("no price set", { exact: true }).count(), 3);
@@ -56,7 +56,7 @@ test("an answer with a price says its cost", { skip }, async () => {
     await stats.locator("summary").click();
     await stats.getByText("Cost: $0.0125.").waitFor();
     await page.getByRole("link", { name: "Sessions", exact: true }).click();
-    await page.getByRole("region", { name: "In all" }).getByText("$0.0125").first().waitFor();
+    await page.getByRole("region", { name: "Totals" }).getByText("$0.0125").first().waitFor();
     assert.equal(await page.getByText("No price is set").count(), 0);
   });
 });

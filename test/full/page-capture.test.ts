@@ -30,7 +30,7 @@ test("nothing is captured before somebody agreed, the light is on in every view,
 }, async (t) => {
   await onPage(await withMoments(t), async ({ page }, c) => {
     await page.getByText("Camera and microphone are off.").waitFor();
-    await page.getByRole("button", { name: "Switch on…" }).click();
+    await page.getByRole("button", { name: "Turn on…" }).click();
     await page.getByRole("button", { name: "Not now" }).click();
     assert.equal(await light(page).count(), 0);
     const { consent, capturing } = await c.get("/api/feedback/stats");
@@ -42,8 +42,8 @@ test("nothing is captured before somebody agreed, the light is on in every view,
     assert.match(agreed.wording, /the last two minutes of picture and sound/);
     assert.deepEqual([agreed.upload, agreed.export], [false, false]);
     await page.getByText("This page uses the camera and microphone.").waitFor();
-    await page.getByLabel("What the camera sees now").waitFor();
-    for (const view of ["Talk", "Chats", "Mood", "Waking", "Sessions", "Memory", "Moments"]) {
+    await page.getByLabel("Camera preview").waitFor();
+    for (const view of ["Talk", "Chats", "Mood", "Restart", "Sessions", "Memory", "Moments"]) {
       await page.getByRole("link", { name: view, exact: true }).click();
       await light(page).filter({ hasText: "Recording camera and microphone" }).waitFor();
     }
@@ -89,11 +89,11 @@ test("what is praised is a package with pictures and playable sound, to be moved
 
     await page.getByRole("link", { name: "Moments", exact: true }).click();
     await page.locator(".moment-item").click();
-    const moment = page.getByRole("region", { name: "The moment" });
-    await moment.getByRole("img", { name: "What was heard" }).waitFor();
+    const moment = page.getByRole("region", { name: "Moment", exact: true });
+    await moment.getByRole("img", { name: "Sound" }).waitFor();
     await holds(page, 'document.querySelector(".waveform-sound").getAttribute("d").length > 1000');
     const slider = moment.getByRole("slider", { name: "Time" });
-    const source = () => moment.getByRole("img", { name: /^What was seen/ }).getAttribute("src");
+    const source = () => moment.getByRole("img", { name: /^Picture/ }).getAttribute("src");
     await slider.press("End");
     assert.match((await source()) ?? "", new RegExp(`${kept.frames.at(-1)!.file}$`));
     await slider.press("Home");
@@ -127,7 +127,7 @@ test("what is praised is a package with pictures and playable sound, to be moved
     const wav = entries.find(({ header }) => header.name.endsWith("audio.wav"));
     assert.equal(wav?.data?.length, statSync(join(kept.folder, "audio.wav")).size);
     await moment.getByRole("button", { name: "Verify" }).click();
-    await moment.getByText("Every byte is as it was sealed.").waitFor();
+    await moment.getByText("Every byte matches the seal.").waitFor();
   });
 });
 
@@ -200,7 +200,7 @@ test("the camera alone, or the microphone alone, is all that is taken", { skip }
     await light(page).filter({ hasText: "Recording microphone" }).waitFor();
     await filled(c, { frames: 0, seconds: 1 });
     assert.equal((await c.get("/api/feedback/stats")).frames, 0);
-    await page.getByRole("button", { name: "Switch off" }).click();
+    await page.getByRole("button", { name: "Turn off" }).click();
     await page.getByText("Camera and microphone are off.").waitFor();
     await switchOn(page, ["Microphone"]);
     await light(page).filter({ hasText: "Recording camera" }).waitFor();
@@ -214,7 +214,7 @@ test("withdrawn elsewhere, it is off here, and the page says so", { skip }, asyn
     await switchOn(page);
     await filled(c, { frames: 1, seconds: 1 });
     await c.post("/api/feedback/consent", { messages: true });
-    await page.getByText("Switched off: what was agreed to was withdrawn.").waitFor();
+    await page.getByText("Turned off: the consent was withdrawn.").waitFor();
     assert.equal(await light(page).count(), 0);
     assert.equal((await c.get("/api/feedback/stats")).frames, 0);
   });
@@ -265,7 +265,7 @@ test("a connection that breaks comes back by itself, and the sound goes on", {
     await holds(page, "sockets.length === 2 && sockets[1].readyState === 1");
     const { audio_seconds } = await c.get("/api/feedback/stats");
     await filled(c, { frames: 2, seconds: audio_seconds + 1 });
-    await light(page).filter({ hasText: "not reached" }).waitFor({ state: "detached" });
+    await light(page).filter({ hasText: "not connected" }).waitFor({ state: "detached" });
   });
 });
 
@@ -280,11 +280,11 @@ test("a browser that gives no camera is told of, and nothing was agreed to", {
       Promise.reject(new DOMException("no", "NotAllowedError"));
   };
   await onPage({ ...(await withMoments(t)), inject }, async ({ page }, c) => {
-    await page.getByRole("button", { name: "Switch on…" }).click();
-    await page.getByRole("button", { name: "I agree: switch on" }).click();
-    await page.getByText("The browser was told not to give camera or microphone").waitFor();
+    await page.getByRole("button", { name: "Turn on…" }).click();
+    await page.getByRole("button", { name: "I agree, turn on" }).click();
+    await page.getByText("The browser does not let this page use the camera").waitFor();
     assert.equal((await c.get("/api/feedback/stats")).consent.frames, false);
-    await page.getByRole("button", { name: "All right" }).click();
+    await page.getByRole("button", { name: "OK" }).click();
     assert.equal(await page.locator(".recording-trouble").count(), 0);
   });
 });
@@ -324,18 +324,18 @@ for (const colorScheme of ["light", "dark"] as const) {
             "document.documentElement.scrollWidth - document.documentElement.clientWidth";
           assert.equal(await page.evaluate(width), 0, `${what} fits`);
         };
-        await page.getByRole("button", { name: "Switch on…" }).click();
+        await page.getByRole("button", { name: "Turn on…" }).click();
         await fits("the question");
         await page.getByRole("button", { name: "Not now" }).click();
         await switchOn(page);
-        await page.getByLabel("What the camera sees now").waitFor();
+        await page.getByLabel("Camera preview").waitFor();
         await filled(c, { frames: 3, seconds: 1 });
         await fits("the recording");
         await praise(page, c);
         await fits("the talk while it records");
         await page.getByRole("link", { name: "Moments", exact: true }).click();
         await page.locator(".moment-item").click();
-        await page.getByRole("img", { name: "What was heard" }).waitFor();
+        await page.getByRole("img", { name: "Sound" }).waitFor();
         await fits("a moment with sound");
       });
     });

@@ -26,9 +26,9 @@ test("a new chat opens and is talked in without a request that fails", { skip },
       if (response.status() >= 400 && pathname.startsWith("/api/chats")) refused.push(pathname);
     });
     await page.getByRole("button", { name: "New chat" }).click();
-    await page.getByText("Nothing was said here yet").waitFor();
+    await page.getByText("Nothing here yet").waitFor();
     await page.reload();
-    await page.getByText("Nothing was said here yet").waitFor();
+    await page.getByText("Nothing here yet").waitFor();
     await say(page, "Hello");
     await message(page, "Hi").waitFor();
     assert.deepEqual(refused, []);
@@ -73,7 +73,7 @@ test("chats are found by what was said in them, whatever the case and accents", 
       "river",
     ]);
     await page.getByLabel("Search all chats").fill("zebra");
-    await page.getByText("Nothing was found").waitFor();
+    await page.getByText("No results").waitFor();
   });
 });
 
@@ -107,7 +107,7 @@ test("a chat is forgotten after a question, and the receipt says what was remove
 }, async () => {
   await onPage(visit, async ({ page }, c) => {
     await choose(page, "Is the kettle on?", "Forget…");
-    await page.getByRole("button", { name: "Forget for good" }).click();
+    await page.getByRole("button", { name: "Forget permanently" }).click();
     const receipt = page.getByRole("dialog", { name: "Forgotten" });
     await receipt.locator("tbody tr").first().waitFor();
     await receipt.getByRole("button", { name: "Done" }).click();
@@ -197,7 +197,7 @@ test("a chat is copied whole into a new one, which opens", { skip }, async () =>
 test("a chat is cleared while it is open: nothing of it is shown any more", { skip }, async () => {
   await onPage({ prepare: threeChats }, async ({ page }) => {
     await message(page, "I like green tea").waitFor();
-    await page.getByRole("button", { name: "More about this chat" }).click();
+    await page.getByRole("button", { name: "Chat actions" }).click();
     await page.getByRole("button", { name: "Clear…" }).click();
     await page.getByRole("button", { name: "Clear", exact: true }).click();
     await page.getByText("This chat was cleared").waitFor();
@@ -296,7 +296,7 @@ for (const [where, n, count, pages] of [
       await page.locator(".found.is-marked").filter({ hasText: "Saffron is dear" }).waitFor();
       await holds(page, isInSight);
       await holds(page, isFocused);
-      const found = page.getByRole("region", { name: "Found: Saffron is dear" });
+      const found = page.getByRole("region", { name: "Search result: Saffron is dear" });
       await hasCount(found, 1);
       await page.locator(".found:not(.is-marked)").waitFor();
       await holds(page, isInSight);
@@ -319,8 +319,8 @@ for (const what of ["erased", "redacted", "cleared"] as const) {
       else if (what === "redacted") await chats.redact(longChat, "m40");
       else await chats.clear(longChat);
       await followHit(page);
-      const note = page.getByRole("region", { name: "The message that was found" });
-      await note.getByText("no longer shown here").waitFor();
+      const note = page.getByRole("region", { name: "Search result" });
+      await note.getByText("no longer shown").waitFor();
       if (what === "cleared") await page.getByText("This chat was cleared").waitFor();
       else {
         await message(page, `Message ${count}.`).waitFor();
@@ -351,7 +351,7 @@ test("a message that was found is still there after a reload, and Back leads to 
         await page.goForward();
       } else {
         await page.getByRole("link", { name: "Memory", exact: true }).click();
-        await page.getByText("Nothing in mind").waitFor();
+        await page.getByText("Nothing here yet").waitFor();
         await page.goBack();
       }
       await page.locator(".found.is-marked").waitFor();

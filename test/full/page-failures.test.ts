@@ -36,8 +36,8 @@ test("a wait for the provider is shown within a second, counts down, and can be 
     const wait = page.locator(".retry");
     await wait.getByText("openai/gpt-5 is rate limited (HTTP 429).", { exact: true }).waitFor();
     assert.ok(performance.now() - since < 1_000);
-    await wait.getByText(/^Trying again in (20|19) s \(attempt 2\)\.$/).waitFor();
-    await wait.getByText("Trying again in 17 s (attempt 2).").waitFor();
+    await wait.getByText(/^Retrying in (20|19) s \(attempt 2\)\.$/).waitFor();
+    await wait.getByText("Retrying in 17 s (attempt 2).").waitFor();
     const words = wait.getByText(limited.detail);
     assert.equal(await words.isVisible(), false);
     await wait.getByText("What the provider said").click();
@@ -73,7 +73,7 @@ test("an answer that an error cut says why in the provider's spelling, and offer
     await say(page, "Tell me a story");
     const cut = message(page, "Once upon");
     await cut.getByText("Cut short by an error").waitFor();
-    const box = page.getByRole("region", { name: "What went wrong" });
+    const box = page.getByRole("region", { name: "Error" });
     const says = "openAI/gpt-5 broke off: the connection was lost.";
     assert.equal(await box.getByRole("alert").innerText(), says);
     await box.getByText("What the provider said").click();
@@ -87,7 +87,7 @@ test("an answer that an error cut says why in the provider's spelling, and offer
     await again.click();
     await message(page, "Once more").waitFor();
     await hasCount(message(page, "Once upon"), 0);
-    await hasCount(page.getByRole("region", { name: "What went wrong" }), 0);
+    await hasCount(page.getByRole("region", { name: "Error" }), 0);
     await hasCount(page.getByRole("button", { name: "Try again" }), 0);
   });
 });

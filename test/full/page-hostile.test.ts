@@ -92,7 +92,7 @@ for (const role of ["user", "assistant"] as const) {
         const met = new Set<string>();
         // At the top for some looks on end, all there: older messages move what is shown when they come in.
         for (let looks = 0; looks < 3; ) {
-          const isWhole = (await page.getByText("The beginning").count()) > 0;
+          const isWhole = (await page.getByText("Start of the chat").count()) > 0;
           for (const text of await messages(page).allTextContents()) {
             const [, n] = text.match(/no\. (\d+)\./) ?? [];
             if (n !== undefined) met.add(n);
@@ -147,7 +147,7 @@ test("an address that names a server or a token of its own changes nothing", { s
   await onPage({ path }, async ({ page, url }) => {
     const seen = watch(page, url);
     await page.reload();
-    await page.getByText("Nothing was said here yet").waitFor();
+    await page.getByText("Nothing here yet").waitFor();
     await assertHarmless(page, seen);
   });
 });

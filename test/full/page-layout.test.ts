@@ -89,7 +89,7 @@ for (const [width, height] of [
       await holds(page, `document.documentElement.scrollHeight === ${height}`);
       await holds(page, `${content}.getBoundingClientRect().bottom <= ${height}`);
       await page.getByRole("link", { name: "Memory", exact: true }).click();
-      await page.getByText("Nothing in mind").waitFor();
+      await page.getByText("Nothing here yet").waitFor();
     });
   });
 }
@@ -147,7 +147,7 @@ for (const [width, height] of [
 test("the menu of a talk in a low window opens in sight, and scrolls", { skip }, async () => {
   const browser = { viewport: { width: 640, height: 400 } };
   await onPage({ path: "/chats/local%3A1", prepare: chats(1), browser }, async ({ page }) => {
-    await page.getByRole("button", { name: "More about this chat" }).click();
+    await page.getByRole("button", { name: "Chat actions" }).click();
     await holds(page, menuIsInside);
     await page.getByRole("button", { name: "Forget…" }).click();
     await page.getByRole("dialog").waitFor();
@@ -198,10 +198,10 @@ test("which chats are wanted is in the address", { skip }, async () => {
   await onPage({ path: "/chats", prepare: chats(2) }, async ({ page, url }) => {
     const filter = page.getByRole("button", { name: "Damaged" });
     await filter.click();
-    await page.getByText("No chat is damaged").waitFor();
+    await page.getByText("No damaged chats").waitFor();
     assert.equal(page.url(), `${url}/chats?damaged=1`);
     await page.reload();
-    await page.getByText("No chat is damaged").waitFor();
+    await page.getByText("No damaged chats").waitFor();
     assert.equal(await filter.getAttribute("aria-pressed"), "true");
     await filter.click();
     await items(page).nth(1).waitFor();
@@ -213,7 +213,7 @@ test("a moment that is open is in the address: a reload keeps it, and Back close
   skip,
 }, async (t) => {
   await onPage(await twoMoments(t), async ({ page, url }) => {
-    const moment = page.getByRole("region", { name: "The moment" });
+    const moment = page.getByRole("region", { name: "Moment", exact: true });
     for (const [words, other] of [
       ["the second joke", "the first joke"],
       ["the first joke", "the second joke"],
@@ -247,7 +247,7 @@ test("when a chat was forgotten, the keyboard goes on in the list", { skip }, as
   await onPage({ path: "/chats", prepare: chats(3) }, async ({ page }) => {
     await items(page).filter({ hasText: "tea 2" }).getByRole("button").click();
     await page.getByRole("button", { name: "Forget…" }).click();
-    await page.getByRole("button", { name: "Forget for good" }).click();
+    await page.getByRole("button", { name: "Forget permanently" }).click();
     const receipt = page.getByRole("dialog", { name: "Forgotten" });
     await receipt.locator("tbody tr").first().waitFor();
     const places = await receipt.locator("tbody td:last-child").allTextContents();
@@ -269,7 +269,7 @@ test("what has the focus keeps it, or leaves it to what is around it", { skip },
       await until;
       await route.continue();
     });
-    const sleep = page.getByRole("button", { name: "Let it sleep" });
+    const sleep = page.getByRole("button", { name: "Put to sleep" });
     await sleep.press("Enter");
     await holds(page, "document.querySelector('.waking-people [aria-disabled=true]') !== null");
     // A disabled button loses the focus with the next picture.
@@ -279,7 +279,7 @@ test("what has the focus keeps it, or leaves it to what is around it", { skip },
     await sleep.press("Enter");
     open();
     await page.getByText("Asleep", { exact: true }).waitFor();
-    await holds(page, `document.activeElement?.textContent === "Wake it"`);
+    await holds(page, `document.activeElement?.textContent === "Wake up"`);
     await page.getByRole("link", { name: "Chats", exact: true }).click();
     await items(page).getByRole("link").press("Enter");
     await field(page).focus();
@@ -289,7 +289,7 @@ test("what has the focus keeps it, or leaves it to what is around it", { skip },
   });
 });
 
-for (const what of ["Answer", "Leave without an answer"]) {
+for (const what of ["Answer", "Dismiss"]) {
   test(`the row of an interrupted chat has the focus after “${what}”`, { skip }, async () => {
     const error = new ResponderError("the model is away", { kind: "refused" });
     const { throughline, say } = await companion([[{ type: "fail", error }]]);
@@ -297,13 +297,13 @@ for (const what of ["Answer", "Leave without an answer"]) {
     const visit = { path: "/waking", script: [["Yes"]], options: { throughline, awake } };
     await onPage(visit, async ({ page }) => {
       await page.getByRole("button", { name: what, exact: true }).press("Enter");
-      await page.getByText("Answered or left since.").waitFor();
-      await holds(page, hasFocus(".waking-list li", "Answered or left since."));
+      await page.getByText("Answered or dismissed since.").waitFor();
+      await holds(page, hasFocus(".waking-list li", "Answered or dismissed since."));
     });
   });
 }
 
-test("a chat begins again with its provider from the menu, with all of them on the Sessions page", {
+test("a chat is reset with its provider from the menu, with all of them on the Sessions page", {
   skip,
 }, async () => {
   let sessions: Companion["throughline"]["sessions"] | undefined;
@@ -318,37 +318,40 @@ test("a chat begins again with its provider from the menu, with all of them on t
     });
   };
   await onPage({ script: [["Hello"]], prepare }, async ({ page }) => {
-    const begin = async () => {
-      await page.getByRole("dialog").getByRole("button", { name: "Begin" }).click();
+    const confirm = async () => {
+      await page
+        .getByRole("dialog")
+        .getByRole("button", { name: /^(Reset|Start)$/ })
+        .click();
       await page.getByRole("dialog").waitFor({ state: "detached" });
     };
-    await page.getByRole("button", { name: "More about this chat" }).click();
-    await page.getByRole("button", { name: "Begin again…" }).click();
+    await page.getByRole("button", { name: "Chat actions" }).click();
+    await page.getByRole("button", { name: "Reset session…" }).click();
     await page
       .getByRole("dialog")
-      .getByText(/Other providers keep their part/)
+      .getByText(/Sessions with other providers continue/)
       .waitFor();
-    await begin();
+    await confirm();
     assert.deepEqual(await providers(), ["claude"]);
     await page.getByRole("link", { name: "Sessions" }).click();
-    await page.getByRole("button", { name: /^Begin a new session of/ }).click();
+    await page.getByRole("button", { name: /^Start a new session of/ }).click();
     await page
       .getByRole("dialog")
-      .getByText(/No provider gets what was said/)
+      .getByText(/No provider receives the earlier messages/)
       .waitFor();
-    await begin();
+    await confirm();
     assert.deepEqual(await providers(), []);
   });
 });
 
-test("the row of a session that was begun anew has the focus", { skip }, async () => {
+test("the row of a session that was reset has the focus", { skip }, async () => {
   const script = [["Hello"]];
   const prepare = async (c: Companion) => {
     await jsonOf(await c.say("Hi"), 200);
   };
   await onPage({ path: "/sessions", script, prepare }, async ({ page }) => {
-    await page.getByRole("button", { name: /^Begin again with/ }).press("Enter");
-    await page.getByRole("dialog").getByRole("button", { name: "Begin" }).press("Enter");
+    await page.getByRole("button", { name: /^Reset the session with/ }).press("Enter");
+    await page.getByRole("dialog").getByRole("button", { name: "Reset" }).press("Enter");
     await page.getByRole("dialog").waitFor({ state: "detached" });
     await holds(page, hasFocus(".session-list > li", "Hi"));
   });

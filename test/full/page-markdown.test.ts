@@ -10,7 +10,7 @@ const said = (content: string) => async (c: Companion) => {
   await c.throughline.chats.append("local:me", [{ role: "assistant", content }]);
 };
 
-test("a picture is shown as its words and its host, and is loaded by nobody but who opens it", {
+test("a picture is shown as its words and its host, and is loaded only when it is opened", {
   skip,
 }, async () => {
   const words =
@@ -30,7 +30,7 @@ test("a picture is shown as its words and its host, and is loaded by nobody but 
     assert.deepEqual(await chips.allTextContents(), [
       "a sleeping cat cats.example Open",
       "Picture dogs.example Open",
-      "inline without an address",
+      "inline no address",
       "built ci.example Open",
     ]);
     const open = row.getByRole("link", { name: "Open the picture, cats.example" });

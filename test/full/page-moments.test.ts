@@ -10,7 +10,7 @@ import sharp from "sharp";
 import { openThroughline } from "../../src/core/throughline.ts";
 import { consentWording } from "../../src/moments/record/consent.ts";
 import { feedTurns } from "../../src/moments/turns/feed.ts";
-import { type Companion, jsonOf } from "../support/server-fixture.ts";
+import type { Companion } from "../support/server-fixture.ts";
 import { hasCount, message, onPage, say, skip, useBrowser, type Visit } from "./page-fixture.ts";
 
 useBrowser();
@@ -61,47 +61,47 @@ test("a reply that is liked is in the gallery with what led to it, and can be ta
   await onPage(await withMoments(t), async ({ page }, c) => {
     await say(page, "Tell me a joke");
     await message(page, "Knock, knock").waitFor();
-    await react(page, "Knock, knock", "I liked this");
-    await notice(page, "Kept").waitFor();
+    await react(page, "Knock, knock", "Good answer");
+    await notice(page, "Saved").waitFor();
 
     await page.getByRole("link", { name: "Moments", exact: true }).click();
-    await page.getByText("On this machine alone: no bucket is named.").waitFor();
+    await page.getByText("Stored on this machine only.").waitFor();
     const item = page.locator(".moment-item");
     await item.filter({ hasText: "Knock, knock" }).getByText("Liked", { exact: true }).waitFor();
     await item.click();
-    const moment = page.getByRole("region", { name: "The moment" });
-    const said = moment.getByRole("region", { name: "What was said" });
+    const moment = page.getByRole("region", { name: "Moment", exact: true });
+    const said = moment.getByRole("region", { name: "Messages" });
     await said.getByText("Tell me a joke").waitFor();
-    await moment.getByText("The reply that was judged").waitFor();
-    await moment.getByRole("img", { name: /^What was seen/ }).waitFor();
-    await moment.getByLabel("What was heard").waitFor();
+    await moment.getByText("Rated answer").waitFor();
+    await moment.getByRole("img", { name: /^Picture/ }).waitFor();
+    await moment.getByLabel("Sound", { exact: true }).waitFor();
     await moment.getByRole("slider", { name: "Time" }).press("End");
 
     await moment.getByRole("button", { name: "Verify" }).click();
-    await moment.getByText("Every byte is as it was sealed.").waitFor();
-    await moment.getByRole("button", { name: "Take back…" }).click();
-    await page.getByLabel("Why? (optional)").fill("a slip");
-    await page.getByRole("button", { name: "Take back", exact: true }).click();
-    await item.getByText("Taken back").waitFor();
+    await moment.getByText("Every byte matches the seal.").waitFor();
+    await moment.getByRole("button", { name: "Retract…" }).click();
+    await page.getByLabel("Reason (optional)").fill("a slip");
+    await page.getByRole("button", { name: "Retract", exact: true }).click();
+    await item.getByText("Retracted").waitFor();
     const { packages } = await c.get("/api/feedback");
     assert.equal(packages[0].status.retracted.reason, "a slip");
 
     await moment.getByRole("button", { name: "Delete…" }).click();
-    await page.getByRole("button", { name: "Delete for good" }).click();
-    await page.getByText("No moment yet").waitFor();
+    await page.getByRole("button", { name: "Delete permanently" }).click();
+    await page.getByText("No moments yet").waitFor();
     assert.deepEqual((await c.get("/api/feedback")).packages, []);
   });
 });
 
-test("a damaged moment is red, names its files, says what to do, and can be repaired", {
+test("a damaged moment is red, names its files and says what to do", {
   skip,
 }, async (t) => {
   const visit = await withMoments(t);
   await onPage(visit, async ({ page }, c) => {
     await say(page, "Tell me a joke");
     await message(page, "Knock, knock").waitFor();
-    await react(page, "Knock, knock", "I liked this");
-    await notice(page, "Kept").waitFor();
+    await react(page, "Knock, knock", "Good answer");
+    await notice(page, "Saved").waitFor();
     const { packages } = await c.get("/api/feedback");
     const folder = join(visit.home, "feedback", packages[0].name);
     rmSync(join(folder, "messages.json"));
@@ -109,7 +109,7 @@ test("a damaged moment is red, names its files, says what to do, and can be repa
     await page.getByRole("link", { name: "Moments", exact: true }).click();
     await page.locator(".moment-item").getByText("Damaged").waitFor();
     await page.locator(".moment-item").click();
-    const moment = page.getByRole("region", { name: "The moment" });
+    const moment = page.getByRole("region", { name: "Moment", exact: true });
     const damage = moment.getByRole("alert").filter({ hasText: "This moment is damaged" });
     await damage.getByText("messages.json: listed, and not there").waitFor();
     await damage.getByText("from a backup").waitFor();
@@ -123,15 +123,6 @@ test("a damaged moment is red, names its files, says what to do, and can be repa
     writeFileSync(join(folder, "stray.txt"), "");
     await moment.getByRole("button", { name: "Verify" }).click();
     await damage.getByText("stray.txt: not of this package").waitFor();
-    await damage.getByRole("button", { name: "Repair" }).click();
-    await moment.getByText("Repaired").waitFor();
-    await damage.waitFor({ state: "detached" });
-    await page.locator(".moment-item").getByText("Damaged").waitFor({ state: "detached" });
-    const { verified } = await jsonOf(
-      await c.post(`/api/feedback/${packages[0].name}/verify`),
-      200,
-    );
-    assert.equal(verified, true);
   });
 });
 
@@ -142,8 +133,8 @@ test("hiding a message deletes its moments, and says which could not be reached"
   await onPage(visit, async ({ page }, c) => {
     await say(page, "Tell me a joke");
     await message(page, "Knock, knock").waitFor();
-    await react(page, "Knock, knock", "I liked this");
-    await notice(page, "Kept").waitFor();
+    await react(page, "Knock, knock", "Good answer");
+    await notice(page, "Saved").waitFor();
     const unreadable = "2026-02-19T15-30-00_positive_fb_a1b2c3d4e5f6";
     const folder = join(visit.home, "feedback", unreadable);
     mkdirSync(folder);
@@ -152,7 +143,7 @@ test("hiding a message deletes its moments, and says which could not be reached"
     await message(page, "Tell me a joke").hover();
     await message(page, "Tell me a joke").getByRole("button", { name: "Hide or erase" }).click();
     const dialog = page.getByRole("dialog");
-    await dialog.getByText("delete the moments that hold the message").waitFor();
+    await dialog.getByText("delete the moments that contain the message").waitFor();
     await dialog.getByRole("button", { name: "Hide", exact: true }).click();
     await dialog.getByText(`the package ${unreadable}, which cannot be read`).waitFor();
     assert.deepEqual(await faults(page), []);
@@ -162,7 +153,7 @@ test("hiding a message deletes its moments, and says which could not be reached"
     rmSync(folder, { recursive: true });
     await dialog.getByRole("button", { name: "Try again" }).click();
     await dialog.waitFor({ state: "detached" });
-    await page.getByText("What you said here was removed.").waitFor();
+    await page.getByText("Your message was removed.").waitFor();
   });
 });
 
@@ -170,11 +161,11 @@ test("what a reply should have said is kept with the dislike", { skip }, async (
   await onPage(await withMoments(t), async ({ page }, c) => {
     await say(page, "Tell me a joke");
     await message(page, "Knock, knock").waitFor();
-    await react(page, "Knock, knock", "Not like that");
-    await page.getByLabel("Its words, as they should have been (optional)").fill("Who?");
+    await react(page, "Knock, knock", "Bad answer");
+    await page.getByLabel("Better answer (optional)").fill("Who?");
     assert.deepEqual(await faults(page), []);
-    await page.getByRole("button", { name: "Keep this" }).click();
-    await notice(page, "Kept").waitFor();
+    await page.getByRole("button", { name: "Save" }).click();
+    await notice(page, "Saved").waitFor();
     const { packages } = await c.get("/api/feedback");
     const { sentiment, what, channel, correction } = packages[0].feedback;
     assert.deepEqual([sentiment, what, channel], ["negative", "Knock, knock", "button"]);
@@ -188,17 +179,17 @@ test("what is typed into the dislike dialog at once is kept, also after it was c
   await onPage(await withMoments(t), async ({ page }, c) => {
     await say(page, "Tell me a joke");
     await message(page, "Knock, knock").waitFor();
-    await react(page, "Knock, knock", "Not like that");
+    await react(page, "Knock, knock", "Bad answer");
     await page.keyboard.type("Who is th");
     await page.keyboard.press("Escape");
-    await react(page, "Knock, knock", "Not like that");
+    await react(page, "Knock, knock", "Bad answer");
     await page.keyboard.press("End");
     await page.keyboard.type("er");
-    await page.getByLabel("A note about it").check();
+    await page.getByLabel("Add a note").check();
     await page.keyboard.type("e?");
     assert.equal(await page.getByLabel("Note (optional)").inputValue(), "Who is there?");
-    await page.getByRole("button", { name: "Keep this" }).click();
-    await notice(page, "Kept").waitFor();
+    await page.getByRole("button", { name: "Save" }).click();
+    await notice(page, "Saved").waitFor();
     const { packages } = await c.get("/api/feedback");
     assert.deepEqual(packages[0].feedback.correction, { text: "Who is there?", kind: "note" });
   });
@@ -213,8 +204,8 @@ test("a reply from before this run is kept with its words alone, and the page sa
     await c.throughline.chats.append("local:me", [{ role: "assistant", content: "Long ago" }]);
   };
   await onPage({ ...visit, prepare }, async ({ page }, c) => {
-    await react(page, "Long ago", "I liked this");
-    await notice(page, "Kept: the words alone").waitFor();
+    await react(page, "Long ago", "Good answer");
+    await notice(page, "Saved with the text only").waitFor();
     const { packages } = await c.get("/api/feedback");
     const { num_messages, num_frames, reduced } = packages[0].feedback;
     assert.deepEqual([num_messages, num_frames, reduced], [1, 0, "old_target"]);
@@ -225,10 +216,10 @@ test("without moments there are no reactions, and no way to them", { skip }, asy
   await onPage({ script: [["Knock, knock"]] }, async ({ page, url }) => {
     await say(page, "Tell me a joke");
     await message(page, "Knock, knock").hover();
-    await hasCount(page.getByRole("button", { name: "I liked this" }), 0);
+    await hasCount(page.getByRole("button", { name: "Good answer" }), 0);
     await hasCount(page.getByRole("link", { name: "Moments" }), 0);
     await page.goto(`${url}/moments`);
-    await page.getByText("No moments are kept here").waitFor();
+    await page.getByText("Moments are off").waitFor();
   });
 });
 
@@ -243,16 +234,16 @@ for (const colorScheme of ["light", "dark"] as const) {
         await say(page, "Tell me a joke");
         await message(page, "Knock, knock").waitFor();
         await page.getByRole("link", { name: "Moments", exact: true }).click();
-        await page.getByText("No moment yet").waitFor();
+        await page.getByText("No moments yet").waitFor();
         assert.deepEqual(await faults(page), [], "no moment");
         await page.getByRole("link", { name: "Talk", exact: true }).click();
-        await react(page, "Knock, knock", "I liked this");
-        await notice(page, "Kept").waitFor();
+        await react(page, "Knock, knock", "Good answer");
+        await notice(page, "Saved").waitFor();
         await page.getByRole("link", { name: "Moments", exact: true }).click();
         await page.locator(".moment-item").waitFor();
         assert.deepEqual(await faults(page), [], "the list");
         await page.locator(".moment-item").click();
-        await page.getByText("The reply that was judged").waitFor();
+        await page.getByText("Rated answer").waitFor();
         assert.deepEqual(await faults(page), [], "a moment");
         const tooWide = await page.evaluate(
           `[document.documentElement, ...document.querySelectorAll(".nav li")]

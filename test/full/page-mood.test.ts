@@ -84,7 +84,7 @@ for (const [says, inject] of [
   test(`a browser whose clock is ${says} shows the same last hour`, { skip }, async () => {
     const visit = { path: "/mood", options: { awake }, prepare: today, inject };
     await onPage(visit, async ({ page }) => {
-      await page.getByText(/In the last hour (mostly )?happy/).waitFor();
+      await page.getByText(/Mood in the last hour: (mostly )?happy/).waitFor();
     });
   });
 }
@@ -105,7 +105,7 @@ test("what the companion was told when it woke is there word for word, and who i
   const options = { awake, throughline: await restarted(t) };
   await onPage({ path: "/waking", options }, async ({ page }, c) => {
     const { deliveries } = await c.get("/api/restart");
-    const told = page.getByRole("region", { name: "Text for local:me" });
+    const told = page.getByRole("region", { name: "Notice for local:me" });
     await told.getByText("Ori likes green tea").waitFor();
     // What has not been told yet gets new marks around it each time.
     const [shown, stored] = [await told.textContent(), deliveries[0].text].map((text) =>

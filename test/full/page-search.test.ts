@@ -49,7 +49,7 @@ test("a beginning of a word finds chats while it is typed, each with its count a
     await items(page).filter({ hasText: "Only one saffron bulb" }).getByText("1 match").waitFor();
     await hasCount(items(page), 2);
     await searchField(page).fill("saff ");
-    await page.getByText("Nothing was found").waitFor();
+    await page.getByText("No results").waitFor();
   });
 });
 

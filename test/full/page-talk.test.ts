@@ -128,7 +128,7 @@ test("two pages of one chat show every answer as it comes, whoever asked for it"
       await say(page, `first ${n}`);
       for (const each of [page, other]) await message(each, `One ${n}`).waitFor();
       await say(other, `second ${n}`);
-      await message(other, `second ${n}`).filter({ hasText: "Waiting its turn" }).waitFor();
+      await message(other, `second ${n}`).filter({ hasText: "Queued" }).waitFor();
       one.open();
       for (const each of [page, other]) {
         await message(each, `Two ${n}`).waitFor();
@@ -180,7 +180,7 @@ test("what is typed in the place of a message is there after a reload, until it 
 });
 
 for (const [how, says, fails] of [
-  ["could not be sent", "Not sent: The companion cannot be reached.", true],
+  ["could not be sent", "Not sent: Can't reach Throughline.", true],
   ["was on its way", "Sending", false],
 ] as const) {
   test(`a message that ${how} is there after a reload, and is sent again as the same`, {
@@ -199,7 +199,7 @@ for (const [how, says, fails] of [
       await sent.filter({ hasText: says }).waitFor();
       while (keys.length === 0) await page.waitForTimeout(20);
       await page.reload();
-      await sent.filter({ hasText: "This may not have arrived" }).waitFor();
+      await sent.filter({ hasText: "This may not have been sent" }).waitFor();
       await page.unroute(path);
       page.on("request", (each) => {
         const key = each.headers()["idempotency-key"];
@@ -263,7 +263,7 @@ for (const [where, leave] of [
       assert.equal((await c.ask(me, { method: "DELETE" })).status, 200);
       await holds(page, nothingKept);
       await page.goto(url);
-      await page.getByText("Nothing was said here yet").waitFor();
+      await page.getByText("Nothing here yet").waitFor();
       assert.equal(await field(page).inputValue(), "");
     });
   });
@@ -290,7 +290,7 @@ test("a chat that was forgotten while nobody told the page is forgotten when it 
   });
 });
 
-test("the focus goes on at the composer when what had it goes: Stop, Take back, Hide", {
+test("the focus goes on at the composer when what had it goes: Stop, Move to draft, Hide", {
   skip,
 }, async () => {
   const script: ScriptedStep[][] = [["Once", { type: "hang" }], ["Two"]];
@@ -298,18 +298,18 @@ test("the focus goes on at the composer when what had it goes: Stop, Take back, 
     await say(page, "A story");
     await stop(page).focus();
     await page.keyboard.press("Enter");
-    await message(page, "Stopped here").waitFor();
+    await message(page, "Stopped").waitFor();
     await stop(page).waitFor({ state: "detached" });
     await holds(page, isComposing);
 
-    await message(page, "Stopped here").getByRole("button", { name: "Answer again" }).focus();
+    await message(page, "Stopped").getByRole("button", { name: "Regenerate" }).focus();
     await page.keyboard.press("Enter");
     await message(page, "Two").waitFor();
     await holds(page, isComposing);
 
     await page.route("**/api/chats/*/messages", (route) => route.abort());
     await say(page, "Unsent");
-    await page.getByRole("button", { name: "Take back" }).focus();
+    await page.getByRole("button", { name: "Move to draft" }).focus();
     await page.keyboard.press("Enter");
     await holds(page, isComposing);
     assert.equal(await field(page).inputValue(), "Unsent");
@@ -318,7 +318,7 @@ test("the focus goes on at the composer when what had it goes: Stop, Take back, 
     await page.keyboard.press("Enter");
     await page.getByRole("button", { name: "Hide", exact: true }).focus();
     await page.keyboard.press("Enter");
-    await page.getByText("What you said here was removed.").waitFor();
+    await page.getByText("Your message was removed.").waitFor();
     await holds(page, isComposing);
   });
 });
@@ -334,7 +334,7 @@ test("what failed and what has no answer are one box, and leaving it leads to th
     await box.getByText("Your message has no answer yet.").waitFor();
     await hasCount(box.getByText("the model is overloaded.", { exact: true }), 1);
     await hasCount(page.getByRole("alert"), 1);
-    await box.getByRole("button", { name: "Leave it" }).focus();
+    await box.getByRole("button", { name: "Dismiss" }).focus();
     await page.keyboard.press("Enter");
     await box.waitFor({ state: "detached" });
     await holds(page, isComposing);
@@ -348,13 +348,15 @@ test("a message that waits when its server dies goes on waiting, and is lost wit
   await overWire(t, async (page, wire, c) => {
     await say(page, "And then?");
     const waiting = message(page, "And then?");
-    await waiting.filter({ hasText: "Waiting its turn" }).waitFor();
+    await waiting.filter({ hasText: "Queued" }).waitFor();
     wire.cut();
-    await page.getByText("The companion does not answer.").waitFor();
-    await waiting.filter({ hasText: "Waiting its turn" }).waitFor();
+    await page.getByText("Can't reach Throughline.").waitFor();
+    await waiting.filter({ hasText: "Queued" }).waitFor();
     const next = await restart(wire, c);
     t.after(() => next.server.close());
-    await waiting.filter({ hasText: "The companion restarted before its turn came." }).waitFor();
+    await waiting
+      .filter({ hasText: "The companion restarted before it reached this message." })
+      .waitFor();
     await page.getByRole("button", { name: "Send again" }).click();
     await message(page, "Again").waitFor();
   });
@@ -367,14 +369,14 @@ test("while the server is away an answer that broke off says so, and there is no
     const { to } = wire;
     await stop(page).waitFor();
     wire.cut();
-    await message(page, "Once upon").filter({ hasText: "The answer broke off" }).waitFor();
+    await message(page, "Once upon").filter({ hasText: "The connection was lost" }).waitFor();
     await stop(page).waitFor({ state: "detached" });
     await hasCount(page.locator(".thinking"), 0);
     wire.to = to;
-    await page.getByText("The answer broke off").waitFor({ state: "detached" });
+    await page.getByText("The connection was lost").waitFor({ state: "detached" });
     await message(page, "Once upon").waitFor();
     await stop(page).click();
-    await message(page, "Stopped here").waitFor();
+    await message(page, "Stopped").waitFor();
   });
 });
 

@@ -97,7 +97,7 @@ test(
       assert.ok(pages.length >= 5 && pages.length < 40, `${pages.length} pages`);
       const tasks = (await page.evaluate("longTasks")) as number[];
       assert.ok(Math.max(0, ...tasks) <= 100, `long tasks: ${tasks.join(", ")}`);
-      await page.getByRole("button", { name: "Jump to the newest" }).click();
+      await page.getByRole("button", { name: "Jump to the latest message" }).click();
       await message(page, `Message ${count} of them.`).waitFor();
     });
   }),
@@ -172,13 +172,13 @@ test("words that are being edited stay when they scroll out of sight, and when t
       await page.waitForTimeout(50);
     }
     await hasCount(edited, 0);
-    await page.getByRole("button", { name: "Jump to the newest" }).click();
+    await page.getByRole("button", { name: "Jump to the latest message" }).click();
     await edited.waitFor();
     assert.equal(await edited.inputValue(), "other words");
     await page.route("**/fork", (route) => route.abort());
     const send = page.getByRole("button", { name: "Send in a new chat" });
     await send.click();
-    await page.getByText("The companion cannot be reached.").waitFor();
+    await page.getByText("Can't reach Throughline.").waitFor();
     assert.equal(await edited.inputValue(), "other words");
     await page.unroute("**/fork");
     await send.click();
@@ -193,9 +193,9 @@ test("the beginning is reached, and said to be it", { skip }, async () => {
     for (let step = 0; step < 60; step++) {
       await scrollBy(page, -2_000);
       await page.waitForTimeout(50);
-      if ((await page.getByText("The beginning").count()) > 0) break;
+      if ((await page.getByText("Start of the chat").count()) > 0) break;
     }
-    await page.getByText("The beginning").waitFor();
+    await page.getByText("Start of the chat").waitFor();
     await message(page, "Message 1 of them.").waitFor();
     assert.ok((await messages(page).count()) > 0);
   });
@@ -208,7 +208,7 @@ test("pages that do not come can be asked for again", { skip }, async () => {
     await page.route("**/messages?*before=*", (route) => {
       return isCut ? route.abort() : route.continue();
     });
-    const failed = page.getByText("Earlier messages did not come.");
+    const failed = page.getByText("Earlier messages could not be loaded.");
     while ((await failed.count()) === 0) {
       await scrollBy(page, -2_000);
       await page.waitForTimeout(50);
@@ -258,13 +258,13 @@ for (const [where, n] of [
       await page.waitForTimeout(500);
       const before = await topOfFound(page);
       await c.say("From elsewhere");
-      await page.getByRole("button", { name: "Jump to the newest" }).waitFor();
+      await page.getByRole("button", { name: "Jump to the latest message" }).waitFor();
       await page.waitForTimeout(300);
       const after = await topOfFound(page);
       assert.ok(Math.abs(after - before) <= 2, `moved by ${after - before} px`);
       await box(page).hover();
       for (let step = 0; step < 80; step++) await page.mouse.wheel(0, 1_000);
-      const newest = page.getByRole("button", { name: "Jump to the newest" });
+      const newest = page.getByRole("button", { name: "Jump to the latest message" });
       for (let step = 0; step < 40 && (await newest.count()) > 0; step++) {
         await page.mouse.wheel(0, 4_000);
         await page.waitForTimeout(50);
@@ -308,7 +308,7 @@ test("what was found is shown, and takes the focus from nobody who types meanwhi
       await route.continue();
     });
     await page.goto(`${url}${await addressOf(150)(c)}`);
-    await page.getByText("Going to the message that was found").waitFor({ state: "attached" });
+    await page.getByText("Loading the message you searched for").waitFor({ state: "attached" });
     await field(page).click();
     await page.keyboard.type("Meanwhile");
     older.open();
@@ -326,7 +326,7 @@ test("a page on the way to a message that was found can be asked for again", { s
       return isCut ? route.abort() : route.continue();
     });
     await page.goto(`${url}${await addressOf(150)(c)}`);
-    await page.getByText("The message that was found did not come.").waitFor();
+    await page.getByText("This message could not be loaded.").waitFor();
     await message(page, "Message 400 of them.").waitFor();
     isCut = false;
     await page.getByRole("button", { name: "Try again" }).last().click();

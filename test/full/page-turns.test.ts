@@ -258,7 +258,7 @@ function kindsOf(messages: readonly StoredMessage[]): string[] {
 /** Begins a turn: says something, answers again, or takes up what has no answer. */
 async function begin(page: Page, random: Random, n: number): Promise<void> {
   const others = page.getByRole("button", {
-    name: /^(Try again|Answer again|Answer it|Leave it)$/,
+    name: /^(Try again|Regenerate|Answer it|Dismiss)$/,
   });
   const offered = await others.all();
   const other = random(3) === 0 ? offered[random(offered.length)] : undefined;

@@ -173,28 +173,30 @@ for (const [browser, lacking] of [
       await page.evaluate(lacking);
       for (const button of [handsFree(page), talk(page)]) {
         await button.click();
-        const dialog = page.getByRole("dialog", { name: "Where may your voice go?" });
-        await dialog.getByText("a service of its vendor").waitFor();
+        const dialog = page.getByRole("dialog", {
+          name: "Send your voice to your browser's vendor?",
+        });
+        await dialog.getByText("its vendor's service").waitFor();
         await dialog.getByRole("button", { name: "Not now" }).click();
         await dialog.waitFor({ state: "detached" });
       }
       assert.equal(await heardBy(page), undefined);
       await handsFree(page).click();
       await page.getByRole("button", { name: "I agree" }).click();
-      await note(page).filter({ hasText: "may go to the browser's vendor" }).waitFor();
+      await note(page).filter({ hasText: "may be sent to the browser's vendor" }).waitFor();
       await holds(page, "globalThis.heardBy === 'vendor'");
       await page.reload();
       await handsFree(page).waitFor();
       await page.evaluate(lacking);
       await handsFree(page).click();
-      await note(page).filter({ hasText: "may go to the browser's vendor" }).waitFor();
+      await note(page).filter({ hasText: "may be sent to the browser's vendor" }).waitFor();
     });
   });
 }
 
 for (const [works, says, by] of [
   [true, "Listening, on this device", "device"],
-  [false, "could not download it", undefined],
+  [false, "The download failed", undefined],
 ] as const) {
   const outcome = works ? "stays on the device" : "says so";
   test(`speech recognition that can be downloaded is offered, and when that ${works ? "works" : "fails"} it ${outcome}`, {
@@ -256,7 +258,7 @@ test("where every voice is remote no word is read aloud before the person agreed
     await context.addInitScript(remoteVoices);
     await page.reload();
     const button = page.getByRole("button", { name: "Read answers aloud" });
-    const dialog = page.getByRole("dialog", { name: "Where may answers be read?" });
+    const dialog = page.getByRole("dialog", { name: "Send answers to your browser's vendor?" });
     await button.click();
     await dialog.getByRole("button", { name: "Not now" }).click();
     await say(page, "Speak");
@@ -277,7 +279,7 @@ test("reading aloud that was switched on before does not send words to a vendor 
     await page.getByRole("button", { name: "Read answers aloud" }).click();
     await context.addInitScript(remoteVoices);
     await page.reload();
-    await note(page).filter({ hasText: "sends words to its vendor" }).waitFor();
+    await note(page).filter({ hasText: "sends text to its vendor" }).waitFor();
     await say(page, "Speak");
     await message(page, "First.").waitFor();
     assert.deepEqual(await spoken(page), []);
@@ -286,15 +288,15 @@ test("reading aloud that was switched on before does not send words to a vendor 
 
 test("an empty chat says where words go", { skip }, async () => {
   await onPage({ inject: fakes }, async ({ page }) => {
-    await page.getByText("goes to the model that answers").waitFor();
+    await page.getByText("sent to the model that answers").waitFor();
     assert.equal(await page.getByText("Every word is kept on this machine").count(), 0);
   });
 });
 
 for (const [error, says] of [
-  ["not-allowed", "does not allow this page the microphone"],
+  ["not-allowed", "does not let this page use the microphone"],
   ["audio-capture", "No microphone was found"],
-  ["network", "needs its service"],
+  ["network", "speech service cannot be reached"],
 ] as const) {
   test(`when listening fails with ${error}, the person reads why and types on`, {
     skip,

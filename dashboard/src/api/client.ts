@@ -56,7 +56,7 @@ export class ProblemError extends Error {
 }
 
 /**
- * Asks the server. What it does not answer (204) is `undefined`.
+ * Asks the server. An empty answer (204) is `undefined`.
  *
  * @throws ProblemError after a refusal, or without an answer; a 401 shows the sign-in view too.
  */
@@ -66,7 +66,7 @@ export async function request<T>(path: string, init: RequestInit = {}): Promise<
   return (await response.json()) as T;
 }
 
-/** The same, for who reads the body itself. @throws ProblemError as `request`. */
+/** The same, for callers that read the body themselves. @throws ProblemError as `request`. */
 export async function open(path: string, init: RequestInit = {}): Promise<Response> {
   const { method = "GET", body, signal, headers = {} } = init;
   const isPost = method === "POST";
@@ -81,9 +81,9 @@ export async function open(path: string, init: RequestInit = {}): Promise<Respon
   throw await problemOf(response);
 }
 
-/** What a server that could not be reached is told as. */
+/** The error for a server that could not be reached. */
 export function unreached(options?: ErrorOptions): ProblemError {
-  const detail = "The companion cannot be reached.";
+  const detail = "Can't reach Throughline.";
   return new ProblemError({ status: 0, code: "UNREACHABLE", detail }, options);
 }
 
@@ -130,7 +130,7 @@ export function chatPath(chatId: string): string {
   return `/api/chats/${encodeURIComponent(chatId)}`;
 }
 
-/** Whether there is no such thing, or the server is older than this page. */
+/** Whether there is no such thing, or this server does not have it. */
 export function isMissing(error: unknown): boolean {
   return error instanceof ProblemError && error.status === 404;
 }
@@ -146,7 +146,7 @@ export function detailOf(error: unknown): string {
   return "Something went wrong on this page.";
 }
 
-/** What the model's provider said about it, if it said anything. */
+/** What the model's provider said about it, if anything. */
 export function providerWordsOf(error: unknown): string | undefined {
   return error instanceof ProblemError ? error.providerDetail : undefined;
 }
@@ -165,10 +165,14 @@ async function reach(path: string, init: Parameters<typeof fetch>[1]): Promise<R
 
 async function problemOf(response: Response): Promise<ProblemError> {
   const { status } = response;
-  const fallback = { status, code: `HTTP_${status}`, detail: `The server answered ${status}.` };
-  const told: unknown = await response.json().catch(() => undefined); // not JSON: the fallback
-  if (typeof told !== "object" || told === null) return new ProblemError(fallback);
-  const { code, detail, provider_detail: words } = told as Record<string, unknown>;
+  const fallback = {
+    status,
+    code: `HTTP_${status}`,
+    detail: `The server responded with ${status}.`,
+  };
+  const problem: unknown = await response.json().catch(() => undefined); // not JSON: the fallback
+  if (typeof problem !== "object" || problem === null) return new ProblemError(fallback);
+  const { code, detail, provider_detail: words } = problem as Record<string, unknown>;
   return new ProblemError({
     status,
     code: typeof code === "string" ? code : fallback.code,

@@ -9,13 +9,13 @@ type EventName = keyof ServerEvents;
 type Handler<Name extends EventName> = (data: ServerEvents[Name]) => void;
 
 const firstWaitMs = 500;
-/** The page is of one companion, most often on this machine: whoever looks wants it back at once. */
+/** The page is of one companion, most often on this machine: it should be back at once. */
 const maxWaitMs = 4_000;
-/** A browser has six connections to a server for all its tabs: a hidden one gives its own back. */
+/** A browser has six connections to a server for all its tabs: a hidden tab gives up its own. */
 const hiddenMs = 60_000;
 
 const handlers = new Map<EventName, Set<Handler<never>>>();
-const returns = new Set<() => void>();
+const reconnectListeners = new Set<() => void>();
 let source: EventSource | undefined;
 const connection = new Store<Connection>("connecting");
 let waitMs = firstWaitMs;
@@ -46,10 +46,10 @@ export function onServerEvent<Name extends EventName>(
   return () => all.delete(handler);
 }
 
-/** Calls back when the stream is open again after a break: what happened then was not told. */
+/** Calls back when the stream is open again after a break: events in between were missed. */
 export function onReconnect(listener: () => void): () => void {
-  returns.add(listener);
-  return () => returns.delete(listener);
+  reconnectListeners.add(listener);
+  return () => reconnectListeners.delete(listener);
 }
 
 /** Opens the stream, once, and keeps it open. */
@@ -78,10 +78,10 @@ function connect(): void {
   opened.addEventListener("open", () => {
     waitMs = firstWaitMs;
     connection.set("online");
-    // What happened in between was not told.
+    // Events in between were missed.
     if (wasOnline) {
       void queryClient.invalidateQueries();
-      for (const listener of returns) listener();
+      for (const listener of reconnectListeners) listener();
     }
     wasOnline = true;
   });

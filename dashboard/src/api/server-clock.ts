@@ -1,4 +1,4 @@
-// What time it is where the companion runs: this machine's clock may be set otherwise.
+// The server's time: this machine's clock may be set differently.
 
 let aheadMs = 0;
 

@@ -46,7 +46,7 @@ export function ForgetReceiptDialog() {
       }
     >
       <p>
-        “{name}” was forgotten{at === "" ? "" : ` on ${fullTime(at)}`}. This is what was removed:
+        “{name}” was forgotten{at === "" ? "" : ` on ${fullTime(at)}`}. Removed:
       </p>
       <table className="receipt">
         <thead>
@@ -64,7 +64,7 @@ export function ForgetReceiptDialog() {
           ))}
         </tbody>
       </table>
-      {removed.length === 0 ? <p className="hint">There was nothing left of it.</p> : null}
+      {removed.length === 0 ? <p className="hint">Nothing was left to remove.</p> : null}
       {unreachable.length === 0 ? null : (
         <p className="error-note">Could not be reached: {unreachable.join(", ")}.</p>
       )}

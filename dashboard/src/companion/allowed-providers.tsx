@@ -1,6 +1,6 @@
 import { useCompanionSession } from "./use-companion.ts";
 
-/** What new chats run on, and the only providers that are ever sent a word. */
+/** What new chats run on, and the only providers that are ever sent a message. */
 export function AllowedProviders() {
   const { data } = useCompanionSession();
   if (data === undefined) return null;
@@ -14,8 +14,8 @@ export function AllowedProviders() {
     <p className="hint">
       New chats run on {standardName}.{" "}
       {outside.length === 0
-        ? "No provider may be asked."
-        : `Only these providers may be asked: ${outside.join(", ")}.`}
+        ? "No provider is allowed."
+        : `Allowed providers: ${outside.join(", ")}.`}
     </p>
   );
 }

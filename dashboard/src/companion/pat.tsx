@@ -20,7 +20,7 @@ const kinds: readonly Kind[] = [
 ];
 
 interface PatButtonsProps {
-  /** Absent: nothing was said there yet. */
+  /** Absent as long as the chat has no message. */
   readonly chatId: string | undefined;
 }
 
@@ -35,7 +35,9 @@ export function PatButtons({ chatId }: PatButtonsProps) {
     },
     onMutate: () => setNotice(""),
     onSuccess: ({ hint }) => {
-      setNotice(hint === "none" ? "It felt that." : "It felt that, and thinks of what it did.");
+      setNotice(
+        hint === "none" ? "It felt that." : "It felt that, and is thinking about what it did.",
+      );
     },
     onError: (error) => setNotice(detailOf(error)),
   });
@@ -44,7 +46,7 @@ export function PatButtons({ chatId }: PatButtonsProps) {
     const timer = setTimeout(() => setNotice(""), noticeMs);
     return () => clearTimeout(timer);
   }, [notice]);
-  // Where no companion runs, nobody can be touched.
+  // Without a companion there is nothing to touch.
   if (!isAwake) return null;
   return (
     <>

@@ -6,7 +6,7 @@ import type { CompanionSession, Restart, ServerEvents } from "../api/openapi-typ
 export const sessionKey = ["companion", "session"] as const;
 export const restartKey = ["companion", "restart"] as const;
 
-/** What the companion knew when it woke, and whom it has seen since. */
+/** The run of the companion: how it started, and who was seen since. */
 export function useCompanionSession(): UseQueryResult<CompanionSession> {
   const take = (changed: ServerEvents["person"] | ServerEvents["sleep"]) =>
     queryClient.setQueryData<CompanionSession>(
@@ -21,7 +21,7 @@ export function useCompanionSession(): UseQueryResult<CompanionSession> {
   });
 }
 
-/** What each chat's model was told when it woke, or would be told now. */
+/** The restart, and what each chat's model was told about it, or would be told now. */
 export function useRestart(): UseQueryResult<Restart> {
   const again = () => void queryClient.invalidateQueries({ queryKey: restartKey });
   useServerEvent("restart", again);

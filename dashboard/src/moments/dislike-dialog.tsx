@@ -4,7 +4,7 @@ import { Dialog } from "../ui/dialog.tsx";
 import { type Correction, whyNot } from "./send-reaction.ts";
 
 interface DislikeDialogProps {
-  /** What was typed before the dialog was closed without keeping it. */
+  /** What was typed before the dialog was closed without saving it. */
   readonly draft: Correction;
   readonly onDraft: (draft: Correction) => void;
   readonly isSending: boolean;
@@ -15,10 +15,10 @@ interface DislikeDialogProps {
 
 const kinds = [
   ["replacement", "What should it have said?"],
-  ["note", "A note about it"],
+  ["note", "Add a note"],
 ] as const;
 
-/** A reply was not liked: asks, without insisting, how it should have been. */
+/** Asks how an answer should have been; what is typed is optional. */
 export function DislikeDialog(props: DislikeDialogProps) {
   const { isSending, error, send, onClose } = props;
   const [draft, setDraft] = useState(props.draft);
@@ -35,7 +35,7 @@ export function DislikeDialog(props: DislikeDialogProps) {
   }
   return (
     <Dialog
-      title="Not like that"
+      title="What was wrong?"
       onClose={onClose}
       actions={
         <>
@@ -43,13 +43,13 @@ export function DislikeDialog(props: DislikeDialogProps) {
             Cancel
           </Button>
           <Button kind="primary" isBusy={isSending} onClick={keep}>
-            Keep this
+            Save
           </Button>
         </>
       }
     >
       <fieldset className="correction-kinds" onKeyDown={typeInField}>
-        <legend className="visually-hidden">What you write is</legend>
+        <legend className="visually-hidden">Kind of correction</legend>
         {kinds.map(([value, label]) => (
           <label key={value}>
             <input
@@ -64,7 +64,7 @@ export function DislikeDialog(props: DislikeDialogProps) {
       </fieldset>
       <div>
         <label className="label" htmlFor={field}>
-          {kind === "replacement" ? "Its words, as they should have been" : "Note"} (optional)
+          {kind === "replacement" ? "Better answer" : "Note"} (optional)
         </label>
         <textarea
           ref={takeFocus}
@@ -79,7 +79,7 @@ export function DislikeDialog(props: DislikeDialogProps) {
       </div>
       {error === null ? null : (
         <p className="error-note" role="alert">
-          Not kept: {whyNot(error)}
+          Not saved: {whyNot(error)}
         </p>
       )}
     </Dialog>

@@ -55,7 +55,7 @@ function Damage({ name, differences }: DamageProps) {
   return (
     <div className="error-note moment-damage" role="alert">
       <p>
-        <strong>This moment is damaged.</strong> What is intact is still shown.
+        <strong>This moment is damaged.</strong> Intact parts are still shown.
       </p>
       <ul>
         {differences.map(({ path, detail }) => (

@@ -37,7 +37,7 @@ export function MomentDetail({ name, onClose, onGone }: Props) {
     />
   );
   return (
-    <section ref={box} className="card moment" aria-label="The moment" tabIndex={-1}>
+    <section ref={box} className="card moment" aria-label="Moment" tabIndex={-1}>
       <Button kind="quiet" className="moment-close" onClick={onClose}>
         <Icon name="back" size={17} />
         <span className="moment-close-all">All moments</span>
@@ -74,13 +74,13 @@ function Content({ content, name, changes }: ContentProps) {
       {changes}
       {retracted === null ? null : (
         <p>
-          Taken back {fullTime(retracted.timestamp * 1000)}
+          Retracted {fullTime(retracted.timestamp * 1000)}
           {retracted.reason === null ? "" : `: ${retracted.reason}`}
         </p>
       )}
       {correction === null ? null : (
         <div>
-          <h3>{correction.kind === "replacement" ? "It should have said" : "A note"}</h3>
+          <h3>{correction.kind === "replacement" ? "It should have said" : "Note"}</h3>
           <blockquote className="moment-text" dir="auto">
             {correction.text}
           </blockquote>
@@ -99,7 +99,7 @@ function Facts({ feedback, status }: Pick<PackageContent, "feedback" | "status">
   const how = channelInWords(feedback);
   return (
     <dl className="moment-facts">
-      <dt>Holds</dt>
+      <dt>Contains</dt>
       <dd>{countsInWords(feedback)}</dd>
       {how === "" ? null : (
         <>
@@ -107,7 +107,7 @@ function Facts({ feedback, status }: Pick<PackageContent, "feedback" | "status">
           <dd dir="auto">{how}</dd>
         </>
       )}
-      <dt>Kept</dt>
+      <dt>Stored</dt>
       <dd>{uploadInWords(feedback.consent.upload, status, data?.storage_mode)}</dd>
     </dl>
   );
@@ -118,7 +118,7 @@ const speakers = { USER: "You", ASSISTANT: "Companion", SYSTEM: "System", TOOL: 
 function Conversation({ content: { messages, feedback } }: { readonly content: PackageContent }) {
   const { index = -1, count = 0 } = feedback.target ?? {};
   return (
-    <section aria-label="What was said">
+    <section aria-label="Messages">
       <ol className="moment-said">
         {messages.map(({ id, seq, role, text }, place) => {
           const isJudged = place >= index && place < index + count && role === "ASSISTANT";
@@ -126,7 +126,7 @@ function Conversation({ content: { messages, feedback } }: { readonly content: P
             <li key={`${seq} ${id}`} className={isJudged ? "is-judged" : ""}>
               <h3>
                 {speakers[role]}
-                {isJudged ? <span className="tag">The reply that was judged</span> : null}
+                {isJudged ? <span className="tag">Rated answer</span> : null}
               </h3>
               {role === "ASSISTANT" ? (
                 <Markdown text={text} />

@@ -30,7 +30,7 @@ export function MomentItem({ entry, isOpen, open }: Props) {
             </span>
           )}
           {isUploaded(status) ? <span className="tag">Uploaded</span> : null}
-          {(status?.retracted ?? null) === null ? null : <span className="tag">Taken back</span>}
+          {(status?.retracted ?? null) === null ? null : <span className="tag">Retracted</span>}
         </span>
         {detail === null ? null : <span className="hint">{detail}</span>}
       </button>

@@ -13,7 +13,7 @@ interface Props {
 }
 
 const stepMs = 100;
-/** So many pictures ahead are asked for, so that none is missing when its time comes. */
+/** How many pictures are loaded ahead, so that none is missing when its time comes. */
 const ahead = 6;
 
 /** What was seen and heard, on one line of time: moving along it moves both. */
@@ -31,12 +31,9 @@ function Media({ name, feedback, line }: Props & { readonly line: Timeline }) {
   const label = useId();
   useAhead(name, line, frame);
   return (
-    <section className="moment-media" aria-label="What was seen and heard">
+    <section className="moment-media" aria-label="Pictures and sound">
       {frame === undefined ? null : (
-        <img
-          src={`${momentPath(name)}/${frame.file}`}
-          alt={`What was seen, ${timeInWords(frame.at)}`}
-        />
+        <img src={`${momentPath(name)}/${frame.file}`} alt={`Picture, ${timeInWords(frame.at)}`} />
       )}
       {audio === null ? null : (
         <Waveform name={name} audio={audio} line={line} at={at} seek={seek} />
@@ -74,7 +71,7 @@ function Media({ name, feedback, line }: Props & { readonly line: Timeline }) {
         </p>
       )}
       {audio === null ? null : (
-        // biome-ignore lint/a11y/useMediaCaption: what was said stands beside it
+        // biome-ignore lint/a11y/useMediaCaption: the messages are beside it
         <audio ref={player} preload="auto" src={`${momentPath(name)}/audio.wav`} />
       )}
     </section>

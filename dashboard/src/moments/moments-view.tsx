@@ -18,7 +18,7 @@ export function MomentsView() {
       <QueryError query={stats} />
       {stats.isPending ? <Loading label="Loading the moments" /> : null}
       {stats.data === null ? (
-        <Empty title="No moments are kept here">The server was started without them.</Empty>
+        <Empty title="Moments are off">The server was started without moments.</Empty>
       ) : null}
       {stats.data === undefined || stats.data === null ? null : (
         <>
@@ -64,10 +64,9 @@ function Gallery() {
 
 function NoMoments() {
   return (
-    <Empty title="No moment yet">
-      A moment is what led to a reaction: the last words, and, where that was agreed to, what was
-      seen and heard. Say in the talk that you liked a reply, or how it should have been, and it is
-      kept here.
+    <Empty title="No moments yet">
+      A moment is what led to a reaction: the last messages and, with your consent, pictures and
+      sound. Mark an answer in a chat as good or bad, and the moment is saved here.
     </Empty>
   );
 }

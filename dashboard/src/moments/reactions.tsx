@@ -13,13 +13,13 @@ export function ReactionButtons({ reply }: { readonly reply: Reply }) {
     <>
       <Action
         icon="like"
-        label="I liked this"
+        label="Good answer"
         run={() => void react(reply, "positive")}
         isOn={sentiment === "positive"}
       />
       <Action
         icon="dislike"
-        label="Not like that"
+        label="Bad answer"
         run={() => ask(reply)}
         isOn={sentiment === "negative"}
       />

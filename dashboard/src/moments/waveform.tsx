@@ -44,7 +44,7 @@ export function Waveform({ name, audio, line, at, seek }: Props) {
         viewBox={`0 0 ${width} 100`}
         preserveAspectRatio="none"
         role="img"
-        aria-label="What was heard"
+        aria-label="Sound"
         onPointerDown={(event) => {
           event.currentTarget.setPointerCapture(event.pointerId);
           go(event);

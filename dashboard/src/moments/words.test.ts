@@ -6,13 +6,13 @@ const uploaded = { uploaded: [{ bucket: "b", timestamp: 0 }] };
 const waiting = { uploaded: [] };
 
 for (const [upload, status, mode, words] of [
-  [true, uploaded, "local+s3", "Here, and in the bucket b"],
-  [false, uploaded, "local", "Here, and in the bucket b"],
-  [true, waiting, "local+s3", "Here; waits for upload"],
-  [true, null, "local+s3", "Here; waits for upload"],
-  [false, null, "local+s3", "On this machine alone"],
-  [true, null, "local", "On this machine alone"],
-  [true, null, undefined, "On this machine alone"],
+  [true, uploaded, "local+s3", "On this machine and in the bucket b"],
+  [false, uploaded, "local", "On this machine and in the bucket b"],
+  [true, waiting, "local+s3", "On this machine, waiting for upload"],
+  [true, null, "local+s3", "On this machine, waiting for upload"],
+  [false, null, "local+s3", "On this machine only"],
+  [true, null, "local", "On this machine only"],
+  [true, null, undefined, "On this machine only"],
 ] as const) {
   const where = status === uploaded ? "uploaded" : "not uploaded";
   test(`a package that may go up (${upload}), is ${where}, in mode ${mode}: ${words}`, () => {
@@ -22,7 +22,7 @@ for (const [upload, status, mode, words] of [
 
 for (const [channel, trigger, words] of [
   ["touch", "head scratch", "By touch: “head scratch”"],
-  ["button", "", "By a button of this page"],
+  ["button", "", "With a button on this page"],
   ["other", "", ""],
   ["other", "well done", "“well done”"],
 ] as const) {

@@ -8,39 +8,41 @@ import type {
 } from "../api/openapi-types.ts";
 import { counted, seconds } from "../ui/in-words.ts";
 
-const modes = {
-  local: "On this machine alone",
-  "local+s3": "On this machine, and uploaded",
-  s3: "Uploaded, and not kept on this machine",
-} as const;
 const reasons: Readonly<Record<string, string>> = {
-  no_bucket: "no bucket is named",
-  no_credentials: "there are no credentials for the bucket",
-  no_client: "nothing that uploads is installed",
-  unknown_mode: "the mode that was asked for is not known",
+  no_credentials: "no credentials for the bucket",
+  no_client: "the package for uploads is not installed",
+  unknown_mode: "the configured storage mode is unknown",
 };
 const channels: Readonly<Record<string, string>> = {
   touch: "By touch",
   speech: "By voice",
   text: "In writing",
-  button: "By a button of this page",
+  button: "With a button on this page",
 };
 /** The states of packages. */
 export const states = {
-  sealed: "Whole",
+  sealed: "Intact",
   damaged: "Damaged",
-  newer: "Of a newer version",
-  seed: "From before",
+  newer: "From a newer version",
+  seed: "Old format",
 } as const satisfies Record<Package["state"], string>;
 
-/** Where packages go, why, and what is still owed. */
+/** Where moments go, why, and how many are still to be uploaded. */
 export function storageInWords(stats: Buffers): string {
-  const { storage_mode: mode, storage_reason: reason, s3_bucket: bucket, outbox } = stats;
-  const where = modes[mode] + (bucket === null || mode === "local" ? "" : ` to ${bucket}`);
-  const why = reason === null ? "" : `: ${reasons[reason] ?? reason}`;
-  if (outbox === null) return `${where}${why}.`;
-  const parked = outbox.parked === 0 ? "" : `, ${outbox.parked} set aside`;
-  return `${where}${why}. ${outbox.pending} waiting for upload${parked}.`;
+  const { storage_reason: reason, outbox } = stats;
+  const why = reason === null || reason === "no_bucket" ? "" : `: ${reasons[reason] ?? reason}`;
+  const where = `${placeInWords(stats)}${why}.`;
+  if (outbox === null) return where;
+  const failed = outbox.parked === 0 ? "" : `, ${outbox.parked} failed`;
+  return `${where} ${outbox.pending} waiting for upload${failed}.`;
+}
+
+function placeInWords({ storage_mode: mode, s3_bucket: bucket }: Buffers): string {
+  if (mode === "local") return "Stored on this machine only";
+  const to = bucket === null ? "" : ` to ${bucket}`;
+  return mode === "s3"
+    ? `Uploaded${to}, not stored on this machine`
+    : `Stored on this machine and uploaded${to}`;
 }
 
 /** What a package holds: "2 messages, 3 pictures, 1.5 s of sound". */
@@ -52,16 +54,16 @@ export function countsInWords(feedback: Feedback): string {
   return parts.join(", ");
 }
 
-/** Where a package is, and where it is still to go. */
+/** Where a moment is stored, and whether it is still to be uploaded. */
 export function uploadInWords(
   mayUpload: boolean,
   status: Pick<PackageStatus, "uploaded"> | null,
   mode: Buffers["storage_mode"] | undefined,
 ): string {
   const buckets = [...new Set(status?.uploaded.map(({ bucket }) => bucket))];
-  if (buckets.length > 0) return `Here, and in the bucket ${buckets.join(", ")}`;
+  if (buckets.length > 0) return `On this machine and in the bucket ${buckets.join(", ")}`;
   const isOwed = mayUpload && mode !== undefined && mode !== "local";
-  return isOwed ? "Here; waits for upload" : "On this machine alone";
+  return isOwed ? "On this machine, waiting for upload" : "On this machine only";
 }
 
 /** Why a moment that was to be deleted may not be gone; "": it is, or will be. */
@@ -73,7 +75,7 @@ export function leftInWords({ failed, isBucketSearched }: Deletion): string {
 
 type Deletion = Pick<DeletedPackages, "failed" | "isBucketSearched">;
 
-/** How somebody reacted, where that says more than the words. */
+/** How the person reacted, where that says more than the words. */
 export function channelInWords({
   channel,
   trigger,

@@ -2,10 +2,10 @@ import { useEffect, useState } from "react";
 import { connectNow, useConnection } from "../api/events.ts";
 import { Button } from "../ui/button.tsx";
 
-/** A server that restarts is back before anybody needs to read of it. */
+/** A server that restarts is usually back sooner. */
 const quietMs = 1_200;
 
-/** Says that the server does not answer, and that the page keeps trying. */
+/** Says that the server cannot be reached, as long as it cannot. */
 export function ConnectionNote() {
   const isOffline = useConnection() === "offline";
   const [isShown, setIsShown] = useState(false);
@@ -17,7 +17,7 @@ export function ConnectionNote() {
     <div className="connection" role="status">
       {isShown ? (
         <p>
-          <span>The companion does not answer. This page keeps trying.</span>
+          <span>Can't reach Throughline. Reconnecting…</span>
           <Button kind="quiet" onClick={connectNow}>
             Try now
           </Button>

@@ -1,11 +1,11 @@
 import { type RefObject, useEffect } from "react";
 
-/** What takes the focus from a script alone: rows, cards, the content itself. */
+/** Elements that only a script can focus: rows, cards, the content itself. */
 const takers = "[tabindex='-1']";
 
 /**
- * When what had the focus is taken away with a part of the view, the nearest thing around it that is
- * still there gets it: otherwise whoever uses the keyboard begins again at the top of the page.
+ * When the element with the focus is removed, the nearest element around it that is still there gets
+ * the focus: otherwise the keyboard would start again at the top of the page.
  */
 export function useKeptFocus(content: RefObject<HTMLElement | null>): void {
   useEffect(() => {

@@ -1,14 +1,14 @@
 import { type RefObject, useEffect, useEffectEvent, useLayoutEffect } from "react";
 import { usePathname, useSearch } from "wouter/use-browser-location";
 
-/** So long the content may take to become as long as it was. */
+/** How long the content may take to be as long as it was. */
 const restoreMs = 3_000;
-/** What a person does who wants to be elsewhere. */
+/** Input that says that the person wants to be elsewhere. */
 export const moves = ["wheel", "touchstart", "pointerdown", "keydown"] as const;
 
 const tops = new Map<string, number>();
 let isBack = false;
-// Before anybody else hears of it, and renders. The last two are told by the router.
+// Captured, so that this runs before anything renders. The router dispatches the last two.
 for (const type of ["popstate", "pushState", "replaceState"]) {
   const note = () => {
     isBack = type === "popstate";
@@ -16,7 +16,7 @@ for (const type of ["popstate", "pushState", "replaceState"]) {
   window.addEventListener(type, note, { capture: true });
 }
 
-/** A view that one comes back to is where it was; one that is opened begins at its top. */
+/** A view that is opened again with Back is where it was; any other begins at its top. */
 export function useKeptScroll(content: RefObject<HTMLElement | null>): void {
   const path = usePathname();
   const address = path + useSearch();
@@ -44,10 +44,10 @@ export function useKeptScroll(content: RefObject<HTMLElement | null>): void {
   }, [content, address]);
 }
 
-/** Meanwhile what they scroll to is not where somebody wanted to be. */
+/** Their scroll positions are not what the person chose. */
 const restoring = new WeakSet<HTMLElement>();
 
-/** Scrolls there as soon as there is so much; gives up when somebody moves. @returns what ends it. */
+/** Scrolls there once the content is long enough, unless the person moves. @returns what ends it. */
 function restore(element: HTMLElement, top: number): () => void {
   const changes = new MutationObserver(go);
   const timer = setTimeout(end, restoreMs);

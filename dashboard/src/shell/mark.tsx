@@ -1,4 +1,4 @@
-/** The sign of the product: one line that goes through. */
+/** The logo: one line that runs through. */
 export function Mark({ size = 28 }: { readonly size?: number }) {
   return (
     <svg className="mark" width={size} height={size} viewBox="0 0 32 32" aria-hidden="true">

@@ -35,10 +35,10 @@ export function Shell({ view, places, banner, children }: ShellProps) {
   return (
     <div className="shell">
       <a className="skip-link" href="#content">
-        Skip to the content
+        Skip to content
       </a>
       <nav className="nav" aria-label="Main">
-        <Link className="nav-home" to="/" aria-label="Throughline, talk">
+        <Link className="nav-home" to="/" aria-label="Throughline, start page">
           <Mark />
           <span className="nav-brand">Throughline</span>
         </Link>
@@ -71,7 +71,7 @@ export function Shell({ view, places, banner, children }: ShellProps) {
 
 function ThemeButton() {
   const next = useTheme() === "dark" ? "light" : "dark";
-  const label = `Show in ${next} colours`;
+  const label = `Switch to ${next} mode`;
   return (
     <Button
       kind="quiet"

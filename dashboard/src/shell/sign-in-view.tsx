@@ -5,7 +5,7 @@ import { Button } from "../ui/button.tsx";
 import { ErrorNote } from "../ui/error-note.tsx";
 import { Mark } from "./mark.tsx";
 
-/** Lets a browser in, with the code that the terminal shows. */
+/** Signs a browser in with the code from the terminal. */
 export function SignIn() {
   const code = useRef<HTMLInputElement>(null);
   const entering = useMutation({
@@ -33,7 +33,8 @@ export function SignIn() {
         <Mark size={36} />
         <h1>Sign in</h1>
         <p className="hint" id="code-hint">
-          The terminal in which the companion runs shows a code. It works once, for one minute.
+          Enter the code from the terminal in which the companion runs. It works once, for one
+          minute.
         </p>
         <div>
           <label className="label" htmlFor="code">

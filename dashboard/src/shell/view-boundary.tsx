@@ -17,11 +17,11 @@ export class ViewBoundary extends Component<Props, { readonly failed: boolean }>
   override render(): ReactNode {
     if (!this.state.failed) return this.props.children;
     return (
-      <Page title="This view failed">
+      <Page title="Something went wrong">
         <div className="error-note" role="alert">
-          <p>It could not be shown. What was said is safe: it is kept by the server.</p>
+          <p>This view could not be shown. Your messages are safe on the server.</p>
           <Button kind="quiet" onClick={() => window.location.reload()}>
-            Load it again
+            Reload
           </Button>
         </div>
       </Page>

@@ -49,7 +49,7 @@ export function CopyAction({ text }: { readonly text: string }) {
   );
 }
 
-/** The clipboard is there on secure origins only. @returns what became of it, in words. */
+/** The clipboard is there on secure origins only. @returns the outcome in words. */
 async function copied(text: string): Promise<string> {
   try {
     await navigator.clipboard.writeText(text);

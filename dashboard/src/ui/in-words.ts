@@ -26,7 +26,7 @@ export const noPrice = "no price set";
 
 /** Where prices are set, for answers and sessions that have none. */
 export const howToPrice =
-  "Set one under \u201cprices\u201d in throughline.config.json, in the companion\u2019s folder, and start the companion again.";
+  "Set one under \u201cprices\u201d in throughline.config.json, in the companion\u2019s folder, and restart the companion.";
 
 /** A number with its noun: "1 chat", "1,204 tokens". */
 export function counted(count: number, noun: string): string {

@@ -11,10 +11,10 @@ interface MenuProps {
 
 /** Between the button and the list. In pixels, as all of this. */
 const gap = 4;
-/** Where there is less room than this on either side, it is taken all the same. */
+/** The list is at least this high, also where it does not fit. */
 const leastRoom = 120;
 
-/** More that can be done, behind one button. Escape and looking elsewhere close it. */
+/** More actions, behind one button. Escape, a press elsewhere and focus elsewhere close it. */
 export function Menu({ label, children }: MenuProps) {
   const [isOpen, setIsOpen] = useState(false);
   const box = useRef<HTMLDivElement>(null);
@@ -26,7 +26,6 @@ export function Menu({ label, children }: MenuProps) {
   }, [isOpen]);
   useEffect(() => {
     if (!isOpen) return;
-    /** Somebody looks elsewhere: by pointer, or by keyboard. */
     function onElsewhere(event: Event): void {
       if (!box.current?.contains(event.target as Node)) setIsOpen(false);
     }

@@ -12,7 +12,7 @@ interface MoreButtonProps {
   readonly children: ReactNode;
 }
 
-/** Shows what comes next in a list, and leads whoever asked for it to the first of that. */
+/** Loads the next page of a list, and moves the focus to its first row. */
 export function MoreButton({ list, rows, children }: MoreButtonProps) {
   const { hasNextPage, isFetchingNextPage: isBusy } = list;
   const [asked, setAsked] = useState<{ readonly at: number; readonly by: Element }>();
@@ -21,7 +21,7 @@ export function MoreButton({ list, rows, children }: MoreButtonProps) {
     const first = asked && rows.current?.children[asked.at];
     if (first === undefined) return;
     setAsked(undefined);
-    // Who went elsewhere meanwhile stays there.
+    // Not if the focus was moved elsewhere since.
     const { activeElement } = document;
     const isWaiting = activeElement === asked?.by || activeElement?.contains(first) === true;
     if (isWaiting) first.querySelector<HTMLElement>("a, button")?.focus();

@@ -33,7 +33,7 @@ function isRule(line: string): boolean {
   return line.includes("---") && /^[\s|:-]+$/.test(line);
 }
 
-/** With its stop. It begins as it was said: a provider's name keeps its case. */
+/** With a full stop. The first letter stays: a provider's name keeps its case. */
 export function sentence(words: string): string {
   const text = words.trim();
   return /[.!?…]$/.test(text) ? text : `${text}.`;

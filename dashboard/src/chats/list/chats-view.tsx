@@ -16,7 +16,7 @@ import { type ChatFilter, useChats } from "./use-chats.ts";
 
 const maxQuery = 1_000;
 
-/** Every chat there is: found, opened, renamed, copied, forgotten. */
+/** All chats: to find, open, rename, copy and forget them. */
 export function ChatsView() {
   const { typed, setTyped, filter, setFilter, isCurrent } = useChatSearch();
   const [opensFirst, setOpensFirst] = useState(false);
@@ -84,7 +84,7 @@ function SearchField({
         className="field"
         type="search"
         dir="auto"
-        placeholder="Search words, titles and ids"
+        placeholder="Search messages, titles and ids"
         maxLength={maxQuery}
         value={typed}
         onChange={(event) => setTyped(event.target.value)}
@@ -148,15 +148,15 @@ function ChatList({ filter, opensFirst }: ListProps) {
 function NoChats({ filter }: { readonly filter: ChatFilter }) {
   if (filter.query !== "") {
     return (
-      <Empty title="Nothing was found">
-        No chat has all of these words in a message, or in its title and id. Case and accents do not
-        matter, and the last word may be the beginning of one.
+      <Empty title="No results">
+        No message, title or id has all of these words. Case and accents are ignored, and the last
+        word may be incomplete.
       </Empty>
     );
   }
-  if (filter.unanswered) return <Empty title="Every message is answered" />;
-  if (filter.damaged) return <Empty title="No chat is damaged" />;
-  return <Empty title="There is no chat yet">What you say under Talk becomes the first.</Empty>;
+  if (filter.unanswered) return <Empty title="No unanswered messages" />;
+  if (filter.damaged) return <Empty title="No damaged chats" />;
+  return <Empty title="No chats yet">Your first message under Talk starts one.</Empty>;
 }
 
 /**

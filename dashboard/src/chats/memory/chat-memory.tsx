@@ -2,7 +2,7 @@ import type { WorkingMemory } from "../../api/openapi-types.ts";
 import { spanInWords } from "../../ui/in-words.ts";
 import { ChatLink } from "../chat-link.tsx";
 
-/** With more places than these, the number alone is clearer. */
+/** With more places than these, only the number is shown. */
 const mostDots = 12;
 
 interface Props {
@@ -23,16 +23,16 @@ export function ChatMemory({ memory, elapsed }: Props) {
         <p className="memory-count">
           {capacity > mostDots ? null : <Dots count={count} capacity={capacity} />}
           {count} of {capacity}
-          {full ? ", full: the oldest goes next" : ""}
+          {full ? ", full: the oldest is removed next" : ""}
         </p>
       </header>
       {summary === "" ? (
-        <p className="hint">Nothing yet.</p>
+        <p className="hint">Empty.</p>
       ) : (
         <blockquote className="memory-text">{summary}</blockquote>
       )}
       <p className="hint">
-        {lastTurn === 0 ? "No turn yet" : `Up to turn ${lastTurn.toLocaleString()}`}, begun{" "}
+        {lastTurn === 0 ? "No turn yet" : `Up to turn ${lastTurn.toLocaleString()}`}, started{" "}
         {spanInWords(memory.session_age_seconds + elapsed)} ago, {memory.bytes.toLocaleString()}{" "}
         bytes
       </p>

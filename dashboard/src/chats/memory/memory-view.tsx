@@ -10,7 +10,7 @@ import "./memory.css";
 
 const memoryKey = ["memory"] as const;
 
-/** What was just said, chat by chat, as the models are reminded of it. */
+/** The working memory of each chat, as models receive it. */
 export function MemoryView() {
   const again = () => void queryClient.invalidateQueries({ queryKey: memoryKey });
   useServerEvent("turn", again);
@@ -25,13 +25,13 @@ export function MemoryView() {
     <Page title="Memory">
       <div className="memory">
         <p className="memory-says">
-          The last few exchanges of each chat, as they stand before the next message. They are kept
-          while the server runs, and written nowhere.
+          The last few exchanges of each chat, as a model receives them with the next message. They
+          are kept in memory while the server runs, and not written to the disk.
         </p>
         <QueryError query={query} />
         {isPending ? <Loading label="Loading the memory" /> : null}
         {data?.chats.length === 0 ? (
-          <Empty title="Nothing in mind">Say something in a chat, and it is kept here.</Empty>
+          <Empty title="Nothing here yet">Send a message in a chat, and it appears here.</Empty>
         ) : null}
         {data?.chats.map((chat) => (
           <ChatMemory key={chat.chat_id} memory={chat} elapsed={elapsed} />

@@ -5,7 +5,7 @@ import type { VoiceAnswer } from "../voice/read-aloud.ts";
 import type { FeedState } from "./feed-state.ts";
 import { hideMath, showMath } from "./verbatim-math.ts";
 
-/** For those who hear the page: that an answer comes, and then the whole of it, once. */
+/** For screen readers: that an answer is coming, and then all of it, once. */
 export function Announcer({ answer }: { readonly answer: VoiceAnswer }) {
   const [words, setWords] = useState("");
   const told = useRef("");
@@ -14,7 +14,9 @@ export function Announcer({ answer }: { readonly answer: VoiceAnswer }) {
     const now = `${answer.key} ${answer.isWhole}`;
     if (told.current === now) return;
     told.current = now;
-    setWords(answer.isWhole ? `Companion: ${plainAnswer(answer.text)}` : "The companion answers.");
+    setWords(
+      answer.isWhole ? `Companion: ${plainAnswer(answer.text)}` : "The companion is answering.",
+    );
   }, [answer]);
   return (
     <p className="visually-hidden" role="status" aria-live="polite" dir="auto">

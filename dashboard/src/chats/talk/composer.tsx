@@ -29,7 +29,7 @@ interface ComposerProps {
   readonly stop: (() => void) | undefined;
   readonly answer: VoiceAnswer;
   readonly focus: ComposerFocus;
-  /** Whether this is where a person goes on: not while they are led to a message. */
+  /** Whether it takes the focus at first: not while the person is led to a message. */
   readonly takesFocus: boolean;
 }
 
@@ -57,7 +57,7 @@ export function Composer(props: ComposerProps) {
     event.currentTarget.form?.requestSubmit();
   }
   return (
-    <form className="composer" aria-label="Say something" tabIndex={-1} onSubmit={submit}>
+    <form className="composer" aria-label="New message" tabIndex={-1} onSubmit={submit}>
       <div className="composer-box">
         <label className="visually-hidden" htmlFor="message">
           Message
@@ -67,7 +67,7 @@ export function Composer(props: ComposerProps) {
           id="message"
           dir="auto"
           rows={1}
-          placeholder="Say something"
+          placeholder="Write a message"
           aria-describedby="message-hint"
           value={text}
           onChange={(event) => setText(event.target.value)}
@@ -112,8 +112,8 @@ export function Composer(props: ComposerProps) {
         </div>
       </div>
       <p id="message-hint" className="composer-hint">
-        Enter sends, Shift+Enter begins a new line
-        {stop === undefined ? "" : ", Esc stops the answer"}
+        Enter to send, Shift+Enter for a new line
+        {stop === undefined ? "" : ", Esc to stop"}
       </p>
     </form>
   );
@@ -122,13 +122,13 @@ export function Composer(props: ComposerProps) {
 export interface ComposerFocus {
   /** Where messages are typed. */
   readonly field: RefObject<HTMLTextAreaElement | null>;
-  /** Goes on at the composer: what had the focus is going. */
+  /** Focuses the composer: what had the focus is going away. */
   readonly compose: () => void;
-  /** A ref for what may go by itself: the composer gets the focus that it had then. */
+  /** A ref for what may disappear by itself: if it has the focus then, the composer gets it. */
   readonly leaving: RefCallback<HTMLElement>;
 }
 
-/** Where the focus goes in the talk view when what had it goes away: never to nothing. */
+/** Moves the focus when the element that has it goes away. */
 export function useComposerFocus(): ComposerFocus {
   const field = useRef<HTMLTextAreaElement>(null);
   const compose = useCallback(() => {

@@ -3,7 +3,7 @@ import { Button } from "../../ui/button.tsx";
 
 interface EditBoxProps {
   readonly content: string;
-  /** Just now, by the person: not because its row came into sight again. */
+  /** Just now, by the person: not because its row came into view again. */
   readonly isOpened: boolean;
   readonly onChange: (content: string) => void;
   /** Resolves when it was sent, or could not be: then the words are still here. */
@@ -11,7 +11,7 @@ interface EditBoxProps {
   readonly cancel: () => void;
 }
 
-/** Other words in the place of what was said. The chat stays as it is: this goes on in a new one. */
+/** Edits a message that was sent. Its chat does not change: the edited one continues in a new chat. */
 export function EditBox({ content, isOpened, onChange, send, cancel }: EditBoxProps) {
   const [text, setText] = useState(content);
   const [isSending, setIsSending] = useState(false);
@@ -54,7 +54,9 @@ export function EditBox({ content, isOpened, onChange, send, cancel }: EditBoxPr
           }}
           onKeyDown={onKey}
         />
-        <p className="hint">This chat stays as it is. The edited message goes on in a new one.</p>
+        <p className="hint">
+          This chat does not change. The edited message continues in a new chat.
+        </p>
         <div className="dialog-actions">
           <Button kind="quiet" onClick={cancel}>
             Cancel

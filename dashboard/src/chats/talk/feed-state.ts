@@ -95,7 +95,7 @@ function retryOf({ id, turn }: Message): string | undefined {
 
 /**
  * The newest page in the place of what was there of it. What is older stays where both meet; where
- * they do not, too much happened meanwhile, and only the page is left.
+ * they do not, too much was added in between, and only the page is left.
  *
  * @param known what was there when the page was asked for: what came since is newer than the page.
  */

@@ -100,7 +100,7 @@ test("of two equal messages that wait the one that was stored waits no more, tol
   const stored = message(2, { id, content: "ok" });
   const waiting = () => feed.state.waiting.map(({ key }) => key);
   tell({ change: "stored", chat_id: "chat", message: message(1, { content: "ok" }) });
-  assert.deepEqual(waiting(), keys, "somebody else said it too");
+  assert.deepEqual(waiting(), keys, "another browser sent it too");
   for (let told = 0; told < 2; told++) {
     tell({ change: "stored", chat_id: "chat", message: stored });
     assert.deepEqual(waiting(), keys.slice(1));
@@ -111,7 +111,7 @@ test("of two equal messages that wait the one that was stored waits no more, tol
   await Promise.all(sent);
 });
 
-test("what is taken back goes before what was typed meanwhile", async (t) => {
+test("what is moved back to the draft comes before what was typed since", async (t) => {
   connect(t);
   const feed = open(t);
   await isReady(feed);

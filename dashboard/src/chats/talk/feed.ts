@@ -1,5 +1,5 @@
 // One chat as the page follows it: the end of what was said, the answer that comes in, what waits.
-// It lives longer than the view, so that an answer goes on while somebody looks elsewhere.
+// It outlives the view, so that an answer continues to arrive while another view is open.
 import {
   chatPath,
   messageIdFor,
@@ -24,7 +24,7 @@ import {
 } from "./feed-state.ts";
 import { dropWords, joined, keepWords, keptWords } from "./kept-words.ts";
 import { PacedText } from "./paced-text.ts";
-import { readPage, ToldMeanwhile } from "./read-page.ts";
+import { EventsWhileReading, readPage } from "./read-page.ts";
 import { afterMessage, afterTurnEvent, nothingSaid } from "./turn-state.ts";
 import { settled, type TurnEvent, turnEvents } from "./turn-stream.ts";
 
@@ -39,7 +39,7 @@ export class Feed {
   readonly #edits: Map<string, string>;
   readonly store: Store<FeedState>;
   readonly #ends: (() => void)[];
-  readonly #meanwhile = new ToldMeanwhile();
+  readonly #eventsWhileReading = new EventsWhileReading();
   #isFollowing = false;
   /** The turn that was told of last. */
   #newestTurn: string | undefined;
@@ -108,7 +108,7 @@ export class Feed {
     try {
       const known = this.state.messages;
       const wasBegun = this.#isBegun;
-      const page = await this.#meanwhile.during(() => readPage(this.chatId));
+      const page = await this.#eventsWhileReading.during(() => readPage(this.chatId));
       if (page.isMissing && wasBegun) this.#forgetWords();
       this.#isBegun ||= !page.isMissing;
       for (const { id, redacted } of page.messages) if (redacted) this.edit(id, undefined);
@@ -128,7 +128,7 @@ export class Feed {
     this.#set({ older: "loading" });
     try {
       const page = await readPage(this.chatId, before, limit);
-      // Cleared or shortened meanwhile: that answer belongs nowhere.
+      // Cleared or shortened since: this page belongs nowhere.
       if (this.state.before !== before) return this.#set({ older: "idle" });
       const messages = [...page.messages, ...this.state.messages];
       this.#set({ messages, before: page.before, older: "idle" });
@@ -137,7 +137,7 @@ export class Feed {
     }
   }
 
-  /** Lets go of old pages, when the view is opened anew. */
+  /** Drops old pages, when the view is opened again. */
   shorten(): void {
     const { messages } = this.state;
     const kept = messages.slice(-keptMessages);
@@ -155,7 +155,7 @@ export class Feed {
     return this.#submit({ key, content: entry.content, state: "sending" });
   }
 
-  /** Leaves what failed unsent: its words go before the draft. @returns the draft. */
+  /** Puts what failed back into the draft, before its text. @returns the draft. */
   takeBack(key: string): string {
     const { waiting } = this.state;
     const content = waiting.find((each) => each.key === key)?.content ?? "";
@@ -179,7 +179,7 @@ export class Feed {
     return this.#run("answer", () => void this.answer());
   }
 
-  /** Answers the newest message again. The answer before is kept, and hidden from now on. */
+  /** Regenerates the newest answer. The one before is kept, and hidden from now on. */
   async again(key: string = newKey()): Promise<void> {
     const { messages } = this.state;
     const answered = messages.findLast(isShown);
@@ -190,7 +190,7 @@ export class Feed {
     await this.load();
   }
 
-  /** Leaves what has no answer without one. */
+  /** Dismisses the messages that have no answer. */
   async dismiss(): Promise<void> {
     this.#set({ trouble: undefined });
     try {
@@ -311,7 +311,7 @@ export class Feed {
     return failure;
   }
 
-  /** The server goes on, or has ended: its log knows. While it is away, reconnecting asks again. */
+  /** The turn may still run, or have ended: reading the chat tells. Without a server, reconnecting asks again. */
   #breakOff(): void {
     const { live } = this.state;
     if (live !== undefined) this.#set({ live: { ...live, isBroken: true } });
@@ -335,7 +335,7 @@ export class Feed {
 
   #onMessage(event: ServerEvents["message"]): void {
     if (event.chat_id !== this.chatId) return;
-    this.#meanwhile.add(event);
+    this.#eventsWhileReading.add(event);
     if (event.change !== "stored") this.edit(event.message_id, undefined);
     if (this.state.status !== "ready") return;
     if (event.change === "stored") this.#isBegun = true;

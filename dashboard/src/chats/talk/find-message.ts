@@ -11,16 +11,16 @@ export type Outcome = "there" | "gone" | "far" | "failed";
 
 /** The most that a server gives at once. */
 const maxPage = 1_000;
-/** So many are read besides, so that there is something above it. */
+/** How many more are read, so that there is something above it. */
 const above = 50;
-/** What lies further back is not read for: all that lies between would have to be kept here. */
+/** A message further back is not looked for: everything up to it would have to be held here. */
 const maxBack = 50_000;
 
 /**
  * Reads older pages until a message is among those of the feed, with a little above it. The numbers of
  * a chat have no gaps, so that they tell how much there is to be read at most.
  *
- * @returns what came of it; `undefined` after an abort.
+ * @returns the outcome; `undefined` after an abort.
  */
 export async function findMessage(
   feed: Feed,

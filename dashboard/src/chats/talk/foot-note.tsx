@@ -22,7 +22,7 @@ interface FootNoteProps {
 export function FootNote({ feed, trouble, notices, unanswered, leaving }: FootNoteProps) {
   const isOffer = unanswered > 0;
   if (trouble === undefined && notices.length === 0 && !isOffer) return null;
-  const label = isOffer ? "Unanswered messages" : trouble ? "What went wrong" : "Notices";
+  const label = isOffer ? "Unanswered messages" : trouble ? "Error" : "Notices";
   return (
     <section className={trouble === undefined ? "offer" : "offer is-trouble"} aria-label={label}>
       <div className="offer-words">
@@ -51,7 +51,7 @@ function Offer({ feed, count, leaving }: Pick<FootNoteProps, "feed" | "leaving">
   return (
     <>
       <Button ref={leaving} kind="quiet" onClick={() => void feed.dismiss()}>
-        {isOne ? "Leave it" : "Leave them"}
+        Dismiss
       </Button>
       <Button ref={leaving} onClick={() => void feed.answer()}>
         Answer {isOne ? "it" : "the first"}

@@ -73,9 +73,9 @@ interface FoundNoteProps {
 }
 
 const reasons = {
-  gone: "The message that was found is no longer shown here: it was removed, cleared or replaced.",
-  far: "The message that was found lies too far back to be shown here.",
-  failed: "The message that was found did not come.",
+  gone: "This message is no longer shown: it was removed, cleared or replaced.",
+  far: "This message is too far back to be shown.",
+  failed: "This message could not be loaded.",
 } as const;
 
 /** Why the chat was not opened at the message that was found. */
@@ -83,7 +83,7 @@ export function FoundNote({ found, leaving }: FoundNoteProps) {
   const { outcome } = found;
   if (outcome === "none" || outcome === "seeking" || outcome === "there") return null;
   return (
-    <section className="offer" aria-label="The message that was found">
+    <section className="offer" aria-label="Search result">
       <p role="alert">{reasons[outcome]}</p>
       <div>
         {outcome === "failed" ? (

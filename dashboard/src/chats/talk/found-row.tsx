@@ -13,12 +13,12 @@ import { moves } from "../../shell/kept-scroll.ts";
 import { plainWords } from "../../ui/plain-words.ts";
 import type { Row } from "./rows.ts";
 
-/** Long enough to be seen by who looks elsewhere first. */
+/** Long enough to be noticed. */
 const markedMs = 3_000;
-/** So much of it is told to who hears the page. */
+/** How much of it a screen reader reads. */
 const maxLabel = 200;
 
-/** `away`: the row had it when it went out of sight, and what scrolls has it meanwhile. */
+/** `away`: the row had it when it went out of sight; until it is back, what scrolls has it. */
 type Focus = "wanted" | "away" | "left";
 
 interface FoundMark {
@@ -59,7 +59,7 @@ export function FoundRow({ row, box, mark, children }: FoundRowProps) {
     if (isBack || isFirst) element?.focus({ preventScroll: true });
     focus.current = "left";
     return () => {
-      // Out of sight the row is taken away, and the keyboard goes on scrolling.
+      // Out of sight the row is removed, and the keyboard must still scroll.
       if (element?.contains(document.activeElement) !== true) return;
       focus.current = "away";
       box.current?.focus({ preventScroll: true });
@@ -69,7 +69,7 @@ export function FoundRow({ row, box, mark, children }: FoundRowProps) {
     <section
       ref={place}
       className={isMarked ? "found is-marked" : "found"}
-      aria-label={`Found: ${wordsOf(row)}`}
+      aria-label={`Search result: ${wordsOf(row)}`}
       tabIndex={-1}
     >
       {children}
@@ -82,8 +82,8 @@ function wordsOf(row: Row): string {
 }
 
 /**
- * Whether what was found is held where it is, whatever comes in: until the person moves, or says
- * something, which they have `said` once more then.
+ * Whether what was found is held where it is, whatever comes in: until the person moves, or sends a
+ * message, which counts `said` up.
  */
 export function useHold(
   box: RefObject<HTMLElement | null>,

@@ -58,7 +58,7 @@ test("a browser that keeps nothing is no error, and older words are not left in 
   assert.equal(keptWords("chat")?.draft, "typed");
 });
 
-test("what nobody answered may have arrived; why another was refused is still known", (t) => {
+test("what was not confirmed may have arrived; why another was refused is still known", (t) => {
   storage(t);
   const failed = (key: string, status: number) => ({
     key,
@@ -76,7 +76,7 @@ test("what nobody answered may have arrived; why another was refused is still kn
   assert.match(String(kept[2]?.error), /too long/);
 });
 
-test("a new chat goes on where something was typed and nothing said", (t) => {
+test("a new chat continues where something was typed and nothing sent", (t) => {
   storage(t);
   const sending = [{ key: "a", content: "one", state: "sending" }] as const;
   keepWords("typed", words("typed", { isBegun: false }));

@@ -22,7 +22,7 @@ const maxLength = 2 ** 19;
 
 /** The newest last. */
 const all = new Map<string, Words>(read());
-/** What was kept of a chat. What nobody answered may have arrived, or not. */
+/** What was kept of a chat. What the server did not confirm may have arrived, or not. */
 export function keptWords(chatId: string): Words | undefined {
   const words = all.get(chatId);
   return words && { ...words, waiting: words.waiting.map(restored) };

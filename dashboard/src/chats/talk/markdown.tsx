@@ -30,7 +30,7 @@ const components: Components = {
   input: ({ checked }) => (
     <input
       type="checkbox"
-      aria-label={checked ? "Done" : "Open"}
+      aria-label={checked ? "Done" : "Not done"}
       checked={checked}
       disabled
       readOnly

@@ -15,7 +15,7 @@ export interface MessageActions {
   readonly edits: ReadonlyMap<string, string>;
   /** Keeps that; `undefined`: nothing is typed there any more. */
   readonly keepEdit: (messageId: string, content: string | undefined) => void;
-  /** Answers the newest message again. */
+  /** Regenerates the newest answer. */
   readonly again: () => void;
   readonly remove: (message: Message) => void;
   /** What other features can do with a reply. */
@@ -32,7 +32,7 @@ interface MessageRowProps {
 }
 
 const cuts = {
-  stopped: "Stopped here",
+  stopped: "Stopped",
   error: "Cut short by an error",
   crash: "Cut short by a crash",
 } as const;
@@ -94,7 +94,7 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
               />
             ) : null}
             {isNewest && !isUser && calls.length === 0 ? (
-              <Action icon="retry" label="Answer again" run={actions.again} />
+              <Action icon="retry" label="Regenerate" run={actions.again} />
             ) : null}
             {message.role === "assistant" && message.content !== ""
               ? actions.replyActions(message)
@@ -153,19 +153,19 @@ function Byline({ message }: { readonly message: Message }) {
 }
 
 function Redacted({ message }: { readonly message: Message }) {
-  const whose = message.role === "user" ? "What you said here" : "What the companion said here";
+  const what = message.role === "user" ? "Your message" : "This answer";
   return (
     <article className={`message message-${message.role}`}>
-      <p className="redacted">{whose} was removed.</p>
+      <p className="redacted">{what} was removed.</p>
     </article>
   );
 }
 
 const happenings: Readonly<Record<string, string>> = { pat_hint: "You scratched its head." };
 
-/** What the companion was told, and nobody said. */
+/** What the companion was told, though no person wrote it. */
 function Synthetic({ kind }: { readonly kind: string }) {
-  return <p className="note">{happenings[kind] ?? "The companion was told of something."}</p>;
+  return <p className="note">{happenings[kind] ?? "The companion was notified of something."}</p>;
 }
 
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
@@ -175,13 +175,13 @@ function timeOf(timestamp: string): string {
   return Number.isNaN(at.getTime()) ? "" : clock.format(at);
 }
 
-/** How long an answer took; opened, what else it took. */
+/** How long an answer took; opened, its tokens and cost too. */
 export function Stats({ stats }: { readonly stats: AnswerStats }) {
   const [isOpen, setIsOpen] = useState(false);
   return (
     <details className="stats" onToggle={(event) => setIsOpen(event.currentTarget.open)}>
       <summary>
-        <span className="visually-hidden">What this answer took: </span>
+        <span className="visually-hidden">Details: answered in </span>
         {seconds(stats.latency_ms)}
       </summary>
       {isOpen ? <StatsBody stats={stats} /> : null}
@@ -195,7 +195,7 @@ function StatsBody({ stats }: { readonly stats: AnswerStats }) {
     <p>
       {tokens(stats.input_tokens)} in, {tokens(stats.output_tokens)} out.{" "}
       {firstMs === null ? "" : `First word after ${seconds(firstMs)}. `}
-      Whole after {seconds(wholeMs)}.{" "}
+      Finished after {seconds(wholeMs)}.{" "}
       {usd === null ? `Cost: ${noPrice}. ${howToPrice}` : `Cost: ${cost(usd)}.`}
     </p>
   );

@@ -16,7 +16,7 @@ export function LiveRow({ live, stop }: { readonly live: Live; readonly stop: ()
       {live.text === "" ? null : <Markdown text={live.text} />}
       {live.isBroken === true ? (
         <p className="broken" role="status">
-          The answer broke off; it goes on when the companion is back.
+          The connection was lost. The answer continues once Throughline is back.
         </p>
       ) : (
         <>
@@ -42,7 +42,7 @@ function Retry({ retrying, stop }: RetryProps) {
       <p>
         <span role="status">{sentence(reason)}</span>{" "}
         <span>
-          {seconds === 0 ? "Trying again now" : `Trying again in ${seconds} s`} (attempt {attempt}).
+          {seconds === 0 ? "Retrying now" : `Retrying in ${seconds} s`} (attempt {attempt}).
         </span>
       </p>
       <Button kind="quiet" className="small" onClick={stop}>
@@ -93,11 +93,11 @@ export function WaitingRow({ waiting, resend, takeBack }: WaitingRowProps) {
               Send again
             </Button>
             <Button kind="quiet" className="small" onClick={takeBack}>
-              Take back
+              Move to draft
             </Button>
           </>
         ) : (
-          <span className="tag">{state === "waiting" ? "Waiting its turn" : "Sending"}</span>
+          <span className="tag">{state === "waiting" ? "Queued" : "Sending"}</span>
         )}
       </footer>
     </article>
@@ -105,9 +105,10 @@ export function WaitingRow({ waiting, resend, takeBack }: WaitingRowProps) {
 }
 
 function reasonOf({ state, error }: Waiting): string {
-  if (state === "lost") return "Not answered. The companion restarted before its turn came.";
+  if (state === "lost")
+    return "Not answered. The companion restarted before it reached this message.";
   if (state === "unsure")
-    return "This may not have arrived: the page was left before it was known.";
+    return "This may not have been sent: the page was closed before the server confirmed it.";
   const isUnsent = error instanceof ProblemError && error.status === 0;
   return `${isUnsent ? "Not sent:" : "Not answered."} ${detailOf(error)}`;
 }

@@ -15,7 +15,7 @@ export function Picture({ src, alt }: PictureProps) {
       <Icon name="picture" size={17} />
       <span>{alt === undefined || alt === "" ? "Picture" : alt}</span>{" "}
       {from === undefined ? (
-        <span className="picture-from">without an address</span>
+        <span className="picture-from">no address</span>
       ) : (
         <>
           <span className="picture-from">{from}</span>{" "}
@@ -35,7 +35,7 @@ interface ElsewhereProps {
   readonly children: ReactNode;
 }
 
-/** What leads elsewhere says nothing of this page, and opens beside it. */
+/** A link to elsewhere: it tells nothing about this page, and opens in another tab. */
 export function Elsewhere({ href, title, label, children }: ElsewhereProps) {
   return (
     <a

@@ -8,7 +8,7 @@ export interface ReadPage extends Pick<FeedState, "messages" | "before"> {
 }
 
 const newestSize = 50;
-/** Who goes back goes far: fewer stops on the way. */
+/** Going back usually goes far: larger pages, fewer stops. */
 const olderSize = 100;
 
 /**
@@ -29,15 +29,15 @@ export async function readPage(
 
 type MessageEvent = ServerEvents["message"];
 
-/** What is told of messages while a page of them is on its way: the page may be older than that. */
-export class ToldMeanwhile {
+/** Events of messages while a page of them is on its way: the page may be older than they are. */
+export class EventsWhileReading {
   readonly #reads = new Set<MessageEvent[]>();
 
   add(event: MessageEvent): void {
     for (const told of this.#reads) told.push(event);
   }
 
-  /** Reads a page. @returns it, and what was told meanwhile, without the messages that it has. */
+  /** Reads a page. @returns it with the events since the request that it does not cover. */
   async during(
     read: () => Promise<ReadPage>,
   ): Promise<ReadPage & { readonly told: MessageEvent[] }> {

@@ -61,25 +61,25 @@ export function RemoveDialog({ chatId, message, onClose, onRemoved }: RemoveDial
       actions={
         <>
           <Button kind="quiet" onClick={onClose}>
-            Keep it
+            Cancel
           </Button>
           <Button isBusy={removing.isPending} onClick={() => removing.mutate(false)}>
             Hide
           </Button>
           <Button kind="danger" isBusy={removing.isPending} onClick={() => removing.mutate(true)}>
-            Erase for good
+            Erase permanently
           </Button>
         </>
       }
     >
       <p>
-        Hide: no page and no model shows it; its text stays on the disk.
+        Hide: it is no longer shown or sent to a model. Its text stays on the disk.
         <br />
-        Erase: it is gone from the disk too.
+        Erase: its text is removed from the disk too.
       </p>
       <p>
-        Both reach the copies of this chat, and delete the moments that hold the message. Neither
-        can be undone.
+        Both also apply to copies of this chat, and delete the moments that contain the message.
+        Neither can be undone.
       </p>
       {removing.isError ? <ErrorNote error={removing.error} /> : null}
     </Dialog>

@@ -50,7 +50,7 @@ export function TalkView({ chatId, parts }: TalkViewProps) {
   const answer = useAnswer(state);
   const focus = useComposerFocus();
   const [sent, setSent] = useState(0);
-  // What is typed is shown at once, also before this hears of the feed: a first letter would be lost.
+  // Shows what is typed at once, also before this follows the feed: a first letter would be lost.
   const [, showTyped] = useState("");
   const [removing, setRemoving] = useState<Message>();
   const actions = useActions(feed, setRemoving, focus, parts);
@@ -203,21 +203,20 @@ function Body({
     <div className="talk-blank">
       {state.status === "loading" ? <Loading label="Loading the conversation" /> : null}
       {state.status === "ready" && isSeeking ? (
-        <Loading label="Going to the message that was found" />
+        <Loading label="Loading the message you searched for" />
       ) : null}
       {state.status === "failed" ? (
         <ErrorNote error={state.error} retry={() => void feed.load()} />
       ) : null}
       {isReady && isNew ? (
-        <Empty title="Nothing was said here yet">
-          Say something. Every word is stored where Throughline runs, goes to the model that
-          answers, and is still there after a restart.
+        <Empty title="Nothing here yet">
+          Send a message. It is stored on the machine that runs Throughline, sent to the model that
+          answers, and kept across restarts.
         </Empty>
       ) : null}
       {isReady && !isNew ? (
         <Empty title="This chat was cleared">
-          What was said before is not shown, and no model is told of it. Say something, and it
-          begins anew.
+          Earlier messages are not shown, and no model receives them. Send a message to start over.
         </Empty>
       ) : null}
     </div>

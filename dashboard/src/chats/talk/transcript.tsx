@@ -19,17 +19,17 @@ interface TranscriptProps {
   readonly state: Pick<FeedState, "before" | "older">;
   readonly loadOlder: () => void;
   readonly render: (row: Row) => ReactNode;
-  /** Counts what the person said: at each, the end is shown. */
+  /** Counts the messages that the person sent: after each, the end is shown. */
   readonly toEnd: number;
   /** The key of the row to open at, which is there; `undefined`: at the end. */
   readonly found: string | undefined;
 }
 
-/** So near to the end, the view stays at the end when something comes. */
+/** This close to the end, the view stays at the end when something comes. */
 const endPx = 96;
-/** So near to the oldest row, the page before it is asked for. */
+/** This close to the oldest row, the page before it is loaded. */
 const edgeRows = 12;
-/** So much of what came before a message that was found is shown above it. */
+/** How much is shown above a message that was found. */
 const abovePx = 96;
 
 /** What was said: only the rows in sight are there, and older pages come in above without a jump. */
@@ -44,7 +44,7 @@ export function Transcript(props: TranscriptProps) {
     getScrollElement: () => box.current,
     estimateSize: (index) => estimate(rows[index]),
     getItemKey: (index) => rows[index]?.key ?? index,
-    // What is held is not left for the end, not even at the end: nothing is so near to it.
+    // While a row is held, the view never follows the end.
     followOnAppend: !isHeld,
     scrollEndThreshold: isHeld ? -1 : endPx,
     overscan: 6,
@@ -59,7 +59,7 @@ export function Transcript(props: TranscriptProps) {
     if (!isHeld) virtual.scrollToEnd();
   }, [toEnd]);
   useLayoutEffect(() => {
-    // Again when its place among the rows changes: where the virtualizer goes is told by that.
+    // Again when its place among the rows changes.
     if (isHeld && foundAt >= 0) virtual.scrollToIndex(foundAt, { align: "start" });
   }, [virtual, isHeld, foundAt]);
   useStayAtEnd(box, () => {
@@ -111,7 +111,7 @@ export function Transcript(props: TranscriptProps) {
       {isAway ? (
         <Button
           className="to-end button-icon"
-          aria-label="Jump to the newest"
+          aria-label="Jump to the latest message"
           onClick={() => {
             letGo();
             virtual.scrollToEnd();
@@ -138,7 +138,7 @@ function Edge({
   if (state.older === "failed") {
     return (
       <div className="edge" role="alert">
-        Earlier messages did not come.
+        Earlier messages could not be loaded.
         <Button kind="quiet" onClick={loadOlder}>
           Try again
         </Button>
@@ -146,11 +146,13 @@ function Edge({
     );
   }
   return (
-    <p className="edge">{state.before === undefined ? "The beginning" : "Earlier messages…"}</p>
+    <p className="edge">
+      {state.before === undefined ? "Start of the chat" : "Loading earlier messages…"}
+    </p>
   );
 }
 
-/** Keeps the end in sight when the room for the transcript changes, as it does with what is below. */
+/** Keeps the end in sight when the height of the transcript changes. */
 function useStayAtEnd(box: RefObject<HTMLElement | null>, toEnd: () => void): void {
   const stay = useEffectEvent(toEnd);
   useEffect(() => {
@@ -159,7 +161,7 @@ function useStayAtEnd(box: RefObject<HTMLElement | null>, toEnd: () => void): vo
     let isAtEnd = true;
     let height = element.clientHeight;
     const look = () => {
-      // A change of the room scrolls too: what counts is where a person scrolled to.
+      // A change of the height scrolls too: what counts is where the person scrolled to.
       if (element.clientHeight === height) isAtEnd = gapOf(element) < endPx;
     };
     const observer = new ResizeObserver(() => {

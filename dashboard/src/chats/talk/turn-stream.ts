@@ -42,7 +42,7 @@ export async function settled(response: Response, controller: AbortController): 
   try {
     for await (const event of turnEvents(response)) {
       if (event.name === "error") throw new ProblemError(event.data);
-      break; // it began: whoever follows the chat has it
+      break; // it began: the feed follows it
     }
   } catch (error) {
     if (error instanceof ProblemError) throw error;

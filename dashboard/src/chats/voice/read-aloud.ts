@@ -16,9 +16,9 @@ export interface ReadingAloud {
 }
 
 const missing = "This browser cannot read aloud.";
-const voiceless = "This browser has no voice installed to read with.";
+const voiceless = "This browser has no voice installed.";
 const unasked =
-  "This browser sends words to its vendor to read them aloud. Switch it off and on to allow that.";
+  "This browser sends text to its vendor to read it aloud. Turn reading off and on to allow that.";
 /** Browsers look for their voices when they are asked the first time. */
 const voicesMs = 1_500;
 
@@ -96,7 +96,8 @@ function useVoices(): readonly SpeechSynthesisVoice[] | undefined {
 }
 
 function reasonOf(code: string): string {
-  if (code === "not-allowed") return "The browser lets a page speak only after you used it.";
+  if (code === "not-allowed")
+    return "The browser lets a page speak only after you click or type on it.";
   if (code === "voice-unavailable" || code === "language-unavailable") return voiceless;
   return "Reading aloud failed.";
 }

@@ -29,17 +29,17 @@ export interface SpeechInEvents {
 }
 
 const reasons: Readonly<Record<string, string>> = {
-  "not-allowed": "The browser does not allow this page the microphone.",
-  "service-not-allowed": "The browser does not allow speech recognition here.",
+  "not-allowed": "The browser does not let this page use the microphone.",
+  "service-not-allowed": "The browser does not allow speech recognition on this page.",
   "audio-capture": "No microphone was found.",
-  network: "The browser's speech recognition needs its service, which cannot be reached.",
-  "language-not-supported": "The browser does not recognise speech in this language.",
+  network: "The browser's speech service cannot be reached.",
+  "language-not-supported": "The browser cannot recognise speech in this language.",
 };
 /** Silence, and our own abort: nothing failed. */
 const harmless = ["no-speech", "aborted"];
 
 export const speechInMissing =
-  "This browser has no speech recognition. Typing works here; Chrome, Edge and Safari also listen.";
+  "This browser has no speech recognition. Type instead, or use Chrome, Edge or Safari.";
 
 export function hasSpeechIn(): boolean {
   return recognitionOf() !== undefined;

@@ -28,8 +28,8 @@ export interface ListeningPlace {
   readonly letGo: () => void;
 }
 
-const downloading = "The browser downloads what it needs to recognise speech on this device.";
-const notDownloaded = "The browser could not download it. Press again to choose otherwise.";
+const downloading = "Downloading speech recognition for this device…";
+const notDownloaded = "The download failed. Press again to choose another option.";
 
 export function useListeningPlace({ begin, tell }: PlaceOptions): ListeningPlace {
   const wanted = useRef<Wanted>(undefined);

@@ -13,7 +13,7 @@ interface ListeningProps {
 export function ListeningDialog({ canDownload, onDownload, onAgree, onClose }: ListeningProps) {
   return (
     <Dialog
-      title="Where may your voice go?"
+      title="Send your voice to your browser's vendor?"
       onClose={onClose}
       actions={
         <>
@@ -32,20 +32,17 @@ export function ListeningDialog({ canDownload, onDownload, onAgree, onClose }: L
       }
     >
       <p>
-        Your browser turns speech into words. It may send the sound of your microphone to a service
-        of its vendor to do so. Throughline does not get the sound, and cannot say what the service
+        Your browser turns speech into text. To do so, it may send audio from your microphone to its
+        vendor's service. Throughline does not receive the audio, and does not know what the service
         does with it.
       </p>
       {canDownload ? (
         <p>
-          It can also recognise speech on this device, once it has downloaded what it needs. Then no
-          sound leaves the device.
+          It can also recognise speech on this device, after a download. Then no audio leaves the
+          device.
         </p>
       ) : (
-        <p>
-          This browser does not offer to recognise speech on this device. If you type, no sound is
-          taken.
-        </p>
+        <p>This browser cannot recognise speech on this device. You can type instead.</p>
       )}
     </Dialog>
   );
@@ -60,7 +57,7 @@ interface ReadingProps {
 export function ReadingDialog({ onAgree, onClose }: ReadingProps) {
   return (
     <Dialog
-      title="Where may answers be read?"
+      title="Send answers to your browser's vendor?"
       onClose={onClose}
       actions={
         <>
@@ -74,10 +71,10 @@ export function ReadingDialog({ onAgree, onClose }: ReadingProps) {
       }
     >
       <p>
-        This browser has no voice of its own for your language. To read answers aloud it sends their
-        words to a service of its vendor. Throughline cannot say what the service does with them.
+        This browser has no local voice for your language. To read answers aloud, it sends their
+        text to its vendor's service. Throughline does not know what the service does with it.
       </p>
-      <p>A voice that is installed on this device would be used instead.</p>
+      <p>If you install a voice on this device, it is used instead.</p>
     </Dialog>
   );
 }

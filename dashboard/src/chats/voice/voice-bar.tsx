@@ -17,10 +17,10 @@ interface VoiceBarProps {
 }
 
 const storageKey = "throughline-read-aloud";
-/** A press shorter than this goes on listening until the next: not everybody can hold. */
+/** After a press shorter than this it listens until the next one: not everyone can hold. */
 const tapMs = 350;
 
-/** Talking instead of typing. Where the browser cannot, it says why, and typing goes on. */
+/** Talking instead of typing. Where the browser cannot listen or speak, it says why. */
 export function VoiceBar({ send, show, keep, answer }: VoiceBarProps) {
   const [isReading, setIsReading] = useState(() => localStorage.getItem(storageKey) === "on");
   const [isAsking, setIsAsking] = useState(false);
@@ -34,7 +34,7 @@ export function VoiceBar({ send, show, keep, answer }: VoiceBarProps) {
       ? undefined
       : listening.staysOnDevice
         ? "Listening, on this device"
-        : "Listening. The sound may go to the browser's vendor.";
+        : "Listening. Audio may be sent to the browser's vendor.";
   return (
     <div className="voice">
       <PushToTalk listening={listening} />
@@ -116,7 +116,7 @@ function PushToTalk({ listening }: { readonly listening: Listening }) {
       aria-pressed={isOn}
       aria-label="Hold to talk"
       title={
-        hasSpeechIn() ? "Hold to talk, or press once to begin and once to send" : speechInMissing
+        hasSpeechIn() ? "Hold to talk, or press once to start and again to send" : speechInMissing
       }
       onPointerDown={(event) => {
         if (event.button === 0) press();

@@ -16,7 +16,7 @@ const groups: readonly { readonly group: EventGroup; readonly title: string }[] 
 
 const intensities = [
   { value: 0.5, name: "slight" },
-  { value: 1, name: "as usual" },
+  { value: 1, name: "normal" },
   { value: 2, name: "strong" },
   { value: 5, name: "extreme" },
 ] as const;
@@ -24,11 +24,11 @@ const intensities = [
 interface Act {
   readonly path: string;
   readonly body: unknown;
-  /** What is told once it was done. */
+  /** What is shown once it was done. */
   readonly done: string;
 }
 
-/** Something done to the mood; what the answer says of it is shown at once. */
+/** Changes the mood, and shows the new one at once. */
 function useAct(): UseMutationResult<{ state: Emotions }, Error, Act> {
   return useMutation({
     mutationFn: ({ path, body }: Act) =>
@@ -40,13 +40,13 @@ function useAct(): UseMutationResult<{ state: Emotions }, Error, Act> {
   });
 }
 
-/** What can be done to it: let something happen, set a mood for a while, go back to rest. */
+/** What can be done to it: trigger an event, set a mood for a while, go back to the baseline. */
 export function Acts({ emotions }: { readonly emotions: Emotions }) {
   const act = useAct();
   return (
     <section className="card acts" aria-labelledby="acts-title">
       <div className="acts-head">
-        <h2 id="acts-title">Let something happen</h2>
+        <h2 id="acts-title">Trigger an event</h2>
         <p role="status">{act.isSuccess ? act.variables.done : ""}</p>
       </div>
       {act.error === null ? null : <ErrorNote error={act.error} />}
@@ -54,9 +54,9 @@ export function Acts({ emotions }: { readonly emotions: Emotions }) {
       <div className="acts-more">
         <MoodSetter names={emotions.moods} act={act.mutate} />
         <div className="acts-rest">
-          <Button onClick={() => act.mutate(toRest)}>Bring to rest</Button>
+          <Button onClick={() => act.mutate(toRest)}>Reset to baseline</Button>
           <p className="hint">
-            Reads the configuration again and sets every level to where it rests. Wounds stay.
+            Reloads the configuration and sets every level to its baseline. Wounds stay.
           </p>
         </div>
       </div>
@@ -64,7 +64,11 @@ export function Acts({ emotions }: { readonly emotions: Emotions }) {
   );
 }
 
-const toRest: Act = { path: "/api/emotions/reset", body: {}, done: "Every level is at rest." };
+const toRest: Act = {
+  path: "/api/emotions/reset",
+  body: {},
+  done: "Every level is at its baseline.",
+};
 
 interface Choices {
   readonly names: readonly string[];
@@ -78,12 +82,12 @@ function EventButtons({ names, act }: Choices) {
     act({
       path: "/api/emotions/event",
       body: { event, intensity },
-      done: `${asTitle(event)}: it was felt.`,
+      done: `${asTitle(event)}: applied.`,
     });
   return (
     <>
       <fieldset className="segments">
-        <legend>How strongly</legend>
+        <legend>Intensity</legend>
         {intensities.map(({ value, name }) => (
           <label key={value}>
             <input
@@ -129,7 +133,7 @@ function MoodSetter({ names, act }: Choices) {
     });
   };
   return (
-    <form className="mood-setter" onSubmit={submit} aria-label="Set a mood for a while">
+    <form className="mood-setter" onSubmit={submit} aria-label="Set a mood">
       <label>
         <span className="label">Mood</span>
         <select className="field" value={mood} onChange={(event) => setChosen(event.target.value)}>

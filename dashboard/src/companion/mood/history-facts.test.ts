@@ -18,10 +18,13 @@ function historyOf(
 }
 
 for (const [mood, says] of [
-  [[null, null, null, null], "Nothing is known of the last hour."],
-  [[null, null, null, "happy"], "In the last hour happy. 0 events, 0 wounds"],
-  [["happy", "happy", "happy", "happy"], "In the last hour mostly happy (100\u00a0% of the time"],
-  [["sad", "happy", "happy", "happy"], "mostly happy (67\u00a0% of the time known), then sad 33"],
+  [[null, null, null, null], "No data for the last hour."],
+  [[null, null, null, "happy"], "Mood in the last hour: happy. 0 events, 0 wounds"],
+  [
+    ["happy", "happy", "happy", "happy"],
+    "Mood in the last hour: mostly happy (100\u00a0% of the known time",
+  ],
+  [["sad", "happy", "happy", "happy"], "mostly happy (67\u00a0% of the known time), then sad 33"],
 ] as const) {
   test(`the moods ${JSON.stringify(mood)} are told as "${says}"`, () => {
     assert.ok(summaryOf(historyOf(mood), "the last hour").includes(says));
@@ -44,5 +47,5 @@ test("a wound that does not heal by itself lasts to the end of the history", () 
     [3_600_000, 60_000],
   );
   const says = marksOf(history).map((mark) => mark.says);
-  assert.ok(says.includes("A wound of abuse, for 50 min"), says.join("; "));
+  assert.ok(says.includes("Wound from abuse, for 50 min"), says.join("; "));
 });

@@ -45,7 +45,7 @@ export function woundSpans({ wounds, to }: MoodHistory): WoundSpan[] {
   return wounds.map((wound) => ({ ...wound, to: wound.to ?? to }));
 }
 
-/** Where no run was up, within the history. A run without an end goes on. */
+/** Where no run was up, within the history. A run without an end is still running. */
 export function downSpans({ from, to, runs }: MoodHistory): Span[] {
   const spans: Span[] = [];
   let upTo = from;
@@ -60,14 +60,14 @@ export function downSpans({ from, to, runs }: MoodHistory): Span[] {
 /** The history in a few sentences: what the chart shows to those who do not see it. */
 export function summaryOf(history: MoodHistory, says: string): string {
   const [first, ...rest] = moodShares(history);
-  if (first === undefined) return `Nothing is known of ${says}.`;
+  if (first === undefined) return `No data for ${says}.`;
   const [mood, share] = first;
   const isMoment = Number.isNaN(share);
   const others = rest.slice(0, 3).map(([mood, share]) => `${inWords(mood)} ${percent(share)}`);
   const downMs = downSpans(history).reduce((sum, span) => sum + span.to - span.from, 0);
   return [
-    `In ${says} ${isMoment ? "" : "mostly "}${inWords(mood)}`,
-    isMoment ? "" : ` (${percent(share)} of the time known)`,
+    `Mood in ${says}: ${isMoment ? "" : "mostly "}${inWords(mood)}`,
+    isMoment ? "" : ` (${percent(share)} of the known time)`,
     others.length === 0 ? "" : `, then ${others.join(", ")}`,
     `. ${counted(history.events.length, "event")}, ${counted(history.wounds.length, "wound")}`,
     downMs < 1000 ? "." : `; not running for ${spanInWords(downMs / 1000)} in all.`,
@@ -131,13 +131,13 @@ export function marksOf(history: MoodHistory): Mark[] {
     at,
     says:
       asTitle(event) +
-      (intensity === 1 ? "" : `, ${intensity} times as strong`) +
-      (wound === "limit" ? ", no wound more than there were" : ""),
+      (intensity === 1 ? "" : `, intensity ${intensity}`) +
+      (wound === "limit" ? ", no new wound: the limit is reached" : ""),
   }));
   const wounds = woundSpans(history).map(({ id, event, from, to }) => ({
     key: `wound ${id}`,
     at: from,
-    says: `A wound of ${inWords(event)}, for ${lengthOf(from, to)}`,
+    says: `Wound from ${inWords(event)}, for ${lengthOf(from, to)}`,
   }));
   const moods = moodSpans(history).map(({ mood, from, to }) => ({
     key: `mood ${from}`,

@@ -3,7 +3,7 @@ import { percent } from "../../ui/in-words.ts";
 import { emotions, marksOf, momentInWords, type Range, valuesOf } from "./history-facts.ts";
 import { asTitle, inWords } from "./words.ts";
 
-/** So many rows that the course can be followed, and few enough to be read. */
+/** Enough rows to see the course, and few enough to read. */
 const mostRows = 24;
 const mostMarks = 100;
 
@@ -16,7 +16,7 @@ interface Props {
 export function HistoryTable({ history, range }: Props) {
   return (
     <details className="history-table">
-      <summary>The same as a table</summary>
+      <summary>Show as a table</summary>
       <LevelTable history={history} range={range} />
       <h3>What happened</h3>
       <Marks history={history} range={range} />
@@ -38,7 +38,7 @@ function LevelTable({ history, range }: Props) {
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, by keyboard too
     <section className="table-scroll" aria-label="Levels over time" tabIndex={0}>
       <table>
-        <caption>Levels over {range.says}, the newest first; nothing where it did not run</caption>
+        <caption>Levels over {range.says}, newest first. Empty cells: not running.</caption>
         <thead>
           <tr>
             <th scope="col">Time</th>
@@ -66,7 +66,7 @@ function LevelTable({ history, range }: Props) {
 
 function Marks({ history, range }: Props) {
   const marks = marksOf(history);
-  if (marks.length === 0) return <p className="hint">Nothing.</p>;
+  if (marks.length === 0) return <p className="hint">No events.</p>;
   return (
     <>
       <ul className="history-marks">
@@ -77,7 +77,7 @@ function Marks({ history, range }: Props) {
         ))}
       </ul>
       {marks.length > mostMarks ? (
-        <p className="hint">And {marks.length - mostMarks} more before these.</p>
+        <p className="hint">{marks.length - mostMarks} earlier entries are not shown.</p>
       ) : null}
     </>
   );

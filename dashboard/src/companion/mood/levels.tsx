@@ -3,7 +3,7 @@ import { percent } from "../../ui/in-words.ts";
 import { emotions as names } from "./history-facts.ts";
 import { asTitle } from "./words.ts";
 
-/** The five levels with the place that each comes to rest at, and boredom. */
+/** The five levels with their baselines, and boredom. */
 export function Levels({ emotions }: { readonly emotions: Emotions }) {
   return (
     <section className="card mood-levels" aria-labelledby="levels-title">
@@ -19,7 +19,7 @@ export function Levels({ emotions }: { readonly emotions: Emotions }) {
         ))}
         <Level name="boredom" level={emotions.boredom} />
       </div>
-      <p className="hint">The notch is where a feeling comes to rest by itself.</p>
+      <p className="hint">The notch marks the baseline, to which a feeling returns by itself.</p>
     </section>
   );
 }
@@ -31,7 +31,7 @@ interface LevelProps {
 }
 
 function Level({ name, level, baseline }: LevelProps) {
-  const atRest = baseline === undefined ? "" : `, at rest ${percent(baseline)}`;
+  const atRest = baseline === undefined ? "" : `, baseline ${percent(baseline)}`;
   return (
     <div className="level">
       <span aria-hidden="true">{asTitle(name)}</span>

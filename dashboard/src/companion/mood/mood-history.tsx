@@ -48,7 +48,7 @@ function RangeChoice({ range, onRange }: RangeProps) {
   const name = useId();
   return (
     <fieldset className="segments">
-      <legend className="visually-hidden">How far back</legend>
+      <legend className="visually-hidden">Time range</legend>
       {ranges.map((choice) => (
         <label key={choice.name}>
           <input
@@ -145,11 +145,11 @@ function Moment({ history, range, index, onIndex }: MomentProps) {
         max={last}
         step={1}
         value={index ?? last}
-        aria-label="Moment of the chart"
+        aria-label="Point in time"
         aria-valuetext={mood === null ? says || "now" : `${says}, ${levels.join(", ")}`}
         onChange={(event) => onIndex(Number(event.target.value))}
       />
-      <output>{says === "" ? "Point into the chart, or move along here." : says}</output>
+      <output>{says === "" ? "Point at the chart, or move the slider." : says}</output>
     </div>
   );
 }
@@ -161,7 +161,7 @@ function Key({ history }: { readonly history: MoodHistory }) {
     <ul className="history-key" aria-hidden="true">
       {hasEvents ? <li className="key-kindness">kindness</li> : null}
       {hasEvents ? <li className="key-harm">harm</li> : null}
-      {history.wounds.length > 0 ? <li className="key-wound">a wound, until healed</li> : null}
+      {history.wounds.length > 0 ? <li className="key-wound">wound, until healed</li> : null}
       <li className="key-down">not running</li>
     </ul>
   );

@@ -17,7 +17,7 @@ export function MoodNow({ emotions, elapsed, now }: Props) {
   const isAsleep = emotions.sleep_state === "asleep";
   const reason = moodReason(emotions, elapsed);
   return (
-    <section className="mood-now" aria-label="The mood now">
+    <section className="mood-now" aria-label="Current mood">
       <Face mood={isAsleep ? "sleepy" : mood} />
       <div>
         <p className="mood-word" aria-live="polite">
@@ -27,12 +27,12 @@ export function MoodNow({ emotions, elapsed, now }: Props) {
         <p className="mood-sentence">{moodSentence(emotions)}</p>
         {override === null || Date.parse(override.until) < now ? null : (
           <p className="mood-note">
-            Set by hand until <time dateTime={override.until}>{clockTime(override.until)}</time>,{" "}
-            {spanInWords((Date.parse(override.until) - now) / 1000)} from now. Underneath, the
-            levels go on.
+            Set manually until <time dateTime={override.until}>{clockTime(override.until)}</time>,
+            for another {spanInWords((Date.parse(override.until) - now) / 1000)}. The levels keep
+            changing underneath.
           </p>
         )}
-        {voice === "idle" ? null : <p className="mood-note">Its voice is {voice}.</p>}
+        {voice === "idle" ? null : <p className="mood-note">Voice: {voice}.</p>}
       </div>
     </section>
   );

@@ -42,7 +42,7 @@ function Warnings({ warnings }: { readonly warnings: readonly string[] }) {
   if (warnings.length === 0) return null;
   return (
     <section className="mood-warnings" aria-labelledby="warnings-title">
-      <h2 id="warnings-title">In the configuration</h2>
+      <h2 id="warnings-title">Configuration warnings</h2>
       <ul>
         {warnings.map((warning) => (
           <li key={warning}>{warning}</li>

@@ -56,10 +56,10 @@ test("the event that brought a mood is its reason", () => {
   ]);
 });
 
-test("who sleeps is asleep, whatever the mood, and still hurt", () => {
+test("asleep is told in place of the mood, and still hurt", () => {
   const proud = { ...rest, mood: "proud", mood_cause: { event: "pat_level2", age: 3 } };
   const asleep: Feeling = { ...proud, sleep_state: "asleep" };
-  assert.deepEqual(said(asleep), ["Asleep", "", "It sleeps until a person acts."]);
+  assert.deepEqual(said(asleep), ["Asleep", "", "It wakes when someone interacts with it."]);
   const hurt = { ...asleep, wounds: [wound("abuse", 36)] };
   assert.deepEqual(said(hurt).slice(0, 2), ["Asleep and hurt", "since abuse, 36 s ago"]);
 });

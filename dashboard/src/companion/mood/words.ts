@@ -30,7 +30,7 @@ export function groupOf(event: string): EventGroup {
 
 /** How the mood is told in one sentence, which no wound and no sleep contradicts. */
 export function moodSentence({ mood, sleep_state, wounds }: Feeling): string {
-  if (sleep_state === "asleep") return "It sleeps until a person acts.";
+  if (sleep_state === "asleep") return "It wakes when someone interacts with it.";
   if (wounds.length > 0) return "Something still hurts.";
   return moodSentences.get(mood) ?? "";
 }
@@ -41,10 +41,10 @@ const buttonWords = new Map([
   ["conversation_reply", "reply in a conversation"],
   ["face_recognized", "known face"],
   ["voice_speaking", "speaking"],
-  ["voice_listening", "being listened to"],
+  ["voice_listening", "being heard"],
   ["vision_description", "something seen"],
-  ["snap_detected", "snap of fingers"],
-  ["person_lost", "person gone"],
+  ["snap_detected", "finger snap"],
+  ["person_lost", "person left"],
 ]);
 
 const kindness = new Set([

@@ -77,5 +77,5 @@ export function drawingInWords(course: WoundCourse): string {
 /** "fear 25 %, sadness 20 %": what it holds the emotions at now. */
 export function floorsInWords(course: WoundCourse): string {
   const held = course.floors.map(({ emotion, now }) => `${inWords(emotion)} ${percent(now)}`);
-  return held.length === 0 ? "holds nothing any more" : `holds ${held.join(", ")}`;
+  return held.length === 0 ? "no longer holds anything" : `holds ${held.join(", ")}`;
 }

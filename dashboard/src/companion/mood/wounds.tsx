@@ -12,10 +12,10 @@ interface Props {
   readonly elapsed: number;
 }
 
-/** So many are shown at first. */
+/** How many are shown at first. */
 const mostShown = 3;
 
-/** What hurts still, and how it heals: the freshest first. */
+/** The open wounds and how they heal, the newest first. */
 export function Wounds({ emotions, elapsed }: Props) {
   const courses = emotions.wounds
     .map((wound) => ({ wound, course: courseOf(wound, elapsed) }))
@@ -28,7 +28,7 @@ export function Wounds({ emotions, elapsed }: Props) {
   return (
     <section className="card" aria-labelledby="wounds-title">
       <h2 id="wounds-title">Wounds</h2>
-      {courses.length === 0 ? <p className="hint">Nothing hurts.</p> : null}
+      {courses.length === 0 ? <p className="hint">No wounds.</p> : null}
       <ul id={list} className="wounds">
         {shown.map(({ wound, course }) => (
           <li key={wound.id}>
@@ -51,7 +51,7 @@ export function Wounds({ emotions, elapsed }: Props) {
           aria-controls={list}
           onClick={() => setIsWhole(!isWhole)}
         >
-          {isWhole ? "Fewer" : `${more} more`}
+          {isWhole ? "Show fewer" : `Show ${more} more`}
         </Button>
       )}
     </section>

@@ -8,22 +8,25 @@ import { When } from "../../ui/time.tsx";
 import { useRestart } from "../use-companion.ts";
 import { kindWords } from "./restart-words.ts";
 
-const partWords = { session: "what was said and felt" } as const;
+const partWords = { session: "recent messages and mood" } as const;
 
-/** The very text that each chat's model was given when it woke, or will be given. */
+/** The exact text that the model of each chat received after the restart, or will receive. */
 export function Deliveries() {
   const query = useRestart();
   const { data, isPending } = query;
   const [first, ...others] = data?.deliveries ?? [];
   return (
     <section aria-labelledby="deliveries-title">
-      <h2 id="deliveries-title">What it was told</h2>
-      <p className="hint">Word for word, once in each chat, with the first answer after waking.</p>
+      <h2 id="deliveries-title">Restart notices</h2>
+      <p className="hint">
+        The exact text that the model of each chat receives, once, with its first answer after a
+        restart.
+      </p>
       <QueryError query={query} />
-      {isPending ? <Loading label="Loading the texts" /> : null}
+      {isPending ? <Loading label="Loading the notices" /> : null}
       {data?.deliveries.length === 0 ? (
-        <Empty title="Nothing to tell">
-          After a first start there is nothing from before. A later run finds its chats here.
+        <Empty title="No notices">
+          There is nothing to report after a first start. Chats appear here after the next restart.
         </Empty>
       ) : null}
       <div className="deliveries">
@@ -54,17 +57,17 @@ function Told({ delivery }: { readonly delivery: Delivery }) {
           <ChatLink chatId={chatId} />
         </h3>
         <span className={status === "delivered" ? "tag tag-accent" : "tag"}>
-          {status === "delivered" ? "Delivered" : "Waits for the next message"}
+          {status === "delivered" ? "Delivered" : "Waiting for the next message"}
         </span>
         {at === null ? null : <When className="hint" at={at} />}
         <Copy text={text} />
       </header>
       <p className="hint">{toldInWords(delivery)}</p>
       {text === "" ? (
-        <p>Nothing.</p>
+        <p>Empty.</p>
       ) : (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, by keyboard too
-        <section className="told-text" aria-label={`Text for ${chatId}`} tabIndex={0}>
+        <section className="told-text" aria-label={`Notice for ${chatId}`} tabIndex={0}>
           <pre>{text}</pre>
         </section>
       )}
@@ -72,12 +75,11 @@ function Told({ delivery }: { readonly delivery: Delivery }) {
   );
 }
 
-/** In which case it was, and what it was told of. */
-function toldInWords({ kind, status, parts }: Delivery): string {
+/** After what kind of restart, and what the text has. */
+function toldInWords({ kind, parts }: Delivery): string {
   const of = parts.map((part) => partWords[part]).join(", and ");
-  if (kind === "fresh_start") return `New chat: ${of === "" ? "nothing from before" : of}.`;
-  const when = status === "delivered" ? "When it was told: " : "";
-  return `${when}${kindWords[kind].title}${of === "" ? "" : `, with ${of}`}.`;
+  const title = kind === "fresh_start" ? "New chat" : kindWords[kind].title;
+  return `${title}${of === "" ? "" : `, with ${of}`}.`;
 }
 
 function Copy({ text }: { readonly text: string }) {

@@ -17,7 +17,7 @@ export function Interrupted({ turns }: { readonly turns: Turns }) {
   }
   return (
     <section className="card" aria-labelledby="interrupted-title">
-      <h2 id="interrupted-title">Interrupted</h2>
+      <h2 id="interrupted-title">Interrupted messages</h2>
       <ul className="waking-list">
         {[...byChat].map(([chatId, messageIds]) => (
           <InterruptedChat key={chatId} chatId={chatId} messageIds={messageIds} />
@@ -46,7 +46,7 @@ function InterruptedChat({ chatId, messageIds }: Props) {
       <div className="waking-words">
         <ChatLink chatId={chatId} title={data?.title ?? chatId} />
         <p className="hint" role="status">
-          {isAnswering ? "It is being answered." : leftInWords(left)}
+          {isAnswering ? "Answering…" : leftInWords(left)}
         </p>
       </div>
       {left === 0 || isAnswering ? null : (
@@ -55,7 +55,7 @@ function InterruptedChat({ chatId, messageIds }: Props) {
             Answer
           </Button>
           <Button isBusy={act.isPending} onClick={() => act.mutate("dismiss")}>
-            Leave without an answer
+            Dismiss
           </Button>
         </div>
       )}
@@ -65,6 +65,6 @@ function InterruptedChat({ chatId, messageIds }: Props) {
 }
 
 function leftInWords(left: number): string {
-  if (left === 0) return "Answered or left since.";
+  if (left === 0) return "Answered or dismissed since.";
   return left === 1 ? "One message has no answer." : `${left} messages have no answer.`;
 }

@@ -7,7 +7,7 @@ import { ErrorNote } from "../../ui/error-note.tsx";
 import { When } from "../../ui/time.tsx";
 import { sessionKey } from "../use-companion.ts";
 
-/** Whom it saw last, who is here now, and whether it sleeps. */
+/** Who was seen last, who is here now, and whether the companion sleeps. */
 export function People({ session }: { readonly session: CompanionSession }) {
   const take = (changed: PersonSeen | Sleeping) =>
     queryClient.setQueryData<CompanionSession>(
@@ -71,7 +71,7 @@ function LastSeen({ session }: { readonly session: CompanionSession }) {
   const { last_person_seen: person, last_person_seen_time: time } = session;
   return (
     <p className="waking-big">
-      <span role="status">{person ?? "Nobody yet"}</span>
+      <span role="status">{person ?? "No one yet"}</span>
       {person === null || time === null ? null : <When at={time * 1000} />}
     </p>
   );
@@ -93,9 +93,9 @@ function Sleep({ session, take }: Props) {
       <p className="waking-big" role="status">
         {isAsleep ? "Asleep" : "Awake"}
       </p>
-      <p className="hint">It falls asleep when it has been bored for long; a word wakes it.</p>
+      <p className="hint">It falls asleep after a long time of boredom. A message wakes it.</p>
       <Button isBusy={turn.isPending} onClick={() => turn.mutate()}>
-        {isAsleep ? "Wake it" : "Let it sleep"}
+        {isAsleep ? "Wake up" : "Put to sleep"}
       </Button>
       {turn.error === null ? null : <ErrorNote error={turn.error} />}
     </div>

@@ -3,7 +3,7 @@ import type { CompanionSession } from "../../api/openapi-types.ts";
 import { counted, fullTime } from "../../ui/in-words.ts";
 import { certaintyWords, gapInWords, kindWords } from "./restart-words.ts";
 
-/** How the companion woke: the kind in a few words, and the facts that it follows from. */
+/** The kind of the last restart in a few words, and the facts that it follows from. */
 export function Report({ session }: { readonly session: CompanionSession }) {
   const { title, says } = kindWords[session.restart_type];
   const isFirst = session.restart_type === "fresh_start";
@@ -16,19 +16,20 @@ export function Report({ session }: { readonly session: CompanionSession }) {
       <dl className="facts">
         {isFirst ? null : <BeforeFacts session={session} />}
         <Fact name="This run">
-          Session {session.total_sessions.toLocaleString()}
+          Run {session.total_sessions.toLocaleString()}
           <span className="fact-note">
             <code>{session.session_id}</code> since {fullTime(session.session_start * 1000)}
           </span>
         </Fact>
-        <Fact name="Set aside">
+        <Fact name="Quarantined">
           {session.quarantined === 0 ? "Nothing" : counted(session.quarantined, "item")}
           <span className="fact-note">
             {session.quarantined === 0 ? (
-              "All that was stored could be read."
+              "All stored data could be read."
             ) : (
               <>
-                Could not be read, and was kept apart. <code>throughline doctor</code> tells more.
+                Unreadable data was moved to quarantine. Run <code>throughline doctor</code> for
+                details.
               </>
             )}
           </span>
@@ -41,15 +42,15 @@ export function Report({ session }: { readonly session: CompanionSession }) {
 function BeforeFacts({ session }: { readonly session: CompanionSession }) {
   return (
     <>
-      <Fact name="Away for">
+      <Fact name="Down for">
         {gapInWords(session.elapsed)}
         <span className="fact-note">{certaintyWords[session.certainty]}</span>
       </Fact>
-      <Fact name="The run before">
-        {session.clean ? "Ended cleanly" : "Was cut off"}
+      <Fact name="Previous run">
+        {session.clean ? "Shut down cleanly" : "Crashed or was killed"}
         <span className="fact-note">
           {session.previous_session_id === null ? (
-            "Its name is not known."
+            "Its id is not known."
           ) : (
             <code>{session.previous_session_id}</code>
           )}

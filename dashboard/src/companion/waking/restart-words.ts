@@ -6,31 +6,31 @@ export const kindWords: Readonly<
   Record<CompanionSession["restart_type"], { readonly title: string; readonly says: string }>
 > = {
   fresh_start: {
-    title: "A first start",
-    says: "There was nothing before: no earlier run, and no chat.",
+    title: "First start",
+    says: "There was no earlier run and no chat.",
   },
   crash_recovery: {
-    title: "Cut off, and back at once",
-    says: "It was back within half a minute, and goes on as if nothing had happened.",
+    title: "Recovered from a crash",
+    says: "It was back within 30 seconds and continues as if nothing had happened.",
   },
   short_break: {
     title: "Back after a short break",
-    says: "It greets briefly, and goes on where it was.",
+    says: "It greets briefly and continues where it stopped.",
   },
   long_absence: {
     title: "Back after a long absence",
-    says: "It welcomes people back, and knows what was talked about.",
+    says: "It welcomes people back and remembers what was discussed.",
   },
 };
 
 export const certaintyWords: Readonly<Record<CompanionSession["certainty"], string>> = {
-  certain: "Certain: measured without the clock, on a machine that stayed on.",
-  clock: "Measured by the clock; right if the clock was.",
-  uncertain: "Uncertain: the clock went backwards, or nothing says when the last run ended.",
+  certain: "Exact: measured by the uptime of the machine.",
+  clock: "Measured by the system clock.",
+  uncertain: "Uncertain: the clock went backwards, or the end of the last run is unknown.",
 };
 
 /** How long nothing ran, in words. */
 export function gapInWords(elapsed: number | null): string {
-  if (elapsed === null) return "An unknown time";
-  return elapsed < 1 ? "A moment" : spanInWords(elapsed);
+  if (elapsed === null) return "Unknown";
+  return elapsed < 1 ? "Less than 1 s" : spanInWords(elapsed);
 }

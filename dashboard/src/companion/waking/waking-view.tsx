@@ -8,13 +8,13 @@ import { People } from "./people.tsx";
 import { Report } from "./report.tsx";
 import "./waking.css";
 
-/** What the companion knew when it woke, what it was told, and whom it has seen. */
+/** The last restart, what the models were told about it, and who was seen since. */
 export function WakingView() {
   const query = useCompanionSession();
   const { data, isPending } = query;
   useFreshChats();
   return (
-    <Page title="Waking">
+    <Page title="Restart">
       <div className="waking">
         <QueryError query={query} />
         {isPending ? <Loading label="Loading the report" /> : null}

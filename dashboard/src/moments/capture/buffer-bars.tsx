@@ -1,13 +1,13 @@
 import type { Buffers } from "../../api/openapi-types.ts";
 import { megabytesInWords, minutesInWords } from "./words.ts";
 
-/** What is in the memory now, of what may be. */
+/** What is in memory now, and the limits. */
 export function BufferBars({ stats }: { readonly stats: Buffers }) {
   const { messages, frames, audio_seconds: seconds, bytes, limits } = stats;
   return (
     <dl className="buffers">
-      <Bar name="Words" value={messages} max={limits.messages}>
-        {messages} of {limits.messages} messages
+      <Bar name="Messages" value={messages} max={limits.messages}>
+        {messages} of {limits.messages}
       </Bar>
       <Bar name="Pictures" value={frames} max={limits.frames}>
         {frames} of {limits.frames}

@@ -30,7 +30,7 @@ class VideoCamera {
     this.#video.muted = true;
     this.#video.playsInline = true;
     this.#video.srcObject = stream;
-    void this.#video.play().catch(() => undefined); // it was closed meanwhile
+    void this.#video.play().catch(() => undefined); // it was closed
     void this.#run().catch((error: unknown) => {
       if (!this.#isOver) sink.failed(error);
     });

@@ -7,7 +7,7 @@ import { captureMissing, startCapture, stopCapture, useCapture } from "./capture
 import { ConsentDialog } from "./consent-dialog.tsx";
 import { sourcesInWords, standingInWords } from "./words.ts";
 
-/** Camera and microphone: how it stands, on and off, and what is in the memory. */
+/** Camera and microphone: their state, a switch, and what is in memory. */
 export function CapturePanel({ stats }: { readonly stats: Buffers }) {
   const [isAsking, setIsAsking] = useState(false);
   const here = useCapture();
@@ -25,7 +25,7 @@ export function CapturePanel({ stats }: { readonly stats: Buffers }) {
             {isOn
               ? `This page uses the ${sourcesInWords(streams)}.`
               : standingInWords(consent, capturing)}
-            {here.missed > 0 ? ` ${here.missed} pieces could not be sent.` : ""}
+            {here.missed > 0 ? ` ${here.missed} parts could not be sent.` : ""}
           </p>
         </div>
         <div className="capture-acts">
@@ -36,12 +36,12 @@ export function CapturePanel({ stats }: { readonly stats: Buffers }) {
               onClick={() => setIsAsking(true)}
             >
               <Icon name="camera" size={17} />
-              Switch on…
+              Turn on…
             </Button>
           )}
           {isOn || isAgreed ? (
             <Button kind="danger" onClick={() => void stopCapture()}>
-              {isOn ? "Switch off" : "Withdraw"}
+              {isOn ? "Turn off" : "Withdraw consent"}
             </Button>
           ) : null}
         </div>
@@ -80,7 +80,7 @@ function Preview({ stream }: { readonly stream: MediaStream }) {
     <video
       ref={video}
       className="capture-preview"
-      aria-label="What the camera sees now"
+      aria-label="Camera preview"
       autoPlay
       muted
       playsInline

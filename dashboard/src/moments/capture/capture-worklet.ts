@@ -18,7 +18,7 @@ class CaptureProcessor extends AudioWorkletProcessor {
     this.port.postMessage({ pcm, wallMs }, [pcm.buffer]);
   });
 
-  /** Called for every 128 samples. @returns whether to go on. */
+  /** Called for every 128 samples. @returns whether to continue. */
   process([input]: readonly (readonly Float32Array[])[]): boolean {
     const samples = input?.[0];
     if (samples !== undefined) {

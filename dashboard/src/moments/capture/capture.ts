@@ -1,5 +1,5 @@
-// The camera and the microphone of this page: switched on by a person, one at a time for all views, and
-// off again when anybody says so.
+// The camera and the microphone of this page, for all views: a person turns them on, and they go off
+// when they, or the server, say so.
 import { queryClient, request, signedOut } from "../../api/client.ts";
 import type { Buffers, Consent } from "../../api/openapi-types.ts";
 import { Store, useStore } from "../../api/store.ts";
@@ -50,7 +50,7 @@ export function useCapture(): CaptureState {
 /** Whether this browser, at this address, has what it takes; else why not. */
 export function captureMissing(): string | undefined {
   if (!window.isSecureContext) {
-    return "Browsers give camera and microphone to this machine's own address and to https only.";
+    return "Browsers allow camera and microphone only over https or on localhost.";
   }
   const all = window as unknown as Record<string, unknown>;
   const devices = navigator.mediaDevices as MediaDevices | undefined;
@@ -59,7 +59,7 @@ export function captureMissing(): string | undefined {
   return isThere ? undefined : "This browser cannot capture pictures and sound.";
 }
 
-/** Switches on what is wished for, after a person agreed to it. Never rejects: trouble is told. */
+/** Turns on what is wished for, after a person agreed to it. Never rejects: `trouble` says why. */
 export async function startCapture(wish: CaptureWish): Promise<void> {
   if (state.get().phase !== "off") return;
   state.set({ ...off, phase: "starting", camera: wish.camera, microphone: wish.microphone });
@@ -73,7 +73,7 @@ export async function startCapture(wish: CaptureWish): Promise<void> {
     open.push(() => stop(stream));
     if (release !== free) return free();
     await agree(wish.consent);
-    // Somebody may have changed their mind while the browser asked.
+    // The person may have changed their mind while the browser asked.
     if (release !== free) return free();
     await begin(wish, stream, open);
     if (release !== free) return free();
@@ -84,7 +84,7 @@ export async function startCapture(wish: CaptureWish): Promise<void> {
   }
 }
 
-/** Switches everything off, here and at once, and withdraws what was agreed to. */
+/** Turns everything off, here and at once, and withdraws the consent for it. */
 export async function stopCapture(): Promise<void> {
   end(undefined);
   try {
@@ -93,8 +93,11 @@ export async function stopCapture(): Promise<void> {
     const left = { messages, upload, export: mayExport, frames: false, audio: false };
     await agree(wording === null ? left : { ...left, wording });
   } catch {
-    const minutes = "What is in the companion's memory is gone after two minutes.";
-    state.set({ ...off, trouble: `Off here; the companion could not be told. ${minutes}` });
+    const minutes = "What it holds in memory is discarded after two minutes.";
+    state.set({
+      ...off,
+      trouble: `Turned off here, but the server could not be reached. ${minutes}`,
+    });
   }
 }
 
@@ -104,7 +107,7 @@ export function clearTrouble(): void {
 }
 
 signedOut.subscribe(() => {
-  // Nobody would see the light.
+  // Nothing would show that it is on.
   if (signedOut.get() && state.get().phase !== "off") end(undefined);
 });
 
@@ -141,7 +144,7 @@ async function begin(wish: CaptureWish, stream: MediaStream, open: (() => void)[
     if (!isSent) state.set({ ...state.get(), missed: state.get().missed + 1 });
   };
   for (const track of stream.getTracks()) {
-    track.addEventListener("ended", () => end("The camera or the microphone is gone."));
+    track.addEventListener("ended", () => end("The camera or the microphone was disconnected."));
   }
   if (wish.camera) {
     const camera = openCamera(stream, {

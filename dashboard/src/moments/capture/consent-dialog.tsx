@@ -11,7 +11,7 @@ interface Props {
   readonly onClose: () => void;
 }
 
-/** Asks before anything is switched on: what, what for, where it goes, how long it stays. */
+/** Asks before anything is turned on: what, what for, where it goes, how long it stays. */
 export function ConsentDialog({ stats, start, onClose }: Props) {
   const { consent, storage_mode: mode } = stats;
   const bucket = mode === "local" ? null : stats.s3_bucket;
@@ -19,7 +19,7 @@ export function ConsentDialog({ stats, start, onClose }: Props) {
   const [microphone, setMicrophone] = useState(true);
   const [upload, setUpload] = useState(consent.upload && bucket !== null);
   const [mayExport, setMayExport] = useState(consent.export);
-  // What another page or device feeds stays agreed to.
+  // Consent for what another page or device sends stays.
   const frames = camera || consent.frames;
   const audio = microphone || consent.audio;
   const asked = { camera: frames, microphone: audio, bucket, upload, export: mayExport };
@@ -38,7 +38,7 @@ export function ConsentDialog({ stats, start, onClose }: Props) {
   };
   return (
     <Dialog
-      title="Switch on camera and microphone?"
+      title="Turn on camera and microphone?"
       onClose={onClose}
       actions={
         <>
@@ -46,13 +46,13 @@ export function ConsentDialog({ stats, start, onClose }: Props) {
             Not now
           </Button>
           <Button kind="primary" disabled={!camera && !microphone} onClick={() => start(wish)}>
-            I agree: switch on
+            I agree, turn on
           </Button>
         </>
       }
     >
       <fieldset className="consent-choices">
-        <legend className="visually-hidden">What is switched on</legend>
+        <legend className="visually-hidden">What to turn on</legend>
         <Choice isOn={camera} set={setCamera}>
           Camera
         </Choice>
@@ -66,10 +66,10 @@ export function ConsentDialog({ stats, start, onClose }: Props) {
         ))}
       </div>
       <fieldset className="consent-choices">
-        <legend className="visually-hidden">What may be done with it</legend>
+        <legend className="visually-hidden">How it may be used</legend>
         {bucket === null ? null : (
           <Choice isOn={upload} set={setUpload}>
-            Send what is kept to the bucket “{bucket}” too
+            Also upload it to the bucket “{bucket}”
           </Choice>
         )}
         <Choice isOn={mayExport} set={setMayExport}>

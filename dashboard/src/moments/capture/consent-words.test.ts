@@ -22,7 +22,7 @@ for (const camera of [true, false]) {
           assert.ok(words.length < 2_000);
           const leaves = upload && bucket !== null;
           assert.equal(words.includes("my-bucket"), leaves);
-          assert.equal(words.includes("goes nowhere else"), !leaves);
+          assert.equal(words.includes("not sent anywhere else"), !leaves);
         });
       }
     }
@@ -30,11 +30,11 @@ for (const camera of [true, false]) {
 }
 
 for (const [asked, words] of [
-  [{ microphone: false }, "The camera is switched on"],
-  [{ camera: false }, "The microphone is switched on"],
-  [{}, "The camera and the microphone are switched on"],
-  [{ export: true }, "It may be written out for training"],
-  [{ export: false }, "It is not written out for training"],
+  [{ microphone: false }, "The camera is turned on"],
+  [{ camera: false }, "The microphone is turned on"],
+  [{}, "The camera and the microphone are turned on"],
+  [{ export: true }, "It may be exported for training"],
+  [{ export: false }, "It is not exported for training"],
 ] as const) {
   test(`what is asked for ${JSON.stringify(asked)} says “${words}”`, () => {
     assert.ok(text(asked).includes(words));

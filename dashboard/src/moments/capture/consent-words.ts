@@ -17,14 +17,14 @@ export function consentWords(asked: ConsentAsked): readonly string[] {
   const { bucket, upload } = asked;
   const where =
     upload && bucket !== null
-      ? `It is stored on the machine that the companion runs on, and in the bucket “${bucket}”, until somebody deletes it.`
-      : "It is stored on the machine that the companion runs on, until somebody deletes it, and goes nowhere else.";
+      ? `It is stored on the machine that runs the companion, and in the bucket “${bucket}”, until you delete it.`
+      : "It is stored on the machine that runs the companion until you delete it, and is not sent anywhere else.";
   return [
     "When you react to something I did, I keep the last two minutes of picture and sound with it.",
-    `${sourcesInWords(asked)} switched on. What comes in stays in the companion's memory for two minutes, and is gone then unless somebody reacts.`,
-    `What is kept: the words, ${mediaInWords(asked)} of those two minutes. ${where}`,
-    asked.export ? "It may be written out for training." : "It is not written out for training.",
-    "Switching off empties the memory at once. What was kept before stays, in Moments, where it can be deleted.",
+    `${sourcesInWords(asked)} turned on. Pictures and sound stay in memory for two minutes and are then discarded, unless someone reacts.`,
+    `What is saved: the messages, ${mediaInWords(asked)} of those two minutes. ${where}`,
+    asked.export ? "It may be exported for training." : "It is not exported for training.",
+    "Turning off empties the memory at once. Saved moments stay in Moments, where you can delete them.",
   ];
 }
 

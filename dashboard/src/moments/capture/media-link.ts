@@ -14,7 +14,7 @@ export interface LinkPorts {
   /** @returns what takes it back. */
   readonly after: (ms: number, run: () => void) => () => void;
   readonly onState: (state: LinkState) => void;
-  /** It broke or never stood: whether somebody is signed in is seen by asking. */
+  /** It broke or never opened: a request tells whether the person is still signed in. */
   readonly onBreak: () => void;
 }
 
@@ -26,7 +26,7 @@ const maxWaitingPictures = 262_144;
 const maxWaiting = 1_048_576;
 const openState = 1;
 
-/** How the server says that a WebSocket of media may not go on. */
+/** The codes with which the server closes a WebSocket for good. */
 const closes: Readonly<Record<number, "consent" | "refused">> = {
   1003: "refused",
   1009: "refused",

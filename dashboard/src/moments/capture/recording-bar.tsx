@@ -5,7 +5,7 @@ import { useMomentStats } from "../use-moments.ts";
 import { clearTrouble, stopCapture, useCapture } from "./capture.ts";
 import { sourcesInWords } from "./words.ts";
 
-/** The light: on every view, as long as pictures or sound are taken, by this page or another device. */
+/** Shown on every view as long as pictures or sound are recorded, by this page or another device. */
 export function RecordingBar() {
   const here = useCapture();
   const { data } = useMomentStats();
@@ -21,7 +21,7 @@ export function RecordingBar() {
         <Light
           what={
             sourcesInWords({ frames: here.camera, audio: here.microphone }) +
-            (here.phase === "on" && !here.isConnected ? " (the companion is not reached)" : "")
+            (here.phase === "on" && !here.isConnected ? " (not connected)" : "")
           }
         />
       )}
@@ -29,7 +29,7 @@ export function RecordingBar() {
         <p className="recording-trouble">
           <span>{here.trouble}</span>
           <Button kind="quiet" onClick={clearTrouble}>
-            All right
+            OK
           </Button>
         </p>
       )}
@@ -48,7 +48,7 @@ function Light({ what }: { readonly what: string }) {
       </span>
       <span className="recording-acts">
         <Link className="recording-more" to="/moments">
-          What is kept
+          Details
         </Link>
         <Button className="recording-stop" onClick={() => void stopCapture()}>
           Stop

@@ -23,7 +23,7 @@ test("a camera that runs 0.1 % slow is followed, to within 3 ms", () => {
   }
 });
 
-test("after a camera counts anew, 250 ms later, its pictures are placed right again within 2 s", () => {
+test("after a camera restarts its clock, 250 ms later, its pictures are placed right again within 2 s", () => {
   const clock = new CameraClock();
   for (let picture = 1; picture <= 100; picture++) {
     const laterMs = picture > 50 ? 250 : 0;

@@ -85,10 +85,10 @@ export class TrackCamera {
 const windowMs = 2_000;
 
 /**
- * When a picture was taken, on the page's clock. Whoever takes it counts, exactly, but from a time that
- * nobody tells; what is handed out comes late by some milliseconds, never early. So the smallest
+ * When a picture was taken, on the page's clock. The camera's own clock is exact, but its
+ * origin is unknown; a picture is handed out some milliseconds late, never early. So the smallest
  * distance of the last 2 s is the true one. It follows when one clock runs faster, and when the camera
- * counts anew.
+ * restarts its clock.
  */
 export class CameraClock {
   #seen: { readonly atMs: number; readonly offset: number }[] = [];

@@ -16,11 +16,11 @@ const silent = { frames: false, audio: false };
 
 for (const [agreed, coming, words] of [
   [{}, silent, "Camera and microphone are off."],
-  [{ frames: true }, silent, "Camera may be used. Nothing comes in now."],
+  [{ frames: true }, silent, "Consent given for camera. Not in use now."],
   [
     { frames: true, audio: true },
     { frames: false, audio: true },
-    "Camera and microphone may be used. They are, by another page or device.",
+    "Consent given for camera and microphone. In use by another page or device.",
   ],
 ] as const) {
   test(`agreed to ${JSON.stringify(agreed)}, coming in ${JSON.stringify(coming)}: “${words}”`, () => {

@@ -15,13 +15,13 @@ export function sourcesInWords({ frames, audio }: Streams): string {
   return frames ? "camera" : "microphone";
 }
 
-/** How it stands with camera and microphone, where this page has neither on. */
+/** The state of camera and microphone, where this page has neither on. */
 export function standingInWords(consent: Consent, capturing: Streams): string {
   if (!consent.frames && !consent.audio) return "Camera and microphone are off.";
   const since = consent.timestamp === null ? "" : ` since ${fullTime(consent.timestamp * 1_000)}`;
-  const what = `${capitalised(sourcesInWords(consent))} may be used${since}.`;
+  const what = `Consent given for ${sourcesInWords(consent)}${since}.`;
   const isComing = capturing.frames || capturing.audio;
-  return `${what} ${isComing ? "They are, by another page or device." : "Nothing comes in now."}`;
+  return `${what} ${isComing ? "In use by another page or device." : "Not in use now."}`;
 }
 
 /** "1:05". */
@@ -34,15 +34,11 @@ export function megabytesInWords(bytes: number): string {
   return `${(bytes / 1_000_000).toFixed(1)} MB`;
 }
 
-function capitalised(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
-}
-
 const devices: Readonly<Record<string, string>> = {
-  NotAllowedError: "The browser was told not to give camera or microphone to this page.",
-  NotFoundError: "This machine has no such camera or microphone.",
-  NotReadableError: "Another program has the camera or the microphone.",
-  OverconstrainedError: "This camera or microphone cannot do what is needed.",
+  NotAllowedError: "The browser does not let this page use the camera or the microphone.",
+  NotFoundError: "No camera or microphone was found.",
+  NotReadableError: "Another program is using the camera or the microphone.",
+  OverconstrainedError: "This camera or microphone does not support the required settings.",
   AbortError: "The camera or the microphone did not start.",
 };
 
@@ -53,6 +49,6 @@ export function deviceTrouble(error: unknown): string {
 
 export function endedTrouble(why: "consent" | "refused"): string {
   return why === "consent"
-    ? "Switched off: what was agreed to was withdrawn."
-    : "Switched off: the companion does not take what this page sends.";
+    ? "Turned off: the consent was withdrawn."
+    : "Turned off: the server does not accept what this page sends.";
 }
