@@ -2,14 +2,12 @@ import type { MiddlewareHandler } from "hono";
 import { invalid, ThroughlineError } from "../core/errors.ts";
 import { addChatRoutes } from "./chat-routes.ts";
 import { addExportRoute } from "./export-route.ts";
-import { isAmbiguous, isDecodable, refusalOf } from "./guard.ts";
+import { isAmbiguous, isDecodable, refusalOf, securityHeaders } from "./guard.ts";
 import { addMessageRoutes } from "./message-routes.ts";
 import { addPage, isPagePath } from "./page-routes.ts";
-import { problemResponse } from "./problem.ts";
+import { problemResponse, reportError } from "./problem.ts";
 import { type Env, type Ports, Router } from "./router.ts";
-import { securityHeaders } from "./security-headers.ts";
 import { addServiceRoutes, type ServerState } from "./service-routes.ts";
-import { reportError } from "./tell.ts";
 import { addTurnRoutes } from "./turn-routes.ts";
 import { addWatchRoutes } from "./watch-routes.ts";
 

@@ -1,11 +1,9 @@
 import { z } from "zod";
 import type { StoredMessage } from "../core/chat/message.ts";
-import { invalid } from "../core/errors.ts";
+import { invalid, isThroughlineError } from "../core/errors.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { Throughline } from "../core/throughline.ts";
 import type { Turns } from "../core/turns/turns.ts";
-import { ifThere, noSuchChat } from "./if-there.ts";
-import { messageJson } from "./message-json.ts";
 import { json, type Router } from "./router.ts";
 import {
   chatParams,
@@ -19,6 +17,7 @@ import {
   resetBody,
   schemaOf,
 } from "./schemas.ts";
+import { messageJson } from "./wire.ts";
 
 /** Chats and their sessions: list, look at, start afresh, copy, forget. */
 export function addChatRoutes(router: Router): void {
@@ -244,4 +243,21 @@ async function chatView({ chats, sessions }: Throughline, turns: Turns, id: stri
     running: await turns.isRunning(id),
     unanswered_ids: [...open, ...(head.pending ?? [])],
   };
+}
+
+/** What `if_exists=true` answers where there is no such chat. */
+export const noSuchChat = { says: "There is no such chat, and `if_exists` is `true`." } as const;
+
+/** Answers 204 in place of 404, for a client that asks whether a chat was begun. */
+export async function ifThere(
+  ifExists: "true" | "false" | undefined,
+  answer: () => Promise<Response>,
+): Promise<Response> {
+  try {
+    return await answer();
+  } catch (error) {
+    const isMissing = isThroughlineError(error, "THROUGHLINE_NOT_FOUND");
+    if (ifExists !== "true" || !isMissing) throw error;
+    return new Response(null, { status: 204 });
+  }
 }

@@ -3,10 +3,9 @@ import type { StoredMessage } from "../core/chat/message.ts";
 import { ThroughlineError } from "../core/errors.ts";
 import type { RepairReport } from "../core/storage/storage.ts";
 import type { Turn } from "../core/turns/turn.ts";
-import { messageJson } from "./message-json.ts";
 import { problemOf } from "./problem.ts";
 import { EventStream, type EventStreamOptions, eventBytes } from "./sse.ts";
-import { retryJson } from "./turn-answer.ts";
+import { messageJson, retryJson } from "./wire.ts";
 
 /** What the server itself publishes; a feature adds its own. A repeated request publishes a message again. */
 export interface Events {

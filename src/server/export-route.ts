@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { type ChatFormat, renderChat } from "../core/chat/render-chat.ts";
+import { foreignFile } from "./guard.ts";
+import { reportError } from "./problem.ts";
 import { disconnect, isHead, type Router } from "./router.ts";
 import { chatParams } from "./schemas.ts";
-import { foreignFile } from "./security-headers.ts";
-import { reportError } from "./tell.ts";
 
 const formats = {
   jsonl: { type: "application/jsonl", ending: "jsonl" },

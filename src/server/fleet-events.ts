@@ -6,7 +6,7 @@ import { isJsonObject } from "../core/json.ts";
 import type { Logger } from "../core/logger.ts";
 import type { Fleet } from "../core/storage/fleet.ts";
 import type { Watchers } from "./events.ts";
-import { messageJson } from "./message-json.ts";
+import { messageJson } from "./wire.ts";
 
 /** Of longer messages, in bytes of UTF-8 JSON, only the ids are sent. */
 const longestSent = 4_000;

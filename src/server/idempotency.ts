@@ -1,5 +1,8 @@
 import { createHash } from "node:crypto";
-import { invalid } from "../core/errors.ts";
+import type { Clock } from "../core/clock.ts";
+import { invalid, ThroughlineError } from "../core/errors.ts";
+import type { Json } from "../core/json.ts";
+import { Lru } from "../core/lru.ts";
 
 /**
  * The id of the message that a key stands for, so that the log itself remembers the key: the same
@@ -17,4 +20,65 @@ export function messageIdFor(key: string): string {
 /** The same for a retry: shorter, because it becomes part of an id. */
 export function retryIdFor(key: string): string {
   return messageIdFor(key).replace("i_", "r_");
+}
+
+/** Of so many keys the answers are known, some 3 KB each: a client repeats its last few writes. */
+const maxKeys = 1_000;
+const keptMs = 3_600_000;
+
+interface Known {
+  readonly request: string;
+  readonly answer: Promise<object>;
+  /** By the monotonic clock. */
+  readonly at: number;
+}
+
+/**
+ * Keys of writes that leave nothing behind that could remember them: for an hour of this process, and
+ * 1,000 of them.
+ */
+export class KnownKeys {
+  readonly #clock: Clock;
+  /** By what a key stands for; the oldest first, because no use renews one. */
+  readonly #known = new Lru<string, Known>(maxKeys);
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /**
+   * Does what is asked for, or answers again what the same key was answered; while that is still being
+   * done, with it. What fails was not done, and its key is free again.
+   *
+   * @throws ThroughlineError `THROUGHLINE_CONFLICT`: the key is of another request.
+   *   `THROUGHLINE_INVALID`: see `messageIdFor`.
+   */
+  async once(key: string | undefined, request: Json, work: () => Promise<object>): Promise<object> {
+    if (key === undefined) return work();
+    const id = messageIdFor(key);
+    const digest = createHash("sha256").update(JSON.stringify(request)).digest("base64");
+    this.#forgetOld();
+    const known = this.#known.peek(id);
+    if (known === undefined) {
+      const answer = work();
+      const made = { request: digest, answer, at: this.#clock.monotonic() };
+      this.#known.set(id, made);
+      answer.catch(() => {
+        if (this.#known.peek(id) === made) this.#known.delete(id);
+      });
+      return answer;
+    }
+    if (known.request === digest) return known.answer;
+    throw new ThroughlineError("this key was used for something else", {
+      code: "THROUGHLINE_CONFLICT",
+    });
+  }
+
+  #forgetOld(): void {
+    const before = this.#clock.monotonic() - keptMs;
+    for (const [id, { at }] of this.#known) {
+      if (at > before) return;
+      this.#known.delete(id);
+    }
+  }
 }

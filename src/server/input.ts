@@ -1,6 +1,7 @@
 import type { z } from "zod";
-import { invalid } from "../core/errors.ts";
+import { invalid, isThroughlineError, ThroughlineError } from "../core/errors.ts";
 import { issueLine } from "../core/issue-line.ts";
+import { type Json, parseJson, tooLarge } from "../core/json.ts";
 import { isDecodable } from "./guard.ts";
 
 /** Reads what a client sent as what the route takes. @throws ThroughlineError `THROUGHLINE_INVALID`. */
@@ -26,4 +27,93 @@ export function queryOf(url: URL): Record<string, string> {
   const names = new Set(pairs.map(([name]) => name));
   if (names.size < pairs.length) throw invalid("a query parameter comes at most once");
   return Object.fromEntries(pairs);
+}
+
+/** One type, and one that no form of another site can send. */
+const jsonType = /^application\/json(\s*;\s*charset\s*=\s*"?utf-8"?)?\s*$/i;
+
+/** The bytes of a body, as they come. */
+type Body = AsyncIterable<Uint8Array> | null;
+
+/**
+ * The JSON of a request's body; `{}` when it has none.
+ *
+ * @param body where the bytes are read, if not from the request.
+ * @throws ThroughlineError `THROUGHLINE_MEDIA_TYPE`: the content type is not JSON, or it is encoded.
+ * @throws ThroughlineError `THROUGHLINE_TOO_LARGE`: more bytes than `maxBytes`, too deep.
+ * @throws ThroughlineError `THROUGHLINE_INVALID`: not UTF-8, not JSON, cut off.
+ */
+export async function readJson(
+  request: Request,
+  maxBytes: number,
+  body: Body = request.body,
+): Promise<Json> {
+  if (!jsonType.test(request.headers.get("content-type") ?? "")) {
+    throw new ThroughlineError("this route takes application/json", {
+      code: "THROUGHLINE_MEDIA_TYPE",
+    });
+  }
+  assertNotEncoded(request);
+  const length = Number(request.headers.get("content-length") ?? 0);
+  if (length > maxBytes) throw bodyTooLarge(maxBytes);
+  const text = decode(await readBytes(body, maxBytes));
+  return text === "" ? {} : parseJson(text, "the body");
+}
+
+/**
+ * The bytes of a request's body.
+ *
+ * @param types the content types that are taken: never one that a form of another site can send.
+ * @throws ThroughlineError `THROUGHLINE_MEDIA_TYPE`, `THROUGHLINE_TOO_LARGE`, `THROUGHLINE_INVALID`.
+ */
+export async function readMedia(
+  request: Request,
+  types: readonly string[],
+  maxBytes: number,
+): Promise<Buffer> {
+  const [given = ""] = (request.headers.get("content-type") ?? "").split(";", 1);
+  if (!types.includes(given.trim().toLowerCase())) {
+    throw new ThroughlineError(`this route takes ${types.join(" or ")}`, {
+      code: "THROUGHLINE_MEDIA_TYPE",
+    });
+  }
+  assertNotEncoded(request);
+  return readBytes(request.body, maxBytes);
+}
+
+/** @throws ThroughlineError `THROUGHLINE_MEDIA_TYPE`: the bytes are compressed; none are decoded here. */
+function assertNotEncoded({ headers }: Request): void {
+  const encoding = headers.get("content-encoding")?.trim().toLowerCase() ?? "";
+  if (encoding === "" || encoding === "identity") return;
+  throw new ThroughlineError("a body is taken as it is, without a Content-Encoding", {
+    code: "THROUGHLINE_MEDIA_TYPE",
+  });
+}
+
+/** Counts as it reads: a chunked body does not say how long it is. */
+async function readBytes(body: Body, maxBytes: number): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of body ?? []) {
+      bytes += chunk.byteLength;
+      if (bytes > maxBytes) throw bodyTooLarge(maxBytes);
+      chunks.push(chunk);
+    }
+  } catch (cause) {
+    throw isThroughlineError(cause) ? cause : invalid("the body broke off", cause);
+  }
+  return Buffer.concat(chunks);
+}
+
+function decode(bytes: Buffer): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw invalid("the body is not UTF-8", cause);
+  }
+}
+
+function bodyTooLarge(maxBytes: number): ThroughlineError {
+  return tooLarge(`a body has at most ${maxBytes} bytes`);
 }

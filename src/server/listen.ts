@@ -5,10 +5,9 @@ import { getRequestListener, RequestError } from "@hono/node-server";
 import { ThroughlineError } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
 import { Connections } from "./connections.ts";
+import { securityHeaders } from "./guard.ts";
 import type { ServerLimits } from "./options.ts";
-import { type Problem, problem, problemResponse } from "./problem.ts";
-import { rawProblem, writeProblem } from "./raw-problem.ts";
-import { securityHeaders } from "./security-headers.ts";
+import { type Problem, problem, problemResponse, rawProblem, writeProblem } from "./problem.ts";
 import { acceptUpgrades, isHandshake } from "./upgrade.ts";
 
 export type Fetch = Parameters<typeof getRequestListener>[0];

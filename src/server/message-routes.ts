@@ -3,8 +3,7 @@ import { notFound } from "../core/chat/chat-log.ts";
 import type { RemovalReceipt } from "../core/chat/forget-receipt.ts";
 import { pendingId } from "../core/chat/shown-messages.ts";
 import { isErased } from "../core/storage/batch.ts";
-import { ifThere, noSuchChat } from "./if-there.ts";
-import { messageJson } from "./message-json.ts";
+import { ifThere, noSuchChat } from "./chat-routes.ts";
 import { json, type Router } from "./router.ts";
 import {
   before,
@@ -16,6 +15,7 @@ import {
   query,
   schemaOf,
 } from "./schemas.ts";
+import { messageJson } from "./wire.ts";
 
 /** What was said: read, searched, hidden, erased. */
 export function addMessageRoutes(router: Router): void {

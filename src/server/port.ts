@@ -1,12 +1,18 @@
 import type { Server } from "node:http";
 import type { HttpBindings } from "@hono/node-server";
 import { misconfigured, withDefaults } from "../core/options.ts";
-import { type AllowedHosts, allowedHosts, bracketed, isLoopback, refusalOf } from "./guard.ts";
+import {
+  type AllowedHosts,
+  allowedHosts,
+  bracketed,
+  isLoopback,
+  refusalOf,
+  securityHeaders,
+} from "./guard.ts";
 import { closeAll, type Fetch, listenAt } from "./listen.ts";
 import type { PortSettings } from "./options.ts";
 import { problem, problemResponse } from "./problem.ts";
 import type { Router } from "./router.ts";
-import { securityHeaders } from "./security-headers.ts";
 
 /** Where a server listens before anybody says otherwise. */
 export const defaultAddress = { host: "127.0.0.1", port: 7423 } as const;

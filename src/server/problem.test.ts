@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { companion } from "../../test/support/server-fixture.ts";
 import { type ErrorCode, errorCodes, ThroughlineError } from "../core/errors.ts";
-import { problem, problemOf, problemResponse } from "./problem.ts";
-import { reportError } from "./tell.ts";
+import { problem, problemOf, problemResponse, reportError } from "./problem.ts";
 
 for (const code of Object.keys(errorCodes) as ErrorCode[]) {
   test(`${code} has its status, a title and words`, () => {

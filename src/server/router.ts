@@ -3,9 +3,8 @@ import { type Context, Hono } from "hono";
 import { TrieRouter } from "hono/router/trie-router";
 import type { z } from "zod";
 import { invalid } from "../core/errors.ts";
-import { readJson } from "./body.ts";
 import type { Watchers } from "./events.ts";
-import { parseInput, queryOf } from "./input.ts";
+import { parseInput, queryOf, readJson } from "./input.ts";
 import {
   type AnyOperation,
   type Nothing,

@@ -7,7 +7,7 @@ import { allowedHosts } from "./guard.ts";
 import { Metrics } from "./metrics.ts";
 import { resolveOptions, type ServerOptions, type Settings } from "./options.ts";
 import { type Address, defaultAddress, Port } from "./port.ts";
-import { Readiness } from "./readiness.ts";
+import { Readiness } from "./service-routes.ts";
 
 export type { ServerLimits, ServerOptions } from "./options.ts";
 export { type Address, defaultAddress } from "./port.ts";

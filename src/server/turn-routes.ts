@@ -4,11 +4,12 @@ import { checkChatId } from "../core/chat/chat-log.ts";
 import type { Turn } from "../core/turns/turn.ts";
 import { messageIdFor, retryIdFor } from "./idempotency.ts";
 import type { Answer } from "./operation.ts";
+import { reportError } from "./problem.ts";
 import { disconnect, type Env, isHead, json, type Ports, type Router } from "./router.ts";
 import { answerBody, chatParams, newMessage, retryBody, schemaOf } from "./schemas.ts";
 import { EventStream, eventHeaders, eventResponse } from "./sse.ts";
-import { reportError } from "./tell.ts";
-import { answerJson, resumed, sendTurn, spoken } from "./turn-answer.ts";
+import { resumed, sendTurn } from "./turn-stream.ts";
+import { answerJson, spoken } from "./wire.ts";
 
 const answers: Record<number, Answer> = {
   200: {

@@ -4,8 +4,7 @@ import type { IncomingMessage, Server } from "node:http";
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
 import type { Logger } from "../core/logger.ts";
-import { problem } from "./problem.ts";
-import { rawProblem } from "./raw-problem.ts";
+import { problem, rawProblem } from "./problem.ts";
 
 /** What a route makes of a handshake. */
 export interface AcceptedSocket {

@@ -9,7 +9,7 @@ import { type Flags, resolveSettings } from "../../cli/settings.ts";
 import { ThroughlineError } from "../../core/errors.ts";
 import { textOutput } from "../../core/turns/text-ports.ts";
 import type { Responders } from "../../core/turns/turns.ts";
-import { answerJson } from "../../server/turn-answer.ts";
+import { answerJson } from "../../server/wire.ts";
 import { openCompanion } from "../open-companion.ts";
 import { deliver } from "../turn-events.ts";
 import { pagesOf } from "./pages.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Json } from "../../core/json.ts";
-import { KnownKeys } from "../../server/known-keys.ts";
+import { KnownKeys } from "../../server/idempotency.ts";
 import type { Nothing, Operation } from "../../server/operation.ts";
 import { json, type Router } from "../../server/router.ts";
 

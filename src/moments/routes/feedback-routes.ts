@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { invalid, isThroughlineError, ThroughlineError } from "../../core/errors.ts";
+import { foreignFile } from "../../server/guard.ts";
 import { problem, problemResponse } from "../../server/problem.ts";
 import { isHead, json, type Router } from "../../server/router.ts";
 import { limit } from "../../server/schemas.ts";
-import { foreignFile } from "../../server/security-headers.ts";
 import type { MomentInput, Moments, Receipt } from "../moments.ts";
 import { transcriptUpTo } from "../turns/transcript.ts";
 import type { MediaSockets } from "./media-sockets.ts";

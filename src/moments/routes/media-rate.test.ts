@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { MediaRate } from "./media-rate.ts";
+import { MediaRate } from "./media-socket.ts";
 
 const limits = { messagesPerSecond: 10, bytesPerSecond: 1_000, burstSeconds: 2 };
 

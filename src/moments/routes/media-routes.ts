@@ -1,10 +1,10 @@
 // Pictures and sound on their way in, over HTTP and by WebSocket, and whole packages on their way out.
 import { z } from "zod";
 import { type ErrorCode, invalid, ThroughlineError } from "../../core/errors.ts";
-import { readMedia } from "../../server/body.ts";
+import { foreignFile } from "../../server/guard.ts";
+import { readMedia } from "../../server/input.ts";
+import { reportError } from "../../server/problem.ts";
 import { disconnect, isHead, json, type Router } from "../../server/router.ts";
-import { foreignFile } from "../../server/security-headers.ts";
-import { reportError } from "../../server/tell.ts";
 import type { AudioPush, MomentRecorder, Moments, PushResult } from "../moments.ts";
 import type { MediaSockets } from "./media-sockets.ts";
 import { mediaTar, tarBytesOf } from "./media-tar.ts";

@@ -1,8 +1,6 @@
 import type { RawData, WebSocket } from "ws";
 import type { Clock } from "../../core/clock.ts";
 import type { MomentRecorder } from "../moments.ts";
-import { type MediaMessage, readMediaMessage } from "./media-message.ts";
-import { MediaRate } from "./media-rate.ts";
 
 /** Why a WebSocket of media was closed. The codes are API, as those of errors are. */
 export const mediaCloses = {
@@ -143,5 +141,78 @@ export class MediaSocket {
     this.#refusedToldMs = now;
     this.#socket.send(JSON.stringify({ refused: Object.fromEntries(this.#refused) }));
     this.#refused.clear();
+  }
+}
+
+/** 1: samples, 16 bits little endian, 16 kHz mono. 2: a JPEG. */
+export const mediaKinds = { 1: "audio", 2: "frame" } as const;
+export type MediaKind = (typeof mediaKinds)[keyof typeof mediaKinds];
+
+/** The kind, and the time as a float64, little endian. */
+export const mediaHeaderBytes = 9;
+
+/**
+ * One message of the WebSocket `/api/media`: a byte that says what it is, eight that say when it was
+ * taken, and the bytes of a picture or of sound.
+ */
+export interface MediaMessage {
+  readonly kind: MediaKind;
+  /**
+   * When the picture, or the first sample, was taken: milliseconds of the sender's monotonic clock,
+   * which need not be ours. Absent where the sender wrote NaN: it does not know.
+   */
+  readonly capturedMs: number | undefined;
+  /** Not copied. */
+  readonly payload: Uint8Array;
+}
+
+/** @returns `undefined`: it is no such message. */
+export function readMediaMessage(bytes: Uint8Array): MediaMessage | undefined {
+  if (bytes.length < mediaHeaderBytes) return undefined;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const kind = kindOf(view.getUint8(0));
+  const time = view.getFloat64(1, true);
+  if (kind === undefined || Math.abs(time) > Number.MAX_SAFE_INTEGER) return undefined;
+  const capturedMs = Number.isNaN(time) ? undefined : time;
+  return { kind, capturedMs, payload: bytes.subarray(mediaHeaderBytes) };
+}
+
+function kindOf(byte: number): MediaKind | undefined {
+  return byte === 1 || byte === 2 ? mediaKinds[byte] : undefined;
+}
+
+export interface RateLimits {
+  readonly messagesPerSecond: number;
+  readonly bytesPerSecond: number;
+  /** How much may come at once, in seconds of the rate. */
+  readonly burstSeconds: number;
+}
+
+/** How fast one sender may go, in messages and bytes: two buckets that fill steadily. */
+export class MediaRate {
+  readonly #limits: RateLimits;
+  #messages: number;
+  #bytes: number;
+  #atMs: number;
+
+  /** @param nowMs on a monotonic clock, as in `take`. */
+  constructor(limits: RateLimits, nowMs: number) {
+    this.#limits = limits;
+    this.#messages = limits.messagesPerSecond * limits.burstSeconds;
+    this.#bytes = limits.bytesPerSecond * limits.burstSeconds;
+    this.#atMs = nowMs;
+  }
+
+  /** Takes a message, whatever is left. @returns for how many milliseconds no more should be read. */
+  take(bytes: number, nowMs: number): number {
+    const { messagesPerSecond, bytesPerSecond, burstSeconds } = this.#limits;
+    const seconds = Math.max(nowMs - this.#atMs, 0) / 1_000;
+    this.#atMs = nowMs;
+    const filled = (left: number, rate: number) =>
+      Math.min(left + rate * seconds, rate * burstSeconds);
+    this.#messages = filled(this.#messages, messagesPerSecond) - 1;
+    this.#bytes = filled(this.#bytes, bytesPerSecond) - bytes;
+    const owed = Math.max(-this.#messages / messagesPerSecond, -this.#bytes / bytesPerSecond, 0);
+    return Math.ceil(owed * 1_000);
   }
 }

@@ -23,8 +23,7 @@ import { openThroughline } from "../../core/throughline.ts";
 import { resolvePort } from "../../server/options.ts";
 import { type Address, Port } from "../../server/port.ts";
 import { consentWording } from "../record/consent.ts";
-import { mediaHeaderBytes } from "./media-message.ts";
-import { mediaCloses, mediaLimits } from "./media-socket.ts";
+import { mediaCloses, mediaHeaderBytes, mediaLimits } from "./media-socket.ts";
 import { type BufferState, MediaSockets } from "./media-sockets.ts";
 
 const token = "Zk3vQ9xT1mB7wYc5RdH0sLgE8uNpA2jFoIyXqVtMaeK";

@@ -4,8 +4,7 @@ import { ThroughlineError } from "../../core/errors.ts";
 import type { NewId } from "../../core/ids.ts";
 import type { AcceptedSocket } from "../../server/upgrade.ts";
 import type { Moments, MomentsStatistics } from "../moments.ts";
-import { mediaHeaderBytes } from "./media-message.ts";
-import { MediaSocket, mediaCloses, mediaLimits } from "./media-socket.ts";
+import { MediaSocket, mediaCloses, mediaHeaderBytes, mediaLimits } from "./media-socket.ts";
 
 const lookEveryMs = 1_000;
 /** Pictures or sound that came so lately are coming in. */
