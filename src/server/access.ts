@@ -12,7 +12,7 @@ export const accessLimits = {
   cookieSeconds: 30 * 24 * 60 * 60,
 } as const;
 
-/** Who may come in: whoever has the token, and browsers that were let in with a code. */
+/** Who may come in: clients with the token, and browsers that signed in with a code. */
 export class Access {
   readonly #token: string | undefined;
   readonly #clock: Clock;
@@ -42,11 +42,11 @@ export class Access {
   /**
    * A code that signs one browser in, once, within 60 s. A new one makes the one before void.
    *
-   * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: there is no token, so nobody signs in.
+   * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: without a token there is no sign-in.
    */
   signInCode(): string {
     if (this.#token === undefined) {
-      throw new ThroughlineError("without a token nobody needs to sign in", {
+      throw new ThroughlineError("this server has no token, so there is no sign-in", {
         code: "THROUGHLINE_CONFIGURATION",
       });
     }

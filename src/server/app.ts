@@ -62,7 +62,7 @@ const withHeaders: MiddlewareHandler<Env> = async (context, next) => {
   if (!headers.has("cache-control")) headers.set("cache-control", "no-store");
 };
 
-/** Before every route, also those that there are not: who asks, from where, and whether in order. */
+/** Runs before every route, also one that does not exist: refuses other hosts, origins and bad paths. */
 function guarded(state: ServerState): MiddlewareHandler<Env> {
   return async (context, next) => {
     const { req, env } = context;

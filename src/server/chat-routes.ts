@@ -19,7 +19,7 @@ import {
 } from "./schemas.ts";
 import { messageJson } from "./wire.ts";
 
-/** Chats and their sessions: list, look at, start afresh, copy, forget. */
+/** Chats and their sessions: list, read, start afresh, copy, forget. */
 export function addChatRoutes(router: Router): void {
   addReading(router);
   addChanges(router);
@@ -37,7 +37,7 @@ function addReading(router: Router): void {
       method: "get",
       path: "/api/chats",
       id: "listChats",
-      summary: "The chats, the one in which a person acted last first",
+      summary: "List the chats, the one a person used last first",
       description:
         "With `query`, the chats that hold every word in a message, each with the newest (`match`) and " +
         "how many there are (`match_count`, up to 100), or in their title and id; such a list has one " +
@@ -74,7 +74,7 @@ function addReading(router: Router): void {
       id: "getChat",
       params: chatParams,
       query: () => z.strictObject({ if_exists: ifExists() }),
-      summary: "One chat: its session and what waits in it",
+      summary: "Get one chat: its session and what waits in it",
       answers: {
         200: { says: "The session as it is, not judged.", schema: schemaOf("chat") },
         204: noSuchChat,
@@ -94,8 +94,8 @@ function addChanges(router: Router): void {
       path: "/api/chats/{id}",
       id: "forgetChat",
       params: chatParams,
-      summary: "Forgets a chat wherever it is",
-      description: "A turn that runs is stopped first. Forgetting twice is forgetting once.",
+      summary: "Forget a chat everywhere",
+      description: "A running turn is stopped first. Can be repeated.",
       answers: {
         200: { says: "What was removed, and from where.", schema: schemaOf("forgetReceipt") },
       },
@@ -114,9 +114,12 @@ function addChanges(router: Router): void {
       id: "resetSession",
       params: chatParams,
       body: resetBody,
-      summary: "Begins again with one provider, or a new session with all of them",
+      summary: "Begin again with one provider, or begin a new session with all of them",
       description:
-        "Without a body: the provider that the next turn runs on forgets what was said, and the others keep their part. `provider` names another; one of which the chat has nothing is a 404. `all` begins a new session with every provider. What was said stays readable, and what the next turn runs on stays. Opens a session where there is none.",
+        "Without a body, the provider of the next turn forgets what was said, and the others keep their " +
+        "part. `provider` names another one: 404 if the chat has no session with it. `all` begins a new " +
+        "session with every provider. The messages stay readable, and the model of the next turn stays " +
+        "the same. Opens a session where there is none.",
       answers: { 200: { says: "The session as it is now.", schema: schemaOf("session") } },
     },
     async ({ params, body }) => {
@@ -138,8 +141,8 @@ function addChanges(router: Router): void {
       path: "/api/chats/{id}/clear",
       id: "clearChat",
       params: chatParams,
-      summary: "Starts afresh: what was said is neither shown nor sent to a model any more",
-      description: "It stays in the log, until the chat is forgotten. Its metadata stays too.",
+      summary: "Start afresh: messages so far are no longer shown or sent to a model",
+      description: "They stay in the log until the chat is forgotten. Its metadata stays too.",
       answers: { 200: { says: "The chat as it is now.", schema: schemaOf("chat") } },
     },
     async ({ params }) => {
@@ -159,7 +162,7 @@ function addRename(router: Router): void {
       id: "renameChat",
       params: chatParams,
       body: renameBody,
-      summary: "Gives a chat a title",
+      summary: "Give a chat a title",
       answers: { 200: { says: "The chat as it is now.", schema: schemaOf("chat") } },
     },
     async ({ params, body }) => {
@@ -179,7 +182,7 @@ function addMetadata(router: Router): void {
       id: "setChatMetadata",
       params: chatParams,
       body: metadataBody,
-      summary: "Replaces the metadata of a chat",
+      summary: "Replace the metadata of a chat",
       answers: { 200: { says: "The chat as it is now.", schema: schemaOf("chat") } },
     },
     async ({ params, body }) => {
@@ -200,10 +203,10 @@ function addFork(router: Router): void {
       id: "forkChat",
       params: chatParams,
       body: forkBody,
-      summary: "Copies a chat, up to and with one message, into a new chat",
+      summary: "Copy a chat, up to and including one message, into a new chat",
       description:
-        "What was redacted or cleared is not copied, and no provider session is. Repeated, it " +
-        "answers 409: the new chat exists.",
+        "Redacted and cleared messages are not copied, and neither are provider sessions. A repeated " +
+        "request is 409: the new chat exists.",
       answers: { 201: { says: "The new chat.", schema: schemaOf("chatRow") } },
     },
     async ({ params, body }) => {

@@ -25,9 +25,9 @@ export async function describe(
       title: "Throughline",
       version,
       description:
-        "The session layer for conversational agents and companions. Every POST is " +
-        "`application/json`, also one that sends nothing, and without a `Content-Encoding`. Every error is a problem (RFC 9457) " +
-        "with a stable `code`. Fields may be added to answers; none is renamed.",
+        "The session layer for conversational agents and companions. Every POST needs the Content-Type " +
+        "`application/json`, even without a body, and no `Content-Encoding`. Every error is a problem " +
+        "(RFC 9457) with a stable `code`. Fields may be added to answers; none is renamed.",
       license: { name: "MIT" },
     },
     // Where the server has no token, none is asked for.
@@ -35,7 +35,7 @@ export async function describe(
   });
 }
 
-/** Under the name of JSON a schema that says text would say a JSON string: a piece is no value at all. */
+/** Bytes of a type. A piece of a JSON document is no JSON value, so it may be anything. */
 function asBytes(type: string) {
   return { schema: type === "application/json" ? z.unknown() : z.string() };
 }

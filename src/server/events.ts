@@ -68,7 +68,7 @@ export class Watchers {
   /**
    * A stream that counts as a watcher until it is over.
    *
-   * @param onDrop for a reader that is too slow: lets go of its connection.
+   * @param onDrop for a reader that is too slow: closes its connection.
    * @throws ThroughlineError `THROUGHLINE_BUSY`: there are enough.
    */
   open(onDrop: () => void): EventStream {
@@ -87,7 +87,7 @@ export class Watchers {
     return stream;
   }
 
-  /** The same, for everything that is told. */
+  /** The same, for everything that is published. */
   listen(onDrop: () => void): EventStream {
     const stream = this.open(onDrop);
     this.#listeners.add(stream);
@@ -112,16 +112,16 @@ export class Watchers {
     for (const stream of this.#listeners) stream.push(bytes);
   }
 
-  /** Calls back for what is told here by `tell`. @returns a function that ends it. */
+  /** Calls back for what is published here by `publish`. @returns a function that ends it. */
   onPublish(relay: Relay): () => void {
     this.#relays.add(relay);
     return () => this.#relays.delete(relay);
   }
 
-  /** Tells of a turn: that it runs, its messages as they are stored, how it ended. */
+  /** Publishes a turn: that it runs, its messages as they are stored, how it ended. */
   async publishTurn(turn: Turn): Promise<void> {
     const ids = { chat_id: turn.chatId, turn_id: turn.id };
-    const tellMessage = (stored: StoredMessage) => {
+    const publishMessage = (stored: StoredMessage) => {
       const message = messageJson(stored);
       this.publish("message", { change: "stored", chat_id: turn.chatId, message });
     };
@@ -129,14 +129,14 @@ export class Watchers {
     const ofRetry: StoredMessage[] = [];
     try {
       for await (const item of turn.progress()) {
-        if (item.type === "accepted") tellMessage(item.user);
+        if (item.type === "accepted") publishMessage(item.user);
         if (item.type === "retrying") this.publish("retrying", { ...ids, ...retryJson(item) });
         // What a retry stores is hidden until its answer is there.
         if (item.type === "message" && turn.retryId !== undefined) ofRetry.push(item.message);
-        else if (item.type === "message") tellMessage(item.message);
+        else if (item.type === "message") publishMessage(item.message);
         if (item.type !== "result") continue;
-        if (item.answer.assistant !== undefined) for (const each of ofRetry) tellMessage(each);
-        if (item.answer.assistant !== undefined) tellMessage(item.answer.assistant);
+        if (item.answer.assistant !== undefined) for (const each of ofRetry) publishMessage(each);
+        if (item.answer.assistant !== undefined) publishMessage(item.answer.assistant);
         this.publish("turn", { ...ids, state: item.answer.outcome });
       }
     } catch (error) {

@@ -25,8 +25,9 @@ export function addExportRoute(router: Router): void {
       id: "exportChat",
       params: chatParams,
       query: () => z.strictObject({ format: format() }),
-      summary: "The whole chat as a file: JSON lines, Markdown or one page of HTML",
-      description: "Redacted messages come without their text. What broke off has no proper end.",
+      summary: "Download the whole chat as a file: JSON lines, Markdown or one page of HTML",
+      description:
+        "Redacted messages come without their text. A file that broke off has no proper end.",
       answers: {
         200: { says: "The file.", types: Object.values(formats).map(({ type }) => type) },
       },

@@ -24,10 +24,10 @@ interface ListenPorts {
 const loopback = ["127.0.0.1", "::1"] as const;
 
 /**
- * Listens at an address; at `localhost` and 127.0.0.1 also at ::1, where that can be had.
+ * Listens at an address; at `localhost` and 127.0.0.1 also at ::1, where that is available.
  *
  * @param address port 0: one that is free.
- * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: the address cannot be had.
+ * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: the address is not available.
  */
 export async function listenAt(
   address: { readonly host: string; readonly port: number },
@@ -126,24 +126,24 @@ function bind(server: Server, host: string, port: number): Promise<number> {
 function unparsable(error: unknown, logger: Logger): Response {
   const isTheirs = error instanceof RequestError;
   if (!isTheirs) logger.error({ error: error instanceof Error ? error.name : "" }, "a defect");
-  const told = isTheirs
+  const refused = isTheirs
     ? problem("THROUGHLINE_INVALID", "this is no request for this server")
     : problem("THROUGHLINE_INTERNAL");
-  return problemResponse(told, { ...securityHeaders, connection: "close" });
+  return problemResponse(refused, { ...securityHeaders, connection: "close" });
 }
 
 /** For what the parser of HTTP itself refuses: ambiguous lengths, broken lines, too slow, too long. */
 function problemOfParser(code: string | undefined): Problem {
   if (code === "ERR_HTTP_REQUEST_TIMEOUT") return problem("THROUGHLINE_TIMED_OUT");
   if (code !== "HPE_HEADER_OVERFLOW") return problem("THROUGHLINE_INVALID", "this is not HTTP");
-  const told = problem("THROUGHLINE_TOO_LARGE", "the headers are too long");
-  return { ...told, title: "Request Header Fields Too Large", status: 431 };
+  const refused = problem("THROUGHLINE_TOO_LARGE", "the headers are too long");
+  return { ...refused, title: "Request Header Fields Too Large", status: 431 };
 }
 
 /** For an `Expect` that is not `100-continue`. */
 function unexpected(): Problem {
-  const told = problem("THROUGHLINE_INVALID", "nothing but 100-continue can be expected here");
-  return { ...told, title: "Expectation Failed", status: 417 };
+  const refused = problem("THROUGHLINE_INVALID", "nothing but 100-continue can be expected here");
+  return { ...refused, title: "Expectation Failed", status: 417 };
 }
 
 function codeOf(error: unknown): string {

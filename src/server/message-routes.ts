@@ -27,10 +27,10 @@ export function addMessageRoutes(router: Router): void {
       id: "listMessages",
       params: chatParams,
       query: () => z.strictObject({ limit: limit(), before: before(), if_exists: ifExists() }),
-      summary: "A page of messages, oldest first; the newest page without `before`",
+      summary: "Read a page of messages, oldest first; without `before`, the newest page",
       description:
-        "A page ends before `limit` where its messages hold 4 MiB; it has one at least. The `before` of " +
-        "an answer asks for the next page; without one, this is the last.",
+        "A page ends early at 4 MiB, but has one message at least. Pass the `before` of an answer to get " +
+        "the next page; an answer without one is the last page.",
       answers: { 200: { says: "A page.", schema: schemaOf("messagePage") }, 204: noSuchChat },
     },
     async ({ params, query }) => {
@@ -53,10 +53,10 @@ export function addMessageRoutes(router: Router): void {
           limit: limit(),
           chat_id: z.string().optional(),
         }),
-      summary: "Messages that hold every word, by chat, newest chat first",
+      summary: "Find the messages that hold every word, by chat, newest chat first",
       description:
-        "What was cleared or redacted is left out. Where the first 1,000 hits are not enough, at " +
-        "most 2,000 chats after those are looked into.",
+        "Cleared and redacted messages are left out. Where the first 1,000 hits are not enough, at " +
+        "most 2,000 more chats are searched.",
       answers: { 200: { says: "The messages, each with its chat.", schema: schemaOf("hits") } },
     },
     async ({ query }) => {
@@ -73,10 +73,10 @@ export function addMessageRoutes(router: Router): void {
       id: "listMatches",
       params: chatParams,
       query: () => z.strictObject({ query: query(), prefix: prefix() }),
-      summary: "Where in a chat the messages are that hold every word, newest first",
-      description: "At most 1,000 of them. What was cleared or redacted is left out.",
+      summary: "Find the messages of one chat that hold every word, newest first",
+      description: "At most 1,000. Cleared and redacted messages are left out.",
       answers: {
-        200: { says: "The messages, without what they say.", schema: schemaOf("matches") },
+        200: { says: "The messages, without their text.", schema: schemaOf("matches") },
       },
     },
     async ({ params, query }) => {
@@ -94,7 +94,10 @@ const erase = () => z.enum(["true", "false"], "must be true or false").optional(
 function addRemoval(router: Router): void {
   const { throughline, watchers } = router.ports;
   const { chats } = throughline;
-  const told = (change: "redacted" | "erased", { chat_id, message_id, copies }: RemovalReceipt) => {
+  const publish = (
+    change: "redacted" | "erased",
+    { chat_id, message_id, copies }: RemovalReceipt,
+  ) => {
     for (const id of [chat_id, ...copies]) {
       watchers.publish("message", { change, chat_id: id, message_id });
     }
@@ -106,20 +109,20 @@ function addRemoval(router: Router): void {
       id: "removeMessage",
       params: messageParams,
       query: () => z.strictObject({ erase: erase() }),
-      summary: "Hides a message, or erases it",
+      summary: "Hide a message, or erase it",
       description:
         "Hidden: no page, search, export or model shows its text any more, and its bytes stay in the " +
-        "transcript. `erase=true` really removes the bytes. Both reach the forks of the chat and what it is " +
+        "transcript. `erase=true` removes the bytes. Both reach the forks of the chat and what it is " +
         "a fork of, and delete the packages of moments that hold the message; `unreachable` names what was " +
-        "not reached. An erasure also removes the bytes of the chat that could not be read, and tells " +
-        "how many as `damaged_bytes`. Both can be repeated.",
+        "not reached. An erasure also removes the bytes of the chat that could not be read, and counts " +
+        "them as `damaged_bytes`. Both can be repeated.",
       answers: { 200: { says: "What was done.", schema: schemaOf("removed") } },
     },
     async ({ params, query }) => {
       const { id: chat_id, message_id } = params;
       if (query.erase !== "true") {
         const receipt = await chats.redact(chat_id, message_id);
-        told("redacted", receipt);
+        publish("redacted", receipt);
         return json({ ...receipt, redacted: true, erased: false });
       }
       const { erased, ...receipt } = await chats.erase(chat_id, message_id);
@@ -132,7 +135,7 @@ function addRemoval(router: Router): void {
       if (!erased && !(await wasErased(message_id)) && !(await wasErased(pendingId(message_id)))) {
         throw notFound(chat_id, "message");
       }
-      told("erased", receipt);
+      publish("erased", receipt);
       return json({ ...receipt, redacted: false, erased: true });
     },
   );

@@ -18,7 +18,7 @@ type Instruments = ReturnType<typeof openInstruments>;
 const loadAfterMs = 1_000;
 
 /**
- * What `GET /metrics` tells. The library behind it is loaded when the server has answered its first
+ * What `GET /metrics` shows. The library behind it is loaded when the server has answered its first
  * requests, or when somebody asks; what happened until then is counted then.
  */
 export class Metrics {
@@ -36,7 +36,7 @@ export class Metrics {
     };
   }
 
-  /** Adds what Node tells of this process. Once per process is enough: it costs a timer. */
+  /** Adds what Node knows of this process. Once per process is enough: it costs a timer. */
   watchProcess(): void {
     this.#count((instruments) => instruments.watchProcess());
   }
@@ -75,7 +75,7 @@ export class Metrics {
     }
     this.#early.push(change);
     if (this.#early.length > 1) return;
-    const load = () => void this.#load().catch(() => undefined); // whoever asks is told
+    const load = () => void this.#load().catch(() => undefined); // GET /metrics reports it
     setTimeout(load, loadAfterMs).unref();
   }
 

@@ -38,7 +38,7 @@ const notBuilt = `<!doctype html>
 
 /**
  * Whether a path is of the page's own files or views. They are the same for everyone and hold
- * nothing, so nobody has to be signed in to load them.
+ * nothing, so they can be loaded without signing in.
  */
 export function isPagePath(path: string): boolean {
   const isFile = path === "/icon.svg" || path === "/THIRD-PARTY.txt";
@@ -47,7 +47,7 @@ export function isPagePath(path: string): boolean {
 
 /**
  * The page as it was built, from dist/web. Its files are read when the server is made, so that a
- * page built anew meanwhile does not mix with this one, and no name of a file comes from a request.
+ * page that is built later does not mix with this one, and no name of a file comes from a request.
  *
  * @returns what a browser is shown at an address that is none: the page, which says so.
  */

@@ -14,7 +14,7 @@ import type { PortSettings } from "./options.ts";
 import { problem, problemResponse } from "./problem.ts";
 import type { Router } from "./router.ts";
 
-/** Where a server listens before anybody says otherwise. */
+/** Where a server listens by default. */
 export const defaultAddress = { host: "127.0.0.1", port: 7423 } as const;
 
 const ownHeaders = { ...securityHeaders, "cache-control": "no-store" };

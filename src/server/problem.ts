@@ -31,8 +31,8 @@ export interface Problem {
 
 const codes = { ...errorCodes, ...serverCodes };
 
-/** Codes whose messages are about the request. The others are told in the code's own words. */
-const tellsMessage: readonly ProblemCode[] = [
+/** Codes whose messages are about the request. The others are shown in the code's own words. */
+const showsMessage: readonly ProblemCode[] = [
   "THROUGHLINE_BUSY",
   "THROUGHLINE_CONFIGURATION",
   "THROUGHLINE_CONFLICT",
@@ -46,21 +46,21 @@ const tellsMessage: readonly ProblemCode[] = [
   "THROUGHLINE_UNAUTHORIZED",
 ];
 
-/** Something that reads like a file's place is left out, whoever wrote the message. */
+/** Something that reads like a file's place is left out, whatever message it is in. */
 const pathLike = /(^|[\s"'(=:])(\/[^\s/"']+){2}|[A-Za-z]:\\|file:\/\//;
 /** All problems of a file that somebody wrote, or all of 200 names. */
 const maxDetail = 8_000;
 /** What a provider says may be a page of HTML. */
 const maxModelDetail = 500;
 
-/** The problem that an error is told as. One that is not ours is a defect: nothing of it is told. */
+/** The problem that a client gets for an error. One that is not ours is a defect: nothing of it is shown. */
 export function problemOf(error: unknown, turnId?: string): Problem {
   if (!isThroughlineError(error)) return problem("THROUGHLINE_INTERNAL", undefined, turnId);
   const isModels = error.code === "THROUGHLINE_MODEL_FAILED";
   const message = error.message.slice(0, isModels ? maxModelDetail : maxDetail);
-  const isTold = tellsMessage.includes(error.code) && !pathLike.test(message);
-  const told = problem(error.code, isTold ? message : undefined, turnId);
-  return error instanceof ModelFailed ? { ...told, provider_detail: error.providerDetail } : told;
+  const isShown = showsMessage.includes(error.code) && !pathLike.test(message);
+  const shown = problem(error.code, isShown ? message : undefined, turnId);
+  return error instanceof ModelFailed ? { ...shown, provider_detail: error.providerDetail } : shown;
 }
 
 /** @param detail the code's own words when absent. */
@@ -98,16 +98,16 @@ export function problemResponse(shown: Problem, more: Record<string, string> = {
 }
 
 /** A problem as bytes, where no request reached the app. The connection closes after it. */
-export function rawProblem(told: Problem, more: Readonly<Record<string, string>> = {}): string {
-  const body = JSON.stringify(told);
+export function rawProblem(shown: Problem, more: Readonly<Record<string, string>> = {}): string {
+  const body = JSON.stringify(shown);
   const headers = { ...headersOf(body), ...more };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-  return [`HTTP/1.1 ${told.status} ${told.title}`, ...lines, "", body].join("\r\n");
+  return [`HTTP/1.1 ${shown.status} ${shown.title}`, ...lines, "", body].join("\r\n");
 }
 
-export function writeProblem(outgoing: ServerResponse, told: Problem): void {
-  const body = JSON.stringify(told);
-  outgoing.writeHead(told.status, headersOf(body)).end(body);
+export function writeProblem(outgoing: ServerResponse, shown: Problem): void {
+  const body = JSON.stringify(shown);
+  outgoing.writeHead(shown.status, headersOf(body)).end(body);
 }
 
 function headersOf(body: string) {
@@ -119,7 +119,7 @@ function headersOf(body: string) {
   };
 }
 
-/** What the operator should hear of: not what a client did wrong. */
+/** What the operator should know about: not what a client did wrong. */
 const oursToFix: readonly string[] = [
   "THROUGHLINE_CORRUPT",
   "THROUGHLINE_NEWER_FORMAT",
@@ -128,8 +128,8 @@ const oursToFix: readonly string[] = [
 ];
 
 /**
- * Makes of an error what the client is told, and logs what is not the client's doing. A defect is
- * named by an id in both places, and by nothing else to the client.
+ * Makes the problem that the client gets of an error, and logs what is not the client's doing. A defect has
+ * the same id in both places; the client gets nothing else of it.
  */
 export function reportError(
   ports: { readonly logger: Logger; readonly newId: NewId },

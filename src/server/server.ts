@@ -21,12 +21,12 @@ export interface ThroughlineServer {
    */
   fetch(request: Request): Promise<Response>;
   /**
-   * Listens, once. 127.0.0.1 and `localhost` mean ::1 too, where that can be had. A port that was opened
+   * Listens, once. 127.0.0.1 and `localhost` mean ::1 too, where that is available. A port that was opened
    * before is taken over.
    *
    * @returns where: `url` is for people and holds no token.
    * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: other machines would reach it, and there is
-   *   no token. `THROUGHLINE_UNAVAILABLE`: the address cannot be had.
+   *   no token. `THROUGHLINE_UNAVAILABLE`: the address is not available.
    */
   listen(at?: Partial<Address> | Port): Promise<{ readonly url: string; readonly port: number }>;
   /**
@@ -120,7 +120,7 @@ class Work {
   }
 
   track(promise: Promise<unknown>): void {
-    const settled = promise.catch(() => undefined); // whoever asked hears of it
+    const settled = promise.catch(() => undefined); // the one that asked gets it
     this.#pending.add(settled);
     void settled.then(() => this.#pending.delete(settled));
   }

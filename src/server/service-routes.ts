@@ -32,10 +32,10 @@ function addHealth(router: Router, { metrics, readiness }: ServerState): void {
       method: "get",
       path: "/healthz",
       id: "getHealth",
-      summary: "Whether the server lives; needs no token",
-      description: "Says nothing of whether anything can be stored: `/readyz` does.",
+      summary: "Check that the server runs; needs no token",
+      description: "It does not check whether anything can be stored: `/readyz` does.",
       answers: {
-        200: { says: "It lives. `degraded`: there were repairs.", schema: schemaOf("health") },
+        200: { says: "It runs. `degraded`: there were repairs.", schema: schemaOf("health") },
       },
     },
     () => {
@@ -50,10 +50,10 @@ function addHealth(router: Router, { metrics, readiness }: ServerState): void {
       method: "get",
       path: "/readyz",
       id: "getReadiness",
-      summary: "Whether something could be stored now; needs no token",
+      summary: "Check that something could be stored now; needs no token",
       description:
-        "503 with the reason when nothing could: the home is still being opened or was taken, the disk is full or refuses, the " +
-        "database does not answer. Reading may still work. Found out at most every 2 seconds.",
+        "503 with the reason when not: the home is still being opened or was taken over, the disk is full " +
+        "or fails, or the database does not answer. Reading may still work. Checked at most every 2 seconds.",
       answers: { 200: { says: "It could.", schema: schemaOf("ready") } },
     },
     async () => {
@@ -66,7 +66,7 @@ function addHealth(router: Router, { metrics, readiness }: ServerState): void {
       method: "get",
       path: "/metrics",
       id: "getMetrics",
-      summary: "Counts and durations for Prometheus",
+      summary: "Get counts and durations for Prometheus",
       answers: { 200: { says: "Its text format.", types: ["text/plain"] } },
     },
     async () => {
@@ -83,7 +83,7 @@ function addSignIn(router: Router, { access, port }: ServerState): void {
       path: "/api/sign-in",
       id: "signIn",
       body: signInBody,
-      summary: "Signs a browser in with the code from the terminal; needs no token",
+      summary: "Sign a browser in with the code from the terminal; needs no token",
       description: "A code works once, within 60 seconds, and is void after 5 wrong guesses.",
       answers: { 204: { says: "Signed in: the cookie is set." } },
     },

@@ -19,14 +19,14 @@ const answers: Record<number, Answer> = {
   },
 };
 const streams =
-  "With `Accept: text/event-stream` it is told as it comes: `accepted` (the message is stored), " +
+  "With `Accept: text/event-stream` the reply is streamed: `accepted` (the message is stored), " +
   "`notice`, `retrying` (the provider was not ready and is called again in `seconds`: `reason`, " +
   "`attempt` and, in `detail`, its own words), `text`, `reasoning` (what the model thinks, where its " +
   "provider sends that), `message` (a tool's call or result is stored: `{ message }`, as " +
   "`GET …/messages` shows it; a call's message holds the `text` and `reasoning` since the one before), " +
   "then `result` (what JSON would have been) or `error` (a problem). Disconnecting does not stop the turn.";
 
-/** Turns: say something, stop the answer, take up or leave what was not answered. */
+/** Turns: send a message, stop the reply, answer or dismiss what has no reply. */
 export function addTurnRoutes(router: Router): void {
   addMessage(router);
   addRetry(router);
@@ -46,13 +46,13 @@ function addMessage(router: Router): void {
       body: newMessage,
       answers,
       headers: () => z.object({ "Idempotency-Key": z.string().optional() }),
-      summary: "Says something, and answers what comes of it",
+      summary: "Send a message and get the reply",
       description:
         `${streams}\n\nThe message is stored before a model is asked. While a turn runs, the next ` +
-        "message waits; when too many wait, it is 503 and nothing is stored. Where not a word came " +
-        "it is 502, and the message is kept: it can be answered until something else is said.\n\nThe same " +
+        "message waits; when too many wait, it is 503 and nothing is stored. If the model wrote nothing " +
+        "it is 502, and the message is kept: it can be answered until the next message.\n\nThe same " +
         "`Idempotency-Key` (1 to 255 printable ASCII characters) is the same message for good: its " +
-        "turn is joined or its answer told again, and a turn that failed is tried again. With " +
+        "turn is joined or its answer sent again, and a turn that failed is tried again. With " +
         "other content it is 409, also once it or its answer was hidden, erased or cleared, or its chat " +
         "forgotten.",
     },
@@ -82,9 +82,9 @@ function addRetry(router: Router): void {
       body: retryBody,
       answers,
       headers: () => z.object({ "Idempotency-Key": z.string().optional() }),
-      summary: "Answers the newest message anew",
+      summary: "Regenerate the last reply",
       description:
-        `${streams} The answer before stays in the log, hidden, once the new one is stored. 409: an ` +
+        `${streams} The last reply stays in the log, hidden, once the new one is stored. 409: an ` +
         "answer is being made, or the message has none. The same `Idempotency-Key` is the same retry, also " +
         "once more was said; it is 409 where its answer was hidden, erased or cleared since.",
     },
@@ -112,7 +112,7 @@ function addRecovery(router: Router): void {
       params: chatParams,
       body: answerBody,
       answers,
-      summary: "Answers the oldest message that has no answer",
+      summary: "Answer the oldest message that has no reply",
       description:
         `After a crash, or when the model failed. ${streams} One that runs already is joined; ` +
         "it continues after the last result of a tool. It runs on what the message asked for, if the " +
@@ -130,9 +130,9 @@ function addRecovery(router: Router): void {
       path: "/api/chats/{id}/dismiss",
       id: "dismissMessages",
       params: chatParams,
-      summary: "Leaves what has no answer without one, for good",
+      summary: "Leave all unanswered messages without a reply, for good",
       description:
-        "Not what runs or waits for its turn now. What was said stays in the chat. Can be repeated.",
+        "Messages whose turn runs or waits now are not affected. The messages stay in the chat. Can be repeated.",
       answers: { 200: { says: "How many messages that were.", schema: schemaOf("dismissed") } },
     },
     async ({ params }) => json({ dismissed: await turns.dismiss(params.id) }),
@@ -146,8 +146,8 @@ function addStop(router: Router): void {
       path: "/api/chats/{id}/stop",
       id: "stopTurn",
       params: chatParams,
-      summary: "Cuts the answer that runs short, and keeps what came of it",
-      description: "Messages that wait for their turn go on waiting. Can be repeated.",
+      summary: "Stop the running reply, and keep what was written so far",
+      description: "Messages that wait for their turn keep waiting. Can be repeated.",
       answers: { 200: { says: "Whether one ran.", schema: schemaOf("stopped") } },
     },
     async ({ params }) => {
@@ -165,8 +165,9 @@ function addTakingUp(router: Router): void {
       path: "/api/chats/{id}/turn",
       id: "watchTurn",
       params: chatParams,
-      summary: "The turn that runs, from its begin, and then as it goes on",
-      description: "For who comes late or was cut off. The events are those of a new message.",
+      summary: "Follow the running turn, from its start",
+      description:
+        "For a client that connects late or lost its connection. The events are those of a new message.",
       answers: {
         200: { says: "Server-sent events.", types: ["text/event-stream"] },
         204: { says: "No turn runs." },
@@ -178,13 +179,13 @@ function addTakingUp(router: Router): void {
       if (turn === undefined) return new Response(null, { status: 204 });
       if (isHead(context)) return new Response(null, { headers: eventHeaders });
       const stream = watchers.open(disconnect(context));
-      void sendTurn(turn, turn.progress(), stream, teller(router.ports, turn, context));
+      void sendTurn(turn, turn.progress(), stream, problemMaker(router.ports, turn, context));
       return eventResponse(stream);
     },
   );
 }
 
-/** What comes of a turn, whole or as it comes. */
+/** The result of a turn, whole or as a stream. */
 async function outcomeOf(
   ports: Ports,
   turn: Turn,
@@ -199,11 +200,11 @@ async function outcomeOf(
   const source = isBusy ? progress : resumed(await progress.next(), progress);
   const { watcherBytes: maxBytes, keepAliveMs } = ports.limits;
   const stream = new EventStream({ maxBytes, keepAliveMs });
-  void sendTurn(turn, source, stream, teller(ports, turn, context));
+  void sendTurn(turn, source, stream, problemMaker(ports, turn, context));
   return eventResponse(stream);
 }
 
-function teller(ports: Ports, turn: Turn, context: Context<Env>): (error: unknown) => object {
+function problemMaker(ports: Ports, turn: Turn, context: Context<Env>): (error: unknown) => object {
   const route = context.get("route");
   return (error) => reportError(ports, error, { route, turnId: turn.id });
 }

@@ -5,7 +5,7 @@ import { answerJson, messageJson, retryJson, spoken } from "./wire.ts";
 /**
  * Sends a turn's progress as events: `accepted`, `notice`, `retrying`, `reasoning`, `text`, `message`,
  * then `result` or `error`. Waits
- * for the reader before each, so that nothing piles up; when the reader leaves, the turn goes on.
+ * for the reader before each, so that nothing piles up. Disconnecting does not stop the turn.
  */
 export async function sendTurn(
   turn: Turn,
@@ -26,7 +26,7 @@ export async function sendTurn(
 }
 
 function sendItem(turn: Turn, item: TurnProgress, stream: EventStream): void {
-  if (item.type === "queued") return; // the stream is open: that is all there is to tell
+  if (item.type === "queued") return; // the open stream says that already
   if (item.type === "accepted") {
     stream.send("accepted", { turn_id: turn.id, user: messageJson(item.user) });
   } else if (item.type === "message") {

@@ -2,7 +2,7 @@ import { disconnect, isHead, json, type Router } from "./router.ts";
 import { schemaOf } from "./schemas.ts";
 import { eventHeaders, eventResponse } from "./sse.ts";
 
-/** What goes on now: everything as events, and the working memories. */
+/** What happens now: everything as events, and the working memories. */
 export function addWatchRoutes(router: Router): void {
   const { throughline, watchers } = router.ports;
   router.describeEvents(async () => (await import("./event-schemas.ts")).events);
@@ -11,10 +11,10 @@ export function addWatchRoutes(router: Router): void {
       method: "get",
       path: "/api/events",
       id: "watchEvents",
-      summary: "Everything that happens from now on, in all chats",
+      summary: "Follow everything that happens from now on, in all chats",
       description:
         "Server-sent events: the schema `ServerEvents` has the name and the data of each. Nothing is sent " +
-        "again after a break: read the chat instead. A reader that is too slow is dropped.",
+        "again after a break: read the chat instead. A reader that is too slow is disconnected.",
       answers: {
         200: { says: "Server-sent events.", types: ["text/event-stream"] },
       },
@@ -30,7 +30,7 @@ export function addWatchRoutes(router: Router): void {
       method: "get",
       path: "/api/memory",
       id: "getWorkingMemory",
-      summary: "What was just said, chat by chat, the one talked in last first",
+      summary: "Read the working memories, the latest chat first",
       answers: {
         200: { says: "Counts, and one line of summary each.", schema: schemaOf("memory") },
       },

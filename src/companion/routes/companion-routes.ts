@@ -23,7 +23,7 @@ export function addCompanionRoutes(
   addPerson(run, writes);
 }
 
-/** Chats of which `GET /api/restart` tells what they would be told now. */
+/** Chats for which `GET /api/restart` shows the notice that they would get now. */
 const chatsShown = 10;
 
 function addRestart(router: Router, run: CompanionRun): void {
@@ -34,7 +34,7 @@ function addRestart(router: Router, run: CompanionRun): void {
       method: "get",
       path: "/api/session",
       id: "getSession",
-      summary: "The run that goes on, and how it came about",
+      summary: "Get the current run, and how it began",
       answers: { 200: { says: "The run.", schema: schemaOf("companionSession") } },
     },
     () => {
@@ -47,10 +47,10 @@ function addRestart(router: Router, run: CompanionRun): void {
       method: "get",
       path: "/api/restart",
       id: "getRestart",
-      summary: "What the companion knew when it woke",
+      summary: "Get what the companion knew when it woke",
       description:
-        "The report of the restart, and the text that each chat was told in this run. Of the chats " +
-        "in which a person acted last that were not told yet, what they would be told now.",
+        "The report of the restart, and the notice that each chat got in this run. For the latest chats " +
+        "that have not had theirs yet, the notice that they would get now.",
       answers: { 200: { says: "The report, and the texts.", schema: schemaOf("restart") } },
     },
     async () => {
@@ -74,7 +74,7 @@ function addEmotions(router: Router, run: CompanionRun): void {
       method: "get",
       path: "/api/emotions",
       id: "getEmotions",
-      summary: "How the companion feels now",
+      summary: "Get how the companion feels now",
       answers: {
         200: { says: "The feelings, and what can move them.", schema: schemaOf("emotionState") },
       },
@@ -87,7 +87,7 @@ function addEmotions(router: Router, run: CompanionRun): void {
       path: "/api/emotions/history",
       id: "getMoodHistory",
       query: moodSpan,
-      summary: "How it felt over a span of time",
+      summary: "Get how it felt over a span of time",
       answers: { 200: { says: "The course of the feelings.", schema: schemaOf("moodHistory") } },
     },
     async ({ query }) => {
@@ -108,7 +108,7 @@ function addEmotionChanges(run: CompanionRun, writes: CompanionWrites): void {
       path: "/api/emotions/event",
       id: "applyEmotionEvent",
       body: emotionEvent,
-      summary: "Something happened to the companion",
+      summary: "Report that something happened to the companion",
       answers: { 200: { says: "How it feels now.", schema: schemaOf("appliedEvent") } },
     },
     ({ event, intensity }) => {
@@ -120,7 +120,7 @@ function addEmotionChanges(run: CompanionRun, writes: CompanionWrites): void {
     {
       path: "/api/emotions/reset",
       id: "resetEmotions",
-      summary: "Reads the configuration again, and brings the levels to rest",
+      summary: "Read the configuration again, and bring the levels to rest",
       description:
         "Wounds, boredom and a mood that was set stay. 400: the configuration is refused.",
       answers: { 200: { says: "How it feels now.", schema: schemaOf("emotionsReset") } },
@@ -137,7 +137,7 @@ function addEmotionChanges(run: CompanionRun, writes: CompanionWrites): void {
       path: "/api/mood",
       id: "setMood",
       body: moodBody,
-      summary: "Shows a mood for some seconds, whatever is felt",
+      summary: "Show a mood for some seconds, whatever is felt",
       answers: { 200: { says: "How it feels now.", schema: schemaOf("moodSet") } },
     },
     ({ mood, duration }) => {
@@ -153,7 +153,7 @@ function addPerson({ companion }: CompanionRun, writes: CompanionWrites): void {
       path: "/api/person",
       id: "seePerson",
       body: personBody,
-      summary: "Somebody was seen",
+      summary: "Report that a person was seen",
       description:
         "Report a sighting as often as you like. The same person is announced at most once in 30 s: " +
         "only then the companion feels `face_recognized` and watchers get a `person` event.",
@@ -166,7 +166,7 @@ function addPerson({ companion }: CompanionRun, writes: CompanionWrites): void {
       path: "/api/sleep",
       id: "setSleep",
       body: sleepBody,
-      summary: "Puts the companion to sleep, or wakes it",
+      summary: "Put the companion to sleep, or wake it",
       description: "It falls asleep by itself when it is bored, and wakes when a person acts.",
       answers: { 200: { says: "Whether it sleeps.", schema: schemaOf("sleeping") } },
     },

@@ -5,8 +5,8 @@ import type { Nothing, Operation } from "../../server/operation.ts";
 import { json, type Router } from "../../server/router.ts";
 
 const repeats =
-  "The same `Idempotency-Key` (1 to 255 printable ASCII characters) is done once, and answered as it was " +
-  "the first time: for an hour, as long as this server runs. With another request it is 409.";
+  "A repeated request with the same `Idempotency-Key` (1 to 255 printable ASCII characters) gets the first " +
+  "answer again, for an hour while this server runs. The same key with another request is 409.";
 
 /** What is done to the companion: under one key, once, whichever route it takes. */
 export class CompanionWrites {

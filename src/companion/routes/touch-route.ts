@@ -20,7 +20,7 @@ export function addTouchRoute(
   writes: CompanionWrites,
   onPat: OnPat,
 ): void {
-  /** Hints that are on their way, by chat: one at a time says all that there is to say. */
+  /** Hints on their way, by chat: one at a time is enough. */
   const hints = new Map<string, Turn>();
   const { throughline } = router.ports;
   const { companion } = run;
@@ -29,12 +29,15 @@ export function addTouchRoute(
       path: "/api/touch",
       id: "touch",
       body: touch,
-      summary: "Somebody touched the companion",
+      summary: "Report that a person touched the companion",
       description:
-        "It is felt as `pat_level1` or `pat_level2`. Of a long one the model is told, in a turn of its " +
-        "own: it may say something, and remember what was liked.",
+        "It is felt as `pat_level1` or `pat_level2`. A long one is also passed to the model, in a turn of " +
+        "its own: it may say something, and remember what was liked.",
       answers: {
-        200: { says: "How it feels now, and who was told.", schema: schemaOf("touched") },
+        200: {
+          says: "How it feels now, and whether the model hears of it.",
+          schema: schemaOf("touched"),
+        },
       },
     },
     async ({ level, chat_id: named }) => {

@@ -33,7 +33,8 @@ function addConsent(router: Router, moments: Moments, media: MediaSockets): void
       method: "get",
       path: "/api/feedback/stats",
       id: "getFeedbackStats",
-      summary: "What the rolling buffers hold, where packages go, and what is owed",
+      summary:
+        "Get what the rolling buffers hold, where packages go, and what waits for the bucket",
       answers: { 200: { says: "The numbers.", schema: schemaOf("stats") } },
     },
     () => {
@@ -47,7 +48,7 @@ function addConsent(router: Router, moments: Moments, media: MediaSockets): void
       path: "/api/feedback/consent",
       id: "agree",
       body: consentBody,
-      summary: "Says what may be kept, sent and exported: from now on this, and nothing else",
+      summary: "Set what may be kept, sent and exported from now on, and nothing else",
       description:
         "What is withdrawn leaves the buffers at once. Pictures and sound are off at first. It holds for " +
         "later runs too, and at all servers of this companion that run.",
@@ -68,7 +69,7 @@ function addReactions(router: Router, moments: Moments): void {
       id: "recordFeedback",
       body: reaction,
       headers: () => z.object({ "Idempotency-Key": z.string().optional() }),
-      summary: "Somebody reacted: keeps what led to it",
+      summary: "Record a reaction, and keep what led to it",
       description:
         "Answers when it is durable (201), or not yet (202). 200: it repeats a touch of the last 30 s. The same " +
         "`Idempotency-Key` gets the first receipt, as long as its package is there.",
@@ -153,8 +154,9 @@ function addPackages(router: Router, moments: Moments): void {
       path: "/api/feedback",
       id: "listFeedback",
       query: () => z.strictObject({ limit: limit(500), cursor: z.string().optional() }),
-      summary: "The packages, newest first",
-      description: "By the second of the reaction. Within one second their order is not told.",
+      summary: "List the packages, newest first",
+      description:
+        "By the second of the reaction. Within one second they are in no particular order.",
       answers: { 200: { says: "A page.", schema: schemaOf("packageList") } },
     },
     async ({ query }) => {
@@ -162,10 +164,10 @@ function addPackages(router: Router, moments: Moments): void {
       const page = await moments.packages.list({ limit, before: cursor });
       const packages: object[] = [];
       for (const { manifest, status, ...entry } of page.packages) {
-        const told = manifest && (await listedManifest(router, manifest));
-        const isTold = typeof told !== "string";
-        const detail = isTold ? entry.detail : told;
-        const feedback = (isTold && told) || null;
+        const listed = manifest && (await listedManifest(router, manifest));
+        const isShown = typeof listed !== "string";
+        const detail = isShown ? entry.detail : listed;
+        const feedback = (isShown && listed) || null;
         packages.push({ ...entry, detail, feedback, status: status ?? null });
       }
       return json({ packages, cursor: page.next });
@@ -177,8 +179,8 @@ function addPackages(router: Router, moments: Moments): void {
       path: "/api/feedback/{name}",
       id: "getFeedback",
       params: name,
-      summary: "One package: its record, its words, its state",
-      description: "404, as its files, where a message in it was hidden or erased since.",
+      summary: "Get one package: its record, its words, its state",
+      description: "404, like its files, if a message in it was hidden or erased since.",
       answers: { 200: { says: "The package.", schema: schemaOf("onePackage") } },
     },
     async ({ params }) => {
@@ -224,7 +226,7 @@ function addPackages(router: Router, moments: Moments): void {
         id: folder === "" ? "getFeedbackFile" : "getFeedbackFrame",
         path: `/api/feedback/{name}/${folder}{file}`,
         params: filePath,
-        summary: folder === "" ? "A file of a package" : "A picture of a package",
+        summary: folder === "" ? "Download a file of a package" : "Download a picture of a package",
         description: "Takes one `Range`; one that begins past the end is 416.",
         answers: {
           200: { says: "The bytes.", ...(folder === "" ? wholeFile : picture) },
@@ -244,7 +246,7 @@ function addPackageChanges(router: Router, moments: Moments): void {
       path: "/api/feedback/{name}/verify",
       id: "verifyFeedback",
       params: name,
-      summary: "Compares every byte of a package with its seal",
+      summary: "Compare every byte of a package with its seal",
       answers: {
         200: { says: "What differs; nothing, as a rule.", schema: schemaOf("verification") },
       },
@@ -261,11 +263,11 @@ function addPackageChanges(router: Router, moments: Moments): void {
       id: "retractFeedback",
       params: name,
       body: retraction,
-      summary: "Takes a reaction back: it stays, and no export has it",
+      summary: "Take a reaction back: the package stays, and no export has it",
       answers: {
         200: { says: "The package.", schema: schemaOf("onePackage") },
         202: {
-          says: "It is not here: the mark is owed to the bucket.",
+          says: "It is not here: the mark will be sent to the bucket.",
           schema: schemaOf("retractedThere"),
         },
       },
@@ -285,9 +287,12 @@ function addPackageChanges(router: Router, moments: Moments): void {
       path: "/api/feedback/{name}",
       id: "deleteFeedback",
       params: name,
-      summary: "Deletes a package, wherever it is",
+      summary: "Delete a package everywhere",
       answers: {
-        200: { says: "What was deleted, and what is owed.", schema: schemaOf("deletion") },
+        200: {
+          says: "What was deleted, and what still waits for the bucket.",
+          schema: schemaOf("deletion"),
+        },
       },
     },
     async ({ params }) => json(await moments.forget({ name: params.name })),
@@ -298,10 +303,13 @@ function addPackageChanges(router: Router, moments: Moments): void {
       path: "/api/feedback",
       id: "deleteFeedbackOf",
       query: whose,
-      summary: "Deletes the packages of a chat, or those in which a person was seen",
+      summary: "Delete the packages of a chat, or those in which a person was seen",
       description: "Say which of the two.",
       answers: {
-        200: { says: "What was deleted, and what is owed.", schema: schemaOf("deletion") },
+        200: {
+          says: "What was deleted, and what still waits for the bucket.",
+          schema: schemaOf("deletion"),
+        },
       },
     },
     async ({ query }) => {
@@ -323,7 +331,7 @@ function addKeeping(router: Router, moments: Moments): void {
       id: "preserveFeedback",
       params: name,
       body: preservation,
-      summary: "Keeps a package from every purge, or lets it go again",
+      summary: "Protect a package from being removed, or stop protecting it",
       answers: { 200: { says: "Its state.", schema: schemaOf("packageStatus") } },
     },
     async ({ params, body }) => {
@@ -338,8 +346,8 @@ function addKeeping(router: Router, moments: Moments): void {
       path: "/api/feedback/{name}/repair",
       id: "repairFeedback",
       params: name,
-      summary: "Makes a new package of what is right in a damaged one, which is kept aside",
-      answers: { 200: { says: "What came of it.", schema: schemaOf("repaired") } },
+      summary: "Make a new package of what is right in a damaged one, which is kept aside",
+      answers: { 200: { says: "The result.", schema: schemaOf("repaired") } },
     },
     async ({ params }) => json(await moments.packages.repair(params.name)),
   );
@@ -359,9 +367,9 @@ function rangeOf(
 
 /** RFC 9110, 15.5.17. */
 function noSuchRange(bytes: number): Response {
-  const told = problem("THROUGHLINE_INVALID", `there are ${bytes} bytes, and no such range`);
+  const refused = problem("THROUGHLINE_INVALID", `there are ${bytes} bytes, and no such range`);
   return problemResponse(
-    { ...told, title: "Range Not Satisfiable", status: 416 },
+    { ...refused, title: "Range Not Satisfiable", status: 416 },
     { "content-range": `bytes */${bytes}` },
   );
 }

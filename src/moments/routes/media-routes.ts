@@ -23,15 +23,15 @@ function addSocket(router: Router, media: MediaSockets): void {
     {
       path: "/api/media",
       id: "openMedia",
-      summary: "A WebSocket that feeds pictures and sound",
+      summary: "Feed pictures and sound through a WebSocket",
       description:
         "Binary messages: one byte, 1 for samples (16 bits little endian, 16 kHz mono) or 2 for a JPEG; " +
         "eight bytes, a little-endian float64: milliseconds on the sender's monotonic clock when the picture " +
-        "or the first sample was taken, NaN when that is not known; then the bytes, at most 2 MiB. What is " +
-        'refused is told about once a second, as text: `{"refused": {"frame: not_jpeg": 2}}`. Closed with ' +
-        "4403 when nobody agreed to pictures or sound or that is withdrawn, 1003 after what is no such " +
-        "message, 1009 after one that is too long, 1013 when there are enough, 1001 at the end of the server.",
-      answers: { 101: { says: "It is one." } },
+        "or the first sample was taken, NaN when that is not known; then the bytes, at most 2 MiB. Refused " +
+        'messages are counted and reported about once a second, as text: `{"refused": {"frame: not_jpeg": 2}}`. Closed with ' +
+        "4403 without consent to pictures or sound, 1003 after a message of another kind, 1009 after one " +
+        "that is too long, 1013 when too many are open, 1001 when the server ends.",
+      answers: { 101: { says: "The WebSocket is open." } },
     },
     () => media.accept(),
   );
@@ -69,7 +69,7 @@ function addFrames(router: Router, { recorder }: Moments): void {
       id: "feedFrame",
       bytes: [jpeg],
       query: () => z.strictObject({ ...clockFields(), camera: camera().optional() }),
-      summary: "Feeds a picture; one in half a second is kept, for two minutes",
+      summary: "Feed a picture; one in half a second is kept, for two minutes",
       description:
         "A body that is no whole JPEG of 1 to 8,192 pixels a side is 400, a picture that is too large 413.",
       answers: { 200: { says: "Whether it was kept.", schema: schemaOf("pushed") } },
@@ -102,7 +102,7 @@ function addAudio(router: Router, { recorder }: Moments): void {
           channels: whole(32),
           ...clockFields(),
         }),
-      summary: "Feeds raw samples, 16 kHz mono; the last two minutes are kept",
+      summary: "Feed raw samples, 16 kHz mono; the last two minutes are kept",
       description: "Little endian. Another rate or more channels are 415.",
       answers: { 200: { says: "Whether they were kept.", schema: schemaOf("pushed") } },
     },
@@ -163,8 +163,8 @@ function addArchive(router: Router, { packages }: Moments): void {
       path: "/api/feedback/{name}/package.tar",
       id: "downloadFeedback",
       params: name,
-      summary: "A whole package as one tar file",
-      description: "Its files as they are, `feedback.json` last. What is damaged breaks off.",
+      summary: "Download a whole package as one tar file",
+      description: "Its files as they are, `feedback.json` last. A damaged package breaks off.",
       answers: { 200: { says: "The file.", types: ["application/x-tar"] } },
     },
     async ({ params }, context) => {

@@ -10,7 +10,7 @@ export const mediaCloses = {
   notMedia: { code: 1003, reason: "not media" },
   /** RFC 6455: more sockets than one server has. */
   busy: { code: 1013, reason: "busy" },
-  /** Nobody agreed to pictures or sound, or not any more. */
+  /** There is no consent to pictures or sound, or not any more. */
   noConsent: { code: 4403, reason: "no consent" },
 } as const;
 type Close = (typeof mediaCloses)[keyof typeof mediaCloses];
@@ -25,9 +25,9 @@ export const mediaLimits = {
   burstSeconds: 4,
   /** A socket that did not answer a ping by the next one is dropped. */
   pingEveryMs: 15_000,
-  /** How often a sender is told what was refused. */
+  /** How often a sender gets the counts of what was refused. */
   refusedEveryMs: 1_000,
-  /** What may wait for a sender that does not read; then it is told nothing. */
+  /** What may wait for a sender that does not read; then it gets nothing more. */
   unreadBytes: 65_536,
 } as const;
 
@@ -45,7 +45,7 @@ export class MediaSocket {
   readonly #ports: MediaSocketPorts;
   readonly #rate: MediaRate;
   readonly #refused = new Map<string, number>();
-  #refusedToldMs = Number.NEGATIVE_INFINITY;
+  #refusedSentMs = Number.NEGATIVE_INFINITY;
   #resume: NodeJS.Timeout | undefined;
   #isAnswering = true;
   #pingedMs: number;
@@ -132,13 +132,13 @@ export class MediaSocket {
     }, waitMs);
   }
 
-  /** Tells the sender what was refused since it was told last: `{"refused":{"frame: not_jpeg":2}}`. */
+  /** Sends the counts of what was refused since the last time: `{"refused":{"frame: not_jpeg":2}}`. */
   #refuse(what: string): void {
     this.#refused.set(what, (this.#refused.get(what) ?? 0) + 1);
     const now = this.#ports.clock.monotonic();
-    if (now - this.#refusedToldMs < mediaLimits.refusedEveryMs) return;
+    if (now - this.#refusedSentMs < mediaLimits.refusedEveryMs) return;
     if (this.#socket.bufferedAmount > mediaLimits.unreadBytes) return;
-    this.#refusedToldMs = now;
+    this.#refusedSentMs = now;
     this.#socket.send(JSON.stringify({ refused: Object.fromEntries(this.#refused) }));
     this.#refused.clear();
   }

@@ -9,12 +9,12 @@ import { MediaSocket, mediaCloses, mediaHeaderBytes, mediaLimits } from "./media
 const lookEveryMs = 1_000;
 /** Pictures or sound that came so lately are coming in. */
 const capturingMs = 3_000;
-/** How long a sender has to hear that the server ends. */
+/** How long a sender has to notice that the server ends. */
 const closeMs = 200;
 /** Of one picture, as everywhere else. */
 const maxMessageBytes = 2 * 1024 * 1024 + mediaHeaderBytes;
 
-/** The numbers of the rolling buffers as they are told, and whether anything comes in. */
+/** The numbers of the rolling buffers as they are published, and whether anything comes in. */
 export type BufferState = Omit<MomentsStatistics, "loss"> & {
   /** Whether pictures and sound come in now, by whatever router. */
   readonly capturing: { readonly frames: boolean; readonly audio: boolean };

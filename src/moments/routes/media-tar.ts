@@ -17,8 +17,8 @@ export function tarBytesOf(sizes: readonly number[]): number {
 /**
  * The bytes, in one folder. Each part is opened when it is its turn.
  *
- * @param failed hears of what broke off; the bytes then end in an error, so that nobody takes them for
- *   whole.
+ * @param failed is called when reading breaks off. The bytes then end in an error, so that they cannot be taken
+ *   for whole.
  */
 export async function* mediaTar(
   folder: string,

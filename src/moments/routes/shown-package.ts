@@ -26,7 +26,7 @@ export const withheld =
 export const notKnown =
   "the chat of this package cannot be read: whether a message in it was hidden or erased is not known";
 
-/** What a list tells of a package; a string: why it tells nothing of what was judged. */
+/** What a list shows of a package; a string: why it shows nothing of what was judged. */
 export async function listedManifest(
   { ports }: Router,
   manifest: Manifest,
