@@ -11,6 +11,7 @@ import { serverCodes } from "../src/server/problem.ts";
 import type { Clause, Contract } from "../src/testing/contract.ts";
 import {
   documentStoreContract,
+  leaseContract,
   logStoreContract,
   type SharedClause,
   type SharedContract,
@@ -53,6 +54,7 @@ export async function generateParts(): Promise<ReadonlyMap<string, string>> {
     ["server-errors", codeTable(serverCodes)],
     ["log-contract", contractTables(logStoreContract)],
     ["document-contract", contractTables(documentStoreContract)],
+    ["lease-contract", contractTables(leaseContract)],
     ["shared-contract", contractTables(sharedStorageContract)],
     ...Object.entries(emotionParts()),
     ...Object.entries(await referenceParts()),

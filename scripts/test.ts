@@ -40,7 +40,7 @@ const light = [
 const processes = 4;
 
 /** Likewise for those that want a database. */
-const withDatabase = "src/postgres/{database,fleet-rows,lost-replies,migrate}.test.ts";
+const withDatabase = "src/postgres/{database,lease-rows,lost-replies,migrate}.test.ts";
 
 /** The files to run: the light ones by way of a few, in this folder, that import them. */
 function grouped(folder: string): readonly string[] {

@@ -49,8 +49,9 @@ export {
   type TurnTools,
   type Usage,
 } from "./core/models/responder.ts";
+export type { Cluster } from "./core/storage/cluster.ts";
 export type { DocumentStore, StoredDocument, WriteOptions } from "./core/storage/document-store.ts";
-export type { Fleet, Lease, LeaseName, LeaseOptions } from "./core/storage/fleet.ts";
+export type { Lease, LeaseName, LeaseOptions, Leases } from "./core/storage/leases.ts";
 export type {
   AppendOptions,
   EraseOptions,
@@ -67,6 +68,7 @@ export type {
   SearchOptions,
   StoredRecord,
 } from "./core/storage/log-store.ts";
+export { LocalCluster, LocalLeases } from "./core/storage/one-process.ts";
 export type { Durability, OwnHome, RepairReport, Storage } from "./core/storage/storage.ts";
 export { systemTimers, type Timers } from "./core/timers.ts";
 export type { TurnsOptions } from "./core/turns/new-turns.ts";

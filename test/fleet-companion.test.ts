@@ -4,15 +4,8 @@ import { test } from "node:test";
 import type { Companion } from "../src/companion/companion.ts";
 import { runsProjection } from "../src/companion/runs.ts";
 import { extendWithCompanion } from "../src/companion/start-companion.ts";
-import {
-  type FleetStorage,
-  heldPlace,
-  mortal,
-  pass,
-  process,
-  soon,
-  until,
-} from "./support/fleet-world.ts";
+import type { Storage } from "../src/core/storage/storage.ts";
+import { heldPlace, mortal, pass, process, soon, until } from "./support/fleet-world.ts";
 import type { HeldTimers } from "./support/held-timers.ts";
 import { scriptedResponder } from "./support/scripted-responder.ts";
 
@@ -39,16 +32,16 @@ function world() {
   return { ...place, start, store };
 }
 
-const runsOf = async (storage: FleetStorage) =>
+const runsOf = async (storage: Storage) =>
   ((await storage.logs("", runsProjection).tail("runs", 100))?.records ?? []).map(
     ({ kind, handover }) => (handover === true ? `${kind} handover` : kind),
   );
 
-const documentOf = async (storage: FleetStorage) =>
+const documentOf = async (storage: Storage) =>
   (await storage.documents("session").read("session"))!;
 
 /** Waits until this process took the companion over: it is on record, and its state is written. */
-async function keeps(storage: FleetStorage, { pid }: Awake): Promise<void> {
+async function keeps(storage: Storage, { pid }: Awake): Promise<void> {
   await until(async () => {
     const { value } = (await storage.documents("session").read("session")) ?? { value: {} };
     const tail = await storage.logs("", runsProjection).tail("runs", 1);
@@ -58,7 +51,7 @@ async function keeps(storage: FleetStorage, { pid }: Awake): Promise<void> {
   });
 }
 
-async function saved(storage: FleetStorage, { companion }: Awake): Promise<void> {
+async function saved(storage: Storage, { companion }: Awake): Promise<void> {
   const { revision = 0 } = (await storage.documents("session").read("session")) ?? {};
   await companion.save();
   assert.ok((await documentOf(storage)).revision > revision);
@@ -327,7 +320,7 @@ test("what the one that keeps the companion was asked and did not hear is asked 
   const store = w.store();
   await saved(store, a);
   const asked = Promise.withResolvers<void>(); // heard by whoever joined last
-  store.fleet.onTold(({ say }) => (say === "ask" ? asked.resolve() : undefined));
+  store.cluster.subscribe(({ say }) => (say === "ask" ? asked.resolve() : undefined));
   a.storage.deafen(true);
   let isSaved = false;
   void b.companion.save().then(() => {

@@ -563,6 +563,8 @@ test("a repair is told to who watches, counted, and makes the health degraded", 
   const storage = {
     ...{ logs: () => assert.fail(), documents: () => assert.fail(), close: async () => {} },
     ready: async () => {},
+    leases: base.throughline.storage.leases,
+    cluster: base.throughline.storage.cluster,
     repairs: () => [report],
     onRepair: (listener: typeof tell) => {
       tell = listener;

@@ -32,7 +32,7 @@ export async function chat(flags: ChatFlags, { io, env, version }: Context): Pro
       const name = provider === model ? provider : `${provider}/${model}`;
       await tell(io, `Throughline ${version} · ${chatId} · ${name} · /help lists the commands`);
     }
-    if (companion.throughline.storage.fleet !== undefined) {
+    if (companion.throughline.storage.cluster.isShared) {
       const { pagesOf } = await import("./sessions/pages.ts");
       const pages = pagesOf(companion.throughline);
       companion.turns.onTurn((turn) => void pages.publishTurn(turn));

@@ -77,8 +77,8 @@ export class Companion implements AsyncDisposable {
    */
   static async start(ports: CompanionPorts, options: CompanionOptions = {}): Promise<Companion> {
     const resolved = resolveOptions(options);
-    const { fleet } = ports.storage;
-    const seat = fleet && new Seat({ ...ports, fleet });
+    const { leases, cluster } = ports.storage;
+    const seat = cluster.isShared ? new Seat({ ...ports, leases, cluster }) : undefined;
     try {
       const shared = await seat?.take();
       const begun = await (shared ? joinRun(ports, shared) : boot(ports, resolved));

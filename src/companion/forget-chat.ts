@@ -2,7 +2,7 @@ import { isThroughlineError } from "../core/errors.ts";
 import type { NewId } from "../core/ids.ts";
 import { isJsonObject, type JsonObject } from "../core/json.ts";
 import type { DocumentStore } from "../core/storage/document-store.ts";
-import { companionLease } from "../core/storage/fleet.ts";
+import { companionLease } from "../core/storage/leases.ts";
 import type { Storage } from "../core/storage/storage.ts";
 import { documentKey, repairedPrefix } from "./boot.ts";
 import { companionLimits, type ReadDocument, readCompanionDocument } from "./companion-document.ts";
@@ -57,21 +57,21 @@ export async function forgetLeft(
   chatId: string,
 ): Promise<number> {
   const { storage, newId } = ports;
-  const { fleet } = storage;
-  if (fleet === undefined) return forgetInDocument(storage, chatId);
+  const { leases, cluster } = storage;
+  if (!cluster.isShared) return forgetInDocument(storage, chatId);
   const id = newId();
   const request = { do: "forget", chat: chatId };
-  const ask = () => fleet.tell({ about: "companion", say: "ask", id, request });
+  const ask = () => cluster.publish({ about: "companion", say: "ask", id, request });
   const { promise: answered, resolve } = Promise.withResolvers<number>();
-  const endTold = fleet.onTold((told) => {
+  const endTold = cluster.subscribe((told) => {
     if (told["about"] !== "companion") return;
     const isAnswer = told["say"] === "answer" && told["id"] === id && told["code"] === undefined;
     if (isAnswer) resolve(Number(told["count"]));
     else if (told["say"] === "up" && told["keeps"] === true) ask();
   });
-  const endGap = fleet.onGap(ask);
+  const endGap = cluster.onMissed(ask);
   const waiting = new AbortController();
-  const alone = fleet.acquire(companionLease, { signal: waiting.signal }).then(async (lease) => {
+  const alone = leases.acquire(companionLease, { signal: waiting.signal }).then(async (lease) => {
     try {
       return await forgetInDocument(storage, chatId);
     } finally {

@@ -26,7 +26,10 @@ async function world(newer: readonly JsonObject[]) {
   await documents.write("session", documentOf([["gone", "secret 1"]]));
   const left = [...newer];
   const late: Storage = {
-    ...{ fleet: mine.fleet, repairs: () => [], onRepair: () => () => undefined },
+    leases: mine.leases,
+    cluster: mine.cluster,
+    repairs: () => [],
+    onRepair: () => () => undefined,
     ready: () => mine.ready(),
     logs: (...args) => mine.logs(...args),
     documents: (collection) => {

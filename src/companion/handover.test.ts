@@ -1,23 +1,16 @@
 // What a process goes on from that takes the companion over: by a clock that the test holds.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import {
-  type FleetStorage,
-  heldPlace,
-  mortal,
-  pass,
-  process,
-  soon,
-  until,
-} from "../../test/support/fleet-world.ts";
+import { heldPlace, mortal, pass, process, soon, until } from "../../test/support/fleet-world.ts";
 import { ThroughlineError } from "../core/errors.ts";
 import type { JsonObject } from "../core/json.ts";
+import type { Storage } from "../core/storage/storage.ts";
 import { runsProjection } from "./runs.ts";
 
 /** A storage at whose next writes of a document something comes first, one thing for each. */
 function hindered(storage: ReturnType<typeof mortal>) {
   const before: (() => Promise<void>)[] = [];
-  const documents: FleetStorage["documents"] = (collection) => {
+  const documents: Storage["documents"] = (collection) => {
     const inner = storage.documents(collection);
     return new Proxy(inner, {
       get(target, name) {

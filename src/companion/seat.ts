@@ -2,7 +2,8 @@ import { errorName, ThroughlineError } from "../core/errors.ts";
 import type { NewId } from "../core/ids.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
 import type { Logger } from "../core/logger.ts";
-import { companionLease, type Fleet, type Lease } from "../core/storage/fleet.ts";
+import type { Cluster } from "../core/storage/cluster.ts";
+import { companionLease, type Lease, type Leases } from "../core/storage/leases.ts";
 import { systemTimers, type Timers } from "../core/timers.ts";
 import type { SharedRun } from "./shared-run.ts";
 
@@ -39,7 +40,8 @@ export interface Seated {
 }
 
 export interface SeatPorts {
-  readonly fleet: Fleet;
+  readonly leases: Leases;
+  readonly cluster: Cluster;
   /** @default systemTimers */
   readonly timers?: Timers;
   readonly newId: NewId;
@@ -71,9 +73,12 @@ export class Seat {
   #resign = Promise.withResolvers<void>();
 
   constructor(ports: SeatPorts) {
-    const { fleet } = ports;
+    const { cluster } = ports;
     this.#ports = ports;
-    this.#ends = [fleet.onTold((told) => this.#told(told)), fleet.onGap(() => this.#missed())];
+    this.#ends = [
+      cluster.subscribe((told) => this.#told(told)),
+      cluster.onMissed(() => this.#missed()),
+    ];
     this.tell({ say: "who" });
     this.#acquiring = this.#acquire();
   }
@@ -112,7 +117,7 @@ export class Seat {
   /** Tells the other processes. */
   tell(message: JsonObject): void {
     try {
-      this.#ports.fleet.tell({ about: "companion", ...message });
+      this.#ports.cluster.publish({ about: "companion", ...message });
     } catch (error) {
       this.#ports.logger.warn({ error: errorName(error) }, "the others were not told");
     }
@@ -155,7 +160,7 @@ export class Seat {
 
   #acquire(): Promise<Lease> {
     const { signal } = this.#closing;
-    const acquiring = this.#ports.fleet.acquire(companionLease, { signal });
+    const acquiring = this.#ports.leases.acquire(companionLease, { signal });
     const acquired = acquiring.then((lease) => {
       this.#lease = lease;
       return lease;

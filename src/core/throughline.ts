@@ -145,9 +145,9 @@ export async function openThroughline(given: ThroughlineOptions): Promise<Throug
   const storage = await openStorage(options, { clock, newId, logger });
   try {
     await assertMoveEnded(storage);
-    const { fleet } = storage;
+    const { leases, cluster } = storage;
     const logs = storage.logs(chatsCollection, chatProjection);
-    const log = new ChatLog({ logs, clock, newId, logger, fleet });
+    const log = new ChatLog({ logs, leases, cluster, clock, newId, logger });
     const chats = new Chats(log, storage.logs("forgotten", unlisted));
     const sessions = new ProviderSessions(log, { rules, provider, model });
     sessions.onEnd((chatId) => workingMemory.drop(chatId));
@@ -165,7 +165,7 @@ export async function openThroughline(given: ThroughlineOptions): Promise<Throug
     let agreeNoMore: (() => void) | undefined;
     const moments = new Once(isOpen, async (own: MomentsOptions) => {
       const kept = await keepMoments(storage, { clock, newId, logger }, own);
-      agreeNoMore = fleet && agreeWithOthers(fleet, kept, logger);
+      agreeNoMore = agreeWithOthers(cluster, kept, logger);
       return kept;
     });
     chats.onForget(async (chatId, loss, messageId) => {
@@ -176,7 +176,7 @@ export async function openThroughline(given: ThroughlineOptions): Promise<Throug
       return droppedOf(await (kept?.forget(selection) ?? deleteMoments(storage, selection)));
     });
     const own = { chats, sessions, workingMemory, moments: () => moments.begun, logger };
-    const dropNoMore = fleet && dropWithOthers(fleet, own);
+    const dropNoMore = dropWithOthers(cluster, own);
     await chats.recover();
     const finish = async () => {
       try {
@@ -186,7 +186,7 @@ export async function openThroughline(given: ThroughlineOptions): Promise<Throug
         await extensions.close();
         await within(settleMs, log.settled());
       } finally {
-        dropNoMore?.();
+        dropNoMore();
         workingMemory.clear();
         await storage.close();
       }
@@ -364,6 +364,7 @@ function resolveOptions(given: ThroughlineOptions): ResolvedOptions {
 
 function isStorage(value: unknown): value is Storage {
   if (typeof value !== "object" || value === null) return false;
-  const { logs, documents, close } = value as Partial<Storage>;
-  return [logs, documents, close].every((method) => typeof method === "function");
+  const { logs, documents, leases, cluster, close } = value as Partial<Storage>;
+  const methods = [logs, documents, leases?.tryAcquire, cluster?.publish, close];
+  return methods.every((method) => typeof method === "function");
 }

@@ -34,8 +34,10 @@ export class StoredWalk {
     this.#form = form;
   }
 
+  /** Whether something was said or hidden here. What was erased here leaves nothing to keep. */
   get hasLocal(): boolean {
-    return this.#local.size > 0 || this.#marks.size > 0;
+    const marks = [...this.#marks.values()];
+    return this.#local.size > 0 || marks.some((mark) => isControl(mark, "redaction"));
   }
 
   /**

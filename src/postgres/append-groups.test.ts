@@ -126,7 +126,7 @@ test("an append under a lease that was lost is fenced in a group, the others are
   skip,
 }, async () => {
   const opened = await withSixLogs();
-  const { log, leases, companion } = opened;
+  const { log, epochs, companion } = opened;
   const epoch = `update throughline.logs set epoch = $3, owner = 'p'
     where companion = $1 and key = $2`;
   for (const [key, newest] of [
@@ -135,7 +135,7 @@ test("an append under a lease that was lost is fenced in a group, the others are
     ["d", 7],
   ]) {
     await pool.query(epoch, [companion, key, newest]);
-    leases.hold({ collection: "chats", key: String(key) }, 7);
+    epochs.hold({ collection: "chats", key: String(key) }, 7);
   }
   const { first, letGo } = held(opened);
   const ours = log.append("b", messages(3, 3));
@@ -288,14 +288,14 @@ test("what a lost group stored under a lease is stored, whoever holds the log wh
   skip,
 }, async () => {
   const opened = await withSixLogs();
-  const { log, leases, companion, watched } = opened;
+  const { log, epochs, companion, watched } = opened;
   const setEpoch = (epoch: number) =>
     pool.query("update throughline.logs set epoch = $2 where companion = $1 and key = 'b'", [
       companion,
       epoch,
     ]);
   await setEpoch(7);
-  leases.hold({ collection: "chats", key: "b" }, 7);
+  epochs.hold({ collection: "chats", key: "b" }, 7);
   const { first, letGo } = held(opened);
   watched.decide("throughline_append_group", { loss: "reply", meanwhile: () => setEpoch(8) });
   const others = [..."bc"].map((key) => log.append(key, messages(3, 3)));
@@ -431,13 +431,13 @@ test("those that were answered together go together again", { skip }, async () =
 
 test("an append that begins a log under a lease is not one of a group", { skip }, async () => {
   const opened = await withSixLogs();
-  const { log, watched, leases, companion } = opened;
+  const { log, watched, epochs, companion } = opened;
   await pool.query(
     `insert into throughline.logs (companion, collection, key, seq, head, sorted_at, labels, epoch)
      values ($1, 'chats', 'new', 0, '{}', '', '{}', 7)`,
     [companion],
   );
-  leases.hold({ collection: "chats", key: "new" }, 7);
+  epochs.hold({ collection: "chats", key: "new" }, 7);
   const { first, letGo } = held(opened);
   const others = [log.append("new", messages(1, 2)), log.append("b", messages(3, 3))];
   letGo();

@@ -1,7 +1,12 @@
 import { test } from "node:test";
 import { noPostgres, withPostgres } from "../../test/support/test-postgres.ts";
 import type { Storage } from "../core/storage/storage.ts";
-import { documentStoreContract, logStoreContract, testContract } from "../testing/testing.ts";
+import {
+  documentStoreContract,
+  leaseContract,
+  logStoreContract,
+  testContract,
+} from "../testing/testing.ts";
 import { openPostgresStorage } from "./postgres.ts";
 
 const reason = noPostgres();
@@ -21,7 +26,7 @@ if (reason !== undefined) {
     companions.set(storage, companion);
     return storage;
   };
-  for (const { name, clauses } of [logStoreContract, documentStoreContract]) {
+  for (const { name, clauses } of [logStoreContract, documentStoreContract, leaseContract]) {
     const sample = clauses.filter((_clause, index) => index % step === 0);
     testContract(
       { name, clauses: sample },

@@ -1,5 +1,5 @@
-import type { LeaseName } from "../core/storage/fleet.ts";
 import type { HeldName, LeasePlace, Renewal } from "../core/storage/lease-keeper.ts";
+import type { LeaseName } from "../core/storage/leases.ts";
 import type { Database } from "./database.ts";
 import { leaseStatements as statements } from "./lease-statements.ts";
 import { freedPayload } from "./tell-payload.ts";

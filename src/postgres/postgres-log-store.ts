@@ -10,8 +10,8 @@ import {
   prepareErasure,
   storedRecord,
 } from "../core/storage/batch.ts";
+import type { LeaseRegistry } from "../core/storage/cluster-leases.ts";
 import { checkKey } from "../core/storage/key.ts";
-import type { LeaseRegistry } from "../core/storage/lease-registry.ts";
 import {
   type AppendOptions,
   type EraseOptions,
@@ -44,8 +44,8 @@ import { scopeOf } from "./words.ts";
 
 export interface LogStorePorts extends IndexerPorts {
   readonly database: Database;
-  /** The leases that this process writes under. */
-  readonly leases: LeaseRegistry;
+  /** The epochs that this process writes under. */
+  readonly epochs: LeaseRegistry;
   readonly companion: string;
 }
 
@@ -201,7 +201,7 @@ export class PostgresLogStore implements LogStore {
   }
 
   #target(key: string): LogTarget {
-    const epoch = this.#ports.leases.epochOf(this.#collection, key);
+    const epoch = this.#ports.epochs.epochOf(this.#collection, key);
     return { place: [this.#ports.companion, this.#collection, key], epoch };
   }
 

@@ -1,32 +1,30 @@
 import { ThroughlineError } from "../core/errors.ts";
 import type { DocumentStore } from "../core/storage/document-store.ts";
-import type { Fleet } from "../core/storage/fleet.ts";
 import { checkKey } from "../core/storage/key.ts";
+import type { Leases } from "../core/storage/leases.ts";
 import type { LogProjection, LogStore } from "../core/storage/log-store.ts";
 import type { RepairReport, Storage } from "../core/storage/storage.ts";
+import type { PostgresCluster } from "./postgres-cluster.ts";
 import { PostgresDocumentStore, type StorePorts } from "./postgres-document-store.ts";
 import type { LogStorePorts } from "./postgres-log-store.ts";
 import { PostgresLogStore } from "./postgres-log-store.ts";
-
-/** A fleet that is left when the storage closes. */
-export interface OpenFleet extends Fleet {
-  close(): Promise<void>;
-}
 
 /** Names of companions and collections have at most so many bytes: they stand in every index. */
 export const longestName = 200;
 
 /** Both shapes in one database, beside those of other companions. */
 export class PostgresStorage implements Storage {
-  readonly fleet: OpenFleet;
+  readonly cluster: PostgresCluster;
+  readonly leases: Leases;
   readonly #ports: StorePorts & LogStorePorts;
   readonly #logs = new Map<string, PostgresLogStore>();
   readonly #documents = new Map<string, PostgresDocumentStore>();
   #closing: Promise<void> | undefined;
 
-  constructor(ports: StorePorts & LogStorePorts, fleet: OpenFleet) {
+  constructor(ports: StorePorts & LogStorePorts, cluster: PostgresCluster) {
     this.#ports = ports;
-    this.fleet = fleet;
+    this.cluster = cluster;
+    this.leases = cluster.leases;
   }
 
   /** The first projection given for a collection is the one that holds. */
@@ -85,7 +83,7 @@ export class PostgresStorage implements Storage {
 
   async #close(): Promise<void> {
     await this.#ports.calls.close();
-    await this.fleet.close();
+    await this.cluster.close();
     this.#ports.database.close();
   }
 }

@@ -3,16 +3,16 @@ import { type Clock, systemClock } from "../core/clock.ts";
 import { type NewId, randomId } from "../core/ids.ts";
 import { type Logger, silentLogger } from "../core/logger.ts";
 import { misconfigured, withDefaults } from "../core/options.ts";
+import { LeaseRegistry } from "../core/storage/cluster-leases.ts";
 import { checkDurability } from "../core/storage/durability.ts";
 import { checkKey } from "../core/storage/key.ts";
-import { LeaseRegistry } from "../core/storage/lease-registry.ts";
 import type { Durability } from "../core/storage/storage.ts";
 import { systemTimers, type Timers } from "../core/timers.ts";
 import { Calls } from "./calls.ts";
 import { Database } from "./database.ts";
-import { openPostgresFleet } from "./fleet.ts";
 import { migrate } from "./migrate.ts";
 import type { PostgresPool } from "./pool.ts";
+import { openPostgresCluster } from "./postgres-cluster.ts";
 import { longestName, PostgresStorage } from "./postgres-storage.ts";
 import { checkSettings } from "./settings.ts";
 
@@ -24,7 +24,7 @@ export type {
   PostgresStatement,
   Row,
 } from "./pool.ts";
-export type { OpenFleet, PostgresStorage } from "./postgres-storage.ts";
+export type { PostgresStorage } from "./postgres-storage.ts";
 
 export interface PostgresStorageOptions {
   /**
@@ -106,10 +106,10 @@ export async function openPostgresStorage(
   try {
     await checkSettings(database, durability);
     await migrate(database, resolved.migrate);
-    const leases = new LeaseRegistry();
-    const shared = { database, newId, leases, companion, clock, timers, logger };
-    const fleet = await openPostgresFleet({ ...shared, leaseMs });
-    return new PostgresStorage({ ...shared, calls: new Calls() }, fleet);
+    const epochs = new LeaseRegistry();
+    const shared = { database, newId, epochs, companion, clock, timers, logger };
+    const cluster = await openPostgresCluster({ ...shared, leaseMs });
+    return new PostgresStorage({ ...shared, calls: new Calls() }, cluster);
   } catch (error) {
     database.close();
     throw error;

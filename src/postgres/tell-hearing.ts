@@ -1,5 +1,5 @@
 import { Lru } from "../core/lru.ts";
-import type { LeaseName } from "../core/storage/fleet.ts";
+import type { LeaseName } from "../core/storage/leases.ts";
 import { type Heard, type HeardPart, parsePayload } from "./tell-payload.ts";
 
 export interface HearingPorts {

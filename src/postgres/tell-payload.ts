@@ -1,4 +1,4 @@
-import type { LeaseName } from "../core/storage/fleet.ts";
+import type { LeaseName } from "../core/storage/leases.ts";
 
 /** What a notification says: who sent it, and then one of three things. */
 export type Heard =

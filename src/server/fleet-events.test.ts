@@ -9,7 +9,7 @@ async function toldOf(text: string) {
   const { open, clock } = heldPlace();
   const others = open().storage;
   const told: JsonObject[] = [];
-  others.fleet.onTold((message) => {
+  others.cluster.subscribe((message) => {
     if (message["name"] === "message") told.push(message["event"] as JsonObject);
   });
   const model = scriptedResponder([[text]]);

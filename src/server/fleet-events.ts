@@ -4,7 +4,7 @@ import { errorName } from "../core/errors.ts";
 import type { JsonObject } from "../core/json.ts";
 import { isJsonObject } from "../core/json.ts";
 import type { Logger } from "../core/logger.ts";
-import type { Fleet } from "../core/storage/fleet.ts";
+import type { Cluster } from "../core/storage/cluster.ts";
 import type { Watchers } from "./events.ts";
 import { messageJson } from "./wire.ts";
 
@@ -18,13 +18,13 @@ const longestSent = 4_000;
  * @returns what ends it.
  */
 export function relayEvents(
-  fleet: Fleet,
+  cluster: Cluster,
   ports: { readonly watchers: Watchers; readonly chats: Chats; readonly logger: Logger },
 ): () => void {
   const { watchers, chats, logger } = ports;
-  const endHere = watchers.onPublish((name, event) => fleet.tell(messageOf(name, event)));
+  const endHere = watchers.onPublish((name, event) => cluster.publish(messageOf(name, event)));
   let published: Promise<void> = Promise.resolve();
-  const endTold = fleet.onTold((message) => {
+  const endTold = cluster.subscribe((message) => {
     if (message["about"] !== "event") return;
     published = published
       .then(() => publishHere(message, watchers, chats))
@@ -32,7 +32,7 @@ export function relayEvents(
         logger.warn({ error: errorName(error) }, "an event of another server was not published");
       });
   });
-  const endGap = fleet.onGap(() => watchers.endListening());
+  const endGap = cluster.onMissed(() => watchers.endListening());
   return () => {
     endHere();
     endTold();

@@ -139,9 +139,9 @@ function subscribe(
   metrics: Metrics,
 ): () => void {
   let isOver = false;
-  const { fleet } = throughline.storage;
+  const { cluster } = throughline.storage;
   const { chats } = throughline;
-  const endRelay = fleet && relayEvents(fleet, { watchers, chats, logger });
+  const endRelay = relayEvents(cluster, { watchers, chats, logger });
   const endTurns = turns.onTurn((turn) => {
     void watchers.publishTurn(turn);
     void metrics.turn(turn);

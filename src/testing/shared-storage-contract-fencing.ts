@@ -97,7 +97,7 @@ const refusals: readonly SharedClause[] = [
     proof: withThree(async (a, b, c, place) => {
       const { taken } = await takeOver(a, b, place);
       await taken.release();
-      const third = await c.fleet.acquire(chatLease);
+      const third = await c.leases.acquire(chatLease);
       await refuses("THROUGHLINE_FENCED", a.log.append(chat, messages(1, 1)));
       assert.equal(await c.log.append(chat, messages(1, 1), { expectedSeq: 0 }), 1);
       await third.release();
@@ -122,8 +122,8 @@ const losses: readonly SharedClause[] = [
     proof: withThree(async (a, b, c, place) => {
       const { lost, taken } = await takeOver(a, b, place);
       await lost.release();
-      assert.equal(await c.fleet.tryAcquire(chatLease), undefined);
-      assert.equal(await a.fleet.tryAcquire(chatLease), undefined);
+      assert.equal(await c.leases.tryAcquire(chatLease), undefined);
+      assert.equal(await a.leases.tryAcquire(chatLease), undefined);
       assert.equal(await b.log.append(chat, messages(1, 1), { expectedSeq: 0 }), 1);
       assert.equal(taken.lost.aborted, false);
     }),
@@ -133,7 +133,7 @@ const losses: readonly SharedClause[] = [
     says: "a call that waits for a lost lease of its own process waits for its release too",
     proof: withTwo(async (a, b, place) => {
       const { lost, taken } = await takeOver(a, b, place);
-      const waiting = a.fleet.acquire(chatLease);
+      const waiting = a.leases.acquire(chatLease);
       await taken.release();
       await refuses("THROUGHLINE_FENCED", a.log.append(chat, messages(1, 1)));
       await lost.release();
@@ -149,7 +149,7 @@ const losses: readonly SharedClause[] = [
       await b.log.append(chat, messages(1, 2));
       await lost.release();
       await taken.release();
-      const again = await a.fleet.acquire(chatLease);
+      const again = await a.leases.acquire(chatLease);
       assert.ok(again.epoch > taken.epoch);
       assert.equal(await a.log.append(chat, messages(3, 3), { expectedSeq: 2 }), 3);
       assert.equal(again.lost.aborted, false);
@@ -159,13 +159,13 @@ const losses: readonly SharedClause[] = [
     id: "shared.lost.nobody-took-over",
     says: "a holder that slept is told that its lease is lost, and may write while nobody took over",
     proof: withTwo(async (a, b, place) => {
-      const lease = await a.fleet.acquire(chatLease);
+      const lease = await a.leases.acquire(chatLease);
       await a.log.append(chat, messages(1, 1));
       await place.sleep(a.storage);
       await place.wake(a.storage);
       assert.equal(lease.lost.aborted, true);
       assert.equal(await a.log.append(chat, messages(2, 2)), 2);
-      const taken = await b.fleet.acquire(chatLease);
+      const taken = await b.leases.acquire(chatLease);
       await refuses("THROUGHLINE_FENCED", a.log.append(chat, messages(3, 3)));
       assert.equal(await b.log.append(chat, messages(3, 3), { expectedSeq: 2 }), 3);
       await taken.release();
@@ -177,7 +177,7 @@ const losses: readonly SharedClause[] = [
     proof: withTwo(async (a, b, place) => {
       await takeOver(a, b, place);
       const other = { ...chatLease, key: "telegram:4" };
-      const lease = await a.fleet.acquire(other);
+      const lease = await a.leases.acquire(other);
       assert.equal(await a.log.append(other.key, messages(1, 1)), 1);
       assert.equal(await a.log.append("telegram:421", messages(1, 1)), 1);
       assert.equal(await logsOf(a.storage, "runs").append(chat, messages(1, 1)), 1);
@@ -209,8 +209,8 @@ const losses: readonly SharedClause[] = [
     id: "shared.lost.released-before",
     says: "a process that released its lease in time appends without one while another holds the log",
     proof: withTwo(async (a, b) => {
-      await (await a.fleet.acquire(chatLease)).release();
-      await b.fleet.acquire(chatLease);
+      await (await a.leases.acquire(chatLease)).release();
+      await b.leases.acquire(chatLease);
       assert.equal(await a.log.append(chat, messages(1, 1)), 1);
       assert.deepEqual(await everything(b.log), numbered(messages(1, 1)));
     }),
@@ -222,7 +222,7 @@ const bystanders: readonly SharedClause[] = [
     id: "shared.bystander.append",
     says: "a process without the lease may append to a leased log: the holder's next append conflicts",
     proof: withTwo(async (a, b) => {
-      await a.fleet.acquire(chatLease);
+      await a.leases.acquire(chatLease);
       const seq = await a.log.append(chat, messages(1, 1));
       assert.equal(await b.log.append(chat, messages(2, 2)), 2);
       const late = a.log.append(chat, messages(3, 3), { expectedSeq: seq });
@@ -235,7 +235,7 @@ const bystanders: readonly SharedClause[] = [
     id: "shared.bystander.begins",
     says: "a process without the lease may begin a leased log, and the holder goes on in it",
     proof: withTwo(async (a, b) => {
-      await a.fleet.acquire(chatLease);
+      await a.leases.acquire(chatLease);
       assert.equal(await b.log.append(chat, messages(1, 1), { expectedSeq: 0 }), 1);
       assert.equal(await a.log.append(chat, messages(2, 2), { expectedSeq: 1 }), 2);
     }),
@@ -244,7 +244,7 @@ const bystanders: readonly SharedClause[] = [
     id: "shared.bystander.erase",
     says: "a process without the lease may erase records of a leased log",
     proof: withTwo(async (a, b) => {
-      const lease = await a.fleet.acquire(chatLease);
+      const lease = await a.leases.acquire(chatLease);
       await a.log.append(chat, messages(1, 2));
       assert.equal(await b.log.erase(chat, ["m1"]), 1);
       assert.equal(await a.log.append(chat, messages(3, 3), { expectedSeq: 2 }), 3);
@@ -255,11 +255,11 @@ const bystanders: readonly SharedClause[] = [
     id: "shared.bystander.delete",
     says: "a process without the lease may delete a leased log: its holder begins it again, and holds on",
     proof: withThree(async (a, b, c) => {
-      const lease = await a.fleet.acquire(chatLease);
+      const lease = await a.leases.acquire(chatLease);
       await a.log.append(chat, messages(1, 3));
       assert.equal(await b.log.delete(chat), true);
       await isAbsent(a.log);
-      assert.equal(await c.fleet.tryAcquire(chatLease), undefined);
+      assert.equal(await c.leases.tryAcquire(chatLease), undefined);
       const late = a.log.append(chat, messages(4, 4), { expectedSeq: 3 });
       await refuses("THROUGHLINE_CONFLICT", late);
       assert.equal(await a.log.append(chat, messages(4, 4), { expectedSeq: 0 }), 1);

@@ -1,19 +1,22 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "../core/json.ts";
+import type { Cluster } from "../core/storage/cluster.ts";
 import type { DocumentStore } from "../core/storage/document-store.ts";
-import type { Fleet, LeaseName } from "../core/storage/fleet.ts";
+import type { LeaseName, Leases } from "../core/storage/leases.ts";
 import type { LogRecord, LogStore } from "../core/storage/log-store.ts";
+import type { Storage } from "../core/storage/storage.ts";
 import { documentsOf } from "./document-store-contract-fixtures.ts";
 import { chat, everything, logsOf, message } from "./log-store-contract-fixtures.ts";
-import type { SharedClause, SharedPlace, SharedStorage } from "./shared-storage-contract-place.ts";
+import type { SharedClause, SharedPlace } from "./shared-storage-contract-place.ts";
 
 /** The lease of the log that a proof uses when it needs only one. */
 export const chatLease: LeaseName = { collection: "chats", key: chat };
 
 /** One process of a place: its storage, and the collections that the proofs use. */
 export interface Writer {
-  readonly storage: SharedStorage;
-  readonly fleet: Fleet;
+  readonly storage: Storage;
+  readonly leases: Leases;
+  readonly cluster: Cluster;
   readonly log: LogStore;
   readonly documents: DocumentStore;
 }
@@ -22,7 +25,8 @@ export async function join(place: SharedPlace): Promise<Writer> {
   const storage = await place.join();
   return {
     storage,
-    fleet: storage.fleet,
+    leases: storage.leases,
+    cluster: storage.cluster,
     log: logsOf(storage),
     documents: documentsOf(storage),
   };
@@ -112,9 +116,9 @@ export async function during(
 
 /** Lets another process acquire the lease of a sleeping one, which then wakes without it. */
 export async function takeOver(sleeper: Writer, taker: Writer, place: SharedPlace) {
-  const lost = await sleeper.fleet.acquire(chatLease);
+  const lost = await sleeper.leases.acquire(chatLease);
   await place.sleep(sleeper.storage);
-  const taken = await taker.fleet.acquire(chatLease);
+  const taken = await taker.leases.acquire(chatLease);
   await place.wake(sleeper.storage);
   return { lost, taken };
 }
@@ -125,11 +129,11 @@ export interface Told {
 }
 
 /** Collects what a process hears until so many messages said `{ end: true }`; those are left out. */
-export function heardUntilEnd({ fleet }: Writer, ends = 1): Promise<Told[]> {
+export function heardUntilEnd({ cluster }: Writer, ends = 1): Promise<Told[]> {
   const told: Told[] = [];
   let left = ends;
   return new Promise((resolve) => {
-    const stop = fleet.onTold((message, processId) => {
+    const stop = cluster.subscribe((message, processId) => {
       if (message["end"] !== true) {
         told.push({ message, processId });
         return;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import type { Lease, LeaseName } from "../core/storage/fleet.ts";
-import { keyCorpus, refusedKeys } from "./corpus.ts";
-import { chat, isAbsent, messages, refuses, untyped } from "./log-store-contract-fixtures.ts";
+import type { Lease, LeaseName } from "../core/storage/leases.ts";
+import { keyCorpus } from "./corpus.ts";
+import { chat, isAbsent, messages, refuses } from "./log-store-contract-fixtures.ts";
 import {
   chatLease,
   upTo,
@@ -16,24 +16,14 @@ const holding: readonly SharedClause[] = [
     id: "shared.lease.exclusive",
     says: "a name that one process holds is held by no other until it is released",
     proof: withThree(async (a, b, c) => {
-      const lease = await a.fleet.acquire(chatLease);
-      assert.equal(await b.fleet.tryAcquire(chatLease), undefined);
-      assert.equal(await c.fleet.tryAcquire(chatLease), undefined);
+      const lease = await a.leases.acquire(chatLease);
+      assert.equal(await b.leases.tryAcquire(chatLease), undefined);
+      assert.equal(await c.leases.tryAcquire(chatLease), undefined);
       await lease.release();
-      const next = await b.fleet.tryAcquire(chatLease);
+      const next = await b.leases.tryAcquire(chatLease);
       assert.ok(next);
-      assert.equal(await a.fleet.tryAcquire(chatLease), undefined);
+      assert.equal(await a.leases.tryAcquire(chatLease), undefined);
       await next.release();
-    }),
-  },
-  {
-    id: "shared.lease.exclusive-within",
-    says: "a name that a process holds is not acquired a second time by the same process",
-    proof: withTwo(async (a) => {
-      const lease = await a.fleet.acquire(chatLease);
-      assert.equal(await a.fleet.tryAcquire(chatLease), undefined);
-      await lease.release();
-      assert.ok(await a.fleet.tryAcquire(chatLease));
     }),
   },
   {
@@ -41,7 +31,7 @@ const holding: readonly SharedClause[] = [
     says: "of four processes that try for one name at once one gets it, in each of 10 rounds",
     proof: withFour(async (writers) => {
       for (const _ of upTo(10)) {
-        const tries = await Promise.all(writers.map(({ fleet }) => fleet.tryAcquire(chatLease)));
+        const tries = await Promise.all(writers.map(({ leases }) => leases.tryAcquire(chatLease)));
         const won = tries.filter((lease) => lease !== undefined);
         assert.equal(won.length, 1);
         await won[0]?.release();
@@ -53,9 +43,9 @@ const holding: readonly SharedClause[] = [
     says: "20 sections of four processes, each under the lease, never overlap, and all come to pass",
     proof: withFour(async (writers) => {
       let inside = 0;
-      const sections = writers.flatMap(({ fleet, log }, index) =>
+      const sections = writers.flatMap(({ leases, log }, index) =>
         upTo(5).map(async (n) => {
-          const lease = await fleet.acquire(chatLease);
+          const lease = await leases.acquire(chatLease);
           assert.equal(++inside, 1);
           const seq = (await log.tail(chat, 0))?.seq ?? 0;
           await log.append(chat, [{ id: `m${index}.${n}` }], { expectedSeq: seq });
@@ -75,9 +65,9 @@ const holding: readonly SharedClause[] = [
         { collection: "chats", key: text },
         { collection: "runs", key: text },
       ]);
-      const leases = await Promise.all(names.map((name) => a.fleet.tryAcquire(name)));
+      const leases = await Promise.all(names.map((name) => a.leases.tryAcquire(name)));
       assert.ok(leases.every((lease) => lease !== undefined));
-      const others = await Promise.all(names.map((name) => b.fleet.tryAcquire(name)));
+      const others = await Promise.all(names.map((name) => b.leases.tryAcquire(name)));
       assert.ok(others.every((lease) => lease === undefined));
     }),
   },
@@ -86,10 +76,10 @@ const holding: readonly SharedClause[] = [
     says: "a name that is no log, in the collection without a name, is leased like any other",
     proof: withTwo(async (a, b) => {
       const companion = { collection: "", key: "companion" };
-      const lease = await a.fleet.acquire(companion);
-      assert.equal(await b.fleet.tryAcquire(companion), undefined);
+      const lease = await a.leases.acquire(companion);
+      assert.equal(await b.leases.tryAcquire(companion), undefined);
       await lease.release();
-      const next = await b.fleet.acquire(companion);
+      const next = await b.leases.acquire(companion);
       assert.ok(next.epoch > lease.epoch);
       await next.release();
     }),
@@ -98,7 +88,7 @@ const holding: readonly SharedClause[] = [
     id: "shared.lease.makes-no-log",
     says: "a lease on a log that does not exist makes none, while it is held and when it was released",
     proof: withTwo(async (a, b) => {
-      const lease = await a.fleet.acquire(chatLease);
+      const lease = await a.leases.acquire(chatLease);
       for (const { log } of [a, b]) {
         await isAbsent(log);
         assert.equal(await log.delete(chat), false);
@@ -115,7 +105,7 @@ const holding: readonly SharedClause[] = [
     id: "shared.lease.writes",
     says: "the holder of a log appends, erases and deletes as if there were no lease",
     proof: withTwo(async (a, b) => {
-      await using _ = released(await a.fleet.acquire(chatLease));
+      await using _ = released(await a.leases.acquire(chatLease));
       assert.equal(await a.log.append(chat, messages(1, 3), { expectedSeq: 0 }), 3);
       assert.equal(await a.log.append(chat, messages(1, 3)), 3);
       const other = a.log.append(chat, [{ id: "m1", content: "other" }]);
@@ -133,37 +123,26 @@ const holding: readonly SharedClause[] = [
     id: "shared.lease.kept",
     says: "a holder that lives keeps its lease, however long another sleeps meanwhile",
     proof: withThree(async (a, b, c, place) => {
-      const lease = await a.fleet.acquire(chatLease);
+      const lease = await a.leases.acquire(chatLease);
       await place.sleep(b.storage);
       await place.wake(b.storage);
       assert.equal(lease.lost.aborted, false);
-      assert.equal(await c.fleet.tryAcquire(chatLease), undefined);
-      assert.equal(await b.fleet.tryAcquire(chatLease), undefined);
+      assert.equal(await c.leases.tryAcquire(chatLease), undefined);
+      assert.equal(await b.leases.tryAcquire(chatLease), undefined);
     }),
   },
   {
     id: "shared.lease.release-twice",
     says: "releasing twice is releasing once: the next holder keeps the name",
     proof: withThree(async (a, b, c) => {
-      const lease = await a.fleet.acquire(chatLease);
+      const lease = await a.leases.acquire(chatLease);
       await Promise.all([lease.release(), lease.release()]);
-      const next = await b.fleet.acquire(chatLease);
+      const next = await b.leases.acquire(chatLease);
       await lease.release();
-      assert.equal(await c.fleet.tryAcquire(chatLease), undefined);
+      assert.equal(await c.leases.tryAcquire(chatLease), undefined);
       assert.equal(next.lost.aborted, false);
     }),
   },
-  ...refusedKeys.map(
-    ({ name, phrase, value, code }): SharedClause => ({
-      id: `shared.lease.refuse.${name}`,
-      says: `a lease whose key is ${phrase} is refused with ${code}`,
-      proof: withTwo(async ({ fleet }) => {
-        const bad = { collection: "chats", key: untyped<string>(value) };
-        await refuses(code, fleet.acquire(bad));
-        await refuses(code, fleet.tryAcquire(bad));
-      }),
-    }),
-  ),
 ];
 
 const epochs: readonly SharedClause[] = [
@@ -172,8 +151,8 @@ const epochs: readonly SharedClause[] = [
     says: "the epoch of every holder is greater than that of the one before, whoever holds",
     proof: withThree(async (...[a, b, c]) => {
       let last = 0;
-      for (const { fleet } of [a, b, a, c, c, b, a]) {
-        const lease = await fleet.acquire(chatLease);
+      for (const { leases } of [a, b, a, c, c, b, a]) {
+        const lease = await leases.acquire(chatLease);
         assert.ok(Number.isSafeInteger(lease.epoch) && lease.epoch > last);
         last = lease.epoch;
         await lease.release();
@@ -185,10 +164,10 @@ const epochs: readonly SharedClause[] = [
     says: "the epoch grows over a log that exists too, and after another process deleted it",
     proof: withTwo(async (a, b) => {
       await a.log.append(chat, messages(1, 1));
-      const first = await a.fleet.acquire(chatLease);
+      const first = await a.leases.acquire(chatLease);
       await first.release();
       await b.log.delete(chat);
-      const second = await b.fleet.acquire(chatLease);
+      const second = await b.leases.acquire(chatLease);
       assert.ok(second.epoch > first.epoch);
     }),
   },
@@ -196,12 +175,12 @@ const epochs: readonly SharedClause[] = [
     id: "shared.epoch.deleted-by-holder",
     says: "a holder that deletes its log holds the name on, and the next one has a greater epoch",
     proof: withTwo(async (a, b) => {
-      const lease = await a.fleet.acquire(chatLease);
+      const lease = await a.leases.acquire(chatLease);
       await a.log.append(chat, messages(1, 2));
       await a.log.delete(chat);
-      assert.equal(await b.fleet.tryAcquire(chatLease), undefined);
+      assert.equal(await b.leases.tryAcquire(chatLease), undefined);
       await lease.release();
-      const next = await b.fleet.acquire(chatLease);
+      const next = await b.leases.acquire(chatLease);
       assert.ok(next.epoch > lease.epoch);
     }),
   },

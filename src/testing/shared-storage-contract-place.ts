@@ -1,8 +1,4 @@
-import type { Fleet } from "../core/storage/fleet.ts";
 import type { Storage } from "../core/storage/storage.ts";
-
-/** A storage whose place others write at the same time. */
-export type SharedStorage = Storage & { readonly fleet: Fleet };
 
 /**
  * A place that is empty at first, and what a proof does to the processes that write it. A driver's
@@ -10,29 +6,29 @@ export type SharedStorage = Storage & { readonly fleet: Fleet };
  */
 export interface SharedPlace extends AsyncDisposable {
   /** Opens one more storage of the place. Resolves when it hears what the others tell. */
-  join(): Promise<SharedStorage>;
+  join(): Promise<Storage>;
 
   /**
    * Ends a storage as `kill -9` ends a process: nothing of it is released, nothing of it goes on, and
    * no proof calls it again. Its leases lapse by themselves, at the latest one lease's time later.
    */
-  kill(storage: SharedStorage): Promise<void>;
+  kill(storage: Storage): Promise<void>;
 
   /**
    * Stops a storage as SIGSTOP stops a process, until its leases have lapsed: it renews none and notes
    * nothing. Resolves when others may take them. No proof calls it before `wake`.
    */
-  sleep(storage: SharedStorage): Promise<void>;
+  sleep(storage: Storage): Promise<void>;
 
   /** Lets it go on: time has passed, and its timers that are due are called. */
-  wake(storage: SharedStorage): Promise<void>;
+  wake(storage: Storage): Promise<void>;
 
   /**
    * Cuts what a storage hears the others by, and lets it heal: what they tell meanwhile is missed.
    * Resolves when it hears again. A driver that cannot miss anything gives none, and lists the clauses
    * with `interrupts` in `except`.
    */
-  interrupt?(storage: SharedStorage): Promise<void>;
+  interrupt?(storage: Storage): Promise<void>;
 
   /** Closes the storages that were neither killed nor closed, and removes the place. */
   [Symbol.asyncDispose](): Promise<void>;

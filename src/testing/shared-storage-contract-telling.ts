@@ -29,19 +29,19 @@ const hearing: readonly SharedClause[] = [
     says: "what one process tells, each other one hears once, with who told it; itself it hears not",
     proof: withFour(async (writers) => {
       const [teller, ...others] = writers;
-      const { fleet } = teller ?? assert.fail();
+      const { cluster } = teller ?? assert.fail();
       const own = heardUntilEnd(teller ?? assert.fail());
       const heard = others.map((writer) => heardUntilEnd(writer));
-      fleet.tell({ n: 1 });
-      fleet.tell({ n: 2 });
-      fleet.tell(end);
-      const { processId } = fleet;
+      cluster.publish({ n: 1 });
+      cluster.publish({ n: 2 });
+      cluster.publish(end);
+      const { processId } = cluster;
       const expected = [
         { message: { n: 1 }, processId },
         { message: { n: 2 }, processId },
       ];
       for (const told of heard) assert.deepEqual(await told, expected);
-      others[0]?.fleet.tell(end);
+      others[0]?.cluster.publish(end);
       assert.deepEqual(await own, []);
     }),
   },
@@ -50,8 +50,8 @@ const hearing: readonly SharedClause[] = [
     says: "100 messages that one process tells are heard in their order",
     proof: withTwo(async (a, b) => {
       const heard = heardUntilEnd(b);
-      for (const n of upTo(100)) a.fleet.tell({ n });
-      a.fleet.tell(end);
+      for (const n of upTo(100)) a.cluster.publish({ n });
+      a.cluster.publish(end);
       assert.deepEqual(
         (await heard).map(({ message }) => message["n"]),
         upTo(100),
@@ -63,13 +63,13 @@ const hearing: readonly SharedClause[] = [
     says: "what four processes tell at once, each hears from every other in order and once",
     proof: withFour(async (writers) => {
       const heard = writers.map((writer) => heardUntilEnd(writer, 3));
-      for (const n of upTo(20)) for (const { fleet } of writers) fleet.tell({ n });
-      for (const { fleet } of writers) fleet.tell(end);
+      for (const n of upTo(20)) for (const { cluster } of writers) cluster.publish({ n });
+      for (const { cluster } of writers) cluster.publish(end);
       for (const [index, told] of (await Promise.all(heard)).entries()) {
         const others = writers.filter((_, other) => other !== index);
         assert.equal(told.length, 60);
-        for (const { fleet } of others) {
-          const from = told.filter(({ processId }) => processId === fleet.processId);
+        for (const { cluster } of others) {
+          const from = told.filter(({ processId }) => processId === cluster.processId);
           assert.deepEqual(
             from.map(({ message }) => message["n"]),
             upTo(20),
@@ -82,9 +82,9 @@ const hearing: readonly SharedClause[] = [
     id: "shared.tell.answers",
     says: "a process that hears a message tells one back, and is heard",
     proof: withTwo(async (a, b) => {
-      b.fleet.onTold((message) => b.fleet.tell({ heard: message }));
-      const answered = new Promise((resolve) => a.fleet.onTold(resolve));
-      a.fleet.tell({ n: 1 });
+      b.cluster.subscribe((message) => b.cluster.publish({ heard: message }));
+      const answered = new Promise((resolve) => a.cluster.subscribe(resolve));
+      a.cluster.publish({ n: 1 });
       assert.deepEqual(await answered, { heard: { n: 1 } });
     }),
   },
@@ -95,7 +95,7 @@ const hearing: readonly SharedClause[] = [
       for (const n of upTo(10)) {
         const heard = heardUntilEnd(b);
         await a.log.append(chat, messages(n, n));
-        a.fleet.tell(end);
+        a.cluster.publish(end);
         await heard;
         assert.equal((await idsIn(b.log)).length, n);
       }
@@ -106,11 +106,11 @@ const hearing: readonly SharedClause[] = [
     says: "a process that joins later hears what is told from then on",
     proof: async (place) => {
       const a = await join(place);
-      a.fleet.tell({ n: 1 });
+      a.cluster.publish({ n: 1 });
       const b = await join(place);
       const heard = heardUntilEnd(b);
-      a.fleet.tell({ n: 2 });
-      a.fleet.tell(end);
+      a.cluster.publish({ n: 2 });
+      a.cluster.publish(end);
       assert.deepEqual((await heard).at(-1)?.message, { n: 2 });
     },
   },
@@ -120,7 +120,7 @@ const hearing: readonly SharedClause[] = [
     proof: withThree(async (a, b, c, place) => {
       await c.storage.close();
       const d = await join(place);
-      const ids = [a, b, c, d].map(({ fleet }) => fleet.processId);
+      const ids = [a, b, c, d].map(({ cluster }) => cluster.processId);
       assert.equal(new Set(ids).size, 4);
       assert.ok(ids.every((id) => id.length > 0));
     }),
@@ -135,8 +135,8 @@ const contents: readonly SharedClause[] = [
       const heard = heardUntilEnd(b);
       const sizes = [7_000, 7_899, 7_900, 7_999, 8_000, 8_001, 20_000, messageBytes];
       const told = sizes.flatMap((bytes) => [messageOf(bytes), { after: bytes }]);
-      for (const message of told) a.fleet.tell(message);
-      a.fleet.tell(end);
+      for (const message of told) a.cluster.publish(message);
+      a.cluster.publish(end);
       assert.deepEqual(
         (await heard).map(({ message }) => message),
         told,
@@ -152,8 +152,8 @@ const contents: readonly SharedClause[] = [
         ...textCorpus.map(({ text }) => ({ text })),
         ...valueCorpus.map(({ value }) => value),
       ];
-      for (const message of told) a.fleet.tell(message);
-      a.fleet.tell(end);
+      for (const message of told) a.cluster.publish(message);
+      a.cluster.publish(end);
       const messages = (await heard).map(({ message }) => JSON.stringify(message));
       assert.deepEqual(
         messages,
@@ -169,15 +169,15 @@ const contents: readonly SharedClause[] = [
       const bad: readonly unknown[] = [undefined, null, "text", [1], { at: Number.NaN }];
       for (const message of bad) {
         assert.throws(
-          () => a.fleet.tell(untyped<JsonObject>(message)),
+          () => a.cluster.publish(untyped<JsonObject>(message)),
           (error) => isThroughlineError(error, "THROUGHLINE_INVALID"),
         );
       }
       assert.throws(
-        () => a.fleet.tell(messageOf(messageBytes + 1)),
+        () => a.cluster.publish(messageOf(messageBytes + 1)),
         (error) => isThroughlineError(error, "THROUGHLINE_TOO_LARGE"),
       );
-      a.fleet.tell(end);
+      a.cluster.publish(end);
       assert.deepEqual(await heard, []);
     }),
   },
@@ -186,11 +186,11 @@ const contents: readonly SharedClause[] = [
     says: "a message is copied when it is told, and each listener hears a copy of its own",
     proof: withTwo(async (a, b) => {
       const message = { list: [1, { n: 2 }] };
-      b.fleet.onTold((told) => scribbleOn(told));
+      b.cluster.subscribe((told) => scribbleOn(told));
       const heard = heardUntilEnd(b);
-      a.fleet.tell(message);
+      a.cluster.publish(message);
       scribbleOn(message);
-      a.fleet.tell(end);
+      a.cluster.publish(end);
       assert.deepEqual((await heard)[0]?.message, { list: [1, { n: 2 }] });
     }),
   },
@@ -202,15 +202,15 @@ const endings: readonly SharedClause[] = [
     says: "a listener that was ended hears nothing, and the others hear on",
     proof: withTwo(async (a, b) => {
       const told: JsonObject[] = [];
-      const stop = b.fleet.onTold((message) => told.push(message));
+      const stop = b.cluster.subscribe((message) => told.push(message));
       const first = heardUntilEnd(b);
-      a.fleet.tell(end);
+      a.cluster.publish(end);
       await first;
       stop();
       stop();
       const second = heardUntilEnd(b);
-      a.fleet.tell({ n: 1 });
-      a.fleet.tell(end);
+      a.cluster.publish({ n: 1 });
+      a.cluster.publish(end);
       assert.equal((await second).length, 1);
       assert.deepEqual(told, [end]);
     }),
@@ -220,13 +220,13 @@ const endings: readonly SharedClause[] = [
     says: "a listener that throws keeps no other from hearing, nor itself from what comes next",
     proof: withTwo(async (a, b) => {
       let calls = 0;
-      b.fleet.onTold(() => {
+      b.cluster.subscribe(() => {
         calls++;
         throw new Error("thrown by a listener");
       });
       const heard = heardUntilEnd(b);
-      for (const n of upTo(3)) a.fleet.tell({ n });
-      a.fleet.tell(end);
+      for (const n of upTo(3)) a.cluster.publish({ n });
+      a.cluster.publish(end);
       assert.equal((await heard).length, 3);
       assert.equal(calls, 4);
     }),
@@ -236,12 +236,12 @@ const endings: readonly SharedClause[] = [
     says: "a process hears nothing after it was closed",
     proof: withThree(async (a, b, c) => {
       const told: JsonObject[] = [];
-      b.fleet.onTold((message) => told.push(message));
+      b.cluster.subscribe((message) => told.push(message));
       await b.storage.close();
-      b.fleet.onTold((message) => told.push(message));
+      b.cluster.subscribe((message) => told.push(message));
       const heard = heardUntilEnd(c);
-      a.fleet.tell({ n: 1 });
-      a.fleet.tell(end);
+      a.cluster.publish({ n: 1 });
+      a.cluster.publish(end);
       await heard;
       assert.deepEqual(told, []);
     }),
@@ -252,8 +252,8 @@ const endings: readonly SharedClause[] = [
     proof: withThree(async (a, b, c) => {
       const heard = heardUntilEnd(b);
       await a.storage.close();
-      a.fleet.tell({ n: 1 });
-      c.fleet.tell(end);
+      a.cluster.publish({ n: 1 });
+      c.cluster.publish(end);
       assert.deepEqual(await heard, []);
     }),
   },
@@ -262,8 +262,8 @@ const endings: readonly SharedClause[] = [
     says: "what a process told before it was closed is heard",
     proof: withTwo(async (a, b) => {
       const heard = heardUntilEnd(b);
-      for (const n of upTo(20)) a.fleet.tell({ n });
-      a.fleet.tell(end);
+      for (const n of upTo(20)) a.cluster.publish({ n });
+      a.cluster.publish(end);
       await a.storage.close();
       assert.equal((await heard).length, 20);
     }),
@@ -276,12 +276,12 @@ const gaps: readonly SharedClause[] = [
     says: "a process that may have missed messages is told so, and hears again what comes next",
     interrupts: true,
     proof: withTwo(async (a, b, place) => {
-      const gap = new Promise<void>((resolve) => b.fleet.onGap(resolve));
+      const gap = new Promise<void>((resolve) => b.cluster.onMissed(resolve));
       await place.interrupt?.(b.storage);
       await gap;
       const heard = heardUntilEnd(b);
-      a.fleet.tell({ n: 1 });
-      a.fleet.tell(end);
+      a.cluster.publish({ n: 1 });
+      a.cluster.publish(end);
       assert.equal((await heard).length, 1);
     }),
   },
@@ -291,10 +291,10 @@ const gaps: readonly SharedClause[] = [
     interrupts: true,
     proof: withTwo(async (a, b, place) => {
       let gaps = 0;
-      a.fleet.onGap(() => gaps++);
+      a.cluster.onMissed(() => gaps++);
       await place.interrupt?.(b.storage);
       const heard = heardUntilEnd(a);
-      b.fleet.tell(end);
+      b.cluster.publish(end);
       await heard;
       assert.equal(gaps, 0);
     }),
@@ -304,8 +304,8 @@ const gaps: readonly SharedClause[] = [
     says: "whoever waits for a name gets it also if its hearing is cut while it is released",
     interrupts: true,
     proof: withTwo(async (a, b, place) => {
-      const lease = await a.fleet.acquire(chatLease);
-      const waiting = b.fleet.acquire(chatLease);
+      const lease = await a.leases.acquire(chatLease);
+      const waiting = b.leases.acquire(chatLease);
       await b.log.tail(chat, 0);
       const cut = place.interrupt?.(b.storage);
       await lease.release();

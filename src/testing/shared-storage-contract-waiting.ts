@@ -8,9 +8,9 @@ const turns: readonly SharedClause[] = [
     id: "shared.wait.release",
     says: "whoever waits for a name that another process holds gets it once it is released",
     proof: withTwo(async (a, b) => {
-      const lease = await a.fleet.acquire(chatLease);
+      const lease = await a.leases.acquire(chatLease);
       let isHeld = false;
-      const waiting = b.fleet.acquire(chatLease).then((next) => {
+      const waiting = b.leases.acquire(chatLease).then((next) => {
         isHeld = true;
         return next;
       });
@@ -21,29 +21,13 @@ const turns: readonly SharedClause[] = [
     }),
   },
   {
-    id: "shared.wait.order",
-    says: "five calls of one process that wait for one name get it in the order of the calls",
-    proof: withTwo(async (a) => {
-      const order: number[] = [];
-      const calls = upTo(5).map(async (n) => {
-        const lease = await a.fleet.acquire(chatLease);
-        order.push(n);
-        await a.log.append(chat, messages(n, n));
-        await lease.release();
-      });
-      await Promise.all(calls);
-      assert.deepEqual(order, upTo(5));
-      assert.deepEqual(await everything(a.log), numbered(messages(1, 5)));
-    }),
-  },
-  {
     id: "shared.wait.all",
     says: "two processes that both wait for a name of a third both get it, one after the other",
     proof: withThree(async (a, b, c) => {
-      const lease = await a.fleet.acquire(chatLease);
+      const lease = await a.leases.acquire(chatLease);
       let inside = 0;
-      const waiting = [b, c].map(async ({ fleet, log }) => {
-        const next = await fleet.acquire(chatLease);
+      const waiting = [b, c].map(async ({ leases, log }) => {
+        const next = await leases.acquire(chatLease);
         assert.equal(++inside, 1);
         await log.tail(chat, 0);
         inside--;
@@ -57,11 +41,11 @@ const turns: readonly SharedClause[] = [
     id: "shared.wait.names-apart",
     says: "whoever waits for one name does not wait for another, nor keeps others from it",
     proof: withTwo(async (a, b) => {
-      const lease = await a.fleet.acquire(chatLease);
-      const waiting = b.fleet.acquire(chatLease);
-      const other = await b.fleet.acquire({ ...chatLease, key: "telegram:4" });
+      const lease = await a.leases.acquire(chatLease);
+      const waiting = b.leases.acquire(chatLease);
+      const other = await b.leases.acquire({ ...chatLease, key: "telegram:4" });
       await other.release();
-      await (await a.fleet.acquire({ ...chatLease, key: "telegram:4" })).release();
+      await (await a.leases.acquire({ ...chatLease, key: "telegram:4" })).release();
       await lease.release();
       await (await waiting).release();
     }),
@@ -75,36 +59,25 @@ const aborts: readonly SharedClause[] = [
     id: "shared.wait.abort",
     says: "waiting for another process ends by the signal, with its reason, and takes nothing",
     proof: withThree(async (a, b, c) => {
-      const lease = await a.fleet.acquire(chatLease);
+      const lease = await a.leases.acquire(chatLease);
       const ends = new AbortController();
-      const waiting = b.fleet.acquire(chatLease, { signal: ends.signal });
+      const waiting = b.leases.acquire(chatLease, { signal: ends.signal });
       await b.log.tail(chat, 0);
       ends.abort(abort);
       await assert.rejects(waiting, abort);
       await lease.release();
-      assert.ok(await c.fleet.tryAcquire(chatLease));
-    }),
-  },
-  {
-    id: "shared.wait.abort-within",
-    says: "one call of a process that stops waiting for another of it leaves the turn to the next",
-    proof: withTwo(async (a) => {
-      const lease = await a.fleet.acquire(chatLease);
-      const ends = new AbortController();
-      const waiting = a.fleet.acquire(chatLease, { signal: ends.signal });
-      const next = a.fleet.acquire(chatLease);
-      ends.abort(abort);
-      await assert.rejects(waiting, abort);
-      await lease.release();
-      await (await next).release();
+      assert.ok(await c.leases.tryAcquire(chatLease));
     }),
   },
   {
     id: "shared.wait.aborted-before",
     says: "a call whose signal was aborted before holds nothing, also if the name is free",
     proof: withTwo(async (a, b) => {
-      await assert.rejects(a.fleet.acquire(chatLease, { signal: AbortSignal.abort(abort) }), abort);
-      assert.ok(await b.fleet.tryAcquire(chatLease));
+      await assert.rejects(
+        a.leases.acquire(chatLease, { signal: AbortSignal.abort(abort) }),
+        abort,
+      );
+      assert.ok(await b.leases.tryAcquire(chatLease));
     }),
   },
   {
@@ -112,9 +85,9 @@ const aborts: readonly SharedClause[] = [
     says: "a signal that is aborted after the name was acquired takes nothing away",
     proof: withTwo(async (a, b) => {
       const ends = new AbortController();
-      const lease = await a.fleet.acquire(chatLease, { signal: ends.signal });
+      const lease = await a.leases.acquire(chatLease, { signal: ends.signal });
       ends.abort(abort);
-      assert.equal(await b.fleet.tryAcquire(chatLease), undefined);
+      assert.equal(await b.leases.tryAcquire(chatLease), undefined);
       assert.equal(lease.lost.aborted, false);
     }),
   },
@@ -125,8 +98,8 @@ const endings: readonly SharedClause[] = [
     id: "shared.wait.close-frees",
     says: "closing a storage frees its leases for whoever waits, and tells their holders",
     proof: withTwo(async (a, b) => {
-      const lease = await a.fleet.acquire(chatLease);
-      const waiting = b.fleet.acquire(chatLease);
+      const lease = await a.leases.acquire(chatLease);
+      const waiting = b.leases.acquire(chatLease);
       await a.storage.close();
       assert.ok((await waiting).epoch > lease.epoch);
       assert.equal(lease.lost.aborted, true);
@@ -137,15 +110,15 @@ const endings: readonly SharedClause[] = [
     id: "shared.wait.close-ends",
     says: "closing a storage ends its waiting with THROUGHLINE_CLOSED, in every line of it",
     proof: withTwo(async (a, b) => {
-      const lease = await a.fleet.acquire(chatLease);
-      const waiting = [b, b, b].map(({ fleet }) =>
-        refuses("THROUGHLINE_CLOSED", fleet.acquire(chatLease)),
+      const lease = await a.leases.acquire(chatLease);
+      const waiting = [b, b, b].map(({ leases }) =>
+        refuses("THROUGHLINE_CLOSED", leases.acquire(chatLease)),
       );
       await b.log.tail(chat, 0);
       await b.storage.close();
       await Promise.all(waiting);
       await lease.release();
-      assert.ok(await a.fleet.tryAcquire(chatLease));
+      assert.ok(await a.leases.tryAcquire(chatLease));
     }),
   },
   {
@@ -153,17 +126,17 @@ const endings: readonly SharedClause[] = [
     says: "acquire and tryAcquire reject with THROUGHLINE_CLOSED after the storage was closed",
     proof: withTwo(async (a, b) => {
       await a.storage.close();
-      await refuses("THROUGHLINE_CLOSED", a.fleet.acquire(chatLease));
-      await refuses("THROUGHLINE_CLOSED", a.fleet.tryAcquire(chatLease));
-      assert.ok(await b.fleet.tryAcquire(chatLease));
+      await refuses("THROUGHLINE_CLOSED", a.leases.acquire(chatLease));
+      await refuses("THROUGHLINE_CLOSED", a.leases.tryAcquire(chatLease));
+      assert.ok(await b.leases.tryAcquire(chatLease));
     }),
   },
   {
     id: "shared.wait.killed",
     says: "whoever waits for a holder that is killed gets the name, with a greater epoch",
     proof: withTwo(async (a, b, place) => {
-      const lease = await a.fleet.acquire(chatLease);
-      const waiting = b.fleet.acquire(chatLease);
+      const lease = await a.leases.acquire(chatLease);
+      const waiting = b.leases.acquire(chatLease);
       await b.log.tail(chat, 0);
       await place.kill(a.storage);
       assert.ok((await waiting).epoch > lease.epoch);
@@ -173,10 +146,10 @@ const endings: readonly SharedClause[] = [
     id: "shared.wait.killed-before",
     says: "whoever asks for a name after its holder was killed gets it, and finds what was stored",
     proof: withTwo(async (a, b, place) => {
-      await a.fleet.acquire(chatLease);
+      await a.leases.acquire(chatLease);
       await a.log.append(chat, messages(1, 3), { expectedSeq: 0 });
       await place.kill(a.storage);
-      const next = await b.fleet.acquire(chatLease);
+      const next = await b.leases.acquire(chatLease);
       assert.deepEqual(await everything(b.log), numbered(messages(1, 3)));
       assert.equal(await b.log.append(chat, messages(4, 4), { expectedSeq: 3 }), 4);
       await next.release();
@@ -187,9 +160,9 @@ const endings: readonly SharedClause[] = [
     says: "all the names of a killed holder become free",
     proof: withTwo(async (a, b, place) => {
       const names = upTo(10).map((n) => ({ collection: "chats", key: `chat:${n}` }));
-      await Promise.all(names.map((name) => a.fleet.acquire(name)));
+      await Promise.all(names.map((name) => a.leases.acquire(name)));
       await place.kill(a.storage);
-      const leases = await Promise.all(names.map((name) => b.fleet.acquire(name)));
+      const leases = await Promise.all(names.map((name) => b.leases.acquire(name)));
       assert.equal(leases.length, 10);
     }),
   },

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MemorySharedPlace } from "../../test/support/memory-shared-place.ts";
-import type { Fleet, Lease } from "../core/storage/fleet.ts";
+import type { Cluster } from "../core/storage/cluster.ts";
+import type { Lease, Leases } from "../core/storage/leases.ts";
 import type { LogStore } from "../core/storage/log-store.ts";
+import type { Storage } from "../core/storage/storage.ts";
 import { runSharedContract, sharedStorageContract } from "./shared-storage-contract.ts";
-import type { SharedStorage } from "./shared-storage-contract-place.ts";
 
 const { clauses } = sharedStorageContract;
 
@@ -26,7 +27,8 @@ interface Bug {
   readonly bug: string;
   readonly caughtBy: readonly string[];
   readonly logs?: (log: LogStore) => Partial<LogStore>;
-  readonly fleet?: (fleet: Fleet) => Partial<Fleet>;
+  readonly leases?: (leases: Leases, processId: string) => Partial<Leases>;
+  readonly cluster?: (cluster: Cluster) => Partial<Cluster>;
 }
 
 const bugs: readonly Bug[] = [
@@ -92,29 +94,30 @@ const bugs: readonly Bug[] = [
   {
     bug: "leases without regard to other processes",
     caughtBy: ["shared.lease.exclusive", "shared.lease.race", "shared.fence.append"],
-    fleet: (fleet) => {
-      const own = (collection: string) => `${fleet.processId} ${collection}`;
+    leases: (leases, processId) => {
+      const own = (collection: string) => `${processId} ${collection}`;
       return {
         acquire: ({ collection, key }, options) =>
-          fleet.acquire({ collection: own(collection), key }, options),
-        tryAcquire: ({ collection, key }) => fleet.tryAcquire({ collection: own(collection), key }),
+          leases.acquire({ collection: own(collection), key }, options),
+        tryAcquire: ({ collection, key }) =>
+          leases.tryAcquire({ collection: own(collection), key }),
       };
     },
   },
   {
     bug: "leases all keys of a collection at once",
     caughtBy: ["shared.lease.names"],
-    fleet: (fleet) => ({
-      acquire: (name, options) => fleet.acquire({ ...name, key: "all" }, options),
-      tryAcquire: (name) => fleet.tryAcquire({ ...name, key: "all" }),
+    leases: (leases) => ({
+      acquire: (name, options) => leases.acquire({ ...name, key: "all" }, options),
+      tryAcquire: (name) => leases.tryAcquire({ ...name, key: "all" }),
     }),
   },
   {
     bug: "forgets the lease's epoch once it is lost",
     caughtBy: ["shared.fence.append", "shared.fence.delete", "shared.fence.after-release"],
-    fleet: (fleet) => ({
+    leases: (leases) => ({
       acquire: async (name, options) => {
-        const lease = await fleet.acquire(name, options);
+        const lease = await leases.acquire(name, options);
         lease.lost.addEventListener("abort", () => void lease.release());
         return lease;
       },
@@ -123,9 +126,9 @@ const bugs: readonly Bug[] = [
   {
     bug: "counts the epochs of each process from 1",
     caughtBy: ["shared.epoch.grows", "shared.epoch.log", "shared.wait.release"],
-    fleet: (fleet) => {
+    leases: (leases) => {
       let epoch = 0;
-      return { acquire: async (name, options) => withEpoch(await fleet.acquire(name, options)) };
+      return { acquire: async (name, options) => withEpoch(await leases.acquire(name, options)) };
       function withEpoch(lease: Lease): Lease {
         epoch++;
         return { epoch, lost: lease.lost, release: () => lease.release() };
@@ -135,9 +138,9 @@ const bugs: readonly Bug[] = [
   {
     bug: "tells no holder that its lease is lost",
     caughtBy: ["shared.lost.told", "shared.lost.nobody-took-over", "shared.wait.close-frees"],
-    fleet: (fleet) => ({
+    leases: (leases) => ({
       acquire: async (name, options) => {
-        const lease = await fleet.acquire(name, options);
+        const lease = await leases.acquire(name, options);
         const { signal: lost } = new AbortController();
         return { epoch: lease.epoch, lost, release: () => lease.release() };
       },
@@ -146,41 +149,41 @@ const bugs: readonly Bug[] = [
   {
     bug: "pays no regard to the signal of whoever waits",
     caughtBy: ["shared.wait.aborted-before"],
-    fleet: (fleet) => ({ acquire: (name) => fleet.acquire(name) }),
+    leases: (leases) => ({ acquire: (name) => leases.acquire(name) }),
   },
   {
     bug: "tells everything twice",
     caughtBy: ["shared.tell.others", "shared.tell.order", "shared.tell.all-at-once"],
-    fleet: (fleet) => ({
-      tell(message) {
-        fleet.tell(message);
-        if (message["end"] !== true) fleet.tell(message);
+    cluster: (cluster) => ({
+      publish(message) {
+        cluster.publish(message);
+        if (message["end"] !== true) cluster.publish(message);
       },
     }),
   },
   {
     bug: "tells long messages later than short ones",
     caughtBy: ["shared.tell.sizes"],
-    fleet: (fleet) => ({
-      tell(message) {
-        if (JSON.stringify(message).length < 7_900) fleet.tell(message);
-        else queueMicrotask(() => fleet.tell(message));
+    cluster: (cluster) => ({
+      publish(message) {
+        if (JSON.stringify(message).length < 7_900) cluster.publish(message);
+        else queueMicrotask(() => cluster.publish(message));
       },
     }),
   },
   {
     bug: "tells itself too",
     caughtBy: ["shared.tell.others"],
-    fleet: (fleet) => {
+    cluster: (cluster) => {
       const listeners: ((message: object, processId: string) => void)[] = [];
       return {
-        tell(message) {
-          fleet.tell(message);
-          for (const listener of listeners) listener(message, fleet.processId);
+        publish(message) {
+          cluster.publish(message);
+          for (const listener of listeners) listener(message, cluster.processId);
         },
-        onTold(listener) {
+        subscribe(listener) {
           listeners.push(listener as (message: object, processId: string) => void);
-          return fleet.onTold(listener);
+          return cluster.subscribe(listener);
         },
       };
     },
@@ -188,10 +191,10 @@ const bugs: readonly Bug[] = [
   {
     bug: "tells text as its encoding has it",
     caughtBy: ["shared.tell.text"],
-    fleet: (fleet) => ({
-      tell: (message) => {
+    cluster: (cluster) => ({
+      publish: (message) => {
         const text = JSON.stringify(message).replaceAll(/\\u[0-9a-f]{4}/g, "\ufffd");
-        fleet.tell(JSON.parse(text));
+        cluster.publish(JSON.parse(text));
       },
     }),
   },
@@ -208,11 +211,12 @@ function changed<T extends object>(whole: T, changes: Partial<T> = {}): T {
   });
 }
 
-function broken({ logs, fleet }: Bug): (storage: SharedStorage) => SharedStorage {
+function broken({ logs, leases, cluster }: Bug): (storage: Storage) => Storage {
   return (storage) => {
     const known = new Map<LogStore, LogStore>();
     return changed(storage, {
-      fleet: changed(storage.fleet, fleet?.(storage.fleet)),
+      leases: changed(storage.leases, leases?.(storage.leases, storage.cluster.processId)),
+      cluster: changed(storage.cluster, cluster?.(storage.cluster)),
       logs(collection, projection) {
         const log = storage.logs(collection, projection);
         const own = known.get(log) ?? changed(log, logs?.(log));

@@ -23,6 +23,7 @@ export {
   valueCorpus,
 } from "./corpus.ts";
 export { documentStoreContract } from "./document-store-contract.ts";
+export { leaseContract } from "./lease-contract.ts";
 export { logStoreContract } from "./log-store-contract.ts";
 export {
   runSharedContract,
@@ -31,9 +32,4 @@ export {
   sharedStorageContract,
   testSharedContract,
 } from "./shared-storage-contract.ts";
-export type {
-  OpenPlace,
-  SharedClause,
-  SharedPlace,
-  SharedStorage,
-} from "./shared-storage-contract-place.ts";
+export type { OpenPlace, SharedClause, SharedPlace } from "./shared-storage-contract-place.ts";

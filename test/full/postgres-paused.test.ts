@@ -45,7 +45,7 @@ for (const appends of [1, 7, 40]) {
     let acknowledged = 0;
     while (acknowledged < appends) acknowledged = (await stopped.line()).n ?? 0;
     stopped.kill("SIGSTOP");
-    const lease = await storage.fleet.acquire({ collection: "chats", key });
+    const lease = await storage.leases.acquire({ collection: "chats", key });
     const seq = (await log.tail(key, 0))?.seq ?? 0;
     await log.append(key, [{ id: "taken", content: "over" }], { expectedSeq: seq });
     stopped.kill("SIGCONT");

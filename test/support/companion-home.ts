@@ -78,6 +78,8 @@ export const newHome = (t: TestContext) => join(temporaryDirectory(t), "home");
 export function kept(storage: Storage): Storage {
   const close = () => Promise.resolve();
   return {
+    leases: storage.leases,
+    cluster: storage.cluster,
     logs: (collection, projection) => storage.logs(collection, projection),
     documents: (collection) => storage.documents(collection),
     ready: () => storage.ready(),

@@ -4,7 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import type { CompanionOptions } from "../../src/companion/options.ts";
 import { startCompanion } from "../../src/companion/start-companion.ts";
 import type { Responder } from "../../src/core/models/responder.ts";
-import type { Fleet } from "../../src/core/storage/fleet.ts";
+import type { Cluster } from "../../src/core/storage/cluster.ts";
 import { MemoryPlace } from "../../src/core/storage/memory/memory-place.ts";
 import { openMemoryStorage } from "../../src/core/storage/memory/memory-storage.ts";
 import type { Storage } from "../../src/core/storage/storage.ts";
@@ -16,12 +16,10 @@ import { HeldClock } from "./held-clock.ts";
 import { HeldTimers } from "./held-timers.ts";
 import { scriptedResponder } from "./scripted-responder.ts";
 
-export type FleetStorage = Storage & { readonly fleet: Fleet };
-
 /** Where several processes write: how the tests open one, whatever the driver. */
 export interface FleetPlace {
   /** One more process. */
-  open(): Promise<FleetStorage>;
+  open(): Promise<Storage>;
   /** Removes what lies there. */
   end(): Promise<void>;
 }
@@ -73,7 +71,7 @@ export async function pass(
  * A storage whose process can be killed: then it writes, hears and tells nothing more. Or deaf: then it
  * hears nothing, and does not know.
  */
-export function mortal(storage: FleetStorage): FleetStorage & {
+export function mortal(storage: Storage): Storage & {
   kill(): void;
   deafen(isDeaf: boolean): void;
   /** It hears that it may have missed something. */
@@ -92,15 +90,14 @@ export function mortal(storage: FleetStorage): FleetStorage & {
           isDead ? never : Reflect.apply(value as (...args: unknown[]) => unknown, target, args);
       },
     });
-  const { fleet } = storage;
-  const mortalFleet: Fleet = {
-    processId: fleet.processId,
-    acquire: (...args) => (isDead ? never : fleet.acquire(...args)),
-    tryAcquire: (...args) => (isDead ? never : fleet.tryAcquire(...args)),
-    tell: (message) => (isDead ? undefined : fleet.tell(message)),
-    onTold: (listener) =>
-      fleet.onTold((...args) => (isDead || isDeaf ? undefined : listener(...args))),
-    onGap: (listener) => {
+  const { leases, cluster } = storage;
+  const mortalCluster: Cluster = {
+    processId: cluster.processId,
+    isShared: cluster.isShared,
+    publish: (message) => (isDead ? undefined : cluster.publish(message)),
+    subscribe: (listener) =>
+      cluster.subscribe((...args) => (isDead || isDeaf ? undefined : listener(...args))),
+    onMissed: (listener) => {
       gaps.add(listener);
       return () => gaps.delete(listener);
     },
@@ -113,7 +110,8 @@ export function mortal(storage: FleetStorage): FleetStorage & {
     onRepair: (listener) => storage.onRepair(listener),
     close: () => storage.close(),
     [Symbol.asyncDispose]: () => storage.close(),
-    fleet: mortalFleet,
+    leases: dying(leases),
+    cluster: mortalCluster,
     kill: () => {
       isDead = true;
     },
@@ -130,7 +128,7 @@ let processes = 0;
 
 /** One process on a storage. */
 export async function process(
-  storage: FleetStorage,
+  storage: Storage,
   options: {
     readonly model?: Responder;
     readonly clock?: HeldClock;

@@ -11,6 +11,7 @@ import type { Logger } from "../../src/core/logger.ts";
 import type { DocumentStore } from "../../src/core/storage/document-store.ts";
 import type { LogProjection, LogRecord, LogStore } from "../../src/core/storage/log-store.ts";
 import { openMemoryStorage } from "../../src/core/storage/memory/memory-storage.ts";
+import { LocalLeases } from "../../src/core/storage/one-process.ts";
 import type { Storage } from "../../src/core/storage/storage.ts";
 import { openThroughline, type Throughline } from "../../src/core/throughline.ts";
 import { HeldClock } from "./held-clock.ts";
@@ -30,6 +31,13 @@ export class CountingClock extends HeldClock {
 /** Memory that a closed `Throughline` leaves as it is, like a disk. */
 export class KeptStorage implements Storage {
   readonly #inner = openMemoryStorage();
+  readonly cluster = this.#inner.cluster;
+
+  /** Of each process that opens it: one that was killed holds nothing any more. */
+  get leases(): LocalLeases {
+    return new LocalLeases();
+  }
+
   /** What was asked to be written as the companion document, stored or not, in this order. */
   // biome-ignore lint/suspicious/noExplicitAny: a test looks into documents of every shape.
   readonly writes: any[] = [];

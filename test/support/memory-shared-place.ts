@@ -1,9 +1,7 @@
 import { MemoryPlace } from "../../src/core/storage/memory/memory-place.ts";
 import { openMemoryStorage } from "../../src/core/storage/memory/memory-storage.ts";
-import type {
-  SharedPlace,
-  SharedStorage,
-} from "../../src/testing/shared-storage-contract-place.ts";
+import type { Storage } from "../../src/core/storage/storage.ts";
+import type { SharedPlace } from "../../src/testing/shared-storage-contract-place.ts";
 import { HeldBackTimers } from "./held-back-timers.ts";
 import { HeldClock } from "./held-clock.ts";
 import { HeldTimers } from "./held-timers.ts";
@@ -15,33 +13,33 @@ export class MemorySharedPlace implements SharedPlace {
   readonly #clock = new HeldClock();
   readonly #time = new HeldTimers(this.#clock);
   readonly #place = new MemoryPlace({ clock: this.#clock, leaseMs });
-  readonly #timers = new Map<SharedStorage, HeldBackTimers>();
-  readonly #wrap: (storage: SharedStorage) => SharedStorage;
+  readonly #timers = new Map<Storage, HeldBackTimers>();
+  readonly #wrap: (storage: Storage) => Storage;
 
   /** @param wrap makes what joins of each storage, such as one with a mistake. */
-  constructor(wrap: (storage: SharedStorage) => SharedStorage = (storage) => storage) {
+  constructor(wrap: (storage: Storage) => Storage = (storage) => storage) {
     this.#wrap = wrap;
   }
 
-  async join(): Promise<SharedStorage> {
+  async join(): Promise<Storage> {
     const timers = new HeldBackTimers(this.#time);
     const storage = this.#wrap(openMemoryStorage({ place: this.#place, timers }));
     this.#timers.set(storage, timers);
     return storage;
   }
 
-  async kill(storage: SharedStorage): Promise<void> {
+  async kill(storage: Storage): Promise<void> {
     this.#timers.get(storage)?.holdBack();
     this.#timers.delete(storage);
     await this.#time.pass(2 * leaseMs);
   }
 
-  async sleep(storage: SharedStorage): Promise<void> {
+  async sleep(storage: Storage): Promise<void> {
     this.#timers.get(storage)?.holdBack();
     await this.#time.pass(leaseMs);
   }
 
-  async wake(storage: SharedStorage): Promise<void> {
+  async wake(storage: Storage): Promise<void> {
     this.#timers.get(storage)?.goOn();
   }
 

@@ -36,7 +36,7 @@ interface CutCall {
 
 /** Whether another process gets the lease: it does not while somebody holds it. */
 async function isFree({ other }: Both, key: string): Promise<boolean> {
-  const lease = await other.fleet.tryAcquire(nameOf(key));
+  const lease = await other.leases.tryAcquire(nameOf(key));
   await lease?.release();
   return lease !== undefined;
 }
@@ -57,7 +57,7 @@ export const cutCalls: Readonly<Record<string, CutCall>> = {
   },
   "an append under a lease": {
     before: async ({ mine }, key) => {
-      const lease = await mine.fleet.acquire(nameOf(key));
+      const lease = await mine.leases.acquire(nameOf(key));
       return () => lease.release();
     },
     call: ({ mine }, key) => logsOf(mine).append(key, [message("m3")]),
@@ -73,12 +73,12 @@ export const cutCalls: Readonly<Record<string, CutCall>> = {
       mine.documents("session").write(key, { mood: 2 }, { expectedRevision: 1 }),
   },
   "the taking of a lease": {
-    call: async ({ mine }, key) => (await mine.fleet.tryAcquire(nameOf(key)))?.lost.aborted,
+    call: async ({ mine }, key) => (await mine.leases.tryAcquire(nameOf(key)))?.lost.aborted,
     after: async (both, key) => assert.equal(await isFree(both, key), false),
   },
   "the release of a lease": {
     before: async ({ mine }, key) => {
-      const lease = await mine.fleet.acquire(nameOf(key));
+      const lease = await mine.leases.acquire(nameOf(key));
       return () => lease.release();
     },
     call: async (_, __, release) => release?.(),
@@ -86,7 +86,7 @@ export const cutCalls: Readonly<Record<string, CutCall>> = {
   },
   "the telling of the others": {
     call: async ({ mine, told }, key) => {
-      mine.fleet.tell({ key });
+      mine.cluster.publish({ key });
       while (!told.includes(key)) await pause(2);
       await pause(10); // the answer to who told it comes after the message
     },
@@ -136,7 +136,7 @@ async function cutWorld(url: string, timeoutMs: number): Promise<CutWorld> {
     other: await openPostgresStorage({ ...shared, pool: pools[1] as pg.Pool }),
     told: [] as string[],
   };
-  both.other.fleet.onTold(({ key }) => both.told.push(String(key)));
+  both.other.cluster.subscribe(({ key }) => both.told.push(String(key)));
   const left = async (key: string) => ({
     log: [await logsOf(both.other).tail(key, 0), await everything(logsOf(both.other), key)],
     listed: (await listed(logsOf(both.other))).includes(key),

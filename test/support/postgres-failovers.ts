@@ -115,7 +115,7 @@ export async function failOver(times: number): Promise<Failovers> {
     timeoutMs: 600,
     durability: "process",
   });
-  const lease = await patient.fleet.acquire({ collection: "chats", key: "chat:1" });
+  const lease = await patient.leases.acquire({ collection: "chats", key: "chat:1" });
   const writers = [1, 2, 3, 4].map((n) => {
     return new Writer(n > 2 ? impatient : patient, `chat:${n}`);
   });

@@ -14,7 +14,7 @@ const storage = await openPostgresStorage({
   leaseMs: Number(leaseMs),
 });
 const log = storage.logs("chats", contractProjection);
-const lease = await storage.fleet.acquire({ collection: "chats", key });
+const lease = await storage.leases.acquire({ collection: "chats", key });
 
 async function codeOf(write: Promise<unknown>): Promise<string> {
   try {

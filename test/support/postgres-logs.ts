@@ -1,7 +1,7 @@
 // Logs of one companion in a database, whose words are stored when a test says so.
 
 import { silentLogger } from "../../src/core/logger.ts";
-import { LeaseRegistry } from "../../src/core/storage/lease-registry.ts";
+import { LeaseRegistry } from "../../src/core/storage/cluster-leases.ts";
 import { Calls } from "../../src/postgres/calls.ts";
 import type { PostgresPool } from "../../src/postgres/pool.ts";
 import { PostgresLogStore } from "../../src/postgres/postgres-log-store.ts";
@@ -19,8 +19,8 @@ export function serverOf(pool: PostgresPool, companion: string, timeoutMs?: numb
   const timers = new HeldTimers(clock);
   const calls = new Calls();
   const around = { clock, timers, calls, logger: silentLogger };
-  const leases = new LeaseRegistry();
-  const ports = { ...around, database, companion, leases };
+  const epochs = new LeaseRegistry();
+  const ports = { ...around, database, companion, epochs };
   const collection = "chats";
   const scope = scopeOf(companion, collection);
   const place: IndexedPlace = {
@@ -32,6 +32,6 @@ export function serverOf(pool: PostgresPool, companion: string, timeoutMs?: numb
     place,
     timers,
     calls,
-    leases,
+    epochs,
   };
 }

@@ -583,8 +583,9 @@ const fleet: readonly SeededBug[] = [
   {
     id: "fleet: a remembered chat is answered",
     file: "src/core/chat/chat-log.ts",
-    find: "this.ports.fleet === undefined ? this.#states.get(chatId) : undefined;",
-    replace: "this.#states.get(chatId);",
+    find: "const tail = await this.ports.logs.tail(chatId, 0);\n    const state",
+    replace:
+      "const known = this.#guess(chatId);\n    if (known !== undefined) return known;\n    const tail = await this.ports.logs.tail(chatId, 0);\n    const state",
     test: "src/core/chat/chat-log-fleet.test.ts",
   },
   {
@@ -597,7 +598,7 @@ const fleet: readonly SeededBug[] = [
   {
     id: "fleet: what was decided before an erasure is stored over it",
     file: "src/core/chat/erasure.ts",
-    find: "if (fleet !== undefined && (isTitle || !isCounted)) {",
+    find: "if (isTitle || !isCounted) {",
     replace: "if (isCounted && isTitle) {",
     ...{ test: "src/core/chat/chats-fleet.test.ts", named: "decided before an erasure" },
   },

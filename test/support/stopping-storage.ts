@@ -48,6 +48,8 @@ export function stoppingStorage(storage: Storage, { write, when }: StopAt): Stor
   });
   const close = async () => undefined;
   return {
+    leases: storage.leases,
+    cluster: storage.cluster,
     logs: (collection, projection) => logs(storage.logs(collection, projection)),
     documents: (collection) => documents(storage.documents(collection)),
     ready: () => storage.ready(),

@@ -23,7 +23,7 @@ async function heard(t: TestContext) {
     ...{ pool: server?.pool(url) as pg.Pool, companion, durability },
   });
   const events: JsonObject[] = [];
-  storage.fleet.onTold(({ about, name, event }) => {
+  storage.cluster.subscribe(({ about, name, event }) => {
     if (about === "event") events.push({ name: name ?? null, ...(event as JsonObject) });
   });
   const throughline = await openThroughline({ storage });

@@ -12,7 +12,6 @@ export function pagesOf({
   chats,
 }: Throughline): Pick<Watchers, "publish" | "publishTurn"> {
   const watchers = new Watchers(0, { maxBytes: 0, keepAliveMs: 0 });
-  const { fleet } = storage;
-  if (fleet !== undefined) relayEvents(fleet, { watchers, chats, logger: silentLogger });
+  relayEvents(storage.cluster, { watchers, chats, logger: silentLogger });
   return watchers;
 }

@@ -33,7 +33,8 @@ function two() {
       },
     });
     const newId = () => `id-${++ids}`;
-    const ports = { logs, clock, newId, logger: silentLogger, fleet: storage.fleet };
+    const { leases, cluster } = storage;
+    const ports = { logs, leases, cluster, clock, newId, logger: silentLogger };
     return { log: new ChatLog(ports), timers };
   };
   const [a, b] = [process(), process()];

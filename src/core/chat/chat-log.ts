@@ -2,10 +2,10 @@ import type { Clock } from "../clock.ts";
 import { isThroughlineError, ThroughlineError } from "../errors.ts";
 import type { NewId } from "../ids.ts";
 import type { Logger } from "../logger.ts";
-import { Lru } from "../lru.ts";
 import { KeyedMutex } from "../mutex.ts";
-import type { Fleet, Lease } from "../storage/fleet.ts";
+import type { Cluster } from "../storage/cluster.ts";
 import { checkKey } from "../storage/key.ts";
+import type { Lease, Leases } from "../storage/leases.ts";
 import { type LogStore, logLimits } from "../storage/log-store.ts";
 import { type ChatHead, readHead } from "./chat-head.ts";
 import { type ChatState, Draft } from "./draft.ts";
@@ -16,8 +16,9 @@ export interface ChatPorts {
   readonly clock: Clock;
   readonly newId: NewId;
   readonly logger: Logger;
-  /** Of the storage that the logs lie in, where several processes write it. */
-  readonly fleet?: Fleet | undefined;
+  /** Of the storage that the logs lie in. */
+  readonly leases: Leases;
+  readonly cluster: Cluster;
 }
 
 /** The collection of the chats' logs: with a chat's id, the name of its lease. */
@@ -25,29 +26,29 @@ export const chatsCollection = "chats";
 
 /** How often a change is decided anew because another writer was faster. */
 const maxTries = 20;
-/** Chats whose state is kept in memory; the least used is forgotten first. */
-const maxStates = 128;
 
 const missing: ChatState = { seq: 0, head: undefined, damaged: false };
 
-/** A lease that this process has, and how much of what it does goes on under it. */
+/** A lease that this process has, and how many use it. */
 interface HeldChat {
   readonly lease: Lease;
   users: number;
+  /** What was read or stored last: a guess, as a lease may be lost. The append's condition finds out. */
+  state: ChatState | undefined;
+  /** Resolves when the lease is released. */
+  readonly gone: PromiseWithResolvers<void>;
 }
 
 /**
  * The one way to change a chat: read its state, decide, append under the condition that nothing came
  * between. Shared by all memories whose records lie in chats' logs.
  *
- * Where several processes write the logs, a chat is read anew each time. What is remembered counts
- * only while this process has the chat's lease, so that nobody can have deleted or erased something,
+ * A chat is read from its log each time: other processes may write it. What is remembered counts only
+ * while this process has the chat's lease, so that no other one can have deleted or erased something,
  * and only for a change that is stored: then the append's condition has found it true.
  */
 export class ChatLog {
   readonly ports: ChatPorts;
-  /** A state is only a guess: the append's condition finds out. */
-  readonly #states = new Lru<string, ChatState>(maxStates);
   readonly #changes = new KeyedMutex();
   readonly #held = new Map<string, HeldChat>();
 
@@ -58,14 +59,12 @@ export class ChatLog {
   /** The chat as it is stored. */
   async state(chatId: string): Promise<ChatState> {
     checkChatId(chatId);
-    const known = this.ports.fleet === undefined ? this.#states.get(chatId) : undefined;
-    if (known !== undefined) return known;
     const tail = await this.ports.logs.tail(chatId, 0);
     const state: ChatState =
       tail === undefined
         ? missing
         : { seq: tail.seq, head: readHead(tail.head), damaged: tail.damaged };
-    this.#states.set(chatId, state);
+    this.#remember(chatId, state);
     return state;
   }
 
@@ -122,7 +121,7 @@ export class ChatLog {
           return { draft: made, ids: await decide(made) };
         });
         const { head, seq: expectedSeq } = draft;
-        this.#states.delete(chatId);
+        this.forgetState(chatId);
         try {
           return await this.ports.logs.erase(chatId, ids, { expectedSeq, head, onDamageRemoved });
         } catch (error) {
@@ -151,11 +150,10 @@ export class ChatLog {
   }
 
   /**
-   * Runs something while no other process has the chat: waits until the one that has it lets go. At
-   * once where this process has it, and where one process alone writes.
+   * Runs something while no other process has the chat: waits until the one that has it releases it.
+   * At once where this process has it.
    */
   async alone<T>(chatId: string, work: () => Promise<T>): Promise<T> {
-    if (this.ports.fleet === undefined) return work();
     const lease = this.#joined(chatId) ?? (await this.lease(chatId));
     try {
       return await work();
@@ -166,7 +164,6 @@ export class ChatLog {
 
   /** The same, but for what can be left: `undefined` when another process has the chat. */
   async aloneNow<T>(chatId: string, work: () => Promise<T>): Promise<T | undefined> {
-    if (this.ports.fleet === undefined) return work();
     const lease = this.#joined(chatId) ?? (await this.tryLease(chatId));
     if (lease === undefined) return undefined;
     try {
@@ -176,17 +173,23 @@ export class ChatLog {
     }
   }
 
-  /** Waits until no process has the chat, then has it. Only where there is a fleet. */
+  /** Waits until no process has the chat, then has it. */
   async lease(chatId: string, signal?: AbortSignal): Promise<Lease> {
     const name = this.#leaseName(chatId);
-    const options = signal === undefined ? {} : { signal };
-    return this.#hold(chatId, await this.#fleet().acquire(name, options));
+    return this.#hold(chatId, await this.ports.leases.acquire(name, { signal }));
   }
 
-  /** The same, `undefined` when somebody has it. */
+  /** The same, `undefined` when another one has it. */
   async tryLease(chatId: string): Promise<Lease | undefined> {
-    const lease = await this.#fleet().tryAcquire(this.#leaseName(chatId));
+    const lease = await this.ports.leases.tryAcquire(this.#leaseName(chatId));
     return lease && this.#hold(chatId, lease);
+  }
+
+  /** Resolves when nothing in this process has the chat. */
+  async free(chatId: string): Promise<void> {
+    for (let held = this.#held.get(chatId); held !== undefined; held = this.#held.get(chatId)) {
+      await held.gone.promise;
+    }
   }
 
   /** Whether this process has the chat: then no other one has. */
@@ -199,16 +202,9 @@ export class ChatLog {
     return { collection: chatsCollection, key: chatId };
   }
 
-  #fleet(): Fleet {
-    const { fleet } = this.ports;
-    if (fleet === undefined) throw new TypeError("one process alone writes these chats");
-    return fleet;
-  }
-
-  /** Others of this process may join: the chat is let go of by the last one. */
+  /** Others of this process may join: the last one releases the chat. */
   #hold(chatId: string, lease: Lease): Lease {
-    const held: HeldChat = { lease, users: 0 };
-    this.#states.delete(chatId); // remembered while others could change it
+    const held: HeldChat = { lease, users: 0, state: undefined, gone: Promise.withResolvers() };
     this.#held.set(chatId, held);
     return this.#share(chatId, held);
   }
@@ -221,18 +217,19 @@ export class ChatLog {
   #share(chatId: string, held: HeldChat): Lease {
     held.users++;
     let released: Promise<void> | undefined;
-    const letGo = async () => {
+    const release = async () => {
       held.users--;
       if (held.users > 0) return;
       if (this.#held.get(chatId) === held) this.#held.delete(chatId);
-      this.#states.delete(chatId);
       await held.lease.release();
+      held.gone.resolve();
     };
     const { epoch, lost } = held.lease;
     return {
-      ...{ epoch, lost },
+      epoch,
+      lost,
       release: () => {
-        released ??= letGo();
+        released ??= release();
         return released;
       },
     };
@@ -245,7 +242,7 @@ export class ChatLog {
 
   /** Drops what is remembered of a chat, after something else changed its log. */
   forgetState(chatId: string): void {
-    this.#states.delete(chatId);
+    this.#remember(chatId, undefined);
   }
 
   async #change<T>(chatId: string, decide: (draft: Draft) => T | Promise<T>): Promise<T> {
@@ -259,12 +256,12 @@ export class ChatLog {
         result = await decide(draft);
       } catch (error) {
         if (guess === undefined) throw error;
-        this.#states.delete(chatId); // decided on a guess that no append finds out
+        this.forgetState(chatId); // decided on a guess that no append finds out
         continue;
       }
       if (draft.records.length === 0) {
         if (guess === undefined) return result;
-        this.#states.delete(chatId);
+        this.forgetState(chatId);
         continue;
       }
       // A title and other settings are no activity.
@@ -274,11 +271,11 @@ export class ChatLog {
       try {
         const seq = await logs.append(chatId, records, { expectedSeq: state.seq, head });
         // Another number means that some of these records had been stored before.
-        if (seq === draft.seq) this.#states.set(chatId, { seq, head, damaged: state.damaged });
-        else this.#states.delete(chatId);
+        if (seq === draft.seq) this.#remember(chatId, { seq, head, damaged: state.damaged });
+        else this.forgetState(chatId);
         return result;
       } catch (error) {
-        this.#states.delete(chatId);
+        this.forgetState(chatId);
         if (attempt >= maxTries || !(await this.#isBehind(chatId, state, error))) throw error;
       }
     }
@@ -287,7 +284,7 @@ export class ChatLog {
   /** Whether others wrote to the chat since it was read; perhaps the very thing, such as a redaction. */
   async #isBehind(chatId: string, { seq }: ChatState, error: unknown): Promise<boolean> {
     if (isThroughlineError(error, "THROUGHLINE_CONFLICT")) return true;
-    // Written under a lease that was let go of on its way: whoever changes something under it keeps it.
+    // Written under a lease that was released on its way: a change under one keeps it.
     if (isThroughlineError(error, "THROUGHLINE_FENCED")) return !this.#held.has(chatId);
     if (!isThroughlineError(error, "THROUGHLINE_ID_CONFLICT")) return false;
     return (await this.ports.logs.tail(chatId, 0))?.seq !== seq;
@@ -295,7 +292,12 @@ export class ChatLog {
 
   /** What this process stored last, if others may have stored something since, but no less. */
   #guess(chatId: string): ChatState | undefined {
-    return this.isHeld(chatId) ? this.#states.get(chatId) : undefined;
+    return this.isHeld(chatId) ? this.#held.get(chatId)?.state : undefined;
+  }
+
+  #remember(chatId: string, state: ChatState | undefined): void {
+    const held = this.#held.get(chatId);
+    if (held !== undefined) held.state = state;
   }
 }
 

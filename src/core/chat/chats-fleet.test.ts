@@ -36,7 +36,8 @@ function process(place: MemoryPlace, name: string, ms = 0) {
   clock.pass(ms);
   let ids = 0;
   const newId = () => `${name}-${++ids}`;
-  const log = new ChatLog({ logs, clock, newId, logger: silentLogger, fleet: storage.fleet });
+  const { leases, cluster } = storage;
+  const log = new ChatLog({ logs, leases, cluster, clock, newId, logger: silentLogger });
   const chats = new Chats(log, storage.logs("forgotten", chatProjection));
   return { chats, before };
 }

@@ -240,11 +240,11 @@ export class Chats {
     messageId: string,
   ): Promise<RemovalReceipt & { readonly erased: boolean }> {
     await this.log.existing(chatId);
-    const { ports } = this.log;
+    const { logs } = this.log.ports;
     const dropped: Removed[] = [];
     const onDamage = (count: number) => void dropped.push({ place: "damaged_bytes", count });
     const eraseIn = (id: string) =>
-      this.log.erase(id, (draft) => eraseFrom(draft, messageId, ports), onDamage);
+      this.log.erase(id, (draft) => eraseFrom(draft, messageId, logs), onDamage);
     const erased = await eraseIn(chatId);
     const gone = { chatId, messageId, loss: "erase", dropped } as const;
     const receipt = await this.#removeCopies(gone, eraseIn);
@@ -478,9 +478,8 @@ export class Chats {
     } while (cursor !== undefined);
   }
 
-  /** Where several processes write, another one may have finished it since it was listed. */
+  /** Another process may have finished it since it was listed. */
   async #isLeftOver(chatId: string, wasBegun: boolean): Promise<boolean> {
-    if (this.log.ports.fleet === undefined) return true;
     if (wasBegun) return (await this.tombstones.begun()).has(hashOf(chatId));
     return (await this.log.state(chatId)).head?.unfinished === true;
   }

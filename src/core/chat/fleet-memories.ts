@@ -6,7 +6,7 @@ import {
 import { errorName } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import type { Logger } from "../logger.ts";
-import type { Fleet } from "../storage/fleet.ts";
+import type { Cluster } from "../storage/cluster.ts";
 import type { Chats } from "./chats.ts";
 import type { ProviderSessions } from "./provider-sessions.ts";
 import type { WorkingMemories } from "./working-memories.ts";
@@ -27,7 +27,7 @@ interface FleetMemories {
  *
  * @returns what ends it.
  */
-export function dropWithOthers(fleet: Fleet, memories: FleetMemories): () => void {
+export function dropWithOthers(cluster: Cluster, memories: FleetMemories): () => void {
   const { chats, sessions, workingMemory, logger } = memories;
   let forgetting = Promise.resolve();
   /** Marks of chats whose moments are gone from here already. */
@@ -42,19 +42,20 @@ export function dropWithOthers(fleet: Fleet, memories: FleetMemories): () => voi
         logger.error(fields, "the moments of a chat that another process forgot are still here");
       });
   };
-  sessions.onEnd((chatId) => fleet.tell(dropMessage(chatId)));
+  sessions.onEnd((chatId) => cluster.publish(dropMessage(chatId)));
   chats.onForget((chatId, loss, messageId) => {
     // Of a chat that is being forgotten it is told again, once nothing is left.
     const what = loss === "forget" ? {} : { loss, ...(messageId && { message: messageId }) };
-    fleet.tell({ ...dropMessage(chatId), ...what });
-    return messageId === undefined ? [] : [{ unreachable: packagesElsewhere }];
+    cluster.publish({ ...dropMessage(chatId), ...what });
+    const isLeft = cluster.isShared && messageId !== undefined;
+    return isLeft ? [{ unreachable: packagesElsewhere }] : [];
   });
   // Not before it is on record: who does not hear this any more finds it there.
   chats.onForgotten((chatId, mark) => {
     if (mark !== undefined) known.add(mark.id);
-    fleet.tell({ ...dropMessage(chatId), loss: "forget", ...(mark && { mark: mark.id }) });
+    cluster.publish({ ...dropMessage(chatId), loss: "forget", ...(mark && { mark: mark.id }) });
   });
-  const endTold = fleet.onTold((message) => {
+  const endTold = cluster.subscribe((message) => {
     const { about, chat: chatId } = message;
     if (about !== "drop" || typeof chatId !== "string") return;
     workingMemory.drop(chatId);
@@ -78,7 +79,7 @@ export function dropWithOthers(fleet: Fleet, memories: FleetMemories): () => voi
   // Where that cannot be asked, every chat counts that was ever forgotten.
   const begun = chats.tombstones.end().catch(() => 0);
   let end: number | undefined;
-  const endGap = fleet.onGap(() => {
+  const endGap = cluster.onMissed(() => {
     workingMemory.clear();
     withMoments(async (kept) => {
       const since = { after: end ?? (await begun), known };

@@ -2,7 +2,7 @@ import type { Clock } from "../clock.ts";
 import { type ErrorCode, errorName, ThroughlineError } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import type { Timers } from "../timers.ts";
-import type { LeaseName } from "./fleet.ts";
+import type { LeaseName } from "./leases.ts";
 
 /** A name and the epoch under which somebody holds it. */
 export interface HeldName extends LeaseName {

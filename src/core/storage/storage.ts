@@ -1,5 +1,6 @@
+import type { Cluster } from "./cluster.ts";
 import type { DocumentStore } from "./document-store.ts";
-import type { Fleet } from "./fleet.ts";
+import type { Leases } from "./leases.ts";
 import type { LogProjection, LogStore } from "./log-store.ts";
 
 /**
@@ -41,10 +42,12 @@ export interface OwnHome {
   readonly assertWriter: () => void;
 }
 
-/** What a driver implements: two shapes, in named collections. */
+/** What a driver implements: two shapes, in named collections, and who may act alone on what. */
 export interface Storage extends AsyncDisposable {
-  /** Present where several processes may write this place at the same time. */
-  readonly fleet?: Fleet | undefined;
+  /** One that one process alone writes has `LocalLeases`. */
+  readonly leases: Leases;
+  /** One that one process alone writes has a `LocalCluster`. */
+  readonly cluster: Cluster;
   /** Present where files lie beside what is stored, such as the packages of moments. */
   readonly ownHome?: OwnHome | undefined;
 

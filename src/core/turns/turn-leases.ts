@@ -1,7 +1,7 @@
 import type { ChatLog } from "../chat/chat-log.ts";
 import { ThroughlineError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
-import type { Lease } from "../storage/fleet.ts";
+import type { Lease } from "../storage/leases.ts";
 import type { Turn } from "./turn.ts";
 
 /** What another process asks for: that this turn, the one that runs, or every one of a chat is cut short. */
@@ -16,31 +16,29 @@ const mostAsked = 3;
 
 /**
  * One turn at a time per chat among all processes that write the chats. A turn holds its chat's lease
- * from before it reads anything until all that it stores is stored. Where one process alone writes,
- * nothing here does anything.
+ * from before it reads anything until all that it stores is stored.
  */
 export class TurnLeases {
   readonly #log: ChatLog;
   readonly #closing = new AbortController();
-  /** Chats that are let go of now: the next turn of this process asks when that is done. */
+  /** Chats that are being released: the next turn of this process asks when that is done. */
   readonly #releasing = new Map<string, Promise<void>>();
   /** Chats of which it is found out now whether another process has them. */
   readonly #asking = new Map<string, Promise<boolean>>();
-  readonly #endTold: () => void;
+  readonly #unsubscribe: () => void;
 
   /** @param stop cuts short what runs in this process. */
   constructor(log: ChatLog, stop: (asked: StopAsked) => void) {
     this.#log = log;
-    const told = (message: JsonObject) => {
+    this.#unsubscribe = log.ports.cluster.subscribe((message) => {
       const asked = readStop(message);
       if (asked !== undefined) stop(asked);
-    };
-    this.#endTold = log.ports.fleet?.onTold(told) ?? (() => undefined);
+    });
   }
 
   /**
    * Runs a turn while no other process runs one in its chat. When the lease is lost meanwhile, the turn
-   * is fenced. The chat is let go of after this settles, which nobody has to wait for.
+   * is fenced. The chat is released after this settles, which no caller has to wait for.
    *
    * @param waits called first when another process has the chat; the turn waits once it resolves.
    * @param work is told whether the turn waited.
@@ -50,8 +48,8 @@ export class TurnLeases {
     waits: () => Promise<void>,
     work: (waited: boolean) => Promise<T>,
   ): Promise<T> {
-    if (this.#log.ports.fleet === undefined) return work(false);
     await this.#releasing.get(turn.chatId);
+    await this.#log.free(turn.chatId); // such as of an erasure
     const known = await this.#log.tryLease(turn.chatId);
     const lease = known ?? (await this.#wait(turn, waits));
     const fence = () => turn.fence(fencedBy(lease.lost.reason));
@@ -76,7 +74,6 @@ export class TurnLeases {
   }
 
   async #ask(chatId: string): Promise<boolean> {
-    if (this.#log.ports.fleet === undefined) return false;
     for (let attempt = 1; attempt <= mostAsked; attempt++) {
       await this.#releasing.get(chatId);
       if (this.#log.isHeld(chatId)) return false;
@@ -89,20 +86,18 @@ export class TurnLeases {
 
   /** Cuts short what another process runs in a chat. @returns whether one has it. */
   async stopElsewhere(chatId: string): Promise<boolean> {
-    const { fleet } = this.#log.ports;
-    if (fleet === undefined) return false;
     const { head } = await this.#log.state(chatId);
     if (head === undefined || !(await this.isElsewhere(chatId))) return false;
     const turn = head.open_turn?.id;
-    fleet.tell({ about: "stop", chat: chatId, ...(turn === undefined ? {} : { turn }) });
+    const which = turn === undefined ? {} : { turn };
+    this.#log.ports.cluster.publish({ about: "stop", chat: chatId, ...which });
     return true;
   }
 
   /** Cuts short what other processes run in a chat, and what waits there. Resolves when none has it. */
   async endElsewhere(chatId: string): Promise<void> {
-    const { fleet } = this.#log.ports;
-    if (fleet === undefined || !(await this.isElsewhere(chatId))) return;
-    fleet.tell({ about: "stop", chat: chatId, all: true });
+    if (!(await this.isElsewhere(chatId))) return;
+    this.#log.ports.cluster.publish({ about: "stop", chat: chatId, all: true });
     const lease = await this.#log.lease(chatId, this.#closing.signal);
     await lease.release();
   }
@@ -112,9 +107,9 @@ export class TurnLeases {
     this.#closing.abort(new ThroughlineError("this process ends", { code: "THROUGHLINE_CLOSED" }));
   }
 
-  /** After the last turn: resolves when every chat is let go of, and hears nothing more. */
+  /** After the last turn: resolves when every chat is released, and hears nothing more. */
   async end(): Promise<void> {
-    this.#endTold();
+    this.#unsubscribe();
     while (this.#releasing.size > 0) await Promise.all(this.#releasing.values());
   }
 

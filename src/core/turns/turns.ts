@@ -147,7 +147,6 @@ export class Turns {
   /** Whether any process runs a turn in this chat: what has no answer there will get one. */
   async isRunning(chatId: string): Promise<boolean> {
     if (this.#running.has(chatId)) return true;
-    if (this.#ports.chats.log.ports.fleet === undefined) return false;
     const { head } = await this.#ports.chats.log.state(chatId);
     // Whoever is cut off leaves one of these behind; whoever lives has the chat beside.
     if (head?.open_turn === undefined && head?.pending === undefined) return false;
@@ -180,8 +179,8 @@ export class Turns {
    * must not come back to a chat that is to be forgotten.
    */
   async end(chatId: string): Promise<void> {
-    // What waits for another process here would be in front of whoever forgets the chat.
-    if (this.#ports.chats.log.ports.fleet !== undefined) this.#stopAsked({ chatId, all: true });
+    // What waits here for another process would come before the chat is forgotten.
+    this.#stopAsked({ chatId, all: true });
     for (let turn = this.#running.get(chatId); turn !== undefined; ) {
       turn.stop();
       await turn.done.catch(() => undefined); // however it ended

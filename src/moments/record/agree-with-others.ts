@@ -1,7 +1,7 @@
 import { errorName } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { Logger } from "../../core/logger.ts";
-import type { Fleet } from "../../core/storage/fleet.ts";
+import type { Cluster } from "../../core/storage/cluster.ts";
 import type { Consent } from "../package/record.ts";
 
 /** Moments, as far as what somebody agreed to goes. */
@@ -16,11 +16,12 @@ export interface Agreeing {
  *
  * @returns what ends it.
  */
-export function agreeWithOthers(fleet: Fleet, moments: Agreeing, logger: Logger): () => void {
+export function agreeWithOthers(cluster: Cluster, moments: Agreeing, logger: Logger): () => void {
   const endAgreed = moments.onAgreed((consent, by) => {
-    if (by === "here") fleet.tell({ about: "consent", consent: consent as unknown as JsonObject });
+    if (by === "here")
+      cluster.publish({ about: "consent", consent: consent as unknown as JsonObject });
   });
-  const endTold = fleet.onTold(({ about, consent }) => {
+  const endTold = cluster.subscribe(({ about, consent }) => {
     if (about !== "consent") return;
     moments.agreedElsewhere(consent).catch((error: unknown) => {
       const fields = { error: errorName(error) };

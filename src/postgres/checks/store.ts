@@ -6,7 +6,7 @@ import { systemClock } from "../../core/clock.ts";
 import { isThroughlineError } from "../../core/errors.ts";
 import { randomId } from "../../core/ids.ts";
 import { silentLogger } from "../../core/logger.ts";
-import { LeaseRegistry } from "../../core/storage/lease-registry.ts";
+import { LeaseRegistry } from "../../core/storage/cluster-leases.ts";
 import type { Storage } from "../../core/storage/storage.ts";
 import { systemTimers } from "../../core/timers.ts";
 import { Calls } from "../calls.ts";
@@ -15,11 +15,11 @@ import { endingAfter, openStore } from "../commands/open-store.ts";
 import { DeadlineError } from "../connection.ts";
 import { Database } from "../database.ts";
 import { errorCode, sqlState } from "../error-class.ts";
-import { PostgresFleet } from "../fleet.ts";
 import { everyLog } from "../move/every-log.ts";
 import { moveUnderWay } from "../move/move-notes.ts";
 import { logPlaces, marksPlace } from "../move/places.ts";
 import { placeName } from "../move/records.ts";
+import { PostgresCluster } from "../postgres-cluster.ts";
 import { PostgresStorage } from "../postgres-storage.ts";
 import { type AskLimits, checkDatabase, type DatabaseChecks } from "./database.ts";
 
@@ -117,8 +117,8 @@ export async function openOlderStore(location: PostgresLocation): Promise<Storag
   const ports = { clock: systemClock, timers: systemTimers, logger: silentLogger };
   const database = new Database({ ...ports, pool, random: () => 0.5, timeoutMs });
   const { companion } = location;
-  const shared = { ...ports, database, companion, leases: new LeaseRegistry(), newId: randomId };
+  const shared = { ...ports, database, companion, epochs: new LeaseRegistry(), newId: randomId };
   // It is never opened: it sweeps nothing, listens to nobody and takes no connection.
-  const fleet = new PostgresFleet({ ...shared, leaseMs: timeoutMs });
-  return endingAfter(new PostgresStorage({ ...shared, calls: new Calls() }, fleet), end);
+  const cluster = new PostgresCluster({ ...shared, leaseMs: timeoutMs });
+  return endingAfter(new PostgresStorage({ ...shared, calls: new Calls() }, cluster), end);
 }

@@ -121,7 +121,8 @@ export function endingAfter(storage: Storage, end: () => Promise<void>): Storage
     return closing;
   };
   return {
-    fleet: storage.fleet,
+    leases: storage.leases,
+    cluster: storage.cluster,
     logs: (collection, projection) => storage.logs(collection, projection),
     documents: (collection) => storage.documents(collection),
     ready: () => storage.ready(),

@@ -6,7 +6,7 @@ import { kept } from "../../../test/support/companion-home.ts";
 import { HeldClock } from "../../../test/support/held-clock.ts";
 import { HeldTimers } from "../../../test/support/held-timers.ts";
 import { stoppingStorage } from "../../../test/support/stopping-storage.ts";
-import type { Fleet, Lease } from "../../core/storage/fleet.ts";
+import type { Lease, Leases } from "../../core/storage/leases.ts";
 import { openMemoryStorage } from "../../core/storage/memory/memory-storage.ts";
 import type { Storage } from "../../core/storage/storage.ts";
 import { openThroughline, type Throughline } from "../../core/throughline.ts";
@@ -275,31 +275,27 @@ test("progress counts the target's own logs while it checks them", async (t) => 
 });
 
 /** Where one name can be held, by one process at a time. */
-function fleetOf(isTaken: boolean | (() => boolean)): {
-  readonly fleet: Fleet;
+function leasesOf(isTaken: boolean | (() => boolean)): {
+  readonly leases: Leases;
   readonly released: () => number;
 } {
   let released = 0;
   const release = async () => void released++;
   const lease: Lease = { epoch: 1, lost: new AbortController().signal, release };
-  const fleet: Fleet = {
-    processId: "p",
+  const leases: Leases = {
     acquire: async () => lease,
     tryAcquire: async () =>
       (typeof isTaken === "boolean" ? isTaken : isTaken()) ? undefined : lease,
-    tell: () => undefined,
-    onTold: () => () => undefined,
-    onGap: () => () => undefined,
   };
-  return { fleet, released: () => released };
+  return { leases, released: () => released };
 }
 
-const withFleet = (storage: Storage, fleet: Fleet): Storage => ({ ...kept(storage), fleet });
+const withLeases = (storage: Storage, leases: Leases): Storage => ({ ...kept(storage), leases });
 
 test("a companion that a server runs is not copied, and one that none runs is held meanwhile", async (t) => {
   const { storage: source } = await storageWith(t, { a: ["1"] });
   const { storage: target } = await storageWith(t, {});
-  const [free, taken] = [fleetOf(false), fleetOf(true)];
+  const [free, taken] = [leasesOf(false), leasesOf(true)];
   const refused = async (from: Storage, to: Storage, which: string) => {
     const clock = new HeldClock();
     const timers = new HeldTimers(clock);
@@ -312,10 +308,10 @@ test("a companion that a server runs is not copied, and one that none runs is he
     await refusal;
     assert.deepEqual(waited, [which]);
   };
-  await refused(withFleet(source, taken.fleet), target, "source");
-  await refused(withFleet(source, free.fleet), withFleet(target, taken.fleet), "target");
+  await refused(withLeases(source, taken.leases), target, "source");
+  await refused(withLeases(source, free.leases), withLeases(target, taken.leases), "target");
   assert.equal(free.released(), 1);
-  await copyCompanion(withFleet(source, free.fleet), withFleet(target, free.fleet));
+  await copyCompanion(withLeases(source, free.leases), withLeases(target, free.leases));
   assert.equal(free.released(), 3);
 });
 
@@ -325,11 +321,11 @@ for (const which of ["source", "target"] as const) {
     const { storage: target } = await storageWith(t, {});
     const clock = new HeldClock();
     const timers = new HeldTimers(clock);
-    const left = fleetOf(() => clock.monotonic() <= 10_000);
+    const left = leasesOf(() => clock.monotonic() <= 10_000);
     const waited: string[] = [];
     const copy = copyCompanion(
-      which === "source" ? withFleet(source, left.fleet) : source,
-      which === "target" ? withFleet(target, left.fleet) : target,
+      which === "source" ? withLeases(source, left.leases) : source,
+      which === "target" ? withLeases(target, left.leases) : target,
       { timers, onWait: (side) => void waited.push(side) },
     );
     await Promise.race([timers.pass(60_000), copy]);
@@ -344,7 +340,7 @@ test("an abort ends the waiting for a lease at once", { timeout: 10_000 }, async
   const stop = new AbortController();
   const timers = new HeldTimers(new HeldClock());
   const onWait = () => void setImmediate(() => stop.abort(new Error("stop")));
-  const copy = copyCompanion(source, withFleet(target, fleetOf(true).fleet), {
+  const copy = copyCompanion(source, withLeases(target, leasesOf(true).leases), {
     ...{ timers, signal: stop.signal, onWait },
   });
   await assert.rejects(copy, { message: "stop" });

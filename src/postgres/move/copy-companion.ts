@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from "../../core/clock.ts";
 import { ThroughlineError } from "../../core/errors.ts";
 import { type NewId, randomId } from "../../core/ids.ts";
-import { companionLease, type Lease } from "../../core/storage/fleet.ts";
+import { companionLease, type Lease } from "../../core/storage/leases.ts";
 import type { Storage } from "../../core/storage/storage.ts";
 import { systemTimers, type Timers } from "../../core/timers.ts";
 import { copyLog } from "./copy-log.ts";
@@ -96,14 +96,13 @@ export async function copyCompanion(
 }
 
 async function hold(
-  { fleet }: Storage,
+  { leases }: Storage,
   which: Side,
   { signal, onWait, timers = systemTimers }: CopyOptions,
 ): Promise<readonly Lease[]> {
-  if (fleet === undefined) return [];
   for (let waitedMs = 0; waitedMs <= longestWaitMs; waitedMs += tryEveryMs) {
     if (waitedMs > 0) await pause(tryEveryMs, timers, signal);
-    const lease = await fleet.tryAcquire(companionLease);
+    const lease = await leases.tryAcquire(companionLease);
     if (lease !== undefined) return [lease];
     if (waitedMs === 0) onWait?.(which);
   }

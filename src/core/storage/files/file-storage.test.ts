@@ -2,7 +2,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
-import { documentStoreContract, logStoreContract, testContract } from "../../../testing/testing.ts";
+import {
+  documentStoreContract,
+  leaseContract,
+  logStoreContract,
+  testContract,
+} from "../../../testing/testing.ts";
 import type { Storage } from "../storage.ts";
 import { openFileStorage } from "./open-file-storage.ts";
 
@@ -21,7 +26,7 @@ async function openAt(home: string): Promise<Storage> {
 const step = process.env["THROUGHLINE_FULL"] === "1" ? 1 : 3;
 
 // Each clause has a home of its own, and waits for the disk most of the time.
-for (const { name, clauses } of [logStoreContract, documentStoreContract]) {
+for (const { name, clauses } of [logStoreContract, documentStoreContract, leaseContract]) {
   const sample = clauses.filter((_clause, index) => index % step === 0);
   describe(`${name} on files`, { concurrency: 4 }, () => {
     const contract = { name, clauses: sample };

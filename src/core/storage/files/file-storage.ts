@@ -8,6 +8,7 @@ import type { Disk, DiskEntry } from "../disk/disk.ts";
 import { patientDisk } from "../disk/patient-disk.ts";
 import type { DocumentStore } from "../document-store.ts";
 import type { LogProjection, LogStore } from "../log-store.ts";
+import { LocalCluster, LocalLeases } from "../one-process.ts";
 import type { Durability, OwnHome, RepairReport, Storage } from "../storage.ts";
 import type { Damage } from "./batch-reader.ts";
 import { FileDocumentStore } from "./file-document-store.ts";
@@ -49,6 +50,8 @@ export interface FileStoragePorts {
 
 /** One home directory: logs and documents as files that a person can read. */
 export class FileStorage implements Storage {
+  readonly leases = new LocalLeases();
+  readonly cluster = new LocalCluster();
   readonly #ports: FileStoragePorts;
   readonly #shared: Omit<FilePorts, "report" | "damage">;
   readonly #quarantine: Quarantine;
@@ -212,6 +215,7 @@ export class FileStorage implements Storage {
   }
 
   async #close(): Promise<void> {
+    this.leases.close();
     try {
       // All at once: from this moment on none of them takes another call.
       const stores = [...this.#logs.values(), ...this.#documents.values()];

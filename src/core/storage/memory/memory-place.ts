@@ -1,7 +1,6 @@
 import { type Clock, systemClock } from "../../clock.ts";
-import type { LeaseName } from "../fleet.ts";
 import type { HeldName, LeasePlace } from "../lease-keeper.ts";
-import { nameText } from "../lease-registry.ts";
+import { type LeaseName, nameText } from "../leases.ts";
 import type { MemoryDocument } from "./memory-document-store.ts";
 import type { MemoryLog } from "./memory-log-store.ts";
 
@@ -14,9 +13,9 @@ export interface MemoryPlaceOptions {
 
 /** One storage that writes a place, as the others know it. */
 export interface MemoryMember {
-  /** Somebody released this name. */
+  /** This name was released. */
   freed(name: LeaseName): void;
-  told(text: string, processId: string): void;
+  receive(text: string, processId: string): void;
 }
 
 interface MemoryLease {
@@ -27,7 +26,7 @@ interface MemoryLease {
 
 /**
  * What several memory storages write at the same time, as several processes write one database: for
- * tests, and for programs that try out a fleet within one process. Lives as long as it is referred to.
+ * tests, and for programs that try out a cluster within one process. Lives as long as it is referred to.
  */
 export class MemoryPlace {
   readonly clock: Clock;
@@ -75,10 +74,10 @@ export class MemoryPlace {
     return this.#leases.get(nameText(name))?.epoch === epoch;
   }
 
-  /** Every member but the one that tells hears of it, a moment later. */
-  tell(text: string, processId: string): void {
+  /** Every member but the one that publishes gets it, a moment later. */
+  publish(text: string, processId: string): void {
     for (const [id, member] of this.#members) {
-      if (id !== processId) queueMicrotask(() => member.told(text, processId));
+      if (id !== processId) queueMicrotask(() => member.receive(text, processId));
     }
   }
 

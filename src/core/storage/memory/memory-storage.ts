@@ -1,10 +1,12 @@
 import { ThroughlineError } from "../../errors.ts";
+import type { Cluster } from "../cluster.ts";
 import type { DocumentStore } from "../document-store.ts";
-import type { Fleet } from "../fleet.ts";
+import type { Leases } from "../leases.ts";
 import type { LogProjection, LogStore } from "../log-store.ts";
+import { LocalCluster, LocalLeases } from "../one-process.ts";
 import type { RepairReport, Storage } from "../storage.ts";
+import { MemoryCluster, type MemoryClusterOptions } from "./memory-cluster.ts";
 import { MemoryDocumentStore } from "./memory-document-store.ts";
-import { MemoryFleet, type MemoryFleetOptions } from "./memory-fleet.ts";
 import { MemoryLogStore } from "./memory-log-store.ts";
 import { MemoryPlace } from "./memory-place.ts";
 
@@ -13,21 +15,25 @@ import { MemoryPlace } from "./memory-place.ts";
  * a `place`, one of several storages that write it like processes of one database; what is stored
  * then lives as long as the place.
  */
-export function openMemoryStorage(): Storage;
-export function openMemoryStorage(options: MemoryFleetOptions): Storage & { readonly fleet: Fleet };
-export function openMemoryStorage(options?: MemoryFleetOptions): Storage {
-  return options === undefined ? new MemoryStorage() : new SharedMemoryStorage(options);
+export function openMemoryStorage(options?: MemoryClusterOptions): Storage {
+  return new MemoryStorage(options?.place, options && new MemoryCluster(options));
 }
 
 /** Both shapes in plain maps. Whatever a call stores, it stores before it returns its promise. */
 class MemoryStorage implements Storage {
+  readonly cluster: Cluster;
+  readonly leases: Leases & { close(): void | Promise<void> };
   readonly #place: MemoryPlace;
+  readonly #shared: MemoryCluster | undefined;
   readonly #logs = new Map<string, MemoryLogStore>();
   readonly #documents = new Map<string, MemoryDocumentStore>();
   #closed = false;
 
-  constructor(place = new MemoryPlace()) {
+  constructor(place = new MemoryPlace(), shared?: MemoryCluster) {
     this.#place = place;
+    this.#shared = shared;
+    this.cluster = shared ?? new LocalCluster();
+    this.leases = shared?.leases ?? new LocalLeases();
   }
 
   /** The first projection given for a collection is the one that holds. */
@@ -36,7 +42,7 @@ class MemoryStorage implements Storage {
     if (known !== undefined) return known;
     const store = new MemoryLogStore(projection, () => this.#checkOpen(), {
       logs: this.#place.logs(collection),
-      checkFence: (key) => this.checkFence(collection, key),
+      checkFence: (key) => this.#checkFence(collection, key),
     });
     this.#logs.set(collection, store);
     return store;
@@ -64,43 +70,24 @@ class MemoryStorage implements Storage {
     this.#checkOpen();
   }
 
-  close(): Promise<void> {
+  async close(): Promise<void> {
     this.#closed = true;
-    return Promise.resolve();
+    await (this.#shared ?? this.leases).close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
 
-  /** Nobody else writes this place. */
-  protected checkFence(_collection: string, _key: string): void {}
+  #checkFence(collection: string, key: string): void {
+    if (this.#shared === undefined || this.#shared.mayWrite(collection, key)) return;
+    const code = "THROUGHLINE_FENCED";
+    throw new ThroughlineError("another process took this log over", { code });
+  }
 
   #checkOpen(): void {
     if (this.#closed) {
       throw new ThroughlineError("the memory storage is closed", { code: "THROUGHLINE_CLOSED" });
     }
-  }
-}
-
-/** One of several storages of a place. */
-class SharedMemoryStorage extends MemoryStorage {
-  readonly fleet: MemoryFleet;
-
-  constructor(options: MemoryFleetOptions) {
-    super(options.place);
-    this.fleet = new MemoryFleet(options);
-  }
-
-  override async close(): Promise<void> {
-    await super.close();
-    await this.fleet.close();
-  }
-
-  protected override checkFence(collection: string, key: string): void {
-    if (this.fleet.mayWrite(collection, key)) return;
-    throw new ThroughlineError("another process took this log over", {
-      code: "THROUGHLINE_FENCED",
-    });
   }
 }

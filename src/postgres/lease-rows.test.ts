@@ -79,8 +79,8 @@ test(
   async () => {
     const companion = newCompanion();
     await using storage = await join({ companion });
-    const lease = await storage.fleet.acquire(chat);
-    const owner = storage.fleet.processId;
+    const lease = await storage.leases.acquire(chat);
+    const owner = storage.cluster.processId;
     assert.deepEqual(await leaseRows(companion), [{ key: chat.key, seq: 0, owner, wanted: false }]);
     await lease.release();
     assert.deepEqual(await leaseRows(companion), []);
@@ -95,8 +95,8 @@ test(
     await using a = await join({ companion });
     await using b = await join({ companion });
     await a.logs("chats", contractProjection).append(chat.key, messages(1, 2));
-    const lease = await a.fleet.acquire(chat);
-    const waiting = b.fleet.acquire(chat);
+    const lease = await a.leases.acquire(chat);
+    const waiting = b.leases.acquire(chat);
     while ((await leaseRows(companion))[0]?.["wanted"] !== true); // until b has asked
     await lease.release();
     await (await waiting).release();
@@ -130,8 +130,8 @@ test(
     const text = `insert into throughline.logs
     (companion, collection, key, seq, head, sorted_at, labels, epoch, owner, lease_until)
     values ($1, 'chats', $2, 0, '{}', '', '{}', 9000000000000, $3, now() + interval '1 hour')`;
-    await rows(text, [companion, chat.key, storage.fleet.processId]);
-    const lease = await storage.fleet.acquire(chat);
+    await rows(text, [companion, chat.key, storage.cluster.processId]);
+    const lease = await storage.leases.acquire(chat);
     assert.equal(lease.epoch, 9_000_000_000_001);
   },
 );
@@ -142,11 +142,11 @@ test("two companions of one database have leases and messages of their own", ski
   await using b = await join({ companion: one });
   await using stranger = await join({ companion: other });
   const heard: JsonObject[] = [];
-  stranger.fleet.onTold((message) => heard.push(message));
-  const arrived = new Promise((resolve) => b.fleet.onTold(resolve));
-  await a.fleet.acquire(chat);
-  assert.ok(await stranger.fleet.tryAcquire(chat));
-  a.fleet.tell({ n: 1 });
+  stranger.cluster.subscribe((message) => heard.push(message));
+  const arrived = new Promise((resolve) => b.cluster.subscribe(resolve));
+  await a.leases.acquire(chat);
+  assert.ok(await stranger.leases.tryAcquire(chat));
+  a.cluster.publish({ n: 1 });
   await arrived;
   await stranger.close();
   assert.deepEqual(heard, []);
@@ -159,11 +159,11 @@ test("what is told is in no table, however long it is, and is heard whole", skip
   const texts = ["secret ".repeat(1_500), "秘密".repeat(1_500), "secret".repeat(150_000)];
   const heard: unknown[] = [];
   const { promise: done, resolve } = Promise.withResolvers<void>();
-  b.fleet.onTold(({ text }) => {
+  b.cluster.subscribe(({ text }) => {
     heard.push(text);
     if (heard.length === texts.length) resolve();
   });
-  for (const text of texts) a.fleet.tell({ text });
+  for (const text of texts) a.cluster.publish({ text });
   await done;
   assert.deepEqual(heard, texts);
   const tables = await rows(
@@ -202,7 +202,7 @@ test("a process joins also when what was kept cannot be removed, and says so", s
   await using storage = await join({ companion, timeoutMs: 300, logger });
   await client?.query("rollback");
   client?.release();
-  assert.ok(storage.fleet.processId);
+  assert.ok(storage.cluster.processId);
   assert.deepEqual(warnings, ["messages could not be removed"]);
 });
 
@@ -213,12 +213,12 @@ test(
     const companion = newCompanion();
     const pool = new CutPool();
     await using storage = await join({ companion, pool, leaseMs: 600_000, timeoutMs: 300 });
-    const lease = await storage.fleet.acquire(chat);
+    const lease = await storage.leases.acquire(chat);
     pool.isCut = true;
     await rows(endConnections, [`cut-${count}`]);
     await lease.release();
     pool.isCut = false;
-    const again = await storage.fleet.acquire(chat);
+    const again = await storage.leases.acquire(chat);
     assert.equal(again.epoch > lease.epoch, true);
   },
 );
@@ -226,7 +226,7 @@ test(
 test("a lease is renewed in the database while it is held", skip, async () => {
   const companion = newCompanion();
   await using storage = await join({ companion, leaseMs: 900 });
-  const lease = await storage.fleet.acquire(chat);
+  const lease = await storage.leases.acquire(chat);
   const text = "select lease_until from throughline.logs where companion = $1";
   const until = async () => Number((await rows(text, [companion]))[0]?.["lease_until"]);
   const first = await until();
@@ -240,8 +240,8 @@ test(
   async () => {
     const companion = newCompanion();
     await using storage = await join({ companion, leaseMs: 1_500 });
-    const slow = await storage.fleet.acquire(chat);
-    const other = await storage.fleet.acquire({ ...chat, key: "telegram:4" });
+    const slow = await storage.leases.acquire(chat);
+    const other = await storage.leases.acquire({ ...chat, key: "telegram:4" });
     const client = await admin?.connect();
     await client?.query("begin");
     const lock = "select 1 from throughline.logs where companion = $1 and key = $2 for update";
@@ -263,7 +263,7 @@ test(
     const companion = newCompanion();
     const pool = new CutPool();
     await using storage = await join({ companion, pool, leaseMs: 2_500, timeoutMs: 600 });
-    const lease = await storage.fleet.acquire(chat);
+    const lease = await storage.leases.acquire(chat);
     pool.isCut = true;
     await rows(
       "select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1",
@@ -293,19 +293,19 @@ test(
     await using b = await join({ companion });
     const events: unknown[] = [];
     const { promise: done, resolve } = Promise.withResolvers<void>();
-    b.fleet.onGap(() => events.push("gap"));
-    b.fleet.onTold((message) => {
+    b.cluster.onMissed(() => events.push("gap"));
+    b.cluster.subscribe((message) => {
       events.push(message["n"]);
       if (message["n"] === 3) resolve();
     });
-    const first = new Promise((heard) => b.fleet.onTold(heard));
-    a.fleet.tell({ n: 1 });
+    const first = new Promise((heard) => b.cluster.subscribe(heard));
+    a.cluster.publish({ n: 1 });
     await first;
     pool.isCut = true;
-    a.fleet.tell({ n: 2 });
+    a.cluster.publish({ n: 2 });
     await dropped;
     pool.isCut = false;
-    a.fleet.tell({ n: 3 });
+    a.cluster.publish({ n: 3 });
     await done;
     assert.deepEqual(events, [1, "gap", 3]);
   },
@@ -322,14 +322,14 @@ test("what others send on the channel of a companion is passed over", skip, asyn
   const channel = String(listening?.["query"]).split('"')[1] ?? "";
   const heard: JsonObject[] = [];
   const { promise: done, resolve } = Promise.withResolvers<void>();
-  b.fleet.onTold((message) => {
+  b.cluster.subscribe((message) => {
     heard.push(message);
     resolve();
   });
   for (const payload of ["", "hello", '["freed","x","chats","none"]', '["told","x"]']) {
     await rows("select pg_notify($1, $2)", [channel, payload]);
   }
-  a.fleet.tell({ n: 1 });
+  a.cluster.publish({ n: 1 });
   await done;
   assert.match(channel, /^throughline_[0-9a-f]{40}$/);
   assert.deepEqual(heard, [{ n: 1 }]);

@@ -3,11 +3,11 @@ import type pg from "pg";
 import { HeldBackTimers } from "../../test/support/held-back-timers.ts";
 import { noPostgres, type TestPostgres, withPostgres } from "../../test/support/test-postgres.ts";
 import { systemClock } from "../core/clock.ts";
+import type { Storage } from "../core/storage/storage.ts";
 import { systemTimers } from "../core/timers.ts";
 import {
   type SharedClause,
   type SharedPlace,
-  type SharedStorage,
   sharedStorageContract,
   testSharedContract,
 } from "../testing/testing.ts";
@@ -69,7 +69,7 @@ class PostgresPlace implements SharedPlace {
   readonly #admin: pg.Pool;
   readonly #companion: string;
   readonly #leaseMs: number;
-  readonly #members = new Map<SharedStorage, Member>();
+  readonly #members = new Map<Storage, Member>();
 
   constructor(
     pools: Pools,
@@ -82,7 +82,7 @@ class PostgresPlace implements SharedPlace {
     this.#leaseMs = leaseMs;
   }
 
-  async join(): Promise<SharedStorage> {
+  async join(): Promise<Storage> {
     const connections = this.#pools.take();
     const timers = new HeldBackTimers(systemTimers);
     const member: Member = { connections, timers, sleptMs: 0, isDead: false };
@@ -101,7 +101,7 @@ class PostgresPlace implements SharedPlace {
     return storage;
   }
 
-  async kill(storage: SharedStorage): Promise<void> {
+  async kill(storage: Storage): Promise<void> {
     const member = this.#member(storage);
     member.isDead = true;
     member.timers.holdBack();
@@ -109,24 +109,24 @@ class PostgresPlace implements SharedPlace {
   }
 
   /** The lapse is made to be now: another test waits for one. */
-  async sleep(storage: SharedStorage): Promise<void> {
+  async sleep(storage: Storage): Promise<void> {
     const member = this.#member(storage);
     member.timers.holdBack();
     member.sleptMs += this.#leaseMs;
     const text = `update throughline.logs set lease_until = clock_timestamp() - interval '1 ms'
       where companion = $1 and owner = $2`;
-    await this.#admin.query(text, [this.#companion, storage.fleet.processId]);
+    await this.#admin.query(text, [this.#companion, storage.cluster.processId]);
   }
 
-  async wake(storage: SharedStorage): Promise<void> {
+  async wake(storage: Storage): Promise<void> {
     const { timers } = this.#member(storage);
     // Those that are not due by the real clock are due by that of this process.
     timers.hurry();
     timers.goOn();
   }
 
-  async interrupt(storage: SharedStorage): Promise<void> {
-    const healed = new Promise<void>((resolve) => storage.fleet.onGap(resolve));
+  async interrupt(storage: Storage): Promise<void> {
+    const healed = new Promise<void>((resolve) => storage.cluster.onMissed(resolve));
     await this.#cut(this.#member(storage), "and query like 'listen%'");
     await healed;
   }
@@ -140,7 +140,7 @@ class PostgresPlace implements SharedPlace {
     await Promise.all(closings);
   }
 
-  #member(storage: SharedStorage): Member {
+  #member(storage: Storage): Member {
     const member = this.#members.get(storage);
     if (member === undefined) throw new TypeError("this storage did not join here");
     return member;

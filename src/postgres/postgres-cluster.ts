@@ -4,10 +4,8 @@ import { errorName } from "../core/errors.ts";
 import type { NewId } from "../core/ids.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { Logger } from "../core/logger.ts";
-import type { Fleet, Lease, LeaseName, LeaseOptions } from "../core/storage/fleet.ts";
-import { FleetLeases } from "../core/storage/fleet-leases.ts";
-import { FleetListeners, prepareMessage } from "../core/storage/fleet-listeners.ts";
-import type { LeaseRegistry } from "../core/storage/lease-registry.ts";
+import { type Cluster, prepareMessage, Subscribers } from "../core/storage/cluster.ts";
+import { ClusterLeases, type LeaseRegistry } from "../core/storage/cluster-leases.ts";
 import type { Timers } from "../core/timers.ts";
 import type { Database } from "./database.ts";
 import { PostgresLeases } from "./leases.ts";
@@ -16,11 +14,11 @@ import { Listening } from "./tell-listening.ts";
 import { TellQueue } from "./tell-queue.ts";
 import { tellStatements } from "./tell-statements.ts";
 
-export interface PostgresFleetPorts {
+export interface PostgresClusterPorts {
   readonly database: Database;
   readonly companion: string;
   /** The epochs that the log stores of this process write under. */
-  readonly leases: LeaseRegistry;
+  readonly epochs: LeaseRegistry;
   /** How long a lease lasts without being renewed, in milliseconds. */
   readonly leaseMs: number;
   readonly clock: Clock;
@@ -34,39 +32,40 @@ export interface PostgresFleetPorts {
  *
  * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: the database did not answer in time.
  */
-export async function openPostgresFleet(ports: PostgresFleetPorts): Promise<PostgresFleet> {
-  const fleet = new PostgresFleet(ports);
-  await fleet.open();
-  return fleet;
+export async function openPostgresCluster(ports: PostgresClusterPorts): Promise<PostgresCluster> {
+  const cluster = new PostgresCluster(ports);
+  await cluster.open();
+  return cluster;
 }
 
 /** One of the processes of a companion: leases in rows, messages by LISTEN and NOTIFY. */
-export class PostgresFleet implements Fleet {
+export class PostgresCluster implements Cluster {
   readonly processId: string;
-  readonly #ports: PostgresFleetPorts;
+  readonly isShared = true;
+  readonly leases: ClusterLeases;
+  readonly #ports: PostgresClusterPorts;
   readonly #places: PostgresLeases;
-  readonly #leases: FleetLeases;
-  readonly #listeners: FleetListeners;
+  readonly #subscribers: Subscribers;
   readonly #telling: TellQueue;
   readonly #hearing: Hearing;
   readonly #listening: Listening;
 
-  constructor(ports: PostgresFleetPorts) {
-    const { database, companion, leases, ...rest } = ports;
+  constructor(ports: PostgresClusterPorts) {
+    const { database, companion, epochs, ...rest } = ports;
     const { leaseMs, clock, timers, newId, logger } = rest;
     const processId = newId();
     const channel = channelOf(companion);
     this.processId = processId;
     this.#ports = ports;
-    this.#listeners = new FleetListeners(logger);
+    this.#subscribers = new Subscribers(logger);
     this.#places = new PostgresLeases({ database, companion, channel, processId, leaseMs });
-    this.#leases = new FleetLeases(this.#places, leases, { clock, timers, leaseMs, logger });
+    this.leases = new ClusterLeases(this.#places, epochs, { clock, timers, leaseMs, logger });
     this.#telling = new TellQueue({ database, channel, processId, logger });
     this.#hearing = new Hearing({
       processId,
-      told: (text, from) => this.#listeners.tell(text, from),
-      freed: (name) => this.#leases.wake(name),
-      gap: () => this.#listeners.gap(),
+      told: (text, from) => this.#subscribers.receive(text, from),
+      freed: (name) => this.leases.wake(name),
+      gap: () => this.#subscribers.missed(),
     });
     this.#listening = new Listening({
       ...{ database, channel, timers, logger },
@@ -81,30 +80,22 @@ export class PostgresFleet implements Fleet {
     await this.#listening.open();
   }
 
-  acquire(name: LeaseName, options?: LeaseOptions): Promise<Lease> {
-    return this.#leases.acquire(name, options);
-  }
-
-  tryAcquire(name: LeaseName): Promise<Lease | undefined> {
-    return this.#leases.tryAcquire(name);
-  }
-
-  tell(message: JsonObject): void {
+  publish(message: JsonObject): void {
     this.#telling.add(prepareMessage(message));
   }
 
-  onTold(listener: (message: JsonObject, processId: string) => void): () => void {
-    return this.#listeners.onTold(listener);
+  subscribe(listener: (message: JsonObject, processId: string) => void): () => void {
+    return this.#subscribers.subscribe(listener);
   }
 
-  onGap(listener: () => void): () => void {
-    return this.#listeners.onGap(listener);
+  onMissed(listener: () => void): () => void {
+    return this.#subscribers.onMissed(listener);
   }
 
   /** Tells what is still to be told, frees what is held, and lets go of the connection. */
   async close(): Promise<void> {
-    this.#listeners.close();
-    await Promise.all([this.#telling.close(), this.#leases.close()]);
+    this.#subscribers.close();
+    await Promise.all([this.#telling.close(), this.leases.close()]);
     this.#listening.close();
     this.#hearing.close();
   }
@@ -121,8 +112,8 @@ export class PostgresFleet implements Fleet {
 
   /** Releases were missed as messages were. */
   #healed(): void {
-    this.#leases.wake();
-    this.#listeners.gap();
+    this.leases.wake();
+    this.#subscribers.missed();
   }
 }
 

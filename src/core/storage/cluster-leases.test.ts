@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { LeaseRegistry, nameText } from "./lease-registry.ts";
+import { LeaseRegistry } from "./cluster-leases.ts";
+import { nameText } from "./leases.ts";
 
 const name = { collection: "chats", key: "telegram:42" };
 

@@ -15,11 +15,12 @@ testSharedContract(sharedStorageContract, {
   ),
 });
 
-test("a memory storage without a place has no fleet, one with a place has one", async () => {
+test("a memory storage without a place is alone, and one with a place is not", async () => {
   await using alone = openMemoryStorage();
   await using shared = openMemoryStorage({ place: new MemoryPlace() });
-  assert.equal(alone.fleet, undefined);
-  assert.ok(shared.fleet.processId.length > 0);
+  assert.equal(alone.cluster.isShared, false);
+  assert.equal(shared.cluster.isShared, true);
+  assert.ok(shared.cluster.processId.length > 0);
 });
 
 test("whoever listens for gaps in memory is called for none, and may end it", async () => {
@@ -27,9 +28,9 @@ test("whoever listens for gaps in memory is called for none, and may end it", as
   await using teller = openMemoryStorage({ place });
   await using listener = openMemoryStorage({ place });
   let gaps = 0;
-  const stop = listener.fleet.onGap(() => gaps++);
-  const heard = new Promise((resolve) => listener.fleet.onTold(resolve));
-  teller.fleet.tell({ n: 1 });
+  const stop = listener.cluster.onMissed(() => gaps++);
+  const heard = new Promise((resolve) => listener.cluster.subscribe(resolve));
+  teller.cluster.publish({ n: 1 });
   await heard;
   stop();
   assert.equal(gaps, 0);

@@ -1,16 +1,44 @@
 import { errorName, ThroughlineError } from "../errors.ts";
 import { KeyedMutex } from "../mutex.ts";
-import type { Lease, LeaseName, LeaseOptions } from "./fleet.ts";
-import { checkKey } from "./key.ts";
 import { type KeptLease, LeaseKeeper, type LeasePlace, type LeaseTimes } from "./lease-keeper.ts";
-import { type LeaseRegistry, nameText } from "./lease-registry.ts";
-import { logLimits } from "./log-store.ts";
+import {
+  checkedName,
+  type Lease,
+  type LeaseName,
+  type LeaseOptions,
+  type Leases,
+  nameText,
+} from "./leases.ts";
 
 /**
- * The leases of one process. Within the process the first to ask is the first to hold: one at a time
+ * The epochs under which this process writes: one for every name whose lease it took and has not
+ * released, whether or not it was lost since. Every append, erasure and deletion asks for that of its
+ * log once, when it is called.
+ */
+export class LeaseRegistry {
+  readonly #epochs = new Map<string, number>();
+
+  /** The epoch to write this log under; `undefined` when this process does not hold its lease. */
+  epochOf(collection: string, key: string): number | undefined {
+    return this.#epochs.get(nameText({ collection, key }));
+  }
+
+  hold(name: LeaseName, epoch: number): void {
+    this.#epochs.set(nameText(name), epoch);
+  }
+
+  /** Nothing happens when the name was taken again since, under another epoch. */
+  drop(name: LeaseName, epoch: number): void {
+    const text = nameText(name);
+    if (this.#epochs.get(text) === epoch) this.#epochs.delete(text);
+  }
+}
+
+/**
+ * The leases of one process of several. Within the process the first to ask is the first to hold: one at a time
  * asks the place for a name until it gets it.
  */
-export class FleetLeases {
+export class ClusterLeases implements Leases {
   readonly #place: LeasePlace;
   readonly #times: LeaseTimes;
   readonly #registry: LeaseRegistry;
@@ -38,7 +66,7 @@ export class FleetLeases {
     return this.#settled(this.#tryAcquire(name));
   }
 
-  /** Somebody released this name: whoever waits for it here asks again. Without a name: all ask. */
+  /** This name was released: those who wait for it here ask again. Without a name: all ask. */
   wake(name?: LeaseName): void {
     if (name !== undefined) this.#wakes.get(nameText(name))?.();
     else for (const wake of [...this.#wakes.values()]) wake();
@@ -160,13 +188,6 @@ export class FleetLeases {
     asking.then(forget, forget);
     return asking;
   }
-}
-
-/** A copy, checked: a key as that of a log, and a collection that may be the empty text. */
-function checkedName({ collection, key }: LeaseName): LeaseName {
-  if (collection !== "") checkKey(collection, "collection", logLimits.keyBytes);
-  checkKey(key, "key", logLimits.keyBytes);
-  return { collection, key };
 }
 
 function closedError(): ThroughlineError {
