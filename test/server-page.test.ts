@@ -19,7 +19,7 @@ async function file(path: string): Promise<string> {
 }
 
 for (const path of allViews) {
-  test(`${path} answers with the page, asked for anew, before anybody has signed in`, async () => {
+  test(`${path} answers with the page, not cached, before anyone has signed in`, async () => {
     const c = await companion([], { token });
     const response = await c.ask(`${path}?gatewayUrl=ws://evil.example`);
     assert.equal(response.status, 200);

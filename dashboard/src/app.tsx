@@ -20,8 +20,8 @@ const views = {
   talk: async () => ({ default: (await import("./chats/talk/talk-view.tsx")).TalkView }),
   chats: async () => ({ default: (await import("./chats/list/chats-view.tsx")).ChatsView }),
   mood: async () => ({ default: (await import("./companion/mood/mood-view.tsx")).MoodView }),
-  waking: async () => ({
-    default: (await import("./companion/waking/waking-view.tsx")).WakingView,
+  restart: async () => ({
+    default: (await import("./companion/restart/restart-view.tsx")).RestartView,
   }),
   sessions: async () => ({
     default: (await import("./chats/sessions/sessions-view.tsx")).SessionsView,
@@ -32,7 +32,7 @@ const views = {
 const TalkView = lazy(views.talk);
 const ChatsView = lazy(views.chats);
 const MoodView = lazy(views.mood);
-const WakingView = lazy(views.waking);
+const RestartView = lazy(views.restart);
 const SessionsView = lazy(views.sessions);
 const MemoryView = lazy(views.memory);
 const MomentsView = lazy(views.moments);
@@ -41,7 +41,7 @@ const places: readonly Place[] = [
   { view: "talk", to: "/", name: "Talk", icon: "talk" },
   { view: "chats", to: "/chats", name: "Chats", icon: "chats" },
   { view: "mood", to: "/mood", name: "Mood", icon: "mood" },
-  { view: "waking", to: "/waking", name: "Restart", icon: "waking" },
+  { view: "waking", to: "/waking", name: "Restart", icon: "restart" },
   { view: "sessions", to: "/sessions", name: "Sessions", icon: "sessions" },
   { view: "memory", to: "/memory", name: "Memory", icon: "memory" },
   { view: "moments", to: "/moments", name: "Moments", icon: "moments" },
@@ -96,7 +96,7 @@ function View({ route }: { readonly route: Route }) {
     case "mood":
       return <MoodView />;
     case "waking":
-      return <WakingView />;
+      return <RestartView />;
     case "sessions":
       return <SessionsView note={<AllowedProviders />} />;
     case "memory":

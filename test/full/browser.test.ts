@@ -163,7 +163,7 @@ test("a dialog that is closed gives the focus back to what opened it", { skip },
   });
 });
 
-test("the page outlives a restart of the server: it says so, reconnects, and goes on", {
+test("the page outlives a restart of the server: it says so, reconnects, and continues", {
   skip,
 }, async () => {
   await onPage(
@@ -176,20 +176,20 @@ test("the page outlives a restart of the server: it says so, reconnects, and goe
       await holds(page, last);
       await first.server.close();
       await page.getByText("Can't reach Throughline.").waitFor();
-      // A view that nobody looked at yet is there all the same.
+      // A view that was not opened yet is there all the same.
       await page.getByRole("link", { name: "Mood" }).click();
       await page.getByRole("heading", { name: "Mood", level: 1 }).waitFor();
       assert.equal(await page.getByText("Something went wrong").count(), 0);
       await page.goBack();
       // Said while the page is away, by another door.
-      await first.throughline.chats.append("local:me", [{ role: "user", content: "meanwhile" }]);
+      await first.throughline.chats.append("local:me", [{ role: "user", content: "in between" }]);
       const second = await companion([["Two"]], { throughline: first.throughline });
       await second.listen({ host: "127.0.0.1", port: Number(new URL(url).port) });
       try {
         // Unless the page was faster by itself.
         const now = page.getByRole("button", { name: "Try now" });
         await now.click({ timeout: 1_000 }).catch(() => undefined);
-        await message(page, "meanwhile").waitFor();
+        await message(page, "in between").waitFor();
         await page.getByText("Can't reach Throughline.").waitFor({ state: "detached" });
         await say(page, "after");
         await message(page, "Two").waitFor();
@@ -201,7 +201,7 @@ test("the page outlives a restart of the server: it says so, reconnects, and goe
   );
 });
 
-test("an edited message goes on in a new chat, and the old one stays as it is", {
+test("an edited message continues in a new chat, and the old one does not change", {
   skip,
 }, async () => {
   await onPage({ script: [["A"], ["B"], ["C"]] }, async ({ page }, c) => {

@@ -254,7 +254,7 @@ const heldSockets = () => {
   };
 };
 
-test("a connection that breaks comes back by itself, and the sound goes on", {
+test("a connection that breaks comes back by itself, and the sound continues", {
   skip,
 }, async (t) => {
   const visit = { ...(await withMoments(t)), inject: heldSockets };
@@ -289,7 +289,7 @@ test("a browser that gives no camera is told of, and nothing was agreed to", {
   });
 });
 
-test("a pat is felt, and a scratch of the head is a turn of its own that nobody said", {
+test("a pat is felt, and a scratch of the head is a turn of its own without a message from a person", {
   skip,
 }, async (t) => {
   const visit = await withMoments(t);

@@ -183,7 +183,7 @@ const mostTaken = 0.1;
 
 /**
  * What a page takes in time can be told only on a machine that is there: if the test fails, and the
- * host gave more than a tenth of the machine's time to others meanwhile, it is skipped and says so.
+ * host gave more than a tenth of the machine's time to others, it is skipped and says so.
  */
 export function unlessStarved(test: (t: TestContext) => Promise<void>) {
   return async (t: TestContext): Promise<void> => {

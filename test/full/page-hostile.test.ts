@@ -1,4 +1,4 @@
-// What was stored is text on the page, whoever said it and wherever it is shown.
+// What was stored is text on the page, in every view and from every author.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Page } from "playwright-core";

@@ -243,7 +243,7 @@ test("who asks for more chats is led to the first of them", { skip }, async () =
   });
 });
 
-test("when a chat was forgotten, the keyboard goes on in the list", { skip }, async () => {
+test("when a chat was forgotten, the focus is in the list", { skip }, async () => {
   await onPage({ path: "/chats", prepare: chats(3) }, async ({ page }) => {
     await items(page).filter({ hasText: "tea 2" }).getByRole("button").click();
     await page.getByRole("button", { name: "Forget…" }).click();
@@ -271,7 +271,7 @@ test("what has the focus keeps it, or leaves it to what is around it", { skip },
     });
     const sleep = page.getByRole("button", { name: "Put to sleep" });
     await sleep.press("Enter");
-    await holds(page, "document.querySelector('.waking-people [aria-disabled=true]') !== null");
+    await holds(page, "document.querySelector('.restart-people [aria-disabled=true]') !== null");
     // A disabled button loses the focus with the next picture.
     await page.evaluate(
       "new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))",
@@ -298,7 +298,7 @@ for (const what of ["Answer", "Dismiss"]) {
     await onPage(visit, async ({ page }) => {
       await page.getByRole("button", { name: what, exact: true }).press("Enter");
       await page.getByText("Answered or dismissed since.").waitFor();
-      await holds(page, hasFocus(".waking-list li", "Answered or dismissed since."));
+      await holds(page, hasFocus(".restart-list li", "Answered or dismissed since."));
     });
   });
 }

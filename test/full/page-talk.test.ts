@@ -113,7 +113,7 @@ const lateEnds = () => {
   };
 };
 
-test("two pages of one chat show every answer as it comes, whoever asked for it", {
+test("two pages of one chat show every answer as it comes, from both of them", {
   skip,
 }, async () => {
   const rounds = Array.from({ length: 3 }, (_, n) => ({ n, one: gate(), two: gate() }));
@@ -276,7 +276,7 @@ test("what is typed as soon as there is a field is kept and sent", { skip }, asy
   });
 });
 
-test("a chat that was forgotten while nobody told the page is forgotten when it comes back", {
+test("a chat that was forgotten while the page was away is forgotten when it comes back", {
   skip,
 }, async () => {
   await onPage({ script: [["One"]] }, async ({ page, url }, c) => {
@@ -290,7 +290,7 @@ test("a chat that was forgotten while nobody told the page is forgotten when it 
   });
 });
 
-test("the focus goes on at the composer when what had it goes: Stop, Move to draft, Hide", {
+test("the focus moves to the composer when what had it goes: Stop, Move to draft, Hide", {
   skip,
 }, async () => {
   const script: ScriptedStep[][] = [["Once", { type: "hang" }], ["Two"]];
@@ -342,7 +342,7 @@ test("what failed and what has no answer are one box, and leaving it leads to th
   });
 });
 
-test("a message that waits when its server dies goes on waiting, and is lost with it", {
+test("a message that is queued when its server dies stays queued, and is lost with it", {
   skip,
 }, async (t) => {
   await overWire(t, async (page, wire, c) => {

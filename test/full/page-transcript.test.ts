@@ -298,7 +298,7 @@ test("the keyboard scrolls on from a message that was found, also when it is out
   });
 });
 
-test("what was found is shown, and takes the focus from nobody who types meanwhile", {
+test("what was found is shown, and does not take the focus from the field that is typed in", {
   skip,
 }, async () => {
   await onPage({ path: "/memory", prepare: chatOf(400) }, async ({ page, url }, c) => {
@@ -310,11 +310,11 @@ test("what was found is shown, and takes the focus from nobody who types meanwhi
     await page.goto(`${url}${await addressOf(150)(c)}`);
     await page.getByText("Loading the message you searched for").waitFor({ state: "attached" });
     await field(page).click();
-    await page.keyboard.type("Meanwhile");
+    await page.keyboard.type("So far");
     older.open();
     await found(page).waitFor();
     await page.keyboard.type(" I type");
-    assert.equal(await field(page).inputValue(), "Meanwhile I type");
+    assert.equal(await field(page).inputValue(), "So far I type");
   });
 });
 

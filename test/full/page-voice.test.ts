@@ -32,7 +32,7 @@ const fakes = () => {
   all["hear"] = (transcript: string, isFinal: boolean) => {
     const results = [{ 0: { transcript }, length: 1, isFinal }];
     const fields = { results, resultIndex: 0 };
-    if (current === undefined) throw new Error("nobody listens");
+    if (current === undefined) throw new Error("the page does not listen");
     current.dispatchEvent(Object.defineProperties(new Event("result"), valuesOf(fields)));
   };
   all["failHearing"] = (error: string) => {

@@ -107,7 +107,7 @@ export function usePages<Page extends { readonly cursor?: string | null | undefi
   });
 }
 
-/** A new name for what is sent: sent again under it, it is stored once. */
+/** A new idempotency key: a request that is sent again with it is stored once. */
 export function newKey(): string {
   // `randomUUID` is there on secure origins only.
   return hex(crypto.getRandomValues(new Uint8Array(12)));
@@ -135,7 +135,7 @@ export function isMissing(error: unknown): boolean {
   return error instanceof ProblemError && error.status === 404;
 }
 
-/** Whether the same request may work a moment later. */
+/** Whether the same request may succeed a moment later. */
 export function isPassing(error: unknown): boolean {
   return error instanceof ProblemError && (error.status === 0 || error.status === 503);
 }

@@ -1,4 +1,4 @@
-// What is asked before a whole chat is changed.
+// The dialogs that change a whole chat.
 import { useId, useState } from "react";
 import { useLocation } from "wouter";
 import { chatPath, ProblemError, request } from "../api/client.ts";

@@ -6,21 +6,21 @@ import "./chats.css";
 
 export type NamedChat = Pick<ChatListRow, "chat_id" | "title">;
 
-/** What a person calls a chat; one that was cleared has no title, and its id says nothing. */
+/** The name of a chat. One that was cleared has no title, and its id says nothing. */
 export function chatName(chat: NamedChat): string {
   const title = chat.title.trim();
   if (title !== "") return title;
   return chat.chat_id === defaultChat ? "Talk" : "Untitled chat";
 }
 
-/** What tells chats without a title apart when one is pointed at. */
+/** The id, as a tooltip that tells chats without a title apart. */
 export function untitledId(chat: NamedChat): string | undefined {
   return chat.title.trim() === "" && chat.chat_id !== defaultChat ? chat.chat_id : undefined;
 }
 
 interface Props {
   readonly chatId: string;
-  /** What it is called. @default as the server says, its id until then */
+  /** @default the title from the server, the id until it is loaded */
   readonly title?: string | undefined;
 }
 

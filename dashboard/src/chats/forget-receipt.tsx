@@ -1,5 +1,4 @@
-// What was removed when a chat was forgotten. It outlives the view in which that was asked for, which
-// goes with the chat.
+// What was removed when a chat was forgotten. The view of the chat is gone by then.
 import "./chats.css";
 import { useLocation } from "wouter";
 import type { ForgetReceipt } from "../api/openapi-types.ts";
@@ -17,7 +16,7 @@ interface NamedReceipt {
 /** The receipt of the chat that was forgotten last; `undefined`: it was read. */
 export const forgetReceipt = new Store<NamedReceipt | undefined>(undefined);
 
-/** The server's words for places that a person calls something else. */
+/** Names for places that the server calls something else. */
 const places: Readonly<Record<string, string>> = {
   companion: "the companion's own record",
   packages: "moments",

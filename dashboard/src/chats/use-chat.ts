@@ -8,7 +8,7 @@ import { chatPath, queryClient, request } from "../api/client.ts";
 import { useServerEvent } from "../api/events.ts";
 import type { Chat, ServerEvents } from "../api/openapi-types.ts";
 
-/** How a chat is asked for; `null`: it has no message yet, or was forgotten. */
+/** The query of a chat; `null`: it has no message yet, or was forgotten. */
 export function chatQuery(chatId: string) {
   return {
     queryKey: ["chat", chatId] as const,
@@ -24,7 +24,7 @@ export function useChat(chatId: string): UseQueryResult<Chat | null> {
   return useQuery(chatQuery(chatId));
 }
 
-/** Asks again for a chat as soon as something of it has changed. */
+/** Loads a chat again as soon as it has changed. */
 export function useFreshChats(): void {
   const changed = ({ chat_id: chatId }: ServerEvents["turn" | "session"]) => {
     void queryClient.invalidateQueries({ queryKey: chatQuery(chatId).queryKey });
@@ -33,7 +33,7 @@ export function useFreshChats(): void {
   useServerEvent("session", changed);
 }
 
-/** A change to a chat; afterwards what was read of chats is read again. */
+/** A change to a chat; afterwards all chats are loaded again. */
 export function useChatChange<Value, Result>(
   change: (value: Value) => Promise<Result>,
   done: (result: Result) => void,

@@ -6,7 +6,7 @@ import type { CompanionSession, Restart, ServerEvents } from "../api/openapi-typ
 export const sessionKey = ["companion", "session"] as const;
 export const restartKey = ["companion", "restart"] as const;
 
-/** The run of the companion: how it started, and who was seen since. */
+/** The current run: how it started, and which person was seen last. */
 export function useCompanionSession(): UseQueryResult<CompanionSession> {
   const take = (changed: ServerEvents["person"] | ServerEvents["sleep"]) =>
     queryClient.setQueryData<CompanionSession>(

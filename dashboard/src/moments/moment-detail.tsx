@@ -9,7 +9,7 @@ import { fullTime } from "../ui/in-words.ts";
 import { Loading } from "../ui/page.tsx";
 import { plainWords } from "../ui/plain-words.ts";
 import { MomentChanges } from "./moment-changes.tsx";
-import { Judged } from "./moment-item.tsx";
+import { Rating } from "./moment-item.tsx";
 import { MomentMedia } from "./moment-media.tsx";
 import { useMoment, useMomentStats } from "./use-moments.ts";
 import { channelInWords, countsInWords, uploadInWords } from "./words.ts";
@@ -64,7 +64,7 @@ function Content({ content, name, changes }: ContentProps) {
     <>
       <header className="moment-head">
         <p className="moment-line">
-          <Judged sentiment={feedback.sentiment} />
+          <Rating sentiment={feedback.sentiment} />
           <span className="hint">{fullTime(feedback.timestamp * 1000)}</span>
           {chatId === null ? null : <ChatLink chatId={chatId} />}
         </p>
@@ -121,12 +121,12 @@ function Conversation({ content: { messages, feedback } }: { readonly content: P
     <section aria-label="Messages">
       <ol className="moment-said">
         {messages.map(({ id, seq, role, text }, place) => {
-          const isJudged = place >= index && place < index + count && role === "ASSISTANT";
+          const isRated = place >= index && place < index + count && role === "ASSISTANT";
           return (
-            <li key={`${seq} ${id}`} className={isJudged ? "is-judged" : ""}>
+            <li key={`${seq} ${id}`} className={isRated ? "is-rated" : ""}>
               <h3>
                 {speakers[role]}
-                {isJudged ? <span className="tag">Rated answer</span> : null}
+                {isRated ? <span className="tag">Rated answer</span> : null}
               </h3>
               {role === "ASSISTANT" ? (
                 <Markdown text={text} />

@@ -43,7 +43,7 @@ function Told(feedback: Feedback) {
   return (
     <>
       <span className="moment-line">
-        <Judged sentiment={sentiment} />
+        <Rating sentiment={sentiment} />
         <When className="hint" at={timestamp * 1000} />
         <span className="hint">{countsInWords(feedback)}</span>
       </span>
@@ -60,10 +60,10 @@ function Told(feedback: Feedback) {
 }
 
 /** Liked or not, in a word and a sign. */
-export function Judged({ sentiment }: Pick<Feedback, "sentiment">) {
+export function Rating({ sentiment }: Pick<Feedback, "sentiment">) {
   const isLiked = sentiment === "positive";
   return (
-    <span className={`tag moment-judged ${isLiked ? "tag-accent" : "tag-danger"}`}>
+    <span className={`tag moment-rating ${isLiked ? "tag-accent" : "tag-danger"}`}>
       <Icon name={isLiked ? "like" : "dislike"} size={14} />
       {isLiked ? "Liked" : "Not liked"}
     </span>

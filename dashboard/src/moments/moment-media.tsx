@@ -16,7 +16,7 @@ const stepMs = 100;
 /** How many pictures are loaded ahead, so that none is missing when its time comes. */
 const ahead = 6;
 
-/** What was seen and heard, on one line of time: moving along it moves both. */
+/** Pictures and sound on one timeline. */
 export function MomentMedia({ name, feedback }: Props) {
   const line = useMemo(() => timelineOf(feedback), [feedback]);
   return line === undefined ? null : <Media name={name} feedback={feedback} line={line} />;

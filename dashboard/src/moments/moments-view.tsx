@@ -10,7 +10,7 @@ import { useOpenMoment } from "./use-open-moment.ts";
 import { storageInWords } from "./words.ts";
 import "./moments.css";
 
-/** What was liked and what was not, with what led to it. */
+/** All moments, and the camera and microphone that feed them. */
 export function MomentsView() {
   const stats = useMomentStats();
   return (

@@ -27,7 +27,7 @@ export function ReactionButtons({ reply }: { readonly reply: Reply }) {
   );
 }
 
-/** What became of the last reaction in a chat, and the question how a reply should have been. */
+/** The outcome of the last reaction in a chat, and the dialog for a bad answer. */
 export function ReactionNotes({ chatId }: { readonly chatId: string }) {
   const { notice, asked, isSending, error } = useStore(reactions);
   const drafts = useRef(new Map<string, Correction>());

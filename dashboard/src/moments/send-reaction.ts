@@ -16,9 +16,9 @@ export interface Reply {
 interface Reactions {
   /** What was recorded since the page was opened, by the keys of the replies. */
   readonly recorded: ReadonlyMap<string, Sentiment>;
-  /** What became of the last one, in words, and in which chat. */
+  /** The outcome of the last one, in words, and its chat. */
   readonly notice: { readonly chatId: string; readonly says: string } | undefined;
-  /** The reply of which it is asked how it should have been. */
+  /** The reply whose correction is being asked for. */
   readonly asked: Reply | undefined;
   readonly isSending: boolean;
   readonly error: unknown;
@@ -26,7 +26,7 @@ interface Reactions {
 
 const maxWhat = 200;
 const noticeMs = 8_000;
-/** Of reactions that the server has not answered: sent again, one is recorded once. */
+/** The keys of reactions without a response: one that is sent again is recorded once. */
 const keys = new Map<string, string>();
 let hiding: ReturnType<typeof setTimeout> | undefined;
 
@@ -43,7 +43,7 @@ export function replyKey({ chatId, message }: Reply): string {
   return JSON.stringify([chatId, message.id]);
 }
 
-/** Asks how a reply should have been; `undefined`: nothing is asked any more. */
+/** Asks how a reply should have been; `undefined` closes the question. */
 export function ask(asked: Reply | undefined): void {
   change({ asked, error: null });
 }
@@ -64,12 +64,12 @@ export async function react(
       const { recorded } = reactions.get();
       change({ recorded: new Map([...recorded, [replyKey(reply), sentiment]]) });
     }
-    tell(chatId, isRecorded ? recordedInWords(receipt) : `Not saved: ${reasonOf(receipt)}`);
+    notify(chatId, isRecorded ? recordedInWords(receipt) : `Not saved: ${reasonOf(receipt)}`);
     void queryClient.invalidateQueries({ queryKey: ["moments"] });
     return isRecorded;
   } catch (error) {
     change({ error });
-    tell(chatId, `Not saved: ${whyNot(error)}`);
+    notify(chatId, `Not saved: ${whyNot(error)}`);
     return false;
   } finally {
     change({ isSending: false });
@@ -113,7 +113,7 @@ function change(more: Partial<Reactions>): void {
   reactions.set({ ...reactions.get(), ...more });
 }
 
-function tell(chatId: string, says: string): void {
+function notify(chatId: string, says: string): void {
   change({ notice: { chatId, says } });
   clearTimeout(hiding);
   hiding = setTimeout(() => change({ notice: undefined }), noticeMs);

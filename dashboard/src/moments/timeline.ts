@@ -1,7 +1,7 @@
 // Pictures and sound on one line of time: milliseconds relative to the reaction.
 import type { Feedback, PackageAudio } from "../api/openapi-types.ts";
 
-/** Pictures whose times are not known stand so far apart. */
+/** The distance between pictures whose times are not known. */
 const unknownStepMs = 500;
 
 export interface TimedFrame {
@@ -16,7 +16,7 @@ export interface Timeline {
   readonly frames: readonly TimedFrame[];
 }
 
-/** What there is to see and hear; `undefined` when there is nothing to move through. */
+/** Pictures and sound; `undefined` if there are none. */
 export function timelineOf({
   frames,
   audio,

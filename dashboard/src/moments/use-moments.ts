@@ -13,7 +13,7 @@ import { leftInWords } from "./words.ts";
 const momentsKey = ["moments"] as const;
 export const statsKey = [...momentsKey, "stats"] as const;
 
-/** Where a moment is asked for. */
+/** The path of a moment. */
 export function momentPath(name: string): string {
   return `/api/feedback/${encodeURIComponent(name)}`;
 }

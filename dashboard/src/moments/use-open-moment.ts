@@ -4,7 +4,7 @@ import { useHistoryState } from "wouter/use-browser-location";
 
 const listAddress = "/moments";
 
-/** The moment that is open, which the address tells: Back closes it, and a reload keeps it. */
+/** The open moment, which is part of the address: Back closes it, and a reload keeps it. */
 export function useOpenMoment() {
   const [, navigate] = useLocation();
   const [params] = useSearchParams();

@@ -32,7 +32,6 @@ export function routeOf(path: string): Route {
   return { view: view === undefined || parts.length > 1 ? "none" : view };
 }
 
-/** Where a chat is read and talked in. */
 export function chatAddress(chatId: string): string {
   return chatId === defaultChat ? "/" : `/chats/${encodeURIComponent(chatId)}`;
 }
@@ -43,7 +42,7 @@ export interface MessagePlace {
   readonly seq: number;
 }
 
-/** Where a chat is opened at one of its messages. @param query what was searched for, if anything. */
+/** The address of a message in its chat. @param query the search that found it, if any. */
 export function messageAddress(chatId: string, { id, seq }: MessagePlace, query = ""): string {
   const params = new URLSearchParams({ message: id, seq: String(seq) });
   if (query !== "") params.set("q", query);

@@ -1,13 +1,12 @@
 import "./shell.css";
-import { type ReactNode, useEffect, useRef } from "react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
 import { Link, useLocation } from "wouter";
+import { connectNow, useConnection } from "../api/events.ts";
 import { Button } from "../ui/button.tsx";
-import { Icon, type IconName } from "../ui/icon.tsx";
+import { Icon, type IconName, Mark } from "../ui/icon.tsx";
 import { toggleTheme, useTheme } from "../ui/theme.ts";
-import { ConnectionNote } from "./connection-note.tsx";
 import { useKeptFocus } from "./kept-focus.ts";
 import { useKeptScroll } from "./kept-scroll.ts";
-import { Mark } from "./mark.tsx";
 import type { ViewName } from "./routes.ts";
 
 export interface Place {
@@ -100,4 +99,29 @@ function useSearchKey(): void {
     window.addEventListener("keydown", onKey);
     return () => window.removeEventListener("keydown", onKey);
   }, [navigate]);
+}
+
+/** A server that restarts is usually back sooner. */
+const quietMs = 1_200;
+
+/** Says that the server cannot be reached, as long as it cannot. */
+function ConnectionNote() {
+  const isOffline = useConnection() === "offline";
+  const [isShown, setIsShown] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setIsShown(isOffline), isOffline ? quietMs : 0);
+    return () => clearTimeout(timer);
+  }, [isOffline]);
+  return (
+    <div className="connection" role="status">
+      {isShown ? (
+        <p>
+          <span>Can't reach Throughline. Reconnecting…</span>
+          <Button kind="quiet" onClick={connectNow}>
+            Try now
+          </Button>
+        </p>
+      ) : null}
+    </div>
+  );
 }

@@ -3,7 +3,7 @@ import { type FormEvent, useEffect, useRef } from "react";
 import { queryClient, request, signedOut } from "../api/client.ts";
 import { Button } from "../ui/button.tsx";
 import { ErrorNote } from "../ui/error-note.tsx";
-import { Mark } from "./mark.tsx";
+import { Mark } from "../ui/icon.tsx";
 
 /** Signs a browser in with the code from the terminal. */
 export function SignIn() {
@@ -52,7 +52,7 @@ export function SignIn() {
             required
           />
         </div>
-        {entering.isError ? <ErrorNote error={entering.error} /> : null}
+        <ErrorNote error={entering.error} />
         <Button kind="primary" type="submit" isBusy={entering.isPending}>
           Sign in
         </Button>

@@ -8,9 +8,9 @@ interface ActionProps {
   readonly icon: IconName;
   readonly label: string;
   readonly run: () => void;
-  /** What it does is done already; absent: that is not shown. */
+  /** For a toggle: whether it is on. */
   readonly isOn?: boolean | undefined;
-  /** Just now the focus came back to it. */
+  /** It takes the focus. */
   readonly isFocused?: boolean | undefined;
 }
 
@@ -31,17 +31,23 @@ export function Action({ icon, label, run, isOn, isFocused }: ActionProps) {
   );
 }
 
-/** Copies the words of a message, and says whether that could be done. */
-export function CopyAction({ text }: { readonly text: string }) {
+/** Copies text. @returns the outcome in words for a moment, else "", and what copies. */
+export function useCopy(): readonly [said: string, copy: (text: string) => void] {
   const [said, setSaid] = useState("");
   useEffect(() => {
     if (said === "") return;
     const timer = setTimeout(() => setSaid(""), saidMs);
     return () => clearTimeout(timer);
   }, [said]);
+  return [said, (text) => void copied(text).then(setSaid)];
+}
+
+/** Copies a message. */
+export function CopyAction({ text }: { readonly text: string }) {
+  const [said, copy] = useCopy();
   return (
     <span className="copy">
-      <Action icon="copy" label="Copy" run={() => void copied(text).then(setSaid)} />
+      <Action icon="copy" label="Copy" run={() => copy(text)} />
       <span className="copy-said" aria-live="polite">
         {said}
       </span>

@@ -3,7 +3,7 @@ import type { ComponentProps, MouseEvent } from "react";
 interface ButtonProps extends ComponentProps<"button"> {
   /** `primary`: the one thing to do here. `danger`: cannot be undone. @default "normal" */
   readonly kind?: "primary" | "normal" | "quiet" | "danger";
-  /** What it does is under way: it does nothing, and unlike a disabled one it keeps the focus. */
+  /** Its action is running: a click does nothing. Unlike a disabled button it keeps the focus. */
   readonly isBusy?: boolean;
 }
 
@@ -27,7 +27,7 @@ export function Button({
   );
 }
 
-/** Of a click that a key in a form makes too: nothing is submitted. */
+/** A key in a form clicks its button too: nothing is submitted then. */
 function ignore(event: MouseEvent): void {
   event.preventDefault();
   event.stopPropagation();

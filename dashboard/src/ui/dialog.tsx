@@ -52,7 +52,7 @@ export function Dialog({ title, onClose, children, actions }: DialogProps) {
 
 interface ConfirmProps {
   readonly title: string;
-  /** What the button says that does it. */
+  /** The label of the button that does it. */
   readonly confirm: string;
   readonly isDanger?: boolean;
   readonly isBusy?: boolean;

@@ -7,7 +7,7 @@ interface ErrorNoteProps {
   readonly retry?: (() => void) | undefined;
 }
 
-/** What went wrong, in words, and a way to try again where there is one; nothing without an error. */
+/** Shows an error, and a way to try again where there is one; nothing if `error` is `null`. */
 export function ErrorNote({ error, retry }: ErrorNoteProps) {
   if (error === null) return null;
   return (
@@ -37,7 +37,7 @@ export function QueryError({ query: { data, error, refetch } }: QueryErrorProps)
   return <ErrorNote error={error} retry={() => void refetch()} />;
 }
 
-/** What a model's provider said about a failure, for those who want to know. */
+/** The provider's own message about a failure, folded. */
 export function ProviderWords({ words }: { readonly words: string | undefined }) {
   if (words === undefined || words === "") return null;
   return (

@@ -2,7 +2,7 @@ const shapes = {
   talk: "M5 5h14a2 2 0 0 1 2 2v8a2 2 0 0 1-2 2h-7l-5 4v-4H5a2 2 0 0 1-2-2V7a2 2 0 0 1 2-2z",
   chats: "M4 6h16M4 12h16M4 18h10",
   mood: "M3 13c2.5 0 2.5-5 5-5s2.5 9 5 9 2.5-6 4-6 1.5 2 4 2",
-  waking: "M4 18h16M7 18a5 5 0 0 1 10 0M12 5v4M5 9.5l1.8 1.8M19 9.5l-1.8 1.8",
+  restart: "M4 18h16M7 18a5 5 0 0 1 10 0M12 5v4M5 9.5l1.8 1.8M19 9.5l-1.8 1.8",
   sessions: "M12 4l8 4-8 4-8-4zM4 12l8 4 8-4M4 16l8 4 8-4",
   memory: "M12 20a8 8 0 1 1 8-8M12 16a4 4 0 1 1 4-4M12 12h.01",
   moments: "M12 20l-7-7a4.500 4.500 0 0 1 7-5.500 4.500 4.500 0 0 1 7 5.500z",
@@ -56,6 +56,16 @@ export function Icon({ name, size = 20 }: { readonly name: IconName; readonly si
       focusable="false"
     >
       <path d={shapes[name]} />
+    </svg>
+  );
+}
+
+/** The logo: one line that runs through. */
+export function Mark({ size = 28 }: { readonly size?: number }) {
+  return (
+    <svg className="mark" width={size} height={size} viewBox="0 0 32 32" aria-hidden="true">
+      <rect width="32" height="32" rx="8" />
+      <path d="M4 20c6 0 6-8 12-8s6 8 12 8" />
     </svg>
   );
 }

@@ -3,7 +3,6 @@ import { Button } from "./button.tsx";
 import { Icon } from "./icon.tsx";
 
 interface MenuProps {
-  /** What the menu is of. */
   readonly label: string;
   /** Buttons and links; using one closes the menu. */
   readonly children: ReactNode;
@@ -44,7 +43,7 @@ export function Menu({ label, children }: MenuProps) {
       document.removeEventListener("keydown", onKey, true);
     };
   }, [isOpen]);
-  /** What opens now, as a dialog, gives the focus back to what had it: the item is hidden by then. */
+  /** A dialog that opens now returns the focus to the button: the item is hidden by then. */
   function used(): void {
     button.current?.focus();
     setIsOpen(false);

@@ -7,7 +7,7 @@ interface MoreButtonProps {
     readonly isFetchingNextPage: boolean;
     fetchNextPage(): Promise<{ readonly isError: boolean }>;
   };
-  /** Where the rows are, one child each. */
+  /** The parent of the rows. */
   readonly rows: RefObject<HTMLElement | null>;
   readonly children: ReactNode;
 }

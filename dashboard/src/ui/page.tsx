@@ -1,6 +1,6 @@
 import { type ReactNode, useEffect } from "react";
 
-/** What the tab of the browser is called while this is shown. */
+/** Sets the title of the browser tab. */
 export function useTitle(title: string): void {
   useEffect(() => {
     document.title = `${title} · Throughline`;
@@ -32,7 +32,7 @@ interface EmptyProps {
   readonly children?: ReactNode;
 }
 
-/** Where there is nothing yet: says so, and what would bring something. */
+/** Stands where there is nothing yet, and says what would change that. */
 export function Empty({ title, children }: EmptyProps) {
   return (
     <div className="empty">
@@ -42,7 +42,7 @@ export function Empty({ title, children }: EmptyProps) {
   );
 }
 
-/** Something is on its way. Shows itself only after a moment, so that fast answers do not flicker. */
+/** Appears only after a moment, so that fast answers do not flicker. */
 export function Loading({ label = "Loading" }: { readonly label?: string }) {
   return (
     <div className="loading" role="status">

@@ -9,7 +9,7 @@ const links = /!?\[([^[\]\n]*)\]\([^()\s]*(?:\s+(?:"[^"\n]*"|'[^'\n]*'))?\)/g;
 const addresses = /<(https?:\/\/[^<>\s]+)>/g;
 const fence = /^\s*(?:```|~~~)/;
 const begins = /^\s*(?:#{1,6}\s+|(?:>\s?)+|[-*+]\s+(?:\[[ xX]\]\s+)?)/;
-/** What is cut off lost the other half of its pair. */
+/** An excerpt may lack the closing half of a pair. */
 const opened = /(?<!\w)\*\*(?=\w)/g;
 
 /** A model's words without the signs of Markdown, for a title or an excerpt. */

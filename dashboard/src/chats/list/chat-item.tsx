@@ -12,7 +12,7 @@ interface ChatItemProps {
   readonly query: string;
 }
 
-/** Where a chat of the list is opened: at what was found in it. */
+/** The address of a chat of the list, at the message that matched. */
 export function addressOf({ chat_id: id, match }: ChatListRow, query: string): string {
   return match === undefined ? chatAddress(id) : messageAddress(id, match, query);
 }

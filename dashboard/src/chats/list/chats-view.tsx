@@ -132,7 +132,7 @@ function ChatList({ filter, opensFirst }: ListProps) {
   if (rows.length === 0) return <NoChats filter={filter} />;
   return (
     <>
-      {chats.isError ? <ErrorNote error={chats.error} retry={() => void chats.refetch()} /> : null}
+      <ErrorNote error={chats.error} retry={() => void chats.refetch()} />
       <ul ref={list} className="chat-list" aria-busy={chats.isPlaceholderData}>
         {rows.map((row) => (
           <ChatItem key={row.chat_id} row={row} query={filter.query} />

@@ -35,7 +35,7 @@ export function excerpt(said: string, query: string): readonly Piece[] {
   return pieces;
 }
 
-/** What is shown of a text, as it is and folded. */
+/** The text to show, as it is and folded. */
 function readable(said: string, words: readonly string[]): readonly [text: string, plain: string] {
   const plain = fold(said);
   const text = plainWords(said);
@@ -55,7 +55,7 @@ function hitsIn(plain: string, words: readonly string[], start: number, end: num
   return hits;
 }
 
-/** Without case and accents, and as long as before, so that places stay the same. */
+/** Removes case and accents. The length stays, so that positions do too. */
 function fold(text: string): string {
   let folded = "";
   for (const char of text) {

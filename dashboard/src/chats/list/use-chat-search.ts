@@ -2,10 +2,10 @@ import { useEffect, useState } from "react";
 import { useSearchParams } from "wouter";
 import type { ChatFilter } from "./use-chats.ts";
 
-/** How long typing rests before the chats are searched. */
+/** How long typing pauses before the search starts. */
 const restMs = 200;
 
-/** What is searched for, and which chats are wanted: kept in the address, so that Back finds it. */
+/** The search and the filters, which are part of the address, so that Back restores them. */
 export function useChatSearch() {
   const [params, setParams] = useSearchParams();
   const query = params.get("q") ?? "";

@@ -14,7 +14,7 @@ export function useChats(filter: ChatFilter) {
   useServerEvent("turn", refresh);
   useServerEvent("session", refresh);
   useServerEvent("message", ({ change }) => {
-    // A title may be words that are hidden now. A stored message is told by its turn.
+    // A hidden message may have been the title. A stored one has an event of its turn.
     if (change !== "stored") refresh();
   });
   return usePages<ChatList>(["chats", filter], "/api/chats", searchOf(filter));

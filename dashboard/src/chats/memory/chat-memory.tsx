@@ -7,11 +7,11 @@ const mostDots = 12;
 
 interface Props {
   readonly memory: WorkingMemory["chats"][number];
-  /** Seconds since the moment that the memory tells of. */
+  /** Seconds since the memory was loaded. */
   readonly elapsed: number;
 }
 
-/** One chat's working memory: how full it is, since when, and the text that it makes. */
+/** One chat's working memory: how full it is, since when, and its text. */
 export function ChatMemory({ memory, elapsed }: Props) {
   const { chat_id: chatId, capacity, count, full, summary, last_turn: lastTurn } = memory;
   return (

@@ -8,7 +8,7 @@ interface Spent {
   readonly costUsd: number;
 }
 
-/** What was spent, as far as it is known. */
+/** The cost, as far as it is known. */
 export function spent({ unpriced, costUsd }: Spent): string {
   if (unpriced === 0) return cost(costUsd);
   if (costUsd === 0) return noPrice;
@@ -44,7 +44,7 @@ export function bucketsOf(chat: Chat): readonly (readonly [string, ProviderSessi
   );
 }
 
-/** What these chats' present sessions come to with each provider, the dearest first. */
+/** The sums of the current sessions for each provider, the most expensive first. */
 export function totalsOf(chats: readonly Chat[]): ProviderTotal[] {
   const totals = new Map<string, ProviderTotal>();
   for (const chat of chats) {

@@ -8,12 +8,12 @@ import { hideMath, showMath } from "./verbatim-math.ts";
 /** For screen readers: that an answer is coming, and then all of it, once. */
 export function Announcer({ answer }: { readonly answer: VoiceAnswer }) {
   const [words, setWords] = useState("");
-  const told = useRef("");
+  const announced = useRef("");
   useEffect(() => {
     if (answer === undefined) return;
     const now = `${answer.key} ${answer.isWhole}`;
-    if (told.current === now) return;
-    told.current = now;
+    if (announced.current === now) return;
+    announced.current = now;
     setWords(
       answer.isWhole ? `Companion: ${plainAnswer(answer.text)}` : "The companion is answering.",
     );
@@ -31,7 +31,7 @@ function plainAnswer(markdown: string): string {
   return showMath(plainWords(text), formulas);
 }
 
-/** The answer of the turn that was followed last, for those who listen. */
+/** The answer of the turn that was followed last, to be read aloud. */
 export function useAnswer({ live, followed, messages }: FeedState): VoiceAnswer {
   const text = live?.text;
   const turnId = followed?.turnId;
@@ -39,7 +39,7 @@ export function useAnswer({ live, followed, messages }: FeedState): VoiceAnswer 
   return useMemo(() => {
     if (followed === undefined) return undefined;
     const { key } = followed;
-    // What was said before a call comes first: so the text only grows.
+    // Text from before a tool call comes first, so that the whole only grows.
     if (text !== undefined) return { key, text: [...said, text].join("\n\n"), isWhole: false };
     return said.length === 0 ? undefined : { key, text: said.join("\n\n"), isWhole: true };
   }, [followed, text, said]);

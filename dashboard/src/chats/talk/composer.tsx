@@ -15,7 +15,7 @@ import {
 import { Button } from "../../ui/button.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import type { VoiceAnswer } from "../voice/read-aloud.ts";
-import { joined } from "./kept-words.ts";
+import { joined } from "./drafts.ts";
 
 const VoiceBar = lazy(async () => {
   return { default: (await import("../voice/voice-bar.tsx")).VoiceBar };
@@ -33,7 +33,7 @@ interface ComposerProps {
   readonly takesFocus: boolean;
 }
 
-/** Where a person types or speaks. */
+/** The field for a message, by keyboard or voice. */
 export function Composer(props: ComposerProps) {
   const { text, setText, send, stop, answer, focus, takesFocus } = props;
   const { field } = focus;

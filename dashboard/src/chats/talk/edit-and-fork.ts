@@ -1,8 +1,8 @@
 import { chatPath, newKey, queryClient, request } from "../../api/client.ts";
 import type { Message } from "../../api/openapi-types.ts";
+import { newestUnsentChat } from "./drafts.ts";
 import type { Feed } from "./feed.ts";
 import { feedOf } from "./feeds.ts";
-import { typedChat } from "./kept-words.ts";
 import { type ReadPage, readPage } from "./read-page.ts";
 
 /** An id for a chat that begins on this page. */
@@ -10,13 +10,13 @@ export function newChatId(): string {
   return `local:${newKey().slice(0, 10)}`;
 }
 
-/** An id for a chat that a person begins: the one in which they typed and said nothing yet, or a new one. */
+/** The id for a new chat: of one in which something is typed but not sent, or a new one. */
 export function unsaidChatId(): string {
-  return typedChat() ?? newChatId();
+  return newestUnsentChat() ?? newChatId();
 }
 
 /**
- * Says other words in the place of a message, in a new chat that holds what came before it.
+ * Sends the edited form of a message in a new chat, which starts with a copy of what came before it.
  *
  * @returns the new chat.
  * @throws ProblemError nothing was copied.
@@ -35,7 +35,7 @@ export async function editAndFork(feed: Feed, message: Message, content: string)
 
 /** The last message before another that a copy can end with; `undefined`: it is the first. */
 async function messageBefore(feed: Feed, message: Message): Promise<Message | undefined> {
-  // Not by the feed's own way back, on which it may be already, or stop without a word.
+  // Not with `loadOlder`, which may be running already and ignores a second call.
   let page: Pick<ReadPage, "messages" | "before"> = feed.state;
   for (;;) {
     const { messages, before } = page;

@@ -1,16 +1,16 @@
 // What the talk view shows of one chat, as a value, and how it changes.
 import type { Message, Retrying } from "../../api/openapi-types.ts";
 
-/** What was sent and is not in the chat yet. */
+/** A message that was sent and is not in the chat yet. */
 export interface Waiting {
   /** The same for every attempt, so that trying again never says it twice. */
   readonly key: string;
-  /** What its message is called once it is stored; `undefined`: the browser cannot tell. */
+  /** The id of the stored message; `undefined`: the browser cannot compute it. */
   readonly id?: string | undefined;
   readonly content: string;
   /**
-   * `waiting`: the server has it, and another turn runs. `lost`: it had it, and then it ended.
-   * `failed`: `error` says why. `unsure`: the page was left before it was known.
+   * `waiting`: the server has it, and another turn runs. `lost`: the server had it, and ended.
+   * `failed`: `error` says why. `unsure`: the page was closed before the server confirmed it.
    */
   readonly state: "sending" | "waiting" | "lost" | "failed" | "unsure";
   readonly error?: unknown;
@@ -20,7 +20,7 @@ export interface Waiting {
 export interface Live {
   /** The id of the message that is answered; "" before the server named it. */
   readonly turnId: string;
-  /** What was said, and thought, since the last call that is stored. */
+  /** Text and reasoning since the last stored tool call. */
   readonly text: string;
   readonly reasoning: string;
   readonly isStopping: boolean;
@@ -45,7 +45,7 @@ export interface FeedState {
   /** What was typed and not sent. */
   readonly draft: string;
   readonly waiting: readonly Waiting[];
-  /** What the server told beside the newest answer. The chat does not keep it. */
+  /** Notices that came with the newest answer. The chat does not store them. */
   readonly notices: readonly string[];
   /** What went wrong last, and how to try again. */
   readonly trouble: { readonly error: unknown; readonly retry?: () => void } | undefined;
@@ -64,7 +64,7 @@ export const emptyFeed: FeedState = {
   trouble: undefined,
 };
 
-/** With a message in its place, or its newer form in the place of the older. */
+/** Inserts a message at its place, or replaces its older form. */
 export function withMessage(messages: readonly Message[], message: Message): readonly Message[] {
   const last = messages.at(-1);
   if (last === undefined || last.seq < message.seq) return [...messages, message];
@@ -73,7 +73,7 @@ export function withMessage(messages: readonly Message[], message: Message): rea
   return isSame ? messages.with(at, message) : messages.toSpliced(at + 1, 0, message);
 }
 
-/** With an answer. That of a retry takes the place of the answer before, and of what led to that. */
+/** Inserts an answer. That of a retry replaces the answer before, and the calls that led to it. */
 export function withAnswer(messages: readonly Message[], answer: Message): readonly Message[] {
   const retry = retryOf(answer);
   if (retry === undefined || !answer.id.startsWith(`${answer.turn}:answer`)) {
@@ -94,10 +94,10 @@ function retryOf({ id, turn }: Message): string | undefined {
 }
 
 /**
- * The newest page in the place of what was there of it. What is older stays where both meet; where
- * they do not, too much was added in between, and only the page is left.
+ * Replaces the newest messages with the newest page. Older messages stay if both meet; if not, too much
+ * was added in between, and only the page is left.
  *
- * @param known what was there when the page was asked for: what came since is newer than the page.
+ * @param known the messages when the page was requested: what came since is newer than the page.
  */
 export function withNewest(
   state: Pick<FeedState, "messages" | "before">,
@@ -117,10 +117,10 @@ export function withNewest(
 }
 
 /**
- * Without the one that waited to be this message, which the server has stored. Where the browser cannot
- * tell ids it is the first with these words; then a message takes one away when it is told of first.
+ * Removes the entry of a message that is stored now. If the browser cannot compute ids, that is the first
+ * with the same text, unless the message was known before.
  *
- * @param known the messages that were told of before.
+ * @param known the messages before this one.
  */
 export function withoutWaiting(
   waiting: readonly Waiting[],
@@ -135,7 +135,7 @@ export function withoutWaiting(
   return at < 0 ? waiting : waiting.toSpliced(at, 1);
 }
 
-/** Without what was stored though its answer never came back. */
+/** Removes the entries of messages that were stored although the response was lost. */
 export function withoutStored(
   waiting: readonly Waiting[],
   messages: readonly Message[],
@@ -144,12 +144,12 @@ export function withoutStored(
   return waiting.filter(({ id, state }) => state === "sending" || !ids.has(id ?? ""));
 }
 
-/** Whether it may still arrive by itself. */
+/** Whether it may still be stored without being sent again. */
 export function isOnItsWay({ state }: Waiting): boolean {
   return state === "sending" || state === "waiting";
 }
 
-/** Whether a person sees it as a row: what was said, thought and called, and what was removed. */
+/** Whether it is shown as a row: text, reasoning, tool calls, and what was removed. */
 export function isShown(message: Message): boolean {
   const { role, hidden, content, redacted, tool_calls: calls = [] } = message;
   const isSpoken = role === "user" || role === "assistant";

@@ -5,9 +5,9 @@ import { type TestContext, test } from "node:test";
 import { setImmediate as passed } from "node:timers/promises";
 import { connectNow } from "../../api/events.ts";
 import type { Message, ServerEvents } from "../../api/openapi-types.ts";
+import { removeDrafts } from "./drafts.ts";
 import { Feed } from "./feed.ts";
 import { feedOf } from "./feeds.ts";
-import { dropWords } from "./kept-words.ts";
 
 type Answer = (path: string, init: RequestInit) => Response | Promise<Response>;
 
@@ -42,7 +42,7 @@ function open(t: TestContext): Feed {
   const feed = new Feed("chat");
   t.after(() => {
     feed.end();
-    dropWords("chat");
+    removeDrafts("chat");
   });
   return feed;
 }
@@ -119,7 +119,7 @@ test("what is moved back to the draft comes before what was typed since", async 
   await feed.send("first words");
   feed.draft = "other words";
   assert.equal(feed.state.waiting[0]?.state, "failed");
-  assert.equal(feed.takeBack(feed.state.waiting[0].key), "first words\nother words");
+  assert.equal(feed.toDraft(feed.state.waiting[0].key), "first words\nother words");
   assert.deepEqual([feed.draft, feed.state.waiting], ["first words\nother words", []]);
 });
 

@@ -13,6 +13,7 @@ import {
 import { onServerEvent } from "../../api/events.ts";
 import type { Message, ServerEvents } from "../../api/openapi-types.ts";
 import { Store } from "../../api/store.ts";
+import { draftsOf, joined, removeDrafts, saveDrafts } from "./drafts.ts";
 import {
   emptyFeed,
   type FeedState,
@@ -22,7 +23,6 @@ import {
   withNewest,
   withoutStored,
 } from "./feed-state.ts";
-import { dropWords, joined, keepWords, keptWords } from "./kept-words.ts";
 import { PacedText } from "./paced-text.ts";
 import { EventsWhileReading, readPage } from "./read-page.ts";
 import { afterMessage, afterTurnEvent, nothingSaid } from "./turn-state.ts";
@@ -31,7 +31,7 @@ import { settled, type TurnEvent, turnEvents } from "./turn-stream.ts";
 const asStream = { accept: "text/event-stream" };
 /** How long after a stream broke off the chat is read again. */
 const againMs = 1_000;
-/** What a view that is opened again still has in memory. */
+/** How many messages stay when the view is opened again. */
 const keptMessages = 400;
 
 export class Feed {
@@ -41,9 +41,9 @@ export class Feed {
   readonly #ends: (() => void)[];
   readonly #eventsWhileReading = new EventsWhileReading();
   #isFollowing = false;
-  /** The turn that was told of last. */
+  /** The turn that the last event named. */
   #newestTurn: string | undefined;
-  /** Whether the chat was there: something was said in it. */
+  /** Whether the chat has, or had, messages. */
   #isBegun: boolean;
   readonly #text = new PacedText((text) => {
     this.#set(afterTurnEvent(this.state, { name: "text", data: { text } }));
@@ -54,7 +54,7 @@ export class Feed {
 
   constructor(chatId: string) {
     this.chatId = chatId;
-    const { draft = "", waiting = [], edits, isBegun = false } = keptWords(chatId) ?? {};
+    const { draft = "", waiting = [], edits, isBegun = false } = draftsOf(chatId) ?? {};
     this.#edits = new Map(edits);
     this.#isBegun = isBegun;
     this.store = new Store({ ...emptyFeed, draft, waiting });
@@ -79,19 +79,19 @@ export class Feed {
     this.#set({ draft });
   }
 
-  /** What was typed in the place of messages and not sent, by their ids. */
+  /** Edits of messages that were not sent, by the ids of the messages. */
   get edits(): ReadonlyMap<string, string> {
     return this.#edits;
   }
 
-  /** Keeps what is typed in the place of a message; `undefined`: nothing is any more. */
+  /** Keeps the edit of a message; `undefined` removes it. */
   edit(messageId: string, content: string | undefined): void {
     if (content !== undefined) this.#edits.set(messageId, content);
     else if (!this.#edits.delete(messageId)) return;
     this.#keep();
   }
 
-  /** Whether something runs, or was typed, that would be missed. */
+  /** Whether something would be lost without it: a turn, a draft, a message on its way. */
   get isBusy(): boolean {
     const isTyped = this.draft !== "" || this.#edits.size > 0;
     const isFollowed = this.#isFollowing || this.store.isFollowed;
@@ -102,7 +102,7 @@ export class Feed {
     for (const end of this.#ends) end();
   }
 
-  /** Reads the newest page, and takes up the turn that runs. Again after a break, too. */
+  /** Reads the newest page, and follows the running turn. Called again after a break. */
   async load(): Promise<void> {
     if (this.state.status === "failed") this.#set({ status: "loading" });
     try {
@@ -114,8 +114,8 @@ export class Feed {
       for (const { id, redacted } of page.messages) if (redacted) this.edit(id, undefined);
       const waiting = withoutStored(this.state.waiting, page.messages);
       this.#set({ status: "ready", waiting, ...withNewest(this.state, page, known) });
-      for (const event of page.told) this.#onMessage(event);
-      await this.takeUp();
+      for (const event of page.events) this.#onMessage(event);
+      await this.followRunning();
     } catch (error) {
       if (this.state.status !== "ready") this.#set({ status: "failed", error });
     }
@@ -156,7 +156,7 @@ export class Feed {
   }
 
   /** Puts what failed back into the draft, before its text. @returns the draft. */
-  takeBack(key: string): string {
+  toDraft(key: string): string {
     const { waiting } = this.state;
     const content = waiting.find((each) => each.key === key)?.content ?? "";
     const draft = joined(content, this.draft);
@@ -180,13 +180,13 @@ export class Feed {
   }
 
   /** Regenerates the newest answer. The one before is kept, and hidden from now on. */
-  async again(key: string = newKey()): Promise<void> {
+  async regenerate(key: string = newKey()): Promise<void> {
     const { messages } = this.state;
     const answered = messages.findLast(isShown);
     if (this.#isFollowing || answered === undefined) return;
     if (answered.role === "assistant") this.#set({ messages: withoutAnswer(messages, answered) });
-    await this.#run("retry", () => void this.again(key), { "idempotency-key": key });
-    // Where it failed, the answer before is still the answer.
+    await this.#run("retry", () => void this.regenerate(key), { "idempotency-key": key });
+    // If it failed, the answer before is back.
     await this.load();
   }
 
@@ -201,8 +201,8 @@ export class Feed {
     this.#refreshChat();
   }
 
-  /** Follows the turn that runs, from its begin, if there is one; then the one after it. */
-  async takeUp(): Promise<void> {
+  /** Follows the running turn from its start, if there is one, then the next. */
+  async followRunning(): Promise<void> {
     if (this.#isFollowing) return;
     this.#isFollowing = true;
     let isRunning = false;
@@ -215,7 +215,7 @@ export class Feed {
       this.#isFollowing = false;
     }
     if (isRunning) await this.#next();
-    else this.#giveUpWaiting();
+    else this.#markLost();
   }
 
   /** Shows what went wrong. */
@@ -223,7 +223,7 @@ export class Feed {
     this.#set({ trouble: { error } });
   }
 
-  calm(): void {
+  clearTrouble(): void {
     this.#set({ trouble: undefined, notices: [] });
   }
 
@@ -246,7 +246,7 @@ export class Feed {
         await settled(response, controller);
       } else {
         const ended = await this.#follow(response);
-        // Refused, or cut off, before it was stored.
+        // Refused, or disconnected, before it was stored.
         this.#change(entry.key, { state: "failed", error: ended ?? unreached() });
       }
     } catch (error) {
@@ -276,13 +276,13 @@ export class Feed {
     await this.#next();
   }
 
-  /** What came while one turn was followed: the next one may run already. */
+  /** Follows the next turn, which may run already. */
   async #next(): Promise<void> {
     this.#refreshChat();
     const isNew =
       this.#newestTurn !== undefined && this.#newestTurn !== this.state.followed?.turnId;
     if (isNew || this.state.waiting.some(({ state }) => state === "waiting")) {
-      await this.takeUp().catch(() => undefined); // the connection's own note says that it is gone
+      await this.followRunning().catch(() => undefined); // the page shows that the server is away
     }
   }
 
@@ -299,14 +299,14 @@ export class Feed {
         isUnanswered = event.name === "result" && event.data.assistant === null;
       }
     } catch {
-      isWhole = false; // broken off: as below
+      isWhole = false; // disconnected: as below
     }
     this.#text.flush();
     this.#reasoning.flush();
     this.#refreshChat();
     if (isWhole) this.#set({ live: undefined });
     else this.#breakOff();
-    // What a retry did counts only with its answer: the server knows what is left of it.
+    // A failed retry leaves nothing behind: the chat is read again.
     if (failure !== undefined || isUnanswered) void this.load();
     return failure;
   }
@@ -325,7 +325,7 @@ export class Feed {
       this.#reasoning.drop();
     }
     if (event.name === "retrying") {
-      this.#text.flush(); // words that come later say that the wait is over
+      this.#text.flush(); // later text means that the wait is over
       this.#reasoning.flush();
     }
     if (event.name === "text") this.#text.add(event.data.text);
@@ -348,7 +348,7 @@ export class Feed {
     this.#refreshChat();
     if (event.state !== "running") return;
     this.#newestTurn = event.turn_id;
-    void this.takeUp().catch(() => undefined); // as in #next
+    void this.followRunning().catch(() => undefined); // as in #next
   }
 
   #onSession(event: ServerEvents["session"]): void {
@@ -358,20 +358,20 @@ export class Feed {
     this.#edits.clear();
     const waiting = this.state.waiting.filter(isOnItsWay);
     this.#set({ waiting, messages: [], before: undefined, notices: [], trouble: undefined });
-    dropWords(this.chatId);
+    removeDrafts(this.chatId);
     if (event.change === "forgotten") this.#forgetWords();
     void this.load();
   }
 
-  /** With the chat goes what was typed in it. */
+  /** The chat was forgotten: its drafts go too. */
   #forgetWords(): void {
     this.#isBegun = false;
     this.#edits.clear();
     this.#set({ draft: "", waiting: [] });
   }
 
-  /** What waited in a server that is gone is stored there and not begun: it can be sent again. */
-  #giveUpWaiting(): void {
+  /** The server that held these messages ended before their turn: they can be sent again. */
+  #markLost(): void {
     for (const { key, state } of this.state.waiting) {
       if (state === "waiting") this.#change(key, { state: "lost" });
     }
@@ -395,7 +395,7 @@ export class Feed {
   #keep(): void {
     const { draft, waiting } = this.state;
     const isBegun = this.#isBegun;
-    keepWords(this.chatId, { draft, waiting, edits: [...this.#edits], isBegun });
+    saveDrafts(this.chatId, { draft, waiting, edits: [...this.#edits], isBegun });
   }
 
   #set(change: Partial<FeedState>): void {

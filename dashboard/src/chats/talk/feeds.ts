@@ -1,11 +1,11 @@
-// The chats that were opened on this page. A few are kept, so that going back is at once.
+// The chats that were opened on this page. A few are kept, so that going back is instant.
 
 import { signedOut } from "../../api/client.ts";
 import { onReconnect } from "../../api/events.ts";
 import { useStore } from "../../api/store.ts";
+import { chatsWithDrafts } from "./drafts.ts";
 import { Feed } from "./feed.ts";
 import type { FeedState } from "./feed-state.ts";
-import { keptChats } from "./kept-words.ts";
 
 const maxFeeds = 6;
 const feeds = new Map<string, Feed>();
@@ -32,7 +32,7 @@ function loadAll(): void {
   for (const feed of feeds.values()) void feed.load();
 }
 
-// What is told of a chat is told of the words that were typed in it, too.
-for (const chatId of keptChats()) feedOf(chatId);
+// A chat with drafts is followed too: its events may change them.
+for (const chatId of chatsWithDrafts()) feedOf(chatId);
 onReconnect(loadAll);
 signedOut.subscribe(loadAll);

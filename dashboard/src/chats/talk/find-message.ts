@@ -38,7 +38,7 @@ export async function findMessage(
   }
 }
 
-/** What the feed knows of a message; `undefined`: it does not have it. */
+/** `undefined`: the feed does not have the message. */
 function found(feed: Feed, id: string): Outcome | undefined {
   const message = feed.state.messages.findLast((each) => each.id === id);
   if (message === undefined) return undefined;

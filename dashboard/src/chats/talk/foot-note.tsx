@@ -16,8 +16,8 @@ interface FootNoteProps {
 }
 
 /**
- * What the chat does not keep: what went wrong last, what a crash or a failed model left without an
- * answer, and what the server told beside the newest one. One box for all.
+ * What the chat does not store: the last error, notices, and the offer to answer messages that a crash
+ * or a failed model left without an answer. One box for all.
  */
 export function FootNote({ feed, trouble, notices, unanswered, leaving }: FootNoteProps) {
   const isOffer = unanswered > 0;
@@ -72,7 +72,7 @@ function Trouble({ feed, retry, leaving }: Pick<FootNoteProps, "feed" | "leaving
           Try again
         </Button>
       )}
-      <Button ref={leaving} kind="quiet" onClick={() => feed.calm()}>
+      <Button ref={leaving} kind="quiet" onClick={() => feed.clearTrouble()}>
         Close
       </Button>
     </>

@@ -18,7 +18,7 @@ interface FoundBarProps {
   readonly leave: () => void;
 }
 
-/** The most that the server tells of one chat. */
+/** The most that the server returns for one chat. */
 const maxMatches = 1_000;
 
 export function FoundBar({ chatId, query, at, leave }: FoundBarProps) {

@@ -40,7 +40,7 @@ export function useFoundMark(isFound: boolean): FoundMark {
 
 interface FoundRowProps {
   readonly row: Row;
-  /** What scrolls. */
+  /** The scrolling element. */
   readonly box: RefObject<HTMLElement | null>;
   readonly mark: FoundMark;
   readonly children: ReactNode;
@@ -89,17 +89,17 @@ export function useHold(
   box: RefObject<HTMLElement | null>,
   isThere: boolean,
   said: number,
-): readonly [isHeld: boolean, letGo: () => void] {
+): readonly [isHeld: boolean, release: () => void] {
   const [heldAt, setHeldAt] = useState(isThere ? said : undefined);
-  const letGo = useCallback(() => setHeldAt(undefined), []);
+  const release = useCallback(() => setHeldAt(undefined), []);
   const isHeld = isThere && heldAt === said;
   useEffect(() => {
     const element = box.current;
     if (element === null || !isHeld) return;
-    for (const move of moves) element.addEventListener(move, letGo, { passive: true });
+    for (const move of moves) element.addEventListener(move, release, { passive: true });
     return () => {
-      for (const move of moves) element.removeEventListener(move, letGo);
+      for (const move of moves) element.removeEventListener(move, release);
     };
-  }, [box, isHeld, letGo]);
-  return [isHeld, letGo];
+  }, [box, isHeld, release]);
+  return [isHeld, release];
 }

@@ -7,7 +7,7 @@ import { hideMath, remarkVerbatimMath } from "./verbatim-math.ts";
 
 const components: Components = {
   a: ({ href, title, children, node }) => {
-    // What could run was emptied: then it leads nowhere.
+    // A dangerous address was removed.
     if (href === undefined || href === "") return <span>{children}</span>;
     // The picture has a link of its own.
     if (hasPicture(node?.children ?? [])) {
@@ -60,7 +60,7 @@ function hasPicture(parts: readonly Part[]): boolean {
 
 type Plugins = ComponentProps<typeof ReactMarkdown>["remarkPlugins"];
 
-/** A model's words as Markdown. HTML and LaTeX in it stay text, pictures are named and not loaded. */
+/** A model's Markdown. HTML and LaTeX stay text, and pictures are named, not loaded. */
 export const Markdown = memo(function Markdown({ text }: { readonly text: string }) {
   const { text: withoutMath, formulas } = useMemo(() => hideMath(text), [text]);
   const plugins: Plugins = [remarkGfm, [remarkVerbatimMath, formulas]];

@@ -9,14 +9,14 @@ import { type Call, modelName } from "./rows.ts";
 import { Reasoning, ToolCall } from "./steps.tsx";
 
 export interface MessageActions {
-  /** Sends other words in the place of these, in a new chat, which opens if that could be done. */
+  /** Sends an edited message in a new chat, and opens that. */
   readonly edit: (message: Message, content: string) => Promise<void>;
-  /** What is typed in the place of messages, by their ids: a row out of sight holds nothing. */
+  /** Unsent edits by the ids of the messages: a row out of sight has no state. */
   readonly edits: ReadonlyMap<string, string>;
-  /** Keeps that; `undefined`: nothing is typed there any more. */
+  /** Keeps an edit; `undefined` removes it. */
   readonly keepEdit: (messageId: string, content: string | undefined) => void;
   /** Regenerates the newest answer. */
-  readonly again: () => void;
+  readonly regenerate: () => void;
   readonly remove: (message: Message) => void;
   /** What other features can do with a reply. */
   readonly replyActions: (reply: Message) => ReactNode;
@@ -37,7 +37,7 @@ const cuts = {
   crash: "Cut short by a crash",
 } as const;
 
-/** One message, with who said it and what can be done with it. */
+/** One message with its author and actions. */
 export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
   const { message, calls, isRunning, isNewest, actions } = props;
   const { edits, keepEdit } = actions;
@@ -77,7 +77,7 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
         <footer className="message-foot">
           {message.partial === true ? <Cut reason={message.partial_reason ?? "error"} /> : null}
           {isNewest && isBroken(message) ? (
-            <Button kind="quiet" className="small" onClick={actions.again}>
+            <Button kind="quiet" className="small" onClick={actions.regenerate}>
               Try again
             </Button>
           ) : null}
@@ -94,7 +94,7 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
               />
             ) : null}
             {isNewest && !isUser && calls.length === 0 ? (
-              <Action icon="retry" label="Regenerate" run={actions.again} />
+              <Action icon="retry" label="Regenerate" run={actions.regenerate} />
             ) : null}
             {message.role === "assistant" && message.content !== ""
               ? actions.replyActions(message)
@@ -107,7 +107,7 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
   );
 });
 
-/** What the companion thought, said and called, in this order: so it is stored. */
+/** Reasoning, text and tool calls, in the order in which they are stored. */
 function Answer({
   message,
   calls,
@@ -163,7 +163,7 @@ function Redacted({ message }: { readonly message: Message }) {
 
 const happenings: Readonly<Record<string, string>> = { pat_hint: "You scratched its head." };
 
-/** What the companion was told, though no person wrote it. */
+/** A message that no person wrote, such as a pat. */
 function Synthetic({ kind }: { readonly kind: string }) {
   return <p className="note">{happenings[kind] ?? "The companion was notified of something."}</p>;
 }

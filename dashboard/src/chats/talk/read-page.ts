@@ -3,7 +3,7 @@ import type { MessagePage, ServerEvents } from "../../api/openapi-types.ts";
 import type { FeedState } from "./feed-state.ts";
 
 export interface ReadPage extends Pick<FeedState, "messages" | "before"> {
-  /** There is no such chat: nothing was said in it yet, or it was forgotten. */
+  /** There is no such chat: it has no message yet, or was forgotten. */
   readonly isMissing: boolean;
 }
 
@@ -34,23 +34,23 @@ export class EventsWhileReading {
   readonly #reads = new Set<MessageEvent[]>();
 
   add(event: MessageEvent): void {
-    for (const told of this.#reads) told.push(event);
+    for (const events of this.#reads) events.push(event);
   }
 
   /** Reads a page. @returns it with the events since the request that it does not cover. */
   async during(
     read: () => Promise<ReadPage>,
-  ): Promise<ReadPage & { readonly told: MessageEvent[] }> {
-    const told: MessageEvent[] = [];
-    this.#reads.add(told);
+  ): Promise<ReadPage & { readonly events: MessageEvent[] }> {
+    const events: MessageEvent[] = [];
+    this.#reads.add(events);
     try {
       const page = await read();
       const ids = new Set(page.messages.map(({ id }) => id));
       const isNews = (event: MessageEvent) =>
         event.change !== "stored" || !ids.has(event.message.id);
-      return { ...page, told: told.filter(isNews) };
+      return { ...page, events: events.filter(isNews) };
     } finally {
-      this.#reads.delete(told);
+      this.#reads.delete(events);
     }
   }
 }

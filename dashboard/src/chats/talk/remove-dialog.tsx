@@ -50,7 +50,7 @@ export function RemoveDialog({ chatId, message, onClose, onRemoved }: RemoveDial
             <li key={place}>{place}</li>
           ))}
         </ul>
-        {removing.isError ? <ErrorNote error={removing.error} /> : null}
+        <ErrorNote error={removing.error} />
       </Dialog>
     );
   }
@@ -81,7 +81,7 @@ export function RemoveDialog({ chatId, message, onClose, onRemoved }: RemoveDial
         Both also apply to copies of this chat, and delete the moments that contain the message.
         Neither can be undone.
       </p>
-      {removing.isError ? <ErrorNote error={removing.error} /> : null}
+      <ErrorNote error={removing.error} />
     </Dialog>
   );
 }

@@ -11,12 +11,12 @@ export type Row =
       readonly message: Message;
       readonly calls: readonly Call[];
     }
-  /** A tool's result whose call is not among the messages that are here. */
+  /** A tool's result whose call is not loaded. */
   | { readonly kind: "result"; readonly key: string; readonly message: Message }
   | { readonly kind: "live"; readonly key: string; readonly live: Live }
   | { readonly kind: "waiting"; readonly key: string; readonly waiting: Waiting };
 
-/** The rows of a feed, oldest first. What was said already is not gone through for every new word. */
+/** The rows of a feed, oldest first. Stored messages are not processed again for every new word. */
 export function useRows(state: FeedState): readonly Row[] {
   const { messages, live, waiting, status } = state;
   const said = useMemo(() => rowsOf(messages), [messages]);
@@ -24,7 +24,7 @@ export function useRows(state: FeedState): readonly Row[] {
     const isStored = live !== undefined && messages.at(-1)?.id === answerKey(live.turnId);
     const coming: Row[] =
       live === undefined || isStored ? [] : [{ kind: "live", key: answerKey(live.turnId), live }];
-    // What was said already shows whether that arrived.
+    // Only the loaded chat shows whether that was stored.
     const isKnown = ({ state }: Waiting) => state !== "unsure" || status !== "loading";
     const rest = waiting
       .filter(isKnown)
@@ -88,7 +88,7 @@ function dayOf(message: Message): string {
 export interface Call {
   readonly id: string | undefined;
   readonly name: string;
-  /** As the model wrote them. */
+  /** As JSON, as the model wrote them. */
   readonly args: string;
   /** `undefined`: there is none, or not yet. */
   result: Message | undefined;
@@ -116,7 +116,7 @@ function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }
 
-/** Who answers: the provider and its model, once where both have one name. */
+/** The provider and its model, once if both have the same name. */
 export function modelName(of: Pick<Message, "provider" | "model">): string {
   const parts = [of.provider ?? "", of.model ?? ""].filter((part) => part !== "");
   return [...new Set(parts)].join(" · ");

@@ -19,7 +19,6 @@ function Step({ summary, children }: StepProps) {
   );
 }
 
-/** What a model thought before it spoke. */
 export function Reasoning({ text }: { readonly text: string }) {
   return (
     <Step summary="Reasoning">

@@ -17,7 +17,7 @@ import { feedOf, useFeedState } from "./feeds.ts";
 import { FootNote } from "./foot-note.tsx";
 import { FoundBar, FoundNote } from "./found-bar.tsx";
 import { type MessageActions, MessageRow } from "./message-row.tsx";
-import { LiveRow, WaitingRow } from "./passing-rows.tsx";
+import { LiveRow, WaitingRow } from "./pending-rows.tsx";
 import { RemoveDialog } from "./remove-dialog.tsx";
 import { type Row, useRows } from "./rows.ts";
 import { ToolResult } from "./steps.tsx";
@@ -171,8 +171,8 @@ function TalkRow({ row, state, feed, actions, focus }: TalkRowProps) {
             void feed.resend(row.key);
             focus.compose(); // what had the focus is gone
           }}
-          takeBack={() => {
-            feed.takeBack(row.key);
+          toDraft={() => {
+            feed.toDraft(row.key);
             focus.field.current?.focus(); // its words are there now, on a phone too
           }}
         />
@@ -253,15 +253,15 @@ function useActions(
     },
     [feed, navigate],
   );
-  const again = useCallback(() => {
-    void feed.again();
+  const regenerate = useCallback(() => {
+    void feed.regenerate();
     compose();
   }, [feed, compose]);
   return useMemo(() => {
     const keepEdit = feed.edit.bind(feed);
     const replyActions = (reply: Message) => parts.replyActions(feed.chatId, reply);
-    return { edit, edits: feed.edits, keepEdit, remove, again, replyActions };
-  }, [edit, remove, again, feed, parts]);
+    return { edit, edits: feed.edits, keepEdit, remove, regenerate, replyActions };
+  }, [edit, remove, regenerate, feed, parts]);
 }
 
 /** Escape stops the answer, unless a dialog or a menu takes it. */

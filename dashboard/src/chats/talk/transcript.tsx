@@ -32,12 +32,12 @@ const edgeRows = 12;
 /** How much is shown above a message that was found. */
 const abovePx = 96;
 
-/** What was said: only the rows in sight are there, and older pages come in above without a jump. */
+/** The conversation: only the rows in view are rendered, and older pages load above without a jump. */
 export function Transcript(props: TranscriptProps) {
   const { rows, state, loadOlder, render, toEnd, found } = props;
   const box = useRef<HTMLDivElement>(null);
   const foundAt = found === undefined ? -1 : rows.findIndex(({ key }) => key === found);
-  const [isHeld, letGo] = useHold(box, foundAt >= 0, toEnd);
+  const [isHeld, release] = useHold(box, foundAt >= 0, toEnd);
   const mark = useFoundMark(found !== undefined);
   const virtual = useVirtualizer({
     count: rows.length,
@@ -69,7 +69,7 @@ export function Transcript(props: TranscriptProps) {
   const items = virtual.getVirtualItems();
   const first = items[0]?.index ?? 0;
   const isNear = first < edgeRows && state.before !== undefined;
-  // What is held has something above it: more would only move it.
+  // A held row has enough above it: more would only move it.
   const wantsOlder = isNear && state.older === "idle" && !isHeld;
   // biome-ignore lint/correctness/useExhaustiveDependencies: a page may hold nothing to show
   useEffect(() => {
@@ -113,7 +113,7 @@ export function Transcript(props: TranscriptProps) {
           className="to-end button-icon"
           aria-label="Jump to the latest message"
           onClick={() => {
-            letGo();
+            release();
             virtual.scrollToEnd();
           }}
         >
@@ -124,7 +124,7 @@ export function Transcript(props: TranscriptProps) {
   );
 }
 
-/** What stands above the oldest row: more to come, or the beginning. */
+/** What stands above the oldest row. */
 function Edge({
   state,
   isFirst,

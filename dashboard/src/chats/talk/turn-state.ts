@@ -1,4 +1,4 @@
-// What is told of a turn, and of messages, as a change of what is shown.
+// How the events of a turn, and of messages, change what is shown.
 import { newKey, ProblemError } from "../../api/client.ts";
 import type { ServerEvents } from "../../api/openapi-types.ts";
 import {
@@ -10,7 +10,7 @@ import {
 } from "./feed-state.ts";
 import type { TurnEvent } from "./turn-stream.ts";
 
-/** What changes with an event of the turn that is followed. */
+/** The change by an event of the turn that is followed. */
 export function afterTurnEvent(state: FeedState, event: TurnEvent): Partial<FeedState> {
   const { live, messages, waiting, notices } = state;
   switch (event.name) {
@@ -20,7 +20,7 @@ export function afterTurnEvent(state: FeedState, event: TurnEvent): Partial<Feed
     case "message": {
       const { message } = event.data;
       const said = withMessage(messages, message);
-      // What was said before a call is in the call's message now.
+      // Text before a tool call is now part of the call's message.
       const isResult = message.role === "tool" || live === undefined;
       return isResult ? { messages: said } : { messages: said, live: { ...live, ...nothingSaid } };
     }
@@ -43,16 +43,16 @@ export function afterTurnEvent(state: FeedState, event: TurnEvent): Partial<Feed
     }
     case "result": {
       const { assistant, reason, detail, outcome } = event.data;
-      const told = assistant === null ? messages : withAnswer(messages, assistant);
-      // That it was stopped stands with the answer.
+      const said = assistant === null ? messages : withAnswer(messages, assistant);
+      // The answer itself shows that it was stopped.
       const isNews = reason !== undefined && assistant?.partial_reason !== "stopped";
-      const over = { messages: told, live: undefined };
+      const over = { messages: said, live: undefined };
       if (!isNews) return over;
       if (outcome !== "failed") return { ...over, notices: [...notices, reason] };
       return { ...over, trouble: { error: modelFailed(reason, detail) } };
     }
     case "error": {
-      // A message that was not stored says itself what became of it.
+      // A message that was not stored shows its own error.
       const isStored = live !== undefined;
       const trouble = isStored ? { error: new ProblemError(event.data) } : undefined;
       return { live: undefined, trouble };
@@ -60,12 +60,12 @@ export function afterTurnEvent(state: FeedState, event: TurnEvent): Partial<Feed
   }
 }
 
-/** More words: then the provider is called no more. */
+/** More text also means that the provider is not waited for. */
 function withWords(live: Live, kind: "text" | "reasoning", more: string): Live {
   return { ...live, [kind]: live[kind] + more, retrying: undefined };
 }
 
-/** What changes when the server tells of a message: stored, or hidden or erased. */
+/** The change by an event of a message: stored, hidden or erased. */
 export function afterMessage(
   { messages, waiting, live }: FeedState,
   event: ServerEvents["message"],
@@ -74,7 +74,7 @@ export function afterMessage(
     const { message } = event;
     const isOfLive = live !== undefined && message.role !== "user" && message.turn === live.turnId;
     const isStep = message.role === "tool" || message.tool_calls !== undefined;
-    // The stream of the turn tells of it too, in its place between the words.
+    // The stream of the turn has it too, at its place in the text.
     if (isOfLive && isStep && live.isBroken !== true) return {};
     return {
       messages: withAnswer(messages, message),
@@ -89,7 +89,7 @@ export function afterMessage(
 
 export const nothingSaid = { text: "", reasoning: "", retrying: undefined } as const;
 
-/** An answer that is kept and not whole, as the problem that it would be without a word of it. */
+/** A partial answer as the problem that it would be without any text. */
 function modelFailed(detail: string, providerDetail: string | undefined): ProblemError {
   const code = "THROUGHLINE_MODEL_FAILED";
   return new ProblemError({ status: 502, code, detail, provider_detail: providerDetail });

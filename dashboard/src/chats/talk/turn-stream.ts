@@ -1,5 +1,4 @@
-// A turn as the server tells it: server-sent events in the body of an answer to a POST, which
-// EventSource cannot send.
+// The events of a turn: server-sent events in the response to a POST, which EventSource cannot send.
 import { ProblemError } from "../../api/client.ts";
 import type { TurnEvents } from "../../api/openapi-types.ts";
 
@@ -7,7 +6,7 @@ export type TurnEvent = {
   [Name in keyof TurnEvents]: { readonly name: Name; readonly data: TurnEvents[Name] };
 }[keyof TurnEvents];
 
-/** A message that waits is refused within this time or not at all. Then its connection is let go. */
+/** A queued message is refused within this time or not at all. Then its connection is closed. */
 const settleMs = 1_500;
 
 /** The events of a response as they come. Ends when the response does, also where it breaks off. */
@@ -32,8 +31,8 @@ export async function* turnEvents(response: Response): AsyncGenerator<TurnEvent,
 }
 
 /**
- * Waits behind another turn, without holding the connection: the events tell when it begins. Where it
- * breaks off, the message may wait all the same.
+ * Waits until a message behind another turn is refused, or is not: its turn has an event of its own. If
+ * the connection breaks, the message may be queued all the same.
  *
  * @throws ProblemError it was refused.
  */

@@ -14,7 +14,7 @@ export interface Found {
   /** What was searched for; "": nothing. */
   readonly query: string;
   readonly again: () => void;
-  /** Forgets it: the address is the chat's own. */
+  /** Removes the message from the address. */
   readonly leave: () => void;
 }
 
@@ -23,23 +23,23 @@ export function useFound(feed: Feed): Found {
   const [, navigate] = useLocation();
   const [params] = useSearchParams();
   const wanted = useMemo(() => messageOf(params), [params]);
-  const [told, setTold] = useState<{ readonly wanted: unknown; readonly outcome: Outcome }>();
-  const isTold = told !== undefined && told.wanted === wanted;
+  const [last, setLast] = useState<{ readonly wanted: unknown; readonly outcome: Outcome }>();
+  const isDone = last !== undefined && last.wanted === wanted;
   useEffect(() => {
-    if (wanted === undefined || isTold) return;
+    if (wanted === undefined || isDone) return;
     const leaving = new AbortController();
     void findMessage(feed, wanted, leaving.signal).then((outcome) => {
-      if (outcome !== undefined) setTold({ wanted, outcome });
+      if (outcome !== undefined) setLast({ wanted, outcome });
     });
     return () => leaving.abort();
-  }, [feed, wanted, isTold]);
-  const outcome = wanted === undefined ? "none" : isTold ? told.outcome : "seeking";
+  }, [feed, wanted, isDone]);
+  const outcome = wanted === undefined ? "none" : isDone ? last.outcome : "seeking";
   return {
     outcome,
     id: outcome === "there" ? wanted?.id : undefined,
     wanted,
     query: params.get("q") ?? "",
-    again: () => setTold(undefined),
+    again: () => setLast(undefined),
     leave: () => navigate(chatAddress(feed.chatId), { replace: true }),
   };
 }

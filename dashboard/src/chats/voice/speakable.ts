@@ -1,4 +1,4 @@
-// What of an answer is read aloud, and in which pieces.
+// How an answer is split and cleaned to be read aloud.
 
 /** Markdown as a person would read it out: without its marks, addresses and code. */
 export function speakable(markdown: string): string {

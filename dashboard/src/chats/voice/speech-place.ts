@@ -1,5 +1,5 @@
-// Where sound and words go: a browser recognises speech and reads aloud on the device, or lets a service
-// of its vendor do it. Nothing is sent to a service before the person agreed.
+// A browser recognises speech and reads aloud on the device, or lets its vendor's service do it. Nothing
+// is sent to a service before the person agreed.
 
 /** `download`: on the device, once the browser has downloaded what it needs for the language. */
 export type SpeechPlace = "device" | "download" | "vendor";
@@ -9,13 +9,13 @@ interface OnDeviceOptions {
   readonly processLocally: true;
 }
 
-/** What newer browsers say of recognition on the device. */
+/** What newer browsers have for recognition on the device. */
 export interface OnDeviceRecognition {
   available?(options: OnDeviceOptions): Promise<string>;
   install?(options: OnDeviceOptions): Promise<boolean>;
 }
 
-/** What a browser that may send sound to its vendor offers instead. */
+/** Where this browser can recognise speech. */
 export async function placeOf(
   recognition: OnDeviceRecognition,
   language: string,

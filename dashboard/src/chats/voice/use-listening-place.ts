@@ -7,11 +7,11 @@ type Wanted = "push" | "free";
 interface PlaceOptions {
   /** It may listen now. */
   readonly begin: (mode: Wanted, staysOnDevice: boolean) => void;
-  /** What the person must know; `undefined`: nothing more. */
-  readonly tell: (trouble: string | undefined) => void;
+  /** Shows a message; `undefined` removes it. */
+  readonly show: (trouble: string | undefined) => void;
 }
 
-/** What a person is asked before any sound may leave the device. */
+/** The question before any sound may leave the device. */
 export interface ListeningQuestion {
   /** Speech can be recognised on the device, after a download. */
   readonly canDownload: boolean;
@@ -24,21 +24,21 @@ export interface ListeningPlace {
   readonly question: ListeningQuestion | undefined;
   /** Begins where no sound leaves the device, or where the person agreed that it may; else asks. */
   readonly want: (mode: Wanted) => void;
-  /** The button was let go: what is not begun yet will not begin. */
-  readonly letGo: () => void;
+  /** The button was released: what has not started will not start. */
+  readonly release: () => void;
 }
 
 const downloading = "Downloading speech recognition for this device…";
 const notDownloaded = "The download failed. Press again to choose another option.";
 
-export function useListeningPlace({ begin, tell }: PlaceOptions): ListeningPlace {
+export function useListeningPlace({ begin, show }: PlaceOptions): ListeningPlace {
   const wanted = useRef<Wanted>(undefined);
   const [asked, setAsked] = useState<{ readonly mode: Wanted; readonly canDownload: boolean }>();
 
   async function look(mode: Wanted): Promise<void> {
     const place = await speechInPlace();
     if (wanted.current !== mode) return;
-    if (place === undefined) tell(speechInMissing);
+    if (place === undefined) show(speechInMissing);
     else if (place === "device" || hasAgreed("listening")) begin(mode, place === "device");
     else setAsked({ mode, canDownload: place === "download" });
   }
@@ -46,9 +46,9 @@ export function useListeningPlace({ begin, tell }: PlaceOptions): ListeningPlace
   async function download(mode: Wanted): Promise<void> {
     setAsked(undefined);
     wanted.current = mode;
-    tell(downloading);
+    show(downloading);
     const isDone = await installSpeechIn();
-    tell(isDone ? undefined : notDownloaded);
+    show(isDone ? undefined : notDownloaded);
     if (isDone && wanted.current === mode) begin(mode, true);
   }
 
@@ -64,11 +64,11 @@ export function useListeningPlace({ begin, tell }: PlaceOptions): ListeningPlace
       close: () => setAsked(undefined),
     },
     want(mode) {
-      tell(undefined);
+      show(undefined);
       wanted.current = mode;
       void look(mode);
     },
-    letGo() {
+    release() {
       wanted.current = undefined;
     },
   };

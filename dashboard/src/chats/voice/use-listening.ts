@@ -11,7 +11,7 @@ interface ListeningOptions {
   readonly send: (text: string) => void;
   /** What was heard when it was switched off, or left, before it could be sent. */
   readonly keep: (text: string) => void;
-  /** While the companion is heard, it must not hear itself. */
+  /** Pauses while an answer is read aloud, so that it does not hear itself. */
   readonly isPaused: boolean;
 }
 
@@ -104,7 +104,7 @@ export function useListening({ show, send, keep, isPaused }: ListeningOptions): 
       setStaysOnDevice(isLocal);
       setMode(wanted);
     },
-    tell: setTrouble,
+    show: setTrouble,
   });
 
   return {
@@ -114,7 +114,7 @@ export function useListening({ show, send, keep, isPaused }: ListeningOptions): 
     question: place.question,
     start: place.want,
     stop() {
-      place.letGo();
+      place.release();
       // What was said up to now still comes, and `ended` sends it.
       if (mode === "push" && active.current !== undefined) {
         active.current.stop();

@@ -49,7 +49,7 @@ export function Acts({ emotions }: { readonly emotions: Emotions }) {
         <h2 id="acts-title">Trigger an event</h2>
         <p role="status">{act.isSuccess ? act.variables.done : ""}</p>
       </div>
-      {act.error === null ? null : <ErrorNote error={act.error} />}
+      <ErrorNote error={act.error} />
       <EventButtons names={emotions.events} act={act.mutate} />
       <div className="acts-more">
         <MoodSetter names={emotions.moods} act={act.mutate} />

@@ -108,7 +108,7 @@ function drawEvents(brush: Brush, history: MoodHistory, colors: ChartColors): vo
   for (const { at, event } of history.events) {
     const x = brush.x(at);
     const group = groupOf(event);
-    // What would fall on the same spot is drawn once, however many there were.
+    // Marks on the same spot are drawn once.
     const spot = `${group} ${Math.round(x / (2 * scale))}`;
     if (drawn.has(spot)) continue;
     drawn.add(spot);

@@ -1,7 +1,7 @@
 import type { CSSProperties } from "react";
 import "./face.css";
 
-/** What of the face a mood moves. Angles in degrees, lengths in units of the 200 x 200 drawing. */
+/** The face of a mood. Angles in degrees, lengths in units of the 200 x 200 drawing. */
 interface Look {
   /** How far the eyes are open: 1 is at rest. */
   readonly eyes: number;

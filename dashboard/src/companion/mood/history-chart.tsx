@@ -16,7 +16,7 @@ interface Props {
 
 const height = 300;
 
-/** The levels over time, drawn. What it shows is told in words beside it: it is no text itself. */
+/** The levels over time, drawn. The text beside it says the same. */
 export function HistoryChart(props: Props) {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>(undefined);

@@ -57,7 +57,7 @@ export function downSpans({ from, to, runs }: MoodHistory): Span[] {
   return spans.filter((span) => span.to > span.from);
 }
 
-/** The history in a few sentences: what the chart shows to those who do not see it. */
+/** The history in a few sentences, which describe the chart. */
 export function summaryOf(history: MoodHistory, says: string): string {
   const [first, ...rest] = moodShares(history);
   if (first === undefined) return `No data for ${says}.`;
@@ -107,7 +107,7 @@ export function momentInWords(at: number, range: Range): string {
   return date.toLocaleString(undefined, { ...day, ...time });
 }
 
-/** What stands at the chart's lower edge: the time, or the day where days are told apart. */
+/** A label of the chart's time axis: the time, or the day at midnight and in long ranges. */
 export function tickLabel(at: number, stepMs: number): string {
   const date = new Date(at);
   const isMidnight = date.getHours() === 0 && date.getMinutes() === 0;

@@ -154,7 +154,7 @@ function Moment({ history, range, index, onIndex }: MomentProps) {
   );
 }
 
-/** What the marks of the chart mean; only those that it has. */
+/** The legend of the marks that the chart has. */
 function Key({ history }: { readonly history: MoodHistory }) {
   const hasEvents = history.events.length > 0;
   return (

@@ -5,7 +5,7 @@ import { moodReason, moodSentence, moodTitle } from "./words.ts";
 
 interface Props {
   readonly emotions: Emotions;
-  /** Seconds since the moment that the emotions tell of. */
+  /** Seconds since the emotions were loaded. */
   readonly elapsed: number;
   /** The server's time in epoch milliseconds. */
   readonly now: number;

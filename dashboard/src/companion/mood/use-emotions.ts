@@ -8,11 +8,11 @@ import type { Range } from "./history-facts.ts";
 export const emotionsKey = ["emotions", "now"] as const;
 export const historyKey = ["emotions", "history"] as const;
 
-/** Levels decay all the time, events tell of steps of 0.05: what is between is asked for. */
+/** Levels decay all the time, and events come in steps of 0.05: this loads what is between. */
 const betweenEventsMs = 5_000;
 const historyPoints = 300;
 
-/** The mood as it is, kept up to date by what the server tells. */
+/** The current mood, kept up to date by events. */
 export function useEmotions(): UseQueryResult<Emotions> {
   useServerEvent("emotions", (changed) => {
     const known = queryClient.getQueryData<Emotions>(emotionsKey);

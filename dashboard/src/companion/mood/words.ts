@@ -1,8 +1,8 @@
-// What the names of the configuration are called on the page, and where they belong.
+// Words for the names of the configuration, and the group of each.
 import type { ServerEvents } from "../../api/openapi-types.ts";
 import { spanInWords } from "../../ui/in-words.ts";
 
-/** Of the emotions, what a mood is told by. */
+/** The emotions that a mood is described by. */
 export type Feeling = Pick<
   ServerEvents["emotions"],
   "mood" | "mood_cause" | "sleep_state" | "wounds"
@@ -28,7 +28,7 @@ export function groupOf(event: string): EventGroup {
   return harm.has(event) ? "harm" : "other";
 }
 
-/** How the mood is told in one sentence, which no wound and no sleep contradicts. */
+/** The mood in one sentence, which fits wounds and sleep. */
 export function moodSentence({ mood, sleep_state, wounds }: Feeling): string {
   if (sleep_state === "asleep") return "It wakes when someone interacts with it.";
   if (wounds.length > 0) return "Something still hurts.";
@@ -81,7 +81,7 @@ const moodSentences = new Map([
   ["calm", "Quiet, with little going on."],
 ]);
 
-/** The mood in a word or two: sleep stands in its place, and an open wound is always named. */
+/** The mood in a word or two: sleep replaces it, and an open wound is always named. */
 export function moodTitle({ mood, sleep_state, wounds }: Feeling): string {
   const word = asTitle(sleep_state === "asleep" ? "asleep" : mood);
   return wounds.length > 0 ? `${word} and hurt` : word;
@@ -90,7 +90,7 @@ export function moodTitle({ mood, sleep_state, wounds }: Feeling): string {
 /**
  * Why: every open wound, else the event that brought the mood; "" when no event did.
  *
- * @param elapsed seconds since the moment that the emotions tell of.
+ * @param elapsed seconds since the emotions were loaded.
  */
 export function moodReason(emotions: Feeling, elapsed: number): string {
   const { mood_cause: cause, sleep_state, wounds } = emotions;

@@ -5,9 +5,9 @@ import { asTitle, inWords } from "./words.ts";
 /** One floor over a wound's life: level until healing begins, then falling to nothing. */
 export interface FloorCourse {
   readonly emotion: string;
-  /** What it holds the emotion at now. */
+  /** The level at which it holds the emotion now. */
   readonly now: number;
-  /** What it held it at in the beginning. */
+  /** The level at first. */
   readonly start: number;
   /** Seconds of age at which nothing of it is left. `Infinity`: it does not heal by itself. */
   readonly endsAt: number;
@@ -30,7 +30,7 @@ export interface WoundCourse {
  * The whole life of a wound, from what is known of it at one moment: every floor falls at the same
  * rate once healing has begun, and the highest is the last to go.
  *
- * @param elapsed seconds since the moment that `wound` tells of.
+ * @param elapsed seconds since `wound` was loaded.
  */
 export function courseOf(wound: Wound, elapsed: number): WoundCourse {
   const floors = Object.entries(wound.floors).filter(([, floor]) => floor > 0);
@@ -56,7 +56,7 @@ export function courseOf(wound: Wound, elapsed: number): WoundCourse {
   };
 }
 
-/** What a wound does now, and what will become of it. */
+/** How a wound heals. */
 export function woundInWords(course: WoundCourse): string {
   if (course.endsAt === Number.POSITIVE_INFINITY) return "Does not heal by itself";
   const left = Math.max(0, course.endsAt - course.age);
@@ -65,7 +65,7 @@ export function woundInWords(course: WoundCourse): string {
   return `Begins to heal in ${spanInWords(course.healsFrom - course.age)}, ${end}`;
 }
 
-/** What the drawing shows to those who do not see it. */
+/** Describes the drawing for screen readers. */
 export function drawingInWords(course: WoundCourse): string {
   const floors = course.floors.map(
     ({ emotion, now, start }) =>

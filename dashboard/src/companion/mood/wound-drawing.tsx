@@ -4,7 +4,7 @@ const [width, height, top, bottom] = [320, 92, 8, 84];
 
 /** How the floors of a wound fall over time, what is over already shaded, and where it is now. */
 export function WoundDrawing({ course }: { readonly course: WoundCourse }) {
-  // What has no end is drawn to twice its age.
+  // A wound that never heals is drawn to twice its age.
   const isEndless = course.endsAt === Number.POSITIVE_INFINITY;
   const end = isEndless ? Math.max(course.healsFrom, 2 * course.age, 1) : course.endsAt;
   const x = (age: number) => 4 + (Math.min(age, end) / end) * (width - 8);

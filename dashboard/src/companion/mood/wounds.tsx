@@ -8,7 +8,7 @@ import { WoundDrawing } from "./wound-drawing.tsx";
 
 interface Props {
   readonly emotions: Emotions;
-  /** Seconds since the moment that the emotions tell of. */
+  /** Seconds since the emotions were loaded. */
   readonly elapsed: number;
 }
 

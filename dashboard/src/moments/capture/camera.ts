@@ -14,7 +14,7 @@ export function openCamera(stream: MediaStream, sink: PictureSink): { close(): v
   return new VideoCamera(stream, sink);
 }
 
-/** By a video element, which shows a page out of sight about one picture a second. */
+/** Uses a video element. In a hidden page it has about one picture a second. */
 class VideoCamera {
   readonly #video = document.createElement("video");
   readonly #track: MediaStreamTrack | undefined;
@@ -66,13 +66,13 @@ class VideoCamera {
     return { jpeg: await this.#canvas.jpeg(), capturedMs };
   }
 
-  /** Draws the next picture. @returns when the camera took it, or, where that is not told, now. */
+  /** Draws the next picture. @returns when the camera took it, or now if that is unknown. */
   #draw(): Promise<number> {
     const video = this.#video;
     const draw = () => this.#canvas.draw(video, video.videoWidth, video.videoHeight);
     return new Promise((resolve) => {
       let callback: number | undefined;
-      // A page out of sight shows no pictures, and so tells of none.
+      // A hidden page shows no pictures, and so has no callbacks.
       const isTelling = !document.hidden && "requestVideoFrameCallback" in video;
       this.#timer = setTimeout(
         () => {

@@ -65,7 +65,6 @@ export function CapturePanel({ stats }: { readonly stats: Buffers }) {
   );
 }
 
-/** What the camera sees, as in a mirror. */
 function Preview({ stream }: { readonly stream: MediaStream }) {
   const video = useRef<HTMLVideoElement>(null);
   useEffect(() => {

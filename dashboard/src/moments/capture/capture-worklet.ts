@@ -22,8 +22,8 @@ class CaptureProcessor extends AudioWorkletProcessor {
   process([input]: readonly (readonly Float32Array[])[]): boolean {
     const samples = input?.[0];
     if (samples !== undefined) {
-      // The wall's time: there is no other here, and the page may be too busy to look. A block can come
-      // late, not early: of those of a chunk, the one that waited least tells when it was.
+      // The wall's time: there is no other here, and the page may be too busy to look. A block can be
+      // late, not early: of those of a chunk, the one that waited least has the right time.
       const endMs = ((currentFrame + samples.length) * 1_000) / sampleRate;
       this.#aheadMs = Math.min(this.#aheadMs, Date.now() - endMs);
       this.#chunker.push(samples, currentFrame);

@@ -13,20 +13,20 @@ export interface CaptureState {
   readonly phase: "off" | "starting" | "on";
   readonly camera: boolean;
   readonly microphone: boolean;
-  /** Whether what is captured arrives. */
+  /** Whether the server receives it. */
   readonly isConnected: boolean;
   /** Pictures and chunks of sound that could not be sent. */
   readonly missed: number;
   /** Why it is off, or what does not work, for the person. */
   readonly trouble: string | undefined;
-  /** What the camera sees, for a look at oneself. */
+  /** For the preview. */
   readonly stream: MediaStream | undefined;
 }
 
 export interface CaptureWish {
   readonly camera: boolean;
   readonly microphone: boolean;
-  /** What is agreed to, and the words that were shown. */
+  /** The consent, with the text that was shown. */
   readonly consent: Omit<Consent, "timestamp" | "by"> & { readonly wording: string };
 }
 
@@ -40,14 +40,14 @@ const off: CaptureState = {
   stream: undefined,
 };
 const state = new Store(off);
-/** Lets go of everything that is on. */
+/** Turns everything off that is on. */
 let release: (() => void) | undefined;
 
 export function useCapture(): CaptureState {
   return useStore(state);
 }
 
-/** Whether this browser, at this address, has what it takes; else why not. */
+/** Why this browser cannot capture at this address; `undefined`: it can. */
 export function captureMissing(): string | undefined {
   if (!window.isSecureContext) {
     return "Browsers allow camera and microphone only over https or on localhost.";

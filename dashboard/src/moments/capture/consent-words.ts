@@ -1,14 +1,13 @@
-// What a person reads before a camera or a microphone is on: shown word for word, and stored with every
-// package.
+// The text that a person agrees to before a camera or a microphone is on. It is stored with every moment.
 
 export interface ConsentAsked {
   readonly camera: boolean;
   readonly microphone: boolean;
-  /** Where packages can go beside the companion's machine. */
+  /** The bucket that moments can be uploaded to. */
   readonly bucket: string | null;
-  /** They may go there. */
+  /** They may be uploaded. */
   readonly upload: boolean;
-  /** They may be written out for training. */
+  /** They may be exported for training. */
   readonly export: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Of a WebSocket, what is used of it. */
+/** The part of a WebSocket that is used. */
 export type LinkSocket = Pick<WebSocket, "close" | "send" | "addEventListener"> & {
   readonly readyState: number;
   readonly bufferedAmount: number;
@@ -20,7 +20,7 @@ export interface LinkPorts {
 
 const firstWaitMs = 500;
 const maxWaitMs = 15_000;
-/** What may wait in the socket. A picture is left out first: the next one is as good. */
+/** The most bytes that may wait in the socket for a picture: the next one is as good. */
 const maxWaitingPictures = 262_144;
 /** Half a minute of sound. */
 const maxWaiting = 1_048_576;
@@ -34,8 +34,8 @@ const closes: Readonly<Record<number, "consent" | "refused">> = {
 };
 
 /**
- * Sends pictures and sound, and comes back by itself when it breaks. What cannot be sent now is left
- * out: the recording has a gap there, and says so.
+ * Sends pictures and sound, and reconnects by itself. What cannot be sent now is dropped: the
+ * recording has a gap there, and says so.
  */
 export class MediaLink {
   readonly #ports: LinkPorts;

@@ -69,7 +69,7 @@ function contextOf(stream: MediaStream) {
   }
 }
 
-/** How long sound was on its way to the browser, as far as that is told. */
+/** How long sound takes to the browser, if it says so. */
 function latencyOf(stream: MediaStream): number {
   const settings: object = stream.getAudioTracks()[0]?.getSettings() ?? {};
   const ms = "latency" in settings ? Number(settings.latency) * 1_000 : 0;

@@ -10,7 +10,7 @@ export const everyMs = 510;
 /** So long before it is due a picture is looked for: the camera has one every 70 ms or so. */
 export const aheadMs = 90;
 
-/** What is wider is made smaller. */
+/** A wider picture is scaled down. */
 const maxWidth = 640;
 const quality = 0.85;
 

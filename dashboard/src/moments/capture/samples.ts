@@ -1,4 +1,4 @@
-// Sound as the server takes it, of what a browser hands out. Runs in the audio thread.
+// Converts sound to the form that the server takes. Runs in the audio thread.
 
 /** @param rate samples a second, of what comes in. */
 export class Chunker {
@@ -8,7 +8,7 @@ export class Chunker {
   #chunk: Int16Array<ArrayBuffer>;
   #filled = 0;
   #firstFrame = 0;
-  /** Of the sample that is being made: what went in, how much, and how far it is. */
+  /** The sample that is being made: its sum, its count, and its phase. */
   #sum = 0;
   #count = 0;
   #phase = 0;

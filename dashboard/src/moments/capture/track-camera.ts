@@ -33,7 +33,7 @@ export class TrackCamera {
     void this.#reader.cancel().catch(() => undefined); // it ended with its track
   }
 
-  /** Every picture that comes is what time is told by. */
+  /** Every picture sets the clock, also one that is not sent. */
   async #run(): Promise<void> {
     for (;;) {
       const { done, value: frame } = await this.#reader.read();

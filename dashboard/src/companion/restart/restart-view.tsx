@@ -2,20 +2,20 @@ import { useFreshChats } from "../../chats/use-chat.ts";
 import { QueryError } from "../../ui/error-note.tsx";
 import { Loading, Page } from "../../ui/page.tsx";
 import { useCompanionSession } from "../use-companion.ts";
-import { Deliveries } from "./deliveries.tsx";
 import { Interrupted } from "./interrupted.tsx";
+import { Notices } from "./notices.tsx";
 import { People } from "./people.tsx";
 import { Report } from "./report.tsx";
-import "./waking.css";
+import "./restart.css";
 
 /** The last restart, what the models were told about it, and who was seen since. */
-export function WakingView() {
+export function RestartView() {
   const query = useCompanionSession();
   const { data, isPending } = query;
   useFreshChats();
   return (
     <Page title="Restart">
-      <div className="waking">
+      <div className="restart">
         <QueryError query={query} />
         {isPending ? <Loading label="Loading the report" /> : null}
         {data === undefined ? null : (
@@ -27,7 +27,7 @@ export function WakingView() {
         )}
         {/* Asked for at once, and shown when what stands above it is there. */}
         <div hidden={isPending}>
-          <Deliveries />
+          <Notices />
         </div>
       </div>
     </Page>

@@ -8,7 +8,7 @@ import { ErrorNote } from "../../ui/error-note.tsx";
 
 type Turns = CompanionSession["interrupted_turns"];
 
-/** What was not answered when the last run ended, chat by chat. */
+/** Messages that had no answer when the last run ended, by chat. */
 export function Interrupted({ turns }: { readonly turns: Turns }) {
   if (turns.length === 0) return null;
   const byChat = new Map<string, readonly string[]>();
@@ -18,7 +18,7 @@ export function Interrupted({ turns }: { readonly turns: Turns }) {
   return (
     <section className="card" aria-labelledby="interrupted-title">
       <h2 id="interrupted-title">Interrupted messages</h2>
-      <ul className="waking-list">
+      <ul className="restart-list">
         {[...byChat].map(([chatId, messageIds]) => (
           <InterruptedChat key={chatId} chatId={chatId} messageIds={messageIds} />
         ))}
@@ -43,14 +43,14 @@ function InterruptedChat({ chatId, messageIds }: Props) {
   const isAnswering = data?.running === true || (act.isPending && act.variables === "answer");
   return (
     <li tabIndex={-1}>
-      <div className="waking-words">
+      <div className="restart-words">
         <ChatLink chatId={chatId} title={data?.title ?? chatId} />
         <p className="hint" role="status">
           {isAnswering ? "Answering…" : leftInWords(left)}
         </p>
       </div>
       {left === 0 || isAnswering ? null : (
-        <div className="waking-actions">
+        <div className="restart-actions">
           <Button kind="primary" isBusy={act.isPending} onClick={() => act.mutate("answer")}>
             Answer
           </Button>
@@ -59,7 +59,7 @@ function InterruptedChat({ chatId, messageIds }: Props) {
           </Button>
         </div>
       )}
-      {act.error === null ? null : <ErrorNote error={act.error} />}
+      <ErrorNote error={act.error} />
     </li>
   );
 }

@@ -1,52 +1,51 @@
-// What was typed and is in no chat yet, by chat: the browser keeps it for this tab, so that a reload
-// loses no word. Where it keeps nothing, this page does while it is open.
+// What was typed and not stored by the server, by chat. The browser keeps it for this tab, so that a
+// reload loses nothing. A browser that stores nothing keeps it as long as the page is open.
 import { ProblemError } from "../../api/client.ts";
 import { defaultChat } from "../../shell/routes.ts";
 import { isOnItsWay, type Waiting } from "./feed-state.ts";
 
-export interface Words {
+export interface Drafts {
   readonly draft: string;
-  /** What was typed in the place of messages, by their ids. */
+  /** Edits of messages, by their ids. */
   readonly edits: readonly (readonly [messageId: string, content: string])[];
   readonly waiting: readonly Waiting[];
-  /** Whether the chat was there: one that was there and is not was forgotten. */
+  /** Whether the chat had messages: if it has none now, it was forgotten. */
   readonly isBegun: boolean;
 }
 
-type Entry = readonly [chatId: string, words: Words];
+type Entry = readonly [chatId: string, words: Drafts];
 
 const storageKey = "throughline-words";
 const maxChats = 20;
-/** As the browser counts it, two bytes each: 1 MiB. */
+/** In UTF-16 units: 1 MiB. */
 const maxLength = 2 ** 19;
 
 /** The newest last. */
-const all = new Map<string, Words>(read());
-/** What was kept of a chat. What the server did not confirm may have arrived, or not. */
-export function keptWords(chatId: string): Words | undefined {
+const all = new Map<string, Drafts>(read());
+/** The drafts of a chat. A message that the server did not confirm may have arrived, or not. */
+export function draftsOf(chatId: string): Drafts | undefined {
   const words = all.get(chatId);
   return words && { ...words, waiting: words.waiting.map(restored) };
 }
 
-/** Keeps the words of a chat in the place of those before; none leave nothing. */
-export function keepWords(chatId: string, words: Words): void {
+/** Replaces the drafts of a chat; empty ones are removed. */
+export function saveDrafts(chatId: string, words: Drafts): void {
   const isKnown = all.delete(chatId);
   const isEmpty = words.draft === "" && words.edits.length === 0 && words.waiting.length === 0;
   if (!isEmpty) all.set(chatId, words);
   if (isKnown || !isEmpty) write();
 }
 
-export function dropWords(chatId: string): void {
+export function removeDrafts(chatId: string): void {
   if (all.delete(chatId)) write();
 }
 
-/** The chats of which words are kept. */
-export function keptChats(): readonly string[] {
+export function chatsWithDrafts(): readonly string[] {
   return [...all.keys()];
 }
 
-/** The last new chat in which something was typed, and nothing said yet. */
-export function typedChat(): string | undefined {
+/** The newest chat without messages in which something was typed. */
+export function newestUnsentChat(): string | undefined {
   const isUnsaid = ([chatId, { isBegun, waiting }]: Entry) =>
     chatId !== defaultChat && !isBegun && !waiting.some(isOnItsWay);
   return [...all].findLast(isUnsaid)?.[0];
@@ -55,7 +54,7 @@ export function typedChat(): string | undefined {
 function restored(entry: Waiting): Waiting {
   const { state, error } = entry;
   const isProblem = typeof error === "object" && error !== null && "status" in error;
-  // Leaving the page cuts off what is being sent, which then looks as if the server were away.
+  // Leaving the page aborts a request, which then looks as if the server were away.
   const isUnanswered = state === "failed" && isProblem && error.status === 0;
   if (state === "sending" || isUnanswered) return { ...entry, state: "unsure", error: undefined };
   return { ...entry, error: isProblem ? new ProblemError(error as ProblemError) : undefined };
@@ -65,11 +64,11 @@ function read(): readonly Entry[] {
   try {
     return JSON.parse(sessionStorage.getItem(storageKey) ?? "[]") as readonly Entry[];
   } catch {
-    return []; // this browser keeps nothing
+    return []; // this browser stores nothing
   }
 }
 
-/** The newest, as many as there is room for. */
+/** The newest, as many as fit. */
 function write(): void {
   const kept: string[] = [];
   let length = 0;
@@ -81,14 +80,14 @@ function write(): void {
     kept.unshift(text);
   }
   try {
-    sessionStorage.removeItem(storageKey); // older words are not left where newer ones do not fit
+    sessionStorage.removeItem(storageKey); // older drafts must not stay if newer ones do not fit
     if (kept.length > 0) sessionStorage.setItem(storageKey, `[${kept.join(",")}]`);
   } catch {
     // as in `read`
   }
 }
 
-/** Two texts that were typed, as one: neither is lost. */
+/** Joins two drafts. */
 export function joined(first: string, second: string): string {
   return [first, second].filter((text) => text.trim() !== "").join("\n");
 }

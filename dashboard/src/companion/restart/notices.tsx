@@ -1,6 +1,6 @@
-import { useState } from "react";
 import type { Delivery } from "../../api/openapi-types.ts";
 import { ChatLink } from "../../chats/chat-link.tsx";
+import { useCopy } from "../../ui/action.tsx";
 import { Button } from "../../ui/button.tsx";
 import { QueryError } from "../../ui/error-note.tsx";
 import { Empty, Loading } from "../../ui/page.tsx";
@@ -11,13 +11,13 @@ import { kindWords } from "./restart-words.ts";
 const partWords = { session: "recent messages and mood" } as const;
 
 /** The exact text that the model of each chat received after the restart, or will receive. */
-export function Deliveries() {
+export function Notices() {
   const query = useRestart();
   const { data, isPending } = query;
   const [first, ...others] = data?.deliveries ?? [];
   return (
-    <section aria-labelledby="deliveries-title">
-      <h2 id="deliveries-title">Restart notices</h2>
+    <section aria-labelledby="notices-title">
+      <h2 id="notices-title">Restart notices</h2>
       <p className="hint">
         The exact text that the model of each chat receives, once, with its first answer after a
         restart.
@@ -29,16 +29,16 @@ export function Deliveries() {
           There is nothing to report after a first start. Chats appear here after the next restart.
         </Empty>
       ) : null}
-      <div className="deliveries">
-        {first === undefined ? null : <Told delivery={first} />}
+      <div className="notices">
+        {first === undefined ? null : <Notice delivery={first} />}
         {others.length === 0 ? null : (
-          <details className="deliveries-more">
+          <details className="notices-more">
             <summary>
               {others.length === 1 ? "One more chat" : `${others.length} more chats`}
             </summary>
-            <div className="deliveries">
+            <div className="notices">
               {others.map((delivery) => (
-                <Told key={delivery.chat_id} delivery={delivery} />
+                <Notice key={delivery.chat_id} delivery={delivery} />
               ))}
             </div>
           </details>
@@ -48,11 +48,11 @@ export function Deliveries() {
   );
 }
 
-function Told({ delivery }: { readonly delivery: Delivery }) {
+function Notice({ delivery }: { readonly delivery: Delivery }) {
   const { chat_id: chatId, status, text, at } = delivery;
   return (
     <article className="card">
-      <header className="told-head">
+      <header className="notice-head">
         <h3>
           <ChatLink chatId={chatId} />
         </h3>
@@ -62,12 +62,12 @@ function Told({ delivery }: { readonly delivery: Delivery }) {
         {at === null ? null : <When className="hint" at={at} />}
         <Copy text={text} />
       </header>
-      <p className="hint">{toldInWords(delivery)}</p>
+      <p className="hint">{noticeInWords(delivery)}</p>
       {text === "" ? (
         <p>Empty.</p>
       ) : (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, by keyboard too
-        <section className="told-text" aria-label={`Notice for ${chatId}`} tabIndex={0}>
+        <section className="notice-text" aria-label={`Notice for ${chatId}`} tabIndex={0}>
           <pre>{text}</pre>
         </section>
       )}
@@ -76,26 +76,17 @@ function Told({ delivery }: { readonly delivery: Delivery }) {
 }
 
 /** After what kind of restart, and what the text has. */
-function toldInWords({ kind, parts }: Delivery): string {
+function noticeInWords({ kind, parts }: Delivery): string {
   const of = parts.map((part) => partWords[part]).join(", and ");
   const title = kind === "fresh_start" ? "New chat" : kindWords[kind].title;
   return `${title}${of === "" ? "" : `, with ${of}`}.`;
 }
 
 function Copy({ text }: { readonly text: string }) {
-  const [said, setSaid] = useState("Copy");
-  const copy = async () => {
-    try {
-      await navigator.clipboard.writeText(text);
-      setSaid("Copied");
-    } catch {
-      setSaid("Could not copy"); // no permission, or no secure origin: it can still be selected
-    }
-    setTimeout(() => setSaid("Copy"), 2000);
-  };
+  const [said, copy] = useCopy();
   return (
-    <Button kind="quiet" className="told-copy" disabled={text === ""} onClick={() => void copy()}>
-      <span aria-live="polite">{said}</span>
+    <Button kind="quiet" className="notice-copy" disabled={text === ""} onClick={() => copy(text)}>
+      <span aria-live="polite">{said === "" ? "Copy" : said}</span>
     </Button>
   );
 }

@@ -70,11 +70,11 @@ function Thinking({ isStopping }: { readonly isStopping: boolean }) {
 interface WaitingRowProps {
   readonly waiting: Waiting;
   readonly resend: () => void;
-  readonly takeBack: () => void;
+  readonly toDraft: () => void;
 }
 
-/** What was sent and is not in the chat yet. */
-export function WaitingRow({ waiting, resend, takeBack }: WaitingRowProps) {
+/** A message that was sent and is not in the chat yet. */
+export function WaitingRow({ waiting, resend, toDraft }: WaitingRowProps) {
   const { content, state } = waiting;
   const isStuck = !isOnItsWay(waiting);
   return (
@@ -92,7 +92,7 @@ export function WaitingRow({ waiting, resend, takeBack }: WaitingRowProps) {
             <Button kind="quiet" className="small" onClick={resend}>
               Send again
             </Button>
-            <Button kind="quiet" className="small" onClick={takeBack}>
+            <Button kind="quiet" className="small" onClick={toDraft}>
               Move to draft
             </Button>
           </>

@@ -9,10 +9,10 @@ export function Report({ session }: { readonly session: CompanionSession }) {
   const isFirst = session.restart_type === "fresh_start";
   return (
     <section aria-labelledby="report-title">
-      <h2 id="report-title" className="waking-kind">
+      <h2 id="report-title" className="restart-kind">
         {title}
       </h2>
-      <p className="waking-says">{says}</p>
+      <p className="restart-says">{says}</p>
       <dl className="facts">
         {isFirst ? null : <BeforeFacts session={session} />}
         <Fact name="This run">

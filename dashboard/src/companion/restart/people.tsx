@@ -15,7 +15,7 @@ export function People({ session }: { readonly session: CompanionSession }) {
       (known) => known && { ...known, ...changed },
     );
   return (
-    <section className="card waking-people" aria-label="Who is here">
+    <section className="card restart-people" aria-label="Who is here">
       <Person session={session} take={take} />
       <Sleep session={session} take={take} />
     </section>
@@ -29,7 +29,7 @@ interface Props {
 
 function Person({ session, take }: Props) {
   const [name, setName] = useState("");
-  const tell = useMutation({
+  const saving = useMutation({
     mutationFn: (person: string) =>
       request<PersonSeen>("/api/person", { method: "POST", body: { name: person } }),
     onSuccess: (seen) => {
@@ -39,13 +39,13 @@ function Person({ session, take }: Props) {
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    if (name.trim() !== "") tell.mutate(name.trim());
+    if (name.trim() !== "") saving.mutate(name.trim());
   };
   return (
     <div>
       <h2>Last seen</h2>
       <LastSeen session={session} />
-      <form className="waking-form" onSubmit={submit}>
+      <form className="restart-form" onSubmit={submit}>
         <label className="label" htmlFor="person-name">
           Who is here?
         </label>
@@ -58,11 +58,11 @@ function Person({ session, take }: Props) {
           required
           onChange={(event) => setName(event.target.value)}
         />
-        <Button type="submit" isBusy={tell.isPending}>
+        <Button type="submit" isBusy={saving.isPending}>
           I am here
         </Button>
       </form>
-      {tell.error === null ? null : <ErrorNote error={tell.error} />}
+      <ErrorNote error={saving.error} />
     </div>
   );
 }
@@ -70,7 +70,7 @@ function Person({ session, take }: Props) {
 function LastSeen({ session }: { readonly session: CompanionSession }) {
   const { last_person_seen: person, last_person_seen_time: time } = session;
   return (
-    <p className="waking-big">
+    <p className="restart-big">
       <span role="status">{person ?? "No one yet"}</span>
       {person === null || time === null ? null : <When at={time * 1000} />}
     </p>
@@ -90,14 +90,14 @@ function Sleep({ session, take }: Props) {
   return (
     <div>
       <h2>Sleep</h2>
-      <p className="waking-big" role="status">
+      <p className="restart-big" role="status">
         {isAsleep ? "Asleep" : "Awake"}
       </p>
       <p className="hint">It falls asleep after a long time of boredom. A message wakes it.</p>
       <Button isBusy={turn.isPending} onClick={() => turn.mutate()}>
         {isAsleep ? "Wake up" : "Put to sleep"}
       </Button>
-      {turn.error === null ? null : <ErrorNote error={turn.error} />}
+      <ErrorNote error={turn.error} />
     </div>
   );
 }
