@@ -78,7 +78,7 @@ test("verify names what differs, repair makes it whole again, and verify of all 
   const { code, out } = await at.run("verify", name);
   assert.equal(code, 1);
   assert.match(out, /: damaged\n {2}stray\.txt: /);
-  assert.match(await at.ok("repair", name), /: repaired, 1 difference; the damaged one is in /);
+  assert.match(await at.ok("repair", name), /: repaired, 1 difference; the damaged package is in /);
   assert.equal(await at.ok("verify"), `${name}: whole\n`);
   assert.equal((await at.run("verify", "no-such-name")).code, 1);
 });
@@ -145,7 +145,11 @@ test("export takes what the filters ask for, names what it leaves out and why, a
 });
 
 for (const [what, out, says] of [
-  ["its folder is not there", "no/data", /its folder is not there \(ENOENT\) \[THROUGHLINE_CONF/],
+  [
+    "its folder does not exist",
+    "no/data",
+    /its folder does not exist \(ENOENT\) \[THROUGHLINE_CONF/,
+  ],
   [
     "a file stands there",
     "notes.txt",
@@ -181,7 +185,7 @@ for (const isTTY of [false, true]) {
 
 test("verify says so where there is nothing to look at", async (t) => {
   const at = await home(t);
-  const nothing = { code: 0, out: "", err: "Nobody reacted to anything yet.\n" };
+  const nothing = { code: 0, out: "", err: "No reactions have been recorded yet.\n" };
   assert.deepEqual(await at.run("verify"), nothing);
   assert.equal(await at.ok("verify", "--json"), "[]\n");
 });
@@ -231,8 +235,8 @@ test("import seals copies of the original's packages, once, and does not change 
   const seed = seedIn(join(at.path, ".."));
   const seeds = dirname(seed);
   const before = fs.readFileSync(join(seed, "feedback.json"), "utf8");
-  assert.equal(await at.ok("import", seeds), "1 package imported, 0 known\n");
-  assert.equal(await at.ok("import", seed), "0 packages imported, 1 known\n");
+  assert.equal(await at.ok("import", seeds), "1 package imported, 0 already here\n");
+  assert.equal(await at.ok("import", seed), "0 packages imported, 1 already here\n");
   assert.equal(fs.readFileSync(join(seed, "feedback.json"), "utf8"), before);
   assert.match(await at.ok("verify"), /: whole\n$/);
   assert.equal((await at.run("import", join(at.path, "nowhere"))).code, 2);
@@ -283,7 +287,7 @@ test("import makes the home that it imports into; a path that holds nothing make
   assert.equal(nothing.code, 2);
   assert.equal(fs.existsSync(path), false);
   const { code, out, err } = await runCli(["feedback", "import", seedIn(place)], { home: path });
-  assert.deepEqual([code, out], [0, "1 package imported, 0 known\n"], err);
+  assert.deepEqual([code, out], [0, "1 package imported, 0 already here\n"], err);
 });
 
 /** A bucket to upload to, and what names it. */
@@ -309,9 +313,12 @@ test("what the bucket alone has is retracted, and what was cut off there a day a
 
   const retracted = await run("retract", sample.name, "--reason", "a slip");
   assert.equal(retracted.code, 0, retracted.err);
-  assert.match(retracted.err, /It is not here: the mark is owed to the bucket/);
+  assert.match(retracted.err, /The package is only in the bucket/);
   const swept = await run("purge", "--cut-off");
-  assert.deepEqual([swept.code, swept.out], [0, "1 upload cut off, owed as deletions\n"]);
+  assert.deepEqual(
+    [swept.code, swept.out],
+    [0, "1 upload cut off, to be deleted from the bucket\n"],
+  );
   assert.equal((await run("purge", "--cut-off", "--max-megabytes", "1")).code, 2);
   assert.equal((await run("upload")).code, 0);
   const mark = server.objects("moments").get(`${prefix}retracted.json`);
@@ -321,7 +328,10 @@ test("what the bucket alone has is retracted, and what was cut off there a day a
   server.fail({ times: 100, does: { kind: "reset" } });
   const away = await run("delete", "--all", "--yes");
   assert.equal(away.code, 1);
-  assert.match(away.err, /what it alone has is looked for, and deleted, once it is to be had/);
+  assert.match(
+    away.err,
+    /It will be searched, and matching packages deleted, once it is available/,
+  );
   server.faults.heal();
   assert.equal((await run("upload")).code, 0);
   assert.equal(server.objects("moments").size, 0);
@@ -344,29 +354,29 @@ test("a package that is parked is named so by list and doctor; upload ends with 
   );
   assert.equal(recorded.code, 0, recorded.err);
   assert.equal((await listed()).state, "owed");
-  assert.match((await run("feedback", "list")).out, / {2}owed {2}/);
+  assert.match((await run("feedback", "list")).out, / {2}pending {2}/);
   const away = await run("feedback", "upload");
-  assert.deepEqual([away.code, away.out], [1, "1 waiting, 0 refused: retry\n"]);
+  assert.deepEqual([away.code, away.out], [1, "1 pending, 0 failed: retry\n"]);
 
   server.faults.heal();
   const does = { kind: "error", status: 400, code: "KeyTooLongError" } as const;
   server.fail({ operation: "PutObject", times: Number.POSITIVE_INFINITY, does });
   const refused = await run("feedback", "upload");
-  assert.deepEqual([refused.code, refused.out], [1, "0 waiting, 1 refused: rejected\n"]);
+  assert.deepEqual([refused.code, refused.out], [1, "0 pending, 1 failed: rejected\n"]);
   assert.deepEqual(await listed(), { state: "parked", error: "rejected" });
-  assert.match((await run("feedback", "list")).out, / {2}parked: rejected {2}/);
+  assert.match((await run("feedback", "list")).out, / {2}failed: rejected {2}/);
   const doctor = await run("doctor");
   assert.equal(doctor.code, 0);
   assert.match(
     doctor.out,
-    /\nnote +1 upload parked \(rejected\): `throughline feedback upload` asks/,
+    /\nnote +1 upload failed \(rejected\)\. Retry with `throughline feedback upload`/,
   );
   assert.equal((await run("feedback", "upload", "--json")).code, 1);
 
   server.faults.heal();
   const taken = await run("feedback", "upload");
-  assert.deepEqual([taken.code, taken.out], [0, "0 waiting, 0 refused\n"]);
+  assert.deepEqual([taken.code, taken.out], [0, "0 pending, 0 failed\n"]);
   assert.equal(await listed(), null);
   assert.match((await run("feedback", "list")).out, / {2}uploaded {2}/);
-  assert.match((await run("doctor")).out, /\nok +no upload is parked\n/);
+  assert.match((await run("doctor")).out, /\nok +no upload has failed\n/);
 });

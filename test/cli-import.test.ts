@@ -35,7 +35,7 @@ test("import takes both of nanobot's folders, follows no link out, and changes n
   const { code, out, err } = await runCli(args, { home });
   assert.equal(code, 0, err);
   assert.deepEqual(photograph(nanobot), before);
-  assert.match(err, /cli_direct\.jsonl is no plain file: passed over/);
+  assert.match(err, /cli_direct\.jsonl is not a regular file: skipped/);
   const report = JSON.parse(out);
   assert.deepEqual(report.chats.map((chat: { chat_id: string }) => chat.chat_id).sort(), [
     "odd:1",
@@ -61,7 +61,7 @@ test("import says in words what it did; a repeated import adds and sets aside no
   assert.doesNotMatch(first.out, /surrogate|glued/);
   const names = fs.readdirSync(join(home, "quarantine"));
   const second = await runCli(args, { home });
-  assert.match(second.out, /^odd:1: 0 messages from oddities\.jsonl, 12 known already\n/);
+  assert.match(second.out, /^odd:1: 0 messages from oddities\.jsonl, 12 already here\n/);
   assert.deepEqual(fs.readdirSync(join(home, "quarantine")), names);
 });
 
@@ -82,10 +82,18 @@ test("import --dry-run makes no home", async (t) => {
 });
 
 const failures: readonly (readonly [args: readonly string[], code: number, says: RegExp])[] = [
-  [["import", "/nowhere/at/all", "--from", "nanobot"], 2, /there is nothing at \/nowhere\/at\/all/],
-  [["import", "/nowhere/at/all", "--from", "store"], 2, /there is nothing at \/nowhere\/at\/all/],
-  [["import", golden, "--from", "ductor"], 2, /nothing in .* is named sessions\.json/],
-  [["import", golden, "--from", "reachy"], 2, /nothing in .* is named session\.json/],
+  [
+    ["import", "/nowhere/at/all", "--from", "nanobot"],
+    2,
+    /there is no (file or folder|store) at \/nowhere\/at\/all/,
+  ],
+  [
+    ["import", "/nowhere/at/all", "--from", "store"],
+    2,
+    /there is no (file or folder|store) at \/nowhere\/at\/all/,
+  ],
+  [["import", golden, "--from", "ductor"], 2, /contains no sessions\.json file/],
+  [["import", golden, "--from", "reachy"], 2, /contains no session\.json file/],
   [["import", golden, "--from", "elsewhere"], 2, /\[THROUGHLINE_INVALID\]/],
   [["import", golden], 2, /\[THROUGHLINE_INVALID\]/],
   [["export", "--format", "nanobot"], 2, /\[THROUGHLINE_INVALID\]/],
@@ -128,7 +136,7 @@ test("export writes each format whole, overwrites nothing unless forced, and imp
   const before = photograph(join(out, "throughline"));
   const again = await exportAs("throughline");
   assert.equal(again.code, 1);
-  assert.match(again.err, /is there already \[THROUGHLINE_CONFLICT\]/);
+  assert.match(again.err, /already exists \[THROUGHLINE_CONFLICT\]/);
   assert.deepEqual(photograph(join(out, "throughline")), before);
   assert.equal((await exportAs("throughline", "--force")).code, 0);
   const second = join(folder, "second");

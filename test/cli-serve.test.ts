@@ -129,7 +129,7 @@ test("a second signal ends serve at once with 130, and the next start tells of t
   await turn;
   const next = new Process(t, ["serve", "--port", "0"], { home });
   await next.url();
-  assert.match(next.err.text, /^1 chat has a message without an answer: a\n/m);
+  assert.match(next.err.text, /^1 chat has an unanswered message: a\n/m);
   next.child.kill("SIGTERM");
   assert.equal((await next.ended()).code, 0);
 });
@@ -190,7 +190,10 @@ test("a port that is in use is refused with the way out, and the home is let go 
   const { port } = other.address() as { port: number };
   const { code, out, err } = await runCli(["serve", "--port", String(port)], { home });
   assert.deepEqual({ code, out }, { code: 1, out: "" });
-  assert.match(err, new RegExp(`^error: 127\\.0\\.0\\.1 port ${port} is in use .*\\n.*--port`));
+  assert.match(
+    err,
+    new RegExp(`^error: port ${port} on 127\\.0\\.0\\.1 is already in use .*\\n.*--port`),
+  );
   await (await openThroughline({ home })).close();
 });
 
@@ -211,7 +214,11 @@ test("PORT and the configuration name the port, the flag before the environment 
     file(inFile);
     const args = ["serve", ...(flag === undefined ? [] : ["--port", flag])];
     const { err } = await runCli(args, { home, variables: { PORT } });
-    assert.match(err, new RegExp(`port ${taken} is in use`), `${inFile}, ${PORT}, ${flag}`);
+    assert.match(
+      err,
+      new RegExp(`port ${taken} on .* is already in use`),
+      `${inFile}, ${PORT}, ${flag}`,
+    );
   }
 });
 
@@ -219,7 +226,7 @@ test("a --store that is no postgres:// URL is refused, and a password in it is n
   const home = join(temporaryDirectory(t), "home");
   const { code, err } = await runCli(["serve", "--store", "mysql://me:secret@db/x"], { home });
   assert.equal(code, 1);
-  assert.match(err, /--store is no URL such as postgres:.* \[THROUGHLINE_CONFIGURATION\]\n/);
+  assert.match(err, /--store must be a URL such as postgres:.* \[THROUGHLINE_CONFIGURATION\]\n/);
   assert.ok(!err.includes("secret"));
   assert.equal(fs.existsSync(home), false);
 });
@@ -246,7 +253,7 @@ for (const host of ["0.0.0.0", "::"]) {
       await Promise.race([io.output.has("is listening"), served]);
       io.signal("SIGTERM");
       assert.equal((await served).code, 0, io.errors.text);
-      return io.errors.text.includes(`under the key hosts in ${config}: {"hosts": [`);
+      return io.errors.text.includes(`names they use for this one in ${config}: {"hosts": [`);
     };
     assert.equal(await told([], ["--host", host]), true);
     assert.equal(await told([], []), true);
@@ -257,7 +264,7 @@ for (const host of ["0.0.0.0", "::"]) {
 
 test("serve --help names the key that lets other machines in", async (t) => {
   const { out } = await runCli(["serve", "--help"], { home: temporaryDirectory(t) });
-  assert.match(out, /hosts in <home>\/throughline\.config\.json: \{"hosts": \["/);
+  assert.match(out, /one in <home>\/throughline\.config\.json: \{"hosts": \["/);
 });
 
 test("a token file is made, its token is asked for, and it is in no output and on no command line", {
@@ -280,7 +287,7 @@ test("a token file is made, its token is asked for, and it is in no output and o
   }
   serve.child.kill("SIGTERM");
   const { out, err } = await serve.ended();
-  assert.match(err, /^A new token was made: /);
+  assert.match(err, /^Created a new token: /);
   assert.ok(!`${out}${err}`.includes(token));
   assert.ok(!err.includes("hello"));
 });
@@ -312,7 +319,7 @@ test("a torn tail is told of at the start", { skip: noSignals }, async (t) => {
   await serve.url();
   assert.match(
     serve.err.text,
-    /Found at the start: chats\/a: torn_tail, 11 bytes, kept in quarantine/,
+    /Repaired at the start: chats\/a: torn_tail, 11 bytes, kept in quarantine/,
   );
   serve.child.kill("SIGTERM");
   await serve.ended();

@@ -110,7 +110,7 @@ test("sessions search finds all words in any order, in one chat or in all", asyn
   assert.deepEqual(await search("lighthouse", "--chat", "work"), []);
   const { out, err, code } = await runCli(["sessions", "search", "nowhere"], { home });
   assert.deepEqual({ out, code }, { out: "", code: 0 });
-  assert.match(err, /Nothing was said with these words/);
+  assert.match(err, /No message, title or chat id contains these words/);
 });
 
 test("sessions search finds beginnings of words, titles and ids, and counts", async (t) => {
@@ -172,27 +172,27 @@ test("sessions reset is for the active provider, --provider for the one that is 
     }),
   );
   const active = await runCli(["sessions", "reset", "local:me"], { home });
-  assert.match(active.out, /^ollama begins again in this chat.* --all begins again with every/);
+  assert.match(active.out, /^ollama starts over in this chat.* --all starts over with every/);
   assert.deepEqual(Object.keys((await session())?.provider_sessions ?? {}), ["openai"]);
   const both = await runCli(["sessions", "reset", "local:me", "--all", "--provider", "x"], {
     home,
   });
   assert.equal(both.code, 2);
   const all = await runCli(["sessions", "reset", "local:me", "--all"], { home });
-  assert.match(all.out, /^Session 2 begins with every provider\./);
+  assert.match(all.out, /^Session 2 has started with every provider\./);
   assert.deepEqual((await session())?.provider_sessions, {});
 });
 
 test("sessions reset of a chat that no model answered yet begins a new session", async (t) => {
   const home = homeWithChats(t);
   const { out } = await runCli(["sessions", "reset", "work"], { home });
-  assert.match(out, /^Session 2 begins with every provider\./);
+  assert.match(out, /^Session 2 has started with every provider\./);
 });
 
 test("sessions fork copies a chat up to a message, and refuses an id that is in use", async (t) => {
   const home = homeWithChats(t);
   const fork = () => runCli(["sessions", "fork", "local:me", "m2", "local:what-if"], { home });
-  assert.match((await fork()).out, /^local:what-if begins with 2 messages\.\n$/);
+  assert.match((await fork()).out, /^Created local:what-if with 2 messages\.\n$/);
   const again = await fork();
   assert.equal(again.code, 1);
   assert.match(again.err, /\[THROUGHLINE_CONFLICT\]/);
@@ -291,13 +291,13 @@ test("sessions export overwrites nothing, and leaves no half-written file", asyn
   const args = ["sessions", "export", "local:me", "--out"];
   const taken = await runCli([...args, file], { home });
   assert.equal(taken.code, 1);
-  assert.match(taken.err, /is there already \[THROUGHLINE_CONFLICT\]/);
+  assert.match(taken.err, /already exists \[THROUGHLINE_CONFLICT\]/);
   assert.equal(fs.readFileSync(file, "utf8"), "mine");
 });
 
 for (const [what, out, says] of [
-  ["is not there", "no/where", /its folder is not there \(ENOENT\)/],
-  ["is a file", "notes.txt/where", /a part of the path is a file \(ENOTDIR\)/],
+  ["is not there", "no/where", /its folder does not exist \(ENOENT\)/],
+  ["is a file", "notes.txt/where", /part of the path is a file \(ENOTDIR\)/],
 ] as const) {
   test(`sessions export into a folder that ${what} says so, and what to do`, async (t) => {
     const home = homeWithChats(t);
@@ -307,7 +307,7 @@ for (const [what, out, says] of [
     assert.equal(code, 1);
     assert.ok(err.startsWith(`error: ${path} cannot be written: `), err);
     assert.match(err, says);
-    assert.match(err, / \[THROUGHLINE_CONFIGURATION\]\nName another place with --out, .+\n$/);
+    assert.match(err, / \[THROUGHLINE_CONFIGURATION\]\nPass another --out, .+\n$/);
   });
 }
 
@@ -316,7 +316,7 @@ test("sessions redact says where else a message was, and what it did not reach: 
   await runCli(["sessions", "fork", "local:me", "m1", "copy"], { home });
   const hidden = await runCli(["sessions", "redact", "local:me", "m1"], { home });
   assert.equal(hidden.code, 0, hidden.err);
-  assert.match(hidden.out, /^It is hidden\..*\nAlso in: copy\n$/);
+  assert.match(hidden.out, /^The message is hidden\..*\nAlso in: copy\n$/);
   const name = "2026-02-19T15-30-00_positive_fb_a1b2c3d4e5f6";
   fs.mkdirSync(join(home, "feedback", name), { recursive: true });
   fs.writeFileSync(join(home, "feedback", name, "feedback.json"), "{");
@@ -340,7 +340,7 @@ test("sessions answer answers what waits, and then says that nothing does", asyn
   assert.equal(code, 0);
   assert.match(out, /Are you there\?/);
   const again = await runCli(["sessions", "answer", "work"], { home });
-  assert.deepEqual(again, { code: 0, out: "Every message is answered.\n", err: "" });
+  assert.deepEqual(again, { code: 0, out: "There are no unanswered messages.\n", err: "" });
   const asJson = await runCli(["sessions", "answer", "work", "--json"], { home });
   assert.deepEqual(asJson, { code: 0, out: "null\n", err: "" });
 });
@@ -387,8 +387,7 @@ for (const [args, says] of [
   test(`sessions ${args.join(" ")} leads to the chat, where the ids are`, async (t) => {
     const home = homeWithChats(t);
     const { code, err } = await runCli(["sessions", ...args], { home });
-    const wayOut =
-      "`throughline sessions show CHAT` shows what is in it, each message with its id.";
+    const wayOut = "`throughline sessions show CHAT` shows the messages of a chat with their ids.";
     const text = `error: ${says} "local:me" [THROUGHLINE_NOT_FOUND]\n${wayOut}\n`;
     assert.deepEqual({ code, err }, { code: 1, err: text });
   });
@@ -398,7 +397,7 @@ test("sessions dismiss leaves what waits without an answer", async (t) => {
   const home = homeWithChats(t);
   const dismiss = async () => (await runCli(["sessions", "dismiss", "work"], { home })).out;
   assert.equal(await dismiss(), "1 message stays unanswered.\n");
-  assert.equal(await dismiss(), "Every message is answered.\n");
+  assert.equal(await dismiss(), "There are no unanswered messages.\n");
 });
 
 for (const args of [
@@ -418,7 +417,7 @@ for (const args of [
     assert.deepEqual({ code, out }, { code: 1, out: "" });
     const [said, wayOut] = err.split("\n");
     assert.equal(said, 'error: there is no chat "nobody" [THROUGHLINE_NOT_FOUND]');
-    assert.match(wayOut ?? "", /^`throughline sessions list` shows what is there\.$/);
+    assert.match(wayOut ?? "", /^`throughline sessions list` shows the chats\.$/);
     const list = await runCli(["sessions", "list", "--json"], { home });
     assert.equal(JSON.parse(list.out).chats.length, 2);
   });
@@ -491,7 +490,10 @@ test("without a home, sessions commands say so and make none", async (t) => {
   const home = join(temporaryDirectory(t), "home");
   const { code, err } = await runCli(["sessions", "list"], { home });
   assert.equal(code, 1);
-  assert.match(err, /no home at .* yet \[THROUGHLINE_NOT_FOUND\]\n`throughline chat` begins one/);
+  assert.match(
+    err,
+    /no home at .* yet \[THROUGHLINE_NOT_FOUND\]\nCreate one with `throughline chat`/,
+  );
   assert.equal(fs.existsSync(home), false);
 });
 

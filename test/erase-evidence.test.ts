@@ -61,5 +61,5 @@ test("an erasure in a damaged chat says how many bytes that nobody could read we
   await close();
   fs.appendFileSync(join(home, "chats", "a.jsonl"), '{"id":"torn');
   const { out } = await runCli(["sessions", "redact", "a", "m3", "--erase"], { home });
-  assert.match(out, /Removed with it: 11 bytes that could not be read/);
+  assert.match(out, /Also deleted: 11 bytes that could not be read/);
 });

@@ -95,5 +95,5 @@ test("serve ends by itself, with 1, once its home was taken", async (t) => {
   assert.equal(code, 1);
   assert.match(err, /lock\.db was removed or replaced: this process stops writing/);
   assert.match(err, /THROUGHLINE_LOCKED/);
-  assert.match(err, /start it again/i);
+  assert.match(err, /start the server again/);
 });

@@ -11,12 +11,12 @@ import {
 export const addChatCommand: AddCommand = (program, context) => {
   program
     .command("chat")
-    .summary("Talk in this terminal.")
+    .summary("Chat in this terminal.")
     .description(
-      "Talk in this terminal. What is said is kept, and goes on where it stopped. Ctrl-C stops an " +
-        'answer; at the prompt it ends the chat, and so do "goodbye" and "stop".',
+      "Chat in this terminal. Every message is kept, and the next chat continues from there. Ctrl-C " +
+        'stops an answer. At the prompt, Ctrl-C, "goodbye" and "stop" end the chat.',
     )
-    .option("--chat <id>", "which conversation", notEmpty, "local:me")
+    .option("--chat <id>", "the id of the chat", notEmpty, "local:me")
     .addOption(homeOption())
     .addOption(storeOption())
     .addOption(modelOption())
@@ -24,11 +24,11 @@ export const addChatCommand: AddCommand = (program, context) => {
     .addHelpText(
       "after",
       `${examples([
-        ["chat", "go on where you stopped"],
-        ["chat --chat work", "a conversation of its own"],
-        ["chat --model ollama/qwen3", "from now on with this model"],
-        ["chat --ephemeral", "leave nothing behind"],
-        ["chat < questions.txt", "one message a line, answers on stdout"],
+        ["chat", "continue where you stopped"],
+        ["chat --chat work", "a separate chat"],
+        ["chat --model ollama/qwen3", "use this model from now on"],
+        ["chat --ephemeral", "store nothing"],
+        ["chat < questions.txt", "one message per line, answers on stdout"],
       ])}
 \nIn the chat: /answer /dismiss /new /newall /clear /help /quit`,
     )

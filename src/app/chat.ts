@@ -12,7 +12,7 @@ export interface ChatFlags extends Flags {
   readonly chat: string;
 }
 
-/** How long an answer may go on once the chat is told to end. */
+/** How long an answer may take once the chat is told to end. */
 const graceMs = 1_000;
 
 /** `throughline chat`. @throws Exit with 1 when a piped message was not answered, 130 by a signal. */

@@ -4,11 +4,11 @@ import { enableCompileCache } from "node:module";
 import { fileURLToPath } from "node:url";
 import { isNodeEnough, neededNode } from "./node-version.ts";
 
-// npm only warns of an older one, which would fail somewhere inside with words that help nobody.
+// npm only warns of an older Node, which would fail somewhere inside with an unclear error.
 if (!isNodeEnough(process.versions.node)) {
   writeSync(
     2,
-    `throughline needs Node ${neededNode} or later, and this is ${process.versions.node}.\n`,
+    `throughline needs Node ${neededNode} or later. This is Node ${process.versions.node}.\n`,
   );
   process.exit(1);
 }
@@ -17,8 +17,8 @@ if (!isNodeEnough(process.versions.node)) {
 if ((process.permission as unknown) !== undefined) {
   writeSync(
     2,
-    "throughline cannot run under node --permission: Node refuses fdatasync there, without which no " +
-      "write is durable. Start it without, and confine it with the system, such as systemd's " +
+    "throughline cannot run under node --permission: Node then refuses fdatasync, and writes would not " +
+      "be durable. Start it without, and restrict it with the system instead, such as systemd's " +
       "ReadWritePaths.\n",
   );
   process.exit(1);

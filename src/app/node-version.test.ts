@@ -31,7 +31,7 @@ test("the program says which Node it needs, and nothing else", () => {
     { encoding: "utf8" },
   );
   assert.deepEqual([status, stdout], [1, ""]);
-  assert.equal(stderr, "throughline needs Node 22.13 or later, and this is 20.20.2.\n");
+  assert.equal(stderr, "throughline needs Node 22.13 or later. This is Node 20.20.2.\n");
 });
 
 test("under --permission the program says that it cannot run there, and what to do", () => {

@@ -83,7 +83,7 @@ export async function openCompanion(
       try {
         moments.spillSync();
       } catch {
-        // The disk refuses and the process ends: there is nobody left to tell.
+        // The process ends, so there is no way to report it.
       }
     };
     process.once("exit", spill);

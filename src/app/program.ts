@@ -8,17 +8,17 @@ import { commandsFor } from "./commands.ts";
 
 const firstSteps = `
 First steps:
-  throughline chat                      talk in this terminal; what is said is kept
-  throughline serve                     the same in a browser, at http://127.0.0.1:7423
-  throughline sessions list             what is kept
-  throughline chat --model ollama/qwen3 talk with a model of a local Ollama
+  throughline chat                      chat in this terminal; every message is kept
+  throughline serve                     chat in a browser, at http://127.0.0.1:7423
+  throughline sessions list             list your chats
+  throughline chat --model ollama/qwen3 chat with a model of a local Ollama
 
 ${variableHelp}
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted.`;
 
 /**
- * Runs one command line to its end. Never rejects: what went wrong is on `io.errors`.
+ * Runs one command line. Never rejects: errors are written to `io.errors`.
  *
  * @returns the exit code: 0 done, 1 failed, 2 wrong usage, 130 interrupted.
  */
@@ -42,7 +42,7 @@ export async function run(
     return 0;
   } catch (error) {
     const { exitCode, text } = describeFailure(error, help, { stack: isDebugging() });
-    await write(io.errors, text).catch(() => undefined); // nobody is left to be told
+    await write(io.errors, text).catch(() => undefined); // the reader is gone
     return exitCode;
   }
 }
@@ -51,16 +51,16 @@ function createProgram(context: Context, commands: Iterable<AddCommand>): Comman
   const { io } = context;
   const program = new Command("throughline")
     .description(
-      "The session layer for conversational companions: what was said, and where each model left " +
-        "off, through crashes, restarts and days away.",
+      "The session layer for conversational companions. It keeps every message and every model " +
+        "session through crashes, restarts and days away.",
     )
     .version(context.version, "-V, --version", "print the version")
-    .helpOption("-h, --help", "explain a command")
+    .helpOption("-h, --help", "show help for a command")
     .showSuggestionAfterError(true)
     .configureOutput({
       writeOut: (text) => void io.output.write(text),
       writeErr: (text) => void io.errors.write(text),
-      outputError: () => undefined, // told by `describeFailure`
+      outputError: () => undefined, // `describeFailure` writes it
     })
     .exitOverride()
     .addHelpText("after", firstSteps);

@@ -72,13 +72,13 @@ function toJson({ error, ...result }: ClauseResult & { readonly contract: string
   return error === undefined ? result : { ...result, error: nameOf(error) };
 }
 
-/** Fixtures hold nobody's words: the message may be shown. */
+/** Fixtures contain no chats, so the message may be shown. */
 function nameOf(error: unknown): string {
   return error instanceof Error ? (error.message.split("\n", 1)[0] ?? error.name) : String(error);
 }
 
 function summary(results: readonly ClauseResult[]): string {
   const broken = results.filter(({ ok }) => !ok).length;
-  const kept = `${results.length - broken} of ${results.length} promises are kept`;
+  const kept = `${results.length - broken} of ${results.length} promises hold`;
   return `\n${kept} on this disk (${tmpdir()}).\n`;
 }

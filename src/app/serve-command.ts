@@ -12,41 +12,45 @@ import {
 export const addServeCommand: AddCommand = (program, context) => {
   program
     .command("serve")
-    .summary("Serve the page and the HTTP API.")
-    .description("Serve the page and the HTTP API until Ctrl-C. Prints one line when it is ready.")
+    .summary("Serve the web page and the HTTP API.")
+    .description("Serve the web page and the HTTP API until Ctrl-C. Prints one line when ready.")
     .addOption(homeOption())
     .option(
       "--host <address>",
-      "listen here (127.0.0.1); any other address needs a token",
+      "the address to listen on (default: 127.0.0.1). Any other address needs a token",
       notEmpty,
     )
     .option(
       "--port <port>",
-      "listen on this port (7423); 0 takes a free one",
+      "the port to listen on (default: 7423). 0 picks a free port",
       wholeNumber(0, 65_535),
     )
     .addOption(storeOption())
     .addOption(modelOption())
-    .option("--token-file <file>", "ask for the token in this file; it is made if absent", notEmpty)
+    .option(
+      "--token-file <file>",
+      "require the token in this file. A missing file is created",
+      notEmpty,
+    )
     .addOption(ephemeralOption())
     .addHelpText(
       "after",
       `${examples([
-        ["serve", "at http://127.0.0.1:7423, for this machine only"],
-        ["serve --model ollama/qwen3", "new sessions talk to a local model"],
-        ["serve --token-file ~/.throughline/token", "with a token, where others share the machine"],
-        ["serve --host 0.0.0.0 --token-file token", "for the network: see below; put TLS in front"],
+        ["serve", "on http://127.0.0.1:7423, for this machine only"],
+        ["serve --model ollama/qwen3", "new sessions use a local model"],
+        ["serve --token-file ~/.throughline/token", "require a token, if others use this machine"],
+        ["serve --host 0.0.0.0 --token-file token", "for the network. See below, and add TLS"],
         [
           "serve --store postgres://me@db/chats",
-          "memories in PostgreSQL; as many servers as you like",
+          "store messages in PostgreSQL, for any number of servers",
         ],
-        ["serve --ephemeral --port 0", "to try it out, leaving nothing behind"],
+        ["serve --ephemeral --port 0", "try it without storing anything"],
       ])}
-\nWith --host 0.0.0.0 or ::, other machines are refused (403) by every name but those listed under the key
-hosts in <home>/throughline.config.json: {"hosts": ["nova.example", "192.168.1.7"]}
+\nWith --host 0.0.0.0 or ::, requests from other machines get 403 until you list the names they use for this
+one in <home>/throughline.config.json: {"hosts": ["nova.example", "192.168.1.7"]}
 
-With a token, a browser signs in with a code: press Enter in this terminal for one.
-Scripts send the token of the file: Authorization: Bearer <token>.`,
+With a token, a browser signs in with a code: press Enter in this terminal to get one.
+Scripts send the token from the file: Authorization: Bearer <token>.`,
     )
     .action(async (flags) => {
       const { serve } = await import("./serve.ts");

@@ -26,7 +26,7 @@ export interface ServeFlags extends Flags {
 
 /** Answers under way get this long to end once the server is told to. */
 const graceMs = 3_000;
-/** Then the process goes, whatever does not end: it is to be gone within 5 s of a signal. */
+/** Then the process exits in any case: it must be gone within 5 s of a signal. */
 const deadlineMs = 4_500;
 
 /** `throughline serve`: until a signal ends it. */
@@ -66,7 +66,7 @@ export async function serve(flags: ServeFlags, { io, env, version }: Context): P
       await write(io.errors, describeFailure(lost, "", { stack: false }).text);
   } finally {
     const ended = within(deadlineMs, io, () => shutDown(companion, server));
-    // Without its home a process can store nothing more, and has said so.
+    // Without its home the process can store nothing, and has reported that.
     await (lost === undefined ? ended : ended.catch(() => undefined));
   }
   if (lost !== undefined) throw new Exit(exitCodes.failed);
@@ -84,10 +84,10 @@ function featuresOf({ run, moments }: Companion): readonly ServerFeature[] {
   return features;
 }
 
-/** How often a server looks whether its home is still its own, in milliseconds. */
+/** How often a server checks that the home is still its own, in milliseconds. */
 const lookEveryMs = 1_000;
 
-/** Looks whether this process is still the writer of its home. Without a turn it would not notice. */
+/** Checks that this process is still the writer of its home, also when no turn runs. */
 function watchHome({ throughline }: Companion) {
   const { promise: lost, resolve } = Promise.withResolvers<Failed>();
   const { storage } = throughline;
@@ -96,8 +96,8 @@ function watchHome({ throughline }: Companion) {
       storage.ownHome?.assertWriter();
     } catch (cause) {
       const code = isThroughlineError(cause) ? cause.code : "THROUGHLINE_UNAVAILABLE";
-      const wayOut = "Make sure that no other process uses this home, then start it again.";
-      const message = cause instanceof Error ? cause.message : "the home cannot be looked at";
+      const wayOut = "Make sure that no other process uses this home, then start the server again.";
+      const message = cause instanceof Error ? cause.message : "the home cannot be read";
       resolve(new Failed(message, { code, wayOut, cause }));
     }
   }, lookEveryMs);
@@ -114,13 +114,13 @@ export async function within(ms: number, io: Io, work: () => Promise<void>): Pro
   }
 }
 
-/** Turns first: who watches one sees its end. */
+/** Turns first, so that a watcher sees the end of its turn. */
 async function shutDown(companion: Companion, server: ThroughlineServer | undefined) {
   try {
     await companion.turns.close(graceMs);
   } finally {
     try {
-      // Whoever reacted waits for an answer, which waits for the save, and the server for both.
+      // A request with a reaction waits for the save, and the server waits for the request.
       await Promise.all([companion.moments?.recorder.close(), server?.close()]);
     } finally {
       await companion.close(0);
@@ -157,11 +157,11 @@ async function tokenOf(
   const path = flags.tokenFile ?? env.tokenFile ?? config.tokenFile;
   if (path === undefined) return undefined;
   const { token, isNew } = readTokenFile(path);
-  if (isNew) await tell(io, `A new token was made: ${path}`);
+  if (isNew) await tell(io, `Created a new token: ${path}`);
   return token;
 }
 
-/** Probes get an answer from then on, and a page that is opened waits instead of being refused. */
+/** From then on probes get an answer, and a page waits instead of being refused. */
 async function openPort(
   options: PortOptions,
   flags: ServeFlags,
@@ -178,49 +178,50 @@ async function openPort(
     const code = "THROUGHLINE_CONFIGURATION";
     if (isThroughlineError(cause, code)) throw withTokenHint(cause);
     if (says === undefined || wayOut === undefined) throw cause;
-    throw new Failed(`${host} port ${port} ${says}`, { code, wayOut, cause });
+    throw new Failed(`port ${port} on ${host} ${says}`, { code, wayOut, cause });
   }
 }
 
 const hostOf = (flags: ServeFlags, config: Settings["config"]) =>
   flags.host ?? config.host ?? defaultAddress.host;
 
-/** Who listens on every address is meant to be reached, and so far nobody is let in by any name. */
+/** A server on every address is meant for other machines, and so far none is let in. */
 async function tellHosts(io: Io, flags: ServeFlags, { config, home }: Settings): Promise<void> {
   const isEverywhere = ["0.0.0.0", "::"].includes(hostOf(flags, config));
   if (!isEverywhere || (config.hosts ?? []).length > 0) return;
   await tell(
     io,
-    "Other machines are refused until the names by which they call this one are listed under the " +
-      `key hosts in ${join(home, configName)}: {"hosts": ["nova.example"]}`,
+    "Requests from other machines are refused until you list the names they use for this one in " +
+      `${join(home, configName)}: {"hosts": ["nova.example"]}`,
   );
 }
 
 function withTokenHint(cause: ThroughlineError): Failed {
-  const wayOut = "Name a file with --token-file: if it is not there, it is made with a new token.";
+  const wayOut =
+    "Pass --token-file FILE. If the file does not exist, it is created with a new token.";
   return new Failed(cause.message, { code: cause.code, wayOut, cause });
 }
 
 const listenErrors = [
   [
     "EADDRINUSE",
-    "is in use",
-    "Stop what listens there, or take another --port; 0 takes a free one.",
+    "is already in use",
+    "Stop the program that uses it, or pass another --port. 0 picks a free one.",
   ],
-  ["EADDRNOTAVAIL", "is not to be had", "This machine has no such address: name another --host."],
-  ["ENOTFOUND", "is not to be had", "No such name is known here: name another --host."],
-  ["EACCES", "is not allowed to this user", "Take a --port from 1024 on."],
+  ["EADDRNOTAVAIL", "is not available: this machine has no such address", "Pass another --host."],
+  ["ENOTFOUND", "is not available: the host name is unknown", "Pass another --host."],
+  ["EACCES", "is not available: permission denied", "Pass a --port from 1024 on."],
 ] as const;
 
-/** What a person should know of the last run: what was repaired, and what waits for an answer. */
+/** Reports what the last run left: repairs, and unanswered messages. */
 async function tellState(io: Io, { throughline, turns }: Companion): Promise<void> {
   const { storage, chats } = throughline;
   for (const { key, kind, bytes, quarantined } of storage.repairs()) {
     const kept = quarantined === undefined ? "" : `, kept in ${quarantined}`;
-    await tell(io, `Found at the start: ${printableLine(key)}: ${kind}, ${bytes} bytes${kept}`);
+    await tell(io, `Repaired at the start: ${printableLine(key)}: ${kind}, ${bytes} bytes${kept}`);
   }
   const { chats: unanswered, cursor } = await chats.list({ unanswered: true, limit: 100 });
-  // What another server answers is in good hands.
+  // Without those that another server is answering.
   const inHand = await Promise.all(unanswered.map(({ chat_id }) => turns.isRunning(chat_id)));
   const waiting = unanswered.filter((_, index) => inHand[index] !== true);
   if (waiting.length === 0) return;
@@ -228,14 +229,14 @@ async function tellState(io: Io, { throughline, turns }: Companion): Promise<voi
   const verb = waiting.length === 1 ? "has" : "have";
   const names = waiting.slice(0, 5).map((row) => printableLine(row.chat_id));
   const list = waiting.length > names.length ? [...names, "…"] : names;
-  await tell(io, `${count} ${verb} a message without an answer: ${list.join(", ")}`);
+  await tell(io, `${count} ${verb} an unanswered message: ${list.join(", ")}`);
 }
 
 function about(settings: Settings, companion: Companion): string {
   const { provider, model } = companion.responders.standard;
   const { isEphemeral, store } = settings;
   const place = store === undefined ? `home ${settings.home}` : `store ${store.says}`;
-  const home = isEphemeral ? "nothing is kept" : place;
+  const home = isEphemeral ? "nothing is stored" : place;
   return `${home}, model ${provider === model ? provider : `${provider}/${model}`}`;
 }
 

@@ -11,20 +11,20 @@ import {
   wholeNumber,
 } from "../cli/command.ts";
 
-/** `sessions`: what is kept, one command for each thing that can be done with it. */
+/** `sessions`, with one command for each thing that can be done with a chat. */
 export const addSessionsCommand: AddCommand = (program, context) => {
   const sessions = program
     .command("sessions")
-    .summary("Look at what is kept, or change it.")
-    .description("Look at what is kept, and change, copy, export or forget it.")
+    .summary("List, show, search, change or forget chats.")
+    .description("List, show, search, change, copy, export or forget chats.")
     .addHelpText(
       "after",
       examples([
-        ["sessions list", "every chat, the newest first"],
+        ["sessions list", "every chat, newest first"],
         ["sessions show local:me", "one chat and its last messages"],
-        ["sessions search lighthouse", "where was that said?"],
+        ["sessions search lighthouse", "find messages that contain a word"],
         ["sessions export local:me --format markdown", "a page to keep or print"],
-        ["sessions forget local:me", "remove a chat wherever it is"],
+        ["sessions forget local:me", "delete a chat everywhere"],
       ]),
     );
   addReading(sessions, context);
@@ -37,19 +37,22 @@ export const addSessionsCommand: AddCommand = (program, context) => {
 function addReading(sessions: Command, context: Context): void {
   sessions
     .command("list")
-    .description("Chats, the one in which a person spoke last first.")
-    .option("--limit <n>", "how many at most", wholeNumber(1, 1_000), 50)
-    .option("--cursor <cursor>", "go on where the list before ended", notEmpty)
-    .option("--unanswered", "only chats with a message that waits for an answer")
+    .description("List chats. The one in which a person spoke last comes first.")
+    .option("--limit <n>", "the maximum number of results", wholeNumber(1, 1_000), 50)
+    .option("--cursor <cursor>", "the cursor that the previous page printed", notEmpty)
+    .option("--unanswered", "only chats with an unanswered message")
     .addOption(homeOption())
     .addOption(storeOption())
     .addOption(jsonOption())
-    .addHelpText("after", examples([["sessions list --unanswered", "what was cut off?"]]))
+    .addHelpText(
+      "after",
+      examples([["sessions list --unanswered", "which messages got no answer?"]]),
+    )
     .action(async (flags) => (await import("./sessions/read.ts")).list(flags, context));
   sessions
     .command("show <chat>")
-    .description("One chat: its session, and its last messages.")
-    .option("--messages <n>", "how many", wholeNumber(0, 1_000), 20)
+    .description("Show one chat: its session and its last messages.")
+    .option("--messages <n>", "the number of messages", wholeNumber(0, 1_000), 20)
     .addOption(homeOption())
     .addOption(storeOption())
     .addOption(jsonOption())
@@ -64,11 +67,11 @@ function addReading(sessions: Command, context: Context): void {
   sessions
     .command("search <words...>")
     .description(
-      "Messages that hold every one of the words: by chat, the newest chat first; and chats whose title " +
-        "and id hold them. The last word may be the beginning of a word.",
+      "Find messages that contain all of the words, and chats whose title or id does. Messages are " +
+        "listed by chat, newest chat first. The last word may be the beginning of a word.",
     )
-    .option("--chat <id>", "in one chat only", notEmpty)
-    .option("--limit <n>", "how many at most", wholeNumber(1, 1_000), 20)
+    .option("--chat <id>", "search only this chat", notEmpty)
+    .option("--limit <n>", "the maximum number of results", wholeNumber(1, 1_000), 20)
     .addOption(homeOption())
     .addOption(storeOption())
     .addOption(jsonOption())
@@ -76,7 +79,7 @@ function addReading(sessions: Command, context: Context): void {
       "after",
       examples([
         ["sessions search red lighthouse", "both words, in any order"],
-        ["sessions search light", "lighthouses too"],
+        ["sessions search light", "finds lighthouse, too"],
       ]),
     )
     .action(async (words: string[], flags) =>
@@ -87,20 +90,20 @@ function addReading(sessions: Command, context: Context): void {
 function addExport(sessions: Command, context: Context): void {
   sessions
     .command("export <chat>")
-    .description("Write a chat out. What was redacted or hidden is left out.")
+    .description("Write a chat to stdout or a file, without redacted and hidden messages.")
     .addOption(
-      new Option("--format <format>", "how")
+      new Option("--format <format>", "the output format")
         .choices(["jsonl", "markdown", "html"])
         .default("jsonl"),
     )
-    .option("--out <file>", "a new file, instead of stdout", notEmpty)
+    .option("--out <file>", "a new file to write to, instead of stdout", notEmpty)
     .addOption(homeOption())
     .addOption(storeOption())
     .addHelpText(
       "after",
       examples([
-        ["sessions export local:me --format html --out me.html", "a page that stands alone"],
-        ["sessions export local:me > me.jsonl", "one message a line, for other programs"],
+        ["sessions export local:me --format html --out me.html", "a self-contained page"],
+        ["sessions export local:me > me.jsonl", "one message per line, for other programs"],
       ]),
     )
     .action(async (chat, flags) =>
@@ -111,9 +114,11 @@ function addExport(sessions: Command, context: Context): void {
 function addChanges(sessions: Command, context: Context): void {
   sessions
     .command("reset <chat>")
-    .description("Begin again with a provider: it forgets what was said, the transcript stays.")
-    .option("--provider <name>", "which one (default: the one that the chat runs on)", notEmpty)
-    .addOption(new Option("--all", "begin a new session with every provider").conflicts("provider"))
+    .description(
+      "Start over with a provider. It no longer gets what was said before; the transcript stays.",
+    )
+    .option("--provider <name>", "which provider (default: the one that the chat uses)", notEmpty)
+    .addOption(new Option("--all", "start over with every provider").conflicts("provider"))
     .addOption(homeOption())
     .addOption(storeOption())
     .action(async (chat, flags) =>
@@ -121,7 +126,9 @@ function addChanges(sessions: Command, context: Context): void {
     );
   sessions
     .command("clear <chat>")
-    .description("Begin with an empty page: what was said stays in the file, and is shown no more.")
+    .description(
+      "Hide every message so far. They stay in the file but are no longer shown, and no model gets them.",
+    )
     .addOption(homeOption())
     .addOption(storeOption())
     .action(async (chat, flags) =>
@@ -129,12 +136,14 @@ function addChanges(sessions: Command, context: Context): void {
     );
   sessions
     .command("fork <chat> <message> <newChat>")
-    .description("Copy a chat up to and including one message into a new chat.")
+    .description("Copy a chat, up to and including one message, to a new chat.")
     .addOption(homeOption())
     .addOption(storeOption())
     .addHelpText(
       "after",
-      examples([["sessions fork local:me 3k2…f9 local:what-if", "go on differently from there"]]),
+      examples([
+        ["sessions fork local:me 3k2…f9 local:what-if", "continue differently from there"],
+      ]),
     )
     .action(async (chat, message, newChat, flags) =>
       (await import("./sessions/change.ts")).fork(chat, message, newChat, flags, context),
@@ -145,7 +154,7 @@ function addRemoving(sessions: Command, context: Context): void {
   sessions
     .command("redact <chat> <message>")
     .description("Hide one message from models, pages, search and exports.")
-    .option("--erase", "remove its bytes too, for good")
+    .option("--erase", "also delete its bytes, permanently")
     .addOption(homeOption())
     .addOption(storeOption())
     .action(async (chat, message, flags) =>
@@ -153,12 +162,12 @@ function addRemoving(sessions: Command, context: Context): void {
     );
   sessions
     .command("forget <chat>")
-    .description("Remove a chat wherever it is, for good, and say what was removed.")
-    .option("--yes", "do not ask")
+    .description("Delete a chat everywhere, permanently, and print what was removed.")
+    .option("--yes", "do not ask for confirmation")
     .addOption(homeOption())
     .addOption(storeOption())
     .addOption(jsonOption())
-    .addHelpText("after", examples([["sessions forget local:me --yes", "without a question"]]))
+    .addHelpText("after", examples([["sessions forget local:me --yes", "without asking"]]))
     .action(async (chat, flags) =>
       (await import("./sessions/forget.ts")).forget(chat, flags, context),
     );
@@ -168,8 +177,8 @@ function addAnswers(sessions: Command, context: Context): void {
   sessions
     .command("answer <chat>")
     .description(
-      "Answer the oldest message of a chat that waits for an answer. One that failed or was cut off " +
-        "waits until something else is said there: then the model sees both, and answers that.",
+      "Answer the oldest unanswered message of a chat. If the answer fails or is cut off, the message " +
+        "waits until you say something else there. The model then gets both, and answers the newer one.",
     )
     .addOption(homeOption())
     .addOption(storeOption())
@@ -180,7 +189,7 @@ function addAnswers(sessions: Command, context: Context): void {
     );
   sessions
     .command("dismiss <chat>")
-    .description("Leave what has no answer without one, for good.")
+    .description("Leave the unanswered messages of a chat without an answer, permanently.")
     .addOption(homeOption())
     .addOption(storeOption())
     .action(async (chat, flags) =>

@@ -3,18 +3,18 @@ import { isThroughlineError } from "../core/errors.ts";
 import type { Turn } from "../core/turns/turn.ts";
 import type { Companion } from "./open-companion.ts";
 
-export const slashHelp = `/answer   answer the message that has no answer yet: before you say something else
-/dismiss  leave it without an answer
-/new      begin again: the active provider forgets, others and the transcript stay
-/newall   begin a new session: every provider forgets, the transcript stays
-/clear    begin with an empty page: what was said stays in the file only
-/help     this list
-/quit     end; so does "goodbye"
-A line that begins with a space is never a command. Alt+Enter begins a new line of a message, and
-what you paste is one message, however many lines it has.`;
+export const slashHelp = `/answer   answer the unanswered message, before you say something else
+/dismiss  leave the unanswered message without an answer
+/new      start over with the active provider; the transcript stays
+/newall   start over with every provider; the transcript stays
+/clear    hide every message so far; they stay in the file
+/help     show this list
+/quit     end the chat; so does "goodbye"
+A line that starts with a space is never a command. Alt+Enter starts a new line in a message, and
+pasted text is one message, even if it has several lines.`;
 
 const othersStay =
-  "Other providers keep their part, and the transcript stays. /newall begins again with every provider.";
+  "Other providers keep their sessions, and the transcript stays. /newall starts over with every provider.";
 
 /** What a command did: a line to show, a turn to follow, or the end of the chat. */
 export type SlashResult =
@@ -27,7 +27,7 @@ export function slashCommand(line: string): string | undefined {
   return /^\/([a-z]+)\s*$/i.exec(line)?.[1]?.toLowerCase();
 }
 
-/** Runs one. What is not there is said, and no error. */
+/** Runs one. Something that does not exist is a line to show, not an error. */
 export async function runSlashCommand(
   name: string,
   chatId: string,
@@ -43,7 +43,8 @@ export async function runSlashCommand(
     if (!isThroughlineError(error, "THROUGHLINE_NOT_FOUND")) throw error;
     return {
       type: "say",
-      text: name === "answer" ? "Every message is answered." : "Nothing was said yet.",
+      text:
+        name === "answer" ? "There are no unanswered messages." : "This chat has no messages yet.",
     };
   }
 }
@@ -58,25 +59,23 @@ async function change(
   if (name === "help") return slashHelp;
   if (name === "dismiss") {
     const count = await turns.dismiss(chatId);
-    if (count === 0) return "Every message is answered.";
-    return count === 1
-      ? "It stays without an answer."
-      : `${count} messages stay without an answer.`;
+    if (count === 0) return "There are no unanswered messages.";
+    return count === 1 ? "The message stays unanswered." : `${count} messages stay unanswered.`;
   }
   if (name === "new") {
     await chats.row(chatId);
     const { provider } = await turns.target(chatId, target);
     await sessions.beginAgain(chatId, provider);
-    return `${provider} begins again: it gets nothing that was said before. ${othersStay}`;
+    return `${provider} starts over and no longer gets what was said before. ${othersStay}`;
   }
   if (name === "newall") {
     await chats.row(chatId);
     await sessions.reset(chatId);
-    return "A new session begins with every provider. The one before is kept and can be read.";
+    return "A new session has started with every provider. The session before is kept and can still be read.";
   }
   if (name === "clear") {
     await chats.clear(chatId);
-    return "An empty page. What was said before is no longer shown, and no model sees it.";
+    return "Done. Earlier messages are no longer shown or sent to a model.";
   }
-  return `There is no /${name}. /help lists the commands.`;
+  return `There is no command /${name}. /help lists the commands.`;
 }

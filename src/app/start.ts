@@ -10,8 +10,8 @@ import { run } from "./program.ts";
 export async function start(): Promise<void> {
   useMoreThreads();
   boundYoungHeap(isYoungHeapSized());
-  // A rejection that nobody handles comes here too. What was being written is finished or undone by
-  // the next start; going on from a state that nobody knows is what could do harm.
+  // Unhandled rejections come here too. The next start finishes or undoes what was being written;
+  // continuing from an unknown state could do harm.
   process.on("uncaughtException", (error) => {
     writeSync(2, describeFailure(error, "", { stack: isDebugging() }).text);
     process.exit(exitCodes.failed);

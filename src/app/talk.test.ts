@@ -83,7 +83,7 @@ test("/help and an unknown command are told on stderr, and are no messages", asy
   const io = fakeIo("/help\n/nonsense\n");
   assert.equal(await talk(companion, io), 0);
   assert.equal(io.output.text, "");
-  assert.match(io.errors.text, /\/dismiss .*There is no \/nonsense\./s);
+  assert.match(io.errors.text, /\/dismiss .*There is no command \/nonsense\./s);
 });
 
 test("commands on a chat in which nothing was said say so, and make no chat", async (t) => {
@@ -92,7 +92,7 @@ test("commands on a chat in which nothing was said say so, and make no chat", as
   assert.equal(await talk(companion, io), 0);
   assert.equal(
     io.errors.text,
-    `${"Nothing was said yet.\n".repeat(4)}Every message is answered.\n`,
+    `${"This chat has no messages yet.\n".repeat(4)}There are no unanswered messages.\n`,
   );
   assert.deepEqual((await companion.throughline.chats.list()).chats, []);
 });
@@ -112,8 +112,8 @@ test("/new begins again with the active provider: others keep their part, the tr
   await talk(companion, io);
   assert.equal(
     io.errors.text,
-    "scripted begins again: it gets nothing that was said before. Other providers keep their part, " +
-      "and the transcript stays. /newall begins again with every provider.\n",
+    "scripted starts over and no longer gets what was said before. Other providers keep their sessions, " +
+      "and the transcript stays. /newall starts over with every provider.\n",
   );
   assert.equal((await said(companion)).length, 4);
   const session = await sessions.active(chatId);
@@ -130,7 +130,7 @@ test("/newall begins a new session with every provider, and the transcript stays
   await talk(companion, io);
   assert.equal(
     io.errors.text,
-    "A new session begins with every provider. The one before is kept and can be read.\n",
+    "A new session has started with every provider. The session before is kept and can still be read.\n",
   );
   assert.equal((await said(companion)).length, 4);
   const session = await sessions.active(chatId);
@@ -151,7 +151,7 @@ test("a model that does not answer is told of, the message is kept, and a script
   assert.equal(io.output.text, "(The model is away.)\nBack.\n");
   assert.equal(
     io.errors.text,
-    "(What you said is kept: /answer asks again, until you say something else.)\n",
+    "(Your message is kept. /answer asks again, until you say something else.)\n",
   );
   assert.deepEqual(await said(companion), ["user: hello", "assistant: Back."]);
 });
@@ -161,11 +161,11 @@ test("a pipe is told of a message without an answer, and nothing is answered una
   await talk(companion, fakeIo("hello\u001b[31m\n"));
   const io = fakeIo("");
   assert.equal(await talk(companion, io), 0);
-  assert.match(io.errors.text, /^\("hello␛\[31m" has no answer yet: \/answer/);
+  assert.match(io.errors.text, /^\("hello␛\[31m" has no answer yet\. Use \/answer/);
   assert.equal(io.output.text, "");
   const dismissed = fakeIo("/dismiss\n");
   await talk(companion, dismissed);
-  assert.match(dismissed.errors.text, /It stays without an answer\.\n$/);
+  assert.match(dismissed.errors.text, /The message stays unanswered\.\n$/);
   const after = fakeIo("");
   await talk(companion, after);
   assert.equal(after.errors.text, "");
@@ -227,7 +227,7 @@ test("Ctrl-C while an answer streams stops the answer and keeps it; at the promp
   assert.deepEqual(await said(companion), ["user: tell me", "assistant: Once upon a "]);
   io.signal("SIGINT");
   assert.equal(await ended, 0);
-  assert.match(io.errors.text, /\nGoodbye\. What was said is kept\.\n$/);
+  assert.match(io.errors.text, /\nGoodbye\. Your messages are kept\.\n$/);
   assert.deepEqual(io.exits, []);
 });
 
@@ -242,7 +242,7 @@ test("a wait for the provider is announced with its reason and its seconds, and 
   const ended = talk(companion, io);
   await io.output.has("> ");
   type("hello");
-  await io.errors.has(`(${reason}: trying again in 20 s. Ctrl-C stops it.)\n`);
+  await io.errors.has(`(${reason}. Trying again in 20 s; Ctrl-C stops it.)\n`);
   const shown = io.output.text.length;
   io.signal("SIGINT");
   await io.output.has("> ", shown);
@@ -324,5 +324,5 @@ test("an ephemeral chat says that nothing was kept", async (t) => {
   const ended = talk(companion, io, true);
   type("/quit");
   assert.equal(await ended, 0);
-  assert.match(io.errors.text, /Nothing was kept\./);
+  assert.match(io.errors.text, /Nothing was stored\./);
 });

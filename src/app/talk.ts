@@ -22,7 +22,7 @@ export interface TalkOptions {
   readonly logger: Logger;
 }
 
-/** One person at one terminal (or one pipe), talking in one chat. */
+/** One person at one terminal (or one pipe), in one chat. */
 export class Talk {
   readonly #companion: Companion;
   readonly #io: Io;
@@ -67,7 +67,7 @@ export class Talk {
       ignoreSignals();
     }
     if (this.#exitCode !== exitCodes.done) return this.#exitCode;
-    // A script has no other way to know; a person has seen it.
+    // A person has seen the failure; a script needs the code.
     return !isInteractive && this.#failures > 0 ? exitCodes.failed : exitCodes.done;
   }
 
@@ -151,7 +151,7 @@ export class Talk {
     try {
       await write(this.#io.output, text);
     } catch (error) {
-      // Nobody reads the answers any more.
+      // The reader is gone.
       if (isErrno(error, "EPIPE")) this.#ending.abort();
       throw error;
     }
@@ -162,12 +162,12 @@ export class Talk {
     const { chats } = this.#companion.throughline;
     const isOpen = await chats.row(this.#options.chatId).then(
       (row) => row.unanswered,
-      () => false, // not even the message could be kept: that was said
+      () => false, // not even the message could be stored: that was reported
     );
     if (!isOpen) return;
     await tell(
       this.#io,
-      "(What you said is kept: /answer asks again, until you say something else.)",
+      "(Your message is kept. /answer asks again, until you say something else.)",
     );
   }
 
@@ -186,7 +186,7 @@ export class Talk {
     }
   }
 
-  /** Tells of a message that was cut off. @returns whether it is to be answered first. */
+  /** Reports an unanswered message. @returns whether it is to be answered first. */
   async #offersAnswer(): Promise<boolean> {
     const { chats } = this.#companion.throughline;
     const { chatId } = this.#options;
@@ -198,7 +198,7 @@ export class Talk {
     if (this.#io.isInteractive) {
       return confirm(this.#io, `${what} has no answer yet. Answer it now?`, true);
     }
-    await tell(this.#io, `(${what} has no answer yet: /answer answers it, /dismiss leaves it.)`);
+    await tell(this.#io, `(${what} has no answer yet. Use /answer or /dismiss.)`);
     return false;
   }
 
@@ -206,7 +206,7 @@ export class Talk {
     const { isEphemeral } = this.#options;
     return tell(
       this.#io,
-      `\nGoodbye. ${isEphemeral ? "Nothing was kept." : "What was said is kept."}`,
+      `\nGoodbye. ${isEphemeral ? "Nothing was stored." : "Your messages are kept."}`,
     );
   }
 }

@@ -32,7 +32,7 @@ export async function* turnEvents(
       } else if (progress.type === "retrying") {
         const { reason, waitMs } = progress;
         const seconds = Math.ceil(waitMs / 1_000);
-        await notices.early(`${reason}: trying again in ${seconds} s. Ctrl-C stops it.`);
+        await notices.early(`${reason}. Trying again in ${seconds} s; Ctrl-C stops it.`);
       } else if (progress.type === "result") {
         const { answer } = progress;
         for (const text of answer.notices) if (!told.has(text)) notices.late(text);

@@ -30,13 +30,15 @@ export interface OpenOptions {
 export type AddCommand = (program: Command, context: Context) => void;
 
 export const homeOption = () =>
-  new Option("--home <dir>", "the companion's directory (~/.throughline)").argParser(notEmpty);
+  new Option("--home <dir>", "the companion's directory (default: ~/.throughline)").argParser(
+    notEmpty,
+  );
 
 export const storeOption = () =>
   new Option(
     "--store <url>",
-    "where the memories are kept: postgres://user@host/database?companion=name, " +
-      "or files, which is the home",
+    "where messages are stored: postgres://user@host/database?companion=name, " +
+      "or files for the home directory",
   ).argParser(notEmpty);
 
 export const modelOption = () =>
@@ -47,9 +49,9 @@ export const modelOption = () =>
   ).argParser(model);
 
 export const ephemeralOption = () =>
-  new Option("--ephemeral", "keep nothing: all is gone when this ends");
+  new Option("--ephemeral", "store nothing: everything is lost when the program ends");
 
-export const jsonOption = () => new Option("--json", "print JSON, for scripts");
+export const jsonOption = () => new Option("--json", "print JSON");
 
 /** A whole number within bounds, for `argParser`. */
 export function wholeNumber(min: number, max: number): (text: string) => number {

@@ -95,7 +95,7 @@ export function isDebugging(variables: Variables = process.env): boolean {
 
 /**
  * Lets 16 calls wait for the disk at once, where Node lets 4: with 200 chats at once that is 1.3 times as
- * many durable turns a second. Whoever set it knows better. To be called before the first such call.
+ * many durable turns a second. A value that is set is kept. Call it before the first disk access.
  */
 export function useMoreThreads(variables: NodeJS.Dict<string> = process.env): void {
   variables["UV_THREADPOOL_SIZE"] ??= "16";
@@ -110,26 +110,27 @@ export function isYoungHeapSized(variables: NodeJS.Dict<string> = process.env): 
 
 /** For the help: what may be set, and what it means. */
 export const variableHelp = `Environment:
-  THROUGHLINE_HOME        the companion's directory, instead of ~/.throughline
-  THROUGHLINE_STORE       where the memories are kept, as --store
-  PGPASSWORD, PGPASSFILE  the password of a postgres:// store, as its other clients read it
-  THROUGHLINE_MODEL       what new sessions run on, as --model
+  THROUGHLINE_HOME        the companion's directory, same as --home
+  THROUGHLINE_STORE       where messages are stored, same as --store
+  PGPASSWORD, PGPASSFILE  the password for a postgres:// store, as for psql
+  THROUGHLINE_MODEL       the model for new sessions, same as --model
   THROUGHLINE_TOKEN       the server's token; THROUGHLINE_TOKEN_FILE names a file that holds it
-  PORT                    the server's port, as --port
+  PORT                    the server's port, same as --port
   OPENAI_API_KEY, OPENAI_BASE_URL, ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, OLLAMA_HOST,
   AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN,
   AWS_BEARER_TOKEN_BEDROCK, AWS_ENDPOINT_URL_BEDROCK_RUNTIME
-                          keys and addresses of models, as other tools read them; a key alone
-                          does not let its provider be asked
-  THROUGHLINE_MODEL_KEY   the key of a model that is named by its URL
-  FEEDBACK_S3_BUCKET      where packages of feedback are uploaded to; without it they stay here
-  FEEDBACK_STORAGE        local, local+s3, or s3: the disk only while the bucket is not to be had
-  FEEDBACK_AUTO_RECORD=1  a long pat and words that hurt are recorded by rule, too
-  AWS_ENDPOINT_URL_S3, THROUGHLINE_S3_CREATE_BUCKET=1
-                          another service than AWS; whether a missing bucket is made
+                          keys and addresses of models. A key alone does not allow its provider:
+                          name a model, or list the provider in the configuration file
+  THROUGHLINE_MODEL_KEY   the key for a model that is named by its URL
+  FEEDBACK_S3_BUCKET      the bucket for feedback packages; without it they stay on this machine
+  FEEDBACK_STORAGE        local, local+s3, or s3, which uses the disk only if the bucket is unavailable
+  FEEDBACK_AUTO_RECORD=1  also record reactions by rule: a long pat, and words that hurt
+  AWS_ENDPOINT_URL_S3     a service other than AWS for feedback packages
+  THROUGHLINE_S3_CREATE_BUCKET=1
+                          create the bucket if it does not exist
   LOG_LEVEL               ${logLevels.join(", ")}
-  TZ, NO_COLOR            as everywhere
-An option goes before the environment, which goes before <home>/throughline.config.json.`;
+  TZ, NO_COLOR            as in other programs
+Options override the environment, which overrides <home>/throughline.config.json.`;
 
 function portOf(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;

@@ -25,12 +25,12 @@ test("an error that knows its own way out tells it", () => {
 
 test("a model that failed leads to asking again, and says how long that can be done", () => {
   const error = new ThroughlineError("no", { code: "THROUGHLINE_MODEL_FAILED" });
-  const way = /sessions answer ID` asks again, until something else is said in that chat\.\n$/;
+  const way = /sessions answer ID` asks again, until you say something else in that chat\.\n$/;
   assert.match(describeFailure(error, "", quiet).text, way);
 });
 
 for (const [code, way] of [
-  ["THROUGHLINE_UNAVAILABLE", /Check that the database runs/],
+  ["THROUGHLINE_UNAVAILABLE", /Check that the database is running/],
   ["THROUGHLINE_CONFIGURATION", /Check the URL, the role with its rights, and TLS/],
   ["THROUGHLINE_OUTCOME_UNKNOWN", /Run the same command again/],
 ] as const) {
@@ -72,7 +72,10 @@ test("a stranger's message is shown only when the system wrote it, for it may qu
   system.syscall = "open";
   assert.match(describeFailure(system, "", quiet).text, /^error: EACCES.*'\/x' \[Error\]\nThis/);
   system.code = "EACCES";
-  assert.match(describeFailure(system, "", quiet).text, /\nCheck the disk, its space and its perm/);
+  assert.match(
+    describeFailure(system, "", quiet).text,
+    /\nCheck the disk, its free space and its perm/,
+  );
   const stranger = new SyntaxError("Unexpected token 'm', my secret is not valid JSON");
   for (const stack of [false, true]) {
     const { text } = describeFailure(stranger, "", { stack });

@@ -4,7 +4,7 @@ import { DatabaseFailure } from "../core/storage/database-failure.ts";
 
 export const exitCodes = { done: 0, failed: 1, usage: 2, interrupted: 130 } as const;
 
-/** Ends a command that has said everything already. */
+/** Ends a command that has already printed everything. */
 export class Exit extends Error {
   override readonly name = "Exit";
   readonly exitCode: number;
@@ -15,7 +15,7 @@ export class Exit extends Error {
   }
 }
 
-/** An error that knows its own way out, better than its code does. */
+/** An error with its own advice, more precise than the one for its code. */
 export class Failed extends ThroughlineError {
   readonly wayOut: string;
 
@@ -28,49 +28,50 @@ export class Failed extends ThroughlineError {
   }
 }
 
-/** A command line that cannot be meant: exit code 2, and the way to the command's help. */
+/** Wrong usage: exit code 2, with a pointer to the command's help. */
 export function wrongUsage(message: string): CommanderError {
   return new CommanderError(exitCodes.usage, "throughline.usage", message);
 }
 
 /** What a person can do about an error whose message does not say it. */
 const waysOut = {
-  THROUGHLINE_BUSY: "Wait until some of them are answered.",
+  THROUGHLINE_BUSY: "Wait until some of the messages are answered, then try again.",
   THROUGHLINE_CLOSED: "Start it again.",
-  THROUGHLINE_CONFIGURATION: "`throughline help` lists what can be set, and where.",
-  THROUGHLINE_CONFLICT: "Look at what is there now, then choose another name or try again.",
-  THROUGHLINE_CORRUPT: "`throughline doctor` says what is damaged. What is readable is kept.",
-  THROUGHLINE_FENCED: "Try again: another process has this in hand now.",
+  THROUGHLINE_CONFIGURATION: "`throughline help` lists the settings and where to set them.",
+  THROUGHLINE_CONFLICT: "Check what is there now, then choose another name or try again.",
+  THROUGHLINE_CORRUPT:
+    "`throughline doctor` shows what is damaged. Everything that can be read is kept.",
+  THROUGHLINE_FENCED: "Another process has taken over this chat. Try again.",
   THROUGHLINE_FORBIDDEN: "Check the address and the token.",
   THROUGHLINE_ID_CONFLICT: "Use another id.",
-  THROUGHLINE_INVALID: "`throughline help` says what is accepted.",
+  THROUGHLINE_INVALID: "`throughline help` shows what is accepted.",
   THROUGHLINE_LOCKED:
-    "If that is `throughline serve`, use the address that it printed, http://127.0.0.1:7423 unless " +
-    "told otherwise. Another companion needs another --home.",
-  THROUGHLINE_MEDIA_TYPE: "Send what is accepted.",
+    "If that process is `throughline serve`, use the address that it printed (default: " +
+    "http://127.0.0.1:7423). For another companion, pass another --home.",
+  THROUGHLINE_MEDIA_TYPE: "Send one of the accepted content types.",
   THROUGHLINE_MODEL_FAILED:
-    "The message is kept: `throughline sessions answer ID` asks again, until something else is said " +
+    "Your message is kept. `throughline sessions answer ID` asks again, until you say something else " +
     "in that chat.",
   THROUGHLINE_NEWER_FORMAT: "Use the version of Throughline that wrote it, or a later one.",
-  THROUGHLINE_NOT_FOUND: "`throughline sessions list` shows what is there.",
-  THROUGHLINE_OUTCOME_UNKNOWN: "Run the same command again: it finds out.",
-  THROUGHLINE_TOO_LARGE: "Send less.",
+  THROUGHLINE_NOT_FOUND: "`throughline sessions list` shows the chats.",
+  THROUGHLINE_OUTCOME_UNKNOWN: "Run the same command again to find out whether it was done.",
+  THROUGHLINE_TOO_LARGE: "Send less data.",
   THROUGHLINE_UNAUTHORIZED: "Check the token.",
   THROUGHLINE_UNAVAILABLE:
-    "Check the disk and its space, or the database (`throughline doctor`), then try again.",
+    "Check the disk and its free space, or the database, with `throughline doctor`. Then try again.",
 } as const satisfies Record<ErrorCode, string>;
 
-/** Those that are others when a database is to blame. */
+/** The advice that differs for a database. */
 const waysOutOfDatabases: Partial<Record<ErrorCode, string>> = {
   THROUGHLINE_CONFIGURATION:
     "Check the URL, the role with its rights, and TLS on both sides: docs/guides/postgresql.md.",
   THROUGHLINE_UNAVAILABLE:
-    "Check that the database runs and is reached (`throughline doctor`), then try again.",
+    "Check that the database is running and reachable, with `throughline doctor`. Then try again.",
 };
 
 export interface Failure {
   readonly exitCode: number;
-  /** What to say, ending with a line break; "" when all is said. */
+  /** What to print, ending with a line break; "" for nothing. */
   readonly text: string;
 }
 
@@ -89,13 +90,13 @@ export function describeFailure(
   if (error instanceof Exit) return { exitCode: error.exitCode, text: "" };
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return { exitCode: exitCodes.done, text: "" };
-    // Help that nobody asked for: a command was missing, and its list was shown.
+    // A command was missing, and commander has printed the list.
     if (error.code === "commander.help") return { exitCode: exitCodes.usage, text: "" };
     const message = oneLine(error.message.replace(/^error: /, ""));
     const text = `error: ${message} [THROUGHLINE_INVALID]\nsee: ${help}\n`;
     return { exitCode: exitCodes.usage, text };
   }
-  // Whoever read the results has had enough, as `head` does.
+  // The reader has stopped, as `head` does.
   if (isErrno(error, "EPIPE")) return { exitCode: exitCodes.done, text: "" };
   const stack = options.stack ? framesOf(error) : "";
   if (isThroughlineError(error)) {
@@ -115,10 +116,10 @@ function wayOutOf(error: ThroughlineError): string {
 }
 
 const ofDisks = ["ENOSPC", "EDQUOT", "EFBIG", "EIO", "EROFS", "EACCES", "EPERM", "EMFILE"] as const;
-const checkDisk = "Check the disk, its space and its permissions, then try again.";
-const unexpected = "This should not happen: please report it. LOG_LEVEL=debug shows where it was.";
+const checkDisk = "Check the disk, its free space and its permissions, then try again.";
+const unexpected = "This is a bug. Please report it; LOG_LEVEL=debug shows where it happened.";
 
-/** A system's message names a path. Any other of a stranger may quote what a person said. */
+/** The message of a system error names a path. That of any other may quote a chat. */
 function messageOf(error: unknown, name: string): string {
   const isSystem = error instanceof Error && "syscall" in error;
   return isSystem ? oneLine(error.message) : `an unexpected ${name}`;

@@ -69,7 +69,7 @@ const bad: readonly [says: string, make: (path: string) => void, message: RegExp
     /is larger than 64 KiB$/,
   ],
   ["a directory", (path) => fs.mkdirSync(path), /cannot be read \(EISDIR\)$/],
-  ["a pipe", (path) => execFileSync("mkfifo", [path]), /is not a plain file$/],
+  ["a pipe", (path) => execFileSync("mkfifo", [path]), /is not a regular file$/],
 ];
 for (const [says, make, message] of bad) {
   test(`a persona.md that is ${says} is refused by its name, and no other persona stands in`, (t) => {

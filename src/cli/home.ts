@@ -22,12 +22,12 @@ export function findHome(
   return join(xdgDataHome, "throughline");
 }
 
-/** @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: commands that only look make no home. */
+/** @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: reading commands create no home. */
 export function assertHomeExists(home: string): void {
   if (existsSync(home)) return;
   throw new Failed(`there is no home at ${home} yet`, {
     code: "THROUGHLINE_NOT_FOUND",
-    wayOut: "`throughline chat` begins one; --home names another.",
+    wayOut: "Create one with `throughline chat`, or pass another --home.",
   });
 }
 

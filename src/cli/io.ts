@@ -20,7 +20,7 @@ export interface Io {
   exitNow(code: number): void;
 }
 
-/** Writes and waits until it is handed on. Rejects when nobody reads any more (`EPIPE`). */
+/** Writes and waits until it is passed on. Rejects when the reader is gone (`EPIPE`). */
 export function write(stream: Writable, text: string): Promise<void> {
   return new Promise((resolve, reject) => {
     stream.write(text, (error) => (error ? reject(error) : resolve()));
@@ -43,7 +43,7 @@ export function showProgress({ errors }: Io, line: string): void {
 /** The process itself. Made once. */
 export function processIo(): Io {
   const { stdout, stderr } = process;
-  // A reader that leaves (`| head`) is heard of by whoever writes: see `write`.
+  // A reader that leaves (`| head`) rejects the write: see `write`.
   for (const stream of [stdout, stderr]) stream.on("error", () => undefined);
   return {
     get input() {

@@ -10,10 +10,10 @@ const refusal = (code: string, path: string) =>
   Object.assign(new Error(`${code}: '${path}'`), { code, path, syscall: "open" });
 
 for (const [code, path, says] of [
-  ["EACCES", "/data/out", "this user may not write there"],
-  ["EPERM", "/data", "this user may not write there"],
-  ["EROFS", "/data/out.partial", "what is there can only be read"],
-  ["ENOENT", "/data/out/.temporary", "its folder is not there"],
+  ["EACCES", "/data/out", "permission denied"],
+  ["EPERM", "/data", "permission denied"],
+  ["EROFS", "/data/out.partial", "the file system is read-only"],
+  ["ENOENT", "/data/out/.temporary", "its folder does not exist"],
 ] as const) {
   test(`${code} at ${path} is told as of --out /data/out`, () => {
     const cause = refusal(code, path);

@@ -7,29 +7,28 @@ import { pipeline } from "node:stream/promises";
 import { Failed, isErrno } from "./failure.ts";
 
 const reasons: Readonly<Record<string, string>> = {
-  ENOENT: "its folder is not there",
-  ENOTDIR: "a part of the path is a file",
-  EEXIST: "a file stands there",
-  EROFS: "what is there can only be read",
-  EACCES: "this user may not write there",
-  EPERM: "this user may not write there",
-  ELOOP: "its links lead nowhere",
+  ENOENT: "its folder does not exist",
+  ENOTDIR: "part of the path is a file",
+  EEXIST: "a file with this name exists",
+  EROFS: "the file system is read-only",
+  EACCES: "permission denied",
+  EPERM: "permission denied",
+  ELOOP: "its links form a loop",
   ENAMETOOLONG: "the name is too long",
 };
 
-/** A path after `--out` that nothing can be written to, told as such. Any other error as it is. */
+/** An error about the path after `--out`, in plain words. Any other error as it is. */
 export function wrongOut(out: string, cause: unknown): unknown {
   if (!isErrno(cause, ...Object.keys(reasons)) || !isAbout(out, cause)) return cause;
   const { code = "" } = cause as NodeJS.ErrnoException;
   return new Failed(`${out} cannot be written: ${reasons[code]} (${code})`, {
     code: "THROUGHLINE_CONFIGURATION",
-    wayOut:
-      "Name another place with --out, in a folder that is there and that this user can write.",
+    wayOut: "Pass another --out, in an existing folder that you can write to.",
     cause,
   });
 }
 
-/** What is written may be read from elsewhere: what goes wrong there is no fault of `--out`. */
+/** Whether the error is about `--out`, and not about what is read to write it. */
 function isAbout(out: string, error: unknown): boolean {
   const { path } = error as NodeJS.ErrnoException;
   if (path === undefined) return false;
@@ -61,9 +60,9 @@ export async function writeNewFile(
     if (isOurs) await unlink(file.path).catch(() => undefined); // the error that stopped it is the news
     signal?.throwIfAborted();
     if (!isErrno(cause, "EEXIST")) throw wrongOut(path, cause);
-    throw new Failed(`${path} is there already`, {
+    throw new Failed(`${path} already exists`, {
       code: "THROUGHLINE_CONFLICT",
-      wayOut: "Name a new file with --out; nothing is overwritten.",
+      wayOut: "Pass a new file name with --out. Nothing was overwritten.",
       cause,
     });
   }

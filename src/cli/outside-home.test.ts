@@ -50,7 +50,8 @@ test("where there is no home all is outside of it", async (t) => {
   assert.equal(await placeToHome(join(home, "chats"), home), "outside");
 });
 
-const outside = /is in the home .*: name a place outside of it \[THROUGHLINE_INVALID\]\nsee: /;
+const outside =
+  /is inside the home .*\. Choose a place outside of it \[THROUGHLINE_INVALID\]\nsee: /;
 for (const [args, says] of [
   [["export", "--format", "nanobot", "--force", "--out", "home/chats"], outside],
   [["export", "--format", "nanobot", "--out", "home"], outside],
@@ -59,9 +60,9 @@ for (const [args, says] of [
   [["sessions", "export", "work", "--out", "link/work.md"], outside],
   [["feedback", "export", "--format", "kto", "--out", "home/data"], outside],
   [["feedback", "export", "--format", "kto", "--replace", "--out", "."], /--replace would remove/],
-  [["export", "--to", "link"], /this is one and the same store/],
-  [["export", "--to", "home/chats"], /lies in the home .*: name another place/],
-  [["export", "--to", "chats/copy"], /lies in the home .*: name another place/],
+  [["export", "--to", "link"], /the source and the target are the same store/],
+  [["export", "--to", "home/chats"], /is inside the home .*\. Choose another place/],
+  [["export", "--to", "chats/copy"], /is inside the home .*\. Choose another place/],
 ] as const) {
   test(`${args.join(" ")} is refused with 2, and changes nothing`, async (t) => {
     const { folder, home } = await places(t);

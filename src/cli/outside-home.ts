@@ -2,10 +2,10 @@ import { readdir, realpath, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { wrongUsage } from "./failure.ts";
 
-/** What is written with `--out` must not take the place of the companion's own files, or lie among them. */
+/** Keeps `--out` away from the companion's own files. */
 export async function assertOutsideHome(out: string, home: string): Promise<void> {
   if ((await placeToHome(out, home)) === "outside") return;
-  throw wrongUsage(`--out ${out} is in the home ${home}: name a place outside of it`);
+  throw wrongUsage(`--out ${out} is inside the home ${home}. Choose a place outside of it`);
 }
 
 /**
@@ -49,6 +49,6 @@ async function folderAt(path: string): Promise<string | undefined> {
     const stats = await stat(path, { bigint: true });
     return stats.isDirectory() ? `${stats.dev} ${stats.ino}` : undefined;
   } catch {
-    return undefined; // whoever writes there tells what is wrong with it
+    return undefined; // the writer reports the problem
   }
 }

@@ -37,16 +37,16 @@ function readStart(path: string, length: number): Uint8Array | undefined {
   const { O_RDONLY, O_NONBLOCK } = fs.constants;
   let descriptor: number;
   try {
-    descriptor = fs.openSync(path, O_RDONLY | (O_NONBLOCK ?? 0)); // a pipe would hold us up
+    descriptor = fs.openSync(path, O_RDONLY | (O_NONBLOCK ?? 0)); // opening a pipe would wait
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
-    if (code === "ENOENT" || code === "ENOTDIR") return undefined; // a home that is no directory is told of elsewhere
+    if (code === "ENOENT" || code === "ENOTDIR") return undefined; // a home that is not a directory is reported elsewhere
     throw wrong(`${path} cannot be read (${code})`, cause);
   }
   try {
     const stats = fs.fstatSync(descriptor);
     if (stats.isDirectory()) throw wrong(`${path} cannot be read (EISDIR)`);
-    if (!stats.isFile()) throw wrong(`${path} is not a plain file`);
+    if (!stats.isFile()) throw wrong(`${path} is not a regular file`);
     return fill(path, descriptor, Buffer.alloc(Math.min(length, stats.size + 1)));
   } finally {
     fs.closeSync(descriptor);

@@ -135,9 +135,9 @@ test("a store that is no URL is refused with the place where it stands, and not 
       },
     );
   const store = "postgres://me:secret@host:port/db";
-  refused({ variables: { THROUGHLINE_STORE: store } }, /^THROUGHLINE_STORE is no URL/);
-  refused({ config: { store } }, /throughline\.config\.json: store is no URL/);
-  refused({ flags: { store: "./secret" } }, /^--store is no URL/);
+  refused({ variables: { THROUGHLINE_STORE: store } }, /^THROUGHLINE_STORE must be a URL/);
+  refused({ config: { store } }, /throughline\.config\.json: store must be a URL/);
+  refused({ flags: { store: "./secret" } }, /^--store must be a URL/);
 });
 
 const personas: readonly [from: string, given: Parameters<typeof settingsOf>[1], text: string][] = [

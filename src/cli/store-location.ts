@@ -92,16 +92,16 @@ export function parsePostgresUrl(text: string, place: string): PostgresLocation 
   const trimmed = text.trim();
   const url = isPostgresUrl(trimmed) && URL.canParse(trimmed) ? new URL(trimmed) : undefined;
   if (url === undefined) {
-    throw wrong(`${place} is no URL such as postgres://user@host:5432/database?companion=name`);
+    throw wrong(`${place} must be a URL such as postgres://user@host:5432/database?companion=name`);
   }
   // The client would take them for the name of one.
   if ([url.hostname, ...url.searchParams.getAll("host")].some((host) => host.includes(","))) {
-    throw wrong(`${place} names more than one host`);
+    throw wrong(`${place} must name only one host`);
   }
   const [companion = "default", connections, durability = "power-cut"] = ownParameters.map(
     (name) => {
       const values = url.searchParams.getAll(name);
-      if (values.length > 1) throw wrong(`${place} names ${name} twice`);
+      if (values.length > 1) throw wrong(`${place} contains ${name} more than once`);
       url.searchParams.delete(name);
       return values[0];
     },
@@ -127,7 +127,7 @@ function checkParameters(parameters: URLSearchParams, place: string): void {
     if (knownParameters.has(name)) continue;
     // What does not look like one may be the rest of a password that is not encoded.
     const isTold = /^\w{1,40}$/.test(name) && value !== "";
-    throw wrong(`${place} has a parameter that is not known${isTold ? `: ${name}` : ""}`, {
+    throw wrong(`${place} has an unknown parameter${isTold ? `: ${name}` : ""}`, {
       wayOut:
         "Names are in lower case: docs/guides/postgresql.md has ours, PostgreSQL's manual the others.",
     });
@@ -148,13 +148,13 @@ function countOf(text: string | undefined, place: string): number {
 /** A store by its URL or by its directory: what a move is from or to. */
 export function parseLocation(text: string, place: string): StoreLocation {
   if (isPostgresUrl(text)) return parsePostgresUrl(text, place);
-  // What looks like another URL is no directory that anybody meant.
-  if (/^[a-z][a-z\d+.-]*:\/\//i.test(text)) throw wrong(`${place} is no postgres:// URL`);
+  // What looks like another kind of URL is not meant as a directory.
+  if (/^[a-z][a-z\d+.-]*:\/\//i.test(text))
+    throw wrong(`${place} must be a postgres:// URL or a directory`);
   return filesIn(text);
 }
 
-const keepPasswords =
-  "Passwords are better kept in PGPASSWORD or in the file that PGPASSFILE names.";
+const keepPasswords = "Keep the password in PGPASSWORD or in the file that PGPASSFILE names.";
 
 function wrong(message: string, { wayOut = keepPasswords } = {}): Failed {
   return new Failed(message, { code: "THROUGHLINE_CONFIGURATION", wayOut });

@@ -42,7 +42,7 @@ test("a token file that is a link, a directory, or holds more than a token is re
   fs.writeFileSync(join(home, "large"), good.repeat(100), { mode: 0o600 });
   const refused = [
     ["link", /ELOOP/],
-    ["directory", /is not a plain file$/],
+    ["directory", /is not a regular file$/],
     ["large", /more than a token$/],
   ] as const;
   for (const [name, message] of refused) {

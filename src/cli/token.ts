@@ -29,7 +29,7 @@ export function readTokenFile(path: string): { readonly token: string; readonly 
   }
 }
 
-/** @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: it keeps nobody out; says where it stands. */
+/** @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: it is too weak. The message names the place. */
 export function checkedToken(token: string, place: string): string {
   try {
     checkToken(token);
@@ -37,7 +37,7 @@ export function checkedToken(token: string, place: string): string {
   } catch (cause) {
     if (!isThroughlineError(cause)) throw cause;
     throw wrong(
-      `${place}: ${cause.message}; name a file that is not there with --token-file, and one is made`,
+      `${place}: ${cause.message}. To create a token, pass --token-file with a file that does not exist`,
       cause,
     );
   }
@@ -55,10 +55,12 @@ function makeTokenFile(path: string): string | undefined {
 }
 
 function checkTokenFile(path: string, stats: fs.Stats): void {
-  if (!stats.isFile()) throw wrong(`${path} is not a plain file`);
-  if (stats.size > 4096) throw wrong(`${path} holds more than a token`);
+  if (!stats.isFile()) throw wrong(`${path} is not a regular file`);
+  if (stats.size > 4096) throw wrong(`${path} contains more than a token`);
   if (process.getuid !== undefined && (stats.mode & 0o077) !== 0) {
-    throw wrong(`others can use ${path}: chmod 600 ${path}, and a new token if they did`);
+    throw wrong(
+      `other users can read ${path}. Run chmod 600 ${path}, and use a new token if they have read it`,
+    );
   }
 }
 

@@ -32,9 +32,9 @@ const tooDeep = "is nested too deeply";
 /** For what the library says to programmers, by its codes. */
 const ourWords: Readonly<Partial<Record<ErrorCode, string>>> = {
   RESOURCE_EXHAUSTION: tooDeep,
-  MULTIPLE_DOCS: "holds more than one document",
+  MULTIPLE_DOCS: "contains more than one document",
 };
-const tooMany = `is one alias too many: ${maxAliasCount} are the most`;
+const tooMany = `is one alias too many: at most ${maxAliasCount} are allowed`;
 
 /**
  * Reads one YAML 1.2 document: `yes` and `on` are text. Refused are, beside what is no YAML: other
@@ -71,7 +71,7 @@ export function readYaml(text: string): YamlText {
     const value: unknown = document.toJS({ maxAliasCount: maxAliasCount + 1 });
     return { value, lineOf: (path) => lineAt(offsetOf(document, path)) };
   } catch (error) {
-    const says = error instanceof RangeError ? tooDeep : "has aliases that stand for too much";
+    const says = error instanceof RangeError ? tooDeep : "has aliases that expand to too much";
     return { problems: [{ line: 1, path: [], says }] };
   }
 }
@@ -123,8 +123,8 @@ function childrenOf(node: unknown, path: KeyPath, faults: Fault[]): Place[] {
     const name = nameOf(key);
     const at = [...path, name ?? "?"];
     const offset = startOf(key) ?? startOf(node) ?? 0;
-    if (name === undefined) faults.push({ offset, path: at, says: "is a key that is no text" });
-    else if (known.has(name)) faults.push({ offset, path: at, says: "is here twice" });
+    if (name === undefined) faults.push({ offset, path: at, says: "is a key that is not text" });
+    else if (known.has(name)) faults.push({ offset, path: at, says: "appears twice" });
     known.add(name ?? "");
     return { node: value, path: at };
   });
@@ -132,10 +132,10 @@ function childrenOf(node: unknown, path: KeyPath, faults: Fault[]): Place[] {
 
 function aliasFault(document: Document, alias: Alias): string | undefined {
   const target = alias.resolve(document);
-  if (target === undefined) return "names an anchor that is not set before it";
+  if (target === undefined) return "refers to an anchor that is not defined before it";
   const [start, , end] = target.range ?? [0, 0, 0];
   const at = startOf(alias) ?? 0;
-  return start <= at && at < end ? "stands in what it stands for" : undefined;
+  return start <= at && at < end ? "refers to something that contains it" : undefined;
 }
 
 function offsetOf(document: Document, path: KeyPath): number {

@@ -37,39 +37,48 @@ export function importCommand({ moves, companion }: InterchangeParts): AddComman
   return (program, context) => {
     program
       .command("import <path>")
-      .summary("Take over what another program kept, or all of another store.")
+      .summary("Import chats from another program, or everything from another store.")
       .description(
-        "Import chats or sessions from a file or a folder. What is imported is read and never changed; " +
-          "importing it again adds only what is new. With --from store the path is a postgres:// URL or " +
-          "a home, and the whole companion in it is copied, as `throughline export --to` does.",
+        "Import chats or sessions from a file or a folder. The source is never changed. Importing it " +
+          "again adds only what is new. With --from store, the path is a postgres:// URL or a home, and " +
+          "the whole companion in it is copied, as with `throughline export --to`.",
       )
       .addOption(
-        new Option("--from <program>", "what wrote it")
+        new Option("--from <program>", "the program that wrote it")
           .choices(["nanobot", "ductor", "throughline", "reachy", "store"])
           .makeOptionMandatory(),
       )
-      .option("--chat <id>", "where the conversation of a reachy companion goes", "local:me")
-      .option("--force", "bring back also what you had forgotten")
-      .option("--dry-run", "say what would be done, and do nothing")
-      .option("--with-damage", "from a store: mark what cannot be read, and copy the rest")
+      .option("--chat <id>", "the chat for the conversation of a reachy companion", "local:me")
+      .option("--force", "also import chats that you have forgotten here")
+      .option("--dry-run", "print what would be imported, and change nothing")
+      .option(
+        "--with-damage",
+        "with --from store: mark records that cannot be read, and copy the rest",
+      )
       .addOption(homeOption())
       .addOption(storeOption())
       .addOption(jsonOption())
       .addHelpText(
         "after",
         examples([
-          ["import ~/.nanobot --from nanobot", "its chats: both of its folders of sessions"],
-          ["import ~/.ductor/sessions.json --from ductor", "its sessions, to be resumed"],
-          ["import ~/.reachy_nova/session --from reachy", "how a companion felt, and what it said"],
-          ["import backup --from throughline", "what `throughline export` wrote"],
-          ["import 'postgres://me@db/chats?companion=nova' --from store", "back into files"],
+          ["import ~/.nanobot --from nanobot", "its chats, from both of its session folders"],
+          ["import ~/.ductor/sessions.json --from ductor", "its sessions, which can be resumed"],
+          [
+            "import ~/.reachy_nova/session --from reachy",
+            "a companion's emotions and conversation",
+          ],
+          ["import backup --from throughline", "files that `throughline export` wrote"],
+          [
+            "import 'postgres://me@db/chats?companion=nova' --from store",
+            "from a database to files",
+          ],
         ]),
       )
       .action(async (path, flags) => {
         const { from } = flags;
         if (from === "store") {
           if (flags.force || flags.dryRun) {
-            throw wrongUsage("--from store copies all, as it is: leave --force and --dry-run out");
+            throw wrongUsage("--from store copies everything: leave out --force and --dry-run");
           }
           if (moves === undefined) throw notHere("--from store");
           return (await moves()).importFromStore(path, flags, context);
@@ -86,41 +95,45 @@ export function exportCommand({ moves }: InterchangeParts): AddCommand {
   return (program, context) => {
     program
       .command("export")
-      .summary("Write chats out for other programs, or copy all of it to another store.")
+      .summary("Write chats for other programs, or copy everything to another store.")
       .description(
-        "Write every chat, or one, into a folder. The format throughline keeps everything, what was " +
-          "hidden or redacted too; the others have what their programs read. A chat that cannot be read is " +
-          "named and left out, and the exit code is 1. With --to instead: copy " +
-          "the whole companion into another store, which is empty or holds an earlier copy of it.",
+        "Write every chat, or one, to a folder. The format throughline contains everything, including " +
+          "hidden and redacted messages; the others contain what their programs read. A chat that cannot " +
+          "be read is reported and left out, and the exit code is 1. With --to: copy the whole companion " +
+          "to another store, which must be empty or hold an earlier copy of it.",
       )
       .addOption(
-        new Option("--format <format>", "for whom").choices(["nanobot", "ductor", "throughline"]),
+        new Option("--format <format>", "the program that will read it").choices([
+          "nanobot",
+          "ductor",
+          "throughline",
+        ]),
       )
-      .option("--out <dir>", "the folder, made if it is not there", notEmpty)
-      .option("--chat <id>", "only this chat", notEmpty)
-      .option("--force", "overwrite files that are there")
-      .option("--to <store>", "the other store: a postgres:// URL, or a directory", notEmpty)
-      .option("--with-damage", "with --to: mark what cannot be read, and copy the rest")
+      .option("--out <dir>", "the folder to write to. A missing folder is created", notEmpty)
+      .option("--chat <id>", "export only this chat", notEmpty)
+      .option("--force", "overwrite existing files")
+      .option("--to <store>", "the store to copy to: a postgres:// URL or a directory", notEmpty)
+      .option("--with-damage", "with --to: mark records that cannot be read, and copy the rest")
       .addOption(homeOption())
       .addOption(storeOption())
       .addOption(jsonOption())
       .addHelpText(
         "after",
         `${examples([
-          ["export --format throughline --out backup", "everything, to be imported again"],
+          ["export --format throughline --out backup", "everything, for a later import"],
           ["export --format nanobot --out sessions --chat local:me", "one chat for nanobot"],
-          ["export --to 'postgres://me@db/chats?companion=nova'", "move to a database"],
-          ["export --store postgres://me@db/chats --to ./home", "and back into files"],
+          ["export --to 'postgres://me@db/chats?companion=nova'", "copy to a database"],
+          ["export --store postgres://me@db/chats --to ./home", "and back to files"],
         ])}
-\nA copy with --to that was interrupted goes on where it stopped when the same line is run again. Both
-sides are read and compared before it says that it is done. The source is not changed.`,
+\nIf a copy with --to is interrupted, run the same command again: it continues where it stopped. At the end
+both stores are read and compared. The source is not changed.`,
       )
       .action(async (flags) => {
         const { format, out, to, chat, force } = flags;
         if (to !== undefined) {
           if ([format, out, chat, force].some((each) => each !== undefined)) {
             throw wrongUsage(
-              "--to copies all, as it is: leave --format, --out, --chat, --force out",
+              "--to copies everything: leave out --format, --out, --chat and --force",
             );
           }
           if (moves === undefined) throw notHere("--to");

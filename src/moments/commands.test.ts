@@ -32,7 +32,7 @@ for (const option of ["--since", "--until"]) {
       const { code, out, err } = await runCli([...args, "--json", option, text], { home });
       if (wanted === undefined) {
         assert.equal(code, 2);
-        assert.match(err, /It must be a date as 2026-02-19, or with a time\./);
+        assert.match(err, /It must be a date such as 2026-02-19, or a date with a time\./);
       } else {
         assert.equal(code, 0, err);
         assert.equal(JSON.parse(out).filters[option.slice(2)], wanted);

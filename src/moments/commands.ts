@@ -14,21 +14,24 @@ import { feedbackExportFormats } from "./export/options.ts";
 export const addFeedbackCommand: AddCommand = (program, context) => {
   const feedback = program
     .command("feedback")
-    .summary("What people reacted to: record, list, keep, mend, export, upload, delete.")
-    .description("Packages of what people reacted to, in <home>/feedback.")
+    .summary("Manage feedback packages: record, list, export, upload, delete.")
+    .description("Manage the packages of recorded reactions, in <home>/feedback.")
     .addHelpText(
       "after",
       examples([
-        ["feedback list", "what was liked and what was not"],
-        ["feedback record --sentiment positive --what 'the joke'", "the last answer of local:me"],
-        ["feedback export --format kto --out data", "for preference training with TRL"],
+        ["feedback list", "every package"],
+        [
+          "feedback record --sentiment positive --what 'the joke'",
+          "a reaction to the last answer in local:me",
+        ],
+        ["feedback export --format kto --out data", "training data for TRL"],
       ]),
     );
   feedback
     .command("list")
     .description(
-      "The packages, newest first: those that are uploaded, still owed to the bucket, or parked, " +
-        "which go only when `feedback upload` asks again.",
+      "List the packages, newest first, and whether each is uploaded, pending or failed. A failed upload " +
+        "is tried again only by `feedback upload`.",
     )
     .addOption(homeOption())
     .addOption(jsonOption())
@@ -46,15 +49,19 @@ const sentiments = ["positive", "negative"] as const;
 function addRecord(feedback: Command, context: Context): void {
   feedback
     .command("record")
-    .description("Record a reaction to an answer that is in a chat. The server must not run.")
-    .addOption(new Option("--sentiment <sentiment>").choices([...sentiments]).makeOptionMandatory())
+    .description("Record a reaction to an answer in a chat. Stop the server first.")
+    .addOption(
+      new Option("--sentiment <sentiment>", "the kind of reaction")
+        .choices([...sentiments])
+        .makeOptionMandatory(),
+    )
     .requiredOption("--what <text>", "what was liked or disliked", notEmpty)
-    .option("--trigger <text>", "what showed it, such as 'verbal correction'")
+    .option("--trigger <text>", "what showed the reaction, such as 'verbal correction'")
     .option("--chat <id>", "the chat", notEmpty, "local:me")
-    .option("--message <id>", "the answer that it is about; if absent, the last one", notEmpty)
-    .option("--score <number>", "from -1 to 1, its sign that of the sentiment", number(-1, 1))
-    .option("--correction <text>", "the answer as it should have been", notEmpty)
-    .option("--note <text>", "what to do differently", notEmpty)
+    .option("--message <id>", "the answer that it is about (default: the last one)", notEmpty)
+    .option("--score <number>", "from -1 to 1, negative for a negative sentiment", number(-1, 1))
+    .option("--correction <text>", "what the answer should have been", notEmpty)
+    .option("--note <text>", "what to do differently next time", notEmpty)
     .addOption(homeOption())
     .addOption(jsonOption())
     .action(async (flags) =>
@@ -66,34 +73,53 @@ function addExport(feedback: Command, context: Context): void {
   feedback
     .command("export")
     .description(
-      "Write the packages as data that trainers read, with a card. A second run writes the same bytes.",
+      "Write the packages as training data, with a dataset card. A second run writes the same bytes.",
     )
     .addOption(
-      new Option("--format <format>", "for whom")
+      new Option("--format <format>", "the output format")
         .choices([...feedbackExportFormats])
         .makeOptionMandatory(),
     )
-    .requiredOption("--out <dir>", "the folder, made new", notEmpty)
-    .addOption(new Option("--sentiment <sentiment>", "only these").choices([...sentiments]))
-    .option("--since <time>", "only from this instant on, as 2026-02-19 or with a time", instant)
-    .option("--until <time>", "only before this instant", instant)
-    .option("--chat <id>", "only of this chat", notEmpty)
-    .option("--person <name>", "only where this person was seen", notEmpty)
+    .requiredOption("--out <dir>", "the folder to create", notEmpty)
     .addOption(
-      new Option("--source <source>", "only by this door").choices([
+      new Option("--sentiment <sentiment>", "only this kind of reaction").choices([...sentiments]),
+    )
+    .option(
+      "--since <time>",
+      "only from this date on, such as 2026-02-19 or 2026-02-19T15:30Z",
+      instant,
+    )
+    .option("--until <time>", "only before this date", instant)
+    .option("--chat <id>", "only from this chat", notEmpty)
+    .option("--person <name>", "only packages in which this person was seen", notEmpty)
+    .addOption(
+      new Option("--source <source>", "only reactions that came this way").choices([
         "skill",
         "http",
         "cli",
         "auto",
       ]),
     )
-    .option("--min-score <number>", "only judgements at least this strong, 0 to 1", number(0, 1))
-    .option("--max-frames <count>", "pictures a row", wholeNumber(0, 240))
-    .option("--max-prompt-chars <count>", "of a prompt", wholeNumber(1, 100_000_000))
-    .addOption(new Option("--style <style>", "of dpo").choices(["trl", "openai"]))
-    .addOption(new Option("--layout <layout>", "of webdataset").choices(["inner-tar", "per-frame"]))
-    .option("--no-audio", "webdataset without sound")
-    .option("--replace", "in the place of an export that is there")
+    .option(
+      "--min-score <number>",
+      "only reactions at least this strong, from 0 to 1",
+      number(0, 1),
+    )
+    .option("--max-frames <count>", "the maximum number of pictures per row", wholeNumber(0, 240))
+    .option(
+      "--max-prompt-chars <count>",
+      "longest prompt in an exported row, in characters",
+      wholeNumber(1, 100_000_000),
+    )
+    .addOption(new Option("--style <style>", "for dpo: the row format").choices(["trl", "openai"]))
+    .addOption(
+      new Option("--layout <layout>", "for webdataset: how pictures are stored").choices([
+        "inner-tar",
+        "per-frame",
+      ]),
+    )
+    .option("--no-audio", "for webdataset: leave out the sound")
+    .option("--replace", "replace an existing export")
     .addOption(homeOption())
     .addOption(jsonOption())
     .action(async (flags) =>
@@ -105,10 +131,10 @@ function addUpload(feedback: Command, context: Context): void {
   feedback
     .command("upload")
     .description(
-      "Send now what is owed to the bucket, and ask again where it was refused. Ends with 1 if " +
-        "anything is owed still, refused or because the bucket is not to be had.",
+      "Upload pending packages now, and retry failed uploads. The exit code is 1 if any upload is still " +
+        "pending or failed.",
     )
-    .option("--create-bucket", "make the bucket if it is missing")
+    .option("--create-bucket", "create the bucket if it does not exist")
     .addOption(homeOption())
     .addOption(jsonOption())
     .action(async (flags) => (await import("./commands/feedback.ts")).upload(flags, context));
@@ -117,9 +143,9 @@ function addUpload(feedback: Command, context: Context): void {
 function addMarks(feedback: Command, context: Context): void {
   feedback
     .command("preserve <package>")
-    .description("Keep a package from every purge.")
+    .description("Protect a package from every purge.")
     .option("--reason <text>", "why")
-    .option("--release", "let it go again")
+    .option("--release", "end the protection")
     .addOption(homeOption())
     .addOption(jsonOption())
     .action(async (name, flags) =>
@@ -127,7 +153,7 @@ function addMarks(feedback: Command, context: Context): void {
     );
   feedback
     .command("retract <package>")
-    .description("Take a reaction back: it stays, and no export has it.")
+    .description("Take a reaction back. The package stays, but is left out of every export.")
     .option("--reason <text>", "why")
     .addOption(homeOption())
     .addOption(jsonOption())
@@ -139,7 +165,7 @@ function addMarks(feedback: Command, context: Context): void {
 function addCare(feedback: Command, context: Context): void {
   feedback
     .command("verify [packages...]")
-    .description("Compare every byte with the seal, of these packages or of all.")
+    .description("Check every byte of these packages, or of all, against its checksum.")
     .addOption(homeOption())
     .addOption(jsonOption())
     .action(async (names, flags) =>
@@ -147,7 +173,7 @@ function addCare(feedback: Command, context: Context): void {
     );
   feedback
     .command("repair <package>")
-    .description("Make a new package of what is right in a damaged one, which is kept aside.")
+    .description("Make a new package from the intact parts of a damaged one, which is set aside.")
     .addOption(homeOption())
     .addOption(jsonOption())
     .action(async (name, flags) =>
@@ -155,10 +181,12 @@ function addCare(feedback: Command, context: Context): void {
     );
   feedback
     .command("import <path>")
-    .description("Take over packages of a reachy companion: one, or a folder of them, as copies.")
-    .option("--allow-export", "the people in them agreed to training")
-    .option("--allow-upload", "and to the bucket")
-    .option("--by <name>", "who says so", notEmpty)
+    .description(
+      "Import copies of a reachy companion's packages: one package, or a folder of them.",
+    )
+    .option("--allow-export", "the people in them agreed to their use for training")
+    .option("--allow-upload", "the people in them agreed to their upload")
+    .option("--by <name>", "who confirms this", notEmpty)
     .addOption(homeOption())
     .addOption(jsonOption())
     .action(async (path, flags) =>
@@ -169,10 +197,19 @@ function addCare(feedback: Command, context: Context): void {
 function addRemoval(feedback: Command, context: Context): void {
   feedback
     .command("purge")
-    .description("Remove the oldest packages past a limit; none that is preserved or still owed.")
-    .option("--max-age-days <days>", "older ones go", wholeNumber(1, 36_500))
-    .option("--max-megabytes <count>", "of all together", wholeNumber(0, 1_000_000_000))
-    .option("--cut-off", "in the bucket: what uploads left that ended a day ago, unfinished")
+    .description(
+      "Remove the oldest packages past a limit. Preserved packages and pending uploads stay.",
+    )
+    .option("--max-age-days <days>", "remove packages older than this", wholeNumber(1, 36_500))
+    .option(
+      "--max-megabytes <count>",
+      "remove the oldest until the rest fits into this size",
+      wholeNumber(0, 1_000_000_000),
+    )
+    .option(
+      "--cut-off",
+      "remove from the bucket what uploads left that broke off a day ago or earlier",
+    )
     .addOption(homeOption())
     .addOption(jsonOption())
     .action(async (flags) =>
@@ -180,11 +217,11 @@ function addRemoval(feedback: Command, context: Context): void {
     );
   feedback
     .command("delete [package]")
-    .description("Delete packages wherever they are, for good, and say what was deleted.")
-    .option("--chat <id>", "those of a chat", notEmpty)
-    .option("--person <name>", "those in which a person was seen", notEmpty)
-    .option("--all", "every one")
-    .option("--yes", "do not ask")
+    .description("Delete packages everywhere, permanently, and print what was deleted.")
+    .option("--chat <id>", "every package from this chat", notEmpty)
+    .option("--person <name>", "every package in which this person was seen", notEmpty)
+    .option("--all", "every package")
+    .option("--yes", "do not ask for confirmation")
     .addOption(homeOption())
     .addOption(jsonOption())
     .action(async (name, flags) =>
@@ -210,5 +247,5 @@ function instant(text: string): number {
   // 30 February is one to `Date.parse`, in March; so is a date with anything behind it.
   const isDay = day !== undefined && !Number.isNaN(at) && isoTime(Date.parse(day)).startsWith(day);
   if (isDay) return at;
-  throw new InvalidArgumentError("It must be a date as 2026-02-19, or with a time.");
+  throw new InvalidArgumentError("It must be a date such as 2026-02-19, or a date with a time.");
 }

@@ -32,7 +32,7 @@ test("two servers with one home and one database serve the same chats; one of th
   };
   const first = await start();
   const second = await start();
-  assert.match(second.running.err.text, /another process keeps the moments of this home/);
+  assert.match(second.running.err.text, /another process records the moments of this home/);
   const sent = await fetch(`${first.url}/api/chats/a/messages`, {
     method: "POST",
     headers: { "content-type": "application/json" },
@@ -46,7 +46,7 @@ test("two servers with one home and one database serve the same chats; one of th
   const locked = await runCli(["export", "--store", store, "--to", join(home, "../x")], { home });
   assert.match(
     locked.err,
-    /a server runs this companion on the source.*THROUGHLINE_LOCKED\]\nEnd every `throughline serve`/,
+    /a server runs this companion on the source.*THROUGHLINE_LOCKED\]\nStop every `throughline serve`/,
   );
   for (const { running } of [first, second]) {
     running.child.kill("SIGTERM");

@@ -109,13 +109,13 @@ test("a store that went on is not overwritten: the refusal names what, and no co
   const { home, store } = places(t);
   await ok(["chat"], home, "one\n");
   const out = await ok(["export", "--to", store], home);
-  assert.match(out, /^Copied to postgres:.*\nEvery one was read in both places and is the same/);
+  assert.match(out, /^Copied to postgres:.*\nBoth stores were read and are identical/);
   await ok(["chat", "--store", store], home, "two\n");
   const refused = await runCli(["export", "--to", store], { home });
   assert.equal(refused.code, 1);
   assert.match(
     refused.err,
-    /chats\/local:me.*nothing was written \[THROUGHLINE_CONFLICT\]\nName an/,
+    /chats\/local:me.*nothing was written \[THROUGHLINE_CONFLICT\]\nChoose an/,
   );
   assert.ok(!refused.err.includes(password));
 });
@@ -133,14 +133,14 @@ test("a move that was interrupted is told of, refused to everybody, and goes on 
   }) as typeof io.errors.write;
   const stopped = await runCli(["export", "--to", store], { home, io });
   assert.equal(stopped.code, 130);
-  assert.match(stopped.err, /Stopped\. The same command goes on from here\.\n$/);
+  assert.match(stopped.err, /Stopped\. Run the same command again to continue\.\n$/);
   const refused = await runCli(["sessions", "list", "--store", store], { home });
   assert.match(
     refused.err,
-    /the move into postgres:.* has not ended \[THROUGHLINE_CONFLICT\]\nRun/,
+    /the copy to postgres:.* is not finished \[THROUGHLINE_CONFLICT\]\nRun/,
   );
   const doctor = await runCli(["doctor", "--store", store], { home });
-  assert.match(doctor.out, /note +the move into this store .* has not ended/);
+  assert.match(doctor.out, /note +the copy to this store .* is not finished/);
   await ok(["export", "--to", store], home);
   await ok(["sessions", "list", "--store", store], home);
 });
@@ -163,9 +163,9 @@ test("doctor tells the server, what it keeps, its schema, its connections, and r
   assert.match(says("store.standbys"), /^note no synchronous standby/);
   assert.match(says("store.role"), /^note .*superuser/);
   assert.match(says("store.tls"), /^ok .* stays on this machine$/);
-  assert.match(says("store.schema"), /^ok \d+ migrations? applied, this version knows \d+$/);
+  assert.match(says("store.schema"), /^ok \d+ migrations? applied; this version has \d+$/);
   assert.match(says("store.pool"), /^ok a round trip takes \d+\.\d ms; \d+ of \d+ connections/);
-  assert.match(says("store.logs"), /^ok \d+ records in \d+ logs, every one read$/);
+  assert.match(says("store.logs"), /^ok \d+ records in \d+ logs, all of them read$/);
   assert.equal(findings.damaged, false);
 });
 

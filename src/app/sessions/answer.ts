@@ -14,16 +14,16 @@ import { openCompanion } from "../open-companion.ts";
 import { deliver } from "../turn-events.ts";
 import { pagesOf } from "./pages.ts";
 
-const allAnswered = "Every message is answered.\n";
+const allAnswered = "There are no unanswered messages.\n";
 
-/** How long an answer may go on once the command is told to end. */
+/** How long an answer may take once the command is told to end. */
 const graceMs = 1_000;
 
 /**
- * Answers what was cut off, streaming the answer to stdout. Where nothing waits it says so: `null` as
- * JSON.
+ * Answers the oldest unanswered message, streaming the answer to stdout. Without one it prints so: `null`
+ * as JSON.
  *
- * @throws Exit with 1: no whole answer came, and 130: it was interrupted.
+ * @throws Exit with 1: the answer failed or was cut off. With 130: interrupted.
  */
 export async function answer(
   chatId: string,
@@ -43,7 +43,7 @@ export async function answer(
     if (!(await companion.throughline.chats.row(chatId)).unanswered) {
       return await write(io.output, flags.json ? json(null) : allAnswered);
     }
-    // A model that is named here is meant for this.
+    // A model that is named here is for this answer.
     const asked = flags.model === undefined ? {} : companion.responders.standard;
     const turn = await companion.turns.answer(chatId, asked);
     const told = pagesOf(companion.throughline).publishTurn(turn);
@@ -68,16 +68,18 @@ export async function answer(
 export function dismiss(chatId: string, flags: Flags, context: Context): Promise<void> {
   const { io } = context;
   return withMemories(flags, context, async (throughline, { persona }) => {
-    const turns = await throughline.turns({ model: nobody, persona });
+    const turns = await throughline.turns({ model: noModel, persona });
     const count = await turns.dismiss(chatId);
     const what = counted(count, "message stays", "messages stay");
     await write(io.output, count === 0 ? allAnswered : `${what} unanswered.\n`);
   });
 }
 
-/** For leaving messages alone no model is needed. */
-const nobody: Responders = {
+/** `dismiss` needs no model. */
+const noModel: Responders = {
   standard: { provider: "offline", model: "offline" },
   get: () =>
-    Promise.reject(new ThroughlineError("no model is asked here", { code: "THROUGHLINE_INVALID" })),
+    Promise.reject(
+      new ThroughlineError("this command uses no model", { code: "THROUGHLINE_INVALID" }),
+    ),
 };

@@ -23,24 +23,24 @@ export function reset(
   const { io } = context;
   return withMemories(flags, context, async (throughline) => {
     const { chats, sessions } = throughline;
-    await chats.row(chatId); // a reset would begin a chat that is not there
+    await chats.row(chatId); // a reset would create a missing chat
     const active = (await sessions.active(chatId))?.provider;
     const pages = pagesOf(throughline);
-    // Where no model has answered yet, whichever answers first begins again.
+    // Where no model has answered yet, every provider starts over.
     const isAll = active === undefined || active === "offline";
     const provider = flags.provider ?? (isAll || flags.all === true ? undefined : active);
     if (provider === undefined) {
       const { generation } = await sessions.reset(chatId);
       pages.publish("session", { chat_id: chatId, change: "reset" });
-      const begins = `Session ${generation} begins with every provider.`;
-      return say(io, `${begins} The one before is kept and can be read.`);
+      const begins = `Session ${generation} has started with every provider.`;
+      return say(io, `${begins} The session before is kept and can still be read.`);
     }
     await inChat(chats, chatId, () => sessions.dropProvider(chatId, provider));
     pages.publish("session", { chat_id: chatId, change: "provider_reset" });
     return say(
       io,
-      `${provider} begins again in this chat: it gets nothing that was said before. Other providers ` +
-        "keep their part, and the transcript stays. --all begins again with every provider.",
+      `${provider} starts over in this chat and no longer gets what was said before. Other providers ` +
+        "keep their sessions, and the transcript stays. --all starts over with every provider.",
     );
   });
 }
@@ -53,7 +53,7 @@ export function clear(chatId: string, flags: Flags, context: Context): Promise<v
     await chats.clear(chatId);
     pagesOf(throughline).publish("session", { chat_id: chatId, change: "cleared" });
     const what = counted(message_count, "message is", "messages are");
-    return say(io, `${what} no longer shown, and no model sees them. The file keeps them.`);
+    return say(io, `${what} no longer shown or sent to a model. The file keeps them.`);
   });
 }
 
@@ -69,7 +69,7 @@ export function fork(
     const { chats } = throughline;
     const row = await inChat(chats, chatId, () => chats.fork(chatId, messageId, newChatId));
     pagesOf(throughline).publish("session", { chat_id: row.chat_id, change: "forked" });
-    return say(io, `${row.chat_id} begins with ${counted(row.message_count, "message")}.`);
+    return say(io, `Created ${row.chat_id} with ${counted(row.message_count, "message")}.`);
   });
 }
 
@@ -96,13 +96,13 @@ export function redact(
 }
 
 const removedText = {
-  redacted: "It is hidden. Its bytes are kept until --erase or `sessions forget`.",
-  erased: "Its bytes are removed. What others quoted of it is not.",
+  redacted: "The message is hidden. Its bytes are kept until --erase or `sessions forget`.",
+  erased: "The message is deleted. Quotes of it in other messages are not.",
 };
 
 /**
- * Where else it was. @throws Exit with 1: a place was not reached. Other servers are no such place: they
- * were told, and cannot answer.
+ * Prints where else it was. @throws Exit with 1: a place was not reached. Other servers do not count: they
+ * were notified, and cannot answer.
  */
 async function sayReach(io: Io, { copies, removed, unreachable }: RemovalReceipt): Promise<void> {
   for (const chatId of copies) await say(io, `Also in: ${printableLine(chatId)}`);
@@ -110,9 +110,9 @@ async function sayReach(io: Io, { copies, removed, unreachable }: RemovalReceipt
   const packages = countOf("packages");
   const damaged = countOf("damaged_bytes");
   if (damaged > 0) {
-    await say(io, `Removed with it: ${counted(damaged, "byte")} that could not be read`);
+    await say(io, `Also deleted: ${counted(damaged, "byte")} that could not be read`);
   }
-  if (packages > 0) await say(io, `Deleted with it: ${counted(packages, "package")} of moments`);
+  if (packages > 0) await say(io, `Also deleted: ${counted(packages, "feedback package")}`);
   for (const place of unreachable) await say(io, `NOT REACHED: ${place}`);
   const failed = unreachable.filter((place) => place !== packagesElsewhere);
   if (failed.length > 0) throw new Exit(exitCodes.failed);
@@ -126,7 +126,7 @@ async function erase(chats: Chats, chatId: string, messageId: string): Promise<R
   return receipt;
 }
 
-/** What is not found in a chat that is there is looked for in the chat, and not in the list of them. */
+/** For a message that is not found, the advice is to look in the chat, not in the list of chats. */
 async function inChat<T>(chats: Chats, chatId: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -134,8 +134,7 @@ async function inChat<T>(chats: Chats, chatId: string, work: () => Promise<T>): 
     const code = "THROUGHLINE_NOT_FOUND";
     if (!isThroughlineError(cause, code)) throw cause;
     await chats.row(chatId);
-    const wayOut =
-      "`throughline sessions show CHAT` shows what is in it, each message with its id.";
+    const wayOut = "`throughline sessions show CHAT` shows the messages of a chat with their ids.";
     throw new Failed(cause.message, { code, wayOut, cause });
   }
 }

@@ -16,14 +16,14 @@ export interface ForgetFlags extends Flags {
 }
 
 /**
- * Forgets a chat and prints the receipt. Asks first, and where nobody can be asked, needs `--yes`.
+ * Forgets a chat and prints the receipt. Asks first; without a terminal it needs `--yes`.
  *
- * @throws Exit with 1: the person thought better of it, or a place could not be reached.
+ * @throws Exit with 1: the person said no, or a place could not be reached.
  */
 export async function forget(chatId: string, flags: ForgetFlags, context: Context): Promise<void> {
   const { io } = context;
   if (!flags.yes && !io.isInteractive) {
-    throw wrongUsage("forgetting cannot be undone, and nobody is here to be asked: say --yes");
+    throw wrongUsage("forgetting cannot be undone. Pass --yes to confirm");
   }
   await withAllFeatures(flags, context, async (throughline) => {
     const { chats, rules } = throughline;

@@ -58,7 +58,7 @@ export function show(chatId: string, flags: ShowFlags, context: Context): Promis
     await write(io.output, describe(chat, session, zone));
     await writeMessages(io, page.messages, zone);
     if (chat.unanswered) {
-      await tell(io, "\nA message has no answer: `sessions answer` or `sessions dismiss`.");
+      await tell(io, "\nA message is unanswered. Use `sessions answer` or `sessions dismiss`.");
     }
   });
 }
@@ -77,7 +77,7 @@ export function search(query: string, flags: SearchFlags, context: Context): Pro
     const found = chatId === undefined ? await chats.findChats(query, { limit, prefix: true }) : [];
     if (flags.json) return write(io.output, json({ hits, chats: found }));
     if (hits.length === 0 && found.length === 0) {
-      return tell(io, "Nothing was said with these words, and no title or id holds them.");
+      return tell(io, "No message, title or chat id contains these words.");
     }
     const named = found.filter(({ match_count }) => match_count === 0);
     if (named.length > 0) await writeNamed(io, named, rules.timeZone);
@@ -104,11 +104,13 @@ async function writeNamed(io: Io, chats: readonly ChatRow[], zone: string): Prom
 }
 
 const limitNote = (hits: readonly unknown[], limit: number) =>
-  hits.length < limit ? "" : " There may be more: --limit says how many are shown.";
+  hits.length < limit ? "" : " There may be more. Raise --limit to see them.";
 
 function noChats({ unanswered, cursor }: ListFlags): string {
-  if (unanswered) return "Every message is answered.";
-  return cursor === undefined ? "No chats yet. `throughline chat` begins one." : "No more chats.";
+  if (unanswered) return "There are no unanswered messages.";
+  return cursor === undefined
+    ? "No chats yet. Start one with `throughline chat`."
+    : "No more chats.";
 }
 
 function modelOf({ provider, model }: { readonly provider: string; readonly model: string }) {
@@ -134,7 +136,9 @@ function describe(chat: ChatRow, session: SessionView | null, zone: string): str
     for (const [provider, bucket] of Object.entries(session.provider_sessions)) {
       const { message_count, total_tokens, total_cost_usd } = bucket;
       const cost = total_cost_usd > 0 ? `, ${total_cost_usd.toFixed(4)} USD` : "";
-      const unpriced = bucket.unpriced_tokens ? `, ${bucket.unpriced_tokens} without a price` : "";
+      const unpriced = bucket.unpriced_tokens
+        ? `, ${bucket.unpriced_tokens} without a known price`
+        : "";
       const tokens = `${counted(total_tokens, "token")}${unpriced}`;
       const used = `${counted(message_count, "answer")}, ${tokens}${cost}`;
       lines.push([`  ${printableLine(provider)}`, used]);

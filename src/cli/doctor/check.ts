@@ -1,13 +1,13 @@
 import type { RepairReport } from "../../core/storage/storage.ts";
 import type { Settings } from "../settings.ts";
 
-/** One thing that was looked at. */
+/** One thing that was checked. */
 export interface Check {
   /** Stable: scripts look for it. */
   readonly id: string;
   /**
    * `note`: worth a person's attention, nothing is lost. `damaged`: something that was stored cannot
-   * be read. `failed`: it could not be looked at, so its state is unknown; `says` tells why.
+   * be read. `failed`: it could not be checked; `says` tells why.
    */
   readonly status: "ok" | "note" | "damaged" | "failed";
   /** One line for people. */
@@ -21,14 +21,14 @@ export interface KeptPiece {
   readonly bytes: number;
 }
 
-/** What looking at one part of a companion found. */
+/** What checking one part of a companion found. */
 export interface Checked {
   readonly checks: readonly Check[];
-  /** Everything that was ever found not as it was left, as far as its report is kept. */
+  /** Every repair whose report is kept. */
   readonly repairs?: readonly RepairReport[] | undefined;
-  /** What was set aside, verbatim. */
+  /** Bytes that were set aside. */
   readonly quarantine?: readonly KeptPiece[] | undefined;
 }
 
-/** Looks at one part of a companion. `doctor` runs one after the other. */
+/** Checks one part of a companion. `doctor` runs one after the other. */
 export type Checker = (settings: Settings) => Promise<Checked>;

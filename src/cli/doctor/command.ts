@@ -22,12 +22,13 @@ export const doctorCommand =
   (program, context) => {
     program
       .command("doctor")
-      .summary("Check that all is well.")
+      .summary("Check the stored data and the setup.")
       .description(
-        "Check the home or the database, every log from end to end, every package of feedback, and the model. Ends with 1 if " +
-          "something is damaged or could not be looked at, as the logs of a home that a server has in use.",
+        "Check the home or the database, every log from end to end, every feedback package, and the model. " +
+          "The exit code is 1 if something is damaged or could not be checked, such as the logs of a home " +
+          "that a server is using.",
       )
-      .option("--driver", "instead, prove each promise of the file storage on a temporary home")
+      .option("--driver", "instead, test every promise of the file storage in a temporary home")
       .addOption(homeOption())
       .addOption(storeOption())
       .addOption(modelOption())
@@ -35,11 +36,11 @@ export const doctorCommand =
       .addHelpText(
         "after",
         examples([
-          ["doctor", "is everything all right?"],
-          ["doctor --json", "for a script, with a report of every repair"],
+          ["doctor", "is everything in order?"],
+          ["doctor --json", "for scripts, with a report of every repair"],
           [
             "doctor --store postgres://me@db/chats",
-            "the database: durability, schema, connections, logs",
+            "the database: durability, schema, connections and logs",
           ],
           ["doctor --driver", "does this machine's disk keep the promises?"],
         ]),

@@ -16,16 +16,16 @@ interface Findings extends Required<Checked> {
   readonly home: string;
   /** The database that is used instead of the home's own logs, without its password. */
   readonly store: string | undefined;
-  /** Something that was stored cannot be read any more. */
+  /** Something that was stored can no longer be read. */
   readonly damaged: boolean;
-  /** Something could not be looked at, so that it may be damaged or not. */
+  /** Something could not be checked. */
   readonly failed: boolean;
 }
 
 /**
  * `throughline doctor`.
  *
- * @throws Exit with 1: something is damaged or could not be looked at.
+ * @throws Exit with 1: something is damaged or could not be checked.
  */
 export async function doctor(
   flags: DoctorFlags,
@@ -72,15 +72,11 @@ function text(findings: Findings): string {
 function conclusion({ damaged, failed, store }: Findings): readonly string[] {
   const lines: string[] = [];
   if (damaged) {
-    lines.push(
-      "Something is damaged. What is readable is served, and no byte of the rest was removed.",
-    );
+    lines.push("Something is damaged. What can be read is still served, and nothing was deleted.");
   }
   if (failed) {
     const what = store === undefined ? "home" : "store";
-    lines.push(
-      `The ${what} could not be looked at: whether anything in it is damaged is not known.`,
-    );
+    lines.push(`The ${what} could not be checked, so it may or may not be damaged.`);
   }
   return lines.length > 0 ? lines : ["Nothing is damaged."];
 }

@@ -3,12 +3,12 @@ import { isErrno } from "../failure.ts";
 import { bytes } from "../format.ts";
 import type { Check, Checker } from "./check.ts";
 
-/** Less room than this is worth a word: a turn takes kilobytes, a moment up to 20 MB. */
+/** Less free space than this is a note: a turn takes kilobytes, a moment up to 20 MB. */
 const littleBytes = 1e9;
 
 export const homeChecks: Checker = async ({ home }) => ({ checks: [await checkHome(home)] });
 
-/** Whether the home is there, is a directory of this user, and is closed to others. */
+/** Whether the home exists, is a directory of this user, and is closed to other users. */
 export async function checkHome(home: string): Promise<Check & { readonly isThere: boolean }> {
   const id = "home";
   try {
@@ -21,16 +21,16 @@ export async function checkHome(home: string): Promise<Check & { readonly isTher
       return { id, isThere: true, status: "note", says: `${home} belongs to another user` };
     }
     if (process.getuid !== undefined && (stats.mode & 0o077) !== 0) {
-      const says = `others can look into ${home}, mode ${mode}: chmod 700 ${home}`;
+      const says = `other users can read ${home} (mode ${mode}). Run: chmod 700 ${home}`;
       return { id, isThere: true, status: "note", says };
     }
     return { id, isThere: true, status: "ok", says: `${home}, mode ${mode}` };
   } catch (error) {
     if (isErrno(error, "ENOENT")) {
-      const says = `there is no home at ${home} yet: it is made when something is kept`;
+      const says = `there is no home at ${home} yet. It is created when something is stored`;
       return { id, isThere: false, status: "note", says };
     }
-    return { id, isThere: true, status: "note", says: `${home} cannot be looked at` };
+    return { id, isThere: true, status: "note", says: `${home} cannot be read` };
   }
 }
 

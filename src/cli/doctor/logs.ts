@@ -13,7 +13,7 @@ import { counted } from "../format.ts";
 import type { Check, Checked, Checker } from "./check.ts";
 import { checkHome, checkSpace } from "./home.ts";
 
-/** What a report must be for something to be lost; the others were made good. */
+/** The kinds of repair that mean a loss. */
 const losses: ReadonlySet<RepairReport["kind"]> = new Set([
   "damaged_middle",
   "older_copy",
@@ -37,7 +37,7 @@ async function checkLogs(home: string): Promise<Checked> {
   try {
     storage = await openFileStorage({ home });
     const throughline = await openThroughline({ storage });
-    const lock: Check = { id: "lock", status: "ok", says: "no other process writes this home" };
+    const lock: Check = { id: "lock", status: "ok", says: "no other process uses this home" };
     const checks = [lock, ...(await checkOpen(home, storage, throughline))];
     // A repair that moved bytes away has left its report in quarantine.
     const repairs = storage.repairs().filter(({ quarantined }) => quarantined === undefined);
@@ -45,11 +45,11 @@ async function checkLogs(home: string): Promise<Checked> {
   } catch (error) {
     if (!isThroughlineError(error)) throw error;
     if (error.code === "THROUGHLINE_LOCKED") {
-      const says = `${error.message}; its logs can be read when it has ended`;
+      const says = `${error.message}. Its logs can be checked after that process has ended`;
       return { checks: [{ id: "lock", status: "failed", says }] };
     }
     const says = `the home cannot be opened: ${error.message} [${error.code}]`;
-    // Nobody could look at it, which says nothing of what it holds.
+    // Not checked, so not known to be damaged.
     const isUnseen = ["THROUGHLINE_CONFIGURATION", "THROUGHLINE_UNAVAILABLE"].includes(error.code);
     const status = isUnseen ? "failed" : "damaged";
     return { checks: [{ id: "open", status, says }] };
@@ -64,7 +64,7 @@ async function checkOpen(
   { chats }: Throughline,
 ): Promise<readonly Check[]> {
   const checks: Check[] = [];
-  // Both are open already: the projection given here is not looked at.
+  // Both are open already: the projection given here is not used.
   for (const collection of ["chats", "forgotten"]) {
     const store = storage.fileLogs(collection, chatProjection);
     checks.push(...(await verifyAll(collection, store)));
@@ -88,7 +88,7 @@ async function verifyAll(collection: string, store: FileLogStore): Promise<reado
       records += await store.verify(key);
       const tail = await store.tail(key, 0);
       if (tail?.damaged) {
-        const says = `${collection}/${printableLine(key)} is damaged; what is readable is served`;
+        const says = `${collection}/${printableLine(key)} is damaged. What can be read is still served`;
         checks.push({ id: `log.${collection}`, status: "damaged", says });
       }
     } catch (error) {
@@ -99,7 +99,7 @@ async function verifyAll(collection: string, store: FileLogStore): Promise<reado
   }
   if (checks.length > 0) return checks;
   const read = `${counted(records, "record")} in ${counted(keys.length, "log")}`;
-  const says = `${collection}: ${read}, every one read and its seal checked`;
+  const says = `${collection}: ${read}, every checksum is right`;
   return [{ id: `log.${collection}`, status: "ok", says }];
 }
 
@@ -114,7 +114,7 @@ async function compareIndex(
   const says =
     known === files
       ? `${collection}: every log is in the index`
-      : `${collection}: ${files} files end in .jsonl and ${known} of them are logs of this home`;
+      : `${collection}: ${files} files end in .jsonl, but only ${known} of them are logs of this home`;
   return { id: `index.${collection}`, status: known === files ? "ok" : "note", says };
 }
 
@@ -131,6 +131,6 @@ async function unansweredCheck(chats: Throughline["chats"]): Promise<readonly Ch
   const { chats: waiting, cursor } = await chats.list({ unanswered: true, limit: 1_000 });
   if (waiting.length === 0) return [];
   const count = cursor === undefined ? counted(waiting.length, "chat") : "more than 1000 chats";
-  const says = `${count} with a message that has no answer: sessions list --unanswered`;
+  const says = `${count} with an unanswered message: sessions list --unanswered`;
   return [{ id: "unanswered", status: "note", says }];
 }

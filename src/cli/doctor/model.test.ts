@@ -26,17 +26,22 @@ const rows: readonly [
   says: RegExp,
 ][] = [
   ["offline", {}, undefined, /^offline needs no network$/],
-  [undefined, {}, "http://127.0.0.1:11434/api/tags", /^no model is named: .* offers qwen3$/],
-  ["ollama/qwen3", { ollamaHost: "box:1" }, "http://box:1/", /^ollama\/qwen3 is set up, and /],
-  ["openai/gpt", { openaiApiKey: "k" }, "https://api.openai.com/", /and .* answers$/],
+  [
+    undefined,
+    {},
+    "http://127.0.0.1:11434/api/tags",
+    /^no model is configured: the local Ollama's qwen3 answers$/,
+  ],
+  ["ollama/qwen3", { ollamaHost: "box:1" }, "http://box:1/", /^ollama\/qwen3 is configured, and /],
+  ["openai/gpt", { openaiApiKey: "k" }, "https://api.openai.com/", /and .* responds$/],
   [
     "openai/gpt",
     { openaiApiKey: "k", openaiBaseUrl: "https://gate.example/v1" },
     "https://gate.example/",
-    /and https:\/\/gate\.example answers$/,
+    /and https:\/\/gate\.example responds$/,
   ],
-  ["anthropic/claude", { anthropicApiKey: "k" }, "https://api.anthropic.com/", /answers$/],
-  ["http://127.0.0.1:8080/v1#m", {}, "http://127.0.0.1:8080/", /answers$/],
+  ["anthropic/claude", { anthropicApiKey: "k" }, "https://api.anthropic.com/", /responds$/],
+  ["http://127.0.0.1:8080/v1#m", {}, "http://127.0.0.1:8080/", /responds$/],
 ];
 for (const [name, models, address, says] of rows) {
   test(`a model named ${name} is looked for at ${address}, without a key`, async () => {
@@ -60,7 +65,7 @@ test("a model that cannot be reached, or has no key, is a note and no damage", a
   assert.deepEqual(await check("ollama/qwen3"), {
     id: "model",
     status: "note",
-    says: "ollama/qwen3 is set up, but http://127.0.0.1:11434 cannot be reached",
+    says: "ollama/qwen3 is configured, but http://127.0.0.1:11434 cannot be reached",
   });
   const { status, says } = await check("openai/gpt");
   assert.equal(status, "note");
@@ -88,10 +93,10 @@ test("an Ollama of another user is a note that says how it would be asked", asyn
 });
 
 const allowed: readonly [string | undefined, readonly NamedProvider[], string][] = [
-  ["offline", [], "no provider may be asked: the built-in responder answers"],
-  ["openai/gpt", [], "only these providers may be asked: openai"],
-  ["openai/gpt", ["openai", "ollama"], "only these providers may be asked: openai, ollama"],
-  [undefined, [], "only these providers may be asked: an Ollama that this user or root runs"],
+  ["offline", [], "no provider is allowed: the built-in responder answers"],
+  ["openai/gpt", [], "only these providers are allowed: openai"],
+  ["openai/gpt", ["openai", "ollama"], "only these providers are allowed: openai, ollama"],
+  [undefined, [], "only these providers are allowed: an Ollama that this user or root runs"],
 ];
 for (const [name, providers, says] of allowed) {
   test(`with ${name} named and ${providers.join(", ") || "nothing"} allowed, doctor says: ${says}`, () => {

@@ -18,8 +18,7 @@ export const modelChecks: Checker = async (settings) => ({
 });
 
 /**
- * Whether the configured model could be asked. Knocks at its address, without a key and without a
- * question; with no model named, only at the local Ollama's.
+ * Whether the configured model could be asked. Sends a HEAD request to its address, without a key; with no model named, only at the local Ollama's.
  */
 export async function checkModel(
   { model, models, prices }: Pick<Settings, "model" | "models" | "prices">,
@@ -34,8 +33,8 @@ export async function checkModel(
     if (address === undefined) return { id, status: "ok", says: `${name} needs no network` };
     const answers = await knock(address, fetch);
     const says = answers
-      ? `${name} is set up, and ${address} answers`
-      : `${name} is set up, but ${address} cannot be reached`;
+      ? `${name} is configured, and ${address} responds`
+      : `${name} is configured, but ${address} cannot be reached`;
     return { id, status: answers ? "ok" : "note", says };
   } catch (error) {
     if (!isThroughlineError(error)) throw error;
@@ -51,8 +50,8 @@ export function checkProviders({ model, allowed }: Pick<Settings, "model" | "all
   const list = [found, ...clouds].filter((each) => each !== undefined);
   const says =
     list.length === 0
-      ? "no provider may be asked: the built-in responder answers"
-      : `only these providers may be asked: ${list.join(", ")}`;
+      ? "no provider is allowed: the built-in responder answers"
+      : `only these providers are allowed: ${list.join(", ")}`;
   return { id: "providers", status: "ok", says };
 }
 
@@ -60,14 +59,18 @@ async function found(settings: ModelSettings, options: DetectOptions): Promise<C
   const id = "model";
   const ollama = await findOllama(settings, { timeoutMs, ...options });
   if (ollama === undefined) {
-    const says = "no model is named and no Ollama answers: the built-in responder does";
+    const says = "no model is configured and no Ollama was found: the built-in responder answers";
     return { id, status: "ok", says };
   }
   const { model, owner } = ollama;
   if (owner === "own") {
-    return { id, status: "ok", says: `no model is named: the local Ollama offers ${model}` };
+    return {
+      id,
+      status: "ok",
+      says: `no model is configured: the local Ollama's ${model} answers`,
+    };
   }
-  return { id, status: "note", says: `no model is named. ${passedOverNote(ollama)}` };
+  return { id, status: "note", says: `no model is configured. ${passedOverNote(ollama)}` };
 }
 
 function addressOf(spec: ModelSpec, settings: ModelSettings): string | undefined {
@@ -96,7 +99,7 @@ function originOf(configured: string | undefined, standard: string): string {
     : standard;
 }
 
-/** Any answer will do, a refusal too: somebody is there. */
+/** Any response will do, even a refusal. */
 async function knock(address: string, fetch: typeof globalThis.fetch): Promise<boolean> {
   try {
     const signal = AbortSignal.timeout(timeoutMs);
@@ -104,6 +107,6 @@ async function knock(address: string, fetch: typeof globalThis.fetch): Promise<b
     await response.body?.cancel();
     return true;
   } catch {
-    return false; // no address, nobody there, too slow: what matters is that it cannot be asked
+    return false; // no address, no answer, too slow: it cannot be asked
   }
 }

@@ -20,7 +20,7 @@ export const quarantineChecks: Checker = async ({ home }) => {
   const sum = pieces.reduce((total, piece) => total + piece.bytes, 0);
   const check: Check =
     pieces.length === 0
-      ? { id: "quarantine", status: "ok", says: "nothing is set aside in quarantine" }
+      ? { id: "quarantine", status: "ok", says: "quarantine is empty" }
       : {
           id: "quarantine",
           status: "note",
@@ -38,7 +38,7 @@ async function names(directory: string): Promise<readonly string[]> {
   }
 }
 
-/** A report that cannot be read is a pity, and no reason to end: the bytes are there all the same. */
+/** A report that cannot be read is left out: the bytes are there all the same. */
 async function readReport(path: string): Promise<RepairReport | undefined> {
   try {
     const value: unknown = JSON.parse(await readFile(path, "utf8"));

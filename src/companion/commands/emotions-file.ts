@@ -15,7 +15,7 @@ export const emotionsName = "emotions.yaml";
 const maxBytes = 256 * 1024;
 /** How often it is looked at, in milliseconds: one `stat`. */
 const lookEveryMs = 2_000;
-/** When another version was seen it is looked at again, so that nobody reads what is half written. */
+/** When another version was seen it is looked at again, so that a half-written file is not read. */
 const settleMs = 250;
 
 export type EmotionsFile =

@@ -82,7 +82,7 @@ test("a problem that stays the same is reported once, and again when it comes ba
   const lines: string[] = [];
   const logger: Logger = { ...silentLogger, warn: (_, message) => lines.push(message) };
   const provider = factsFile(home, logger);
-  const problem = "facts.md is too long: the rest is not used";
+  const problem = "facts.md is too long; the rest is not used";
   for (const [text, reported] of [
     ["y".repeat(4_001), [problem]],
     ["y".repeat(4_001), [problem]],
@@ -106,5 +106,5 @@ test("a link is followed; a directory and a pipe are reported, and nobody waits 
   assert.deepEqual(await recall(home), { facts: "", lines: [`${path} cannot be read (EISDIR)`] });
   fs.rmdirSync(path);
   execFileSync("mkfifo", [path]);
-  assert.deepEqual(await recall(home), { facts: "", lines: [`${path} is not a plain file`] });
+  assert.deepEqual(await recall(home), { facts: "", lines: [`${path} is not a regular file`] });
 });

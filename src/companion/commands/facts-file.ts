@@ -30,7 +30,7 @@ export function factsFile(home: string, logger: Logger): MemoryProvider {
         const text = readStartOfOwnFile(path, maxBytes)?.replace(/\r\n?/g, "\n").trim() ?? "";
         const used = wholeLines(text);
         const isTooLong = used.length < text.length;
-        const problem = isTooLong ? `${factsName} is too long: the rest is not used` : "";
+        const problem = isTooLong ? `${factsName} is too long; the rest is not used` : "";
         report({ used: used.length, limit: maxCharacters }, problem);
         return used;
       } catch (error) {

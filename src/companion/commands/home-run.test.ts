@@ -66,19 +66,19 @@ test("an event that is none of 200 is refused with the names of all", async (t) 
 
 test("the log says which problem refuses the file, and when it is in force again or gone", async (t) => {
   const c = await runWith(t, joyOf(7));
-  const refused = "emotions.yaml was refused; what was in force stays";
+  const refused = "emotions.yaml has errors; the emotions in use stay";
   const first = "emotions.yaml:3: emotions.joy.baseline: must be a number from 0 to 1";
   assert.deepEqual(c.logged, [["warn", refused, { problems: 1, first }]]);
   fs.writeFileSync(c.path, joyOf(0.5));
   await jsonOf(await c.post("/api/emotions/reset"), 200);
   assert.deepEqual(c.logged.slice(1), [
-    ["info", "emotions.yaml can be read again; it is in force", {}],
+    ["info", "emotions.yaml can be read again and is in use", {}],
   ]);
   fs.writeFileSync(c.path, joyOf("much"));
   assert.equal(c.run.reloadEmotions().length, 1);
   fs.rmSync(c.path);
   assert.deepEqual(c.run.reloadEmotions(), []);
   assert.deepEqual(c.logged.slice(3), [
-    ["info", "emotions.yaml is gone; the built-in emotions are in force", {}],
+    ["info", "emotions.yaml is gone; the built-in emotions are in use", {}],
   ]);
 });

@@ -11,7 +11,7 @@ import { startCompanion } from "../start-companion.ts";
 import { emotionsName, watchEmotionsFile } from "./emotions-file.ts";
 import { factsFile } from "./facts-file.ts";
 
-/** How often the loop passes, in milliseconds: what a person on the page takes for at once. */
+/** How often the loop passes, in milliseconds: fast enough to feel immediate on the page. */
 const passEveryMs = 100;
 
 /** A run of the companion with the files of its home. */
@@ -91,9 +91,9 @@ function tellProblems(logger: Logger, problems: readonly string[], isThere: bool
   const [first] = problems;
   if (first !== undefined) {
     const fields = { problems: problems.length, first };
-    logger.warn(fields, "emotions.yaml was refused; what was in force stays");
-  } else if (isThere) logger.info({}, "emotions.yaml can be read again; it is in force");
-  else logger.info({}, "emotions.yaml is gone; the built-in emotions are in force");
+    logger.warn(fields, "emotions.yaml has errors; the emotions in use stay");
+  } else if (isThere) logger.info({}, "emotions.yaml can be read again and is in use");
+  else logger.info({}, "emotions.yaml is gone; the built-in emotions are in use");
 }
 
 /** Rules that can never match, for one that somebody wrote: that takes some 50 ms. */

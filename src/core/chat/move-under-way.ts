@@ -22,8 +22,8 @@ export async function moveUnderWay(storage: Storage): Promise<string | undefined
 export async function assertMoveEnded(storage: Storage): Promise<void> {
   const begunAt = await moveUnderWay(storage);
   if (begunAt === undefined) return;
-  const says = `the move into this storage that began at ${begunAt} has not ended: it holds a part of a companion`;
-  throw new ThroughlineError(`${says}. Run the same move again: it continues where it stopped`, {
+  const says = `the copy to this storage that started at ${begunAt} is not finished: it holds only part of a companion`;
+  throw new ThroughlineError(`${says}. Run the same copy again to finish it`, {
     code: "THROUGHLINE_CONFLICT",
   });
 }

@@ -28,8 +28,8 @@ interface Written {
 }
 
 /**
- * Writes each file whole or not at all. What an export of this home left there that was killed is
- * removed. A chat that cannot be read is named and left out.
+ * Writes each file whole or not at all, and removes what a killed export of this home left there. A chat
+ * that cannot be read is reported and left out.
  *
  * @throws Exit with 130: interrupted. Files that were whole by then stay. With 1: a chat was left out.
  * @throws ThroughlineError `THROUGHLINE_CONFLICT`: a file is there already.
@@ -54,7 +54,7 @@ export function exportTo(flags: ExportToFlags, context: Context): Promise<void> 
         }
       } catch (error) {
         const what = counted(files.length, "file");
-        if (signal.aborted) await tell(io, `Stopped. Written before, and whole: ${what} in ${out}`);
+        if (signal.aborted) await tell(io, `Stopped. Already complete: ${what} in ${out}`);
         throw wrongOut(out, error);
       }
     });
@@ -67,7 +67,7 @@ export function exportTo(flags: ExportToFlags, context: Context): Promise<void> 
 
 interface Leaving {
   readonly signal: AbortSignal;
-  /** Names a chat that cannot be read. Throws what is no fault of that chat. */
+  /** Reports a chat that cannot be read. Rethrows any other error. */
   readonly leaveOut: (chatId: string, error: unknown) => Promise<void>;
 }
 

@@ -34,8 +34,8 @@ const endings = {
 } as const satisfies Record<ImportFlags["from"], string>;
 
 /**
- * @throws Exit with 1: of some source nothing was imported.
- * @throws CommanderError wrong usage: there is none.
+ * @throws Exit with 1: a source could not be imported.
+ * @throws CommanderError wrong usage: there is no source.
  */
 export async function importPath(
   path: string,
@@ -48,7 +48,7 @@ export async function importPath(
   const found = await findSources(path, ending);
   for (const line of found.passedOver) await tell(io, printableLine(line));
   if (found.sources.length === 0) {
-    throw wrongUsage(`nothing in ${path} is named ${ending}`);
+    throw wrongUsage(`${path} contains no ${ending} file`);
   }
   const settings = resolveSettings(flags, env);
   // A trial run makes no home.
@@ -113,7 +113,7 @@ function text(
   const { chats, sessions, quarantined, quarantined_count, foreign, refused, failed } = report;
   const lines: string[] = [];
   for (const { chat_id, source, messages, skipped, notes } of chats) {
-    const known = skipped === 0 ? "" : `, ${skipped} known already`;
+    const known = skipped === 0 ? "" : `, ${skipped} already here`;
     lines.push(`${chat_id}: ${counted(messages, "message")} from ${source}${known}`);
     lines.push(...notes.map(asNote));
   }
@@ -121,22 +121,21 @@ function text(
     lines.push(`${chat_id}: ${outcomes[outcome]}`, ...notes.map(asNote));
   }
   for (const { chat_id, source, forgotten_at, messages } of refused) {
-    const what = messages === 0 ? "nothing of" : `${counted(messages, "message")} not from`;
-    lines.push(
-      `${chat_id}: forgotten at ${forgotten_at}: ${what} ${source} (--force brings it back)`,
-    );
+    const what = messages === 0 ? source : `${counted(messages, "message")} from ${source}`;
+    const because = `the chat was forgotten at ${forgotten_at}`;
+    lines.push(`${chat_id}: not imported: ${what}: ${because}. --force imports it anyway`);
   }
   for (const { source, line, offset, bytes, reason } of quarantined) {
     lines.push(`${source}:${line}: set aside ${counted(bytes, "byte")} at ${offset}: ${reason}`);
   }
   const more = quarantined_count - quarantined.length;
-  if (more > 0) lines.push(`and ${more} more set aside`);
+  if (more > 0) lines.push(`${more} more set aside`);
   for (const { source, reason } of failed) lines.push(`${source}: not imported: ${reason}`);
   const sum = chats.reduce((total, { messages }) => total + messages, 0);
   const parts = [
     `${counted(sum, "message")} in ${counted(chats.length, "chat")}`,
     counted(sessions.filter(({ outcome }) => outcome === "imported").length, "session"),
-    ...(foreign > 0 ? [`${counted(foreign, "record")} that only we keep`] : []),
+    ...(foreign > 0 ? [`${counted(foreign, "record")} of other kinds`] : []),
     ...(about.kept.length > 0 ? [`set aside in ${about.kept.join(", ")}`] : []),
   ];
   const begins = about.dry_run ? "Would be imported: " : "Imported: ";
@@ -148,7 +147,7 @@ function text(
 const asNote = (note: string) => `- ${note}`;
 
 const outcomes = {
-  imported: "its session is imported",
-  known: "its session was imported before",
-  kept: "it has a session of its own, which stays",
+  imported: "session imported",
+  known: "session already imported",
+  kept: "the chat has a session of its own, which was kept",
 } as const;

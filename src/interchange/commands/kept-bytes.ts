@@ -58,7 +58,7 @@ export class KeptBytes {
       bytes,
       after_seq: 0,
       quarantined: name,
-      reason: `lines of ${about.piece.source} that an import could not use`,
+      reason: `lines of ${about.piece.source} that could not be imported`,
     };
     await writeFile(`${path}.json`, `${JSON.stringify(report)}\n`, { mode: 0o600 });
   }

@@ -10,7 +10,7 @@ const maxFiles = 100_000;
 
 export interface FoundSources {
   readonly sources: readonly Source[];
-  /** What was passed over, and why: sentences for the person. */
+  /** What was skipped, and why: sentences for the person. */
   readonly passedOver: readonly string[];
 }
 
@@ -25,7 +25,7 @@ export interface FoundSources {
 export async function findSources(path: string, ending: string): Promise<FoundSources> {
   const about = await stat(path).catch((error: unknown) => {
     if (!isErrno(error, "ENOENT", "ENOTDIR")) throw error;
-    throw wrongUsage(`there is nothing at ${path}`);
+    throw wrongUsage(`there is no file or folder at ${path}`);
   });
   if (!about.isDirectory())
     return { sources: [fileSource(path, about.mtimeMs, true)], passedOver: [] };
@@ -36,10 +36,10 @@ export async function findSources(path: string, ending: string): Promise<FoundSo
       if (!name.toLowerCase().endsWith(ending)) continue;
       const file = join(folder, name);
       const entry = await lstat(file);
-      if (!entry.isFile()) passedOver.push(`${file} is no plain file: passed over`);
+      if (!entry.isFile()) passedOver.push(`${file} is not a regular file: skipped`);
       else sources.push(fileSource(file, entry.mtimeMs, false));
       if (sources.length > maxFiles) {
-        throw new ThroughlineError(`${path} holds more than ${maxFiles} files`, {
+        throw new ThroughlineError(`${path} contains more than ${maxFiles} files`, {
           code: "THROUGHLINE_TOO_LARGE",
         });
       }
@@ -64,7 +64,7 @@ async function foldersIn(path: string, ending: string): Promise<readonly string[
 }
 
 function fileSource(path: string, modifiedAt: number, followsLink: boolean): Source {
-  // A pipe in its place would never end; a link put there meanwhile would lead out.
+  // A pipe in its place would never end; a link put there would lead elsewhere.
   const { O_RDONLY, O_NONBLOCK = 0, O_NOFOLLOW = 0 } = constants;
   const flags = O_RDONLY | O_NONBLOCK | (followsLink ? 0 : O_NOFOLLOW);
   return {
@@ -75,13 +75,15 @@ function fileSource(path: string, modifiedAt: number, followsLink: boolean): Sou
         const file = await open(path, flags);
         try {
           if (!(await file.stat()).isFile()) {
-            throw new ThroughlineError(`${path} is no plain file`, { code: "THROUGHLINE_INVALID" });
+            throw new ThroughlineError(`${path} is not a regular file`, {
+              code: "THROUGHLINE_INVALID",
+            });
           }
           const buffer = Buffer.alloc(256 * 1024);
           for (;;) {
             const { bytesRead } = await file.read(buffer, 0, buffer.length, null);
             if (bytesRead === 0) return;
-            // A copy: whoever reads keeps pieces of it, and the buffer is filled anew.
+            // A copy: readers keep pieces of it, and the buffer is used again.
             yield Buffer.from(buffer.subarray(0, bytesRead));
           }
         } finally {

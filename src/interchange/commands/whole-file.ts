@@ -16,7 +16,7 @@ export interface TemporaryNames {
 
 /**
  * Names that tell which home an export is of. The writer of a home is one process, so that any other
- * file of such a name is of one that died. Without a home of our own nobody can say that.
+ * file of such a name is of one that died. Without a home of our own that is not known.
  */
 export async function temporaryNames(storage: Storage): Promise<TemporaryNames> {
   const prefix = ".throughline-export-";
@@ -44,7 +44,7 @@ export async function removeLeftovers(
 
 export interface WholeFileOptions {
   readonly names: TemporaryNames;
-  /** Take the place of a file that is there. */
+  /** Overwrite an existing file. */
   readonly force: boolean;
   readonly signal: AbortSignal;
 }
@@ -78,9 +78,9 @@ export async function writeWhole(
     await (force ? rename(temporary, path) : link(temporary, path));
   } catch (cause) {
     if (!isErrno(cause, "EEXIST")) throw cause;
-    throw new Failed(`${path} is there already`, {
+    throw new Failed(`${path} already exists`, {
       code: "THROUGHLINE_CONFLICT",
-      wayOut: "Name another folder with --out, or overwrite with --force.",
+      wayOut: "Pass another folder with --out, or --force to overwrite.",
       cause,
     });
   } finally {

@@ -4,9 +4,9 @@ import { checkMoments } from "./moments.ts";
 
 const rest = { region: undefined, endpoint: undefined, createBucket: false, autoRecord: false };
 for (const [storage, bucket, status, says] of [
-  ["cloud", "b", "note", /^FEEDBACK_STORAGE is none of local, local\+s3, s3: /],
-  ["cloud", undefined, "note", /^FEEDBACK_STORAGE is none of /],
-  ["s3", undefined, "note", /^FEEDBACK_STORAGE is s3 without FEEDBACK_S3_BUCKET: /],
+  ["cloud", "b", "note", /^FEEDBACK_STORAGE must be one of local, local\+s3, s3\. /],
+  ["cloud", undefined, "note", /^FEEDBACK_STORAGE must be one of /],
+  ["s3", undefined, "note", /^FEEDBACK_STORAGE is s3, but FEEDBACK_S3_BUCKET is not set\. /],
   ["local", undefined, "ok", /stay on this machine$/],
   ["local", "b", "ok", /stay on this machine$/],
   [undefined, undefined, "ok", /stay on this machine$/],

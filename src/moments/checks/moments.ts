@@ -20,39 +20,39 @@ export const momentChecks: Checker = async ({ home, feedback }) => ({
   ],
 });
 
-/** Where packages of feedback go, as the environment has it. Nothing is asked over the network. */
+/** Where feedback packages go, by the environment. Uses no network. */
 export function checkMoments({ storage, bucket }: FeedbackSettings): Check {
   const id = "moments";
   const { mode, reason } = effectiveMode({ mode: storage, bucket });
   if (reason === "unknown_mode") {
-    const says = `FEEDBACK_STORAGE is none of ${storageModes.join(", ")}: packages stay on this machine`;
+    const says = `FEEDBACK_STORAGE must be one of ${storageModes.join(", ")}. Packages stay on this machine`;
     return { id, status: "note", says };
   }
-  // Asked for by name, and not to be had; what nobody asked for is no news.
+  // A note only where a person asked for uploads.
   const isMissed = reason === "no_bucket" && storage !== undefined;
   if (isMissed) {
-    const says = `FEEDBACK_STORAGE is ${storage} without FEEDBACK_S3_BUCKET: packages stay on this machine`;
+    const says = `FEEDBACK_STORAGE is ${storage}, but FEEDBACK_S3_BUCKET is not set. Packages stay on this machine`;
     return { id, status: "note", says };
   }
   const where = mode === "local" ? "stay on this machine" : `go to the bucket ${bucket}`;
-  return { id, status: "ok", says: `packages of feedback ${where}` };
+  return { id, status: "ok", says: `feedback packages ${where}` };
 }
 
-/** What is owed to a bucket and will not go by itself. */
+/** Uploads that failed and are not retried by themselves. */
 export async function checkUploads(home: string): Promise<Check> {
   const id = "uploads";
   const parked = (await readOwed(home)).filter(({ state }) => state === "parked");
-  if (parked.length === 0) return { id, status: "ok", says: "no upload is parked" };
+  if (parked.length === 0) return { id, status: "ok", says: "no upload has failed" };
   const reasons = new Set(parked.map(({ last_error: last }) => last?.class ?? "unknown"));
   const why = Array.from(reasons).sort().join(", ");
-  const says = `${counted(parked.length, "upload")} parked (${why}): \`throughline feedback upload\` asks again`;
+  const says = `${counted(parked.length, "upload")} failed (${why}). Retry with \`throughline feedback upload\``;
   return { id, status: "note", says };
 }
 
 /** How many of them are named. */
 const namedAtMost = 5;
 
-/** What became of the packages: whether it can be read. */
+/** Whether the status of every package can be read. */
 export async function checkStatuses(home: string): Promise<Check> {
   const id = "feedback_status";
   const path = join(home, "feedback");
@@ -61,14 +61,14 @@ export async function checkStatuses(home: string): Promise<Check> {
     if ((await readStatus({ disk: realDisk, path }, name)) === undefined) torn.push(name);
   }
   if (torn.length === 0) {
-    return { id, status: "ok", says: "what became of each package of feedback can be read" };
+    return { id, status: "ok", says: "the status of every feedback package can be read" };
   }
   const more = torn.length - namedAtMost;
   const names = [...torn.slice(0, namedAtMost), ...(more > 0 ? [`${more} more`] : [])].join(", ");
   const says =
-    `what became of ${counted(torn.length, "package")} of feedback cannot be read, so that none is ` +
-    `exported or purged: ${names}. Move <package>.status.json in ${path} away; then retract or ` +
-    "preserve the package again, if it was, or delete it with `throughline feedback delete`";
+    `the status of ${counted(torn.length, "feedback package")} cannot be read, so they are neither ` +
+    `exported nor purged: ${names}. Move <package>.status.json out of ${path}. Then retract or ` +
+    "preserve the package again if it was, or delete it with `throughline feedback delete`";
   return { id, status: "damaged", says };
 }
 

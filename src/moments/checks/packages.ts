@@ -9,10 +9,10 @@ import { placeOf } from "../directory/names.ts";
 import { verifyFolder } from "../directory/verify.ts";
 
 const id = "packages";
-/** How many files, or packages, are named. */
+/** How many files or packages are printed. */
 const namedAtMost = 5;
 
-/** Compares every byte of every package with its seal. Changes nothing, so it runs beside a server too. */
+/** Checks every byte of every package. Changes nothing, so it can run beside a server. */
 export async function checkPackages(home: string): Promise<Check> {
   const path = join(home, "feedback");
   const damaged: string[] = [];
@@ -37,13 +37,13 @@ export async function checkPackages(home: string): Promise<Check> {
   const unreadSays = `not read: ${named(unread)}`;
   if (damaged.length > 0) {
     const rest = unread.length === 0 ? "" : `; ${unreadSays}`;
-    const wayOut = "`throughline feedback repair PACKAGE` keeps what is right in it";
-    const says = `damaged in packages of feedback: ${named(damaged)}; ${wayOut}${rest}`;
+    const wayOut = "`throughline feedback repair PACKAGE` keeps the intact parts";
+    const says = `damaged feedback packages: ${named(damaged)}; ${wayOut}${rest}`;
     return { id, status: "damaged", says };
   }
   if (unread.length > 0) return { id, status: "failed", says: `packages ${unreadSays}` };
-  const found = counted(whole, "package");
-  return { id, status: "ok", says: `${found} of feedback, every byte as it was sealed` };
+  const found = counted(whole, "feedback package");
+  return { id, status: "ok", says: `${found}, every byte matches its checksum` };
 }
 
 async function packagesIn(path: string): Promise<readonly string[]> {

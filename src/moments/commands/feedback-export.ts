@@ -57,11 +57,11 @@ export async function exportPackages(flags: ExportFlags, context: Context): Prom
   });
 }
 
-/** What is replaced is removed, with all that lies in it. */
+/** `--replace` removes the folder with everything in it. */
 async function assertApart({ out, replace }: ExportFlags, home: string): Promise<void> {
   await assertOutsideHome(out, home);
   if (!replace || (await placeToHome(home, out)) === "outside") return;
-  throw wrongUsage(`--out ${out} holds the home ${home}, which --replace would remove`);
+  throw wrongUsage(`--out ${out} contains the home ${home}, which --replace would remove`);
 }
 
 function filtersOf(flags: ExportFlags): Filters {
@@ -77,16 +77,16 @@ function filtersOf(flags: ExportFlags): Filters {
   };
 }
 
-/** How many of them are named; all are in the report. */
+/** How many left-out packages are printed. */
 const namedAtMost = 20;
 
 async function tellLeftOut(io: Context["io"], report: FeedbackExportReport): Promise<void> {
   const { skipped, packages } = report;
   if (packages.not_selected > 0) {
-    await tell(io, `${counted(packages.not_selected, "package")} not asked for`);
+    await tell(io, `${counted(packages.not_selected, "package")} not selected`);
   }
   if (skipped.length === 0) return;
-  await tell(io, `Left out (all of them are in export-report.json):`);
+  await tell(io, "Left out (export-report.json has the full list):");
   for (const { name, reason, file } of skipped.slice(0, namedAtMost)) {
     await tell(io, `  ${name}${file === undefined ? "" : `/${printableLine(file)}`}: ${reason}`);
   }

@@ -46,7 +46,8 @@ for (const flags of [[], ["--json"]]) {
       `${neutral}: error: sentiment is neither positive nor negative [THROUGHLINE_INVALID]\n` +
         `${empty}: error: there is no feedback.json [THROUGHLINE_NOT_FOUND]\n`,
     );
-    if (flags.length === 0) assert.equal(out, "3 packages imported, 0 known, 2 NOT IMPORTED\n");
+    if (flags.length === 0)
+      assert.equal(out, "3 packages imported, 0 already here, 2 NOT IMPORTED\n");
     else assert.equal(JSON.parse(out).length, 3);
     assert.equal(names().length, 3);
   });
@@ -92,15 +93,15 @@ test("a package whose status cannot be read is damage for doctor, and the way ou
   const { code, out } = await run("doctor");
   assert.equal(code, 1);
   const line = out.split("\n").find((each) => each.startsWith("DAMAGED")) ?? "";
-  assert.ok(line.includes(`of 1 package of feedback cannot be read`), out);
+  assert.ok(line.includes(`the status of 1 feedback package cannot be read`), out);
   assert.ok(
-    line.includes(`: ${name}. Move <package>.status.json in ${join(path, "feedback")} away`),
+    line.includes(`: ${name}. Move <package>.status.json out of ${join(path, "feedback")}`),
   );
   fs.renameSync(status, join(path, "..", "moved"));
   assert.equal((await run("feedback", "retract", name)).code, 0);
   const after = await run("doctor");
   assert.equal(after.code, 0);
-  assert.match(after.out, /\nok +what became of each package of feedback can be read\n/);
+  assert.match(after.out, /\nok +the status of every feedback package can be read\n/);
 });
 
 test("purge says that the clock is far past the newest package, and removes nothing for its age", async (t) => {
@@ -112,7 +113,7 @@ test("purge says that the clock is far past the newest package, and removes noth
   const { code, out, err } = await run(...byAge);
   assert.equal(code, 0);
   assert.match(out, /^0 packages removed, /);
-  assert.match(err, /^The clock is more than a year past the newest package, .* feedback delete/);
+  assert.match(err, /^The clock is more than a year past the newest package .* feedback delete/);
   assert.equal(names().length, 2);
   assert.equal(JSON.parse((await run(...byAge, "--json")).out).clockIsAhead, true);
   assert.match((await run("feedback", "purge", "--max-megabytes", "0")).out, /^2 packages removed/);

@@ -1,4 +1,4 @@
-// What is done with packages that are there: kept, taken back, looked at, mended, removed, taken over.
+// Commands for packages: preserve, retract, verify, repair, purge, delete, import.
 import { readdirSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import type { Context } from "../../cli/command.ts";
@@ -17,7 +17,7 @@ export interface MarkFlags extends JsonFlag {
   readonly release?: boolean;
 }
 
-/** `feedback preserve`: no retention removes it, until it is let go again. */
+/** `feedback preserve`, and `--release`. */
 export function preserve(name: string, flags: MarkFlags, context: Context): Promise<void> {
   return withMoments(flags, context, async ({ packages }) => {
     const mark = flags.release ? null : { by: null, reason: flags.reason ?? null };
@@ -33,12 +33,12 @@ export function retract(name: string, flags: MarkFlags, context: Context): Promi
     const where = await moments.retract(name, { by: null, reason: flags.reason ?? null });
     if (flags.json) await write(io.output, json(await moments.packages.status(name)));
     else if (where === "bucket") {
-      await tell(io, "It is not here: the mark is owed to the bucket, as an upload is.");
+      await tell(io, "The package is only in the bucket. The mark will be uploaded there.");
     }
   });
 }
 
-/** `feedback verify`: those that are named, or all. @throws Exit with 1: one is not whole. */
+/** `feedback verify`: the named packages, or all. @throws Exit with 1: one is damaged. */
 export function verify(names: readonly string[], flags: JsonFlag, context: Context): Promise<void> {
   const { io } = context;
   return withMoments(flags, context, async (moments) => {
@@ -60,7 +60,7 @@ export function verify(names: readonly string[], flags: JsonFlag, context: Conte
   });
 }
 
-/** `feedback repair`. @throws Exit with 1: it is as damaged as it was. */
+/** `feedback repair`. @throws Exit with 1: it could not be repaired. */
 export function repair(name: string, flags: JsonFlag, context: Context): Promise<void> {
   const { io } = context;
   return withMoments(flags, context, async ({ packages }) => {
@@ -68,7 +68,7 @@ export function repair(name: string, flags: JsonFlag, context: Context): Promise
     const { outcome, differences, quarantined } = repaired;
     if (flags.json) await write(io.output, json(repaired));
     else {
-      const kept = quarantined === undefined ? "" : `; the damaged one is in ${quarantined}`;
+      const kept = quarantined === undefined ? "" : `; the damaged package is in ${quarantined}`;
       const wrong = counted(differences.length, "difference");
       await write(io.output, `${name}: ${outcome}, ${wrong}${kept}\n`);
     }
@@ -93,7 +93,7 @@ export function purge(flags: PurgeFlags, context: Context): Promise<void> {
   const hasLimit = maxAgeDays !== undefined || maxMegabytes !== undefined;
   if (hasLimit === cutOff) {
     const limits = "--max-age-days, --max-megabytes, or both";
-    throw wrongUsage(`say what is too much: ${limits}; or --cut-off alone`);
+    throw wrongUsage(`pass a limit: ${limits}; or pass only --cut-off`);
   }
   return cutOff ? purgeBucket(flags, context) : purgeHere(flags, context);
 }
@@ -105,10 +105,10 @@ function purgeBucket(flags: PurgeFlags, context: Context): Promise<void> {
     if (flags.json) await write(io.output, json(swept));
     else {
       const found = counted(swept.remote.length, "upload");
-      await write(io.output, `${found} cut off, owed as deletions\n`);
+      await write(io.output, `${found} cut off, to be deleted from the bucket\n`);
     }
     if (swept.isBucketSearched) return;
-    await tell(io, "The bucket is away, or not to be listed: not all of it was looked at.");
+    await tell(io, "The bucket is unavailable or cannot be listed: not all of it was searched.");
     throw new Exit(exitCodes.failed);
   });
 }
@@ -123,19 +123,22 @@ function purgeHere(flags: PurgeFlags, context: Context): Promise<void> {
     });
     if (flags.json) return write(io.output, json(report));
     if (report.clockIsBehind) {
-      return tell(io, "The clock is behind the newest package: nothing is old for certain.");
+      return tell(
+        io,
+        "The clock is behind the newest package, so no package is certain to be old. Nothing was removed.",
+      );
     }
     if (report.clockIsAhead) await tell(io, farAhead);
-    for (const { name, because } of report.kept) await tell(io, `${name} stays: ${because}`);
+    for (const { name, because } of report.kept) await tell(io, `${name} was kept: ${because}`);
     const left = bytes(report.bytes);
-    await write(io.output, `${counted(report.purged.length, "package")} removed, ${left} stay\n`);
+    await write(io.output, `${counted(report.purged.length, "package")} removed, ${left} left\n`);
   });
 }
 
 const farAhead =
-  "The clock is more than a year past the newest package, and may be wrong: none is removed for its " +
-  "age. If it is right, record another package and purge again, or name what is to go to " +
-  "`throughline feedback delete`.";
+  "The clock is more than a year past the newest package and may be wrong, so no package was removed for " +
+  "its age. If the clock is right, record another package and purge again, or use " +
+  "`throughline feedback delete PACKAGE`.";
 
 export interface DeleteFlags extends JsonFlag {
   readonly chat?: string;
@@ -145,9 +148,9 @@ export interface DeleteFlags extends JsonFlag {
 }
 
 /**
- * `feedback delete`, wherever they are. Asks first, and where nobody can be asked, needs `--yes`.
+ * `feedback delete`. Asks first; without a terminal it needs `--yes`.
  *
- * @throws Exit with 1: the person thought better of it, or something could not be removed.
+ * @throws Exit with 1: the person said no, or something could not be removed.
  */
 export async function remove(
   name: string | undefined,
@@ -158,7 +161,7 @@ export async function remove(
   const selection = selectionOf(name, flags);
   if (!flags.yes) {
     if (!io.isInteractive) {
-      throw wrongUsage("deleting cannot be undone, and nobody is here to be asked: say --yes");
+      throw wrongUsage("deleting cannot be undone. Pass --yes to confirm");
     }
     if (!(await confirm(io, "Delete these packages? This cannot be undone.", false))) {
       await tell(io, "Nothing was deleted.");
@@ -172,10 +175,10 @@ export async function remove(
       const { packages, unfinished, spills, quarantined, owed, remote, failed, unreadable } =
         receipt;
       const counts = { packages, unfinished, spills, quarantined, "pending uploads": owed };
-      const copies = { "copies in buckets, owed as deletions": remote.length };
+      const copies = { "copies in buckets, to be deleted": remote.length };
       const left = {
         "NOT DELETED": failed.length,
-        "UNREADABLE, delete by name": unreadable.length,
+        "UNREADABLE (delete by name)": unreadable.length,
       };
       for (const [place, count] of Object.entries({ ...counts, ...copies, ...left })) {
         if (count > 0 || place === "packages") await write(io.output, `${place}: ${count}\n`);
@@ -184,7 +187,7 @@ export async function remove(
     if (!receipt.isBucketSearched) {
       await tell(
         io,
-        "The bucket is away: what it alone has is looked for, and deleted, once it is to be had.",
+        "The bucket is unavailable. It will be searched, and matching packages deleted, once it is available.",
       );
     }
     if (receipt.failed.length > 0 || !receipt.isBucketSearched) throw new Exit(exitCodes.failed);
@@ -200,7 +203,7 @@ function selectionOf(name: string | undefined, { chat, person, all }: DeleteFlag
   ];
   const [selection, ...more] = said.filter((each) => each !== undefined);
   if (selection === undefined || more.length > 0) {
-    throw wrongUsage("say which: one package, or --chat, --person or --all");
+    throw wrongUsage("name one package, or pass --chat, --person or --all");
   }
   return selection;
 }
@@ -212,10 +215,10 @@ export interface ImportFlags extends JsonFlag {
 }
 
 /**
- * `feedback import`: a package of the original, or a folder of them. One that cannot be taken is told,
- * and does not keep the others from it.
+ * `feedback import`: a package of the original, or a folder of them. One that cannot be imported is
+ * reported, and the others are imported.
  *
- * @throws Exit with 1: not all were taken.
+ * @throws Exit with 1: not all were imported.
  */
 export async function importSeeds(
   path: string,
@@ -227,9 +230,9 @@ export async function importSeeds(
   const consent = { upload: allowUpload, export: allowExport, by };
   const folders = seedFolders(resolve(path));
   if (folders.length === 0) {
-    throw wrongUsage(`${path} is no package of the original, and has none`);
+    throw wrongUsage(`${path} is not a package of a reachy companion, and contains none`);
   }
-  // What is imported needs a home: as `throughline import` does, it makes one.
+  // As `throughline import` does, it makes the home.
   return withMadeHome(flags, context, async (throughline, { feedback }) => {
     const { packages } = await startMoments(throughline, feedback);
     const done: ImportedSeed[] = [];
@@ -258,13 +261,13 @@ async function writeImported(
   }
   const fresh = done.filter(({ isNew }) => isNew).length;
   const rest = failed === 0 ? "" : `, ${failed} NOT IMPORTED`;
-  const said = `${counted(fresh, "package")} imported, ${done.length - fresh} known${rest}`;
+  const said = `${counted(fresh, "package")} imported, ${done.length - fresh} already here${rest}`;
   await write(io.output, `${said}\n`);
 }
 
 const seedName = /^\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}_[a-z]{1,32}_fb_[0-9a-f]{6}$/;
 
-/** The folder itself, or those in it, by name; none where nothing can be read. */
+/** The folder itself, or the packages in it, by name. */
 function seedFolders(path: string): readonly string[] {
   if (seedName.test(path.split(/[\\/]/).at(-1) ?? "")) return [path];
   try {

@@ -19,16 +19,16 @@ export interface RecordFlags extends JsonFlag {
 }
 
 /**
- * `feedback record`: about an answer of a chat's log, since this process heard nothing itself.
+ * `feedback record`: a reaction to an answer in a chat's log.
  *
- * @throws Exit with 1: it is not durable.
+ * @throws Exit with 1: it was not stored.
  */
 export function record(flags: RecordFlags, context: Context): Promise<void> {
   const { io } = context;
   const { sentiment, what, trigger, chat, score } = flags;
   return withMoments(flags, context, async ({ recorder }, { chats }) => {
     const answer = flags.message ?? (await lastAnswer(chats, chat))?.id;
-    if (answer === undefined) throw invalid("nothing was answered in this chat yet");
+    if (answer === undefined) throw invalid("this chat has no answer yet");
     const receipt = recorder.record({
       sentiment,
       what,
@@ -43,7 +43,7 @@ export function record(flags: RecordFlags, context: Context): Promise<void> {
     await receipt.whenDecided();
     if (flags.json) await write(io.output, json(receipt));
     if (!receipt.durable) {
-      await tell(io, `Not recorded: ${receipt.reason ?? "it is not durable yet"}.`);
+      await tell(io, `Not recorded: ${receipt.reason ?? "it could not be stored"}.`);
       throw new Exit(exitCodes.failed);
     }
     if (!flags.json) await write(io.output, `${receipt.name}\n`);
@@ -52,7 +52,7 @@ export function record(flags: RecordFlags, context: Context): Promise<void> {
 
 function correctionOf({ correction, note }: RecordFlags): MomentInput["correction"] {
   if (correction !== undefined && note !== undefined) {
-    throw invalid("either --correction, the answer as it should have been, or --note");
+    throw invalid("pass either --correction or --note, not both");
   }
   if (correction !== undefined) return { text: correction, kind: "replacement" };
   return note === undefined ? undefined : { text: note, kind: "note" };

@@ -14,13 +14,13 @@ export interface JsonFlag extends Flags {
 }
 
 const pageSize = 500;
-export const nothingYet = "Nobody reacted to anything yet.";
+export const nothingYet = "No reactions have been recorded yet.";
 
 /** `feedback list`. */
 export function list(flags: JsonFlag, context: Context): Promise<void> {
   const { io } = context;
   return withMoments(flags, context, async (moments) => {
-    // What is done while the packages are read is told as owed, rather than as neither.
+    // Read first: an upload that ends in between shows as pending rather than as neither.
     const owed = owedByPackage(await readOwed(resolveSettings(flags, context.env).home));
     const found = await Array.fromAsync(entriesOf(moments));
     const packages = found.map((each) => ({
@@ -48,7 +48,8 @@ export function list(flags: JsonFlag, context: Context): Promise<void> {
 }
 
 function wordOf({ state, error }: OwedUpload): string {
-  return state === "parked" && error !== null ? `parked: ${error}` : state;
+  if (state === "owed") return "pending";
+  return error === null ? "failed" : `failed: ${error}`;
 }
 
 function words(...each: readonly (string | boolean | null | undefined)[]): string {
@@ -62,7 +63,7 @@ export interface UploadFlags extends JsonFlag {
 /**
  * `feedback upload`.
  *
- * @throws Exit with 1: something is owed still, refused or because the bucket is not to be had.
+ * @throws Exit with 1: an upload is still pending, or failed.
  */
 export function upload(flags: UploadFlags, context: Context): Promise<void> {
   const { io, env } = context;
@@ -71,7 +72,7 @@ export function upload(flags: UploadFlags, context: Context): Promise<void> {
   return withMoments(flags, asked, async (moments) => {
     const tellLeft = () => {
       const { pending = 0 } = moments.statistics().outbox ?? {};
-      showProgress(io, `${counted(pending, "upload")} to go`);
+      showProgress(io, `${counted(pending, "upload")} pending`);
     };
     const timer = setInterval(tellLeft, 500);
     try {
@@ -82,16 +83,16 @@ export function upload(flags: UploadFlags, context: Context): Promise<void> {
     }
     const { outbox, storage_mode, storage_reason } = moments.statistics();
     if (flags.json) await write(io.output, json({ storage_mode, storage_reason, outbox }));
-    else if (outbox === null) await tell(io, `Nothing is uploaded: ${storage_reason ?? "local"}.`);
+    else if (outbox === null) await tell(io, `Uploads are off: ${storage_reason ?? "local"}.`);
     else {
       const why = outbox.last_error === null ? "" : `: ${outbox.last_error.class}`;
-      await write(io.output, `${outbox.pending} waiting, ${outbox.parked} refused${why}\n`);
+      await write(io.output, `${outbox.pending} pending, ${outbox.parked} failed${why}\n`);
     }
     if (outbox !== null && outbox.pending + outbox.parked > 0) throw new Exit(exitCodes.failed);
   });
 }
 
-/** Opens the moments of a home that is there, works with them, and lets go of them. */
+/** Opens the moments of a home that exists, works with them and closes them. */
 export function withMoments(
   flags: Flags,
   context: Context,

@@ -75,12 +75,12 @@ test("doctor counts what is parked, each reason once, and nothing of what goes b
   });
   assert.deepEqual(await checkUploads(home), {
     ...{ id: "uploads", status: "note" },
-    says: "3 uploads parked (other_target, rejected): `throughline feedback upload` asks again",
+    says: "3 uploads failed (other_target, rejected). Retry with `throughline feedback upload`",
   });
 });
 
 test("where nothing was ever owed doctor says that nothing is parked, and makes no folder", async (t) => {
   const home = join(homeWith(t, {}), "none");
-  const says = "no upload is parked";
+  const says = "no upload has failed";
   assert.deepEqual(await checkUploads(home), { id: "uploads", status: "ok", says });
 });

@@ -15,8 +15,8 @@ export interface OwedUpload {
 const unreadable: EntryReading = { problem: "bad" };
 
 /**
- * What the outbox of a home owes, in the order of its names, as it lies there now: nothing is written,
- * set aside or waited for. What cannot be read is left out: whoever uploads reports it.
+ * The entries in the outbox of a home, by name. Only reads. An entry that cannot be read is left out: the
+ * uploader reports it.
  */
 export async function readOwed(home: string): Promise<readonly OwedEntry[]> {
   const entries: OwedEntry[] = [];

@@ -1,4 +1,4 @@
-// What a database says of itself: whether it keeps what it acknowledges, and whether it is up to date.
+// Whether a database keeps what it acknowledges, and whether its schema is up to date.
 import type { Pool, PoolClient } from "pg";
 import type { Check } from "../../cli/doctor/check.ts";
 import { counted } from "../../cli/format.ts";
@@ -45,7 +45,7 @@ export async function checkDatabase(
   { statementMs, silenceMs } = askLimits,
 ): Promise<DatabaseChecks> {
   const client = await pool.connect();
-  // Whoever asks hears of a connection that breaks; unheard, it would end the process.
+  // The query rejects when the connection breaks; without a listener the process would end.
   client.on("error", () => undefined);
   try {
     const ask = asking(client, silenceMs);
@@ -66,7 +66,7 @@ function asking(client: PoolClient, silenceMs: number): Ask {
 
 async function askAll(ask: Ask, location: PostgresLocation): Promise<DatabaseChecks> {
   const row = await ask(about);
-  const kind = row["is_standby"] === true ? "a standby: it takes no writes" : "the primary";
+  const kind = row["is_standby"] === true ? "a standby, which accepts no writes" : "the primary";
   const says = `PostgreSQL ${row["version"]} at ${location.says}, ${kind}`;
   const standbyCheck = await standbys(ask, row);
   const { schema, check } = await schemaOf(ask);
@@ -85,14 +85,14 @@ function durability(row: Row): Check {
   const names = ["fsync", "full_page_writes", "synchronous_commit", "checksums"] as const;
   const said = names.map((name) => `${name} ${row[name]}`).join(", ");
   const isWeak = [row["fsync"], row["full_page_writes"], row["synchronous_commit"]].includes("off");
-  const says = isWeak ? `${said}: what is acknowledged can be lost in a power cut` : said;
+  const says = isWeak ? `${said}: acknowledged messages can be lost in a power cut` : said;
   return { id: "store.durability", status: isWeak ? "note" : "ok", says };
 }
 
 async function standbys(ask: Ask, { standbys: named, synchronous_commit: level }: Row) {
   const id = "store.standbys";
   if (named === "" || level === "local") {
-    const says = "no synchronous standby: losing this server's disk loses what only it had";
+    const says = "no synchronous standby: if this server's disk is lost, its data is lost";
     return { id, status: "note", says } satisfies Check;
   }
   const text = `select count(*)::int as count from pg_stat_replication
@@ -105,8 +105,7 @@ async function standbys(ask: Ask, { standbys: named, synchronous_commit: level }
 function access(row: Row, location: PostgresLocation): readonly Check[] {
   const checks: Check[] = [];
   if (row["is_superuser"] === true) {
-    const says =
-      "this role is a superuser: a role with the rights of docs/guides/postgresql.md is enough";
+    const says = "this role is a superuser. The rights in docs/guides/postgresql.md are enough";
     checks.push({ id: "store.role", status: "note", says });
   }
   const isEncrypted = row["is_encrypted"] === true;
@@ -122,14 +121,14 @@ async function schemaOf(ask: Ask): Promise<Pick<DatabaseChecks, "schema"> & { ch
   const id = "store.schema";
   const { there } = await ask("select to_regclass('throughline.migrations') is not null as there");
   if (there !== true) {
-    const says = "no schema yet: the first start makes it";
+    const says = "no schema yet. The first start creates it";
     return { schema: "none", check: { id, status: "note", says } };
   }
   const { count } = await ask("select count(*)::int as count from throughline.migrations");
   const known = migrations.length;
-  const done = `${counted(Number(count), "migration")} applied, this version knows ${known}`;
+  const done = `${counted(Number(count), "migration")} applied; this version has ${known}`;
   if (Number(count) < known) {
-    const says = `${done}: the next start applies the rest`;
+    const says = `${done}. The next start applies the rest`;
     return { schema: "older", check: { id, status: "note", says } };
   }
   return { schema: "known", check: { id, status: "ok", says: done } };
@@ -148,6 +147,6 @@ async function health(ask: Ask, row: Row, { connections }: PostgresLocation): Pr
   const left = Number(row["most"]) - Number(row["used"]);
   const says =
     `a round trip takes ${median.toFixed(1)} ms; ${row["used"]} of ${row["most"]} connections are ` +
-    `in use, a server of ours takes up to ${connections}`;
+    `in use, and a Throughline server takes up to ${connections}`;
   return { id: "store.pool", status: left < connections ? "note" : "ok", says };
 }

@@ -20,7 +20,7 @@ for (const flags of [[], ["--json"]]) {
     assert.ok(!out.includes(password));
     if (flags.length === 0) {
       assert.ok(out.includes(`\nFAILED   ${says}\n`), out);
-      assert.match(out, /\n\nThe store could not be looked at: .* is not known\.\n$/);
+      assert.match(out, /\n\nThe store could not be checked, .* damaged\.\n$/);
     } else {
       const { damaged, failed, checks } = JSON.parse(out);
       assert.deepEqual({ damaged, failed }, { damaged: false, failed: true });
@@ -67,7 +67,7 @@ test("doctor reads the logs of an older schema too, finds what is missing, and m
   const whole = await examined(store, home);
   assert.deepEqual([whole.code, whole.damaged, whole.failed], [0, false, false]);
   assert.match(whole.check("store.schema")?.says ?? "", /^2 migrations applied/);
-  assert.match(whole.check("store.logs")?.says ?? "", /every one read$/);
+  assert.match(whole.check("store.logs")?.says ?? "", /all of them read$/);
   await pool.query("delete from throughline.records where collection = 'chats' and seq = 2");
   const { code, damaged, check } = await examined(store, home);
   assert.deepEqual([code, damaged], [1, true]);

@@ -40,7 +40,7 @@ async function askDatabase(
   try {
     return await checkDatabase(pool, location, limits);
   } catch (error) {
-    // The client's own message names hosts and users, and no password; but it is not ours.
+    // Only the code: the client's own message is not ours.
     const why = error instanceof DeadlineError ? error.message : errorCode(error);
     const cannot = sqlState(error) === undefined ? "be reached" : "be asked";
     const says = `${location.says} cannot ${cannot} (${why})`;
@@ -75,7 +75,7 @@ async function checkContent(storage: Storage): Promise<readonly Check[]> {
   const checks: Check[] = [];
   const begunAt = await moveUnderWay(storage);
   if (begunAt !== undefined) {
-    const says = `the move into this store that began at ${begunAt} has not ended: run it again`;
+    const says = `the copy to this store that started at ${begunAt} is not finished. Run it again`;
     checks.push({ id: "store.move", status: "note", says });
   }
   let logs = 0;
@@ -89,7 +89,7 @@ async function checkContent(storage: Storage): Promise<readonly Check[]> {
     const says = `${placeName({ collection: place.collection, key: row.key })}: record ${next} is missing`;
     checks.push({ id: "store.logs", status: "damaged", says });
   }
-  const says = `${counted(records, "record")} in ${counted(logs, "log")}, every one read`;
+  const says = `${counted(records, "record")} in ${counted(logs, "log")}, all of them read`;
   if (checks.every(({ id }) => id !== "store.logs")) {
     checks.push({ id: "store.logs", status: "ok", says });
   }
@@ -101,7 +101,7 @@ async function unanswered(storage: Storage): Promise<readonly Check[]> {
   const { rows, cursor } = await chats.list({ label: "unanswered", limit: 1_000 });
   if (rows.length === 0) return [];
   const count = cursor === undefined ? counted(rows.length, "chat") : "more than 1000 chats";
-  const says = `${count} with a message that has no answer: sessions list --unanswered`;
+  const says = `${count} with an unanswered message: sessions list --unanswered`;
   return [{ id: "unanswered", status: "note", says }];
 }
 
@@ -109,7 +109,7 @@ const timeoutMs = 10_000;
 
 /**
  * A store whose schema is older than this program, only to be read: it is not brought up to date, and
- * who works on it hears nothing of this process. Lists and reads need no more than the first migration
+ * other processes are not notified of this one. Lists and reads need no more than the first migration
  * made; the first one after which they need more makes them fail with `THROUGHLINE_CONFIGURATION`.
  */
 export async function openOlderStore(location: PostgresLocation): Promise<Storage> {
@@ -118,7 +118,7 @@ export async function openOlderStore(location: PostgresLocation): Promise<Storag
   const database = new Database({ ...ports, pool, random: () => 0.5, timeoutMs });
   const { companion } = location;
   const shared = { ...ports, database, companion, epochs: new LeaseRegistry(), newId: randomId };
-  // It is never opened: it sweeps nothing, listens to nobody and takes no connection.
+  // It is never opened: it listens to nothing and takes no connection.
   const cluster = new PostgresCluster({ ...shared, leaseMs: timeoutMs });
   return endingAfter(new PostgresStorage({ ...shared, calls: new Calls() }, cluster), end);
 }

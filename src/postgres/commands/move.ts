@@ -40,7 +40,7 @@ export function importFromStore(from: string, flags: MoveFlags, context: Context
   const settings = resolveSettings(flags, context.env);
   const source = parseLocation(from, "the store to import from");
   if (source.kind === "files" && !existsSync(source.home)) {
-    return Promise.reject(wrongUsage(`there is nothing at ${from}`));
+    return Promise.reject(wrongUsage(`there is no store at ${from}`));
   }
   return move(source, own(settings), { settings, flags, io: context.io });
 }
@@ -79,17 +79,18 @@ async function move(from: StoreLocation, to: StoreLocation, ports: MovePorts): P
   await write(io.output, flags.json ? json({ ...report, ...about }) : text(report, about));
 }
 
-const sameStore = () => wrongUsage("this is one and the same store");
+const sameStore = () => wrongUsage("the source and the target are the same store");
 
-/** A home among the files of another would be taken for some of them. */
+/** A home inside another would be taken for part of it. */
 async function assertOwnPlace(to: string, from: StoreLocation, { home }: Settings): Promise<void> {
   const source = from.kind === "files" ? from.home : home;
   const place = await placeToHome(to, source);
   if (place === "same" && from.kind === "files") throw sameStore();
-  if (place === "inside") throw wrongUsage(`${to} lies in the home ${source}: name another place`);
+  if (place === "inside")
+    throw wrongUsage(`${to} is inside the home ${source}. Choose another place`);
 }
 
-/** What a dead process left half done in it is finished first, such as a forgetting. */
+/** First finishes what a dead process left half done, such as a forgetting. */
 async function openSource(from: StoreLocation, logger: Logger): Promise<Storage> {
   const storage = await openWholeStore(from, { logger });
   await openThroughline({ storage, logger });
@@ -110,7 +111,7 @@ function copyUntilStopped(
         damaged: flags.withDamage ? "mark" : "refuse",
       });
     } catch (error) {
-      if (signal.aborted) await tell(io, "Stopped. The same command goes on from here.");
+      if (signal.aborted) await tell(io, "Stopped. Run the same command again to continue.");
       throw error;
     }
   });
@@ -118,8 +119,10 @@ function copyUntilStopped(
 
 function waitingOn(io: Io): (which: Side) => void {
   return (which) => {
-    const killed = "a copy that was killed lets go of it within 10 s, a server does not";
-    io.errors.write(`Waiting: another process has this companion on the ${which}; ${killed}.\n`);
+    const killed = "A copy that was killed frees it within 10 s; a running server does not";
+    io.errors.write(
+      `Waiting: another process is using this companion on the ${which}. ${killed}.\n`,
+    );
   };
 }
 
@@ -143,14 +146,14 @@ const wayCodes = ["THROUGHLINE_CONFLICT", "THROUGHLINE_CORRUPT", "THROUGHLINE_LO
 function withWayOut(error: unknown): unknown {
   const ways = {
     THROUGHLINE_CONFLICT:
-      "Name an empty target, or one that an earlier copy of this companion began. A chat that was " +
-      "forgotten here is to be forgotten there too: sessions forget ID --store URL.",
+      "Choose an empty target, or one that holds an earlier copy of this companion. If a chat was " +
+      "forgotten here, forget it there too: sessions forget ID --store URL.",
     THROUGHLINE_CORRUPT:
-      "--with-damage copies what can be read, with a mark for each record that cannot.",
+      "Pass --with-damage to copy what can be read and mark each record that cannot.",
     // Only a database can be opened while others work on it.
     THROUGHLINE_LOCKED:
-      "End every `throughline serve` and `throughline chat` of this companion on that database, on " +
-      "every machine, then run the same command again.",
+      "Stop every `throughline serve` and `throughline chat` that uses this companion in that database, " +
+      "on every machine. Then run the same command again.",
   } as const;
   for (const code of wayCodes) {
     if (!isThroughlineError(error, code) || error instanceof Failed) continue;
@@ -165,12 +168,13 @@ function text(
 ): string {
   const what = `${counted(records, "record")} in ${counted(logs, "log")}`;
   const lines = [
-    `Copied to ${about.to}: ${what} and ${counted(documents, "document")}, ${copied} of them now.`,
-    `Every one was read in both places and is the same. SHA-256 of all: ${sha256}`,
+    `Copied to ${about.to}: ${what} and ${counted(documents, "document")}, ${copied} of them in this run.`,
+    `Both stores were read and are identical. SHA-256: ${sha256}`,
   ];
-  if (left_out > 0) lines.push(`${counted(left_out, "chat")} forgotten there: left out.`);
+  if (left_out > 0)
+    lines.push(`Left out ${counted(left_out, "chat")} that had been forgotten there.`);
   if (about.stays.length > 0) {
-    lines.push(`No part of a store, and still in ${about.home}: ${about.stays.join(", ")}`);
+    lines.push(`Not copied, still in ${about.home}: ${about.stays.join(", ")}`);
   }
   return `${lines.join("\n")}\n`;
 }

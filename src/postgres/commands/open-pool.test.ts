@@ -17,7 +17,7 @@ for (const parameter of ["sslrootcert", "sslcert", "sslkey"]) {
     const location = parsePostgresUrl(`postgres://me@db/x?${parameter}=${path}`, "--store");
     await assert.rejects(openPool(location), {
       code: "THROUGHLINE_CONFIGURATION",
-      message: `the database's client refuses ${location.says} (ENOENT)`,
+      message: `the PostgreSQL client rejected ${location.says} (ENOENT)`,
     });
   });
 }

@@ -4,7 +4,7 @@ import { Failed } from "../../cli/failure.ts";
 import type { PostgresLocation } from "../../cli/store-location.ts";
 import { errorCode } from "../error-class.ts";
 
-/** A connection that takes longer to be made is given up, and tried again by whoever needs it. */
+/** A connection that takes longer to be made is given up, and the next query tries again. */
 const connectMs = 5_000;
 
 /** What the other end did not close so long after it was asked to is closed here. */
@@ -20,7 +20,7 @@ export interface OpenPool {
 }
 
 /**
- * The connections of one process to a database. None is made yet. Whoever opens it ends it.
+ * The connections of one process to a database. None is made yet. The caller ends it.
  *
  * Each new connection reads the certificates that the URL names again, since they are renewed.
  *
@@ -45,15 +45,15 @@ export async function openPool(
       keepAlive: true,
       application_name: "throughline",
     });
-    // One that breaks while nobody uses it would end the process; the driver tells of it.
+    // An idle one that breaks would end the process; the driver reports it.
     pool.on("error", () => undefined);
     return { pool, end: () => endWith(pool, sockets) };
   } catch (error) {
     // Without its cause: its message may repeat the URL.
     // biome-ignore lint/style/useErrorCause: the cause may hold a password
-    throw new Failed(`the database's client refuses ${location.says} (${errorCode(error)})`, {
+    throw new Failed(`the PostgreSQL client rejected ${location.says} (${errorCode(error)})`, {
       code: "THROUGHLINE_CONFIGURATION",
-      wayOut: "Check the parameters of the URL, and the files that they name.",
+      wayOut: "Check the parameters of the URL and the files that they name.",
     });
   }
 }
@@ -74,8 +74,8 @@ function endWith(pool: Pool, sockets: ReadonlySet<Socket>): Promise<void> {
 }
 
 /**
- * Clients that cannot be made cannot connect instead. The pool also makes them where nobody hears what
- * is thrown, which ends the process: a certificate that is away for a moment is enough.
+ * Clients that cannot be made cannot connect instead. The pool also makes them where an error is
+ * not caught, which ends the process: a certificate that is away for a moment is enough.
  */
 function failingToConnect(Made: Pg["Client"]): Pg["Client"] {
   return new Proxy(Made, {
@@ -107,7 +107,7 @@ export async function loadPg(load: () => Promise<Pg> = importPg): Promise<Pg> {
   } catch (cause) {
     throw new Failed("a postgres:// store needs the package pg, which is not installed", {
       code: "THROUGHLINE_CONFIGURATION",
-      wayOut: "Install it where throughline is: npm install pg",
+      wayOut: "Install it next to throughline: npm install pg",
       cause,
     });
   }

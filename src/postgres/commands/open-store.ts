@@ -30,7 +30,7 @@ export function openStore(location: StoreLocation, options: OpenStoreOptions): P
 }
 
 /**
- * The same for whoever works with the memories in it.
+ * The same, for working with the memories in it.
  *
  * @throws ThroughlineError `THROUGHLINE_CONFLICT`: a move into it has not ended; it holds a part of a
  * companion, and what was added to that could not be copied over any more.
@@ -43,9 +43,9 @@ export async function openWholeStore(
   try {
     const begunAt = await moveUnderWay(storage);
     if (begunAt === undefined) return storage;
-    throw new Failed(`the move into ${location.says} that began at ${begunAt} has not ended`, {
+    throw new Failed(`the copy to ${location.says} that started at ${begunAt} is not finished`, {
       code: "THROUGHLINE_CONFLICT",
-      wayOut: "Run the same `throughline export --to` or `import --from store` again: it goes on.",
+      wayOut: "Run the same `throughline export --to` or `import --from store` again to finish it.",
     });
   } catch (error) {
     await storage.close();
@@ -87,7 +87,7 @@ function holdHome(
     return takeLease(home.path, { clock: systemClock, logger });
   } catch (error) {
     if (!isThroughlineError(error, "THROUGHLINE_LOCKED")) throw error;
-    logger.warn({ home: home.path }, "another process keeps the moments of this home");
+    logger.warn({ home: home.path }, "another process records the moments of this home");
     return undefined;
   }
 }

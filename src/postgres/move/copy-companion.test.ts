@@ -188,7 +188,7 @@ test("until it ends the target says that a move is under way, and nobody begins 
   await assert.rejects(copyCompanion(source, stopped), { name: "Stopped" });
   assert.match((await moveUnderWay(target)) ?? "", /^\d{4}-/);
   assert.equal((await chatLogs(target).tail("a", 0))?.seq, 256);
-  const begunAt = new RegExp(`began at ${await moveUnderWay(target)} .* Run the same move again`);
+  const begunAt = new RegExp(`started at ${await moveUnderWay(target)} .* Run the same copy again`);
   const refused = { ...conflict, message: begunAt };
   await assert.rejects(openThroughline({ storage: kept(target) }), refused);
   assert.equal((await chatLogs(target).tail("a", 0))?.seq, 256, "nothing was touched");
