@@ -96,6 +96,12 @@ const failures: readonly (readonly [args: readonly string[], code: number, says:
   [["import", golden, "--from", "reachy"], 2, /contains no session\.json file/],
   [["import", golden, "--from", "elsewhere"], 2, /\[THROUGHLINE_INVALID\]/],
   [["import", golden], 2, /\[THROUGHLINE_INVALID\]/],
+  [["import", golden, "--from", "ductor", "--into", "x"], 2, /--into takes a chat --from nanobot/],
+  [
+    ["import", golden, "--from", "store", "--into", "x"],
+    2,
+    /leave --force, --dry-run and --into out/,
+  ],
   [["export", "--format", "nanobot"], 2, /\[THROUGHLINE_INVALID\]/],
 ];
 for (const [args, code, says] of failures) {
@@ -113,7 +119,45 @@ test("a file of which nothing can be imported ends the import with 1, and its re
   const args = ["import", join(golden, "ductor/torn.json"), "--from", "ductor"];
   const { code, out } = await runCli(args, { home });
   assert.equal(code, 1);
-  assert.match(out, /torn\.json: not imported: it is not JSON\n/);
+  assert.match(out, /torn\.json: not imported: it is not JSON \[THROUGHLINE_INVALID\]\n/);
+});
+
+test("a chat in which something was said here is refused, others are imported; --into takes it", async (t) => {
+  const { home, folder } = places(t);
+  const sessions = join(folder, "sessions");
+  fs.mkdirSync(sessions);
+  const file = join(sessions, "telegram_42.jsonl");
+  fs.copyFileSync(join(golden, "nanobot/telegram_42.jsonl"), file);
+  const run = (path: string, ...more: string[]) =>
+    runCli(["import", path, "--from", "nanobot", ...more], { home });
+  assert.equal((await run(sessions)).code, 0);
+  {
+    await using throughline = await openThroughline({ home });
+    await throughline.chats.append("telegram:42", [{ role: "user", content: "Said here" }]);
+  }
+  assert.equal((await run(sessions)).code, 0, "the source has not changed");
+  fs.appendFileSync(file, '{"role":"user","content":"Said there"}\n');
+  fs.copyFileSync(join(golden, "nanobot/discord_zero.jsonl"), join(sessions, "discord_zero.jsonl"));
+  const { code, out } = await run(sessions);
+  assert.equal(code, 1);
+  assert.match(
+    out,
+    /telegram_42\.jsonl: not imported: .*"telegram:42".*--into NEW \[THROUGHLINE_CONFLICT\]\n/,
+  );
+  assert.match(out, /^discord:zero: \d+ messages? from discord_zero\.jsonl\n/m);
+  const wrong = await run(sessions, "--into", "new");
+  assert.equal(wrong.code, 2);
+  assert.match(wrong.err, /--into takes one file/);
+  for (const says of [/^new: 4 messages from/, /^new: 0 messages from .*, 4 known already/]) {
+    const into = await run(file, "--into", "new");
+    assert.equal(into.code, 0, into.err);
+    assert.match(into.out, says);
+  }
+  await using throughline = await openThroughline({ home });
+  const contents = async (chatId: string) =>
+    (await throughline.chats.messages(chatId)).messages.map(({ content }) => content);
+  assert.equal((await contents("telegram:42")).at(-1), "Said here");
+  assert.equal((await contents("new")).at(-1), "Said there");
 });
 
 test("export writes each format whole, overwrites nothing unless forced, and import reads it", async (t) => {
@@ -153,7 +197,7 @@ test("export writes each format whole, overwrites nothing unless forced, and imp
 
 test("an import that was cut off leaves no chat behind after the next start", async (t) => {
   const { home } = places(t);
-  const { importChats } = await import("../src/interchange/nanobot-import.ts");
+  const { importChats } = await import("../src/interchange/chat-import.ts");
   const { systemClock } = await import("../src/core/clock.ts");
   const line = (n: number) => `{"role":"user","content":"line ${n}"}\n`;
   const text = Array.from({ length: 600 }, (_, n) => line(n)).join("");

@@ -9,9 +9,9 @@ const batchRecords = 256;
 const batchBytes = 2 * 1024 * 1024;
 
 /**
- * What a writer is given: records with ids that are new to the chat, and then the head.
+ * Hands over the records to store, and then the head.
  *
- * @param before the head of a chat that is there.
+ * @param before the head of a chat that exists.
  */
 export type Fill = (
   put: (record: OwnRecord) => Promise<void>,
@@ -19,27 +19,40 @@ export type Fill = (
 ) => Promise<ChatHead>;
 
 /**
- * Writes a new chat in appends of bounded size. Until the last one is stored it is marked unfinished:
- * a crash leaves nothing half, and neither does an error in `fill`.
+ * Writes a new chat, or adds records to the end of one that exists, in appends of bounded size.
  *
- * @throws ThroughlineError `THROUGHLINE_CONFLICT`: the chat exists.
+ * A new chat is marked unfinished until its last append is stored, so a crash or an error in `fill`
+ * leaves nothing of it. An existing chat is complete after every append: a crash in between looks
+ * like a source with fewer records.
+ *
+ * @throws ThroughlineError `THROUGHLINE_CONFLICT`: a new chat exists already.
  */
-export async function writeChat(chats: Chats, chatId: string, fill: Fill): Promise<ChatHead> {
+export async function writeChat(
+  chats: Chats,
+  chatId: string,
+  { isNew }: { readonly isNew: boolean },
+  fill: Fill,
+): Promise<ChatHead> {
   const { logs } = chats.log.ports;
-  const draft: ChatHead = { ...readHead({}), unfinished: true };
   return chats.log.exclusively(chatId, async () => {
-    let seq = 0;
+    const tail = isNew ? undefined : await logs.tail(chatId, 0);
+    const before = isNew ? undefined : readHead(tail?.head ?? {});
+    let seq = tail?.seq ?? 0;
+    let head = before ?? { ...readHead({}), unfinished: true as const };
     try {
       const batches = new Batches(async (records) => {
-        seq = await logs.append(chatId, records, { expectedSeq: seq, head: draft });
+        if (before !== undefined) head = counting(head, records);
+        seq = await logs.append(chatId, records, { expectedSeq: seq, head });
       });
-      const head = await fill((record) => batches.put(record));
-      const records = batches.rest();
-      seq = await logs.append(chatId, records, { expectedSeq: seq, head });
-      return head;
+      const last = await fill((record) => batches.put(record), before);
+      const records = batches.take();
+      if (isNew || records.length > 0) {
+        seq = await logs.append(chatId, records, { expectedSeq: seq, head: last });
+      }
+      return last;
     } catch (error) {
-      // Without a first append of our own, what is there is somebody else's.
-      if (seq > 0) await logs.delete(chatId);
+      // Only if the first append was stored is the chat ours to delete.
+      if (isNew && seq > 0) await logs.delete(chatId);
       throw error;
     } finally {
       chats.log.forgetState(chatId);
@@ -47,32 +60,9 @@ export async function writeChat(chats: Chats, chatId: string, fill: Fill): Promi
   });
 }
 
-/**
- * Adds the records that a source has gained to the end of its chat. Every append leaves a chat that
- * is whole, so that a crash in between is a source that has gained less.
- */
-export async function extendChat(chats: Chats, chatId: string, fill: Fill): Promise<ChatHead> {
-  const { logs } = chats.log.ports;
-  return chats.log.exclusively(chatId, async () => {
-    const tail = await logs.tail(chatId, 0);
-    let seq = tail?.seq ?? 0;
-    let head = readHead(tail?.head ?? {});
-    const before = head.message_count;
-    let messages = 0;
-    try {
-      const batches = new Batches(async (records) => {
-        messages += records.filter((record) => isMessage(record as StoredRecord)).length;
-        head = { ...head, message_count: before + messages };
-        seq = await logs.append(chatId, records, { expectedSeq: seq, head });
-      });
-      const last = await fill((record) => batches.put(record), head);
-      const records = batches.rest();
-      if (records.length > 0) await logs.append(chatId, records, { expectedSeq: seq, head: last });
-      return last;
-    } finally {
-      chats.log.forgetState(chatId);
-    }
-  });
+function counting(head: ChatHead, records: readonly OwnRecord[]): ChatHead {
+  const messages = records.filter((record) => isMessage(record as StoredRecord)).length;
+  return { ...head, message_count: head.message_count + messages };
 }
 
 class Batches {
@@ -86,13 +76,14 @@ class Batches {
 
   async put(record: OwnRecord): Promise<void> {
     if (this.#records.length === batchRecords || this.#bytes > batchBytes) {
-      await this.#store(this.rest());
+      await this.#store(this.take());
     }
     this.#records.push(record);
     this.#bytes += Buffer.byteLength(JSON.stringify(record));
   }
 
-  rest(): readonly OwnRecord[] {
+  /** The records that are not stored yet. */
+  take(): readonly OwnRecord[] {
     const records = this.#records;
     this.#records = [];
     this.#bytes = 0;

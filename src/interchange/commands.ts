@@ -40,7 +40,8 @@ export function importCommand({ moves, companion }: InterchangeParts): AddComman
       .summary("Import chats from another program, or everything from another store.")
       .description(
         "Import chats or sessions from a file or a folder. The source is never changed. Importing it " +
-          "again adds only what is new. With --from store, the path is a postgres:// URL or a home, and " +
+          "again adds only what is new. A chat with other messages here is refused: import its file " +
+          "into a new chat with --into. With --from store, the path is a postgres:// URL or a home, and " +
           "the whole companion in it is copied, as with `throughline export --to`.",
       )
       .addOption(
@@ -49,7 +50,8 @@ export function importCommand({ moves, companion }: InterchangeParts): AddComman
           .makeOptionMandatory(),
       )
       .option("--chat <id>", "the chat for the conversation of a reachy companion", "local:me")
-      .option("--force", "also import chats that you have forgotten here")
+      .option("--into <id>", "import a single file into this new chat", notEmpty)
+      .option("--force", "also import what you have forgotten, redacted, erased or cleared here")
       .option("--dry-run", "print what would be imported, and change nothing")
       .option(
         "--with-damage",
@@ -68,6 +70,7 @@ export function importCommand({ moves, companion }: InterchangeParts): AddComman
             "a companion's emotions and conversation",
           ],
           ["import backup --from throughline", "files that `throughline export` wrote"],
+          ["import a.jsonl --from nanobot --into copy", "one file, into a chat of another name"],
           [
             "import 'postgres://me@db/chats?companion=nova' --from store",
             "from a database to files",
@@ -84,6 +87,9 @@ export function importCommand({ moves, companion }: InterchangeParts): AddComman
           return (await moves()).importFromStore(path, flags, context);
         }
         if (from === "reachy" && companion === undefined) throw notHere("--from reachy");
+        if (flags.into !== undefined && from !== "nanobot" && from !== "throughline") {
+          throw wrongUsage("--into takes a chat --from nanobot or --from throughline");
+        }
         const { importPath } = await import("./commands/import.ts");
         await importPath(path, { ...flags, from }, context, companion);
       });

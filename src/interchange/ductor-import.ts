@@ -31,9 +31,7 @@ export async function importSessions(
   const report = new ReportDraft();
   const read = await readJsonSource(source);
   if ("reason" in read) {
-    report.failed.push({ source: source.name, reason: read.reason });
-    const place = { source: source.name, line: 0, offset: 0 };
-    report.setAside({ ...place, bytes: read.bytes, reason: read.reason });
+    report.unusable(source.name, read);
     return report.done();
   }
   const taken = new Set<string>();

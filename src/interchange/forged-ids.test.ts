@@ -3,9 +3,9 @@ import { test } from "node:test";
 import { HeldClock } from "../../test/support/held-clock.ts";
 import type { JsonObject } from "../core/json.ts";
 import { openThroughline, type Throughline } from "../core/throughline.ts";
+import { importChats } from "./chat-import.ts";
 import { exportChats } from "./export.ts";
 import type { Form } from "./head-lines.ts";
-import { importChats } from "./nanobot-import.ts";
 
 const chat = "a:b";
 

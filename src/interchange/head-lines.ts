@@ -21,13 +21,13 @@ const seedNames = ["key", "created_at", "updated_at", "metadata", "last_consolid
 /** What is known of a chat once all of it was read. */
 export interface Counted {
   readonly messages: number;
+  /** Of these, the ones that were cleared. */
+  readonly cleared: number;
   /** Records that an erased one stands for. */
   readonly erased: number;
   readonly lastSeq: number;
   readonly title: string;
   readonly titleOf: string | undefined;
-  /** Nothing of the file is hidden here, so that a title of its own may tell of all. */
-  readonly isWhole: boolean;
   /** The last stamp of a message; "" when there is none. */
   readonly lastAt: string;
   /** The number that the record with an old number has now. */
@@ -78,6 +78,27 @@ export class HeadLines {
     return typeof stamp === "object" ? stamp.at : undefined;
   }
 
+  /** What a clear hid: every record up to this number of the file. */
+  get clearSeq(): number {
+    const { clear_seq } = this.#fields;
+    return this.#form === "own" && isCount(clear_seq) ? clear_seq : 0;
+  }
+
+  /** The head of a chat from which something was left out: nothing in it can repeat that. */
+  bareHead({ messages, cleared, title, titleOf, lastAt, seqOf }: Counted): ChatHead {
+    const head: ChatHead = {
+      created_at: "",
+      updated_at: lastAt,
+      metadata: {},
+      last_consolidated: 0,
+      message_count: messages,
+      ...titled(title, titleOf),
+      session: null,
+    };
+    if (this.clearSeq === 0) return head;
+    return { ...head, clear_seq: seqOf(this.clearSeq), cleared_count: cleared };
+  }
+
   /** The head of the chat, and what of the lines has no place in it. */
   head(counted: Counted, notes: Notes): { readonly head: ChatHead; readonly left: JsonObject } {
     const { key: _, created_at, updated_at, metadata, last_consolidated, ...rest } = this.#fields;
@@ -112,8 +133,8 @@ export class HeadLines {
     if (this.#form === "own" && typeof title === "string" && isNamed) return { title };
     const given = isJsonObject(metadata) ? metadata["title"] : undefined;
     const chosen = typeof given === "string" ? titleFrom(given) : "";
-    if (this.#form === "seed" && chosen !== "" && counted.isWhole) return { title: chosen };
-    return { title: counted.title, ...(counted.titleOf && { title_of: counted.titleOf }) };
+    if (this.#form === "seed" && chosen !== "") return { title: chosen };
+    return titled(counted.title, counted.titleOf);
   }
 
   /** Erased messages still count; whether an erased record was one, only the file knows. */
@@ -170,6 +191,10 @@ export class HeadLines {
     notes.add(...read.notes);
     return read.notes.length === 0 ? (moved as SessionState) : read.state;
   }
+}
+
+function titled(title: string, titleOf: string | undefined): Pick<ChatHead, "title" | "title_of"> {
+  return titleOf === undefined || titleOf === "" ? { title } : { title, title_of: titleOf };
 }
 
 function consolidated(value: Json | undefined, messages: number, notes: Notes): number {

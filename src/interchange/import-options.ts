@@ -7,7 +7,9 @@ export interface ImportOptions {
   readonly clock: Clock;
   /** A known zone, in which stamps without one are read. */
   readonly zone: string;
-  /** Brings back also what a person had forgotten. @default false */
+  /** The chat to import into, for a source of one chat. Default: the chat that the source names. */
+  readonly into?: string | undefined;
+  /** Brings back what a person had forgotten, redacted, erased or cleared. @default false */
   readonly force?: boolean | undefined;
   /** Reads and reports, and writes nothing. @default false */
   readonly dryRun?: boolean | undefined;

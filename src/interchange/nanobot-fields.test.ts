@@ -4,8 +4,8 @@ import { HeldClock } from "../../test/support/held-clock.ts";
 import { historyView } from "../core/chat/history-view.ts";
 import type { JsonObject } from "../core/json.ts";
 import { openThroughline, type Throughline } from "../core/throughline.ts";
+import { importChats } from "./chat-import.ts";
 import { exportChats } from "./export.ts";
-import { importChats } from "./nanobot-import.ts";
 import type { Source } from "./source.ts";
 
 const gpt = { provider: "openai", model: "gpt-5" };
@@ -107,7 +107,7 @@ test("commands go back to nanobot as they came; a redacted one does not", async 
   );
 });
 
-test("metadata.title is the title, until somebody gives the chat another one here", async () => {
+test("metadata.title is the title, and changes with the file", async () => {
   await using throughline = await open();
   const titled = (title: string, ...more: readonly string[]) =>
     importInto(throughline, [fileOf(head({ title }), line("user", "Hello"), ...more)]);
@@ -116,9 +116,8 @@ test("metadata.title is the title, until somebody gives the chat another one her
   assert.equal(await title(), "Cats and dogs");
   await titled("Cats", line("user", "1"));
   assert.equal(await title(), "Cats");
-  await throughline.chats.rename("telegram:7", "Mine");
   await titled("Dogs", line("user", "1"), line("user", "2"));
-  assert.equal(await title(), "Mine");
+  assert.equal(await title(), "Dogs");
 });
 
 test("a title that is no text leaves the title to the first message", async () => {
@@ -129,13 +128,15 @@ test("a title that is no text leaves the title to the first message", async () =
   }
 });
 
-test("metadata.title is not the title of a second chat whose words are redacted here", async () => {
+test("metadata.title is not the title of a new chat whose words are redacted here", async () => {
   await using throughline = await open();
   const pin = line("user", "My PIN is 4711");
   await importInto(throughline, [fileOf(head({}), pin)]);
   const [first] = await records(throughline, "telegram:7");
   await throughline.chats.redact("telegram:7", first?.id ?? "");
   const other = line("user", "Hello", { timestamp: "2026-03-03T09:00:00Z" });
-  await importInto(throughline, [fileOf(head({ title: "PIN 4711" }), other, pin)]);
-  assert.equal((await throughline.chats.row("telegram:7~2")).title, "Hello");
+  const { chats } = throughline;
+  const file = fileOf(head({ title: "PIN 4711" }), other, pin);
+  await importChats([file], { chats, clock, zone: "UTC", into: "new" });
+  assert.equal((await chats.row("new")).title, "Hello");
 });

@@ -13,15 +13,7 @@ import { seedRecord } from "./seed-message.ts";
 /** One thing that stands in a file, in its order. */
 export type Entry =
   | { readonly kind: "head"; readonly fields: JsonObject }
-  | {
-      readonly kind: "message" | "foreign" | "control";
-      readonly record: OwnRecord;
-      /** The id to take where the file has one id twice: made of the place and the bytes. */
-      readonly otherId: string;
-      /** The number that the record had, in a file of ours. */
-      readonly oldSeq?: number;
-      readonly notes: readonly string[];
-    }
+  | RecordEntry
   | {
       readonly kind: "unreadable";
       readonly line: number;
@@ -31,6 +23,16 @@ export type Entry =
       /** More of a line that is too long to come whole. */
       readonly continues: boolean;
     };
+
+export interface RecordEntry {
+  readonly kind: "message" | "foreign" | "control";
+  readonly record: OwnRecord;
+  /** The id to take where the file has one id twice: made of the place and the bytes. */
+  readonly otherId: string;
+  /** The number that the record had, in a file of ours. */
+  readonly oldSeq?: number;
+  readonly notes: readonly string[];
+}
 
 export interface ReadOptions {
   /** `"own"`: ids and control records are taken as they stand. */
@@ -103,9 +105,6 @@ function idOf(line: Line, index: number, chatId: string): string {
   hash.update(`${JSON.stringify(chatId)} ${line.number} ${index} `).update(line.bytes);
   return hash.digest("hex").slice(0, 24);
 }
-
-/** Whether an id is one that was made for a line of a file. */
-export const isMadeId = (id: string) => /^[0-9a-f]{24}$/.test(id);
 
 function isTooLarge(record: OwnRecord): boolean {
   try {

@@ -68,9 +68,14 @@ function isId(id: unknown): id is string {
   }
 }
 
+/** Whether a record is a summary of what was said before it. */
+export function isSummary(record: OwnRecord): boolean {
+  return record["_type"] === "metadata" && record["kind"] === "compaction";
+}
+
 /** Shifts the numbers in a record that point at other records. */
 export function withSeqs(record: OwnRecord, shift: (seq: number) => number): OwnRecord {
-  if (record["_type"] !== "metadata" || record["kind"] !== "compaction") return record;
+  if (!isSummary(record)) return record;
   const names = ["up_to_seq", "after_seq", "as_of_seq"];
   const entries = Object.entries(record).map(([name, value]) =>
     names.includes(name) && typeof value === "number" ? [name, shift(value)] : [name, value],

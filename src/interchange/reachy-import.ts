@@ -55,9 +55,7 @@ export async function importCompanion(
   const report = new ReportDraft();
   const found = await readSource(source, options.companion);
   if ("reason" in found) {
-    report.failed.push({ source: source.name, reason: found.reason });
-    const place = { source: source.name, line: 0, offset: 0 };
-    report.setAside({ ...place, bytes: found.bytes, reason: found.reason });
+    report.unusable(source.name, found);
     return report.done();
   }
   const { document, value, repaired } = found;
@@ -90,10 +88,11 @@ async function readSource(source: Source, companion: CompanionReader) {
   try {
     const found = companion.read(read.value);
     if (found !== undefined) return { ...found, value: read.value };
-    return { reason: "it is no session of a companion, version 1", bytes };
+    const reason = "it is no session of a companion, version 1";
+    return { code: "THROUGHLINE_INVALID", reason, bytes } as const;
   } catch (error) {
     if (!isThroughlineError(error, "THROUGHLINE_NEWER_FORMAT")) throw error;
-    return { reason: error.message, bytes };
+    return { code: error.code, reason: error.message, bytes };
   }
 }
 

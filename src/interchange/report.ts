@@ -1,3 +1,6 @@
+import type { ErrorCode } from "../core/errors.ts";
+import type { Unusable } from "./json-source.ts";
+
 /** Bytes that were left where they are, because nothing could be made of them. */
 export interface SetAside {
   readonly source: string;
@@ -31,16 +34,18 @@ export interface SessionReport {
   readonly notes: readonly string[];
 }
 
-/** A person had this forgotten; it comes back only by force. */
+/** Left out, because a person had it forgotten or hidden here; it comes back only by force. */
 export interface Refusal {
   readonly chat_id: string;
   readonly source: string;
-  readonly forgotten_at: string;
+  /** Absent where the chat was not forgotten: it was redacted, erased or cleared. */
+  readonly forgotten_at?: string | undefined;
   readonly messages: number;
 }
 
 export interface Failure {
   readonly source: string;
+  readonly code: ErrorCode;
   readonly reason: string;
 }
 
@@ -67,6 +72,12 @@ export class ReportDraft {
   readonly failed: Failure[] = [];
   readonly #quarantined: SetAside[] = [];
   #quarantinedCount = 0;
+
+  /** A file that is one JSON object is used whole or not at all. */
+  unusable(source: string, { code, reason, bytes }: Unusable): void {
+    this.failed.push({ source, code, reason });
+    this.setAside({ source, line: 0, offset: 0, bytes, reason });
+  }
 
   setAside(piece: SetAside): void {
     this.#quarantinedCount++;

@@ -7,10 +7,10 @@ import { HeldClock } from "../../test/support/held-clock.ts";
 import { renderChat } from "../core/chat/render-chat.ts";
 import type { Json, JsonObject } from "../core/json.ts";
 import { openThroughline, type Throughline } from "../core/throughline.ts";
+import { importChats } from "./chat-import.ts";
 import { importSessions } from "./ductor-import.ts";
 import { type ExportOptions, exportChats } from "./export.ts";
 import type { Form } from "./head-lines.ts";
-import { importChats } from "./nanobot-import.ts";
 import type { Source } from "./source.ts";
 
 const golden = join(import.meta.dirname, "../../test/golden/ductor");
@@ -379,7 +379,7 @@ for (const [file, reason] of bad) {
   test(`of ${file} nothing is stored: ${reason}`, async () => {
     await using throughline = await open();
     const report = await importGolden(file, throughline);
-    assert.deepEqual(report.failed, [{ source: file, reason }]);
+    assert.deepEqual(report.failed, [{ source: file, code: "THROUGHLINE_INVALID", reason }]);
     assert.deepEqual((await throughline.chats.list()).chats, []);
   });
 }

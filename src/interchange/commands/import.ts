@@ -8,9 +8,9 @@ import { type Flags, resolveSettings } from "../../cli/settings.ts";
 import { printableLine } from "../../core/chat/printable.ts";
 import { systemClock } from "../../core/clock.ts";
 import type { Throughline } from "../../core/throughline.ts";
+import { importChats } from "../chat-import.ts";
 import { importSessions } from "../ductor-import.ts";
 import type { ImportOptions } from "../import-options.ts";
-import { importChats } from "../nanobot-import.ts";
 import { type CompanionReader, importCompanion } from "../reachy-import.ts";
 import type { ImportReport } from "../report.ts";
 import { KeptBytes } from "./kept-bytes.ts";
@@ -20,6 +20,7 @@ export interface ImportFlags extends Flags {
   readonly from: "nanobot" | "ductor" | "throughline" | "reachy";
   /** Where the conversation of a companion goes. */
   readonly chat: string;
+  readonly into?: string;
   readonly force?: boolean;
   readonly dryRun?: boolean;
   readonly json?: boolean;
@@ -49,6 +50,9 @@ export async function importPath(
   for (const line of found.passedOver) await tell(io, printableLine(line));
   if (found.sources.length === 0) {
     throw wrongUsage(`${path} contains no ${ending} file`);
+  }
+  if (flags.into !== undefined && found.sources.length > 1) {
+    throw wrongUsage(`--into takes one file: name one of the ${found.sources.length} in ${path}`);
   }
   const settings = resolveSettings(flags, env);
   // A trial run makes no home.
@@ -89,6 +93,7 @@ async function runImport(
     clock: systemClock,
     zone: rules.timeZone,
     keep: kept.keep,
+    into: flags.into,
     force: flags.force,
     dryRun: flags.dryRun,
   };
@@ -121,16 +126,21 @@ function text(
     lines.push(`${chat_id}: ${outcomes[outcome]}`, ...notes.map(asNote));
   }
   for (const { chat_id, source, forgotten_at, messages } of refused) {
+    const why =
+      forgotten_at === undefined
+        ? "it was redacted, erased or cleared here"
+        : `the chat was forgotten at ${forgotten_at}`;
     const what = messages === 0 ? source : `${counted(messages, "message")} from ${source}`;
-    const because = `the chat was forgotten at ${forgotten_at}`;
-    lines.push(`${chat_id}: not imported: ${what}: ${because}. --force imports it anyway`);
+    lines.push(`${chat_id}: not imported: ${what}: ${why}. --force imports it anyway`);
   }
   for (const { source, line, offset, bytes, reason } of quarantined) {
     lines.push(`${source}:${line}: set aside ${counted(bytes, "byte")} at ${offset}: ${reason}`);
   }
   const more = quarantined_count - quarantined.length;
   if (more > 0) lines.push(`${more} more set aside`);
-  for (const { source, reason } of failed) lines.push(`${source}: not imported: ${reason}`);
+  for (const { source, reason, code } of failed) {
+    lines.push(`${source}: not imported: ${reason} [${code}]`);
+  }
   const sum = chats.reduce((total, { messages }) => total + messages, 0);
   const parts = [
     `${counted(sum, "message")} in ${counted(chats.length, "chat")}`,

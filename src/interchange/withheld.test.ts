@@ -5,10 +5,10 @@ import { HeldClock } from "../../test/support/held-clock.ts";
 import { renderChat } from "../core/chat/render-chat.ts";
 import type { JsonObject } from "../core/json.ts";
 import { openThroughline, type Throughline } from "../core/throughline.ts";
+import { importChats } from "./chat-import.ts";
 import { type ExportFormat, exportChats } from "./export.ts";
 import type { Form } from "./head-lines.ts";
 import type { ImportOptions } from "./import-options.ts";
-import { importChats } from "./nanobot-import.ts";
 
 const chat = "a:b";
 const clock = () => new HeldClock("2026-06-01T00:00:00.000Z");
@@ -82,17 +82,19 @@ const redact: Act = async ({ chats }) => chats.redact(chat, await first(chats));
 const erase: Act = async ({ chats }) => chats.erase(chat, await first(chats));
 const clear: Act = ({ chats }) => chats.clear(chat);
 
-const acts: readonly (readonly [what: string, act: Act, shows: readonly unknown[]])[] = [
-  ["redacted", redact, [null, "noted", "thanks", "bye"]],
-  ["erased", erase, ["noted", "thanks", "bye"]],
-  ["cleared", clear, ["bye"]],
+const hiding: readonly (readonly [what: string, act: Act])[] = [
+  ["redacted", redact],
+  ["erased", erase],
+  ["cleared", clear],
+];
+const acts: readonly (readonly [what: string, act: Act])[] = [
+  ...hiding,
   [
     "redacted, and more was said",
     async (throughline) => {
       await redact(throughline);
       await say(throughline.chats);
     },
-    [null, "noted", "thanks", "said here", "bye"],
   ],
   [
     "erased, and the chat named, its metadata set and a session begun",
@@ -103,43 +105,83 @@ const acts: readonly (readonly [what: string, act: Act, shows: readonly unknown[
       await chats.setMetadata(chat, { mine: 1 });
       await sessions.resolve(chat);
     },
-    ["noted", "thanks", "bye"],
   ],
 ];
-for (const [what, act, shows] of acts) {
-  test(`where a message was ${what}, a source that has grown adds what is new, and nothing else`, async () => {
+
+const allOf = async ({ chats }: Throughline, chatId = chat) => ({
+  records: await Array.fromAsync(chats.records(chatId)),
+  head: (await chats.log.existing(chatId)).head,
+});
+
+for (const [what, act] of acts) {
+  test(`where a message was ${what}, the unchanged source adds nothing, and a grown one is refused`, async () => {
     await using throughline = await open();
-    const { chats } = throughline;
     await importInto(throughline, jsonl(head, password, noted, thanks));
     await act(throughline);
-    const { title, message_count, metadata } = (await chats.log.existing(chat)).head;
-    for (const added of [1, 0]) {
-      const report = await importInto(throughline, jsonl(head, password, noted, thanks, bye));
+    const before = await allOf(throughline);
+    const same = await importInto(throughline, jsonl(head, password, noted, thanks));
+    assert.deepEqual(
+      same.chats.map(({ chat_id, messages, skipped }) => [chat_id, messages, skipped]),
+      [[chat, 0, 3]],
+    );
+    const other = jsonl({ ...head, key: "c:d" }, bye);
+    const grown = jsonl(head, password, noted, thanks, bye);
+    for (const dryRun of [true, false]) {
+      const { chats, failed } = await tryImport(throughline, [grown, other], "seed", { dryRun });
       assert.deepEqual(
-        report.chats.map(({ chat_id, messages, skipped }) => [chat_id, messages, skipped]),
-        [[chat, added, 4 - added]],
+        failed.map(({ source, code }) => [source, code]),
+        [["a_b.jsonl", "THROUGHLINE_CONFLICT"]],
       );
-      assert.deepEqual(await shown(chats), shows);
-      await assertGone(throughline);
+      assert.match(failed[0]?.reason ?? "", /"a:b".*--into NEW/);
+      assert.deepEqual(
+        chats.map(({ chat_id, messages }) => [chat_id, messages]),
+        [["c:d", 1]],
+      );
     }
-    const is = (await chats.log.existing(chat)).head;
-    assert.deepEqual([is.title, is.message_count], [title, message_count + 1]);
-    assert.deepEqual(is.metadata, metadata);
+    assert.deepEqual(await allOf(throughline), before);
+    await assertGone(throughline, [chat, "c:d"]);
   });
 }
 
-test("a line that comes after one erased is counted, named and consolidated without that", async () => {
-  await using throughline = await open();
-  const { chats } = throughline;
-  await importInto(throughline, jsonl(head, password, noted));
-  await erase(throughline);
-  const grown = { ...head, last_consolidated: 2 };
-  await importInto(throughline, jsonl(grown, password, noted, thanks));
-  const is = (await chats.log.existing(chat)).head;
-  assert.deepEqual([is.title, is.message_count, is.last_consolidated], ["thanks", 2, 1]);
-  await chats.redact(chat, is.title_of ?? "");
-  assert.equal((await chats.row(chat)).title, "");
-});
+for (const [what, act] of hiding) {
+  const left = what === "cleared" ? 2 : 1;
+  const shows = ["noted", "thanks", "bye"].slice(left - 1);
+  test(`what was ${what} is left out of a new chat that its grown source is imported into`, async () => {
+    await using throughline = await open();
+    const { chats } = throughline;
+    await importInto(throughline, jsonl(head, password, noted));
+    await act(throughline);
+    const titled = { ...head, metadata: { title: "hunter2" }, last_consolidated: 2 };
+    const grown = jsonl(titled, password, noted, thanks, bye);
+    const dry = await importInto(throughline, grown, "seed", { into: "new", dryRun: true });
+    assert.deepEqual(await importInto(throughline, grown, "seed", { into: "new" }), dry);
+    assert.deepEqual(dry.refused, [
+      { chat_id: "new", source: "a_b.jsonl", forgotten_at: undefined, messages: left },
+    ]);
+    assert.deepEqual(await shown(chats, "new"), shows);
+    const is = (await chats.log.existing("new")).head;
+    assert.deepEqual(
+      [is.title, is.message_count, is.last_consolidated],
+      ["thanks", shows.length, 0],
+    );
+    for (const added of [0, 1]) {
+      const more = added === 0 ? [] : [{ ...bye, content: "again" }];
+      const report = await importInto(
+        throughline,
+        jsonl(titled, password, noted, thanks, bye, ...more),
+        "seed",
+        { into: "new" },
+      );
+      assert.deepEqual(
+        report.chats.map(({ messages, skipped }) => [messages, skipped]),
+        [[added, shows.length]],
+      );
+    }
+    await assertGone(throughline, [chat, "new"]);
+    await importInto(throughline, grown, "seed", { into: "forced", force: true });
+    assert.equal((await shown(chats, "forced"))[0], password["content"]);
+  });
+}
 
 /** A chat of ours in one home, and its copy in another. */
 async function twoHomes() {
@@ -147,90 +189,95 @@ async function twoHomes() {
   await before.chats.append(chat, [{ id: "m1", role: "user", content: "my password is hunter2" }]);
   await before.chats.append(chat, [{ id: "m2", role: "assistant", content: "noted" }]);
   const after = await open();
-  await importInto(after, await exported(before, "throughline"), "own");
+  const text = await exported(before, "throughline");
+  await importInto(after, text, "own");
   const goOn = async () => {
     await before.chats.append(chat, [{ id: "m3", role: "user", content: "thanks" }]);
     await before.chats.compact(chat, 2, "The password hunter2 was said.");
     return exported(before, "throughline");
   };
-  return { before, after, goOn };
+  return { before, after, text, goOn };
 }
 
-for (const [what, act, shows] of [
-  ["redacted", redact, [null, "noted", "thanks"]],
-  ["erased", erase, ["noted", "thanks"]],
-] as const) {
-  test(`what was ${what} of a file of ours stays so when the file has grown`, async () => {
-    const { after, goOn } = await twoHomes();
-    await act(after);
-    const { message_count } = await after.chats.row(chat);
-    const grown = await goOn();
-    for (const added of [1, 0]) {
-      const report = await importInto(after, grown, "own");
-      assert.deepEqual(
-        report.chats.map(({ chat_id, messages }) => [chat_id, messages]),
-        [[chat, added]],
-      );
-      assert.deepEqual(await shown(after.chats), shows);
-      await assertGone(after);
-    }
-    const row = await after.chats.row(chat);
-    assert.deepEqual([row.title, row.message_count], ["thanks", message_count + 1]);
-    const words = JSON.stringify(await Array.fromAsync(after.chats.records(chat)));
-    assert.doesNotMatch(words, /password hunter2 was said/);
-  });
-}
-
-test("a redaction that was made in both homes is one, and everything points where it did", async () => {
+test("a file of ours that has grown adds what is new: redactions, clears and sessions too", async () => {
   const { before, after, goOn } = await twoHomes();
-  await redact(after);
   await goOn();
   await redact(before);
   await before.chats.clear(chat);
-  await before.chats.append(chat, [{ role: "user", content: "anew" }]);
-  const seqOf = async ({ chats }: Throughline) => (await chats.message(chat, "m3")).seq;
-  const viewFrom = { claude: await seqOf(before) };
-  await before.chats.log.change(chat, (draft) => {
-    draft.control("metadata", {});
-    draft.set({ view_from: viewFrom });
-  });
-  for (const _ of [1, 2]) await importInto(after, await exported(before, "throughline"), "own");
-  await assertGone(after);
-  assert.deepEqual(await shown(after.chats), ["anew"]);
-  const { head } = await after.chats.log.existing(chat);
-  assert.deepEqual(head.view_from, { claude: await seqOf(after) });
-  assert.notDeepEqual(head.view_from, viewFrom);
+  await before.chats.append(chat, [{ role: "user", content: "after the clear" }]);
+  await before.sessions.resolve(chat);
+  const text = await exported(before, "throughline");
+  for (const _ of [1, 2]) await importInto(after, text, "own");
+  assert.equal(await exported(after, "throughline"), text);
 });
 
-for (const [what, act] of [
-  ["redacted", redact],
-  ["erased", erase],
-  ["cleared", clear],
-] as const) {
-  const note = "what was redacted, erased or cleared here is left out";
-  test(`of a file of ours that went on apart what was ${what} here is left out, but by force`, async () => {
-    const { after, goOn } = await twoHomes();
+for (const [what, act] of hiding) {
+  test(`of a file of ours what was ${what} here is left out of a new chat, but by force`, async () => {
+    const { after, text, goOn } = await twoHomes();
     await act(after);
-    await say(after.chats);
-    const apart = await goOn();
-    const second = `${chat}~2`;
-    const dry = await importInto(after, apart, "own", { dryRun: true });
-    const report = await importInto(after, apart, "own");
-    assert.deepEqual(dry, report);
-    assert.equal(report.chats[0]?.chat_id, second);
-    assert.match(report.chats[0]?.notes.join("\n") ?? "", new RegExp(note));
-    const again = await importInto(after, apart, "own");
-    assert.equal(again.chats[0]?.messages, 0);
-    await assertGone(after, [chat, second]);
-    const words = JSON.stringify(await Array.fromAsync(after.chats.records(second)));
-    assert.doesNotMatch(words, /hunter2/);
-    const { message_count } = await after.chats.row(second);
-    assert.equal(message_count, (await shown(after.chats, second)).length);
-    await after.chats.forget(second);
-    await importInto(after, apart, "own", { force: true });
-    assert.equal((await shown(after.chats, second))[0], "my password is hunter2");
+    const before = await allOf(after);
+    assert.equal((await importInto(after, text, "own")).chats[0]?.messages, 0);
+    const grown = await goOn();
+    const { failed } = await tryImport(after, grown, "own");
+    assert.equal(failed[0]?.code, "THROUGHLINE_CONFLICT");
+    assert.deepEqual(await allOf(after), before);
+    for (const added of [1, 0]) {
+      const report = await importInto(after, grown, "own", { into: "new" });
+      assert.equal(report.chats[0]?.messages, what === "cleared" ? added : 2 * added);
+      assert.equal(report.refused[0]?.messages, what === "cleared" ? 2 : 1);
+    }
+    await assertGone(after, [chat, "new"]);
+    assert.doesNotMatch(JSON.stringify(await allOf(after, "new")), /hunter2/);
+    const { message_count } = await after.chats.row("new");
+    assert.equal(message_count, (await shown(after.chats, "new")).length);
+    await importInto(after, grown, "own", { into: "forced", force: true });
+    assert.equal((await shown(after.chats, "forced"))[0], "my password is hunter2");
   });
 }
+
+test("a chat from which something is left out keeps what its file hides hidden", async () => {
+  const { before, after } = await twoHomes();
+  await redact(after);
+  await before.chats.append(chat, [{ id: "m3", role: "user", content: "an old story" }]);
+  await before.chats.clear(chat);
+  await before.chats.append(chat, [{ id: "m4", role: "user", content: "hello" }]);
+  await importInto(after, await exported(before, "throughline"), "own", { into: "new" });
+  assert.deepEqual(await shown(after.chats, "new"), ["hello"]);
+  const row = await after.chats.row("new");
+  assert.equal(row.message_count, 1);
+  assert.doesNotMatch(row.title, /hunter2/);
+});
+
+test("a chat with something of its own is no place for an import, also not as --into", async () => {
+  await using throughline = await open();
+  await throughline.chats.append("mine", [{ role: "user", content: "said here" }]);
+  const text = jsonl(head, noted, thanks);
+  const refused = await tryImport(throughline, text, "seed", { into: "mine" });
+  assert.equal(refused.failed[0]?.code, "THROUGHLINE_CONFLICT");
+  const two = tryImport(throughline, [text, jsonl(bye)], "seed", { into: "new" });
+  await assert.rejects(two, { code: "THROUGHLINE_INVALID" });
+  assert.deepEqual(
+    (await throughline.chats.list()).chats.map(({ chat_id }) => chat_id),
+    ["mine"],
+  );
+});
+
+test("what was forgotten does not come back under another name, but by force", async () => {
+  await using throughline = await open();
+  const text = jsonl(head, password, noted);
+  await importInto(throughline, text);
+  await throughline.chats.forget(chat);
+  const { refused } = await importInto(throughline, text, "seed", { into: "new" });
+  assert.deepEqual(
+    refused.map(({ chat_id, messages }) => [chat_id, messages]),
+    [["new", 2]],
+  );
+  assert.ok(refused[0]?.forgotten_at);
+  await assertGone(throughline, []);
+  await importInto(throughline, text, "seed", { into: "new", force: true });
+  const again = await importInto(throughline, text, "seed", { into: "new" });
+  assert.deepEqual([again.chats[0]?.skipped, again.refused], [2, []]);
+});
 
 test("a trial run of two files of ours, of which the newer hides what the older says, tells the same", async () => {
   const { before, goOn } = await twoHomes();
@@ -258,13 +305,11 @@ for (const [what, act] of [
       (await throughline.chats.messages(chat)).messages[1]?.id ?? "",
     );
     await act(throughline);
-    const report = await importInto(throughline, jsonl(head, password, bye));
-    assert.deepEqual(
-      report.chats.map(({ chat_id, messages }) => [chat_id, messages]),
-      [[`${chat}~2`, 1]],
-    );
-    await assertGone(throughline, [chat, `${chat}~2`]);
-    assert.deepEqual(await shown(throughline.chats, `${chat}~2`), ["bye"]);
+    const text = jsonl(head, password, bye);
+    const report = await importInto(throughline, text, "seed", { into: "new" });
+    assert.equal(report.chats[0]?.messages, 1);
+    await assertGone(throughline, [chat, "new"]);
+    assert.deepEqual(await shown(throughline.chats, "new"), ["bye"]);
   });
 }
 
@@ -276,8 +321,10 @@ for (const [what, act] of [
     const { before } = await twoHomes();
     const text = await exported(before, "nanobot");
     await act(before);
-    await importInto(before, text);
-    await assertGone(before, [chat, `${chat}~2`]);
+    assert.equal((await tryImport(before, text)).failed[0]?.code, "THROUGHLINE_CONFLICT");
+    await importInto(before, text, "seed", { into: "new" });
+    await assertGone(before, [chat, "new"]);
+    assert.deepEqual(await shown(before.chats, "new"), ["noted"]);
   });
 }
 
@@ -287,8 +334,9 @@ test("a redaction keeps away also a message of which only the redaction is here"
   const m2 = { ...noted, id: "m2", seq: 2 };
   const damaged = jsonl(head, m2, { id: "redaction:m1", seq: 3, ...mark }, head);
   await importInto(throughline, damaged, "own");
-  await importInto(throughline, jsonl(head, { ...password, id: "m1", seq: 1 }, m2, head), "own");
-  await assertGone(throughline, [chat, `${chat}~2`]);
+  const whole = jsonl(head, { ...password, id: "m1", seq: 1 }, m2, head);
+  for (const into of [undefined, "new"]) await importInto(throughline, whole, "own", { into });
+  await assertGone(throughline, [chat, "new"]);
 });
 
 test("what was cleared is in no export for nanobot, and the cursor counts what is", async () => {

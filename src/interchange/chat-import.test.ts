@@ -7,9 +7,10 @@ import { HeldClock } from "../../test/support/held-clock.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { StoredRecord } from "../core/storage/log-store.ts";
 import { openThroughline, type Throughline } from "../core/throughline.ts";
+import { importChats } from "./chat-import.ts";
+import { importSessions } from "./ductor-import.ts";
 import type { Form } from "./head-lines.ts";
 import type { ImportOptions } from "./import-options.ts";
-import { importChats } from "./nanobot-import.ts";
 import type { Source } from "./source.ts";
 
 const golden = join(import.meta.dirname, "../../test/golden/nanobot");
@@ -282,13 +283,60 @@ test("of two files of one chat the newer is the chat, the other id~2; also when 
   assert.equal((await throughline.chats.list()).chats.length, 2);
 });
 
-test("a chat that is there and is another one stays as it is", async () => {
+test("a chat that is another one stays as it is, and its source is refused", async () => {
   await using throughline = await open();
   await throughline.chats.append("a:b", [{ role: "user", content: "mine" }]);
   const before = await records(throughline, "a:b");
   const report = await importInto(throughline, [source("a_b.jsonl", line("theirs"))]);
-  assert.equal(report.chats[0]?.chat_id, "a:b~2");
+  assert.deepEqual(report.chats, []);
+  assert.equal(report.failed[0]?.code, "THROUGHLINE_CONFLICT");
   assert.deepEqual(await records(throughline, "a:b"), before);
+  assert.equal((await throughline.chats.list()).chats.length, 1);
+});
+
+test("two files of one chat that has something else here are both refused", async () => {
+  await using throughline = await open();
+  await throughline.chats.append("c:1", [{ role: "user", content: "mine" }]);
+  const older = source("old.jsonl", key("2026-01-01T00:00:00Z") + line("older"));
+  const report = await importInto(throughline, [older, source("new.jsonl", newer)]);
+  assert.deepEqual(
+    report.failed.map(({ source, code }) => [source, code]),
+    [
+      ["new.jsonl", "THROUGHLINE_CONFLICT"],
+      ["old.jsonl", "THROUGHLINE_CONFLICT"],
+    ],
+  );
+});
+
+test("a second chat of the name is found again by its file alone, also when that has grown", async () => {
+  await using throughline = await open();
+  const older = key("2026-01-01T00:00:00Z") + line("older");
+  await importInto(throughline, [source("a", newer), source("b", older)]);
+  for (const [added, skipped, text] of [
+    [0, 1, older],
+    [1, 1, older + line("later")],
+  ] as const) {
+    const { chats } = await importInto(throughline, [source("b", text)]);
+    assert.deepEqual(
+      chats.map((chat) => [chat.chat_id, chat.messages, chat.skipped]),
+      [["c:1~2", added, skipped]],
+    );
+  }
+});
+
+test("a chat of which only the session was imported takes its messages, and keeps the session", async () => {
+  await using throughline = await open();
+  const { chats } = throughline;
+  const sessions = { "7": { provider: "codex", model: "x", created_at: "2026-01-01T00:00:00Z" } };
+  const options = { chats, clock: clock(), zone: "UTC" };
+  await importSessions(source("sessions.json", JSON.stringify(sessions)), options);
+  for (const text of [line("one"), line("one") + line("two")]) {
+    const report = await importInto(throughline, [source("telegram_7.jsonl", text)]);
+    assert.deepEqual(report.failed, []);
+    assert.equal(report.chats[0]?.messages, 1);
+  }
+  const { head } = await chats.log.existing("telegram:7");
+  assert.deepEqual([head.session?.provider, head.title, head.message_count], ["codex", "one", 2]);
 });
 
 test("what a person had forgotten stays forgotten, but for what is younger; force brings it back", async () => {
