@@ -10,8 +10,7 @@ import { openThroughline, type Throughline } from "../core/throughline.ts";
 import { importChats } from "./chat-import.ts";
 import { importSessions } from "./ductor-import.ts";
 import type { Form } from "./head-lines.ts";
-import type { ImportOptions } from "./import-options.ts";
-import type { Source } from "./source.ts";
+import type { ImportOptions, Source } from "./import.ts";
 
 const golden = join(import.meta.dirname, "../../test/golden/nanobot");
 const clock = () => new HeldClock("2026-06-01T00:00:00.000Z");

@@ -9,13 +9,17 @@ import type { StoredRecord } from "../core/storage/log-store.ts";
 import { type Fill, writeChat } from "./chat-writer.ts";
 import { Comparison, placeholderId, type Relation } from "./comparison.ts";
 import type { Counted, Form } from "./head-lines.ts";
-import type { ImportOptions } from "./import-options.ts";
+import {
+  type ImportOptions,
+  type ImportReport,
+  type Notes,
+  ReportDraft,
+  type SetAside,
+  type Source,
+} from "./import.ts";
 import { type RecordEntry, readEntries } from "./nanobot-file.ts";
-import { markId, type OwnRecord, withSeqs } from "./own-record.ts";
-import { type ImportReport, type Notes, ReportDraft, type SetAside } from "./report.ts";
-import { type Scan, sameBytes, scan } from "./scan.ts";
-import { SeqMap } from "./seq-map.ts";
-import type { Source } from "./source.ts";
+import { markId, type OwnRecord, SeqMap, withSeqs } from "./own-record.ts";
+import { type Scan, sameBytes, scan } from "./read-source.ts";
 import { Hidden, type Stored, Withheld } from "./withheld.ts";
 
 /**

@@ -9,10 +9,8 @@ import { instantOf } from "../core/chat/stamp.ts";
 import { isThroughlineError } from "../core/errors.ts";
 import { type Json, type JsonObject, tooLarge } from "../core/json.ts";
 import { prepareHead } from "../core/storage/batch.ts";
-import type { ImportOptions } from "./import-options.ts";
-import { readJsonSource } from "./json-source.ts";
-import { type ImportReport, ReportDraft } from "./report.ts";
-import type { Source } from "./source.ts";
+import { type ImportOptions, type ImportReport, ReportDraft, type Source } from "./import.ts";
+import { readJsonSource } from "./read-source.ts";
 
 /** The field of a chat's head that keeps what ours has no place for, for `toDuctor`. */
 export const ductorField = "ductor";

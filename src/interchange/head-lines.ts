@@ -10,8 +10,8 @@ import { isThroughlineError } from "../core/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
 import { prepareHead } from "../core/storage/batch.ts";
 import { reservedHeadNames } from "../core/storage/log-store.ts";
+import type { Notes } from "./import.ts";
 import { numbersOf } from "./own-record.ts";
-import type { Notes } from "./report.ts";
 
 export type Form = "seed" | "own";
 

@@ -2,11 +2,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { ExportNames } from "./export-name.ts";
-import { readLine } from "./json-line.ts";
-import { splitLines } from "./line-splitter.ts";
+import { ExportNames } from "./export.ts";
+import { readLine, splitLines } from "./lines.ts";
 import { chatIdOfName } from "./nanobot-file.ts";
-import { SeqMap } from "./seq-map.ts";
+import { SeqMap } from "./own-record.ts";
 
 async function* chunks(bytes: Uint8Array, sizes: readonly number[]) {
   let at = 0;

@@ -6,7 +6,7 @@ import type { JsonObject } from "../core/json.ts";
 import { openThroughline, type Throughline } from "../core/throughline.ts";
 import { importChats } from "./chat-import.ts";
 import { exportChats } from "./export.ts";
-import type { Source } from "./source.ts";
+import type { Source } from "./import.ts";
 
 const gpt = { provider: "openai", model: "gpt-5" };
 const clock = new HeldClock("2026-06-01T00:00:00.000Z");

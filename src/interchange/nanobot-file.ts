@@ -5,10 +5,9 @@ import { isThroughlineError } from "../core/errors.ts";
 import { checkJson, type JsonObject } from "../core/json.ts";
 import { logLimits, type StoredRecord } from "../core/storage/log-store.ts";
 import type { Form } from "./head-lines.ts";
-import { readLine } from "./json-line.ts";
-import { type Line, splitLines } from "./line-splitter.ts";
+import { type Line, readLine, splitLines } from "./lines.ts";
+import { seedRecord } from "./nanobot-message.ts";
 import { isHeadLine, type OwnRecord, ownId, ownRecord } from "./own-record.ts";
-import { seedRecord } from "./seed-message.ts";
 
 /** One thing that stands in a file, in its order. */
 export type Entry =

@@ -4,10 +4,8 @@ import { isoTime } from "../core/clock.ts";
 import { isThroughlineError } from "../core/errors.ts";
 import type { JsonObject } from "../core/json.ts";
 import { type DocumentStore, reservedDocumentNames } from "../core/storage/document-store.ts";
-import type { ImportOptions } from "./import-options.ts";
-import { readJsonSource } from "./json-source.ts";
-import { type ImportReport, ReportDraft } from "./report.ts";
-import type { Source } from "./source.ts";
+import { type ImportOptions, type ImportReport, ReportDraft, type Source } from "./import.ts";
+import { readJsonSource } from "./read-source.ts";
 
 /** What a companion's code knows of the document in which it keeps itself. */
 export interface CompanionReader {

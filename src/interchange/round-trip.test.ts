@@ -11,7 +11,7 @@ import { importChats } from "./chat-import.ts";
 import { importSessions } from "./ductor-import.ts";
 import { type ExportOptions, exportChats } from "./export.ts";
 import type { Form } from "./head-lines.ts";
-import type { Source } from "./source.ts";
+import type { Source } from "./import.ts";
 
 const golden = join(import.meta.dirname, "../../test/golden/ductor");
 const at = "2026-06-01T00:00:00.000Z";

@@ -8,7 +8,7 @@ import { openThroughline, type Throughline } from "../core/throughline.ts";
 import { importChats } from "./chat-import.ts";
 import { type ExportFormat, exportChats } from "./export.ts";
 import type { Form } from "./head-lines.ts";
-import type { ImportOptions } from "./import-options.ts";
+import type { ImportOptions } from "./import.ts";
 
 const chat = "a:b";
 const clock = () => new HeldClock("2026-06-01T00:00:00.000Z");

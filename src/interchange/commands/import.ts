@@ -10,9 +10,8 @@ import { systemClock } from "../../core/clock.ts";
 import type { Throughline } from "../../core/throughline.ts";
 import { importChats } from "../chat-import.ts";
 import { importSessions } from "../ductor-import.ts";
-import type { ImportOptions } from "../import-options.ts";
+import type { ImportOptions, ImportReport } from "../import.ts";
 import { type CompanionReader, importCompanion } from "../reachy-import.ts";
-import type { ImportReport } from "../report.ts";
 import { KeptBytes } from "./kept-bytes.ts";
 import { type FoundSources, findSources } from "./read-sources.ts";
 

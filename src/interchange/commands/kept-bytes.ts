@@ -6,7 +6,7 @@ import { isErrno } from "../../cli/failure.ts";
 import { isoTime, systemClock } from "../../core/clock.ts";
 import { fileNameOf } from "../../core/storage/files/file-name.ts";
 import type { RepairReport } from "../../core/storage/storage.ts";
-import type { KeptFor } from "../import-options.ts";
+import type { KeptFor } from "../import.ts";
 
 /**
  * Keeps what an import could not use in `<home>/quarantine/`, byte for byte, a piece a line. The name begins as the store's own pieces of that chat do, so that

@@ -3,7 +3,7 @@ import { lstat, open, opendir, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { isErrno, wrongUsage } from "../../cli/failure.ts";
 import { ThroughlineError } from "../../core/errors.ts";
-import type { Source } from "../source.ts";
+import type { Source } from "../import.ts";
 
 /** Files that one import takes. */
 const maxFiles = 100_000;

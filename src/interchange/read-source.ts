@@ -1,10 +1,10 @@
 import { createHash, type Hash } from "node:crypto";
 import { instantOf } from "../core/chat/stamp.ts";
 import { ThroughlineError } from "../core/errors.ts";
+import { isJsonObject, withNullForNaN } from "../core/json.ts";
 import { type Form, HeadLines } from "./head-lines.ts";
+import { Notes, type Source, type Unusable } from "./import.ts";
 import { chatIdOfName, readEntries } from "./nanobot-file.ts";
-import { Notes } from "./report.ts";
-import type { Source } from "./source.ts";
 
 /** What a first reading of a file finds: enough to know which chat it is, and how new. */
 export interface Scan {
@@ -80,4 +80,38 @@ async function* hashed(
     tell(chunk.length);
     yield chunk;
   }
+}
+
+/** A file that is one JSON object is read at once: so it has a limit. */
+const maxBytes = 64 * 1024 * 1024;
+
+/** The object that a source is, or why it is none. */
+export async function readJsonSource(
+  source: Source,
+): Promise<{ readonly value: object } | Unusable> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of source.bytes) {
+    bytes += chunk.length;
+    if (bytes > maxBytes) {
+      const reason = `it is larger than ${maxBytes} bytes`;
+      return { code: "THROUGHLINE_TOO_LARGE", reason, bytes };
+    }
+    chunks.push(chunk);
+  }
+  const code = "THROUGHLINE_INVALID";
+  let text: string;
+  try {
+    text = new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(chunks));
+  } catch {
+    return { code, reason: "it is not UTF-8", bytes };
+  }
+  let value: unknown;
+  try {
+    // Plain: what ours would alter is read, replaced and noted by whoever reads the fields.
+    value = JSON.parse(withNullForNaN(text));
+  } catch {
+    return { code, reason: "it is not JSON", bytes };
+  }
+  return isJsonObject(value) ? { value } : { code, reason: "it is not an object", bytes };
 }

@@ -5,8 +5,6 @@ import { readStamp } from "../core/chat/read-values.ts";
 import { isoTime } from "../core/clock.ts";
 import { isThroughlineError } from "../core/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
-import { contentText } from "./content-text.ts";
-import { mediaAttachments } from "./seed-media.ts";
 
 export interface SeedRecord {
   readonly kind: "message" | "foreign";
@@ -155,4 +153,68 @@ class Extra {
   fields(): JsonObject | undefined {
     return Object.keys(this.#fields).length === 0 ? undefined : this.#fields;
   }
+}
+
+export interface ContentText {
+  readonly text: string;
+  /** The text is not all that was there: the original is worth keeping beside it. */
+  readonly isChanged: boolean;
+}
+
+/**
+ * The text of a message's content: as it is, of its parts, or as JSON. No content at all is no text:
+ * an assistant message that only calls tools has none.
+ */
+export function contentText(content: Json | undefined): ContentText {
+  if (typeof content === "string") return { text: content, isChanged: false };
+  if (content === undefined || content === null) return { text: "", isChanged: false };
+  if (!Array.isArray(content)) return { text: JSON.stringify(content), isChanged: true };
+  const parts = (content as readonly Json[]).map(partText);
+  return { text: parts.filter((part) => part !== "").join("\n"), isChanged: true };
+}
+
+/** What else a part may be, by its type: told by name only, as for files of our own. */
+function partText(part: Json): string {
+  if (typeof part === "string") return part;
+  if (!isJsonObject(part)) return JSON.stringify(part);
+  if (typeof part["text"] === "string") return part["text"];
+  const type = typeof part["type"] === "string" ? part["type"] : "part";
+  const media = /image|audio|video|file/.exec(type)?.[0];
+  const name = part["name"] ?? part["filename"];
+  const suffix = typeof name === "string" ? `: ${name}` : "";
+  return media === undefined ? JSON.stringify(part) : `[${media}${suffix}]`;
+}
+
+const endings: Readonly<Record<string, readonly string[]>> = {
+  image: ["avif", "bmp", "gif", "heic", "jpeg", "jpg", "png", "svg", "tiff", "webp"],
+  audio: ["aac", "flac", "m4a", "mp3", "oga", "ogg", "opus", "wav"],
+  video: ["avi", "m4v", "mkv", "mov", "mp4", "webm"],
+};
+
+/**
+ * The files of a message, which nanobot lists by path or address, as attachments: by name only, since
+ * nothing else is known of them. What has no ending is an image, as nanobot takes it.
+ *
+ * @returns `undefined` when there are none.
+ */
+export function mediaAttachments(media: Json | undefined): JsonObject[] | undefined {
+  if (!Array.isArray(media)) return undefined;
+  const files = media.filter((file) => typeof file === "string" && file !== "") as string[];
+  return files.length === 0 ? undefined : files.map(attachment);
+}
+
+function attachment(file: string): JsonObject {
+  const data = /^data:([\w.+-]+\/[\w.+-]+)?/i.exec(file);
+  if (data !== null) return { name: "", type: data[1] ?? "image/*" };
+  const isAddress = /^[a-z]+:\/\//i.test(file);
+  const [path = ""] = isAddress ? file.split(/[?#]/, 1) : [file];
+  const name = path.split(/[/\\]/).at(-1) ?? "";
+  return { name, type: typeOf(name) };
+}
+
+function typeOf(name: string): string {
+  const ending = /\.(\w+)$/.exec(name)?.[1]?.toLowerCase();
+  if (ending === undefined) return "image/*";
+  const kind = Object.keys(endings).find((each) => endings[each]?.includes(ending));
+  return kind === undefined ? "application/octet-stream" : `${kind}/*`;
 }

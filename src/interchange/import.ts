@@ -1,5 +1,41 @@
+import type { Chats } from "../core/chat/chats.ts";
+import type { Clock } from "../core/clock.ts";
 import type { ErrorCode } from "../core/errors.ts";
-import type { Unusable } from "./json-source.ts";
+
+/** A file to import. It is only read. */
+export interface Source {
+  /** The name of the file without its folder, such as `telegram_42.jsonl`. */
+  readonly name: string;
+  /** Every iteration begins at the first byte: a source is read more than once. */
+  readonly bytes: AsyncIterable<Uint8Array>;
+  /** Milliseconds since 1970. */
+  readonly modifiedAt?: number;
+}
+
+export interface ImportOptions {
+  readonly chats: Chats;
+  readonly clock: Clock;
+  /** A known zone, in which stamps without one are read. */
+  readonly zone: string;
+  /** The chat to import into, for a source of one chat. Default: the chat that the source names. */
+  readonly into?: string | undefined;
+  /** Brings back what a person had forgotten, redacted, erased or cleared. @default false */
+  readonly force?: boolean | undefined;
+  /** Reads and reports, and writes nothing. @default false */
+  readonly dryRun?: boolean | undefined;
+  /**
+   * Keeps bytes that could not be used, before the import of their source is done. Called in order;
+   * one piece may come in several calls. Not called for a source that adds nothing.
+   */
+  readonly keep?: ((bytes: Uint8Array, of: KeptFor) => Promise<void>) | undefined;
+}
+
+export interface KeptFor {
+  readonly chatId: string;
+  /** Of all bytes of the source, 12 hex digits: the same for the same source. */
+  readonly digest: string;
+  readonly piece: SetAside;
+}
 
 /** Bytes that were left where they are, because nothing could be made of them. */
 export interface SetAside {
@@ -60,6 +96,13 @@ export interface ImportReport {
   readonly refused: readonly Refusal[];
   /** Sources of which nothing was stored. */
   readonly failed: readonly Failure[];
+}
+
+/** Why nothing of a file can be imported, and how large it is as far as it was read. */
+export interface Unusable {
+  readonly code: ErrorCode;
+  readonly reason: string;
+  readonly bytes: number;
 }
 
 const maxListed = 1_000;
