@@ -55,12 +55,17 @@ test("a nanobot file becomes its chat: stamps without a zone are read in the hom
   const report = await importInto(throughline, [goldenSource("telegram_42.jsonl")]);
   assert.deepEqual(await messages(throughline, "telegram:42"), [
     {
-      ...{ role: "user", content: "Wo ist der Leuchtturm? 🗼" },
-      ...{ timestamp: "2026-03-03T09:00:01.500Z", tz_assumed: true },
+      role: "user",
+      content: "Wo ist der Leuchtturm? 🗼",
+      timestamp: "2026-03-03T09:00:01.500Z",
+      tz_assumed: true,
     },
     {
-      ...{ role: "assistant", content: "Auf der Klippe.", timestamp: "2026-03-03T09:00:05.000Z" },
-      ...{ tz_assumed: true, tools_used: ["map"] },
+      role: "assistant",
+      content: "Auf der Klippe.",
+      timestamp: "2026-03-03T09:00:05.000Z",
+      tz_assumed: true,
+      tools_used: ["map"],
     },
     { role: "user", content: "Danke", timestamp: "2026-03-03T10:00:00.000Z" },
   ]);

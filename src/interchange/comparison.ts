@@ -96,7 +96,7 @@ export class Comparison {
   }
 }
 
-/** A record that says only that something was imported: nobody wrote it to the chat. */
+/** A record that an import made of no line: it says that something was imported. */
 function isOfImport(record: StoredRecord): boolean {
   return isControl(record) && record.id.startsWith("import:");
 }

@@ -111,8 +111,8 @@ function begin(
   const hasUnknown = Object.keys(unknown).length > 0;
   const change: Partial<ChatHead> = {
     session: state,
-    ...(hasUnknown ? { [ductorField]: unknown } : {}),
-    ...(draft.isNewChat ? { created_at: createdAt(state) } : {}),
+    created_at: draft.isNewChat ? createdAt(state) : draft.head.created_at,
+    [ductorField]: hasUnknown ? unknown : draft.head[ductorField],
   };
   try {
     if (!isExtraSize(unknown)) throw tooLarge("unknown keys leave no room in a head");

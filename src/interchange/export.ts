@@ -57,9 +57,10 @@ async function* chatIds(chats: Chats, only: string | undefined): AsyncGenerator<
     yield only;
     return;
   }
+  const limit = 500;
   let cursor: string | undefined;
   do {
-    const page = await chats.list({ limit: 500, ...(cursor === undefined ? {} : { cursor }) });
+    const page = await chats.list(cursor === undefined ? { limit } : { limit, cursor });
     for (const { chat_id } of page.chats) yield chat_id;
     cursor = page.cursor;
   } while (cursor !== undefined);

@@ -53,10 +53,11 @@ export class HeadLines {
     const reserved: readonly string[] = reservedHeadNames;
     const entries = Object.entries(fields).filter(([name, value]) => {
       if (seedNames.includes(name)) return value !== null || !Object.hasOwn(this.#fields, name);
-      // A commit line of ours that comes as somebody else's says nothing but what the format has.
+      // In a foreign file a commit line of ours has no other fields than the format's.
       return this.#form === "seed" ? !isOurs : !reserved.includes(name);
     });
-    this.#fields = { ...this.#fields, ...(Object.fromEntries(entries) as JsonObject) };
+    const last: JsonObject = Object.fromEntries(entries);
+    this.#fields = { ...this.#fields, ...last };
   }
 
   /** The chat that the file names, if it does, and if that can be a chat. */
@@ -106,12 +107,12 @@ export class HeadLines {
       notes.add("metadata is not an object: left empty");
     }
     const messages = this.#messageCount(rest["message_count"], counted);
-    const hasRest = this.#form === "seed" && Object.keys(rest).length > 0;
     // In a file of ours the stamp is unknown because it was; in others it was never written.
     const lastAt = this.#form === "own" ? "" : counted.lastAt;
+    const foreign =
+      Object.keys(rest).length > 0 ? { session: null, extra: rest } : { session: null };
     const head: ChatHead = {
-      ...(this.#form === "own" ? this.#own(rest, counted, notes) : { session: null }),
-      ...(hasRest ? { extra: rest } : {}),
+      ...(this.#form === "own" ? this.#own(rest, counted, notes) : foreign),
       created_at: this.#stamp("created_at", created_at, notes),
       updated_at: this.#stamp("updated_at", updated_at, notes) || lastAt,
       metadata: isJsonObject(metadata) ? metadata : {},
@@ -122,8 +123,8 @@ export class HeadLines {
     if (fits(head)) return { head, left: {} };
     notes.add("metadata is too large for a chat: kept as a foreign record");
     const { extra, metadata: large, ...small } = head;
-    const left = { metadata: large, ...(extra === undefined ? {} : { extra }) };
-    return { head: { ...(small as ChatHead), metadata: {} }, left };
+    const left = extra === undefined ? { metadata: large } : { metadata: large, extra };
+    return { head: { ...small, metadata: {} } as ChatHead, left };
   }
 
   #title(counted: Counted): Pick<ChatHead, "title" | "title_of"> {

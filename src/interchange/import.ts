@@ -130,11 +130,13 @@ export class ReportDraft {
   done(): ImportReport {
     const { chats, sessions, refused, failed } = this;
     return {
-      ...{ chats, sessions },
+      chats,
+      sessions,
       quarantined: this.#quarantined,
       quarantined_count: this.#quarantinedCount,
       foreign: chats.reduce((sum, chat) => sum + chat.foreign, 0),
-      ...{ refused, failed },
+      refused,
+      failed,
     };
   }
 }

@@ -18,7 +18,7 @@ export interface Line {
 }
 
 /**
- * Splits bytes at 0x0A and at nothing else: U+2028 and a bare CR are what somebody said. An empty
+ * Splits bytes at 0x0A and at nothing else: U+2028 and a bare CR are content. An empty
  * last line is no line. Lines of up to `maxBytes` come whole.
  */
 export async function* splitLines(

@@ -82,7 +82,7 @@ function readObject(object: JsonObject, id: string, { form, zone }: ReadOptions)
     const kind = isMessage(object as StoredRecord) ? "message" : "control";
     return { kind, record: own, otherId: id, oldSeq: Number(object["seq"]), notes: [] };
   }
-  // A line that says that it is one of our control records is none, whoever wrote it there.
+  // A line that claims to be one of our control records is not one.
   if (object["_type"] === "metadata") {
     const notes = ["a line like a control record is kept as a foreign record"];
     return { kind: "foreign", record: foreignRecord(object, id), otherId: id, notes };

@@ -65,11 +65,8 @@ export function seedRecord(source: JsonObject, id: string, zone: string): SeedRe
     define(fields, "attachments", attachments);
   }
   const kept = extra.fields();
-  const record = {
-    ...{ id, role, content: text.text, ...stamp },
-    ...fields,
-    ...(kept === undefined ? {} : { extra: kept }),
-  };
+  const message = { id, role, content: text.text, ...stamp, ...fields };
+  const record = kept === undefined ? message : { ...message, extra: kept };
   return { kind: "message", record, notes };
 }
 

@@ -18,7 +18,10 @@ async function companion() {
     importCompanion(
       { name: "session.json", bytes: one(bytes) },
       {
-        ...{ chats, clock, zone: "UTC", chatId: "local:me" },
+        chats,
+        clock,
+        zone: "UTC",
+        chatId: "local:me",
         documents: storage.documents("session"),
         companion: { key: documentKey, read: readCompanionDocument },
         ...extra,
@@ -39,7 +42,7 @@ function one(bytes: Uint8Array): AsyncIterable<Uint8Array> {
 const withFields = (fields: object) =>
   Buffer.from(JSON.stringify({ ...JSON.parse(String(golden)), ...fields }));
 
-test("a companion of the original goes on: what it said, felt, whom it saw, how often it ran", async () => {
+test("a companion of the original comes in: what it said, felt, whom it saw, how often it ran", async () => {
   const c = await companion();
   const report = await c.run(golden);
   assert.equal(report.chats[0]?.messages, 2);

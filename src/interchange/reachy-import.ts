@@ -129,10 +129,10 @@ function messagesOf(conversation: readonly ConversationMessage[]): readonly Mess
 
 function messageOf({ role, text, at }: ConversationMessage, unique: string): MessageInput {
   const digest = createHash("sha256").update(unique).digest("hex");
-  return {
+  const message: MessageInput = {
     id: `reachy:${digest.slice(0, 24)}`,
     role: role === "USER" ? "user" : "assistant",
     content: text,
-    ...(at === undefined ? {} : { timestamp: isoTime(at) }),
   };
+  return at === undefined ? message : { ...message, timestamp: isoTime(at) };
 }

@@ -15,7 +15,6 @@ export interface Scan {
   /** SHA-256 in hex. */
   readonly digest: string;
   readonly records: number;
-  readonly messages: number;
   readonly unreadable: number;
   /** Its last line is a head line behind something, as of every file that we wrote to its end. */
   readonly hasEnd: boolean;
@@ -28,7 +27,7 @@ export async function scan(source: Source, form: Form, zone: string): Promise<Sc
   const hash = createHash("sha256");
   const head = new HeadLines(form, zone);
   const notes = new Notes();
-  const counts = { bytes: 0, records: 0, messages: 0, unreadable: 0 };
+  const counts = { bytes: 0, records: 0, unreadable: 0 };
   let lastAt: number | undefined;
   let endsWithHead = false;
   const bytes = hashed(source.bytes, hash, (count) => {
@@ -40,10 +39,7 @@ export async function scan(source: Source, form: Form, zone: string): Promise<Sc
     else if (entry.kind === "unreadable") counts.unreadable++;
     else {
       counts.records++;
-      if (entry.kind === "message") {
-        counts.messages++;
-        lastAt = instantOf(entry.record["timestamp"]) ?? lastAt;
-      }
+      if (entry.kind === "message") lastAt = instantOf(entry.record["timestamp"]) ?? lastAt;
     }
   }
   const newestAt = head.updatedAt() ?? lastAt ?? source.modifiedAt ?? 0;
@@ -108,7 +104,7 @@ export async function readJsonSource(
   }
   let value: unknown;
   try {
-    // Plain: what ours would alter is read, replaced and noted by whoever reads the fields.
+    // Not our own parser: each field is checked and repaired by the code that reads it.
     value = JSON.parse(withNullForNaN(text));
   } catch {
     return { code, reason: "it is not JSON", bytes };

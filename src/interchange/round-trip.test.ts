@@ -384,7 +384,7 @@ for (const [file, reason] of bad) {
   });
 }
 
-test("a session whose unknown keys would fill its chat's head goes on without them", async () => {
+test("a session whose unknown keys would fill its chat's head is imported without them", async () => {
   await using throughline = await open();
   const entry = { provider: "claude", model: "opus", later: "x".repeat(64_850) };
   const { chats, sessions } = throughline;

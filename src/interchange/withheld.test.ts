@@ -54,7 +54,9 @@ const jsonl = (...lines: readonly JsonObject[]) =>
   lines.map((line) => `${JSON.stringify(line)}\n`).join("");
 const head = { _type: "metadata", key: chat, updated_at: at(0) };
 const said = ["my password is hunter2", "noted", "thanks", "bye"].map((content, n) => ({
-  ...{ role: n % 2 === 0 ? "user" : "assistant", content, timestamp: at(n) },
+  role: n % 2 === 0 ? "user" : "assistant",
+  content,
+  timestamp: at(n),
 }));
 const [password = {}, noted = {}, thanks = {}, bye = {}]: readonly JsonObject[] = said;
 

@@ -144,9 +144,9 @@ function text(
   const parts = [
     `${counted(sum, "message")} in ${counted(chats.length, "chat")}`,
     counted(sessions.filter(({ outcome }) => outcome === "imported").length, "session"),
-    ...(foreign > 0 ? [`${counted(foreign, "record")} of other kinds`] : []),
-    ...(about.kept.length > 0 ? [`set aside in ${about.kept.join(", ")}`] : []),
   ];
+  if (foreign > 0) parts.push(`${counted(foreign, "record")} of other kinds`);
+  if (about.kept.length > 0) parts.push(`set aside in ${about.kept.join(", ")}`);
   const begins = about.dry_run ? "Would be imported: " : "Imported: ";
   return [...lines, `${begins}${parts.join(", ")}.`]
     .map((line) => `${printableLine(line)}\n`)
