@@ -148,7 +148,7 @@ test("a chat in which something was said here is refused, others are imported; -
   const wrong = await run(sessions, "--into", "new");
   assert.equal(wrong.code, 2);
   assert.match(wrong.err, /--into takes one file/);
-  for (const says of [/^new: 4 messages from/, /^new: 0 messages from .*, 4 known already/]) {
+  for (const says of [/^new: 4 messages from/, /^new: 0 messages from .*, 4 already here/]) {
     const into = await run(file, "--into", "new");
     assert.equal(into.code, 0, into.err);
     assert.match(into.out, says);

@@ -80,8 +80,10 @@ export function importCommand({ moves, companion }: InterchangeParts): AddComman
       .action(async (path, flags) => {
         const { from } = flags;
         if (from === "store") {
-          if (flags.force || flags.dryRun) {
-            throw wrongUsage("--from store copies everything: leave out --force and --dry-run");
+          if (flags.force || flags.dryRun || flags.into !== undefined) {
+            throw wrongUsage(
+              "--from store copies everything as it is: leave --force, --dry-run and --into out",
+            );
           }
           if (moves === undefined) throw notHere("--from store");
           return (await moves()).importFromStore(path, flags, context);
