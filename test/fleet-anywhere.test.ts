@@ -2,17 +2,22 @@
 import assert from "node:assert/strict";
 import { env } from "node:process";
 import { test } from "node:test";
+import { runsProjection } from "../src/companion/runs.ts";
+import { extendWithCompanion } from "../src/companion/start-companion.ts";
 import { answerId } from "../src/core/chat/turn-ids.ts";
+import { systemTimers, type Timers } from "../src/core/timers.ts";
 import { openPostgresStorage } from "../src/postgres/postgres.ts";
 import { seededRandom } from "../src/testing/random.ts";
 import {
   type FleetPlace,
   memoryPlace,
+  mortal,
   type Process,
   process,
   until,
   watchedModel,
 } from "./support/fleet-world.ts";
+import { HeldBackTimers } from "./support/held-back-timers.ts";
 import { type ScriptedStep, scriptedResponder } from "./support/scripted-responder.ts";
 import { eventsOf, jsonOf, problemOf } from "./support/server-fixture.ts";
 import { noPostgres, withPostgres } from "./support/test-postgres.ts";
@@ -34,8 +39,8 @@ async function databasePlaces(): Promise<() => Promise<FleetPlace>> {
   let count = 0;
   return async () => {
     const companion = `companion-${++count}`;
-    const open = () =>
-      openPostgresStorage({ pool: server.pool(url), companion, durability: "process" });
+    const open = (timers: Timers = systemTimers) =>
+      openPostgresStorage({ pool: server.pool(url), companion, durability: "process", timers });
     return { open, end: async () => undefined };
   };
 }
@@ -342,42 +347,86 @@ for (const [name, openPlace] of places) {
     for (const each of [a, b]) await end(each);
   });
 
-  together(
-    "when the process that keeps the companion ends the other goes on, as one run",
-    2,
-    async (place) => {
-      const watching = await process(await place.open());
-      const a = await process(await place.open(), { awake: {} });
-      const b = await process(await place.open(), { awake: {} });
-      const [first, second] = [a.run!, b.run!];
-      assert.equal(second.runId, first.runId);
-      second.personSeen("Ada");
-      await until(() => first.person?.name === "Ada");
-      const sessionOf = async (at: Process) => {
-        const { uptime: _, ...session } = (await (
-          await at.ask("/api/session")
-        ).json()) as object & {
-          readonly uptime: number;
-        };
-        return session;
+  together("when the leader ends the other process leads, as one run", 2, async (place) => {
+    const watching = await process(await place.open());
+    const a = await process(await place.open(), { awake: {} });
+    const b = await process(await place.open(), { awake: {} });
+    const [first, second] = [a.run!, b.run!];
+    assert.equal(second.runId, first.runId);
+    second.personSeen("Ada");
+    await until(() => first.person?.name === "Ada");
+    const sessionOf = async (at: Process) => {
+      const { uptime: _, ...session } = (await (await at.ask("/api/session")).json()) as object & {
+        readonly uptime: number;
       };
-      const session = await sessionOf(a);
-      await end(a);
-      await second.save(); // by itself, once it keeps it
-      const { value } = (await watching.storage.documents("session").read("session"))!;
-      assert.notEqual(value["session_id"], first.runId); // the log of runs says who wrote it
-      assert.equal(value["last_person_seen"], "Ada");
-      const c = await process(await place.open(), { awake: {} });
-      assert.deepEqual([await sessionOf(b), await sessionOf(c)], [session, session]);
-      await end(c);
-      await b.turns.submit(chat, { content: "a secret" }).done;
-      await second.save();
-      await watching.chats.forget(chat);
-      const left = await watching.storage.documents("session").read("session");
-      assert.doesNotMatch(JSON.stringify(left), /a secret/);
-      for (const each of [watching, b]) await end(each);
-    },
-  );
+      return session;
+    };
+    const session = await sessionOf(a);
+    await end(a);
+    const stored = async () =>
+      (await watching.storage.documents("session").read("session"))?.value ?? {};
+    // The log of runs says which process wrote it.
+    await until(async () => (await stored())["session_id"] !== first.runId);
+    const value = await stored();
+    assert.equal(value["last_person_seen"], "Ada");
+    const c = await process(await place.open(), { awake: {} });
+    assert.deepEqual([await sessionOf(b), await sessionOf(c)], [session, session]);
+    await end(c);
+    await b.turns.submit(chat, { content: "a secret" }).done;
+    await second.save();
+    await extendWithCompanion(watching.throughline); // no run of its own
+    await watching.chats.forget(chat);
+    assert.doesNotMatch(JSON.stringify(await stored()), /a secret/);
+    assert.doesNotMatch(await actsIn(watching), /a secret|chat-1/);
+    for (const each of [watching, b]) await end(each);
+  });
+}
+
+for (const [name, openPlace] of places.slice(1)) {
+  test(`${name}: nothing that was felt, said or seen is lost when the leader is killed`, async () => {
+    const place = await openPlace();
+    try {
+      const timers = new HeldBackTimers(systemTimers);
+      const storage = await place.open(timers);
+      const dying = mortal(storage);
+      const a = await process(dying, { awake: {} });
+      const b = await process(await place.open(), { awake: {} });
+      await a.run!.save();
+      a.run!.personSaid(chat, "I hate you, you are stupid");
+      b.run!.emotions.event("abuse");
+      a.run!.personSeen("Ada");
+      a.run!.emotions.override("proud", 600);
+      await a.run!.save();
+      dying.kill();
+      timers.holdBack(); // it renews no lease
+      const { runId } = a.run!;
+      const stored = async () =>
+        (await b.storage.documents("session").read("session"))?.value ?? {};
+      await until(async () => (await stored())["session_id"] !== runId);
+      const { mood, wounds } = b.run!.emotions.feeling();
+      assert.deepEqual([mood, wounds.length, b.run!.person?.name], ["proud", 1, "Ada"]);
+      const { conversation, last_person_seen: person } = await stored();
+      assert.match(JSON.stringify(conversation), /I hate you/);
+      assert.equal(person, "Ada");
+      await end(b);
+      timers.goOn();
+      await storage.close();
+    } finally {
+      await place.end();
+    }
+  });
+}
+
+/** The log of acts, as text. */
+async function actsIn({ storage }: Process): Promise<string> {
+  const logs = storage.logs("", runsProjection);
+  const lines: string[] = [];
+  for (const { key } of (await logs.list({ limit: 100 })).rows) {
+    if (!key.startsWith("acts-")) continue;
+    for await (const record of logs.read(key)) lines.push(JSON.stringify(record));
+  }
+  assert.ok(lines.length > 0);
+  return lines.join("\n");
 }
 
 async function end(each: Process): Promise<void> {

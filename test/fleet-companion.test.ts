@@ -1,6 +1,7 @@
-// One companion in several processes: one run, felt alike, kept by one of them at a time.
+// One companion in several processes: one run, felt alike, led by one of them at a time.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import type { Companion } from "../src/companion/companion.ts";
 import { runsProjection } from "../src/companion/runs.ts";
 import { extendWithCompanion } from "../src/companion/start-companion.ts";
@@ -40,7 +41,7 @@ const runsOf = async (storage: Storage) =>
 const documentOf = async (storage: Storage) =>
   (await storage.documents("session").read("session"))!;
 
-/** Waits until this process took the companion over: it is on record, and its state is written. */
+/** Waits until this process leads: it is on record, and its state is written. */
 async function keeps(storage: Storage, { pid }: Awake): Promise<void> {
   await until(async () => {
     const { value } = (await storage.documents("session").read("session")) ?? { value: {} };
@@ -51,6 +52,17 @@ async function keeps(storage: Storage, { pid }: Awake): Promise<void> {
   });
 }
 
+/** All that is stored of the companion, as text. */
+async function everything(storage: Storage): Promise<string> {
+  const logs = storage.logs("", runsProjection);
+  const lines = [JSON.stringify(await documentOf(storage))];
+  for (const { key } of (await logs.list({ limit: 100 })).rows) {
+    for await (const record of logs.read(key)) lines.push(JSON.stringify(record));
+  }
+  return lines.join("\n");
+}
+
+/** The leader writes the document. */
 async function saved(storage: Storage, { companion }: Awake): Promise<void> {
   const { revision = 0 } = (await storage.documents("session").read("session")) ?? {};
   await companion.save();
@@ -72,7 +84,7 @@ test("a second process joins the run of the first: the same run and report, and 
   assert.deepEqual(await runsOf(store), ["run_start"]);
 });
 
-test("what happens to the companion in one process is felt in all, and stored by the one that keeps it", async () => {
+test("what happens to the companion in one process is felt in all, and stored by the leader", async () => {
   const w = world();
   const [a, b, c] = [await w.start(), await w.start(), await w.start()];
   b.companion.personSaid("chat-1", "I hate you, you are stupid");
@@ -90,25 +102,25 @@ test("what happens to the companion in one process is felt in all, and stored by
   assert.deepEqual(felt(a), felt(b));
   assert.deepEqual(felt(a), felt(c));
   const store = w.store();
-  await saved(store, b); // asked of the one that keeps it
+  await saved(store, a);
   const { value } = await documentOf(store);
   assert.equal(value["last_person_seen"], "Ada");
   assert.equal(value["sleep_state"], "asleep");
   assert.match(JSON.stringify(value["conversation"]), /I hate you/);
 });
 
-test("what happened in two processes at once, each feels in its own order, until the next save", async () => {
+test("what happened in three processes at once, all feel in one order", async () => {
   const w = world();
   const [a, b, c] = [await w.start(), await w.start(), await w.start()];
   b.companion.personSaid("chat-1", "I hate you, you are stupid");
   c.companion.personSeen("Ada");
-  const levels = ({ companion }: Awake) => companion.emotions.feeling().levels;
-  await until(() => b.companion.person?.name === "Ada");
-  assert.notDeepEqual(levels(b), levels(c));
-  w.clock.pass(6_000); // what is done here is by then in what the keeper stores
-  await a.companion.save();
-  await until(() => JSON.stringify(levels(c)) === JSON.stringify(levels(a)));
-  assert.deepEqual(levels(b), levels(a));
+  a.companion.emotions.event("snap_detected");
+  c.companion.emotions.event("abuse");
+  const felt = ({ companion }: Awake) => companion.emotions.feeling();
+  await Promise.all([a, b, c].map(({ companion }) => companion.save()));
+  await until(() => [a, b, c].every((each) => felt(each).levels.fear > 0.5));
+  await until(() => JSON.stringify([felt(b), felt(c)]) === JSON.stringify([felt(a), felt(a)]));
+  assert.equal(b.companion.person?.name, "Ada");
 });
 
 test("a face that several processes report is announced once in 30 s by all of them together", async () => {
@@ -152,7 +164,7 @@ test("when fewer wounds are allowed in all processes, each feels those that ther
   assert.deepEqual([woundsOf(a), woundsOf(b)], [3, 3]);
 });
 
-test("when the process that keeps it ends, another goes on: a run on record, and no restart", async () => {
+test("when the leader ends, another process leads: a run on record, and no restart", async () => {
   const w = world();
   const [a, b] = [await w.start(), await w.start()];
   a.companion.personSaid("chat-1", "I hate you");
@@ -170,7 +182,7 @@ test("when the process that keeps it ends, another goes on: a run on record, and
   assert.equal((await documentOf(store)).value["shutdown_clean"], true);
 });
 
-test("when the process that keeps it is killed, another goes on once the lease lapsed, as it felt", async () => {
+test("when the leader is killed, another process leads once the lease lapsed, as it felt", async () => {
   const w = world();
   const [a, b, c] = [await w.start(), await w.start(), await w.start()];
   b.companion.emotions.override("proud", 600);
@@ -184,11 +196,11 @@ test("when the process that keeps it is killed, another goes on once the lease l
   assert.equal(c.companion.emotions.feeling().mood, "proud");
   // And so on: what is said at either is kept.
   c.companion.personSeen("Ada");
-  await saved(store, c);
+  for (const each of [c, b, c]) await each.companion.save();
   assert.equal((await documentOf(store)).value["last_person_seen"], "Ada");
 });
 
-test("a process that starts between one keeper and the next begins no run of its own", async () => {
+test("a process that starts between one leader and the next begins no run of its own", async () => {
   const w = world();
   const [a, b] = [await w.start(), await w.start()];
   a.storage.kill();
@@ -268,7 +280,7 @@ test("each chat is told of a restart once, in whichever process it is talked in"
     shown.map(({ chatId, status }) => `${chatId} ${status}`),
     ["chat-1 delivered", "chat-2 pending"],
   );
-  // A handover is no restart: who was told is not told again, and who was not still is.
+  // A failover is no restart: who was told is not told again, and who was not still is.
   await a.throughline.close();
   await keeps(w.store(), b);
   assert.equal(await isTold(b, "chat-1"), false);
@@ -287,17 +299,17 @@ test("a process that slept while another took the companion over writes nothing 
   // It wakes with a pass of its loop, before any of its timers.
   a.companion.personSeen("Nobody");
   a.companion.tick();
-  await until(() => b.companion.person?.name === "Nobody"); // told, as by any process
+  await until(() => b.companion.person?.name === "Nobody"); // as by any process
   const { value } = await documentOf(store);
   assert.equal(value["last_person_seen"], "Ada");
   await a.timers.pass(0);
-  await saved(store, a);
+  await saved(store, b);
   await keeps(store, b);
   assert.equal((await documentOf(store)).value["last_person_seen"], "Nobody");
   assert.deepEqual(await runsOf(store), ["run_start", "run_start handover"]);
 });
 
-test("what a process did not hear it reads, once it knows of the gap", async () => {
+test("what a process did not hear it reads, once it knows that it missed notifications", async () => {
   const w = world();
   const [a, b] = [await w.start(), await w.start()];
   b.storage.deafen(true);
@@ -314,59 +326,230 @@ test("what a process did not hear it reads, once it knows of the gap", async () 
   assert.deepEqual(b.companion.emotions.feeling().levels, a.companion.emotions.feeling().levels);
 });
 
-test("what the one that keeps the companion was asked and did not hear is asked again, once it knows of the gap", async () => {
+test("what a leader did not hear of is in the next document that it writes", async () => {
   const w = world();
   const [a, b] = [await w.start(), await w.start()];
   const store = w.store();
   await saved(store, a);
-  const asked = Promise.withResolvers<void>(); // heard by whoever joined last
-  store.cluster.subscribe(({ say }) => (say === "ask" ? asked.resolve() : undefined));
   a.storage.deafen(true);
-  let isSaved = false;
-  void b.companion.save().then(() => {
-    isSaved = true;
-  });
-  await asked.promise;
-  a.storage.deafen(false);
-  assert.equal(isSaved, false);
-  a.storage.gap();
-  await until(() => isSaved);
+  b.companion.personSeen("Ada");
+  await b.companion.save();
+  assert.equal(a.companion.person, undefined);
+  await saved(store, a);
+  assert.equal((await documentOf(store)).value["last_person_seen"], "Ada");
 });
 
-for (const who of ["the process that keeps it", "another process", "one without a run"]) {
+test("what a process that hears nothing did not hear of it reads within 10 s", async () => {
+  const w = world();
+  const [a, b] = [await w.start(), await w.start()];
+  b.storage.deafen(true);
+  a.companion.personSeen("Ada");
+  await a.companion.save();
+  w.clock.pass(10_001);
+  await until(() => {
+    b.companion.tick();
+    return b.companion.person?.name === "Ada";
+  });
+});
+
+test("a configuration that is put in force in one process is in force in all, and after a failover", async () => {
+  const w = world();
+  const [a, b] = [await w.start(), await w.start()];
+  const { settings, ...rest } = a.companion.emotions.configuration;
+  a.companion.emotions.configure({ ...rest, settings: { ...settings, maxWounds: 1 } });
+  await until(() => b.companion.emotions.configuration.settings.maxWounds === 1);
+  await a.companion.save();
+  const c = await w.start();
+  assert.equal(c.companion.emotions.configuration.settings.maxWounds, 1);
+  assert.deepEqual(c.companion.emotions.configuration, a.companion.emotions.configuration);
+});
+
+for (const who of ["the leader", "a follower", "one without a run"]) {
   test(`a chat that is forgotten by ${who} is in no document and no process`, async () => {
     const w = world();
     const [a, b] = [await w.start([["Noted"]]), await w.start([["Noted"]])];
     await b.turns.submit("chat-1", { content: "the secret is 4711" }).done;
     await a.turns.submit("chat-2", { content: "no secret" }).done;
     const store = w.store();
+    await b.companion.save();
     await saved(store, a);
     assert.match(JSON.stringify(await documentOf(store)), /4711/);
+    assert.match(await everything(store), /"kind":"said".*4711/);
     const other = await process(w.store(), { clock: w.clock });
     await extendWithCompanion(other.throughline);
-    const forgetter = { "the process that keeps it": a, "another process": b }[who] ?? other;
+    const forgetter = { "the leader": a, "a follower": b }[who] ?? other;
     const receipt = await forgetter.chats.forget("chat-1");
     assert.deepEqual(
       receipt.removed.filter(({ place }) => place === "companion"),
       [{ place: "companion", count: 2 }],
     );
-    assert.doesNotMatch(JSON.stringify(await documentOf(store)), /4711/);
-    await saved(store, b);
-    const { value } = await documentOf(store);
-    assert.doesNotMatch(JSON.stringify(value), /4711/);
-    assert.match(JSON.stringify(value), /no secret/);
+    assert.doesNotMatch(await everything(store), /4711|chat-1/);
+    for (const each of [b, a]) await each.companion.save();
+    assert.doesNotMatch(await everything(store), /4711|chat-1/);
+    assert.match(JSON.stringify(await documentOf(store)), /no secret/);
   });
 }
 
-test("a chat is forgotten by whoever takes over from a keeper that died before it did", async () => {
+test("a chat is forgotten while no process leads", async () => {
   const w = world();
   const [a, b] = [await w.start(), await w.start([["Noted"]])];
   await b.turns.submit("chat-1", { content: "the secret is 4711" }).done;
   const store = w.store();
-  await saved(store, b);
+  await saved(store, a);
   a.storage.kill();
-  const forgetting = b.chats.forget("chat-1");
+  await b.chats.forget("chat-1");
+  assert.doesNotMatch(await everything(store), /4711|chat-1/);
   await pass(w.clock, 10_500, b.timers);
-  await forgetting;
-  assert.doesNotMatch(JSON.stringify(await documentOf(store)), /4711/);
+  await keeps(store, b);
+  assert.doesNotMatch(await everything(store), /4711|chat-1/);
+});
+
+test("words that a process wanted to store when their chat was forgotten elsewhere are not stored", async () => {
+  const w = world();
+  const [a, b] = [await w.start(), await w.start()];
+  await saved(w.store(), a);
+  b.storage.away(true);
+  b.companion.personSaid("chat-1", "the secret is 4711");
+  b.companion.personSaid("chat-2", "no secret");
+  await assert.rejects(b.companion.save(), { code: "THROUGHLINE_UNAVAILABLE" });
+  await a.companion.forget("chat-1");
+  b.storage.away(false);
+  await b.companion.save();
+  for (const each of [a, b]) await each.companion.save();
+  assert.doesNotMatch(await everything(w.store()), /4711/);
+  assert.match(await everything(w.store()), /no secret/);
+});
+
+test("nothing that was felt is lost when the leader is killed, in the state and in the history of moods", async () => {
+  const w = world();
+  const [a, b] = [await w.start(), await w.start()];
+  a.companion.tick();
+  await saved(w.store(), a);
+  w.clock.pass(1_000);
+  a.companion.personSaid("chat-1", "I hate you, you are stupid");
+  b.companion.emotions.event("abuse");
+  w.clock.pass(1_000);
+  a.companion.personSeen("Ada");
+  a.companion.emotions.override("proud", 600);
+  a.companion.emotions.event("insult");
+  await setImmediate();
+  const felt = a.companion.emotions.feeling();
+  a.storage.kill();
+  await pass(w.clock, 10_500, b.timers);
+  const store = w.store();
+  await keeps(store, b);
+  const { levels, wounds, override } = b.companion.emotions.feeling();
+  assert.deepEqual(override, felt.override);
+  assert.deepEqual(
+    wounds.map(({ id }) => id),
+    felt.wounds.map(({ id }) => id),
+  );
+  assert.ok(levels.sadness > 0.2 && b.companion.person?.name === "Ada");
+  const { value } = await documentOf(store);
+  assert.match(JSON.stringify(value["conversation"]), /I hate you/);
+  const now = w.clock.now();
+  const span = { from: now - 60_000, to: now, points: 2 };
+  const { events } = await b.companion.moodCourse(span);
+  assert.deepEqual(events.map(({ event }) => event).sort(), [
+    "abuse",
+    "face_recognized",
+    "harsh_words",
+    "insult",
+  ]);
+});
+
+test("when all are killed, the next start has what was felt after the last document", async () => {
+  const w = world();
+  const [a, b] = [await w.start(), await w.start()];
+  a.companion.personSaid("chat-1", "The house is red");
+  await saved(w.store(), a);
+  w.clock.pass(5_000);
+  b.companion.personSaid("chat-1", "The door is blue");
+  b.companion.emotions.event("abuse");
+  b.companion.personSeen("Ada");
+  await b.companion.save();
+  const { levels } = b.companion.emotions.feeling();
+  for (const each of [a, b]) each.storage.kill();
+  w.clock.pass(15_000);
+  const c = await w.start();
+  const { kind, gapMs } = c.companion.report;
+  assert.deepEqual([kind, gapMs], ["crash_recovery", 15_000]);
+  assert.equal(c.companion.person?.name, "Ada");
+  const { wounds, levels: now } = c.companion.emotions.feeling();
+  assert.deepEqual(
+    wounds.map(({ event, ageSeconds }) => [event, ageSeconds]),
+    [["abuse", 15]],
+  );
+  assert.ok(now.fear < levels.fear && Math.abs(now.fear - 0.28) < 1e-9, "as deep as the wound");
+  await saved(w.store(), c);
+  const { value } = await documentOf(w.store());
+  const said = (value["conversation"] as { text: string }[]).map(({ text }) => text);
+  assert.deepEqual(said, ["The house is red", "The door is blue"]);
+});
+
+test("a log that grew is continued in another, what a document covers is removed, and none loses an act", async () => {
+  const w = world();
+  const [a, b, deaf] = [await w.start(), await w.start(), await w.start()];
+  await saved(w.store(), a);
+  deaf.storage.deafen(true);
+  for (let turn = 0; turn < 3; turn++) {
+    for (let n = 0; n < 400; n++) b.companion.emotions.event("pat_level1", 0.001);
+    b.companion.personSaid("chat-1", `words ${turn}`);
+    await b.companion.save();
+    await a.companion.save(); // continues it
+    await a.companion.save(); // removes the older one
+  }
+  const logs = w.store().logs("", runsProjection);
+  const names = (await logs.list({ limit: 100 })).rows.map(({ key }) => key);
+  assert.deepEqual(
+    names.filter((key) => key.startsWith("acts-")),
+    ["acts-2"],
+  );
+  await deaf.companion.save();
+  const c = await w.start();
+  const levels = ({ companion }: Awake) => companion.emotions.feeling().levels;
+  for (const each of [b, deaf, c]) assert.deepEqual(levels(each), levels(a));
+  await saved(w.store(), a);
+  const { value } = await documentOf(w.store());
+  assert.deepEqual(
+    (value["conversation"] as { text: string }[]).map(({ text }) => text),
+    ["words 0", "words 1", "words 2"],
+  );
+});
+
+test("a leader that dies at any of its writes while it continues the log loses nothing", async () => {
+  let writes = 0;
+  for (let dies = 1; dies <= writes + 1; dies++) {
+    const w = world();
+    const [a, b] = [await w.start(), await w.start()];
+    await saved(w.store(), a);
+    for (let n = 0; n < 1_000; n++) b.companion.emotions.event("pat_level1", 0.001);
+    b.companion.personSaid("chat-1", "The door is blue");
+    await b.companion.save();
+    let left = dies;
+    let count = 0;
+    a.storage.onWrite(() => {
+      count++;
+      if (--left === 0) a.storage.kill();
+    });
+    const saving = a.companion.save().then(() => a.companion.save());
+    for (let n = 0; n < 100; n++) await setImmediate();
+    if (left > 0) await saving;
+    writes = Math.max(writes, count);
+    a.storage.kill();
+    b.companion.personSeen("Ada");
+    await pass(w.clock, 10_500, b.timers);
+    await keeps(w.store(), b);
+    await b.companion.save();
+    const c = await w.start();
+    const { levels } = c.companion.emotions.feeling();
+    assert.deepEqual(levels, b.companion.emotions.feeling().levels, `write ${dies}`);
+    assert.ok(levels.joy > 0.2, `write ${dies}`);
+    assert.equal(c.companion.person?.name, "Ada");
+    const { value } = await documentOf(w.store());
+    const said = (value["conversation"] as { text: string }[]).map(({ text }) => text);
+    assert.deepEqual(said, ["The door is blue"], `write ${dies}`);
+    for (const each of [b, c]) each.storage.kill();
+  }
+  assert.ok(writes >= 4, `${writes}`);
 });

@@ -9,8 +9,9 @@ import { addSessionsCommand } from "./sessions-command.ts";
 const interchange: InterchangeParts = {
   moves: () => import("../postgres/commands/move.ts"),
   companion: async () => {
-    const { documentKey } = await import("../companion/boot.ts");
-    const { readCompanionDocument } = await import("../companion/companion-document.ts");
+    const { documentKey, readCompanionDocument } = await import(
+      "../companion/companion-document.ts"
+    );
     return { key: documentKey, read: readCompanionDocument };
   },
 };

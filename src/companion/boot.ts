@@ -6,7 +6,7 @@ import { isJsonObject } from "../core/json.ts";
 import type { Logger } from "../core/logger.ts";
 import type { LogHead } from "../core/storage/log-store.ts";
 import { type ClockReading, readReading } from "./boot-clock.ts";
-import { type CompanionDocument, readCompanionDocument } from "./companion-document.ts";
+import type { CompanionDocument } from "./companion-document.ts";
 import { resume, startState, suspend } from "./emotion/acts.ts";
 import { builtInEmotions } from "./emotion/built-in-emotions.ts";
 import type { EmotionConfiguration } from "./emotion/configuration.ts";
@@ -14,6 +14,7 @@ import type { EmotionState } from "./emotion/emotion.ts";
 import { evolve } from "./emotion/evolve.ts";
 import { restoreEmotions, withRoomForWounds } from "./emotion/restore-emotions.ts";
 import { commitsOfRun, gapBetween, judgeGap } from "./gap.ts";
+import type { Left } from "./left.ts";
 import type { CompanionPorts, ResolvedOptions } from "./options.ts";
 import { keepRepaired } from "./repaired-copy.ts";
 import {
@@ -26,16 +27,14 @@ import {
 import { type BegunRun, type RunStart, RunsLog, runsProjection } from "./runs.ts";
 import { Uptime } from "./uptime.ts";
 
-/** The key of the document in its collection: `session/session.json`. */
-export const documentKey = "session";
 /** With the id of a run the key of the copy of a document that had to be repaired at its boot. */
 export const repairedPrefix = "repaired-";
 
 export interface Boot {
   readonly runs: RunsLog;
-  /** Of whoever keeps the companion: a handover begins another one. */
+  /** Of the leader: a failover begins another one. */
   readonly run: BegunRun;
-  /** Where the companion came up, whoever keeps it since: a handover is no restart. */
+  /** Where the companion came up, whichever process leads since: a failover is no restart. */
   readonly began: RunStart;
   /** Since then. */
   readonly uptime: Uptime;
@@ -44,8 +43,6 @@ export interface Boot {
   readonly document: CompanionDocument | undefined;
   /** Of that document as it was read; 0: there was none. */
   readonly revision: number;
-  /** Another process began the run, and it goes on there. */
-  readonly isJoined?: true;
 }
 
 /**
@@ -57,11 +54,10 @@ export interface Boot {
 export async function boot(
   ports: CompanionPorts,
   { pid, heartbeatEveryMs }: Pick<ResolvedOptions, "pid" | "heartbeatEveryMs">,
+  { stored, read, document, lastAct }: Left,
 ): Promise<Boot> {
   const { storage, chats, clock, newId, logger } = ports;
   const documents = storage.documents("session");
-  const stored = await documents.read(documentKey);
-  const read = stored && readCompanionDocument(stored.value);
   const repaired = stored !== undefined && (read === undefined || read.repaired.length > 0);
   const found = await leftInChats(chats);
   const runs = new RunsLog({ logs: storage.logs("", runsProjection), clock, newId });
@@ -75,7 +71,6 @@ export async function boot(
     const fields = { fields: read?.repaired ?? ["the whole document"] };
     logger.warn(fields, "the companion document was repaired; a copy of it was kept");
   }
-  const document = read?.document;
   tellOriginal(document, logger);
   const revision = stored?.revision ?? 0;
   const heartbeat = document?.heartbeat;
@@ -86,7 +81,7 @@ export async function boot(
     previous: run.previous,
     document: documentFacts(document, stored !== undefined),
     hasChats: found.hasChats,
-    gap: judgeGap([heartbeat, record, ...commits], run.startedAt),
+    gap: judgeGap([heartbeat, lastAct, record, ...commits], run.startedAt),
     totalSessions: run.totalSessions,
     interrupted: found.interrupted,
     quarantined: storage.repairs().filter(({ quarantined }) => quarantined !== undefined).length,
@@ -162,11 +157,11 @@ function interruptedIn(chatId: string, stored: LogHead): readonly InterruptedTur
 
 /**
  * The emotions as they are now: what was saved, lived on to the last sign of life of the run that
- * saved it, and then through the time in which no run was up. In a run that goes on: lived on to now.
+ * saved it, and then through the time in which no run was up.
  */
 export function emotionsAtBoot(
   config: EmotionConfiguration,
-  { document, report, run, isJoined }: Pick<Boot, "document" | "report" | "run" | "isJoined">,
+  { document, report, run }: Pick<Boot, "document" | "report" | "run">,
   now: number,
 ): { readonly state: EmotionState; readonly repaired: readonly string[] } {
   const stored = document?.throughline["emotions"];
@@ -178,14 +173,8 @@ export function emotionsAtBoot(
   }
   const saved = readReading(document.throughline["saved"]) ?? document.heartbeat;
   // The built-in one may stand for somebody's that is refused for now: what that allows is not known.
-  const hasRoom = isJoined || config === builtInEmotions;
-  const toBegin = hasRoom ? withRoomForWounds(config) : config;
+  const toBegin = config === builtInEmotions ? withRoomForWounds(config) : config;
   const restored = restoreEmotions(toBegin, document.emotions, own, saved?.at ?? now);
-  if (isJoined) {
-    const lived = evolve(restored.state, gapBetween(saved, { at: now }).gapMs ?? 0);
-    const state = lived.anchor.isUp ? lived : resume(config, lived);
-    return { state, repaired: restored.repaired };
-  }
   // Runs that were killed before they saved lived for no time worth feeling.
   const last = document.heartbeat ?? report.before;
   const lived = evolve(restored.state, (last && gapBetween(saved, last).gapMs) ?? 0);

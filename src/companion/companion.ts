@@ -1,20 +1,25 @@
+import { hashOf } from "../core/chat/tombstones.ts";
 import { isoTime } from "../core/clock.ts";
 import { isThroughlineError, ThroughlineError } from "../core/errors.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { DocumentStore } from "../core/storage/document-store.ts";
-import { type Boot, boot, emotionsAtBoot, missedRestart } from "./boot.ts";
+import type { LogStore } from "../core/storage/log-store.ts";
+import { type ActLog, eraseActs, removeActs } from "./act-log.ts";
+import type { Act, Happening, SleepState } from "./acts.ts";
+import { type Begun, comeUp, join, runActs, sharedRun } from "./begin.ts";
+import { type Boot, missedRestart } from "./boot.ts";
 import type { BootClock } from "./boot-clock.ts";
-import { type CompanionAct, readAct, type SleepState, toldAct } from "./companion-act.ts";
-import type { CompanionDocument, ConversationMessage, PersonSeen } from "./companion-document.ts";
-import { type CompanionChange, CompanionLife } from "./companion-life.ts";
-import { ConversationCopy } from "./conversation-copy.ts";
-import { DocumentKeeper } from "./document-keeper.ts";
+import { documentKey, type PersonSeen } from "./companion-document.ts";
+import { suspend } from "./emotion/acts.ts";
 import { builtInEmotions } from "./emotion/built-in-emotions.ts";
+import { evolve } from "./emotion/evolve.ts";
 import { factsText, readFacts } from "./facts.ts";
-import { forgetLeft, forgetRepaired } from "./forget-chat.ts";
-import { ForgottenChats } from "./forgotten-chats.ts";
-import { Handover } from "./handover.ts";
-import { injectionsOf, KeptInjections } from "./kept-injections.ts";
+import { followedRun, runsToTakeOver, takeOverRun, withoutInterrupted } from "./failover.ts";
+import type { FeltEvent, Life } from "./fold.ts";
+import { forgetLeft, forgetRepaired, forgetStored } from "./forget-chat.ts";
+import { Leadership } from "./leader.ts";
+import { readLeft, savedAt } from "./left.ts";
+import { type CompanionChange, feltBy, LivingCompanion } from "./life.ts";
 import type { Felt, LiveEmotions } from "./live-emotions.ts";
 import { type MoodCourse, moodCourse } from "./mood-course.ts";
 import { MoodHistory } from "./mood-history.ts";
@@ -27,43 +32,53 @@ import {
 import { ownField } from "./own-fields.ts";
 import { type Reception, Receptions } from "./receptions.ts";
 import type { RestartReport } from "./restart.ts";
-import { runsProjection } from "./runs.ts";
-import { Seat, type Seated } from "./seat.ts";
-import { followedRun, joinRun, sharedRun } from "./shared-run.ts";
-import { type SnapshotParts, snapshot } from "./snapshot.ts";
+import { type RunsLog, runsProjection } from "./runs.ts";
+import { type FoldedAct, SharedActs } from "./shared-acts.ts";
+import { snapshot } from "./snapshot.ts";
+import { SnapshotWriter } from "./snapshots.ts";
 
-export type { SleepState } from "./companion-act.ts";
-export type { CompanionChange } from "./companion-life.ts";
+export type { SleepState } from "./acts.ts";
+export type { CompanionChange } from "./life.ts";
 
-/** What was done here this short a time ago may not be in what another process stored. */
-const settledMs = 5_000;
+/** What others felt since the last snapshot that a follower keeps for the history of moods. */
+const maxUnsaved = 1_000;
 
 /**
  * One run of a companion, from boot to exit: it knows how the last one ended, how it feels and whom it
  * saw, and keeps all of that through whatever happens to the process.
  *
- * Where several processes have the companion, it is one run for them all: see `Seat`. What happens in
- * one is done in each, and one of them writes.
+ * Where several processes have the companion, it is one run for them all: each folds the same log of
+ * acts, and one of them leads and writes the document.
  */
 export class Companion implements AsyncDisposable {
   /** What each chat is told when it is first talked in after a restart. */
   readonly receptions: Receptions;
-  readonly injections: Pick<KeptInjections, "load" | "save">;
-  readonly #injections: KeptInjections;
+  /** Texts that an injector must still deliver. */
+  readonly injections: {
+    load(): Promise<unknown>;
+    /** Resolves once they are stored. */
+    save(items: readonly JsonObject[]): Promise<void>;
+  };
   #boot: Boot;
   readonly #ports: CompanionPorts;
   readonly #clock: BootClock;
   readonly #documents: DocumentStore;
+  readonly #logs: LogStore;
   readonly #options: ResolvedOptions;
-  readonly #seat: Seat | undefined;
-  readonly #keeper: DocumentKeeper;
-  readonly #life: CompanionLife;
-  readonly #forgotten: ForgottenChats;
+  readonly #leader: Leadership | undefined;
+  readonly #shared: SharedActs | undefined;
+  /** Acts that several processes left to this one, which is alone: the first document covers them. */
+  #leftLog: ActLog | undefined;
+  readonly #snapshots: SnapshotWriter;
+  readonly #living: LivingCompanion;
   readonly #history: MoodHistory;
-  readonly #handover: Handover;
-  #conversation: ConversationCopy;
+  /** What was felt while another process led: that one stores it, unless it dies first. */
+  #unsaved: readonly Felt[] = [];
+  /** The run under which this process led last. */
+  #ownRun: string | undefined;
+  /** The run of a failover that has not ended. */
+  #tried: RunsLog | undefined;
   #nextAt: number;
-  #actedAt = Number.NEGATIVE_INFINITY;
   #closing: Promise<void> | undefined;
 
   /**
@@ -78,60 +93,76 @@ export class Companion implements AsyncDisposable {
   static async start(ports: CompanionPorts, options: CompanionOptions = {}): Promise<Companion> {
     const resolved = resolveOptions(options);
     const { leases, cluster } = ports.storage;
-    const seat = cluster.isShared ? new Seat({ ...ports, leases, cluster }) : undefined;
+    const leader = cluster.isShared ? new Leadership({ ...ports, leases, cluster }) : undefined;
     try {
-      const shared = await seat?.take();
-      const begun = await (shared ? joinRun(ports, shared) : boot(ports, resolved));
-      const companion = new Companion(ports, resolved, begun, seat);
-      seat?.sit(companion.#seated(), shared === undefined);
+      const isUp = (await leader?.isUp()) ?? false;
+      const left = await readLeft(
+        ports.storage,
+        resolved.emotions ?? builtInEmotions,
+        ports.clock.now(),
+      );
+      const begin = isUp ? join : comeUp;
+      const companion = new Companion(ports, resolved, await begin(ports, resolved, left, leader));
+      const readOn = () => companion.#shared?.wake();
+      leader?.begin({ readOn, takeOver: () => companion.#takeOver() }, !isUp);
       return companion;
     } catch (error) {
-      await seat?.leave();
+      await leader?.leave();
       throw error;
     }
   }
 
-  private constructor(ports: CompanionPorts, options: ResolvedOptions, begun: Boot, seat?: Seat) {
+  private constructor(ports: CompanionPorts, options: ResolvedOptions, begun: Begun) {
     const { clock, logger, newId, storage } = ports;
-    const { document, report } = begun;
+    const { life, now, left, leader, log, isJoined } = begun;
     this.#ports = ports;
     this.#clock = clock;
-    this.#boot = begun;
+    this.#boot = begun.boot;
+    this.#ownRun = isJoined ? undefined : begun.boot.run.runId;
     this.#options = options;
-    this.#seat = seat;
+    this.#leader = leader;
     this.#documents = storage.documents("session");
-    this.#history = new MoodHistory({ logs: storage.logs("", runsProjection), newId });
-    // Whoever keeps the companion has the copy: one is easier to forget in.
-    this.#conversation = new ConversationCopy(begun.isJoined ? undefined : document);
-    this.#forgotten = new ForgottenChats(clock);
-    this.#injections = new KeptInjections(document, (request) => this.#store(request));
-    this.injections = this.#injections;
-    this.#handover = new Handover(ports, options.pid, begun.isJoined ? document : undefined);
-    const config = this.#options.emotions ?? builtInEmotions;
-    const { state, repaired } = emotionsAtBoot(config, begun, clock.now());
-    if (repaired.length > 0) logger.warn({ repaired }, "stored emotions were repaired");
-    this.#life = this.#newLife({ config, state, left: document });
-    const up = { at: isoTime(this.startedAt), state, config };
-    if (!begun.isJoined) this.#history.note(up, "up", report.before?.at);
-    this.receptions = new Receptions(ports, this, this.#options, {
-      stored: ownField(document, "deliveries"),
-      ...{ report, missed: missedRestart(begun) },
+    this.#logs = storage.logs("", runsProjection);
+    this.#history = new MoodHistory({ logs: this.#logs, newId });
+    this.#leftLog = log === undefined ? left.log : undefined;
+    this.#living = new LivingCompanion(
+      {
+        ...{ clock, newId, logger, sleepAfterBoredMs: options.sleepAfterBoredMs },
+        onFelt: (felt) => this.#note(felt),
+        onAct: (act, felt, before) => this.#acted(act, felt, before),
+        leads: () => this.leads,
+      },
+      life,
+      now,
+    );
+    this.#shared = log && this.#share(log, life);
+    const { report, document } = this.#boot;
+    const up = { at: isoTime(this.startedAt), state: now, config: life.config };
+    if (!isJoined) this.#history.note(up, "up", report.before?.at);
+    const missed = isJoined ? undefined : missedRestart(this.#boot);
+    this.receptions = new Receptions(ports, this, options, {
+      ...{ stored: ownField(document, "deliveries"), report, missed },
     });
-    this.#keeper = new DocumentKeeper(
+    this.#snapshots = new SnapshotWriter(
       {
         ...{ clock, logger, documents: this.#documents },
-        onConflict: seat && (() => seat.resign()),
+        before: async () => this.#shared?.flush(),
+        onConflict: leader && (() => this.#revisionOfOurs(leader)),
         document: (isLast, before) => this.#document(isLast, before),
         afterSave: () => this.#saved(),
       },
-      this.#options,
-      begun.revision,
+      options,
+      this.#boot.revision,
     );
+    this.injections = {
+      load: async () => this.#living.life.injections,
+      save: (items) => this.#stored({ kind: "injections", items }),
+    };
     this.#nextAt = clock.monotonic();
   }
 
   get emotions(): LiveEmotions {
-    return this.#life.emotions;
+    return this.#living.emotions;
   }
 
   /** How it came up. Where several processes have it: the same for all, whoever keeps it. */
@@ -156,38 +187,39 @@ export class Companion implements AsyncDisposable {
 
   /** Who was seen last: kept until somebody else is. */
   get person(): PersonSeen | undefined {
-    return this.#life.person;
+    return this.#living.life.person;
   }
 
   get sleepState(): SleepState {
-    return this.#life.sleepState;
+    return this.#living.life.sleep;
   }
 
   /**
    * One pass of the loop: call it as often as you like, 50 times a second or 5. Costs a comparison
-   * when nothing is due, and never waits: what is to be written is written meanwhile.
+   * when nothing is due, and never waits for what is to be written.
    */
   tick(): void {
     const now = this.#clock.monotonic();
     if (now < this.#nextAt || this.#closing !== undefined) return;
-    if (now >= this.#life.lookAt) this.#life.look(now);
-    if (this.#isKept) this.#keeper.tick(now, () => this.#setNext());
+    if (now >= this.#living.lookAt) this.#living.look(now);
+    this.#shared?.tick(now);
+    if (this.leads) this.#snapshots.tick(now, () => this.#setNext());
     this.#setNext();
   }
 
-  /** Whether this process writes what is kept. */
-  get #isKept(): boolean {
-    return this.#seat?.isKeeper ?? true;
+  /** Whether this process writes the document. */
+  get leads(): boolean {
+    return this.#leader?.isLeader ?? true;
   }
 
   #setNext(): void {
-    const writeAt = this.#isKept ? this.#keeper.nextAt : Number.POSITIVE_INFINITY;
-    this.#nextAt = Math.min(this.#life.lookAt, writeAt);
+    const writeAt = this.leads ? this.#snapshots.nextAt : Number.POSITIVE_INFINITY;
+    this.#nextAt = Math.min(this.#living.lookAt, writeAt);
   }
 
   /** Calls back at every change. @returns a function that ends it. */
   onChange(listener: (change: CompanionChange) => void): () => void {
-    return this.#life.onChange(listener);
+    return this.#living.onChange(listener);
   }
 
   /**
@@ -198,25 +230,28 @@ export class Companion implements AsyncDisposable {
    * @throws ThroughlineError `THROUGHLINE_INVALID`: not a name, of at most 256 characters.
    */
   personSeen(name: string): PersonSeen {
-    return this.#life.see(name, this.#clock.now());
+    return this.#living.see(name);
   }
 
   /** A person said this in a chat: it moves the emotions, and wakes. */
   personSaid(chatId: string, text: string): void {
-    this.#life.act({ act: "said", chat: chatId, text, at: this.#clock.now() });
+    this.#living.act({ kind: "said", chat: chatId, text });
+    this.emotions.personSaid(text);
   }
 
   /** The companion's reply is stored. */
   replied(chatId: string, text: string): void {
-    this.#life.act({ act: "replied", chat: chatId, text, at: this.#clock.now() });
+    this.#living.act({ kind: "replied", chat: chatId, text });
+    this.emotions.eventIfKnown("conversation_reply");
   }
 
   wake(): void {
     this.sleep("awake");
   }
 
+  /** @throws ThroughlineError `THROUGHLINE_INVALID`: that is no state. */
   sleep(state: SleepState): void {
-    this.#life.sleep(state);
+    this.#living.sleep(state);
   }
 
   /**
@@ -230,8 +265,9 @@ export class Companion implements AsyncDisposable {
   }
 
   /** For `Receptions`: a chat was told. */
-  welcomed(chatId: string, reception?: Reception): void {
-    this.#life.act({ act: "welcomed", chat: chatId, ...(reception && { reception }) });
+  welcomed(chatId: string, session?: number, notice?: Reception): void {
+    this.#living.act({ kind: "acknowledged", chat: chatId, session, notice });
+    this.#living.tell({ type: "welcomed", chatId });
   }
 
   /**
@@ -244,48 +280,50 @@ export class Companion implements AsyncDisposable {
   }
 
   /**
-   * Writes the state now. Resolves once it is stored.
+   * Stores the state now. Resolves once it is stored.
    *
    * @throws ThroughlineError the codes of `DocumentStore.write`; `THROUGHLINE_CLOSED`.
    */
   save(): Promise<void> {
-    return this.#store({ do: "save" });
+    return this.#stored();
   }
 
-  /** Saves; where another process keeps the companion, that one does, with what is given to it. */
-  async #store(request: JsonObject): Promise<void> {
+  /** Where another process leads, what happened is stored in the log of acts, and that one saves. */
+  async #stored(happening?: Happening): Promise<void> {
     if (this.#closing !== undefined) {
       throw new ThroughlineError("this run has ended", { code: "THROUGHLINE_CLOSED" });
     }
-    if (this.#seat === undefined || this.#isKept) await this.#keeper.save();
-    else await this.#seat.ask(request);
+    if (happening !== undefined) this.#living.act(happening);
+    if (this.leads) await this.#snapshots.save();
+    else await this.#shared?.flush();
   }
 
   /**
-   * Drops what is kept here of a chat, from the document and the copies before it. Resolves once their
-   * bytes are gone; when it rejects, call it again. It may also be called when the run has ended.
+   * Removes what is kept here of a chat, from the document, the copies before it and the log of acts.
+   * Resolves once their bytes are gone; when it rejects, call it again. It may also be called when the
+   * run has ended.
    *
    * @returns how many messages that were.
    */
   async forget(chatId: string): Promise<number> {
     this.receptions.forget(chatId);
     if (this.#closing !== undefined) {
-      await this.#closing.catch(() => undefined); // whoever closed hears of it
+      await this.#closing.catch(() => undefined); // the caller of close() hears of it
       return forgetLeft(this.#ports, chatId);
     }
-    if (this.#seat === undefined) return this.#forget(chatId);
-    this.#seat.tell({ say: "forgot", chat: chatId });
-    return this.#seat.ask({ do: "forget", chat: chatId });
-  }
-
-  async #forget(chatId: string): Promise<number> {
-    if (this.#seat !== undefined) this.#forgotten.add(chatId);
-    const count = this.#conversation.forget(chatId);
-    // Whatever is known of the chat here, because what was said long ago may have left this process
-    // and not the disk.
-    await this.#keeper.saveAlone();
+    const before = this.#living.life.conversation.length;
+    const hash = hashOf(chatId);
+    this.#living.act({ kind: "forgot", hash });
+    this.#boot = withoutInterrupted(this.#boot, hash);
+    if (this.#shared !== undefined) {
+      await this.#shared.flush();
+      return this.#shared.alone(() => forgetStored(this.#ports.storage, chatId));
+    }
+    // What was said long ago may have left this process and not the disk.
+    await this.#snapshots.saveAlone();
     await forgetRepaired(this.#documents, chatId);
-    return count;
+    await eraseActs(this.#logs, chatId, undefined);
+    return before - this.#living.life.conversation.length;
   }
 
   /** Ends the run in order: the state and then the end are stored. Nothing is written afterwards. */
@@ -299,149 +337,144 @@ export class Companion implements AsyncDisposable {
   }
 
   async #close(reason: string): Promise<void> {
-    this.#keeper.close();
+    this.#snapshots.close();
     this.#nextAt = Number.POSITIVE_INFINITY;
-    this.#seat?.retire();
+    this.#leader?.retire();
     try {
-      if (this.#isKept) await this.#end(reason);
+      if (this.leads) await this.#end(reason);
+      else await this.#shared?.flush();
     } finally {
-      await this.#seat?.leave();
+      await this.#leader?.leave();
     }
   }
 
   async #end(reason: string): Promise<void> {
+    const { felt } = this.emotions;
+    this.#history.note({ ...felt, state: suspend(felt.config, felt.state) }, "down");
     try {
-      await this.#keeper.save(true);
+      await this.#snapshots.save(true);
     } catch (error) {
-      // Another process has it by now, and its state: this one's end is nothing.
-      if (!this.#seat || !isThroughlineError(error, "THROUGHLINE_CONFLICT")) throw error;
+      // Another process leads by now: this one's end is nothing.
+      if (!this.#leader || !isThroughlineError(error, "THROUGHLINE_CONFLICT")) throw error;
     } finally {
       await this.#boot.runs.end(reason);
     }
   }
 
-  #felt(felt: Felt): void {
+  #acted(act: Act, felt: readonly FeltEvent[], before: Life): void {
     if (this.#closing !== undefined) return;
-    if (this.#isKept) this.#history.note(felt);
-    // Whoever watches hears of it at the next pass.
-    this.#life.lookNow();
-    // A wound lasts: a crash is not to heal it.
-    this.#changed(felt.event?.wound === "added");
-  }
-
-  #changed(isUrgent: boolean): void {
-    this.#keeper.changed();
-    if (isUrgent) this.#keeper.saveSoon();
+    const { life } = this.#living;
+    for (const each of feltBy(act, felt, before, life)) this.#note(each);
+    this.#shared?.add(act);
+    this.#snapshots.changed();
+    // A wound lasts: a crash is not to heal it. In a log of acts it is stored at once.
+    const isUrgent =
+      felt.some(({ wound }) => wound === "added") || life.announced !== before.announced;
+    if (isUrgent && this.#shared === undefined) this.#snapshots.saveSoon();
     this.#setNext();
   }
 
-  /** The part of this process in a companion that several have. */
-  #seated(): Seated {
-    return {
-      shared: () => sharedRun(this.#boot),
-      perform: (told) => {
-        const act = readAct(told);
-        if (act === undefined || this.#closing !== undefined) return;
-        this.#life.perform(act);
-        const reception = act.act === "welcomed" ? act.reception : undefined;
-        if (reception && !this.#forgotten.has(reception.chatId)) this.receptions.show(reception);
-      },
-      follow: (shared) => {
-        this.#boot = followedRun(this.#boot, shared);
-      },
-      takeOver: () => this.#takeOver(),
-      serve: (request) => this.#serve(request),
-      reread: () => this.#reread(),
-      missed: () => {
-        this.#handover.missed();
-        // Whoever keeps it is asked again for what it did not hear of forgetting.
-        if (!this.#isKept) this.#conversation = new ConversationCopy(undefined);
-        this.receptions.forgetTexts();
-      },
-      dropTexts: (chatId) => {
-        this.#forgotten.add(chatId);
-        this.receptions.forget(chatId);
-      },
-      saveSoon: () => this.#changed(true),
+  /** Notes for the history of moods what was felt. */
+  #note(felt: Felt): void {
+    if (this.#closing !== undefined) return;
+    if (this.leads) this.#history.note(felt);
+    else this.#unsaved = [...this.#unsaved, felt].slice(-maxUnsaved);
+    this.#living.lookNow();
+  }
+
+  #share(log: ActLog, life: Life): SharedActs {
+    const { clock, logger, storage } = this.#ports;
+    const reload = async () => {
+      const left = await readLeft(storage, this.emotions.configuration, clock.now());
+      if (left.log !== undefined) return { life: left.life, log: left.log };
+      throw new ThroughlineError("the log of acts is gone", { code: "THROUGHLINE_UNAVAILABLE" });
     };
+    const publish = () => this.#leader?.publish("acts");
+    const onOthers = (others: readonly FoldedAct[], next: Life) => this.#follow(others, next);
+    return new SharedActs({ clock, logger, publish, reload, onOthers }, log, life);
+  }
+
+  /** Other processes did something: `next` is what all acts make. */
+  #follow(others: readonly FoldedAct[], next: Life): void {
+    for (const { act, felt, before, life } of others) {
+      for (const each of feltBy(act, felt, before, life)) this.#note(each);
+      if (act.kind === "up") this.#boot = followedRun(this.#boot, act.shared);
+      else if (act.kind === "forgot") {
+        this.receptions.forgetHash(act.hash);
+        this.#boot = withoutInterrupted(this.#boot, act.hash);
+      } else if (act.kind === "acknowledged") {
+        this.receptions.toldElsewhere(act.chat, act.session, act.notice);
+      }
+    }
+    if (this.#closing !== undefined) return;
+    this.#living.become(next);
+    for (const { act } of others) {
+      if (act.kind === "acknowledged") this.#living.tell({ type: "welcomed", chatId: act.chat });
+    }
+    this.#snapshots.changed();
+    this.#living.lookNow();
+    this.#setNext();
   }
 
   async #takeOver(): Promise<void> {
-    const { boot, news } = await this.#handover.take(this.#boot, this.#keeper.written);
+    const { pid } = this.#options;
+    this.#tried = await runsToTakeOver(this.#ports, this.#tried);
+    const { clock, storage } = this.#ports;
+    const left = await readLeft(storage, this.emotions.configuration, clock.now());
+    const boot = await takeOverRun(this.#boot, left, { runs: this.#tried, pid });
     if (this.#closing !== undefined) return boot.runs.end();
     this.#boot = boot;
-    if (news !== undefined) this.#adopt(news);
-    this.#conversation = new ConversationCopy(boot.document);
-    this.#injections.items = injectionsOf(boot.document);
+    this.#ownRun = boot.run.runId;
+    const since = savedAt(left.read?.document)?.at ?? 0;
     this.#history.drop();
+    for (const felt of this.#unsaved) {
+      if (Date.parse(felt.at) > since) this.#history.note(felt);
+    }
     this.#history.note(this.emotions.felt, "up");
-    this.#keeper.takeOver(boot.revision);
-    await this.#keeper.save(); // so that whoever kept it before, and wakes, writes it no more
-    this.#handover.done();
-    this.#nextAt = this.#clock.monotonic();
-    if (this.#closing !== undefined) await this.#end("closed"); // meanwhile
+    const shared = sharedRun(boot);
+    const { configuration } = this.emotions;
+    this.#shared?.add(this.#living.newAct({ kind: "up", shared, configuration }));
+    this.#snapshots.takeOver(boot.revision);
+    await this.#snapshots.save(); // so that the leader before, should it wake, writes no more
+    this.#tried = undefined;
+    this.#unsaved = [];
+    this.#nextAt = clock.monotonic();
+    if (this.#closing !== undefined) await this.#end("closed");
   }
 
-  async #serve({ do: what, chat, items }: JsonObject): Promise<number> {
-    if (what === "forget") return this.#forget(String(chat));
-    if (what === "injections" && Array.isArray(items)) this.#injections.items = items;
-    await this.#keeper.save();
-    return 0;
+  /** Somebody else wrote the document. @returns its revision, if that was no other leader. */
+  async #revisionOfOurs(leader: Leadership): Promise<number | undefined> {
+    const stored = await this.#documents.read(documentKey);
+    if (stored === undefined) return 0;
+    // One that forgets a chat leaves the run as it is.
+    if (stored.value["session_id"] === this.#ownRun) return stored.revision;
+    leader.stepDown();
+    return undefined;
   }
 
-  /** Goes on from what whoever keeps the companion stored, unless something of here is not in it yet. */
-  #reread(): Promise<void> {
-    return this.#handover.follow((document) => {
-      const isSettled = this.#clock.monotonic() - this.#actedAt >= settledMs;
-      if (!isSettled || this.#isKept || this.#closing !== undefined) return false;
-      this.#adopt(document);
-      return true;
-    });
-  }
-
-  /** Goes on from what another process stored. */
-  #adopt(document: CompanionDocument): void {
-    const read = { ...this.#boot, document, isJoined: true } as const;
-    const { state } = emotionsAtBoot(this.emotions.configuration, read, this.#clock.now());
-    this.#life.adopt({ ...document, state });
-    this.#setNext();
-  }
-
-  /** After the document the history of moods up to it is stored. */
+  /** After the document the history of moods up to it is stored, and what it covers can go. */
   async #saved(): Promise<void> {
     await this.#history.flush();
-    this.#seat?.tell({ say: "saved" });
-  }
-
-  #newLife(from: ConstructorParameters<typeof CompanionLife>[2]): CompanionLife {
-    const ports = {
-      ...{ clock: this.#clock, newId: this.#ports.newId, logger: this.#ports.logger },
-      onFelt: (felt: Felt) => this.#felt(felt),
-      onAct: (act: CompanionAct) => {
-        this.#actedAt = this.#clock.monotonic();
-        this.#seat?.tell({ say: "act", act: toldAct(act) });
-      },
-      onSaid: (chatId: string, message: ConversationMessage) => {
-        if (!this.#isKept || this.#forgotten.has(chatId)) return;
-        this.#conversation.add(chatId, message);
-      },
-      changed: (isUrgent: boolean) => this.#changed(isUrgent),
-    };
-    return new CompanionLife(ports, this.#options, from);
+    const shared = this.#shared;
+    if (shared !== undefined) {
+      const at = (happening: Happening) => this.#living.newAct(happening);
+      const first = ({ config, emotions }: Life) => runActs(this.#boot, config, emotions).map(at);
+      await shared.compact(first, (next) => at({ kind: "end", next }));
+    } else if (this.#leftLog !== undefined) {
+      await removeActs(this.#logs);
+      this.#leftLog = undefined;
+    }
   }
 
   #document(isLast: boolean, last?: JsonObject): JsonObject {
-    if (isLast) {
-      this.emotions.suspend();
-      this.#history.note(this.emotions.felt, "down");
-    }
     const { document: left, run } = this.#boot;
-    const parts: SnapshotParts = {
-      ...{ left, run, clock: this.#clock, uptimeMs: this.uptimeMs, shutdownClean: isLast },
-      ...{ sleepState: this.sleepState, person: this.person },
-      ...{ conversation: this.#conversation, injections: this.#injections.items },
+    const life = this.#shared?.confirmed ?? this.#living.life;
+    const parts = {
+      ...{ left, run, life, clock: this.#clock, uptimeMs: this.uptimeMs, shutdownClean: isLast },
+      emotions: evolve(life.emotions, this.emotions.state.at - life.emotions.at),
       deliveries: this.receptions.toJson(),
+      position: (this.#shared ?? this.#leftLog)?.position,
     };
-    return snapshot(parts, last === undefined ? this.emotions.stored() : { last });
+    return snapshot(parts, last);
   }
 }

@@ -92,6 +92,11 @@ export class Deliveries {
     return first && others.reduce(joined, first);
   }
 
+  /** The chats of which something is known. */
+  get chats(): readonly string[] {
+    return [...this.#told.keys(), ...this.#attempts];
+  }
+
   /** Forgets a chat. @returns whether anything was known of it. */
   forget(chatId: string): boolean {
     this.#attempts.delete(chatId);

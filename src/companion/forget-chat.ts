@@ -1,13 +1,18 @@
+import { hashOf } from "../core/chat/tombstones.ts";
+import type { Clock } from "../core/clock.ts";
 import { isThroughlineError } from "../core/errors.ts";
-import type { NewId } from "../core/ids.ts";
 import { isJsonObject, type JsonObject } from "../core/json.ts";
 import type { DocumentStore } from "../core/storage/document-store.ts";
-import { companionLease } from "../core/storage/leases.ts";
 import type { Storage } from "../core/storage/storage.ts";
-import { documentKey, repairedPrefix } from "./boot.ts";
-import { companionLimits, type ReadDocument, readCompanionDocument } from "./companion-document.ts";
-import { ConversationCopy } from "./conversation-copy.ts";
+import { ActLog, eraseActs } from "./act-log.ts";
+import type { Act } from "./acts.ts";
+import { repairedPrefix } from "./boot.ts";
+import { documentKey, type ReadDocument, readCompanionDocument } from "./companion-document.ts";
+import { type Copied, copiedIn, withoutChat } from "./fold.ts";
+import { positionIn } from "./left.ts";
+import type { CompanionPorts } from "./options.ts";
 import { ownField } from "./own-fields.ts";
+import { runsProjection } from "./runs.ts";
 
 const attempts = 5;
 
@@ -36,8 +41,9 @@ async function forgetOnce(storage: Storage, chatId: string): Promise<number> {
   const read = stored && readCompanionDocument(stored.value);
   let count = 0;
   if (stored !== undefined && read !== undefined) {
-    const copy = new ConversationCopy(read.document);
-    count = copy.forget(chatId);
+    const before = copiedIn(read.document);
+    const copy = withoutChat(before, hashOf(chatId));
+    count = before.length - copy.length;
     const value = { ...stored.value, ...without(chatId, read, copy, count > 0) };
     // What no JSON holds becomes null here, as it would be read.
     const plain = JSON.parse(JSON.stringify(value)) as JsonObject;
@@ -49,49 +55,38 @@ async function forgetOnce(storage: Storage, chatId: string): Promise<number> {
 }
 
 /**
- * The same where other processes may have the companion: whoever keeps it drops it there, or, where
- * nobody does, nobody begins to while the document is changed.
+ * The same, and in the log of acts, also where other processes have the companion: they read there that
+ * the chat was forgotten, and drop what they know of it.
  */
 export async function forgetLeft(
-  ports: { readonly storage: Storage; readonly newId: NewId },
+  ports: Pick<CompanionPorts, "storage" | "newId"> & { readonly clock: Clock },
   chatId: string,
 ): Promise<number> {
   const { storage, newId } = ports;
-  const { leases, cluster } = storage;
-  if (!cluster.isShared) return forgetInDocument(storage, chatId);
+  const at = ports.clock.now();
   const id = newId();
-  const request = { do: "forget", chat: chatId };
-  const ask = () => cluster.publish({ about: "companion", say: "ask", id, request });
-  const { promise: answered, resolve } = Promise.withResolvers<number>();
-  const endTold = cluster.subscribe((told) => {
-    if (told["about"] !== "companion") return;
-    const isAnswer = told["say"] === "answer" && told["id"] === id && told["code"] === undefined;
-    if (isAnswer) resolve(Number(told["count"]));
-    else if (told["say"] === "up" && told["keeps"] === true) ask();
-  });
-  const endGap = cluster.onMissed(ask);
-  const waiting = new AbortController();
-  const alone = leases.acquire(companionLease, { signal: waiting.signal }).then(async (lease) => {
-    try {
-      return await forgetInDocument(storage, chatId);
-    } finally {
-      await lease.release();
-    }
-  });
-  try {
-    ask();
-    return await Promise.race([answered, alone]);
-  } finally {
-    waiting.abort();
-    endTold();
-    endGap();
+  const forgot: Act = { kind: "forgot", hash: hashOf(chatId), id, felt: 0, at, reading: { at } };
+  for (;;) {
+    const log = await ActLog.open(storage.logs("", runsProjection), undefined);
+    await log?.readOn();
+    if (log === undefined || (await log.append([forgot]))) break;
   }
+  storage.cluster.publish({ about: "companion", say: "acts" });
+  return forgetStored(storage, chatId);
+}
+
+/** Removes what is stored of a chat: in the document, in its copies, and in the acts. */
+export async function forgetStored(storage: Storage, chatId: string): Promise<number> {
+  const stored = await storage.documents("session").read(documentKey);
+  const covered = positionIn(stored && readCompanionDocument(stored.value)?.document);
+  const count = await forgetInDocument(storage, chatId);
+  return count + (await eraseActs(storage.logs("", runsProjection), chatId, covered));
 }
 
 function without(
   chatId: string,
   read: ReadDocument,
-  copy: ConversationCopy,
+  copy: readonly Copied[],
   isChanged: boolean,
 ): JsonObject {
   const { document } = read;
@@ -105,11 +100,11 @@ function without(
   // What cannot be read as a conversation may hold words of any chat.
   if (!isChanged && !isConversationRepaired(read)) return fewer ? { throughline: own } : {};
   return {
-    conversation: copy.messages.slice(-companionLimits.conversation).map(({ role, text, at }) => ({
+    conversation: copy.map(({ role, text, at }) => ({
       ...{ role, text },
       timestamp: at === undefined ? null : at / 1_000,
     })),
-    throughline: { ...own, conversation_chats: copy.chats },
+    throughline: { ...own, conversation_chats: copy.map((each) => each.chatId ?? null) },
   };
 }
 
@@ -131,7 +126,8 @@ function mayHold(value: JsonObject, chatId: string): boolean {
   const deliveries = ownField(read.document, "deliveries");
   const told = isJsonObject(deliveries) ? deliveries["told"] : undefined;
   if (isJsonObject(told) && Object.hasOwn(told, chatId)) return true;
-  return new ConversationCopy(read.document).forget(chatId) > 0;
+  const copied = copiedIn(read.document);
+  return withoutChat(copied, hashOf(chatId)).length < copied.length;
 }
 
 function isConversationRepaired({ repaired }: ReadDocument): boolean {

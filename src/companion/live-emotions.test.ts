@@ -41,7 +41,7 @@ function awake(clock = new SleepyClock()) {
   const born = startState(config, clock.now());
   const hurt = applyEvent(config, born, { event: "abuse", id: "w" }).state;
   const felt: Felt[] = [];
-  const ports = { clock, newId: () => "id", onFelt: (each: Felt) => void felt.push(each) };
+  const ports = { clock, act: () => [], onFelt: (each: Felt) => void felt.push(each) };
   const emotions = new LiveEmotions(ports, config, hurt);
   const { asked } = clock;
   return { clock, emotions, hurt, felt, askedSince: () => clock.asked - asked };

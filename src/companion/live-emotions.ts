@@ -1,23 +1,13 @@
 import type { Clock } from "../core/clock.ts";
 import { isoTime } from "../core/clock.ts";
-import type { NewId } from "../core/ids.ts";
-import type { JsonObject } from "../core/json.ts";
-import {
-  applyEvent,
-  overrideMood,
-  personActs,
-  reconfigure,
-  resetLevels,
-  resume,
-  setVoice,
-  suspend,
-} from "./emotion/acts.ts";
+import type { Happening } from "./acts.ts";
+import { setVoice } from "./emotion/acts.ts";
 import type { EmotionConfiguration } from "./emotion/configuration.ts";
 import type { EmotionState, Mood, VoiceState } from "./emotion/emotion.ts";
 import { evolve } from "./emotion/evolve.ts";
 import { type Feeling, feel } from "./emotion/feel.ts";
-import { storeEmotions } from "./emotion/stored-emotions.ts";
-import { type Heard, hear } from "./emotion/triggers.ts";
+import { causesOf } from "./emotion/triggers.ts";
+import type { FeltEvent } from "./fold.ts";
 import { SleepWatch } from "./sleep-watch.ts";
 
 /** Something that moved the emotions, as the history of moods keeps it. */
@@ -31,24 +21,14 @@ export interface Felt {
   readonly event?: { readonly name: string; readonly intensity: number; readonly wound?: string };
 }
 
-/** Something that was done to make it feel. */
-export type EmotionAct =
-  | { readonly act: "event"; readonly name: string; readonly intensity: number }
-  | { readonly act: "words"; readonly text: string }
-  | { readonly act: "person" }
-  | { readonly act: "mood"; readonly mood: string; readonly seconds: number }
-  | { readonly act: "reset" };
-
 /**
  * How the companion feels, while it lives: the pure state of `emotion/`, moved along by a monotonic
- * clock, and by the time that the machine slept. Reading it writes nothing; every act calls back, and
- * the first look after somebody set the wall clock.
+ * clock, and by the time that the machine slept. Reading it writes nothing. What is done to it is an act.
  */
 export class LiveEmotions {
   readonly #clock: Clock;
-  readonly #newId: NewId;
   readonly #onFelt: (felt: Felt) => void;
-  readonly #onAct: (act: EmotionAct) => void;
+  readonly #act: (happening: Happening) => readonly FeltEvent[];
   #config: EmotionConfiguration;
   #state: EmotionState;
   #monotonic: number;
@@ -57,18 +37,17 @@ export class LiveEmotions {
   constructor(
     ports: {
       readonly clock: Clock;
-      readonly newId: NewId;
+      /** Called at the first look after somebody set the wall clock. */
       readonly onFelt: (felt: Felt) => void;
-      /** What was done to make it felt, for others who have the same companion. */
-      readonly onAct?: (act: EmotionAct) => void;
+      /** Does it, and calls `become`. @returns the events that were felt. */
+      readonly act: (happening: Happening) => readonly FeltEvent[];
     },
     config: EmotionConfiguration,
     state: EmotionState,
   ) {
     this.#clock = ports.clock;
-    this.#newId = ports.newId;
     this.#onFelt = ports.onFelt;
-    this.#onAct = ports.onAct ?? (() => undefined);
+    this.#act = ports.act;
     this.#config = config;
     this.#state = state;
     this.#monotonic = ports.clock.monotonic();
@@ -79,7 +58,7 @@ export class LiveEmotions {
     return this.#config;
   }
 
-  /** The state now, for whoever keeps it. */
+  /** The state now. */
   get state(): EmotionState {
     return this.#now();
   }
@@ -111,15 +90,6 @@ export class LiveEmotions {
     return this.spoken.mood;
   }
 
-  /** For the document: see `storeEmotions`. */
-  stored(): { readonly emotions: JsonObject; readonly own: JsonObject } {
-    const { emotions, own } = storeEmotions(this.#config, this.#now());
-    return {
-      emotions: emotions as unknown as JsonObject,
-      own: own as unknown as JsonObject,
-    };
-  }
-
   /** The instant on the wall clock of one on the state's own. */
   wallTime(at: number): number {
     return this.#clock.now() + (at - this.#now().at);
@@ -133,13 +103,7 @@ export class LiveEmotions {
    * @throws ThroughlineError `THROUGHLINE_INVALID`: no such event; the message lists those there are.
    */
   event(name: string, intensity = 1): "added" | "limit" | undefined {
-    const { state, wound } = applyEvent(this.#config, this.#now(), {
-      ...{ event: name, intensity },
-      id: this.#newId(),
-    });
-    this.#felt(state, { name, intensity, ...(wound === undefined ? {} : { wound }) });
-    this.#onAct({ act: "event", name, intensity });
-    return wound;
+    return this.#act({ kind: "event", name, intensity }).at(0)?.wound;
   }
 
   /** The same for an event that the configuration may not have. */
@@ -147,61 +111,46 @@ export class LiveEmotions {
     if (Object.hasOwn(this.#config.events, name)) this.event(name, intensity);
   }
 
-  /** A person said this. @returns what their words caused. */
-  personSaid(text: string): readonly Heard[] {
-    const before = personActs(this.#config, this.#now());
-    const { state, heard } = hear(this.#config, before, text, this.#newId);
-    if (heard.length === 0) this.#felt(state);
-    for (const { event, wound } of heard) {
-      this.#felt(state, { name: event, intensity: 1, ...(wound === undefined ? {} : { wound }) });
-    }
-    this.#onAct({ act: "words", text });
-    return heard;
+  /** A person said this: what their words cause is felt. */
+  personSaid(text: string): void {
+    const events = [...causesOf(this.#config, this.#now(), text).keys()];
+    this.#act({ kind: "heard", events });
   }
 
-  /** A person was there without a word: seen, or a touch. */
+  /** A person was there without a word, as with a touch. */
   personActed(): void {
-    this.#felt(personActs(this.#config, this.#now()));
-    this.#onAct({ act: "person" });
+    this.#act({ kind: "person" });
   }
 
-  /** What the voice does. It changes the mood, and is no stimulus. */
+  /** What the voice does in this process. It changes the mood, and is no stimulus and no act. */
   voice(state: VoiceState): void {
     this.#state = setVoice(this.#config, this.#now(), state);
   }
 
   /** Shows a mood for some seconds, whatever is felt. @throws as `overrideMood` does. */
   override(mood: string, seconds = 10): void {
-    this.#felt(overrideMood(this.#config, this.#now(), mood, seconds));
-    this.#onAct({ act: "mood", mood, seconds });
+    this.#act({ kind: "mood", mood, seconds });
   }
 
-  /** Goes on under another configuration. What is felt stays. */
-  configure(config: EmotionConfiguration): void {
-    const state = reconfigure(this.#config, this.#now());
-    this.#config = config;
-    this.#felt(state);
+  /** Puts another configuration in force. What is felt stays. */
+  configure(configuration: EmotionConfiguration): void {
+    this.#act({ kind: "configured", configuration });
   }
 
   /** Levels back to their baselines; wounds, boredom and an override stay. */
   reset(): void {
-    this.#felt(resetLevels(this.#config, this.#now()));
-    this.#onAct({ act: "reset" });
+    this.#act({ kind: "reset" });
   }
 
-  /** Goes on from what another process keeps, as it is now; what the voice does here stays. */
-  adopt(state: EmotionState): void {
-    const { voiceState } = this.#now().anchor;
-    this.#state = setVoice(this.#config, state, voiceState);
-  }
-
-  /** The run goes down: nothing more is felt but that boredom falls. */
-  suspend(): void {
-    this.#felt(suspend(this.#config, this.#now()));
-  }
-
-  resume(): void {
-    this.#felt(resume(this.#config, this.#now()));
+  /**
+   * Continues from a state that acts made. Time never goes back: where an act was felt later than it is
+   * here, it is as late here from then on.
+   */
+  become(config: EmotionConfiguration, state: EmotionState): void {
+    const { at, anchor } = this.#now();
+    this.#config = config;
+    const lived = evolve(state, at - state.at);
+    this.#state = setVoice(config, lived, anchor.voiceState);
   }
 
   #now(): EmotionState {
@@ -215,11 +164,6 @@ export class LiveEmotions {
     // The history goes by the wall clock: from here on it is what is felt again.
     if (isSet) this.#onFelt(this.felt);
     return this.#state;
-  }
-
-  #felt(state: EmotionState, event?: Felt["event"]): void {
-    this.#state = state;
-    this.#onFelt({ ...this.felt, ...(event === undefined ? {} : { event }) });
   }
 }
 

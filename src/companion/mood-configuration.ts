@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { JsonObject } from "../core/json.ts";
 import type { LogRecord } from "../core/storage/log-store.ts";
-import type { Condition, EmotionConfiguration } from "./emotion/configuration.ts";
+import type { Condition, EmotionConfiguration, EmotionEvent } from "./emotion/configuration.ts";
 import { type Emotion, emotions } from "./emotion/emotion.ts";
 import { readEmotionConfiguration } from "./emotion/read-configuration.ts";
 
@@ -46,6 +46,48 @@ function recordOf(config: EmotionConfiguration): LogRecord | undefined {
 const runsBy = ({ emotions, moodRules, boredom, settings }: EmotionConfiguration) => ({
   ...{ emotions, moodRules, boredom, hysteresisMs: settings.hysteresisMs },
 });
+
+/** The whole configuration in the schema of `emotions.yaml`. `undefined`: that schema cannot say it. */
+export function writtenConfiguration(config: EmotionConfiguration): JsonObject | undefined {
+  const { settings, events, triggers } = config;
+  const { transcriptCooldownMs, maxWounds, publishThreshold } = settings;
+  const whole = {
+    ...written(config),
+    events: Object.fromEntries(
+      Object.entries(events).map(([name, event]) => [name, eventOf(event)]),
+    ),
+    transcript_triggers: triggers.map(({ event, patterns, capsOnly, directed }) => {
+      return { event, patterns, caps_only: capsOnly, directed };
+    }),
+    settings: {
+      hysteresis: settings.hysteresisMs / 1_000,
+      transcript_cooldown: transcriptCooldownMs / 1_000,
+      max_wounds: maxWounds,
+      mqtt_publish_threshold: publishThreshold,
+    },
+  };
+  const plain = JSON.parse(JSON.stringify(whole)) as JsonObject;
+  return isDeepStrictEqual(readWrittenConfiguration(plain), config) ? plain : undefined;
+}
+
+/** Reads what `writtenConfiguration` made. */
+export function readWrittenConfiguration(stored: JsonObject): EmotionConfiguration | undefined {
+  const found = readEmotionConfiguration(stored);
+  return "configuration" in found ? found.configuration : undefined;
+}
+
+function eventOf({ severity, deltas, woundReduction, wound }: EmotionEvent) {
+  return {
+    severity,
+    deltas,
+    wound_reduction: woundReduction,
+    wound: wound && {
+      floors: wound.floors,
+      duration: wound.durationMs / 1_000,
+      heal_rate: wound.healPerSecond,
+    },
+  };
+}
 
 function written({ emotions: rules, moodRules, boredom, settings }: EmotionConfiguration) {
   const rule = (emotion: Emotion) => ({

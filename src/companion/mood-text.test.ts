@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { HeldClock } from "../../test/support/held-clock.ts";
+import { silentLogger } from "../core/logger.ts";
+import { bootClock } from "./boot-clock.ts";
 import { startState } from "./emotion/acts.ts";
 import { builtInEmotions } from "./emotion/built-in-emotions.ts";
-import { LiveEmotions } from "./live-emotions.ts";
+import { lifeOf } from "./fold.ts";
+import { LivingCompanion } from "./life.ts";
 import { moodText } from "./mood-text.ts";
 
 function companion() {
@@ -11,9 +14,13 @@ function companion() {
   const state = startState(builtInEmotions, clock.now());
   let ids = 0;
   const newId = () => `w${++ids}`;
-  const emotions = new LiveEmotions(
-    { clock, newId, onFelt: () => undefined },
-    builtInEmotions,
+  const ignore = () => undefined;
+  const { emotions } = new LivingCompanion(
+    {
+      ...{ clock: bootClock(clock), newId, logger: silentLogger, sleepAfterBoredMs: 0 },
+      ...{ onFelt: ignore, onAct: ignore, leads: () => true },
+    },
+    lifeOf(builtInEmotions, undefined, state),
     state,
   );
   return { clock, emotions };

@@ -1,4 +1,4 @@
-import type { SleepState } from "./companion-act.ts";
+import type { SleepState } from "./acts.ts";
 import { durationText } from "./durations.ts";
 import type { Feeling } from "./emotion/feel.ts";
 import { label } from "./quoted-lines.ts";

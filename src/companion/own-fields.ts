@@ -26,6 +26,7 @@ const fields: Readonly<Record<string, Field>> = {
     isUsable: Array.isArray,
     isWhole: (value) => Array.isArray(value) && value.every(isChat),
   },
+  acts: { isUsable: isJsonObject },
   // Who restores them tells what was damaged.
   emotions: { isUsable: isJsonObject },
   saved: { isUsable: (value) => readReading(value) !== undefined, isWhole: isWholeReading },

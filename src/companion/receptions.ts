@@ -1,5 +1,6 @@
 import { chatZone } from "../core/chat/chat-metadata.ts";
 import type { StoredMessage } from "../core/chat/message.ts";
+import { hashOf } from "../core/chat/tombstones.ts";
 import { isoTime } from "../core/clock.ts";
 import { errorName } from "../core/errors.ts";
 import type { JsonObject } from "../core/json.ts";
@@ -45,7 +46,7 @@ export interface Host {
   readonly person: PersonSeen | undefined;
   /** Of this run. */
   readonly uptimeMs: number;
-  welcomed(chatId: string, reception: Reception): void;
+  welcomed(chatId: string, session: number | undefined, reception: Reception): void;
 }
 
 /** Delivered texts that are kept to be looked at, in this process only. */
@@ -132,7 +133,7 @@ export class Receptions {
     const at = isoTime(this.#ports.clock.now());
     const reception: Reception = { chatId, kind, status: "delivered", text, at };
     this.show(reception);
-    this.#host.welcomed(chatId, reception);
+    this.#host.welcomed(chatId, session, reception);
   }
 
   /** Keeps a delivered text to be looked at; another process may have delivered it. */
@@ -140,9 +141,18 @@ export class Receptions {
     this.#shown.set(reception.chatId, reception);
   }
 
-  /** Drops every text that is kept to be looked at: something may have been forgotten unheard. */
-  forgetTexts(): void {
-    this.#shown.clear();
+  /** Another process told a chat. */
+  toldElsewhere(chatId: string, session: number | undefined, notice: Reception | undefined): void {
+    if (session !== undefined) this.#deliveries.noteTold(chatId, session);
+    if (notice !== undefined) this.show(notice);
+  }
+
+  /** The same as `forget` for a chat of which only the hash of its id is known. */
+  forgetHash(hash: string): void {
+    const known = [this.#begun, this.#shown].flatMap((each) => [...each.keys()]);
+    for (const chatId of new Set([...known, ...this.#born, ...this.#deliveries.chats])) {
+      if (hashOf(chatId) === hash) this.forget(chatId);
+    }
   }
 
   /** No answer came of it: the chat is still to be told. */

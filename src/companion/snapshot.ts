@@ -1,57 +1,58 @@
-import type { Json, JsonObject } from "../core/json.ts";
+import { isJsonObject, type JsonObject } from "../core/json.ts";
+import type { Position } from "./act-log.ts";
 import { type BootClock, readClock, storedReading } from "./boot-clock.ts";
 import {
   type CompanionDocument,
   companionDocument,
   type DocumentParts,
 } from "./companion-document.ts";
-import type { ConversationCopy } from "./conversation-copy.ts";
+import type { EmotionState } from "./emotion/emotion.ts";
+import { storeEmotions } from "./emotion/stored-emotions.ts";
+import type { Life } from "./fold.ts";
 import { foreignFields } from "./own-fields.ts";
 
-/** What a document is made of, beside how the companion feels. */
-export interface SnapshotParts
-  extends Pick<DocumentParts, "run" | "uptimeMs" | "shutdownClean" | "sleepState" | "person"> {
+/** What a document is made of. */
+export interface SnapshotParts extends Pick<DocumentParts, "run" | "uptimeMs" | "shutdownClean"> {
   readonly clock: BootClock;
   /** What was left to this run: what nobody here knows of it is written again. */
   readonly left: CompanionDocument | undefined;
-  readonly conversation: ConversationCopy;
+  readonly life: Life;
+  /** Its emotions now. */
+  readonly emotions: EmotionState;
   readonly deliveries: JsonObject;
-  readonly injections: Json;
+  /** Where `life` stands in the log of acts, if there is one. */
+  readonly position: Position | undefined;
 }
 
 /**
  * The document as it is to be written now.
  *
- * @param feelings how it feels; or the document that was written last, whose feelings are written again.
+ * @param last the document that was written last, whose feelings are written again.
  */
-export function snapshot(
-  parts: SnapshotParts,
-  feelings:
-    | { readonly emotions: JsonObject; readonly own: JsonObject }
-    | { readonly last: JsonObject },
-): JsonObject {
-  const { clock, left, conversation, deliveries, injections, ...rest } = parts;
+export function snapshot(parts: SnapshotParts, last?: JsonObject): JsonObject {
+  const { clock, left, life, deliveries, position, run, uptimeMs, shutdownClean } = parts;
+  const { conversation, person, injections, config } = life;
   const heartbeat = readClock(clock);
-  const common = {
-    ...{ ...rest, heartbeat, unknown: left?.unknown ?? {} },
-    conversation: conversation.messages,
-  };
-  const own = {
-    ...foreignFields(left),
-    ...{ deliveries, injections, conversation_chats: conversation.chats },
-  };
-  if ("last" in feelings) {
-    const { emotions, throughline } = feelings.last;
-    const kept = throughline as JsonObject;
-    const saved = { emotions: kept["emotions"] ?? null, saved: kept["saved"] ?? null };
-    return companionDocument({
-      ...{ ...common, emotions: emotions as JsonObject },
-      throughline: { ...own, ...saved },
-    });
-  }
-  const saved = storedReading(heartbeat);
+  const felt = last === undefined ? storeEmotions(config, parts.emotions) : undefined;
+  const before = isJsonObject(last?.["throughline"]) ? last["throughline"] : {};
   return companionDocument({
-    ...{ ...common, emotions: feelings.emotions },
-    throughline: { ...own, emotions: feelings.own, saved },
+    run,
+    uptimeMs,
+    shutdownClean,
+    heartbeat,
+    person,
+    conversation,
+    sleepState: life.sleep,
+    emotions: (felt?.emotions ?? last?.["emotions"]) as unknown as JsonObject,
+    unknown: left?.unknown ?? {},
+    throughline: {
+      ...foreignFields(left),
+      deliveries,
+      injections,
+      conversation_chats: conversation.map(({ chatId }) => chatId ?? null),
+      emotions: (felt?.own as unknown as JsonObject | undefined) ?? before["emotions"] ?? null,
+      saved: felt === undefined ? (before["saved"] ?? null) : storedReading(heartbeat),
+      ...(position && { acts: { ...position, felt: life.emotions.at } }),
+    },
   });
 }

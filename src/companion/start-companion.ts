@@ -76,13 +76,16 @@ class CompanionExtension implements Extension {
     this.run = run;
   }
 
-  async remove({ chatId }: Removal) {
-    return [{ place: name, count: await this.#forget(chatId) }];
+  async remove({ chatId, isElsewhere }: Removal) {
+    // The process that forgot it may not have this feature: the leader removes it once more.
+    if (isElsewhere && this.run?.leads === false) this.run.receptions.forget(chatId);
+    else return [{ place: name, count: await this.#forget(chatId) }];
+    return [];
   }
 
   #forget(chatId: string): Promise<number> {
     const { storage, ports } = this.#throughline;
-    return this.run?.forget(chatId) ?? forgetLeft({ storage, newId: ports.newId }, chatId);
+    return this.run?.forget(chatId) ?? forgetLeft({ ...ports, storage }, chatId);
   }
 
   async catchUp(_forgotten: () => Promise<ForgottenChats>): Promise<void> {}

@@ -3,6 +3,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { CompanionOptions } from "../../src/companion/options.ts";
 import { startCompanion } from "../../src/companion/start-companion.ts";
+import { ThroughlineError } from "../../src/core/errors.ts";
 import type { Responder } from "../../src/core/models/responder.ts";
 import type { Cluster } from "../../src/core/storage/cluster.ts";
 import { MemoryPlace } from "../../src/core/storage/memory/memory-place.ts";
@@ -18,8 +19,8 @@ import { scriptedResponder } from "./scripted-responder.ts";
 
 /** Where several processes write: how the tests open one, whatever the driver. */
 export interface FleetPlace {
-  /** One more process. */
-  open(): Promise<Storage>;
+  /** One more process. @param timers by which it renews its leases. */
+  open(timers?: Timers): Promise<Storage>;
   /** Removes what lies there. */
   end(): Promise<void>;
 }
@@ -76,9 +77,15 @@ export function mortal(storage: Storage): Storage & {
   deafen(isDeaf: boolean): void;
   /** It hears that it may have missed something. */
   gap(): void;
+  /** Calls back before each write: it may kill. */
+  onWrite(listener: () => void): void;
+  /** Its storage refuses everything. */
+  away(isAway: boolean): void;
 } {
   let isDead = false;
   let isDeaf = false;
+  let isAway = false;
+  let beforeWrite: () => void = () => undefined;
   const gaps = new Set<() => void>();
   const never = new Promise<never>(() => undefined);
   const dying = <T extends object>(of: T): T =>
@@ -86,8 +93,12 @@ export function mortal(storage: Storage): Storage & {
       get(target, name) {
         const value: unknown = Reflect.get(target, name);
         if (typeof value !== "function") return value;
-        return (...args: unknown[]) =>
-          isDead ? never : Reflect.apply(value as (...args: unknown[]) => unknown, target, args);
+        return (...args: unknown[]) => {
+          if (/^(append|write|erase|delete)$/.test(String(name))) beforeWrite();
+          if (isDead) return never;
+          if (isAway) return Promise.reject(unavailable());
+          return Reflect.apply(value as (...args: unknown[]) => unknown, target, args);
+        };
       },
     });
   const { leases, cluster } = storage;
@@ -118,11 +129,19 @@ export function mortal(storage: Storage): Storage & {
     deafen: (deaf) => {
       isDeaf = deaf;
     },
+    onWrite: (listener) => {
+      beforeWrite = listener;
+    },
+    away: (away) => {
+      isAway = away;
+    },
     gap: () => {
       for (const listener of gaps) listener();
     },
   };
 }
+
+const unavailable = () => new ThroughlineError("away", { code: "THROUGHLINE_UNAVAILABLE" });
 
 let processes = 0;
 

@@ -48,27 +48,55 @@ export function hear(
   text: string,
   newId: NewId,
 ): Hearing {
-  const { at } = state;
-  const isCooling = (event: string) => {
-    const last = own(state.anchor.heardAt, event);
-    return last !== undefined && at - last < config.settings.transcriptCooldownMs;
-  };
+  const causes = causesOf(config, state, text);
+  const { state: after, felt } = feelHeard(config, state, [...causes.keys()], newId);
+  const heard = felt.map(({ event, ...outcome }) => {
+    return { event, words: causes.get(event) ?? "", ...outcome };
+  });
+  return { state: after, heard };
+}
+
+/** The events that a person's words trigger now, each with the words that caused it. */
+export function causesOf(
+  config: EmotionConfiguration,
+  state: EmotionState,
+  text: string,
+): ReadonlyMap<string, string> {
+  const isCooling = coolingAt(config, state);
   const causes = new Map<string, string>();
   for (const { trigger, from, to, words } of spoken(config, text)) {
     if (isCooling(trigger.event) || causes.has(trigger.event)) continue;
     causes.set(trigger.event, text.slice(words[from]?.start, words[to]?.end));
   }
-  if (causes.size === 0) return { state, heard: [] };
+  return causes;
+}
 
+/** Applies what words triggered. What the configuration has no event for does nothing. */
+export function feelHeard(
+  config: EmotionConfiguration,
+  state: EmotionState,
+  named: readonly string[],
+  newId: NewId,
+): { readonly state: EmotionState; readonly felt: readonly Omit<Heard, "words">[] } {
+  const events = named.filter((event) => Object.hasOwn(config.events, event));
+  if (events.length === 0) return { state, felt: [] };
+  const isCooling = coolingAt(config, state);
   const warm = Object.entries(state.anchor.heardAt).filter(([event]) => isCooling(event));
-  const heardAt = Object.fromEntries([...warm, ...[...causes.keys()].map((event) => [event, at])]);
+  const heardAt = Object.fromEntries([...warm, ...events.map((event) => [event, state.at])]);
   let after = anchorHere(config, state, { heardAt });
-  const heard = [...causes].map(([event, words]): Heard => {
+  const felt = events.map((event) => {
     const { state: next, ...outcome } = applyEvent(config, after, { event, id: newId() });
     after = next;
-    return { event, words, ...outcome };
+    return { event, ...outcome };
   });
-  return { state: after, heard };
+  return { state: after, felt };
+}
+
+function coolingAt(config: EmotionConfiguration, { at, anchor }: EmotionState) {
+  return (event: string) => {
+    const last = own(anchor.heardAt, event);
+    return last !== undefined && at - last < config.settings.transcriptCooldownMs;
+  };
 }
 
 /** The patterns that the person means, in the order of the text; no two overlap. */

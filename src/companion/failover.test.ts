@@ -1,4 +1,4 @@
-// What a process goes on from that takes the companion over: by a clock that the test holds.
+// A process that takes the lead: by a clock that the test holds.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { heldPlace, mortal, pass, process, soon, until } from "../../test/support/fleet-world.ts";
@@ -73,7 +73,7 @@ function world(t: TestContext) {
 const wound = (each: { readonly companion: { readonly emotions: { feeling(): object } } }) =>
   (each.companion.emotions.feeling() as { wounds: readonly unknown[] }).wounds.length;
 
-test("who takes over after a gap goes on from the last save: words, feelings, wounds, person and sleep", async (t) => {
+test("a process that missed notifications and takes over has it all: words, feelings, wounds, person and sleep", async (t) => {
   const w = world(t);
   const [a, b] = [await w.start(), await w.start()];
   b.storage.deafen(true);
@@ -101,7 +101,7 @@ test("who takes over after a gap goes on from the last save: words, feelings, wo
   assert.ok(b.companion.emotions.feeling().levels.sadness > 0.5 * felt.sadness);
 });
 
-test("who takes over and missed nothing goes on as it feels, also what was not saved", async (t) => {
+test("a process that takes over has what it felt itself, also what is in no document", async (t) => {
   const w = world(t);
   const [a, b] = [await w.start(), await w.start()];
   await a.companion.save();
@@ -112,7 +112,7 @@ test("who takes over and missed nothing goes on as it feels, also what was not s
   assert.equal(wound(b), 1);
 });
 
-test("who takes over from one that died before it told of its save goes on as it feels", async (t) => {
+test("a process that takes over has what it felt while it heard nothing", async (t) => {
   const w = world(t);
   const [a, b] = [await w.start(), await w.start()];
   b.companion.emotions.event("abuse");
@@ -127,7 +127,7 @@ test("who takes over from one that died before it told of its save goes on as it
   assert.equal(b.companion.emotions.feeling().mood, "proud");
 });
 
-test("after a gap in which nobody saved anything the one that takes over goes on as it feels", async (t) => {
+test("after missed notifications in which nothing was saved the one that takes over has what it felt", async (t) => {
   const w = world(t);
   const [a, b] = [await w.start(), await w.start()];
   w.clock.pass(6_000);
@@ -142,7 +142,7 @@ test("after a gap in which nobody saved anything the one that takes over goes on
   assert.equal(wound(b), 1);
 });
 
-test("a single process that lost its lease for a while and takes it again keeps what it felt meanwhile", async (t) => {
+test("a single process that lost its lease for a while and takes it again keeps what it felt in between", async (t) => {
   const w = world(t);
   const a = await w.start();
   await a.companion.save();
@@ -157,7 +157,7 @@ test("a single process that lost its lease for a while and takes it again keeps 
   ]);
 });
 
-test("whoever keeps the companion, all have the run of its boot: its id, its start, its report", async (t) => {
+test("whichever process leads, all have the run of its boot: its id, its start, its report", async (t) => {
   const w = world(t);
   const runOf = ({ companion }: Awaited<ReturnType<typeof w.start>>) => {
     const { runId, startedAt, uptimeMs, report } = companion;
@@ -184,7 +184,7 @@ test("whoever keeps the companion, all have the run of its boot: its id, its sta
   assert.deepEqual(handovers, [runId, runId]);
 });
 
-test("the run before a restart is the one that had come up, whoever kept it at its end", async (t) => {
+test("the run before a restart is the one that had come up, whichever process led at its end", async (t) => {
   const w = world(t);
   const a = await w.start();
   const b = await w.start();
@@ -197,7 +197,7 @@ test("the run before a restart is the one that had come up, whoever kept it at i
   assert.notEqual(c.companion.runId, runId);
 });
 
-test("a process that slept while the companion ended and came up anew has the new run", async (t) => {
+test("a process that slept while the companion ended and came up again has the new run", async (t) => {
   const w = world(t);
   const a = await w.start();
   const sleeper = await w.start();
@@ -219,7 +219,7 @@ test("a process that slept while the companion ended and came up anew has the ne
   );
 });
 
-test("a keeper that knows of a gap keeps the words that it wrote", async (t) => {
+test("a leader that missed notifications keeps the words that it wrote", async (t) => {
   const w = world(t);
   const a = await w.start();
   a.companion.personSaid("chat-1", "The door is blue");
@@ -244,7 +244,7 @@ for (const times of [1, 3]) {
   });
 }
 
-test("a takeover that failed is another run once somebody else kept the companion in between", async (t) => {
+test("a takeover that failed is another run once another process led in between", async (t) => {
   const w = world(t);
   const [a, b] = [await w.start(), await w.start()];
   await a.companion.save();

@@ -2,8 +2,8 @@ import { errorName, isThroughlineError } from "../core/errors.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { Logger } from "../core/logger.ts";
 import type { DocumentStore } from "../core/storage/document-store.ts";
-import { documentKey } from "./boot.ts";
 import type { BootClock } from "./boot-clock.ts";
+import { documentKey } from "./companion-document.ts";
 import {
   closeSchedule,
   type DocumentWrite,
@@ -18,24 +18,30 @@ import {
   writeSucceeded,
 } from "./save-schedule.ts";
 
-export interface KeeperPorts {
+export interface SnapshotPorts {
   readonly clock: BootClock;
   readonly logger: Logger;
   readonly documents: DocumentStore;
+  /** Called before each document is made: what it covers is in the log of acts then. */
+  readonly before: () => Promise<void>;
   /** The document as it is to be written; given the one before: the same state with a new sign of life. */
   readonly document: (isLast: boolean, before?: JsonObject) => JsonObject;
   /** What belongs to a whole state beside the document; once that is stored. */
   readonly afterSave: () => Promise<void>;
   /**
-   * Present where others may write it: each write then asks for the revision of the one before. Called
-   * when there is another.
+   * Present where several processes may write it: each write then asks for the revision of the one
+   * before. Called when there is another.
+   *
+   * @returns the revision to go by; `undefined`: another process leads.
    */
-  readonly onConflict?: (() => void) | undefined;
+  readonly onConflict?: (() => Promise<number | undefined>) | undefined;
 }
 
+const attempts = 5;
+
 /** Writes the companion's document: when it is due, one write after the other, each the newest state. */
-export class DocumentKeeper {
-  readonly #ports: KeeperPorts;
+export class SnapshotWriter {
+  readonly #ports: SnapshotPorts;
   readonly #options: SaveOptions;
   #schedule: SaveSchedule;
   /** What was written last: a heartbeat writes it again. */
@@ -44,7 +50,7 @@ export class DocumentKeeper {
   /** Settles with the last write that was asked for. */
   #writing: Promise<unknown> = Promise.resolve();
 
-  constructor(ports: KeeperPorts, options: SaveOptions, revision: number) {
+  constructor(ports: SnapshotPorts, options: SaveOptions, revision: number) {
     this.#ports = ports;
     this.#options = options;
     this.#revision = revision;
@@ -56,15 +62,10 @@ export class DocumentKeeper {
     return this.#schedule.nextAt;
   }
 
-  /** Writes what is due, meanwhile. @param then called when it is over. */
+  /** Writes what is due, and does not wait. @param then called when it is over. */
   tick(now: number, then: () => void): void {
     const due = dueWrite(this.#schedule, now);
     if (due !== undefined) void this.#write(due, now).then(then);
-  }
-
-  /** What this process wrote last, since it keeps the document. */
-  get written(): JsonObject | undefined {
-    return this.#written;
   }
 
   saveSoon(): void {
@@ -75,7 +76,7 @@ export class DocumentKeeper {
     this.#schedule = stateChanged(this.#schedule, this.#ports.clock.monotonic());
   }
 
-  /** Begins anew, with a save at once: from now on this process writes the document. */
+  /** From now on this process writes the document, beginning with a save at once. */
   takeOver(revision: number): void {
     this.#revision = revision;
     this.#written = undefined;
@@ -95,7 +96,7 @@ export class DocumentKeeper {
   /** The same, and drops every copy of what was before. */
   async saveAlone(): Promise<void> {
     await this.#inTurn(async () => {
-      await this.#put(this.#ports.document(false));
+      await this.#put(() => this.#ports.document(false));
       await this.#ports.documents.forgetCopies(documentKey);
     });
   }
@@ -116,30 +117,41 @@ export class DocumentKeeper {
   /** One write after the other: each takes the state when its turn comes, so that none is older. */
   #inTurn(work: () => Promise<void>): Promise<void> {
     const result = this.#writing.then(work);
-    this.#writing = result.catch(() => undefined); // whoever asked hears of it
+    this.#writing = result.catch(() => undefined); // the caller hears of it
     return result;
   }
 
   async #store(isLast: boolean): Promise<void> {
-    await this.#put(this.#ports.document(isLast));
+    await this.#put(() => this.#ports.document(isLast));
     await this.#ports.afterSave();
   }
 
-  /** What was stored last, with a new sign of life: no snapshot is built. */
+  /**
+   * What was stored last, with a new sign of life: no snapshot is built. Where acts are in a log, each
+   * document is of one place in it, and is built whole.
+   */
   async #beat(): Promise<void> {
-    if (this.#written === undefined) return this.#store(false);
-    await this.#put(this.#ports.document(false, this.#written));
+    const written = this.#ports.onConflict === undefined ? this.#written : undefined;
+    if (written === undefined) return this.#store(false);
+    await this.#put(() => this.#ports.document(false, written));
   }
 
-  async #put(value: JsonObject): Promise<void> {
-    const { documents, onConflict } = this.#ports;
-    try {
-      const options = onConflict === undefined ? {} : { expectedRevision: this.#revision };
-      this.#revision = await documents.write(documentKey, value, options);
-    } catch (error) {
-      if (isThroughlineError(error, "THROUGHLINE_CONFLICT")) onConflict?.();
-      throw error;
+  async #put(document: () => JsonObject): Promise<void> {
+    const { documents, before, onConflict } = this.#ports;
+    for (let attempt = 1; ; attempt++) {
+      await before();
+      const value = document();
+      try {
+        const options = onConflict === undefined ? {} : { expectedRevision: this.#revision };
+        this.#revision = await documents.write(documentKey, value, options);
+        this.#written = value;
+        return;
+      } catch (error) {
+        const isConflict = isThroughlineError(error, "THROUGHLINE_CONFLICT");
+        const revision = isConflict ? await onConflict?.() : undefined;
+        if (revision === undefined || attempt >= attempts) throw error;
+        this.#revision = revision;
+      }
     }
-    this.#written = value;
   }
 }

@@ -1,0 +1,175 @@
+import { isoTime } from "../core/clock.ts";
+import { errorName, invalid } from "../core/errors.ts";
+import type { NewId } from "../core/ids.ts";
+import type { Logger } from "../core/logger.ts";
+import type { Act, Happening, SleepState } from "./acts.ts";
+import { type BootClock, readClock } from "./boot-clock.ts";
+import type { PersonSeen } from "./companion-document.ts";
+import { type EmotionState, lastInstant } from "./emotion/emotion.ts";
+import type { Feeling } from "./emotion/feel.ts";
+import { type FeltEvent, fold, type Life } from "./fold.ts";
+import { type Felt, hasMoved, LiveEmotions } from "./live-emotions.ts";
+import { cleanName } from "./quoted-lines.ts";
+
+/** Something about the companion changed. */
+export type CompanionChange =
+  | { readonly type: "emotions"; readonly feeling: Feeling }
+  | { readonly type: "person"; readonly person: PersonSeen }
+  | { readonly type: "sleep"; readonly state: SleepState }
+  | { readonly type: "welcomed"; readonly chatId: string };
+
+/** How often the feelings are looked at for what watchers are told, and for sleep. */
+const lookEveryMs = 1_000;
+const boredEnoughToSleep = 0.8;
+
+export interface LifePorts {
+  readonly clock: BootClock;
+  readonly newId: NewId;
+  readonly logger: Logger;
+  /** Somebody set the wall clock: the history of moods goes by it. */
+  readonly onFelt: (felt: Felt) => void;
+  /** Something happened here. */
+  readonly onAct: (act: Act, felt: readonly FeltEvent[], before: Life) => void;
+  /** Falls asleep after boredom for this long. */
+  readonly sleepAfterBoredMs: number;
+  /** Whether this process decides for all that the companion falls asleep. */
+  readonly leads: () => boolean;
+}
+
+/** The companion from moment to moment: what happens to it, how it feels, what watchers are told. */
+export class LivingCompanion {
+  readonly emotions: LiveEmotions;
+  readonly #ports: LifePorts;
+  readonly #listeners = new Set<(change: CompanionChange) => void>();
+  #life: Life;
+  #lookAt: number;
+  #told: Feeling | undefined;
+  #boredSince: number | undefined;
+
+  /** @param now its emotions now: as in `life`, and time has passed. */
+  constructor(ports: LifePorts, life: Life, now: EmotionState) {
+    const { clock, onFelt } = ports;
+    this.#ports = ports;
+    this.#life = life;
+    const act = (happening: Happening) => this.act(happening);
+    this.emotions = new LiveEmotions({ clock, onFelt, act }, life.config, now);
+    this.#lookAt = clock.monotonic();
+  }
+
+  /** As its acts made it. */
+  get life(): Life {
+    return this.#life;
+  }
+
+  /** When it is to be looked at next, by the monotonic clock. */
+  get lookAt(): number {
+    return this.#lookAt;
+  }
+
+  /** Calls back at every change. @returns a function that ends it. */
+  onChange(listener: (change: CompanionChange) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Somebody was seen. @throws ThroughlineError `THROUGHLINE_INVALID`: that is no name. */
+  see(name: string): PersonSeen {
+    const clean = typeof name === "string" && name.length <= 256 ? cleanName(name) : undefined;
+    if (clean === undefined) throw invalid("a person's name is text of 1 to 256 characters");
+    this.act({ kind: "seen", name: clean });
+    return this.#life.person ?? { name: clean, seenAt: this.#ports.clock.now() };
+  }
+
+  /** @throws ThroughlineError `THROUGHLINE_INVALID`: that is no state. */
+  sleep(state: SleepState): void {
+    if (state !== "awake" && state !== "asleep") {
+      throw invalid("the sleep states are: awake, asleep");
+    }
+    this.act({ kind: "sleep", state });
+  }
+
+  /** Something happens here. @throws as `fold` does. */
+  act(happening: Happening): readonly FeltEvent[] {
+    const before = this.#life;
+    const act = this.newAct(happening);
+    const { life, felt } = fold(before, act);
+    this.become(life);
+    this.#ports.onAct(act, felt, before);
+    return felt;
+  }
+
+  /** An act of this moment, which is not done yet. */
+  newAct(happening: Happening): Act {
+    const { clock, newId } = this.#ports;
+    const reading = readClock(clock);
+    const felt = Math.min(this.emotions.state.at, lastInstant);
+    return { ...happening, id: newId(), felt, at: clock.now(), reading };
+  }
+
+  /** Continues as acts made it, and tells watchers of what that changed. */
+  become(next: Life): void {
+    const before = this.#life;
+    this.#life = next;
+    const { config, emotions } = next;
+    if (emotions !== before.emotions || config !== before.config) {
+      this.emotions.become(config, emotions);
+    }
+    if (next.wokenAt !== before.wokenAt) this.#boredSince = undefined;
+    const { person, sleep } = next;
+    if (next.announced !== before.announced && person) this.tell({ type: "person", person });
+    if (sleep !== before.sleep) this.tell({ type: "sleep", state: sleep });
+  }
+
+  /** Watchers are told at the next pass. */
+  lookNow(): void {
+    this.#lookAt = this.#ports.clock.monotonic();
+  }
+
+  /** Tells watchers of feelings that moved enough, and falls asleep of boredom. */
+  look(now: number): void {
+    this.#lookAt = now + lookEveryMs;
+    const feeling = this.emotions.feeling();
+    const { publishThreshold } = this.emotions.configuration.settings;
+    if (this.#told === undefined || hasMoved(this.#told, feeling, publishThreshold)) {
+      this.#told = feeling;
+      this.tell({ type: "emotions", feeling });
+    }
+    this.#boredSince =
+      feeling.boredom >= boredEnoughToSleep ? (this.#boredSince ?? now) : undefined;
+    const { sleepAfterBoredMs, leads } = this.#ports;
+    const isTired = this.#boredSince !== undefined && now - this.#boredSince >= sleepAfterBoredMs;
+    if (sleepAfterBoredMs > 0 && isTired && this.#life.sleep === "awake" && leads()) {
+      this.act({ kind: "sleep", state: "asleep" });
+    }
+  }
+
+  tell(change: CompanionChange): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener(change);
+      } catch (error) {
+        // Neither the loop nor a turn is to end with a watcher.
+        const fields = { change: change.type, error: errorName(error) };
+        this.#ports.logger.error(fields, "a watcher failed");
+      }
+    }
+  }
+}
+
+/** What an act made felt, as the history of moods keeps it. */
+export function feltBy(
+  { at, kind }: Act,
+  events: readonly FeltEvent[],
+  before: Life,
+  { emotions: state, config }: Life,
+): readonly Felt[] {
+  if (kind === "up" || state.anchor === before.emotions.anchor) return [];
+  const felt = { at: isoTime(at), state, config };
+  if (events.length === 0) return [felt];
+  return events.map(({ name, intensity, wound }) => {
+    return {
+      ...felt,
+      event: wound === undefined ? { name, intensity } : { name, intensity, wound },
+    };
+  });
+}
