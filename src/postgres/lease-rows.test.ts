@@ -1,4 +1,4 @@
-// What the fleet leaves in the database, and what it does when the database is away.
+// What a cluster leaves in the database, and what it does when the database is away.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
@@ -279,14 +279,14 @@ test(
 );
 
 test(
-  "what is told while the database is away is no error, and whoever missed it is told of the gap",
+  "what is published while the database is away is no error, and the others hear that they missed it",
   skip,
   async () => {
     const companion = newCompanion();
     const pool = new CutPool();
     const { promise: dropped, resolve: drop } = Promise.withResolvers<void>();
     const warn = (_fields: object, text: string) => {
-      if (text === "messages could not be told") drop();
+      if (text === "messages could not be sent") drop();
     };
     const logger = { ...silentLogger, warn };
     await using a = await join({ companion, pool, timeoutMs: 400, logger });

@@ -2,7 +2,7 @@ import type { HeldName, LeasePlace, Renewal } from "../core/storage/lease-keeper
 import type { LeaseName } from "../core/storage/leases.ts";
 import type { Database } from "./database.ts";
 import { leaseStatements as statements } from "./lease-statements.ts";
-import { freedPayload } from "./tell-payload.ts";
+import { freedPayload } from "./notification.ts";
 
 export interface LeasesPorts {
   readonly database: Database;

@@ -9,10 +9,9 @@ import { ClusterLeases, type LeaseRegistry } from "../core/storage/cluster-lease
 import type { Timers } from "../core/timers.ts";
 import type { Database } from "./database.ts";
 import { PostgresLeases } from "./leases.ts";
-import { Hearing } from "./tell-hearing.ts";
-import { Listening } from "./tell-listening.ts";
-import { TellQueue } from "./tell-queue.ts";
-import { tellStatements } from "./tell-statements.ts";
+import { Listening } from "./listening.ts";
+import { PublishQueue } from "./publish-queue.ts";
+import { Subscription } from "./subscription.ts";
 
 export interface PostgresClusterPorts {
   readonly database: Database;
@@ -46,8 +45,8 @@ export class PostgresCluster implements Cluster {
   readonly #ports: PostgresClusterPorts;
   readonly #places: PostgresLeases;
   readonly #subscribers: Subscribers;
-  readonly #telling: TellQueue;
-  readonly #hearing: Hearing;
+  readonly #publishing: PublishQueue;
+  readonly #subscription: Subscription;
   readonly #listening: Listening;
 
   constructor(ports: PostgresClusterPorts) {
@@ -60,28 +59,28 @@ export class PostgresCluster implements Cluster {
     this.#subscribers = new Subscribers(logger);
     this.#places = new PostgresLeases({ database, companion, channel, processId, leaseMs });
     this.leases = new ClusterLeases(this.#places, epochs, { clock, timers, leaseMs, logger });
-    this.#telling = new TellQueue({ database, channel, processId, logger });
-    this.#hearing = new Hearing({
+    this.#publishing = new PublishQueue({ database, channel, processId, logger });
+    this.#subscription = new Subscription({
       processId,
-      told: (text, from) => this.#subscribers.receive(text, from),
+      message: (text, from) => this.#subscribers.receive(text, from),
       freed: (name) => this.leases.wake(name),
-      gap: () => this.#subscribers.missed(),
+      missed: () => this.#subscribers.missed(),
     });
     this.#listening = new Listening({
       ...{ database, channel, timers, logger },
-      heard: (payload) => this.#hearing.hear(payload),
-      healed: () => this.#healed(),
+      received: (payload) => this.#subscription.receive(payload),
+      missed: () => this.#missed(),
     });
   }
 
-  /** Removes what dead processes left. Resolves when this process hears the others. */
+  /** Removes what dead processes left. Resolves when this process gets the messages of the others. */
   async open(): Promise<void> {
     await Promise.all([this.#places.sweep(), this.#forgetKept()]);
     await this.#listening.open();
   }
 
   publish(message: JsonObject): void {
-    this.#telling.add(prepareMessage(message));
+    this.#publishing.add(prepareMessage(message));
   }
 
   subscribe(listener: (message: JsonObject, processId: string) => void): () => void {
@@ -92,30 +91,33 @@ export class PostgresCluster implements Cluster {
     return this.#subscribers.onMissed(listener);
   }
 
-  /** Tells what is still to be told, frees what is held, and lets go of the connection. */
+  /** Sends what is still to be sent, frees what is held, and gives the connection back. */
   async close(): Promise<void> {
     this.#subscribers.close();
-    await Promise.all([this.#telling.close(), this.leases.close()]);
+    await Promise.all([this.#publishing.close(), this.leases.close()]);
     this.#listening.close();
-    this.#hearing.close();
+    this.#subscription.close();
   }
 
-  /** No build after the first ones keeps what is told: what they left is nobody's to read. */
+  /** No build after the first ones keeps messages in the table: what they left is read by none. */
   async #forgetKept(): Promise<void> {
     const { database, companion, logger } = this.#ports;
     try {
-      await database.query({ ...tellStatements.forget, values: [companion] });
+      await database.query({ ...forgetMessages, values: [companion] });
     } catch (error) {
       logger.warn({ error: errorName(error) }, "messages could not be removed");
     }
   }
 
   /** Releases were missed as messages were. */
-  #healed(): void {
+  #missed(): void {
     this.leases.wake();
     this.#subscribers.missed();
   }
 }
+
+/** 1: companion. What stands there was sent by a build before this one, which kept it. */
+const forgetMessages = { text: "delete from throughline.messages where companion = $1" };
 
 /** A name for `LISTEN`, which takes at most 63 bytes: its companion may have a longer one. */
 function channelOf(companion: string): string {

@@ -2,7 +2,7 @@ import type { Migration } from "./migration.ts";
 
 /**
  * What several processes tell each other. `wanted` says that somebody waits for the lease of this row,
- * and is to be notified when it is released. `messages` is used no more: see `tell-payload.ts`.
+ * and is to be notified when it is released. `messages` is used no more: see `notification.ts`.
  */
 export const fleet: Migration = {
   number: 2,

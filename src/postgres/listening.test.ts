@@ -5,8 +5,8 @@ import { HeldClock } from "../../test/support/held-clock.ts";
 import { HeldTimers } from "../../test/support/held-timers.ts";
 import { silentLogger } from "../core/logger.ts";
 import { Database } from "./database.ts";
+import { Listening } from "./listening.ts";
 import type { PostgresClient, PostgresPool, PostgresStatement } from "./pool.ts";
-import { Listening } from "./tell-listening.ts";
 
 /** A connection to a server that is not there: it answers as the test says. */
 class ScriptedClient extends EventEmitter implements PostgresClient {
@@ -55,13 +55,13 @@ function listening() {
     ...ports,
     database,
     channel: "ours",
-    heard: (payload) => events.push(payload),
-    healed: () => events.push("healed"),
+    received: (payload) => events.push(payload),
+    missed: () => events.push("missed"),
   });
   return { clients, events, listener, state, timers };
 }
 
-test("notifications of its channel are heard, of another they are not", async () => {
+test("notifications of its channel are received, of another they are not", async () => {
   const { clients, events, listener } = listening();
   await listener.open();
   clients[0]?.emit("notification", { channel: "ours", payload: "one" });
@@ -80,7 +80,7 @@ test("a server that refuses to listen refuses the opening, and the connection is
   assert.equal(clients[0]?.isReleased, true);
 });
 
-test("a lost connection is replaced at once, and what comes over the old one is not heard", async () => {
+test("a lost connection is replaced at once, and what comes over the old one is passed over", async () => {
   const { clients, events, listener, timers } = listening();
   await listener.open();
   clients[0]?.emit("error", new Error("lost"));
@@ -88,7 +88,7 @@ test("a lost connection is replaced at once, and what comes over the old one is 
   await timers.pass(0);
   clients[0]?.emit("notification", { channel: "ours", payload: "old" });
   clients[1]?.emit("notification", { channel: "ours", payload: "new" });
-  assert.deepEqual(events, ["healed", "new"]);
+  assert.deepEqual(events, ["missed", "new"]);
   assert.deepEqual(
     [clients.length, clients[0]?.isReleased, clients[1]?.isReleased],
     [2, true, false],
@@ -107,7 +107,7 @@ test("while the database is away it is tried again after 50 ms to 2 s, ever less
   assert.deepEqual(events, []);
   state.isAway = false;
   await timers.pass(2_000);
-  assert.deepEqual(events, ["healed"]);
+  assert.deepEqual(events, ["missed"]);
   listener.close();
 });
 
@@ -119,7 +119,7 @@ test("a connection that hears nothing is asked every 5 s, and replaced when it d
   assert.deepEqual(asked, ["select 1", "select 1", "select 1"]);
   if (clients[0] !== undefined) clients[0].refuses = "select 1";
   await timers.pass(5_000);
-  assert.deepEqual(events, ["healed"]);
+  assert.deepEqual(events, ["missed"]);
   listener.close();
 });
 

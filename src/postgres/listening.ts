@@ -9,12 +9,12 @@ export interface ListeningPorts {
   readonly channel: string;
   readonly timers: Timers;
   readonly logger: Logger;
-  heard(payload: string): void;
-  /** It listens again after it did not: what was sent meanwhile is missed. */
-  healed(): void;
+  received(payload: string): void;
+  /** It listens again after it did not: what was sent in between is missed. */
+  missed(): void;
 }
 
-/** How often a connection that hears nothing is asked whether it still lives. */
+/** How often a silent connection is asked whether it still lives. */
 const checkMs = 5_000;
 const firstPauseMs = 50;
 const longestPauseMs = 2_000;
@@ -43,12 +43,12 @@ export class Listening {
   }
 
   async #listen(): Promise<Connection> {
-    const { database, channel, heard } = this.#ports;
+    const { database, channel, received } = this.#ports;
     const connection = await database.connect();
     try {
       connection.onNotification((message) => {
-        const isHeard = message.channel === channel && this.#connection === connection;
-        if (isHeard) heard(message.payload ?? "");
+        const isOurs = message.channel === channel && this.#connection === connection;
+        if (isOurs) received(message.payload ?? "");
       });
       this.#connection = connection;
       await connection.run({ text: `listen "${channel}"` });
@@ -88,7 +88,7 @@ export class Listening {
     this.#connection = undefined;
     this.#cancelWait?.();
     connection.release(true);
-    this.#ports.logger.warn({}, "the connection that hears the other processes was lost");
+    this.#ports.logger.warn({}, "the connection that listens to the other processes was lost");
     void this.#heal(0);
   }
 
@@ -97,9 +97,12 @@ export class Listening {
     try {
       const connection = await this.#listen();
       this.#keep(connection);
-      if (!this.#closed) this.#ports.healed();
+      if (!this.#closed) this.#ports.missed();
     } catch (error) {
-      this.#ports.logger.warn({ error: errorName(error) }, "the other processes are not heard");
+      this.#ports.logger.warn(
+        { error: errorName(error) },
+        "the other processes cannot be listened to",
+      );
       if (this.#closed) return;
       const nextMs = Math.min(longestPauseMs, Math.max(firstPauseMs, pauseMs * 2));
       this.#cancelWait = this.#ports.timers.after(nextMs, () => void this.#heal(nextMs));

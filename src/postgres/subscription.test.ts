@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Hearing } from "./tell-hearing.ts";
-import { freedPayload, toldPayloads } from "./tell-payload.ts";
+import { freedPayload, messagePayloads } from "./notification.ts";
+import { Subscription } from "./subscription.ts";
 
 function hearing() {
   const events: unknown[] = [];
-  const heard = new Hearing({
+  const heard = new Subscription({
     processId: "own",
-    told: (text, from) => events.push([from, text]),
+    message: (text, from) => events.push([from, text]),
     freed: ({ key }) => events.push(key),
-    gap: () => events.push("gap"),
+    missed: () => events.push("gap"),
   });
   const hearText = (from: string, n: number, text: string) => {
-    for (const payload of toldPayloads(from, n, text)) heard.hear(payload);
+    for (const payload of messagePayloads(from, n, text)) heard.receive(payload);
   };
   const hear = (from: string, n: number) => hearText(from, n, `{"n":${n}}`);
   return { events, heard, hear, hearText };
@@ -20,7 +20,7 @@ function hearing() {
 
 /** Of four parts. */
 const long = `{"text":"${"密".repeat(10_000)}"}`;
-const parts = (from: string, n: number) => toldPayloads(from, n, long);
+const parts = (from: string, n: number) => messagePayloads(from, n, long);
 
 test("a message that was sent twice is heard once, in its place", () => {
   const { events, hear } = hearing();
@@ -53,7 +53,7 @@ test("the first message of a process is no gap, whatever its number; each proces
 test("a process hears no message of its own, but what it frees", () => {
   const { events, heard, hear } = hearing();
   hear("own", 1);
-  heard.hear(freedPayload("own", { collection: "chats", key: "a" }));
+  heard.receive(freedPayload("own", { collection: "chats", key: "a" }));
   assert.deepEqual(events, ["a"]);
 });
 
@@ -61,9 +61,9 @@ test("a long message is heard whole with its last part, in order with short ones
   const { events, heard, hear, hearText } = hearing();
   hear("p", 1);
   const [first = "", ...rest] = parts("p", 2);
-  heard.hear(first);
+  heard.receive(first);
   assert.equal(events.length, 1);
-  for (const payload of rest) heard.hear(payload);
+  for (const payload of rest) heard.receive(payload);
   hear("p", 3);
   hearText("q", 1, long);
   assert.deepEqual(events, [
@@ -76,8 +76,8 @@ test("a long message is heard whole with its last part, in order with short ones
 
 test("a long message that was sent twice is heard once, also if the first time it broke off", () => {
   const { events, heard } = hearing();
-  for (const payload of parts("p", 1).slice(0, 2)) heard.hear(payload);
-  for (const payload of [...parts("p", 1), ...parts("p", 1)]) heard.hear(payload);
+  for (const payload of parts("p", 1).slice(0, 2)) heard.receive(payload);
+  for (const payload of [...parts("p", 1), ...parts("p", 1)]) heard.receive(payload);
   assert.deepEqual(events, [["p", long]]);
 });
 
@@ -87,7 +87,7 @@ for (const missing of [0, 1, 3]) {
     hear("p", 1);
     assert.equal(parts("p", 2).length, 4);
     for (const [index, payload] of parts("p", 2).entries()) {
-      if (index !== missing) heard.hear(payload);
+      if (index !== missing) heard.receive(payload);
     }
     assert.equal(events.length, 1);
     hear("p", 3);
@@ -103,7 +103,7 @@ for (const order of [
   test(`parts ${order.join(", ")} of four are no message`, () => {
     const { events, heard } = hearing();
     const payloads = parts("p", 1);
-    for (const index of order) heard.hear(payloads[index] ?? "");
+    for (const index of order) heard.receive(payloads[index] ?? "");
     assert.deepEqual(events, []);
   });
 }
@@ -111,10 +111,10 @@ for (const order of [
 test("parts of different messages are never one message", () => {
   const { events, heard } = hearing();
   const [first = ""] = parts("p", 1);
-  heard.hear(first);
-  for (const payload of parts("p", 2).slice(1)) heard.hear(payload);
-  heard.hear(first);
-  for (const payload of parts("q", 1).slice(1)) heard.hear(payload);
+  heard.receive(first);
+  for (const payload of parts("p", 2).slice(1)) heard.receive(payload);
+  heard.receive(first);
+  for (const payload of parts("q", 1).slice(1)) heard.receive(payload);
   assert.deepEqual(events, []);
 });
 
@@ -130,9 +130,9 @@ test("the numbers of the 1,000 processes heard last are known", () => {
 test("nothing is passed on after closing, also what had begun", () => {
   const { events, heard, hear } = hearing();
   const [first = "", ...rest] = parts("p", 1);
-  heard.hear(first);
+  heard.receive(first);
   heard.close();
-  for (const payload of rest) heard.hear(payload);
+  for (const payload of rest) heard.receive(payload);
   hear("p", 2);
   assert.deepEqual(events, []);
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { keyCorpus, textCorpus } from "../testing/corpus.ts";
-import { freedPayload, parsePayload, payloadBytes, toldPayloads } from "./tell-payload.ts";
+import { freedPayload, messagePayloads, parsePayload, payloadBytes } from "./notification.ts";
 
 const textOf = (heard: ReturnType<typeof parsePayload>) =>
   heard !== undefined && "text" in heard ? heard.text : "";
@@ -9,10 +9,10 @@ const textOf = (heard: ReturnType<typeof parsePayload>) =>
 test("what a notification says is read back, for texts and names of every kind", () => {
   for (const { text } of textCorpus) {
     const json = JSON.stringify({ text });
-    const heard = toldPayloads("p1", 7, json).map(parsePayload);
+    const heard = messagePayloads("p1", 7, json).map(parsePayload);
     assert.equal(heard.map(textOf).join(""), json);
     if (heard.length > 1) continue;
-    assert.deepEqual(heard, [{ kind: "told", from: "p1", n: 7, text: json }]);
+    assert.deepEqual(heard, [{ kind: "message", from: "p1", n: 7, text: json }]);
   }
   for (const { text: key } of keyCorpus) {
     const name = { collection: "chats", key };
@@ -29,7 +29,7 @@ for (const [what, unit] of [
   for (const count of [2_000, 7_880, 50_000]) {
     test(`a text of ${count} ${what} is notified in parts that fit, and is their sum`, () => {
       const text = `${unit.repeat(count)}.`;
-      const payloads = toldPayloads("p\n1", 8, text);
+      const payloads = messagePayloads("p\n1", 8, text);
       assert.ok(payloads.every((payload) => Buffer.byteLength(payload) <= payloadBytes));
       const heard = payloads.map(parsePayload);
       assert.equal(heard.map(textOf).join(""), text);

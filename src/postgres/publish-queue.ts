@@ -1,10 +1,20 @@
 import { errorName } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
 import type { Database } from "./database.ts";
-import { toldPayloads } from "./tell-payload.ts";
-import { tellStatements as statements } from "./tell-statements.ts";
+import { messagePayloads } from "./notification.ts";
 
-export interface TellQueuePorts {
+/**
+ * 1: channel; 2: payloads. In this order, and nothing of others in between: notifications of one
+ * transaction are delivered together, as they were made.
+ */
+const notify = {
+  name: "throughline_tell",
+  text: `select pg_notify($1, payload) from (
+  select payload from unnest($2::text[]) with ordinality as each (payload, n) order by n
+) as ordered`,
+};
+
+export interface PublishQueuePorts {
   readonly database: Database;
   readonly channel: string;
   readonly processId: string;
@@ -17,25 +27,25 @@ interface Sending {
   readonly length: number;
 }
 
-/** So much is told by one statement; and so much waits while the database is away. */
+/** So much is sent by one statement; and so much waits while the database is away. */
 const batchLength = 2 * 1024 * 1024;
 const batchCount = 500;
 const queueLength = 64 * 1024 * 1024;
 const queueCount = 10_000;
 
 /**
- * Sends what this process tells, in order, as many at once as wait. What cannot be sent is dropped;
- * whoever hears the next message sees by its number that some are missing.
+ * Sends what this process publishes, in order, as many at once as wait. What cannot be sent is dropped:
+ * a process that gets the next message sees by its number that some are missing.
  */
-export class TellQueue {
-  readonly #ports: TellQueuePorts;
+export class PublishQueue {
+  readonly #ports: PublishQueuePorts;
   readonly #waiting: Sending[] = [];
   #length = 0;
   #count = 0;
   #sending: Promise<void> | undefined;
   #closed = false;
 
-  constructor(ports: TellQueuePorts) {
+  constructor(ports: PublishQueuePorts) {
     this.#ports = ports;
   }
 
@@ -44,31 +54,31 @@ export class TellQueue {
     const n = ++this.#count;
     const isFull = this.#length > queueLength || this.#waiting.length >= queueCount;
     if (isFull) {
-      this.#ports.logger.warn({ n }, "too much waits to be told: a message was dropped");
+      this.#ports.logger.warn({ n }, "too many messages wait to be sent: one was dropped");
       return;
     }
-    const payloads = toldPayloads(this.#ports.processId, n, text);
+    const payloads = messagePayloads(this.#ports.processId, n, text);
     const length = payloads.reduce((sum, payload) => sum + payload.length, 0);
     this.#waiting.push({ payloads, length });
     this.#length += length;
     this.#sending ??= this.#send();
   }
 
-  /** Tells no more. Resolves when what was added before is told or dropped. */
+  /** Takes no more. Resolves when what was added before is sent or dropped. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#sending;
   }
 
   async #send(): Promise<void> {
-    await Promise.resolve(); // what is told in one go is sent in one
+    await Promise.resolve(); // what is published in one go is sent in one
     while (this.#waiting.length > 0) {
       const batch = this.#batch();
       try {
-        await this.#tell(batch);
+        await this.#notify(batch);
       } catch (error) {
         const fields = { error: errorName(error), count: batch.length };
-        this.#ports.logger.warn(fields, "messages could not be told");
+        this.#ports.logger.warn(fields, "messages could not be sent");
         if (this.#closed) this.#waiting.length = 0; // closing waits for one failure, not for many
       }
     }
@@ -88,9 +98,9 @@ export class TellQueue {
     return batch;
   }
 
-  async #tell(batch: readonly Sending[]): Promise<void> {
+  async #notify(batch: readonly Sending[]): Promise<void> {
     const { database, channel } = this.#ports;
     const payloads = batch.flatMap((sending) => sending.payloads);
-    await database.query({ ...statements.tell, values: [channel, payloads] });
+    await database.query({ ...notify, values: [channel, payloads] });
   }
 }

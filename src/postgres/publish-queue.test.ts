@@ -5,7 +5,7 @@ import { silentLogger } from "../core/logger.ts";
 import { systemTimers } from "../core/timers.ts";
 import { Database } from "./database.ts";
 import type { PostgresPool } from "./pool.ts";
-import { TellQueue } from "./tell-queue.ts";
+import { PublishQueue } from "./publish-queue.ts";
 
 /** A queue whose database is always away, and what it logs. */
 function queueWithout() {
@@ -21,14 +21,14 @@ function queueWithout() {
   };
   const ports = { clock: systemClock, timers: systemTimers, logger };
   const database = new Database({ ...ports, pool, random: () => 0, timeoutMs: 30 });
-  const queue = new TellQueue({ database, channel: "throughline", processId: "p", logger });
+  const queue = new PublishQueue({ database, channel: "throughline", processId: "p", logger });
   return { queue, warnings };
 }
 
 test("of 10,500 messages that wait for a database that is away the last 500 are dropped", async () => {
   const { queue, warnings } = queueWithout();
   for (let n = 1; n <= 10_500; n++) queue.add(`{"n":${n}}`);
-  const dropped = "too much waits to be told: a message was dropped";
+  const dropped = "too many messages wait to be sent: one was dropped";
   assert.deepEqual(warnings, new Array(500).fill(dropped));
   await queue.close();
 });
@@ -45,7 +45,7 @@ test("closing waits for one failure of a database that is away, not for one of e
   const { queue, warnings } = queueWithout();
   for (let n = 1; n <= 2_000; n++) queue.add(`{"n":${n}}`);
   await queue.close();
-  assert.deepEqual(warnings, ["messages could not be told"]);
+  assert.deepEqual(warnings, ["messages could not be sent"]);
   queue.add("{}");
   await queue.close();
   assert.equal(warnings.length, 1);

@@ -1,15 +1,18 @@
 import type { LeaseName } from "../core/storage/leases.ts";
 
-/** What a notification says: who sent it, and then one of three things. */
-export type Heard =
+/**
+ * What a notification says: who sent it, and then one of three things. In a payload a message is called
+ * "told", as version 0.1 called it.
+ */
+export type Notification =
   /** A message, whole. */
-  | { readonly kind: "told"; readonly from: string; readonly n: number; readonly text: string }
+  | { readonly kind: "message"; readonly from: string; readonly n: number; readonly text: string }
   /** A part of one that is too long for a notification. */
-  | HeardPart
-  /** A name that was released while somebody waited for it. */
+  | MessagePart
+  /** A name that was released while another process waited for it. */
   | { readonly kind: "freed"; readonly from: string; readonly name: LeaseName };
 
-export interface HeardPart {
+export interface MessagePart {
   readonly kind: "part";
   readonly from: string;
   readonly n: number;
@@ -30,9 +33,9 @@ export const payloadBytes = 7_900;
  * A message as it is notified: whole, or in parts that are sent together. No table holds it at any
  * time, so that forgetting has nothing to look for there.
  *
- * @param n counts what a process tells, from 1: messages that are equal differ in it.
+ * @param n counts what a process publishes, from 1: messages that are equal differ in it.
  */
-export function toldPayloads(from: string, n: number, text: string): readonly string[] {
+export function messagePayloads(from: string, n: number, text: string): readonly string[] {
   const whole = `${JSON.stringify(["told", from, n])}\n${text}`;
   if (Buffer.byteLength(whole) <= payloadBytes) return [whole];
   const headOf = (index: number, count: number) =>
@@ -46,7 +49,7 @@ export function freedPayload(from: string, { collection, key }: LeaseName): stri
 }
 
 /** @returns `undefined` for what none of ours sent: anyone may notify a channel. */
-export function parsePayload(payload: string): Heard | undefined {
+export function parsePayload(payload: string): Notification | undefined {
   const end = payload.indexOf("\n");
   const [kind, from, third, fourth, fifth] = parsedList(end < 0 ? payload : payload.slice(0, end));
   if (typeof from !== "string") return undefined;
@@ -55,7 +58,7 @@ export function parsePayload(payload: string): Heard | undefined {
   }
   if (end < 0 || typeof third !== "number") return undefined;
   const text = payload.slice(end + 1);
-  if (kind === "told") return { kind, from, n: third, text };
+  if (kind === "told") return { kind: "message", from, n: third, text };
   if (kind !== "part" || typeof fourth !== "number" || typeof fifth !== "number") return undefined;
   return { kind, from, n: third, index: fourth, count: fifth, text };
 }

@@ -1,0 +1,73 @@
+import { Lru } from "../core/lru.ts";
+import type { LeaseName } from "../core/storage/leases.ts";
+import { type MessagePart, type Notification, parsePayload } from "./notification.ts";
+
+export interface SubscriptionPorts {
+  /** What this process sends itself is passed over. */
+  readonly processId: string;
+  message(text: string, processId: string): void;
+  freed(name: LeaseName): void;
+  /** Messages were missed. */
+  missed(): void;
+}
+
+/** Of so many processes the last message's number is known; the one silent for longest goes. */
+const knownProcesses = 1_000;
+
+/** Makes messages of notifications: in order, each once, and says when one is missing. */
+export class Subscription {
+  readonly #ports: SubscriptionPorts;
+  /** The number of the last message, by process. */
+  readonly #last = new Lru<string, number>(knownProcesses);
+  /** What came of a long message so far. One at a time: what is sent together comes together. */
+  #begun: { readonly from: string; readonly n: number; readonly texts: string[] } | undefined;
+  #closed = false;
+
+  constructor(ports: SubscriptionPorts) {
+    this.#ports = ports;
+  }
+
+  receive(payload: string): void {
+    const got = parsePayload(payload);
+    if (got === undefined) return;
+    if (got.kind === "freed") {
+      this.#ports.freed(got.name); // also what this process freed: others of it may wait
+      return;
+    }
+    if (got.from === this.#ports.processId) return;
+    const text = got.kind === "message" ? got.text : this.#joined(got);
+    if (text !== undefined && this.#isNext(got)) this.#pass(text, got.from);
+  }
+
+  /** Nothing is passed on any more. */
+  close(): void {
+    this.#closed = true;
+    this.#begun = undefined;
+  }
+
+  #pass(text: string | undefined, from: string): void {
+    if (this.#closed) return;
+    if (text === undefined) this.#ports.missed();
+    else this.#ports.message(text, from);
+  }
+
+  /** @returns the message, with its last part. One of which a part was missed never comes. */
+  #joined({ from, n, index, count, text }: MessagePart): string | undefined {
+    const begun = index === 0 ? { from, n, texts: [] } : this.#begun;
+    this.#begun = undefined;
+    if (begun?.from !== from || begun.n !== n || begun.texts.length !== index) return undefined;
+    begun.texts.push(text);
+    if (begun.texts.length === count) return begun.texts.join("");
+    this.#begun = begun;
+    return undefined;
+  }
+
+  /** One that was sent twice, because nobody knew whether it was sent, is got once. */
+  #isNext({ from, n }: Exclude<Notification, { kind: "freed" }>): boolean {
+    const last = this.#last.peek(from);
+    if (last !== undefined && n <= last) return false;
+    this.#last.set(from, n);
+    if (last !== undefined && n > last + 1) this.#pass(undefined, from);
+    return true;
+  }
+}
