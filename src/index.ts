@@ -8,7 +8,7 @@ export type { FindChatsOptions, FoundChat } from "./core/chat/find-chats.ts";
 export type { ForgetReceipt } from "./core/chat/forget-receipt.ts";
 export type { Reason } from "./core/chat/freshness.ts";
 export type { FreshnessOptions, FreshnessRules } from "./core/chat/freshness-options.ts";
-export type { HistoryOptions } from "./core/chat/history-options.ts";
+export type { HistoryOptions } from "./core/chat/history-scope.ts";
 export type { HistoryView } from "./core/chat/history-view.ts";
 export type { Interaction } from "./core/chat/interaction.ts";
 export type { Attachment, ModelInput, Role, StoredMessage, ToolCall } from "./core/chat/message.ts";

@@ -1,7 +1,7 @@
 import { type ChatHead, titleFrom } from "../core/chat/chat-head.ts";
 import { checkChatId } from "../core/chat/chat-log.ts";
 import { isControlId } from "../core/chat/control-ids.ts";
-import { foreignRecord, leftOverId } from "../core/chat/foreign-record.ts";
+import { foreignRecord, leftOverId } from "../core/chat/message.ts";
 import { invalid, isThroughlineError, ThroughlineError } from "../core/errors.ts";
 import type { JsonObject } from "../core/json.ts";
 import { isErased } from "../core/storage/batch.ts";

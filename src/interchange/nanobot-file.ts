@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
-import { foreignRecord } from "../core/chat/foreign-record.ts";
-import { isMessage } from "../core/chat/message.ts";
+import { foreignRecord, isMessage } from "../core/chat/message.ts";
 import { isThroughlineError } from "../core/errors.ts";
 import { checkJson, type JsonObject } from "../core/json.ts";
 import { logLimits, type StoredRecord } from "../core/storage/log-store.ts";

@@ -1,5 +1,4 @@
-import { foreignRecord } from "../core/chat/foreign-record.ts";
-import { type Role, roles } from "../core/chat/message.ts";
+import { foreignRecord, type Role, roles } from "../core/chat/message.ts";
 import { messageRecord } from "../core/chat/message-input.ts";
 import { readStamp } from "../core/chat/read-values.ts";
 import { isoTime } from "../core/clock.ts";

@@ -2,8 +2,7 @@ import type { ChatHead } from "./chat-head.ts";
 import { type ChatPorts, notFound } from "./chat-log.ts";
 import type { Draft } from "./draft.ts";
 import { isControl, isMessage, type StoredMessage } from "./message.ts";
-import { markOf, pendingId, waitingInput } from "./shown-messages.ts";
-import { endWaits } from "./waiting-messages.ts";
+import { endWaits, markOf, pendingId, waitingInput } from "./shown-messages.ts";
 
 /** What our records about one message are. */
 const marks = ["redaction", "replacement", "erasure"] as const;

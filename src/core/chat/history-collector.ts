@@ -1,6 +1,5 @@
 import type { LogStore, StoredRecord } from "../storage/log-store.ts";
-import { checkHistoryOptions, type HistoryOptions } from "./history-options.ts";
-import { ScopeReader } from "./history-scope.ts";
+import { checkHistoryOptions, type HistoryOptions, ScopeReader } from "./history-scope.ts";
 import { type HistoryView, viewOfScope } from "./history-view.ts";
 import { historyBudget, plainMeter } from "./token-budget.ts";
 import { turnSize, turnsOf } from "./turns.ts";

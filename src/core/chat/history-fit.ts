@@ -1,6 +1,6 @@
 import { collapsePairs } from "./collapse.ts";
 import { type Compaction, summaryText } from "./compaction.ts";
-import type { HistoryOptions } from "./history-options.ts";
+import type { HistoryOptions } from "./history-scope.ts";
 import type { ModelInput } from "./message.ts";
 import {
   estimateTokens,

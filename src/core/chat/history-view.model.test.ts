@@ -4,7 +4,7 @@ import fc from "fast-check";
 import type { JsonObject } from "../json.ts";
 import type { StoredRecord } from "../storage/log-store.ts";
 import { HistoryCollector } from "./history-collector.ts";
-import type { HistoryOptions } from "./history-options.ts";
+import type { HistoryOptions } from "./history-scope.ts";
 import { type HistoryView, historyView } from "./history-view.ts";
 import { isControl, isMessage, type ModelInput, type StoredMessage } from "./message.ts";
 

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { isThroughlineError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import type { StoredRecord } from "../storage/log-store.ts";
-import type { HistoryOptions } from "./history-options.ts";
+import type { HistoryOptions } from "./history-scope.ts";
 import { historyView } from "./history-view.ts";
 import type { ModelInput } from "./message.ts";
 

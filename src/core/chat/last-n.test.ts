@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isThroughlineError } from "../errors.ts";
-import { lastN } from "./last-n.ts";
+import { lastN } from "./working-memory.ts";
 
 const items = ["a", "b", "c", "d"];
 

@@ -1,7 +1,5 @@
-import type { JsonObject } from "../json.ts";
-import { attachmentNotes } from "./attachment-notes.ts";
+import { isJsonObject, type JsonObject } from "../json.ts";
 import type { ModelInput, StoredMessage, ToolCall } from "./message.ts";
-import { sameMaker } from "./model-family.ts";
 import { estimateTokens } from "./token-budget.ts";
 import type { PairedCall, PairedCalls } from "./tool-pairs.ts";
 
@@ -170,4 +168,64 @@ export function resultEstimate({ result }: ModelPair): number {
   return estimateTokens(
     result.toolCallId.length + result.toolName.length + Buffer.byteLength(result.content),
   );
+}
+
+/** Where a name stops being the family: a tag, or a date or `latest` that ends a part of the name. */
+const release = /[:@]|-(?:\d{4}|\d{6}|\d{8}|latest)(?=$|[-:@])/;
+
+/**
+ * The model without its release: the id up to the first `:` or `@`, or the first part that is a date
+ * (`-0613`, `-250115`, `-20250514`, `-2024-08-06`) or `-latest`; in lower case. Artefacts of a family
+ * pass between its releases. A name that follows no such pattern is a family of its own: artefacts
+ * are then rather left out than sent to a model that refuses them.
+ */
+export function modelFamily(model: string): string {
+  const end = model.search(release);
+  return (end < 0 ? model : model.slice(0, end)).toLowerCase();
+}
+
+/** Whether two models may exchange reasoning items, signatures and call ids. */
+export function sameMaker(
+  a: { readonly provider?: unknown; readonly model?: unknown },
+  b: { readonly provider: string; readonly model: string },
+): boolean {
+  return (
+    a.provider === b.provider &&
+    typeof a.model === "string" &&
+    modelFamily(a.model) === modelFamily(b.model)
+  );
+}
+
+const nameLength = 80;
+// Also what is not seen but reorders or ends a line, and the brackets of the note itself.
+const unsafe = /[\s\p{C}\u2028\u2029[\]]+/gu;
+
+/**
+ * What stands in for files that a model does not get: `[image: photo.jpg]`, one a line; `audio`,
+ * `video` or `file` likewise. A name is shown on one line, without brackets, in 80 code points.
+ *
+ * @param images `"handed-over"`: the model gets images another way, they need no note.
+ */
+export function attachmentNotes(attachments: unknown, images: "noted" | "handed-over"): string {
+  if (!Array.isArray(attachments)) return "";
+  const notes: string[] = [];
+  for (const attachment of attachments as readonly unknown[]) {
+    if (!isJsonObject(attachment)) continue;
+    const kind = kindOf(attachment["type"]);
+    if (kind === "image" && images === "handed-over") continue;
+    notes.push(`[${kind}: ${nameOf(attachment["name"])}]`);
+  }
+  return notes.join("\n");
+}
+
+function kindOf(type: unknown): string {
+  const kind = typeof type === "string" ? /^(image|audio|video)\//i.exec(type)?.[1] : undefined;
+  return kind?.toLowerCase() ?? "file";
+}
+
+function nameOf(name: unknown): string {
+  const text = typeof name === "string" ? name.replace(unsafe, " ").trim() : "";
+  const points = Array.from(text);
+  if (points.length > nameLength) return `${points.slice(0, nameLength - 1).join("")}…`;
+  return text === "" ? "unnamed" : text;
 }

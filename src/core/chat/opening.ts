@@ -1,4 +1,4 @@
-import { markedText } from "./marked-text.ts";
+import { markedText } from "./compaction.ts";
 import type { ModelRow } from "./model-row.ts";
 
 /** In UTF-16 code units. Like a person's own message, an opening is never dropped to save tokens. */

@@ -1,8 +1,7 @@
 import { isJsonObject, type JsonObject } from "../json.ts";
 import type { StoredRecord } from "../storage/log-store.ts";
 import type { ChatHead } from "./chat-head.ts";
-import { foreignObject, leftOverId } from "./foreign-record.ts";
-import { isMessage, type StoredMessage } from "./message.ts";
+import { foreignObject, isMessage, leftOverId, type StoredMessage } from "./message.ts";
 import type { Records } from "./render-rows.ts";
 
 /** The first line of a log in the seed's format. Fields of ours are written in the `"full"` form only. */

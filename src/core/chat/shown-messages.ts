@@ -1,7 +1,8 @@
+import { isErased } from "../storage/batch.ts";
 import type { LogStore, StoredRecord } from "../storage/log-store.ts";
 import { titleFrom } from "./chat-head.ts";
 import { controlId } from "./control-ids.ts";
-import type { ChatState } from "./draft.ts";
+import type { ChatState, Draft } from "./draft.ts";
 import { type ControlRecord, isControl, isMessage, type StoredMessage } from "./message.ts";
 import type { Records } from "./render-rows.ts";
 import { retryAnswerId } from "./turn-ids.ts";
@@ -153,4 +154,48 @@ export async function* withReplaced(
   for await (const record of records) {
     yield isMessage(record) && replaced.has(record.id) ? { ...record, hidden: true } : record;
   }
+}
+
+/**
+ * Whether one of these messages was hidden or erased in its chat. What a chat never held, or forgot as a
+ * whole, was not.
+ */
+export async function holdsRemoved(
+  logs: Pick<LogStore, "find">,
+  chatId: string | null,
+  messageIds: Iterable<string>,
+): Promise<boolean> {
+  if (chatId === null) return false;
+  for (const id of messageIds) {
+    const record = await logs.find(chatId, id);
+    if (record === undefined) continue;
+    if (isErased(record)) return true;
+    if ((await markOf(logs, chatId, { kind: "redaction", target: id })).isThere) return true;
+  }
+  return false;
+}
+
+/**
+ * Ends the wait of messages for their turns, as part of a larger change: each becomes a message like any
+ * other, since it was said, and is never answered. Those that do not wait are passed over.
+ */
+export async function endWaits(
+  logs: LogStore,
+  draft: Draft,
+  ids: readonly string[],
+): Promise<void> {
+  const { pending = [] } = draft.head;
+  const ended = pending.filter((id) => ids.includes(id));
+  if (ended.length === 0) return;
+  for (const id of ended) {
+    const waited = await waitingInput(logs, draft.chatId, id);
+    if (typeof waited?.["content"] !== "string") continue; // erased: nothing is left to be shown
+    const { content, timestamp, synthetic } = waited;
+    draft.message({
+      ...{ id, role: "user", content, timestamp, turn: id, dismissed: true },
+      ...(synthetic === undefined ? {} : { synthetic }),
+    });
+  }
+  const rest = pending.filter((id) => !ended.includes(id));
+  draft.set({ pending: rest.length === 0 ? undefined : rest });
 }

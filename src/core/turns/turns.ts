@@ -1,6 +1,6 @@
-import { ageNote } from "../chat/age-note.ts";
 import { checkChatId, notFound } from "../chat/chat-log.ts";
 import type { Chats } from "../chat/chats.ts";
+import { ageNote } from "../chat/freshness.ts";
 import type { FreshnessRules } from "../chat/freshness-options.ts";
 import {
   type ProviderModel,

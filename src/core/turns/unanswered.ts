@@ -3,8 +3,7 @@ import { notFound } from "../chat/chat-log.ts";
 import type { Chats } from "../chat/chats.ts";
 import { isMessage } from "../chat/message.ts";
 import type { Target } from "../chat/provider-sessions.ts";
-import { waitingInput } from "../chat/shown-messages.ts";
-import { endWaits } from "../chat/waiting-messages.ts";
+import { endWaits, waitingInput } from "../chat/shown-messages.ts";
 import type { NewTurn } from "./turn-records.ts";
 import type { TurnInput } from "./turns.ts";
 

@@ -1,5 +1,5 @@
 import type { Chats } from "../../core/chat/chats.ts";
-import { holdsRemoved } from "../../core/chat/removed-messages.ts";
+import { holdsRemoved } from "../../core/chat/shown-messages.ts";
 import { isFaultOfLog } from "../../core/storage/database-failure.ts";
 import type { ExportSource } from "../export/ports.ts";
 import type { Moments } from "../moments.ts";

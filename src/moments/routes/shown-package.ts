@@ -1,4 +1,4 @@
-import { holdsRemoved } from "../../core/chat/removed-messages.ts";
+import { holdsRemoved } from "../../core/chat/shown-messages.ts";
 import { isThroughlineError, ThroughlineError } from "../../core/errors.ts";
 import type { Router } from "../../server/router.ts";
 import type { Manifest } from "../package/package-format.ts";
