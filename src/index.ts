@@ -2,7 +2,7 @@
 // nothing: opening loads what the chosen storage and the turns need.
 import type { Throughline, ThroughlineOptions, ThroughlinePorts } from "./core/throughline.ts";
 
-export type { ChatRow } from "./core/chat/chat-row.ts";
+export type { ChatRow } from "./core/chat/chat-head.ts";
 export type { Chats } from "./core/chat/chats.ts";
 export type { FindChatsOptions, FoundChat } from "./core/chat/find-chats.ts";
 export type { ForgetReceipt } from "./core/chat/forget-receipt.ts";

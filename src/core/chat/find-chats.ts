@@ -1,9 +1,8 @@
 import { setImmediate as nextPass } from "node:timers/promises";
 import type { LogHead, LogRow, SearchHit } from "../storage/log-store.ts";
 import { endsOpen, holdsEvery, queryPhrases, searchTokens } from "../storage/search-words.ts";
-import { type ChatHead, chatProjection, readHead } from "./chat-head.ts";
+import { type ChatHead, type ChatRow, chatProjection, chatRow, readHead } from "./chat-head.ts";
 import type { ChatLog } from "./chat-log.ts";
-import { type ChatRow, chatRow } from "./chat-row.ts";
 import type { StoredMessage } from "./message.ts";
 import { hitsAtOnce, searchedChats, shownHits } from "./search-chats.ts";
 
