@@ -20,7 +20,8 @@ export function collapsePairs(turn: Turn, budget: number, meter: Meter): Turn {
   for (const row of turn.rows) {
     const gone = Math.min(left, row.pairs.length);
     left -= gone;
-    rows.push(...(gone === 0 ? [row] : withoutPairs(row, gone)));
+    if (gone === 0) rows.push(row);
+    else rows.push(...withoutPairs(row, gone));
     if (row.role === "user") rows.push(droppedLine(row.seq, count));
   }
   return { ...turn, rows };

@@ -58,7 +58,7 @@ export async function* copyable(
     const { seq: _, timestamp, ...message } = record;
     // Empty where an import knew none: no earlier than the one before.
     at = timestamp || at;
-    yield { ...message, ...(at && { timestamp: at }) };
+    yield at ? { ...message, timestamp: at } : message;
   }
 }
 
@@ -81,7 +81,7 @@ async function allForks(logs: LogStore): Promise<readonly Fork[]> {
   const chatIds = new Set<string>();
   let cursor: string | undefined;
   do {
-    const page = await logs.list({ limit: 1_000, ...(cursor === undefined ? {} : { cursor }) });
+    const page = await logs.list({ limit: 1_000, cursor });
     for (const { key, head } of page.rows) {
       chatIds.add(key);
       const origin = head["forked_from"];

@@ -14,6 +14,9 @@ export interface ChatState {
   readonly damaged: boolean;
 }
 
+/** A change of a head: fields set to `undefined` are removed. */
+export type HeadChange = { readonly [K in keyof ChatHead]?: ChatHead[K] | undefined };
+
 /**
  * One append in the making: records, and the head that comes with them. Everything that changes a
  * chat is a function over a draft, so that any number of changes is one atomic append.
@@ -48,8 +51,7 @@ export class Draft {
     return this.#seq + this.records.length;
   }
 
-  /** Changes the head; fields set to `undefined` are removed. */
-  set(change: { readonly [K in keyof ChatHead]?: ChatHead[K] | undefined }): void {
+  set(change: HeadChange): void {
     const entries = Object.entries({ ...this.head, ...change });
     this.head = Object.fromEntries(
       entries.filter(([, value]) => value !== undefined),
@@ -74,10 +76,8 @@ export class Draft {
     const isSaid = record["hidden"] !== true && record["synthetic"] === undefined;
     const isTitle = head.title === "" && record.role === "user" && isSaid;
     const title = isTitle ? titleFrom(record.content) : "";
-    this.set({
-      message_count: head.message_count + 1,
-      ...(title === "" ? {} : { title, title_of: record.id }),
-    });
+    this.set({ message_count: head.message_count + 1 });
+    if (title !== "") this.set({ title, title_of: record.id });
     return { ...record, seq: this.seq };
   }
 

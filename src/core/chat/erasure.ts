@@ -1,6 +1,6 @@
 import type { ChatHead } from "./chat-head.ts";
 import { type ChatPorts, notFound } from "./chat-log.ts";
-import type { Draft } from "./draft.ts";
+import type { Draft, HeadChange } from "./draft.ts";
 import { isControl, isMessage, type StoredMessage } from "./message.ts";
 import { endWaits, markOf, pendingId, waitingInput } from "./shown-messages.ts";
 
@@ -30,7 +30,7 @@ export async function eraseFrom(
   if (waits !== undefined) draft.set({ pending: waits.length > 0 ? waits : undefined });
   endOpenTurn(draft, messageId);
   const waited = await waitingInput(logs, chatId, messageId);
-  return [messageId, ...(waited === undefined ? [] : [waited.id]), ...summaries];
+  return waited === undefined ? [messageId, ...summaries] : [messageId, waited.id, ...summaries];
 }
 
 /**
@@ -90,12 +90,12 @@ function endOpenTurn(draft: Draft, messageId: string): void {
 }
 
 /** Each of these counts messages from the start of the file: those past this one move down. */
-function withoutOne(head: ChatHead, before: number): Partial<ChatHead> {
+function withoutOne(head: ChatHead, before: number): HeadChange {
   const less = (count: number) => (before < count ? count - 1 : count);
   const { message_count, last_consolidated, cleared_count: cleared } = head;
   return {
     message_count: less(message_count),
     last_consolidated: less(last_consolidated),
-    ...(cleared === undefined ? {} : { cleared_count: less(cleared) }),
+    cleared_count: cleared === undefined ? undefined : less(cleared),
   };
 }

@@ -96,10 +96,10 @@ async function* rowsOf(
   { ports: { logs } }: ChatLog,
   { unanswered = false, damaged = false }: FindChatsOptions,
 ): AsyncGenerator<LogRow, void> {
-  const label = unanswered ? { label: "unanswered" } : {};
+  const label = unanswered ? "unanswered" : undefined;
   let cursor: string | undefined;
   do {
-    const page = await logs.list({ limit: 1_000, ...label, ...(cursor && { cursor }) });
+    const page = await logs.list({ limit: 1_000, label, cursor });
     for (const [index, row] of page.rows.entries()) {
       if (index % rowsAtOnce === 0) await nextPass();
       if (row.damaged || !damaged) yield row;

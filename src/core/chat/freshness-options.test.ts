@@ -113,7 +113,8 @@ for (const value of [null, [], "x", 5]) {
   test(`freshness that is ${JSON.stringify(value)} is a configuration error`, () => {
     const options = value as FreshnessOptions;
     assert.throws(() => resolveFreshness(options), {
-      ...{ code: "THROUGHLINE_CONFIGURATION", message: "freshness must be an object" },
+      code: "THROUGHLINE_CONFIGURATION",
+      message: "freshness must be an object",
     });
   });
 }

@@ -87,12 +87,12 @@ export function judge(judged: Judged): Verdict {
 export function correctClocks(state: SessionState, verdict: Verdict): SessionState {
   const { humanAt, startedAt, humanAtAssumed } = verdict;
   if (humanAt === undefined && startedAt === undefined) return state;
-  return {
+  const corrected = {
     ...state,
-    ...(humanAt !== undefined && { human_at: humanAt }),
-    ...(startedAt !== undefined && { started_at: startedAt }),
-    ...(humanAtAssumed && { human_at_assumed: humanAtAssumed }),
+    human_at: humanAt ?? state.human_at,
+    started_at: startedAt ?? state.started_at,
   };
+  return humanAtAssumed ? { ...corrected, human_at_assumed: true } : corrected;
 }
 
 function isPastReset(
@@ -127,13 +127,15 @@ function readClocks(state: SessionState, now: number, imported: boolean): Clocks
   const isStartWrong = storedStart === undefined || isLate(storedStart);
   // A session began no later than a person last acted in it.
   const startedMs = isStartWrong ? humanMs : storedStart;
+  const corrections: { humanAt?: string; startedAt?: string; humanAtAssumed?: true } = {};
+  if (humanMs !== storedHuman) corrections.humanAt = stampOf(humanMs);
+  if (isStartWrong) corrections.startedAt = stampOf(startedMs);
+  if (assumed) corrections.humanAtAssumed = true;
   return {
     humanMs,
     startedMs,
     clock: isHumanLate || isStartWrong ? "uncertain" : "certain",
-    ...(humanMs !== storedHuman && { humanAt: stampOf(humanMs) }),
-    ...(isStartWrong && { startedAt: stampOf(startedMs) }),
-    ...(assumed && { humanAtAssumed: true as const }),
+    ...corrections,
   };
 }
 

@@ -8,7 +8,12 @@ import {
   readStamp,
   type Unread,
 } from "./read-values.ts";
-import { openBuckets, type ProviderSession, type SessionState } from "./session-state.ts";
+import {
+  assumptions,
+  openBuckets,
+  type ProviderSession,
+  type SessionState,
+} from "./session-state.ts";
 import { instantOf, stampOf } from "./stamp.ts";
 
 /** One chat out of the original's `sessions.json`, which holds an entry a chat, by chat id. */
@@ -86,7 +91,7 @@ export function toDuctor(
     provider_sessions:
       skipped !== undefined && !isJsonObject(skipped) && sessions.length === 0
         ? skipped
-        : { ...(isJsonObject(skipped) && skipped), ...Object.fromEntries(sessions) },
+        : { ...(skipped as JsonObject | undefined), ...Object.fromEntries(sessions) },
   };
   return { key: String(id), entry };
 }
@@ -159,12 +164,10 @@ function readStamps(
   const humanAt = typeof human === "object" ? human.at : now;
   // Without a start of its own a session began, at the latest, when a person last acted.
   const startedAt = typeof start === "object" ? start.at : humanAt;
+  const isZoneAssumed = read.some(([, stamp]) => typeof stamp === "object" && stamp.isZoneAssumed);
   return {
     started_at: stampOf(startedAt),
     human_at: human === "unreadable" ? unreadable : stampOf(humanAt),
-    ...(human === "absent" && { human_at_assumed: true as const }),
-    ...(read.some(([, stamp]) => typeof stamp === "object" && stamp.isZoneAssumed) && {
-      tz_assumed: true as const,
-    }),
+    ...assumptions(human === "absent", isZoneAssumed),
   };
 }

@@ -71,14 +71,14 @@ export function messageRecord(input: unknown, newId: () => string, at: string): 
   const own = Object.entries(rest).filter(([name]) => !isReserved(name));
   const moved = Object.entries(rest).filter(([name]) => isReserved(name));
   const kept = moved.length === 0 ? extra : { ...(extra as JsonObject), ...fromEntries(moved) };
-  return {
+  const record = {
     id,
     role: known,
     content,
     timestamp: new Date(String(timestamp)).toISOString(),
     ...fromEntries(own),
-    ...(kept === undefined ? {} : { extra: kept }),
   };
+  return kept === undefined ? record : { ...record, extra: kept };
 }
 
 function isReserved(name: string): boolean {

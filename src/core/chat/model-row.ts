@@ -59,7 +59,8 @@ export function modelRow(
     typeof providerData === "object" &&
     providerData !== null &&
     sameMaker(providerData, target);
-  return { seq, role: "assistant", content, pairs, ...(keeps ? { providerData } : {}) };
+  const row = { seq, role: "assistant", content, pairs } as const;
+  return keeps ? { ...row, providerData } : row;
 }
 
 function textOf(message: StoredMessage, target: ModelTarget): string {
@@ -84,19 +85,20 @@ function modelPairs(
     const id = ownId ?? rewrittenId(message.seq, index);
     const name = ownId === undefined ? legalName(read.name) : read.name;
     const { result } = read;
+    const shown = {
+      role: "tool",
+      toolCallId: id,
+      toolName: name,
+      content: result === undefined ? notCompleted : resultText(result, target),
+    } as const;
+    const failed = result === undefined || result.is_error === true;
     return {
       call: {
         id,
         type: "function",
         function: { name, arguments: read.arguments.toWellFormed() },
       },
-      result: {
-        role: "tool",
-        toolCallId: id,
-        toolName: name,
-        content: result === undefined ? notCompleted : resultText(result, target),
-        ...(result === undefined || result.is_error === true ? { isError: true } : {}),
-      },
+      result: failed ? { ...shown, isError: true } : shown,
       resultSeq: result?.seq,
     };
   });
@@ -139,16 +141,11 @@ function legalName(name: string): string {
 /** The row as messages. */
 export function rowMessages(row: ModelRow): readonly ModelInput[] {
   if (row.role === "user") return [{ role: "user", content: row.content }];
-  const calls = row.pairs.map(({ call }) => call);
-  return [
-    {
-      role: "assistant",
-      content: row.content,
-      ...(calls.length > 0 ? { toolCalls: calls } : {}),
-      ...(row.providerData === undefined ? {} : { providerData: row.providerData }),
-    },
-    ...row.pairs.map(({ result }) => result),
-  ];
+  const { content, pairs, providerData } = row;
+  const said = { role: "assistant", content } as const;
+  const lead = pairs.length > 0 ? { ...said, toolCalls: pairs.map(({ call }) => call) } : said;
+  const results = pairs.map(({ result }) => result);
+  return [providerData === undefined ? lead : { ...lead, providerData }, ...results];
 }
 
 /** The estimate of the user or assistant message itself, its calls included. */

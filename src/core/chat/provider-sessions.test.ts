@@ -13,15 +13,27 @@ async function companion(options: Partial<ThroughlineOptions> = {}) {
   const log = (fields: object) => void lines.push(fields);
   const logger = { debug: log, info: log, warn: log, error: log };
   const throughline = await openThroughline({
-    ...{ storage: "memory", clock, logger, provider: "claude", model: "opus" },
+    storage: "memory",
+    clock,
+    logger,
+    provider: "claude",
+    model: "opus",
     ...options,
   });
   return { ...throughline, clock, lines };
 }
 
 const delta = (more: Partial<UsageDelta> = {}): UsageDelta => ({
-  ...{ turn: "t", provider: "claude", model: "opus", messages: 1, cost_usd: 0.01, tokens: 10 },
-  ...{ outcome: "answered", generation: 1, bucket_generation: 1, ...more },
+  turn: "t",
+  provider: "claude",
+  model: "opus",
+  messages: 1,
+  cost_usd: 0.01,
+  tokens: 10,
+  outcome: "answered",
+  generation: 1,
+  bucket_generation: 1,
+  ...more,
 });
 
 test("resolve opens a session on the configured provider, and is new until the provider has an id", async () => {

@@ -152,14 +152,15 @@ export class ProviderSessions {
       }
     }
     const session = draft.head.session as SessionState;
-    return {
+    const resolution = {
       session: sessionView(draft.chatId, session),
       isNew: isNew(session, provider),
-      ...{ reason, clock, ended: ends },
-      ...(before !== null && ends !== "nothing"
-        ? { previous: sessionView(draft.chatId, before) }
-        : {}),
+      reason,
+      clock,
+      ended: ends,
     };
+    if (before === null || ends === "nothing") return resolution;
+    return { ...resolution, previous: sessionView(draft.chatId, before) };
   }
 
   /** The session as it is, without judging it; `undefined` when the chat has none. */
@@ -263,7 +264,7 @@ export class ProviderSessions {
     const outcome = applyUsage(draft.head.session, delta);
     const rejected = "rejected" in outcome ? outcome.rejected : undefined;
     // A late attempt cost what it cost: it is on record, and in no total of the new session.
-    draft.control("usage", { ...delta, ...(rejected === undefined ? {} : { rejected }) }, id);
+    draft.control("usage", { ...delta, rejected }, id);
     if ("state" in outcome) draft.set({ session: outcome.state });
     else {
       const fields = { chat: draft.chatId, provider: delta.provider, reason: outcome.rejected };
@@ -388,7 +389,10 @@ export function sessionView(chatId: string, state: SessionState): SessionView {
     last_active: state.human_at,
     generation: state.generation,
     provider_sessions: openBuckets(state),
-    ...{ session_id, message_count, total_cost_usd, total_tokens },
+    session_id,
+    message_count,
+    total_cost_usd,
+    total_tokens,
   };
 }
 

@@ -30,6 +30,6 @@ export async function renderChat(
   }
   const { title } = head;
   const render = format === "html" ? toHtml : toMarkdown;
-  const chat = { key: chatId, ...(title === "" ? {} : { title }) };
+  const chat = { key: chatId, title: title === "" ? undefined : title };
   return render(chat, records, { redacted, zone: chatZone(head) ?? zone });
 }

@@ -13,16 +13,19 @@ export interface SeedHead extends JsonObject {
   /** How many messages from the start were consolidated. */
   readonly last_consolidated: number;
   /** What else an imported metadata line said. */
-  readonly extra?: JsonObject;
+  readonly extra?: JsonObject | undefined;
 }
 
 /** The first line of a chat for readers of the seed's format, to whom a clear leaves nothing. */
 export function seedHead(key: string, head: ChatHead): SeedHead {
   const { created_at, updated_at, metadata, last_consolidated, cleared_count = 0, extra } = head;
   return {
-    ...{ key, created_at: created_at || null, updated_at: updated_at || null, metadata },
+    key,
+    created_at: created_at || null,
+    updated_at: updated_at || null,
+    metadata,
     last_consolidated: Math.max(0, last_consolidated - cleared_count),
-    ...(isJsonObject(extra) ? { extra } : {}),
+    extra: isJsonObject(extra) ? extra : undefined,
   };
 }
 
@@ -95,8 +98,8 @@ function withLeftOver(head: SeedHead, { metadata, extra }: JsonObject): SeedHead
   const isFree = Object.keys(head.metadata).length === 0;
   return {
     ...head,
-    ...(isFree && isJsonObject(metadata) ? { metadata } : {}),
-    ...(head.extra === undefined && isJsonObject(extra) ? { extra } : {}),
+    metadata: isFree && isJsonObject(metadata) ? metadata : head.metadata,
+    extra: head.extra ?? (isJsonObject(extra) ? extra : undefined),
   };
 }
 
@@ -129,9 +132,9 @@ function seedMessage(
     id,
     seq,
     redacted: true,
-    ...(tool_call_id === undefined ? {} : { tool_call_id }),
-    ...(name === undefined ? {} : { name }),
-    ...(Array.isArray(tool_calls) ? { tool_calls: tool_calls.map(withoutArguments) } : {}),
+    tool_call_id,
+    name,
+    tool_calls: Array.isArray(tool_calls) ? tool_calls.map(withoutArguments) : undefined,
   };
 }
 

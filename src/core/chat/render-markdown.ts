@@ -32,13 +32,12 @@ function rowText(row: RenderRow): string {
   if (row.kind === "note") return `*${row.note}*\n`;
   const by = row.by === "" ? "" : ` ${span(row.by)}`;
   const about = [row.time, ...row.marks].filter((text) => text !== "").join(" · ");
-  const blocks = [
-    `**${speakers[row.role]}**${by}${about === "" ? "" : ` · ${about}`}\n`,
-    ...(row.reasoning === "" ? [] : ["Reasoning:\n", codeBlock(row.reasoning)]),
-    ...(row.text === "" ? [] : [codeBlock(row.text)]),
-    ...row.calls.flatMap((call) => [`Calls ${span(call.name)}:\n`, codeBlock(call.arguments)]),
-    ...row.files.map((file) => `File ${span(file)}\n`),
-  ];
+  const blocks = [`**${speakers[row.role]}**${by}${about === "" ? "" : ` · ${about}`}\n`];
+  if (row.reasoning !== "") blocks.push("Reasoning:\n", codeBlock(row.reasoning));
+  if (row.text !== "") blocks.push(codeBlock(row.text));
+  for (const call of row.calls)
+    blocks.push(`Calls ${span(call.name)}:\n`, codeBlock(call.arguments));
+  for (const file of row.files) blocks.push(`File ${span(file)}\n`);
   return blocks.join("\n");
 }
 

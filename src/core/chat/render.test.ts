@@ -48,7 +48,9 @@ const day = log(
 );
 
 const thought = {
-  ...{ role: "assistant", content: "Four.", timestamp: "2026-03-03T23:30:05.000Z" },
+  role: "assistant",
+  content: "Four.",
+  timestamp: "2026-03-03T23:30:05.000Z",
   reasoning_content: "Two and two.\n<b>```</b>",
 };
 

@@ -81,7 +81,7 @@ async function addOneByOne(
   let left = searchedChats;
   let cursor: string | undefined;
   do {
-    const page = await logs.list({ limit: 1_000, ...(cursor === undefined ? {} : { cursor }) });
+    const page = await logs.list({ limit: 1_000, cursor });
     for (const { key, head } of page.rows) {
       // What comes before in the list has been searched.
       const isBefore = from !== undefined && chatProjection.sortedAt(head) > from;

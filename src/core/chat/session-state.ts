@@ -43,6 +43,16 @@ export interface SessionState extends JsonObject {
   readonly provider_sessions: Readonly<Record<string, ProviderSession>>;
 }
 
+/** The marks of a session whose stamps an import had to assume. */
+export function assumptions(isHumanAtAssumed: boolean, isZoneAssumed: boolean): Assumptions {
+  const marks: { -readonly [Mark in keyof Assumptions]: Assumptions[Mark] } = {};
+  if (isHumanAtAssumed) marks.human_at_assumed = true;
+  if (isZoneAssumed) marks.tz_assumed = true;
+  return marks;
+}
+
+type Assumptions = Pick<SessionState, "human_at_assumed" | "tz_assumed">;
+
 export interface Preferred extends JsonObject {
   readonly provider: string;
   readonly model: string;

@@ -95,7 +95,7 @@ export async function lastSaid(
   } catch {
     // Damage must not keep a chat from being forgotten.
   }
-  return [...ids, ...(head?.pending ?? [])];
+  return ids.concat(head?.pending ?? []);
 }
 
 /** Only an answer can be replaced, and what led to it; that of an unfinished retry replaces nothing. */
@@ -191,10 +191,8 @@ export async function endWaits(
     const waited = await waitingInput(logs, draft.chatId, id);
     if (typeof waited?.["content"] !== "string") continue; // erased: nothing is left to be shown
     const { content, timestamp, synthetic } = waited;
-    draft.message({
-      ...{ id, role: "user", content, timestamp, turn: id, dismissed: true },
-      ...(synthetic === undefined ? {} : { synthetic }),
-    });
+    const said = { id, role: "user", content, timestamp, turn: id, dismissed: true };
+    draft.message(synthetic === undefined ? said : { ...said, synthetic });
   }
   const rest = pending.filter((id) => !ended.includes(id));
   draft.set({ pending: rest.length === 0 ? undefined : rest });

@@ -1,6 +1,6 @@
 import { isJsonObject } from "../json.ts";
 import { onlyJson, own, readBucket, readName, type Unread } from "./read-values.ts";
-import type { ProviderSession, SessionState } from "./session-state.ts";
+import { assumptions, type ProviderSession, type SessionState } from "./session-state.ts";
 
 const keys = [
   "generation",
@@ -44,8 +44,7 @@ export function readState(
     started_at: readStampText(stored, "started_at", notes),
     start_seq: readWhole(stored, "start_seq", 0, lastSeq, notes),
     human_at: readStampText(stored, "human_at", notes),
-    ...(own(stored, "human_at_assumed") === true && { human_at_assumed: true }),
-    ...(own(stored, "tz_assumed") === true && { tz_assumed: true }),
+    ...assumptions(own(stored, "human_at_assumed") === true, own(stored, "tz_assumed") === true),
     provider: readName(own(stored, "provider"), target.provider, "provider", notes),
     model: model === "" ? "" : readName(model, target.model, "model", notes),
     provider_sessions: readBuckets(own(stored, "provider_sessions"), notes),

@@ -88,9 +88,9 @@ export interface ListOptions {
   /** 1 to 1,000 rows. */
   readonly limit: number;
   /** Goes on where the page that answered this cursor ended. */
-  readonly cursor?: string;
+  readonly cursor?: string | undefined;
   /** Only logs whose projection carries this label. */
-  readonly label?: string;
+  readonly label?: string | undefined;
 }
 
 export interface ListPage {
