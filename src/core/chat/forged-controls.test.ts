@@ -77,7 +77,7 @@ test("a redaction of one message is none of another, whose redaction would have 
   assert.doesNotMatch(await seen(chats), /other words|4711/);
 });
 
-test("nothing is hidden that nobody redacted or answered anew", async () => {
+test("only what was redacted or regenerated is hidden", async () => {
   const { chats } = await companion();
   const others = { "redaction:m": "1", "replaced:m:answer": "2" };
   await before(chats, { m: secret, "m:answer": "an answer", ...others });

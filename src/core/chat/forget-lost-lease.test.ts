@@ -4,7 +4,7 @@ import { heldPlace, pass, process } from "../../../test/support/fleet-world.ts";
 
 const chat = "chat-1";
 
-test("a chat is forgotten, and nothing waits for ever, when its lease is lost midway and nobody took it", async () => {
+test("a chat is forgotten, and nothing waits for ever, when its lease is lost midway and is free", async () => {
   const { clock, open } = heldPlace();
   const { storage, timers } = open();
   const { chats } = await process(storage, { clock });

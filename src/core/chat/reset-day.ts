@@ -16,7 +16,7 @@ const formats = new Lru<string, Intl.DateTimeFormat>(64);
 
 /**
  * The day that an instant belongs to when days begin at `hour` o'clock in `zone`, as a day number
- * that never falls while time goes on. Something begun at `a` is past the daily reset at `b` when
+ * that never falls as time passes. Something begun at `a` is past the daily reset at `b` when
  * `resetDay(a) < resetDay(b)`.
  *
  * The plain rule (local date, minus one before the hour) steps back and forward again where the

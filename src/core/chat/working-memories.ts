@@ -37,8 +37,8 @@ export class WorkingMemories {
   }
 
   /**
-   * The memory of a chat, made on first use. Ask again for every turn: one that was dropped
-   * meanwhile is no longer the chat's, and whoever appends to it later does so by `appendTo`.
+   * The memory of a chat, made on first use. Ask again for every turn: a memory that
+   * was removed since is no longer the chat's. To add to one later, use `appendTo`.
    *
    * @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_TOO_LARGE`: not a chat id.
    */

@@ -88,7 +88,7 @@ export class WorkingMemory implements WorkingMemoryView {
    * Remembers a turn: once, when it ended in any way. Drops the oldest beyond the capacity or the
    * byte budget.
    *
-   * @param id names what was said: what is remembered under it is dropped, since this came of it now.
+   * @param id names what was said: what was remembered under it is removed, as this replaces it.
    * @returns what is remembered, frozen; its texts are shorter than given if they were too large.
    * @throws ThroughlineError `THROUGHLINE_INVALID`: a field is not what `NewInteraction` says;
    * nothing was remembered and no turn number was used.
