@@ -31,7 +31,6 @@ async function fillHome(home: string): Promise<void> {
       moment = sealed;
       return directory.save(sealed);
     },
-    spillSync: () => undefined,
   });
   const receipt = recorder.record(praise);
   await receipt.whenDurable();

@@ -3,12 +3,8 @@
 import fs from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { realBlockingDisk } from "../src/core/storage/disk/disk.ts";
 import { partsOf } from "../src/moments/directory/content.ts";
-import { intentBytes } from "../src/moments/directory/intent.ts";
 import { openPackageDirectory } from "../src/moments/directory/open-package-directory.ts";
-import { spillSync } from "../src/moments/directory/spill.ts";
-import { makeUuidV7, renameMoment } from "../src/moments/package/package-format.ts";
 import type { SealedMoment } from "../src/moments/package/package-sink.ts";
 import { type Figure, ms } from "./figure.ts";
 import { interleaved, median, percentile, scratch } from "./measure.ts";
@@ -41,18 +37,16 @@ class Loop {
 }
 
 interface RawPackage {
-  readonly intent: Buffer;
   readonly words: Buffer;
   readonly media: readonly (readonly [path: string, bytes: Buffer])[];
   readonly manifest: Buffer;
 }
 
 /** The bytes of a package that was written. */
-async function bytesOf(folder: string, moment: SealedMoment): Promise<RawPackage> {
+function bytesOf(folder: string, moment: SealedMoment): RawPackage {
   const parts = partsOf(moment);
   const paths = parts.map(({ path }) => path).filter((path) => path !== "messages.json");
   return {
-    intent: await intentBytes(moment.record, parts),
     words: fs.readFileSync(join(folder, "messages.json")),
     media: paths.map((path) => [path, fs.readFileSync(join(folder, path))] as const),
     manifest: fs.readFileSync(join(folder, "feedback.json")),
@@ -81,12 +75,11 @@ async function syncNames(path: string): Promise<void> {
 async function writeRaw(parent: string, name: string, raw: RawPackage): Promise<void> {
   const partial = join(parent, `${name}.partial`);
   await fs.promises.mkdir(partial);
-  await rawFile(join(partial, "intent.json"), raw.intent);
-  await rawFile(join(partial, "messages.json"), raw.words);
-  await syncNames(partial);
-  await syncNames(parent);
   await fs.promises.mkdir(join(partial, "frames"));
-  const left = [...raw.media];
+  const left: (readonly [path: string, bytes: Buffer])[] = [
+    ["messages.json", raw.words],
+    ...raw.media,
+  ];
   const lane = async () => {
     for (let next = left.shift(); next !== undefined; next = left.shift()) {
       await rawFile(join(partial, next[0]), next[1]);
@@ -96,22 +89,8 @@ async function writeRaw(parent: string, name: string, raw: RawPackage): Promise<
   await rawFile(join(partial, "feedback.json"), raw.manifest);
   await syncNames(join(partial, "frames"));
   await syncNames(partial);
-  await fs.promises.unlink(join(partial, "intent.json"));
-  await syncNames(partial);
   await fs.promises.rename(partial, join(parent, name));
   await syncNames(parent);
-}
-
-/** Four full moments, as many as can wait, kept before the call returns: milliseconds. */
-function spillFour(path: string, moment: SealedMoment): number {
-  const directory = join(path, "spills");
-  fs.mkdirSync(directory);
-  const started = performance.now();
-  for (let i = 0; i < 4; i++) {
-    const uuid = makeUuidV7(i, (into) => into.fill(i));
-    spillSync(realBlockingDisk, directory, renameMoment(moment, uuid));
-  }
-  return performance.now() - started;
 }
 
 const rounds = 40;
@@ -128,7 +107,6 @@ export async function writePackage(): Promise<Figure[]> {
       last = moment;
       return packages.save(moment);
     },
-    spillSync: (moments) => packages.spillSync(moments),
   });
   const reactAndSave = async () => {
     const receipt = recorder.record(praise);
@@ -137,8 +115,7 @@ export async function writePackage(): Promise<Figure[]> {
   };
   const name = await reactAndSave();
   if (last === undefined) throw new Error("nothing was saved");
-  const raw = await bytesOf(join(dir.path, "feedback", name), last);
-  const spillMs = spillFour(dir.path, last);
+  const raw = bytesOf(join(dir.path, "feedback", name), last);
   const loops = { ours: new Loop(), floor: new Loop(), idle: new Loop() };
   const during = async (loop: Loop, work: () => Promise<unknown>) => {
     loop.start();
@@ -169,11 +146,6 @@ export async function writePackage(): Promise<Figure[]> {
     {
       says: `p99 of a 50 Hz loop's delay meanwhile: ${ms(p99)} of ${loops.ours.lateMs.length} passes (median ${ms(median(loops.ours.lateMs))}; with the raw floor ${late(loops.floor)}, idle ${late(loops.idle)}); against 20 ms`,
       ratio: p99 / 20,
-      target: 1,
-    },
-    {
-      says: `four full moments are spilled in ${ms(spillMs)} when the process has to go; against 1 s`,
-      ratio: spillMs / 1_000,
       target: 1,
     },
   ];

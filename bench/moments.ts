@@ -9,7 +9,6 @@ import { writePackage } from "./moments-write.ts";
 /** Holds nothing: what is measured ends before a save begins. */
 const nowhere: PackageSink = {
   save: async ({ record }) => ({ name: record.name }),
-  spillSync: () => undefined,
 };
 
 /** What `record()` takes until it returns: the snapshot is held, nothing is copied. */

@@ -115,7 +115,7 @@ for (const [what, harm, file] of [
     assert.equal(code, 1, out);
     const [line = ""] = /^DAMAGED +.*package.*$/m.exec(out) ?? [];
     assert.ok(line.includes(`${basename(folder)}/${file}`), out);
-    assert.match(line, /throughline feedback repair/);
+    assert.match(line, /throughline feedback delete/);
     assert.doesNotMatch(out, /Nothing is damaged/);
   });
 }

@@ -424,8 +424,8 @@ test("a package is preserved, let go, and mended", async (t) => {
   assert.equal(free.preserved, null);
   writeFileSync(join(c.home, "feedback", name, "stray.txt"), "not ours");
   const mended = schemas.repaired.parse(await jsonOf(await c.post(`${path}/repair`), 200));
-  assert.deepEqual([mended.outcome, mended.differences.length], ["repaired", 1]);
-  assert.equal((await jsonOf(await c.post(`${path}/verify`), 200)).verified, true);
+  assert.deepEqual([mended.outcome, mended.differences.length], ["not_repaired", 1]);
+  assert.equal((await jsonOf(await c.post(`${path}/verify`), 200)).verified, false);
 });
 
 test("the packages of a chat, or of a person who was seen, are deleted together, and no others", async (t) => {

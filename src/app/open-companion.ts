@@ -78,20 +78,7 @@ export async function openCompanion(
       persona,
       logger,
     });
-    // However the process ends: what waits is kept before it does.
-    const spill = () => {
-      try {
-        moments.spillSync();
-      } catch {
-        // The process ends, so there is no way to report it.
-      }
-    };
-    process.once("exit", spill);
-    const close = async (graceMs: number) => {
-      await companion.close(graceMs);
-      process.removeListener("exit", spill);
-    };
-    return { ...companion, moments, close };
+    return { ...companion, moments };
   } catch (error) {
     await throughline.close();
     throw error;

@@ -172,14 +172,6 @@ function addCare(feedback: Command, context: Context): void {
       (await import("./commands/feedback-packages.ts")).verify(names, flags, context),
     );
   feedback
-    .command("repair <package>")
-    .description("Make a new package from the intact parts of a damaged one, which is set aside.")
-    .addOption(homeOption())
-    .addOption(jsonOption())
-    .action(async (name, flags) =>
-      (await import("./commands/feedback-packages.ts")).repair(name, flags, context),
-    );
-  feedback
     .command("import <path>")
     .description(
       "Import copies of a reachy companion's packages: one package, or a folder of them.",

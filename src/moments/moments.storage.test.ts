@@ -1,14 +1,6 @@
 // Where packages go, what is remembered of earlier runs, and what forgetting reaches.
 import assert from "node:assert/strict";
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -281,50 +273,6 @@ test("forgetting a chat while no moments are kept takes back what waits to be se
   assert.deepEqual([keys(), files(join(home, "outbox"))], [[], []]);
 });
 
-test("forgetting a chat while no moments are kept reaches what a dead process had spilled, and owes the others", async (t) => {
-  const { server, s3, keys } = await bucket(t);
-  const home = newHome(t);
-  const first = await openThroughline({ home });
-  const moments = await started(first, { s3 });
-  feed(moments);
-  server.fail({ operation: "PutObject", times: 1_000, does: { kind: "reset" } });
-  moments.recorder.record(praise);
-  const other = moments.recorder.record({ ...praise, chatId: "b" });
-  moments.spillSync();
-  await first.chats.append("a", [{ role: "user", content: "Tell me a joke" }]);
-  await first.close();
-
-  const second = await openThroughline({ home });
-  const { removed } = await second.chats.forget("a");
-  assert.deepEqual(removed.find(({ place }) => place === "packages")?.count, 1);
-  await second.close();
-  const left = files(join(home, "feedback")).filter((name) => !name.includes(".status"));
-  assert.deepEqual(left, [other.name]);
-  server.faults.heal();
-  await using third = await openThroughline({ home });
-  await (await started(third, { s3 })).upload();
-  const prefix = `feedback/a1b2c3d4/${other.name}/`;
-  assert.ok(keys().includes(`${prefix}feedback.json`), String(keys()));
-  assert.ok(
-    keys().every((key) => key.startsWith(prefix)),
-    String(keys()),
-  );
-});
-
-for (const isKept of [true, false]) {
-  test(`forgetting a chat names the packages that nobody can tell the owner of, while moments are ${isKept ? "" : "not "}kept`, async (t) => {
-    const home = newHome(t);
-    const name = "2026-02-19T15-30-00_positive_fb_a1b2c3d4e5f6";
-    mkdirSync(join(home, "feedback", name), { recursive: true });
-    writeFileSync(join(home, "feedback", name, "feedback.json"), "{");
-    await using throughline = await openThroughline({ home });
-    if (isKept) await started(throughline);
-    await throughline.chats.append("a", [{ role: "user", content: "Tell me a joke" }]);
-    const { unreachable } = await throughline.chats.forget("a");
-    assert.deepEqual(unreachable, [`the package ${name}, which cannot be read`]);
-  });
-}
-
 test("in mode s3 a chat that is forgotten loses the copies that are in the bucket alone, and no others", async (t) => {
   const { server, s3, keys } = await bucket(t);
   const home = newHome(t);
@@ -348,30 +296,4 @@ test("in mode s3 a chat that is forgotten loses the copies that are in the bucke
   assert.deepEqual([remote.length, isBucketSearched], [0, true]);
   const prefix = `feedback/a1b2c3d4/${other.name}/`;
   assert.ok(keys().length >= 2 && keys().every((key) => key.startsWith(prefix)), String(keys()));
-});
-
-test("in mode s3 a moment that still goes up at a forced exit is spilled, and goes up at the next start", async (t) => {
-  const { server, s3, keys } = await bucket(t);
-  const home = newHome(t);
-  const first = await openThroughline({ home });
-  const moments = await started(first, { mode: "s3", s3 });
-  feed(moments);
-  server.fail({ operation: "PutObject", key: /audio\.wav$/, times: 1, does: { kind: "hang" } });
-  const receipt = moments.recorder.record(praise);
-  while (keys().length === 0) await new Promise((done) => setImmediate(done));
-  assert.equal(receipt.durable, false);
-  moments.spillSync();
-  assert.deepEqual([receipt.durable, receipt.uploaded], [true, false]);
-  await first.close();
-  server.faults.heal();
-  await using second = await openThroughline({ home });
-  const later = await started(second, { mode: "s3", s3 });
-  await later.upload();
-  const prefix = `feedback/a1b2c3d4/${receipt.name}/`;
-  assert.deepEqual(keys(), [
-    `${prefix}audio.wav`,
-    `${prefix}feedback.json`,
-    `${prefix}messages.json`,
-  ]);
-  assert.deepEqual(files(join(home, "outbox")), []);
 });

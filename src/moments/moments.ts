@@ -187,12 +187,10 @@ export interface Moments extends AsyncDisposable {
   /** Tries again now what is owed and waits, or was refused. */
   upload(): Promise<void>;
   /**
-   * Takes nothing more, saves what waits for at most 4 s, and keeps the rest in one file each. What is
-   * owed goes up in the next run.
+   * Takes nothing more, and saves what waits for at most 4 s; what is left then is lost, and reported.
+   * Uploads that are pending go up in the next run.
    */
   close(): Promise<void>;
-  /** At a forced exit: keeps what waits before it returns. */
-  spillSync(): void;
 }
 
 /**
@@ -281,7 +279,6 @@ export async function openMoments(ports: MomentsPorts, options: MomentsOptions):
       await uploader?.probe();
       await uploader?.idle();
     },
-    spillSync: () => recorder.spillSync(),
   };
 }
 

@@ -2,13 +2,7 @@
 // Prints what becomes of each, in the instant in which the receipt says it.
 import { writeSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
-import {
-  type BlockingDisk,
-  type Disk,
-  type DiskFile,
-  realBlockingDisk,
-  realDisk,
-} from "../../src/core/storage/disk/disk.ts";
+import { type Disk, type DiskFile, realDisk } from "../../src/core/storage/disk/disk.ts";
 import { openPackageDirectory } from "../../src/moments/directory/open-package-directory.ts";
 import { consentWording } from "../../src/moments/record/consent.ts";
 import { MomentRecorder } from "../../src/moments/record/moment-recorder.ts";
@@ -35,7 +29,7 @@ class Steps {
     process.kill(process.pid, "SIGKILL");
   }
 }
-const [steps, lastSteps] = [new Steps(), new Steps()];
+const steps = new Steps();
 
 const disk: Disk = {
   ...{ list: realDisk.list, size: realDisk.size },
@@ -75,34 +69,11 @@ function watched(file: DiskFile): DiskFile {
   };
 }
 
-/** The calls of a spill. */
-const blockingDisk: BlockingDisk = {
-  ...realBlockingDisk,
-  create: (path) => {
-    lastSteps.at();
-    return realBlockingDisk.create(path);
-  },
-  write(file, pieces, position) {
-    if (lastSteps.at(true)) {
-      const some = pieces.slice(0, pieces.length >> 1);
-      realBlockingDisk.write(file, some, position);
-      lastSteps.end();
-    }
-    return realBlockingDisk.write(file, pieces, position);
-  },
-  sync(file) {
-    lastSteps.at();
-    realBlockingDisk.sync(file);
-  },
-  syncDirectory(path) {
-    lastSteps.at();
-    realBlockingDisk.syncDirectory(path);
-  },
-};
-
 steps.isArmed = plan.end === "kill in a recovery";
 const { packages, close } = await openPackageDirectory({
-  ...{ path: plan.path, disk, blockingDisk, minFreeBytes: 0 },
+  path: plan.path,
+  disk,
+  minFreeBytes: 0,
 });
 if (plan.end === "kill in a recovery") process.exit(0); // what is chosen comes after its end
 const recorder = new MomentRecorder({
@@ -114,7 +85,6 @@ const recorder = new MomentRecorder({
   },
   onEvent: ({ type, receipt }) => say(`${type} ${receipt.name}`),
 });
-process.on("exit", () => recorder.spillSync());
 const end = async () => {
   await recorder.close();
   await close();
@@ -126,7 +96,6 @@ recorder.message({ role: "assistant", text: "Knock, knock", id: "m2", turnId: "t
 for (let i = 0; i < plan.frames; i++) recorder.frame(jpegOf(0, i, plan.frameBytes));
 recorder.audio(new Int16Array(plan.samples).fill(7));
 steps.isArmed = plan.end === "kill in a step" || plan.end === "exit in a step";
-lastSteps.isArmed = plan.end === "kill in a spill";
 for (let i = 0; i < plan.moments; i++) {
   recorder.record({ sentiment: "positive", what: `joke ${i}`, source: "http" });
 }
@@ -134,7 +103,6 @@ say("recorded");
 if (plan.afterMs > 0) await pause(plan.afterMs);
 switch (plan.end) {
   case "exit":
-  case "kill in a spill":
     process.exit(0);
     break;
   case "kill":

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import type { BlockingDisk, Disk } from "../../src/core/storage/disk/disk.ts";
+import type { Disk } from "../../src/core/storage/disk/disk.ts";
 import type { RepairReport } from "../../src/core/storage/storage.ts";
 import type { PackageDirectoryOptions } from "../../src/moments/directory/options.ts";
 import { PackageDirectory } from "../../src/moments/directory/package-directory.ts";
@@ -204,34 +204,4 @@ export async function filesOf(disk: SimulatedDisk, directory = "/"): Promise<Map
     files.set(child, bytes);
   }
   return files;
-}
-
-/** The blocking calls of a simulated disk: what it does is done when the call returns. */
-export function blocking(disk: SimulatedDisk): BlockingDisk {
-  const { tree } = disk;
-  const open = new Map<number, string>();
-  const node = (file: number) => {
-    const found = tree.get(open.get(file) ?? "", "write");
-    if (found.kind !== "file") throw new Error("not a file");
-    return found;
-  };
-  return {
-    create(place) {
-      tree.create(place);
-      open.set(open.size + 3, place);
-      return open.size + 2;
-    },
-    write(file, pieces, position) {
-      let at = position;
-      for (const piece of pieces) {
-        node(file).write(piece, at);
-        at += piece.length;
-      }
-      return at - position;
-    },
-    sync: (file) => node(file).sync(),
-    close: () => undefined,
-    unlink: (place) => tree.unlink(place),
-    syncDirectory: (place) => tree.sync(tree.directory(place, "open")),
-  };
 }

@@ -723,9 +723,9 @@ export type Rename = {
   readonly title: string;
 };
 
-/** `not_repaired`: nothing was touched. */
+/** `not_repaired`: it is damaged. */
 export type RepairedPackage = {
-  readonly outcome: "whole" | "repaired" | "not_repaired";
+  readonly outcome: "whole" | "not_repaired";
   readonly differences: readonly Difference[];
 };
 

@@ -37,7 +37,9 @@ export async function checkPackages(home: string): Promise<Check> {
   const unreadSays = `not read: ${named(unread)}`;
   if (damaged.length > 0) {
     const rest = unread.length === 0 ? "" : `; ${unreadSays}`;
-    const wayOut = "`throughline feedback repair PACKAGE` keeps the intact parts";
+    const wayOut =
+      "take such a package from a backup or from the bucket, or delete it with " +
+      "`throughline feedback delete PACKAGE`";
     const says = `damaged feedback packages: ${named(damaged)}; ${wayOut}${rest}`;
     return { id, status: "damaged", says };
   }

@@ -1,4 +1,4 @@
-// Commands for packages: preserve, retract, verify, repair, purge, delete, import.
+// Commands for packages: preserve, retract, verify, purge, delete, import.
 import { readdirSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import type { Context } from "../../cli/command.ts";
@@ -57,22 +57,6 @@ export function verify(names: readonly string[], flags: JsonFlag, context: Conte
       }
     }
     if (found.some(({ state }) => state === "damaged")) throw new Exit(exitCodes.failed);
-  });
-}
-
-/** `feedback repair`. @throws Exit with 1: it could not be repaired. */
-export function repair(name: string, flags: JsonFlag, context: Context): Promise<void> {
-  const { io } = context;
-  return withMoments(flags, context, async ({ packages }) => {
-    const repaired = await packages.repair(name);
-    const { outcome, differences, quarantined } = repaired;
-    if (flags.json) await write(io.output, json(repaired));
-    else {
-      const kept = quarantined === undefined ? "" : `; the damaged package is in ${quarantined}`;
-      const wrong = counted(differences.length, "difference");
-      await write(io.output, `${name}: ${outcome}, ${wrong}${kept}\n`);
-    }
-    if (outcome === "not_repaired") throw new Exit(exitCodes.failed);
   });
 }
 

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { faultyDisk } from "../../../test/support/faulty-disk.ts";
 import {
-  blocking,
   filesOf,
   momentOf,
   openPackages,
@@ -10,6 +9,7 @@ import {
   wholePackages,
 } from "../../../test/support/package-workload.ts";
 import { SimulatedDisk } from "../../../test/support/simulated-disk.ts";
+import { messagesBytes } from "../package/package-format.ts";
 import type { OwedPackages } from "../package/target.ts";
 
 const moments = [1, 2, 3, 4].map((number) =>
@@ -22,7 +22,7 @@ const names = moments.map(({ record }) => record.name);
 
 async function saved(options: Parameters<typeof openPackages>[1] = {}) {
   const disk = new SimulatedDisk();
-  const opened = await openPackages(disk, { blockingDisk: blocking(disk), ...options });
+  const opened = await openPackages(disk, options);
   for (const moment of moments) await opened.packages.save(moment);
   return { disk, ...opened };
 }
@@ -56,13 +56,24 @@ for (const [selection, gone] of [
   });
 }
 
+/** A moment as version 0.1 wrote it at exit: its record, and every file, in one. */
+async function putSpill(disk: SimulatedDisk, place: string, moment: (typeof moments)[number]) {
+  const words = messagesBytes(moment.messages);
+  const header = Buffer.from(JSON.stringify({ spill: 1, record: moment.record, parts: [] }));
+  const length = Buffer.alloc(4);
+  length.writeUInt32LE(header.length);
+  const mark = Buffer.from("TLSPILL1");
+  const file = await disk.open(place, "create");
+  await file.write(Buffer.concat([mark, length, header, words, mark]), 0);
+  await file.close();
+}
+
 // Case 18, S-25.
-test("a deletion reaches the folder, the status, the spill, the half and the quarantine, and counts each", async () => {
+test("a deletion reaches the folder, the status, the half and the quarantine, and counts each", async () => {
   const { disk, packages } = await saved();
   const [moment] = moments as [(typeof moments)[number]];
   const { name, what } = moment.record;
   await packages.preserve(name, { by: what, reason: "kept" });
-  packages.spillSync([moment]);
   for (const place of [`${path}/${name}.partial`, `/home/quarantine/feedback-${name}.partial`]) {
     if (place.startsWith("/home/q")) await disk.mkdir("/home/quarantine").catch(() => undefined);
     await disk.mkdir(place);
@@ -70,26 +81,22 @@ test("a deletion reaches the folder, the status, the spill, the half and the qua
     await file.write(Buffer.from(what), 0);
   }
   const receipt = await packages.delete({ name });
-  const { packages: folders, unfinished, spills, statuses, quarantined } = receipt;
-  assert.deepEqual([folders, unfinished, spills, statuses, quarantined], [1, 1, 1, 1, 1]);
+  const { packages: folders, unfinished, statuses, quarantined } = receipt;
+  assert.deepEqual([folders, unfinished, statuses, quarantined], [1, 1, 1, 1]);
   for (const [file, bytes] of await filesOf(disk)) {
     assert.ok(!bytes.includes(what) && !file.includes(name), file);
   }
 });
 
-test("what is half done, spilled or in quarantine is found by its chat too", async () => {
+test("what is half done, or in quarantine as version 0.1 left it, is found by its chat too", async () => {
   const disk = new SimulatedDisk();
-  const { packages } = await openPackages(disk, { blockingDisk: blocking(disk) });
-  const [spilt, half, aside] = moments.slice(0, 3) as [
-    (typeof moments)[0],
-    (typeof moments)[0],
-    (typeof moments)[0],
-  ];
-  packages.spillSync([spilt!]);
-  await packages.save(half!);
+  const first = await openPackages(disk);
+  await putSpill(disk, `${path}/${names[0]}.spill`, moments[0]!);
+  const { packages } = await openPackages(disk);
+  await first.packages.close();
+  await packages.save(moments[1]!);
   await disk.rename(`${path}/${names[1]}`, `${path}/${names[1]}.partial`);
-  await packages.save(aside!);
-  await disk.mkdir("/home/quarantine");
+  await packages.save(moments[2]!);
   await disk.rename(`${path}/${names[2]}`, `/home/quarantine/feedback-${names[2]}`);
   const odd = await packages.delete({ chatId: "chat:1" });
   assert.deepEqual(odd.deleted, pick(1, 3));
@@ -97,6 +104,24 @@ test("what is half done, spilled or in quarantine is found by its chat too", asy
   assert.deepEqual(even.deleted, pick(2));
   assert.equal((await filesOf(disk)).size, 0);
 });
+
+for (const selection of [
+  { chatId: "chat:9" },
+  { person: "Zoe" },
+  { message: { chatId: "chat:9", id: "m9" } },
+]) {
+  test(`a half whose record was never written goes with ${JSON.stringify(selection)}: it may be theirs`, async () => {
+    const { disk, packages } = await saved();
+    const half = momentOf(9).record.name;
+    await disk.mkdir("/home/quarantine");
+    await disk.mkdir(`/home/quarantine/feedback-${half}.partial`);
+    const file = `/home/quarantine/feedback-${half}.partial/messages.json`;
+    await (await disk.open(file, "create")).write(Buffer.from("[]"), 0);
+    const { deleted, quarantined } = await packages.delete(selection);
+    assert.deepEqual([deleted, quarantined], [[half], 1]);
+    assert.equal((await packages.list()).packages.length, 4);
+  });
+}
 
 test("a package whose manifest only lost its checksum is deleted with its chat; one past reading is named", async () => {
   const { disk, packages } = await saved();
@@ -110,13 +135,13 @@ test("a package whose manifest only lost its checksum is deleted with its chat; 
   assert.deepEqual((await packages.delete({ name: second })).deleted, [second]);
 });
 
-test("what is half done, spilled or in quarantine is found by a message that it holds, too", async () => {
+test("what is in quarantine is found by a message that it holds, too", async () => {
   const disk = new SimulatedDisk();
-  const { packages } = await openPackages(disk, { blockingDisk: blocking(disk) });
-  const [spilt, , aside] = moments as [(typeof moments)[0], unknown, (typeof moments)[0]];
-  packages.spillSync([spilt]);
-  await packages.save(aside);
-  await disk.mkdir("/home/quarantine");
+  const first = await openPackages(disk);
+  await putSpill(disk, `${path}/${names[0]}.spill`, moments[0]!);
+  const { packages } = await openPackages(disk);
+  await first.packages.close();
+  await packages.save(moments[2]!);
   await disk.rename(`${path}/${names[2]}`, `/home/quarantine/feedback-${names[2]}`);
   const none = await packages.delete({ message: { chatId: "chat:1", id: "m9" } });
   assert.deepEqual([none.deleted, none.unreadable], [[], []]);

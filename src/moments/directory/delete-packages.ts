@@ -1,19 +1,15 @@
 import { join } from "node:path";
-import { isJsonObject } from "../../core/json.ts";
 import type { KeyedMutex } from "../../core/mutex.ts";
 import { syncNames } from "../../core/storage/files/file-ports.ts";
 import { isPackageName } from "../package/package-format.ts";
-import { intentFile, manifestFile } from "./content.ts";
 import { codeOf } from "./disk-errors.ts";
-import { holdsMessage } from "./held-messages.ts";
 import { type Ending, endings, placeOf } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";
 import { quarantined, removeQuarantined } from "./quarantine.ts";
-import { readWhole } from "./read-package.ts";
 import { removeBeside } from "./recover.ts";
 import { entriesOf, isThere, removeTree } from "./remove-tree.ts";
-import { readHeader } from "./spill.ts";
 import { readStatus } from "./status.ts";
+import { holdsMessage, type Whose, whoseIs } from "./whose.ts";
 
 /**
  * Which packages: one, those of a chat, those of a chat that hold one message, those in whose window a
@@ -47,16 +43,8 @@ export interface DeleteReceipt {
   }[];
   /** Deletion was not finished, and is at the next start or when it is asked for again. */
   readonly failed: readonly { readonly name: string; readonly error: string }[];
-  /** Their record cannot be read, so nobody knows whose they are: delete them by name. */
+  /** Their record cannot be read, so it is not known whose they are: delete them by name. */
   readonly unreadable: readonly string[];
-}
-
-/** What a record says about whose it is, as far as it can be read at all. */
-interface Whose {
-  readonly chat_id: string | null;
-  readonly people: readonly string[];
-  readonly session_id: string;
-  readonly consent: { readonly upload: boolean };
 }
 
 type Counts = { -readonly [name in keyof DeleteReceipt]: DeleteReceipt[name] } & {
@@ -67,8 +55,9 @@ type Counts = { -readonly [name in keyof DeleteReceipt]: DeleteReceipt[name] } &
 };
 
 /**
- * Deletes packages and all that lies beside them, each for good before the next. `waiting`: names
- * that are being saved at this moment and that the selection meets.
+ * Deletes packages and all that lies beside them, each for good before the next. A half of which the
+ * record was never written goes with every deletion: it may be anybody's, and nobody was told that it
+ * is kept. `waiting`: names that are being saved at this moment and that the selection meets.
  */
 export async function deletePackages(
   ports: PackagePorts,
@@ -86,12 +75,13 @@ export async function deletePackages(
   for (const name of await candidates(ports, selection, aside)) {
     await alone(name, async () => {
       try {
-        const folders = foldersOf(ports, name, aside);
-        const whose = await whoseIs(ports, name, folders);
-        const isMeantToo = isMeant(selection, name, whose);
+        const places = placesOf(ports, name, aside);
+        const whose = await whoseIs(ports, places);
+        const isHalf = whose.length === 0 && !(await isThere(ports.disk, join(ports.path, name)));
+        const isMeantToo = isHalf || isMeant(selection, name, whose);
         const isHeld =
-          isMeantToo && "message" in selection
-            ? await holdsMessage(ports, name, folders, selection.message.id)
+          isMeantToo && !isHalf && "message" in selection
+            ? await holdsMessage(ports, places, selection.message.id)
             : isMeantToo;
         if (isHeld !== true) {
           if (isHeld === "unreadable" || whose.length === 0) counts.unreadable.push(name);
@@ -218,8 +208,8 @@ function count(
   if (found.has("status")) counts.statuses++;
 }
 
-/** The folders that hold something of one name. */
-function foldersOf(ports: PackagePorts, name: string, aside: Aside): readonly string[] {
+/** Where something of one name is. */
+function placesOf(ports: PackagePorts, name: string, aside: Aside): readonly string[] {
   const { path, quarantinePath } = ports;
   const folder = join(path, name);
   const entries = aside.filter((one) => one.name === name && !one.entry.endsWith(".json"));
@@ -227,56 +217,4 @@ function foldersOf(ports: PackagePorts, name: string, aside: Aside): readonly st
     ...["", endings.partial, endings.salvaging].map((ending) => folder + ending),
     ...entries.map(({ entry }) => join(quarantinePath, entry)),
   ];
-}
-
-/**
- * Everything that the records of one name say. Damaged ones are read too, as far as they are JSON:
- * whoever asks to be forgotten is not told that a checksum is wrong.
- */
-async function whoseIs(
-  ports: PackagePorts,
-  name: string,
-  folders: readonly string[],
-): Promise<readonly Whose[]> {
-  const { disk, path } = ports;
-  const folder = join(path, name);
-  const found: Whose[] = [];
-  for (const each of folders) {
-    for (const file of [manifestFile, intentFile]) {
-      const whose = whoseOf(await readLoosely(ports, join(each, file)));
-      if (whose !== undefined) found.push(whose);
-    }
-  }
-  if (await isThere(disk, folder + endings.spill)) {
-    const file = await disk.open(folder + endings.spill, "read");
-    try {
-      const header = await readHeader(file, name);
-      if (header !== undefined) found.push(header.record);
-    } finally {
-      await file.close();
-    }
-  }
-  return found;
-}
-
-async function readLoosely({ disk }: PackagePorts, path: string): Promise<unknown> {
-  try {
-    const bytes = await readWhole(disk, path);
-    return bytes === undefined ? undefined : JSON.parse(bytes.toString("utf8"));
-  } catch {
-    return undefined; // not a file, or not JSON, whose message would quote it
-  }
-}
-
-function whoseOf(value: unknown): Whose | undefined {
-  if (!isJsonObject(value)) return undefined;
-  const record = isJsonObject(value["record"]) ? value["record"] : value;
-  const { chat_id = null, people, session_id, consent } = record;
-  if (people === undefined && chat_id === null && session_id === undefined) return undefined;
-  return {
-    chat_id: typeof chat_id === "string" ? chat_id : null,
-    people: Array.isArray(people) ? people.filter((one) => typeof one === "string") : [],
-    session_id: typeof session_id === "string" ? session_id : "",
-    consent: { upload: isJsonObject(consent) && consent["upload"] === true },
-  };
 }

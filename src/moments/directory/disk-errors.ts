@@ -6,7 +6,7 @@ import { isThroughlineError, ThroughlineError } from "../../core/errors.ts";
 /** Why no package came of a moment; the words of a receipt. */
 export type SaveFailure = "disk_full" | "read_only" | "io" | "redaction_failed";
 
-const { ENOSPC, EDQUOT, EFBIG, EROFS, EACCES, EPERM, EMFILE, ENFILE, ENOENT } = constants.errno;
+const { ENOSPC, EDQUOT, EFBIG, EROFS, EACCES, EPERM, ENOENT } = constants.errno;
 const { EISDIR, ELOOP, ENOTDIR, ENXIO } = constants.errno;
 const full: readonly number[] = [ENOSPC, EDQUOT, EFBIG];
 const refused: readonly number[] = [EROFS, EACCES, EPERM];
@@ -19,10 +19,6 @@ export function errnoOf(error: unknown): number | undefined {
   return "code" in error && typeof error.code === "string" ? codes[error.code] : undefined;
 }
 
-/** No space: the same moment can be saved later. */
-export const isFull = (error: unknown): boolean => isOneOf(error, full);
-/** Too many open files: worth another attempt with fewer at once. */
-export const isCrowded = (error: unknown): boolean => isOneOf(error, [EMFILE, ENFILE]);
 export const isGone = (error: unknown): boolean => isOneOf(error, [ENOENT]);
 /** Something is there that is no file: a directory, a pipe, or a link, which is never followed. */
 export const isNoFile = (error: unknown): boolean =>

@@ -104,8 +104,6 @@ export async function readSeed(
     content: {
       record,
       parts: [words, ...(sound === undefined ? [] : [sound.part]), ...parts],
-      salvaged: false,
-      spilled: false,
     },
     leftOut,
   };

@@ -5,7 +5,10 @@ import { isPackageName } from "../package/package-format.ts";
 
 const ofSeed = /^\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}_[a-z]{1,32}_fb_[0-9a-f]{6}$/;
 
-/** The endings that a package's name gets: while it is made, when it is removed, and beside it. */
+/**
+ * The endings that a package's name gets: while it is made, when it is removed, and beside it.
+ * `.salvaging` and `.spill` are those of version 0.1, which this one only sets aside.
+ */
 export const endings = {
   partial: ".partial",
   salvaging: ".salvaging",

@@ -39,24 +39,6 @@ test("a directory has one writer at a time; the next one comes in when it is clo
   await (await openPackageDirectory({ path })).close();
 });
 
-test("a moment that is spilled is a package at the next start", async () => {
-  const path = freshPath();
-  const first = await openPackageDirectory({ path });
-  const moment = momentOf(1, { frames: 700, frameBytes: 500, samples: 100_000 });
-  first.packages.spillSync([moment]);
-  await first.close();
-  const { packages, close } = await openPackageDirectory({ path });
-  const { name } = moment.record;
-  assert.equal((await packages.verify(name)).state, "whole");
-  assert.equal((await packages.read(name)).manifest.spilled, true);
-  await packages.delete({ all: true });
-  assert.deepEqual(
-    fs.readdirSync(path).filter((entry) => !entry.startsWith("lock")),
-    [],
-  );
-  await close();
-});
-
 test("what cannot be read is set aside inside a directory with a lease of its own, and is not foreign", async () => {
   const path = freshPath();
   await (await openPackageDirectory({ path })).close();

@@ -3,14 +3,14 @@ import { systemClock } from "../../core/clock.ts";
 import { ThroughlineError } from "../../core/errors.ts";
 import { randomId } from "../../core/ids.ts";
 import { silentLogger } from "../../core/logger.ts";
-import { freeSpace, realBlockingDisk, realDisk } from "../../core/storage/disk/disk.ts";
+import { freeSpace, realDisk } from "../../core/storage/disk/disk.ts";
 import { makeDirectory } from "../../core/storage/files/file-ports.ts";
 import { takeLease } from "../../core/storage/files/lease.ts";
 import { codeOf } from "./disk-errors.ts";
 import type { PackageDirectoryOptions } from "./options.ts";
 import { PackageDirectory } from "./package-directory.ts";
 
-type Machine = "disk" | "blockingDisk" | "freeSpace" | "guard" | "clock" | "newId";
+type Machine = "disk" | "freeSpace" | "guard" | "clock" | "newId";
 
 export interface OpenPackageDirectoryOptions
   extends Omit<PackageDirectoryOptions, Machine>,
@@ -46,9 +46,13 @@ export async function openPackageDirectory(
   const lease = options.guard === undefined ? takeLease(path, { clock, logger }) : undefined;
   try {
     const packages = await PackageDirectory.open({
-      ...{ disk: realDisk, blockingDisk: realBlockingDisk, freeSpace },
+      disk: realDisk,
+      freeSpace,
       ...options,
-      ...{ path, clock, newId, logger },
+      path,
+      clock,
+      newId,
+      logger,
       // Beside it may be anybody's place: a directory with its own lease keeps all inside.
       ...(lease === undefined ? {} : { quarantinePath: resolve(path, "quarantine") }),
       guard: options.guard ?? (() => lease?.check()),

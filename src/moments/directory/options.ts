@@ -1,16 +1,13 @@
 import type { Clock } from "../../core/clock.ts";
 import type { NewId } from "../../core/ids.ts";
 import type { Logger } from "../../core/logger.ts";
-import type { BlockingDisk, Disk } from "../../core/storage/disk/disk.ts";
+import type { Disk } from "../../core/storage/disk/disk.ts";
 import type { RepairReport } from "../../core/storage/storage.ts";
-import type { SealedMoment } from "../package/package-format.ts";
 import type { OwedPackages } from "../package/target.ts";
 import type { FreeSpace } from "./space.ts";
 
 export interface PackageDirectoryOptions {
   readonly disk: Disk;
-  /** For `spillSync`. Default: none, and `spillSync` throws. */
-  readonly blockingDisk?: BlockingDisk;
   /** The directory; made when absent. */
   readonly path: string;
   /**
@@ -27,49 +24,15 @@ export interface PackageDirectoryOptions {
   readonly report?: (report: RepairReport) => void;
   /** Throws when this process is no longer the one writer. Called before each step that counts. */
   readonly guard?: () => void;
-  /** How much can still be written; it may be wrong. Default: nobody knows, and writing will show. */
+  /** How much can still be written; it may be wrong. Default: not known, and writing will show. */
   readonly freeSpace?: FreeSpace;
   /**
    * Space that packages never take, in bytes: it is the chats'.
    * @default 268_435_456
    */
   readonly minFreeBytes?: number;
-  /**
-   * What makes room on a full disk: nothing, or packages that were uploaded, oldest first, neither
-   * preserved nor owed.
-   * @default "keep"
-   */
-  readonly onFull?: "keep" | "evict-uploaded";
   /** What must know of each package before it is there: the outbox. */
   readonly owed?: OwedPackages;
-  /**
-   * Takes out of a moment what must not be kept, before anything of it is written. If it throws,
-   * nothing is. A promise is waited for, but not by `spillSync`, which then refuses.
-   */
-  readonly redact?: (moment: SealedMoment) => SealedMoment | Promise<SealedMoment>;
-  /**
-   * Files written at once, 1 to 64.
-   * @default 4
-   */
-  readonly lanes?: number;
 }
 
-export const defaults = {
-  minFreeBytes: 256 * 1024 * 1024,
-  onFull: "keep",
-  lanes: 4,
-} as const satisfies Partial<PackageDirectoryOptions>;
-
-/** Fills in the defaults. @throws TypeError for a value out of its bounds. */
-export function resolveOptions(options: PackageDirectoryOptions) {
-  const resolved = { ...defaults, ...options };
-  const { minFreeBytes, lanes, onFull } = resolved;
-  if (!(minFreeBytes >= 0)) throw new TypeError("minFreeBytes must be 0 or more");
-  if (!Number.isInteger(lanes) || lanes < 1 || lanes > 64) {
-    throw new TypeError("lanes must be a whole number from 1 to 64");
-  }
-  if (onFull !== "keep" && onFull !== "evict-uploaded") {
-    throw new TypeError("onFull must be keep or evict-uploaded");
-  }
-  return resolved;
-}
+export const defaultMinFreeBytes = 256 * 1024 * 1024;

@@ -7,7 +7,6 @@ import { processDeathImage } from "../../../test/support/crash-images.ts";
 import { forEveryCrashPoint, type PromiseStored } from "../../../test/support/crash-points.ts";
 import {
   assertIsWholly,
-  blocking,
   filesOf,
   momentOf,
   openPackages,
@@ -15,9 +14,7 @@ import {
   wholePackages,
 } from "../../../test/support/package-workload.ts";
 import { type DiskOperation, SimulatedDisk } from "../../../test/support/simulated-disk.ts";
-import { readIntent } from "./intent.ts";
 import { placeOf } from "./names.ts";
-import { spillSync } from "./spill.ts";
 
 const isFull = process.env["THROUGHLINE_FULL"] === "1";
 Error.stackTraceLimit = 2;
@@ -29,24 +26,20 @@ const names = { first: first.record.name, second: second.record.name };
 
 type Told = "first" | "second" | "deleted";
 
-/** Names of which something is there, and those whose intent is readable. */
+/** Names of which something is there. */
 async function tracesOn(image: SimulatedDisk) {
   const traces = new Map<string, string>();
-  const intended = new Set<string>();
-  for (const [file, bytes] of await filesOf(image)) {
+  for (const file of (await filesOf(image)).keys()) {
     const [entry = ""] = file.slice(path.length + 1).split("/");
     const place = placeOf(entry);
     if (place === undefined || place.as === "status") continue;
     traces.set(place.name, place.as);
-    if (file.endsWith("/intent.json") && readIntent(bytes, place.name) !== undefined) {
-      intended.add(place.name);
-    }
   }
-  return { traces, intended };
+  return traces;
 }
 
 async function checkSaved(image: SimulatedDisk, promised: readonly Told[]) {
-  const { traces, intended } = await tracesOn(image);
+  const traces = await tracesOn(image);
   const opened = await openPackages(image);
   const there = await wholePackages(image, opened);
   for (const [told, moment] of [
@@ -55,8 +48,6 @@ async function checkSaved(image: SimulatedDisk, promised: readonly Told[]) {
   ] as const) {
     const name = names[told];
     if (promised.includes(told)) await assertIsWholly(opened, moment);
-    // Once the intent is readable, no crash loses the moment.
-    if (intended.has(name)) assert.ok(there.includes(name), `${name} had an intent`);
     // Whatever was begun and not finished is told of.
     const isHalf = traces.has(name) && traces.get(name) !== "package";
     if (isHalf)
@@ -96,14 +87,14 @@ test("a power cut at any disk call of two saves leaves each package whole or abs
     images: { maxImages: isFull ? 100 : 4 },
   });
   t.diagnostic(`${counts.images} images from ${counts.points} points`);
-  assert.ok(counts.points >= 60, `${counts.points} points`);
+  assert.ok(counts.points >= 40, `${counts.points} points`);
   assert.ok(counts.images >= (isFull ? 1_000 : 150), `${counts.images} images`);
 });
 
 test("kill -9 at any disk call of two saves leaves each package whole or absent", async (t) => {
   const counts = await forEveryCrashPoint<Told>({ ...saving, cut: "process" });
   t.diagnostic(`${counts.images} images`);
-  assert.ok(counts.images >= 60);
+  assert.ok(counts.images >= 40);
 });
 
 /** A disk on which a save, or what follows it, was killed just before a chosen call. */
@@ -130,7 +121,7 @@ const halves: readonly [what: string, made: () => Promise<SimulatedDisk>, kept: 
   [
     "a package without its pictures",
     () => killedBefore(({ call, path: at }) => call === "write" && at.endsWith("0.jpg"), saveFirst),
-    true,
+    false,
   ],
   [
     "a package without its name",
@@ -139,36 +130,12 @@ const halves: readonly [what: string, made: () => Promise<SimulatedDisk>, kept: 
     true,
   ],
   [
-    "a record that was not synced",
+    "a begun deletion",
     () =>
       killedBefore(
-        ({ call, path: at }) => call === "sync" && at.endsWith("intent.json"),
-        saveFirst,
-      ),
-    true,
-  ],
-  [
-    "a spill beside a package without its sound",
-    async () => {
-      const disk = await killedBefore(
-        ({ call, path: at }) => call === "write" && at.endsWith("audio.wav"),
-        saveFirst,
-      );
-      spillSync(blocking(disk), path, first);
-      return disk;
-    },
-    true,
-  ],
-  [
-    "a begun deletion, with a spill",
-    async () => {
-      const disk = await killedBefore(
         ({ call, path: at }) => call === "unlink" && at.includes(".deleting"),
         async (on) => (await saveFirst(on)).delete({ name: names.first }),
-      );
-      spillSync(blocking(disk), path, first);
-      return disk;
-    },
+      ),
     false,
   ],
 ];
@@ -186,7 +153,7 @@ for (const [what, made, isKept] of halves) {
         end ??= there;
         assert.deepEqual(there, end);
         assert.deepEqual(there, isKept ? [names.first] : []);
-        if (!isKept) await assertNowhere(image, first.record.what);
+        if (what === "a begun deletion") await assertNowhere(image, first.record.what);
       },
       images: { maxImages: isFull ? 15 : 3 },
     });
@@ -251,32 +218,6 @@ test("a power cut at any disk call of a retraction leaves the old status or the 
   });
 });
 
-test("a power cut at any disk call of a repair leaves the damaged package, or what is right of it", async (t) => {
-  const start = new SimulatedDisk();
-  await saveFirst(start);
-  const picture = await start.open(`${path}/${names.first}/frames/000001.jpg`, "write");
-  await picture.write(Uint8Array.of(1, 2, 3), 30);
-  await picture.sync();
-  const counts = await forEveryCrashPoint<Told>({
-    start,
-    async scenario(disk, promise) {
-      const { packages } = await openPackages(disk);
-      const { outcome } = await packages.repair(names.first);
-      assert.equal(outcome, "repaired");
-      promise("first");
-    },
-    async check(image, promised) {
-      const { packages } = await openPackages(image);
-      const { state } = await packages.verify(names.first);
-      assert.ok(state === "whole" || promised.length === 0);
-      const { manifest } = await packages.read(names.first);
-      assert.equal(manifest.num_frames, state === "whole" ? 1 : 2);
-    },
-    images: { maxImages: isFull ? 50 : 3 },
-  });
-  t.diagnostic(`${counts.images} images from ${counts.points} points`);
-});
-
 test("a power cut within the recovery of a power cut loses nothing either", {
   skip: isFull ? false : "THROUGHLINE_FULL=1 runs it",
 }, async (t) => {
@@ -294,5 +235,5 @@ test("a power cut within the recovery of a power cut loses nothing either", {
     depth: 2,
   });
   t.diagnostic(`${counts.images} images`);
-  assert.ok(counts.images >= 8_000, `${counts.images} images`);
+  assert.ok(counts.images >= 2_000, `${counts.images} images`);
 });

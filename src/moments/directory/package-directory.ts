@@ -12,7 +12,6 @@ import {
   type PackageSink,
   type PackageStatus,
   type Saved,
-  SaveError,
   type SealedMoment,
 } from "../package/package-format.ts";
 import { manifestFile } from "./content.ts";
@@ -31,20 +30,12 @@ import {
 } from "./mark-package.ts";
 import { checkName } from "./names.ts";
 import { type ByteRange, type OpenedPart, openPart } from "./open-part.ts";
-import { type PackageDirectoryOptions, resolveOptions } from "./options.ts";
+import { defaultMinFreeBytes, type PackageDirectoryOptions } from "./options.ts";
 import { assertThere, bytesOf, manifestOf, type ReadPackage, readPackage } from "./read-sealed.ts";
 import { recover } from "./recover.ts";
 import { isThere } from "./remove-tree.ts";
-import { type Repair, repairPackage } from "./repair.ts";
-import {
-  evictUploaded,
-  type PurgeReport,
-  purge,
-  type RetentionLimits,
-  releasePackage,
-} from "./retention.ts";
+import { type PurgeReport, purge, type RetentionLimits, releasePackage } from "./retention.ts";
 import { type SavePorts, saveCopy, savePackage } from "./save-package.ts";
-import { spillSync } from "./spill.ts";
 import { readStatus } from "./status.ts";
 import { type Verification, verifyFolder } from "./verify.ts";
 
@@ -60,31 +51,31 @@ export interface Mark {
  */
 export class PackageDirectory implements PackageSink {
   readonly #ports: SavePorts;
-  readonly #redact: PackageDirectoryOptions["redact"];
   readonly #changes = new KeyedMutex();
   /** Being saved at this moment, by name. */
   readonly #saving = new Map<string, PackageRecord>();
   readonly #names = new KnownNames();
   /** What the package lists of which a part was read last; until anything is changed here. */
   #listed: { readonly name: string; readonly paths: Promise<ReadonlySet<string>> } | undefined;
-  readonly #spilled = new Set<string>();
-  readonly #notSpilled = new Set<string>();
   #closing: Promise<void> | undefined;
 
   private constructor(options: PackageDirectoryOptions) {
-    const { minFreeBytes, lanes, onFull, clock, newId, path } = resolveOptions(options);
-    const { logger = silentLogger, report, owed, blockingDisk, freeSpace } = options;
-    this.#redact = options.redact;
+    const { minFreeBytes = defaultMinFreeBytes, clock, newId, path } = options;
+    if (!(minFreeBytes >= 0)) throw new TypeError("minFreeBytes must be 0 or more");
+    const { logger = silentLogger, report, owed, freeSpace } = options;
     this.#ports = {
-      ...{ clock, newId, logger, path, lanes, minFreeBytes, owed, blockingDisk, freeSpace },
+      clock,
+      newId,
+      logger,
+      path,
+      minFreeBytes,
+      owed,
+      freeSpace,
       disk: patientDisk(options.disk),
       quarantinePath: options.quarantinePath ?? join(dirname(path), "quarantine"),
       unsyncedNames: new Set(),
       newUuid: options.newUuid ?? (() => makeUuidV7(clock.now(), fillWithRandom)),
       guard: options.guard ?? (() => undefined),
-      evict: async (isEnough) =>
-        onFull === "evict-uploaded" && evictUploaded(this.#ports, isEnough, this.#alone),
-      mustKeep: (name) => this.#notSpilled.has(name),
       report: (found) => {
         const full = { at: isoTime(clock.now()), ...found };
         logger.warn({ repair: full }, "a package was not as it was left");
@@ -117,53 +108,11 @@ export class PackageDirectory implements PackageSink {
     // From this line on a deletion waits for it.
     this.#saving.set(record.name, record);
     const saved = await this.#changes
-      .run(record.name, async () => savePackage(this.#ports, await this.#redacted(moment), signal))
+      .run(record.name, () => savePackage(this.#ports, moment, signal))
       .finally(() => this.#saving.delete(record.name));
     this.#names.here(saved.name);
     await this.#noteSuperseded(record);
     return saved;
-  }
-
-  async #redacted(moment: SealedMoment): Promise<SealedMoment> {
-    if (this.#redact === undefined) return moment;
-    try {
-      const redacted = await this.#redact(moment);
-      checkName(redacted.record.name);
-      return redacted;
-    } catch (cause) {
-      throw new SaveError("redaction_failed", { cause });
-    }
-  }
-
-  /**
-   * Keeps moments before it returns, each as one file that the next start makes a package of. One
-   * that it kept before is not written again. Works after `close`, too.
-   *
-   * @throws the first failure, after all were tried.
-   */
-  spillSync(moments: readonly SealedMoment[]): void {
-    const { blockingDisk, path, guard } = this.#ports;
-    if (blockingDisk === undefined) throw new TypeError("spillSync needs a blockingDisk");
-    guard();
-    const failures: unknown[] = [];
-    for (const moment of moments) {
-      const { name } = moment.record;
-      if (this.#spilled.has(name)) continue;
-      try {
-        checkName(name);
-        const redacted = this.#redact?.(moment) ?? moment;
-        if (redacted instanceof Promise) {
-          redacted.catch(() => undefined); // nobody will ever hear of it
-          throw new SaveError("redaction_failed");
-        }
-        spillSync(blockingDisk, path, redacted);
-        this.#spilled.add(name);
-      } catch (error) {
-        this.#notSpilled.add(name);
-        failures.push(error);
-      }
-    }
-    if (failures.length > 0) throw failures[0];
   }
 
   list(options: ListOptions = {}): Promise<PackagePage> {
@@ -236,14 +185,6 @@ export class PackageDirectory implements PackageSink {
       const { disk, path } = this.#ports;
       const { state, differences } = await verifyFolder(disk, join(path, name), name, compared);
       return { name, state, differences };
-    });
-  }
-
-  /** Replaces a damaged package by one of what is right in it: see `Repair`. */
-  async repair(name: string): Promise<Repair> {
-    return this.#changing(name, async () => {
-      await assertThere(this.#ports, name);
-      return repairPackage(this.#ports, name);
     });
   }
 

@@ -1,15 +1,13 @@
 import type { Clock } from "../../core/clock.ts";
 import type { NewId } from "../../core/ids.ts";
 import type { Logger } from "../../core/logger.ts";
-import type { BlockingDisk, Disk } from "../../core/storage/disk/disk.ts";
+import type { Disk } from "../../core/storage/disk/disk.ts";
 import type { NewReport } from "../../core/storage/files/file-ports.ts";
 import type { OwedPackages } from "../package/target.ts";
 
 /** What every move in a directory of packages needs. */
 export interface PackagePorts {
   readonly disk: Disk;
-  /** For `spillSync`; absent: a moment that waits at exit cannot be kept. */
-  readonly blockingDisk: BlockingDisk | undefined;
   /** The directory itself. */
   readonly path: string;
   /** Where what cannot be read goes: a directory on the same file system. */
@@ -21,8 +19,6 @@ export interface PackagePorts {
   /** Directories in which a name was changed and whose sync failed: see `syncNames`. */
   readonly unsyncedNames: Set<string>;
   readonly owed: OwedPackages | undefined;
-  /** Files written at once. */
-  readonly lanes: number;
   /** Throws when this process is no longer the one writer. */
   guard(): void;
   report(report: NewReport): void;

@@ -3,31 +3,23 @@ import { basename, join } from "node:path";
 import {
   isTemporaryName,
   makeDirectory,
-  replaceFile,
   syncNames,
   unlinkIfThere,
-  writeAll,
 } from "../../core/storage/files/file-ports.ts";
-import { writeManifest } from "../package/package-format.ts";
-import { intentFile, manifestFile, type PackageContent } from "./content.ts";
+import { manifestFile } from "./content.ts";
 import { codeOf, diskCause, errnoOf } from "./disk-errors.ts";
-import { readIntent } from "./intent.ts";
 import { type Ending, endings, placeOf } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";
 import { quarantine, quarantined, removeQuarantined } from "./quarantine.ts";
-import { readFolder, readWhole } from "./read-package.ts";
-import { entriesOf, isThere, removeTree, sizeOf } from "./remove-tree.ts";
-import { salvage, wholeByIntent } from "./salvage.ts";
-import { readSpill } from "./spill.ts";
+import { entriesOf, removeTree, sizeOf } from "./remove-tree.ts";
 import { verifyFolder } from "./verify.ts";
-import { publish, writePackage } from "./write-package.ts";
+import { publish, sync, syncFolder } from "./write-package.ts";
 
 type Found = ReadonlySet<Ending | "package">;
 
 /**
- * Finishes begun deletions; publishes what was written whole; expands spills; finishes what was
- * written in part from the parts that are whole; sets the rest aside. Each but the first with a
- * report. Running it again after any interruption comes to the same end.
+ * Finishes begun deletions, gives a package that was written whole its name, and sets aside every half,
+ * with a report. Running it again after any interruption comes to the same end.
  */
 export async function recover(ports: PackagePorts): Promise<void> {
   const { disk, path } = ports;
@@ -61,16 +53,13 @@ async function recoverName(ports: PackagePorts, name: string, found: Found): Pro
     await finishDeletion(ports, name, found.has("package"));
     if (!found.has("package")) return;
   }
-  let isThereNow = found.has("package");
-  for (const half of ["salvaging", "partial"] as const) {
-    if (found.has(half) && !isThereNow) isThereNow = await publishWhole(ports, name, half);
+  let isThere = found.has("package");
+  for (const half of ["partial", "salvaging"] as const) {
+    if (!found.has(half)) continue;
+    if (!isThere && (await publishWhole(ports, name, half))) isThere = true;
+    else await setAside(ports, name, half);
   }
-  if (found.has("spill")) isThereNow = await recoverSpill(ports, name, isThereNow);
-  // Whatever it was made from is still there: it is made again.
-  if (found.has("salvaging")) await removeHalf(ports, name, "salvaging");
-  if (!found.has("partial")) return;
-  if (isThereNow) await removeHalf(ports, name, "partial");
-  else await recoverPartial(ports, name);
+  if (found.has("spill")) await setAside(ports, name, "spill");
 }
 
 /**
@@ -91,8 +80,8 @@ async function finishDeletion(ports: PackagePorts, name: string, isBack: boolean
 }
 
 /**
- * Removes all that lies beside a package: its status, its spill, its halves. Durable when it
- * resolves, so that nothing of it can outlive the package itself.
+ * Removes all that lies beside a package: its status and its halves. Durable when it resolves, so that
+ * nothing of it can outlive the package itself.
  *
  * @returns which of them there were, and their bytes.
  */
@@ -120,6 +109,9 @@ export async function removeBeside(
   return { found, bytes };
 }
 
+/** What an earlier version wrote into a half, and no longer counts once the manifest is there. */
+const notes: readonly string[] = ["intent.json"];
+
 /** Publishes a half that turns out to be whole. @returns whether it was. */
 async function publishWhole(
   ports: PackagePorts,
@@ -129,139 +121,68 @@ async function publishWhole(
   const { disk, path } = ports;
   const folder = join(path, name + endings[half]);
   const { manifest, differences } = await verifyFolder(disk, folder, name);
-  if (manifest === undefined || differences.some(({ kind }) => kind !== "unlisted")) return false;
-  for (const { name: entry, kind } of (await entriesOf(disk, folder)) ?? []) {
-    if (kind === "file" && (entry === intentFile || isTemporaryName(entry))) {
-      await unlinkIfThere(disk, join(folder, entry));
-    }
+  const isOurs = (path: string) => notes.includes(path);
+  if (manifest === undefined) return false;
+  if (differences.some(({ kind, path }) => kind !== "unlisted" || !isOurs(path))) return false;
+  for (const entry of notes) await unlinkIfThere(disk, join(folder, entry));
+  // What was read may be in the cache alone: whoever died may not have synced it.
+  for (const file of [...manifest.files.map(({ path }) => path), manifestFile]) {
+    const open = await disk.open(join(folder, file), "write");
+    await sync(() => open.sync()).finally(() => open.close());
   }
-  // Its parts were synced before it was written, but was it? What is read may be the cache's alone.
-  await replaceFile(ports, join(folder, manifestFile), (file) =>
-    writeAll(file, writeManifest(manifest), 0),
-  );
-  if (manifest.num_frames > 0) await disk.syncDirectory(join(folder, "frames"));
+  await syncFolder(disk, folder, manifest.num_frames > 0);
   await ports.owed?.saving(manifest);
   await publish(ports, folder, name);
   await noteSaved(ports, name);
   const bytes = manifest.files.reduce((sum, file) => sum + file.bytes, 0);
-  report(ports, name, bytes, "a package was whole but for its name; it is kept");
+  const reason = "a package was whole but for its name; it is kept";
+  ports.report({ ...unfinished(ports, name, bytes), reason });
   return true;
 }
 
-/** @returns whether there is a package of this name now. */
-async function recoverSpill(
+/** Nobody was told that it is kept: what is there of it is for people to look at. */
+async function setAside(
   ports: PackagePorts,
   name: string,
-  isThereNow: boolean,
-): Promise<boolean> {
-  const { disk, path } = ports;
-  const entry = name + endings.spill;
-  const place = join(path, entry);
-  const bytes = await sizeOf(disk, place);
-  const spill = await readSpill(disk, place, name);
-  if (spill === undefined) {
-    await quarantine(ports, entry, {
-      ...unfinished(ports, name, bytes),
-      reason: "a moment that was spilled at exit has no right end; it is set aside",
-    });
-    return isThereNow;
-  }
-  if (isThereNow) {
-    const { manifest } = await readFolder(disk, join(path, name), name);
-    if (manifest?.uuid !== spill.record.uuid) {
-      await quarantine(ports, entry, {
-        ...unfinished(ports, name, bytes),
-        reason: "a spilled moment has the name of another package; it is set aside",
-      });
-      return true;
-    }
-  } else {
-    await make(ports, name, { ...spill, salvaged: false, spilled: true });
-    report(ports, name, bytes, "a moment that was spilled at exit is a package now");
-  }
-  await disk.unlink(place);
-  await syncNames(ports, path);
-  return true;
-}
-
-async function recoverPartial(ports: PackagePorts, name: string): Promise<void> {
-  const { disk, path } = ports;
-  const entry = name + endings.partial;
-  const folder = join(path, entry);
-  const intentBytes = await readWhole(disk, join(folder, intentFile));
-  const intent = intentBytes === undefined ? undefined : readIntent(intentBytes, name);
-  const bytes = await bytesIn(ports, folder);
-  if (intent !== undefined) {
-    const content = await salvage(disk, folder, intent.record, wholeByIntent(intent));
-    await make(ports, name, content);
-    report(ports, name, bytes, describe(intent.record, content));
-    await removeHalf(ports, name, "partial");
-  } else if (bytes === 0) {
-    await removeHalf(ports, name, "partial");
-    report(ports, name, 0, "a package was begun and nothing of it was written; it is gone");
-  } else {
-    await quarantine(ports, entry, {
-      ...unfinished(ports, name, bytes),
-      reason: "a package was begun and its record is not readable; what was written is set aside",
-    });
-  }
-}
-
-/** Writes a package anew from what was found, beside it, and gives it its name. */
-export async function make(
-  ports: PackagePorts,
-  name: string,
-  content: PackageContent,
+  as: "partial" | "salvaging" | "spill",
 ): Promise<void> {
-  const folder = join(ports.path, name + endings.salvaging);
-  if (await isThere(ports.disk, folder)) await removeTree(ports.disk, folder);
-  await writePackage(ports, content, folder, { lanes: ports.lanes });
-  await ports.owed?.saving(content.record);
-  await publish(ports, folder, name);
-  await noteSaved(ports, name);
+  const { disk, path } = ports;
+  const entry = name + endings[as];
+  const bytes =
+    as === "spill" ? await sizeOf(disk, join(path, entry)) : await bytesIn(ports, entry);
+  if (bytes === 0) {
+    if (as === "spill") await unlinkIfThere(disk, join(path, entry));
+    else await removeTree(disk, join(path, entry));
+    await syncNames(ports, path);
+    const reason = "a package was begun and nothing of it was written; it is gone";
+    ports.report({ ...unfinished(ports, name, 0), reason });
+    return;
+  }
+  await quarantine(ports, entry, {
+    ...unfinished(ports, name, bytes),
+    reason: "a package was begun and not finished; what was written is set aside",
+  });
 }
 
-/** Never fails: an entry that goes on saying that a package is coming is settled by the next start. */
+/** Never fails: an entry that says that a package is coming is settled by the next start. */
 export async function noteSaved({ owed, logger }: PackagePorts, name: string): Promise<void> {
   await owed?.saved(name).catch((error) => {
     logger.warn({ package: name, error: codeOf(error) }, "what is owed could not be noted");
   });
 }
 
-async function removeHalf(
-  ports: PackagePorts,
-  name: string,
-  half: "salvaging" | "partial",
-): Promise<void> {
-  if ((await removeTree(ports.disk, join(ports.path, name + endings[half]))) === undefined) return;
-  await syncNames(ports, ports.path);
-}
-
-async function bytesIn({ disk }: PackagePorts, folder: string): Promise<number> {
+async function bytesIn({ disk, path }: PackagePorts, entry: string): Promise<number> {
   let bytes = 0;
-  for (const { name, kind } of (await entriesOf(disk, folder)) ?? []) {
-    const child = join(folder, name);
-    if (kind === "file") bytes += await sizeOf(disk, child);
-    else if (kind === "directory" && name === "frames") {
-      for (const frame of await disk.list(child))
-        bytes += await sizeOf(disk, join(child, frame.name));
+  for (const inside of ["", "frames"]) {
+    const folder = join(path, entry, inside);
+    for (const { name, kind } of (await entriesOf(disk, folder)) ?? []) {
+      if (kind === "file") bytes += await sizeOf(disk, join(folder, name));
     }
   }
   return bytes;
 }
 
-function describe(meant: PackageContent["record"], { record }: PackageContent): string {
-  const sound = `${record.audio_samples} of ${meant.audio_samples} samples`;
-  const pictures = `${record.num_frames} of ${meant.num_frames} pictures`;
-  const words = `${record.num_messages} of ${meant.num_messages} messages`;
-  return `a package was finished with ${words}, ${pictures}, ${sound}`;
-}
-
 function unfinished(ports: PackagePorts, name: string, bytes: number) {
   const key = `${basename(ports.path)}/${name}`;
   return { key, kind: "unfinished_package" as const, bytes, after_seq: 0 };
-}
-
-function report(ports: PackagePorts, name: string, bytes: number, reason: string): void {
-  ports.report({ ...unfinished(ports, name, bytes), reason });
 }

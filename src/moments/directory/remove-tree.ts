@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Disk, DiskEntry } from "../../core/storage/disk/disk.ts";
 import { unlinkIfThere } from "../../core/storage/files/file-ports.ts";
-import { intentFile, manifestFile } from "./content.ts";
+import { manifestFile } from "./content.ts";
 import { isGone } from "./disk-errors.ts";
 
 /** Deeper than any package: what somebody else put there is not followed for ever. */
@@ -9,8 +9,7 @@ const maxDepth = 8;
 
 /**
  * Removes a folder and all in it; no link is followed. The manifest goes first, so that the rest is
- * never taken for a package, and the intent last, so that a crash midway leaves what can be finished
- * and not what must be set aside. Not durable until the parent is synced.
+ * never taken for a package. Not durable until the parent is synced.
  *
  * @returns how many bytes of files there were; `undefined` if there was no such folder.
  */
@@ -32,8 +31,7 @@ export async function removeTree(disk: Disk, path: string, depth = 0): Promise<n
 }
 
 function rank({ name }: DiskEntry): number {
-  if (name === manifestFile) return 0;
-  return name === intentFile ? 2 : 1;
+  return name === manifestFile ? 0 : 1;
 }
 
 /** What is in a directory; `undefined` if there is none. */

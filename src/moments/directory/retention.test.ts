@@ -1,10 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { faultyDisk } from "../../../test/support/faulty-disk.ts";
 import { momentOf, openPackages, wholePackages } from "../../../test/support/package-workload.ts";
 import { SimulatedDisk } from "../../../test/support/simulated-disk.ts";
 import { isThroughlineError } from "../../core/errors.ts";
-import { SaveError } from "../package/package-format.ts";
 import type { OwedPackages } from "../package/target.ts";
 import type { RetentionLimits } from "./retention.ts";
 
@@ -120,51 +118,6 @@ test("once a package was saved by the clock that was far ahead, ages count again
     purged.map(({ name: gone }) => gone),
     [names[0], names[3]],
   );
-});
-
-for (const [onFull, uploaded, gone] of [
-  ["keep", [1, 2, 3, 4], undefined],
-  ["evict-uploaded", [], undefined],
-  ["evict-uploaded", [2, 3], undefined],
-  ["evict-uploaded", [4], [4]],
-  ["evict-uploaded", [1, 2, 3, 4], [1]],
-] as const) {
-  const end = gone === undefined ? "refuses and removes nothing" : `removes ${gone} and saves`;
-  test(`on a full disk, with ${uploaded.join(", ") || "none"} uploaded, 2 preserved and 3 owed, ${onFull} ${end}`, async () => {
-    let isFull = false;
-    let count = async () => 0;
-    const { packages, disk, opened } = await saved({
-      ...{ onFull, minFreeBytes: 0 },
-      freeSpace: async () => (isFull ? 100_000 * (4 - (await count())) : 1_000_000),
-    });
-    count = async () => (await packages.list()).packages.length;
-    isFull = true;
-    for (const number of uploaded) await packages.uploaded(names[number - 1]!, copy);
-    const moment = momentOf(9, { frames: 1, samples: 0 });
-    const left = names.filter((_, index) => !gone?.some((number) => number === index + 1));
-    if (gone === undefined) {
-      const refused = (error: unknown) =>
-        error instanceof SaveError && error.reason === "disk_full";
-      await assert.rejects(packages.save(moment), refused);
-    } else {
-      await packages.save(moment);
-      left.push(moment.record.name);
-    }
-    assert.deepEqual(await wholePackages(disk, opened), left);
-  });
-}
-
-test("when the disk is full although it said otherwise, uploaded packages make room and the moment is saved", async () => {
-  const { packages: before, disk } = await saved();
-  for (const name of names) await before.uploaded(name, copy);
-  const full = faultyDisk(disk, { fault: "ENOSPC", at: 1, call: "write", path: /feedback\.json$/ });
-  const opened = await openPackages(full, { onFull: "evict-uploaded" });
-  const moment = momentOf(9, { frames: 0, samples: 0 });
-  // Nobody knows how much one package frees: as many go as the moment needs by its own estimate.
-  await assert.rejects(opened.packages.save(moment), SaveError);
-  assert.deepEqual(await wholePackages(disk, opened), [names[1]]);
-  await opened.packages.save(moment);
-  assert.deepEqual(await wholePackages(disk, opened), [names[1], moment.record.name]);
 });
 
 test("only a package that a bucket has is released, and one that is preserved stays", async () => {

@@ -2,7 +2,6 @@ import { join } from "node:path";
 import { invalid } from "../../core/errors.ts";
 import type { KeyedMutex } from "../../core/mutex.ts";
 import { syncNames } from "../../core/storage/files/file-ports.ts";
-import { codeOf } from "./disk-errors.ts";
 import { bytesOf, packageNames } from "./list-packages.ts";
 import { endings, timeOf } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";
@@ -87,31 +86,6 @@ export async function purge(
     purged.push(told(ports, { name, bytes: own, because: isOld ? "max_age" : "max_bytes" }));
   }
   return { purged, kept, bytes, clockIsBehind: false, clockIsAhead };
-}
-
-/** Asked with the bytes that were gained so far. */
-export type IsEnough = (gained: number) => boolean | Promise<boolean>;
-
-/** Removes uploaded packages, oldest first, until it is enough. @returns whether it is. */
-export async function evictUploaded(
-  ports: PackagePorts,
-  isEnough: IsEnough,
-  alone: KeyedMutex["run"],
-): Promise<boolean> {
-  let gained = 0;
-  for (const name of await packageNames(ports)) {
-    if (gained > 0 && (await isEnough(gained))) return true;
-    if (((await readStatus(ports, name))?.uploaded.length ?? 0) === 0) continue;
-    if ((await holdOn(ports, name)) !== undefined) continue;
-    try {
-      const own = await alone(name, () => remove(ports, name));
-      gained += own;
-      told(ports, { name, bytes: own, because: "disk_full" });
-    } catch (error) {
-      ports.logger.warn({ package: name, error: codeOf(error) }, "could not be removed");
-    }
-  }
-  return gained > 0 && (await isEnough(gained));
 }
 
 /** See `PackageDirectory.release`. */

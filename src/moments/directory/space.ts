@@ -6,15 +6,9 @@ export type FreeSpace = (path: string) => Promise<number>;
 
 /** What a file takes beside its bytes: half a block on average, its inode, its name. */
 const fileBytes = 4_096;
-/** Manifest and intent: a fixed part, and what each file adds to them. */
+/** The manifest: a fixed part, and what each file adds to it. */
 const manifestBytes = 64 * 1024;
 const entryBytes = 1_024;
-
-/**
- * A label and its words alone may use this part of the reserve: they are small, and were they held
- * back like pictures, nothing at all would be kept of a moment on a disk that is nearly full.
- */
-const labelShare = 16;
 
 export interface SpaceRule {
   readonly freeSpace: FreeSpace | undefined;
@@ -28,12 +22,11 @@ export function estimateBytes(parts: readonly PartNote[]): number {
   return Math.ceil((files + manifestBytes) * 1.1);
 }
 
-/** How many bytes are missing for a package; 0 when it fits, or when nobody can say. */
+/** How many bytes are missing for a package; 0 when it fits, or when that is not known. */
 export async function missingBytes(
   { freeSpace, minFreeBytes, logger }: SpaceRule,
   path: string,
   needed: number,
-  isLabel: boolean,
 ): Promise<number> {
   if (freeSpace === undefined) return 0;
   let free: number;
@@ -44,6 +37,5 @@ export async function missingBytes(
     logger.warn({ code }, "how much space is left cannot be told; writing will show");
     return 0;
   }
-  const reserve = isLabel ? Math.floor(minFreeBytes / labelShare) : minFreeBytes;
-  return Math.max(0, needed + reserve - free);
+  return Math.max(0, needed + minFreeBytes - free);
 }

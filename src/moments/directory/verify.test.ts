@@ -1,12 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  filesOf,
-  momentOf,
-  openPackages,
-  partOf,
-  path,
-} from "../../../test/support/package-workload.ts";
+import { filesOf, momentOf, openPackages, path } from "../../../test/support/package-workload.ts";
 import { SimulatedDisk } from "../../../test/support/simulated-disk.ts";
 import { isThroughlineError } from "../../core/errors.ts";
 
@@ -136,42 +130,4 @@ test("read names files that are missing or of another size, and gives the rest",
   await assert.rejects(packages.openPart(name, "messages.json"), (error) =>
     isThroughlineError(error, "THROUGHLINE_CORRUPT"),
   );
-});
-
-test("a repair keeps what is right in a new copy that verifies, and sets the damaged one aside whole", async () => {
-  const { disk, packages, reports } = await saved();
-  await packages.preserve(name, { by: "Ori", reason: "mine" });
-  await flip(disk, "frames/000000.jpg", 400);
-  const before = await filesOf(disk, folder);
-  const { outcome, differences, quarantined } = await packages.repair(name);
-  assert.equal(outcome, "repaired");
-  assert.deepEqual(
-    differences.map(({ path: at }) => at),
-    ["frames/000000.jpg"],
-  );
-  assert.equal(quarantined, `quarantine/feedback-${name}`);
-  assert.deepEqual(await packages.verify(name), { name, state: "whole", differences: [] });
-  const { manifest, messages, status } = await packages.read(name);
-  assert.deepEqual(
-    [manifest.num_frames, manifest.salvaged, manifest.reduced],
-    [1, true, "salvaged"],
-  );
-  assert.deepEqual(
-    await partOf(packages, name, "frames/000000.jpg"),
-    Buffer.from(moment.frames[1]!),
-  );
-  assert.deepEqual(messages, moment.messages);
-  assert.equal(status?.preserved?.by, "Ori");
-  const aside = await filesOf(disk, `/home/${quarantined}`);
-  assert.deepEqual([...aside.values()], [...before.values()]);
-  assert.equal(reports.length, 1);
-});
-
-test("a repair touches nothing when the manifest cannot be trusted, or when nothing is wrong", async () => {
-  const { disk, packages } = await saved();
-  assert.equal((await packages.repair(name)).outcome, "whole");
-  await flip(disk, "feedback.json", 4_000);
-  const before = await filesOf(disk);
-  assert.equal((await packages.repair(name)).outcome, "not_repaired");
-  assert.deepEqual(await filesOf(disk), before);
 });

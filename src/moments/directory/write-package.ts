@@ -1,4 +1,7 @@
+import { createHash } from "node:crypto";
 import { join } from "node:path";
+import type { Disk, DiskFile } from "../../core/storage/disk/disk.ts";
+import { makeDirectory, writeAll } from "../../core/storage/files/file-ports.ts";
 import { concurrently } from "../concurrently.ts";
 import {
   type FileEntry,
@@ -7,27 +10,22 @@ import {
   writeManifest,
 } from "../package/package-format.ts";
 import {
-  intentFile,
   manifestFile,
   mediaTypeOf,
   type PackageContent,
   type PackagePart,
+  type Pieces,
 } from "./content.ts";
+import { isGone, SyncFailed } from "./disk-errors.ts";
 import { type PackagePorts, secondsNow } from "./ports.ts";
-import { sync, writeFile } from "./write-file.ts";
 
-export interface WriteOptions {
-  /** The bytes of intent.json: with them a later start can finish the package. */
-  readonly intent?: Buffer;
-  readonly lanes: number;
-  readonly signal?: AbortSignal | undefined;
-}
+/** Files written at once: 4 took half the time of one, and more took no less. */
+const filesAtOnce = 4;
 
 /**
- * Writes a package into a folder that does not exist yet, in the order that a crash can stop
- * anywhere: the intent and the words, synced with their names; sound and pictures, each synced; the
- * manifest; then the names. Whoever sees the manifest sees a whole package. The folder itself has no
- * durable name yet when it resolves: that is `publish`.
+ * Writes a package into a folder that does not exist yet: each file synced, the manifest last, then
+ * the names. Whoever sees the manifest sees a whole package. The folder itself has no durable name yet
+ * when it resolves: that is `publish`.
  *
  * @throws SyncFailed when the disk could not keep something: this folder is never to be trusted.
  */
@@ -35,53 +33,46 @@ export async function writePackage(
   ports: PackagePorts,
   content: PackageContent,
   folder: string,
-  options: WriteOptions,
+  signal: AbortSignal | undefined,
 ): Promise<Manifest> {
   const { disk } = ports;
-  const [words, ...media] = content.parts;
   const files = new Map<string, FileEntry>();
   const write = async (part: PackagePart) => {
-    options.signal?.throwIfAborted();
-    const written = await writeFile(
-      disk,
-      join(folder, part.path),
-      part.pieces(),
-      part.digest?.sha256,
-    );
+    signal?.throwIfAborted();
+    const written = await writeFile(disk, join(folder, part.path), part.pieces(), part.sha256);
     files.set(part.path, { path: part.path, ...written, media_type: mediaTypeOf(part.path) });
   };
-
-  await disk.mkdir(folder);
-  if (options.intent !== undefined) {
-    await writeFile(disk, join(folder, intentFile), [options.intent]);
-  }
-  if (words !== undefined) await write(words);
-  if (options.intent !== undefined) {
-    await sync(() => disk.syncDirectory(folder));
-    await sync(() => disk.syncDirectory(ports.path));
-  }
-
+  await makeFolder(ports, folder);
   const frames = join(folder, "frames");
-  const hasFrames = media.some(({ path }) => path.startsWith("frames/"));
+  const hasFrames = content.parts.some(({ path }) => path.startsWith("frames/"));
   if (hasFrames) await disk.mkdir(frames);
-  await concurrently(media, options.lanes, write);
-
-  options.signal?.throwIfAborted();
+  await concurrently(content.parts, filesAtOnce, write);
+  signal?.throwIfAborted();
   const manifest = sealRecord(content.record, {
     sealed_timestamp: content.sealedTimestamp ?? secondsNow(ports.clock),
-    salvaged: content.salvaged,
-    spilled: content.spilled,
+    salvaged: false,
+    spilled: false,
     files: content.parts.flatMap(({ path }) => files.get(path) ?? []),
   });
   await writeFile(disk, join(folder, manifestFile), [writeManifest(manifest)]);
-  if (hasFrames) await sync(() => disk.syncDirectory(frames));
-  await sync(() => disk.syncDirectory(folder));
-  if (options.intent !== undefined) {
-    // Only now: were the intent's name lost before the manifest's is durable, nothing could finish it.
-    await disk.unlink(join(folder, intentFile));
-    await sync(() => disk.syncDirectory(folder));
-  }
+  await syncFolder(disk, folder, hasFrames);
   return manifest;
+}
+
+async function makeFolder({ disk, path }: PackagePorts, folder: string): Promise<void> {
+  try {
+    await disk.mkdir(folder);
+  } catch (error) {
+    if (!isGone(error)) throw error;
+    await makeDirectory(disk, path); // somebody removed it while it was open
+    await disk.mkdir(folder);
+  }
+}
+
+/** Makes the names in a package's folder durable. */
+export async function syncFolder(disk: Disk, folder: string, hasFrames: boolean): Promise<void> {
+  if (hasFrames) await sync(() => disk.syncDirectory(join(folder, "frames")));
+  await sync(() => disk.syncDirectory(folder));
 }
 
 /** Gives a folder that is written and synced the name by which it is a package, for good. */
@@ -89,4 +80,52 @@ export async function publish(ports: PackagePorts, folder: string, name: string)
   ports.guard();
   await ports.disk.rename(folder, join(ports.path, name));
   await sync(() => ports.disk.syncDirectory(ports.path));
+}
+
+/**
+ * Makes a file that was not there. Its data are on the disk when it resolves; its name is not, until
+ * the directory is synced. After a failure something of it may be left.
+ *
+ * @returns the SHA-256 of what was given: never of what could be read back.
+ * @throws SyncFailed when the disk took the bytes and then could not keep them.
+ */
+async function writeFile(
+  disk: Disk,
+  path: string,
+  pieces: Pieces,
+  sha256?: string,
+): Promise<{ readonly bytes: number; readonly sha256: string }> {
+  const file = await disk.open(path, "create");
+  const hash = sha256 === undefined ? createHash("sha256") : undefined;
+  let bytes = 0;
+  let last: Uint8Array | undefined;
+  try {
+    for await (const piece of pieces) {
+      if (last !== undefined) hash?.update(last);
+      await writeAll(file, piece, bytes);
+      bytes += piece.length;
+      last = piece;
+    }
+    // The last piece, for a picture the only one, is hashed while the disk is busy with it.
+    const syncing = sync(() => file.sync());
+    if (last !== undefined) hash?.update(last);
+    await syncing;
+  } finally {
+    await closeAnyway(file);
+  }
+  return { bytes, sha256: sha256 ?? hash?.digest("hex") ?? "" };
+}
+
+/** Syncs, and marks a failure as what it is: never to be tried again on the same file. */
+export async function sync(call: () => Promise<void>): Promise<void> {
+  try {
+    await call();
+  } catch (cause) {
+    throw new SyncFailed("a sync failed", { cause });
+  }
+}
+
+/** Closing tells of lost data where nothing was synced; here it was, or the file is thrown away. */
+async function closeAnyway(file: DiskFile): Promise<void> {
+  await file.close().catch(() => undefined);
 }

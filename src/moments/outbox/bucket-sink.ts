@@ -28,11 +28,10 @@ export interface BucketSinkPorts {
 /**
  * Saves a moment on the disk or, from memory, in the bucket: there it is durable once its manifest was
  * read back, and not before. The one comes first, the other when that fails; without consent to upload
- * there is the disk alone. What waits at the exit goes to the disk.
+ * there is the disk alone.
  */
 export class BucketSink implements PackageSink {
   readonly #ports: BucketSinkPorts;
-  readonly #spilled = new Set<string>();
   /** When each one that is not saved yet was sealed, in seconds since 1970. */
   readonly #sealed = new Map<string, number>();
 
@@ -81,17 +80,10 @@ export class BucketSink implements PackageSink {
     if (sent.uploaded) return { name, uploaded: true };
     if (signal?.aborted !== true) return undefined;
     this.#sealed.delete(name);
-    // Forgotten: some of it may be in the bucket. Spilled: the next start sends the rest.
-    if (!this.#spilled.has(name)) {
-      const copy = { bucket, prefix: keyPrefix(session_id, name) };
-      await uploader.owed.forgotten({ name, session_id, consent }, [copy]);
-    }
+    // Forgotten: some of it may be in the bucket.
+    const copy = { bucket, prefix: keyPrefix(session_id, name) };
+    await uploader.owed.forgotten({ name, session_id, consent }, [copy]);
     throw signal.reason;
-  }
-
-  spillSync(moments: readonly SealedMoment[]): void {
-    for (const { record } of moments) this.#spilled.add(record.name);
-    this.#ports.disk.spillSync(moments);
   }
 }
 

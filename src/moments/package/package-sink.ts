@@ -67,9 +67,4 @@ export interface PackageSink {
    * package of that `uuid` that is there already is the answer. Reads no buffer after it settled.
    */
   save(moment: SealedMoment, signal?: AbortSignal): Promise<Saved>;
-  /**
-   * At exit: keeps what waits, before it returns; throws when it cannot. One of them may be in a
-   * `save` that is under way: whoever recovers keeps one package per `uuid`.
-   */
-  spillSync(moments: readonly SealedMoment[]): void;
 }

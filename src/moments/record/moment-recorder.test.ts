@@ -23,12 +23,10 @@ import type { MomentEvent, MomentRecorderOptions } from "./options.ts";
 /** Keeps what it is given; fails, or waits, as it is told. */
 class MemorySink implements PackageSink {
   readonly saved: SealedMoment[] = [];
-  readonly spilled: SealedMoment[] = [];
   attempts = 0;
   running = 0;
   fails: SaveFailure | undefined;
   uploads = false;
-  failsSpill: (moment: SealedMoment) => boolean = () => false;
   gate: Promise<void> | undefined;
   async save(moment: SealedMoment): Promise<Saved> {
     this.attempts++;
@@ -39,12 +37,6 @@ class MemorySink implements PackageSink {
     if (this.fails !== undefined) throw new SaveError(this.fails);
     this.saved.push(moment);
     return { name: moment.record.name, uploaded: this.uploads };
-  }
-  spillSync(moments: readonly SealedMoment[]): void {
-    for (const moment of moments) {
-      if (this.failsSpill(moment)) throw new SaveError("disk_full");
-      this.spilled.push(moment);
-    }
   }
 }
 
@@ -232,28 +224,19 @@ for (const reason of ["disk_full", "read_only", "io"] as const) {
   });
 }
 
-test("when the disk refuses, the oldest of 4 gives way to a fifth, after one attempt to save its label", async () => {
+test("when the disk refuses and 4 moments wait, a fifth is refused as busy, and the 4 are saved later", async () => {
   const at = recorder();
   fill(at);
   at.sink.fails = "disk_full";
   const four = [1, 2, 3, 4].map(() => at.recorder.record(liked));
   await at.timers.pass(0);
   const fifth = at.recorder.record(liked);
-  assert.equal(fifth.accepted, true);
-  await at.timers.pass(0);
-  assert.equal(four[0]?.reason, "displaced");
+  assert.deepEqual([fifth.accepted, fifth.reason], [false, "busy"]);
   assert.equal(at.recorder.stats.waiting, 4);
   at.sink.fails = undefined;
-  const sixth = at.recorder.record(liked);
-  await at.timers.pass(0);
-  assert.deepEqual([four[1]?.durable, four[1]?.reduced], [true, "disk_full"]);
-  const { record, frames, audio, messages } = at.sink.saved[0]!;
-  assert.deepEqual(
-    [record.reduced, frames.length, audio, messages.length],
-    ["disk_full", 0, null, 2],
-  );
   await at.timers.pass(5_000);
-  for (const receipt of [four[2]!, four[3]!, fifth, sixth]) assert.equal(receipt.durable, true);
+  for (const receipt of four) assert.equal(receipt.durable, true);
+  assert.equal(at.recorder.record(liked).accepted, true);
 });
 
 test("a chat with an id of 1,024 characters has its moments like any other", async () => {
@@ -267,21 +250,6 @@ test("a chat with an id of 1,024 characters has its moments like any other", asy
   assert.throws(() => at.recorder.record({ ...liked, chatId: chatIdTooLong }), {
     code: "THROUGHLINE_TOO_LARGE",
   });
-});
-
-test("the label of a displaced moment that went to the bucket says that it is uploaded", async () => {
-  const at = recorder();
-  fill(at);
-  at.sink.fails = "disk_full";
-  const four = [1, 2, 3, 4].map(() => at.recorder.record(liked));
-  await at.timers.pass(0);
-  at.sink.fails = undefined;
-  at.sink.uploads = true;
-  at.recorder.record(liked);
-  await four[0]?.whenUploaded();
-  assert.deepEqual([four[0]?.uploaded, four[0]?.reduced], [true, "disk_full"]);
-  const types = at.events.filter(({ receipt }) => receipt.id === four[0]?.id);
-  assert.equal(types.at(-1)?.type, "feedback.uploaded");
 });
 
 const repeats: readonly [
@@ -377,7 +345,6 @@ test("a post-roll of 2 s holds what came within it, and nothing later", async ()
 
 const cuts: readonly [name: string, cut: (made: MomentRecorder) => unknown][] = [
   ["close()", (made) => made.close()],
-  ["a forced exit", (made) => made.spillSync()],
   ["withdrawn consent", (made) => made.agree({ messages: true })],
 ];
 for (const [name, cut] of cuts) {
@@ -389,7 +356,7 @@ for (const [name, cut] of cuts) {
     at.recorder.frame(jpeg(9));
     cut(at.recorder);
     await receipt.whenDurable();
-    const { record } = [...at.sink.saved, ...at.sink.spilled][0]!;
+    const { record } = at.sink.saved[0]!;
     assert.equal(record.window.post_ms, 500);
     assert.equal(record.num_frames, 4);
     assert.equal(record.audio_samples, 24_000);
@@ -472,75 +439,46 @@ test("close() saves what waits; after it everything is refused as closed", async
     receipts.map(({ durable }) => durable),
     [true, true],
   );
-  assert.equal(at.sink.spilled.length, 0);
   assert.equal(at.recorder.record(liked).reason, "closed");
   assert.equal(at.recorder.frame(jpeg()), "closed");
   assert.equal(at.recorder.message({ role: "user", text: "x" }), false);
   await at.recorder.close();
 });
 
-test("what a save that takes longer than 4 s leaves at close() is spilled, whole, and its receipt is durable", async () => {
+test("what a save that takes longer than 4 s leaves at close() is lost, and its receipt says so", async () => {
   const at = recorder();
   fill(at);
   const { promise, resolve } = Promise.withResolvers<void>();
   at.sink.gate = promise;
   const receipts = [at.recorder.record(liked), at.recorder.record(liked)];
   const closing = at.recorder.close();
+  let isClosed = false;
+  void closing.then(() => {
+    isClosed = true;
+  });
   await at.timers.pass(3_999);
-  assert.equal(at.sink.spilled.length, 0);
+  assert.equal(isClosed, false);
   await at.timers.pass(1);
   await closing;
-  assert.deepEqual(
-    at.sink.spilled.map(({ record }) => record.name),
-    receipts.map(({ name }) => name),
-  );
-  assert.deepEqual(
-    receipts.map(({ durable }) => durable),
-    [true, true],
-  );
+  for (const receipt of receipts) {
+    assert.deepEqual([receipt.durable, receipt.reason], [false, "closed"]);
+    await assert.rejects(receipt.whenDurable(), (error) => isThroughlineError(error));
+  }
+  assert.equal(at.events.at(-1)?.type, "feedback.discarded");
   resolve();
 });
 
-test("what a full disk refuses at close() is tried once more, and then spilled without waiting", async () => {
+test("what a full disk refuses at close() is tried once more, and so are those behind it", async () => {
   const at = recorder();
   at.sink.fails = "disk_full";
-  const receipt = at.recorder.record(liked);
-  await receipt.whenDecided();
+  const receipts = [at.recorder.record(liked), at.recorder.record(liked)];
+  await receipts[0]?.whenDecided();
   await at.recorder.close();
-  assert.equal(at.sink.attempts, 2);
-  assert.equal(at.sink.spilled.length, 1);
-  assert.deepEqual([receipt.durable, receipt.reason], [true, undefined]);
-});
-
-for (const unlucky of [0, 1, 2]) {
-  test(`at a forced exit moment ${unlucky} of 3 cannot be spilled: it is told as not kept, the others are durable`, async () => {
-    const at = recorder();
-    const gate = Promise.withResolvers<void>();
-    at.sink.gate = gate.promise;
-    const receipts = ["a", "b", "c"].map((what) => at.recorder.record({ ...liked, what }));
-    at.sink.failsSpill = ({ record }) => record.id === receipts[unlucky]?.id;
-    at.recorder.spillSync();
-    const kept = receipts.filter((_, index) => index !== unlucky);
-    assert.deepEqual(
-      at.sink.spilled.map(({ record }) => record.id),
-      kept.map(({ id }) => id),
-    );
-    assert.deepEqual(
-      receipts.map(({ durable, reason }) => durable || reason),
-      receipts.map((_, index) => index !== unlucky || "disk_full"),
-    );
-    gate.resolve();
-  });
-}
-
-test("what cannot be spilled is told as not kept", async () => {
-  const at = recorder();
-  at.sink.failsSpill = () => true;
-  const receipt = at.recorder.record(liked);
-  at.recorder.spillSync();
-  assert.deepEqual([receipt.durable, receipt.reason], [false, "disk_full"]);
-  await assert.rejects(receipt.whenDurable(), (error) => isThroughlineError(error));
-  assert.equal(at.events.at(-1)?.type, "feedback.discarded");
+  assert.equal(at.sink.attempts, 3);
+  for (const { durable, reason } of receipts)
+    assert.deepEqual([durable, reason], [false, "closed"]);
+  const types = at.events.map(({ type }) => type.slice("feedback.".length));
+  assert.deepEqual(types.slice(-4), ["failed", "discarded", "failed", "discarded"]);
 });
 
 test("a redaction changes what is saved before it is, and counts follow it", async () => {
@@ -562,26 +500,20 @@ test("a redaction changes what is saved before it is, and counts follow it", asy
   assert.deepEqual(record.redactions, [{ stream: "frames", count: 2, rule: "faces" }]);
 });
 
-const redactions: readonly [
-  name: string,
-  redact: NonNullable<MomentRecorderOptions["redact"]>,
-  spill: boolean,
-][] = [
-  ["throws", () => assert.fail("no"), false],
-  ["rejects", () => Promise.reject(new Error("no")), false],
-  ["gives back nothing", () => undefined as never, false],
-  ["throws at a forced exit", () => assert.fail("no"), true],
-  ["takes time at a forced exit", (content) => Promise.resolve(content), true],
-];
-for (const [name, redact, spill] of redactions) {
+const redactions: readonly [name: string, redact: NonNullable<MomentRecorderOptions["redact"]>][] =
+  [
+    ["throws", () => assert.fail("no")],
+    ["rejects", () => Promise.reject(new Error("no"))],
+    ["gives back nothing", () => undefined as never],
+  ];
+for (const [name, redact] of redactions) {
   test(`when the redaction ${name}, nothing is saved and the receipt says redaction_failed`, async () => {
     const at = recorder({ redact });
     fill(at);
     const receipt = at.recorder.record(liked);
-    if (spill) at.recorder.spillSync();
     await receipt.whenDecided();
     assert.deepEqual([receipt.durable, receipt.reason], [false, "redaction_failed"]);
-    assert.deepEqual([at.sink.attempts, at.sink.spilled.length], [0, 0]);
+    assert.equal(at.sink.attempts, 0);
   });
 }
 

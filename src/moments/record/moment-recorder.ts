@@ -27,7 +27,7 @@ import { pinnedBytes, WaitingMoment } from "./waiting.ts";
 
 /** How long an encode that is in flight at the trigger is waited for. */
 const lateEncodeMs = 250;
-const drainMs = 4_000;
+const closeMs = 4_000;
 
 export interface MomentStats {
   readonly messages: number;
@@ -58,7 +58,6 @@ export class MomentRecorder {
   readonly #live = new Map<string, () => unknown>();
   readonly #captures = new Map<Capture, () => void>();
   #consent: Consent;
-  #order = 0;
   #isClosed = false;
 
   /** @throws TypeError: an option is out of its bounds. */
@@ -207,7 +206,7 @@ export class MomentRecorder {
     const isPat = label.channel === "touch" || label.source === "auto";
     const repeated = isPat ? this.#recent.duplicateOf(pat) : undefined;
     if (repeated !== undefined) return refused(names, "duplicate", repeated);
-    if (!this.#makeRoom()) return refused(names, "busy");
+    if (this.#isFull) return refused(names, "busy");
     const reduced = words.reduced ?? this.#reduced(received);
     for (const [name, read] of this.#live) this.#buffers.latched.set(name, read());
     const receipt = new Receipt(accepted(names, reduced));
@@ -262,7 +261,8 @@ export class MomentRecorder {
   get chatIds(): ReadonlySet<string> {
     const said = this.#buffers.messages.snapshot().map(({ chatId }) => chatId);
     const captured = [...this.#captures.keys()].map(({ trigger }) => trigger.chatId);
-    const found = [...said, ...captured, ...this.#queue.chatIds];
+    const waiting = this.#queue.waiting.map(({ draft }) => draft.fixed.chat_id);
+    const found = [...said, ...captured, ...waiting];
     return new Set(found.filter((chatId) => chatId !== null));
   }
 
@@ -314,24 +314,14 @@ export class MomentRecorder {
   }
 
   /**
-   * Takes nothing in any more, ends post-rolls, saves what waits for up to 4 s, and spills the rest.
-   * Resolves when nothing is left that could be lost. Calling it again does nothing more.
+   * Takes nothing in any more, ends post-rolls, and saves what waits for up to 4 s. What is left then is
+   * lost: its receipts say `closed`. Calling it again does nothing more.
    */
   async close(): Promise<void> {
-    const isFirst = !this.#isClosed;
     this.#isClosed = true;
     this.#endCaptures();
     this.#buffers.raw.clear();
-    if (isFirst) await this.#queue.drain(drainMs);
-    this.#queue.spillSync();
-  }
-
-  /** At a forced exit: keeps what is left before it returns; after it the recorder is closed. */
-  spillSync(): void {
-    this.#isClosed = true;
-    this.#endCaptures();
-    this.#buffers.raw.clear();
-    this.#queue.spillSync();
+    await this.#queue.close(closeMs);
   }
 
   /** A key makes the same id in every run, so that what it recorded is found again. */
@@ -348,18 +338,11 @@ export class MomentRecorder {
     return receipt;
   }
 
-  /** While saves go on, whoever comes later waits; when the disk refuses, the oldest gives way. */
-  #makeRoom(): boolean {
+  get #isFull(): boolean {
     const { maxWaiting, maxPinnedBytes } = this.#options;
+    const waiting = this.#captures.size + this.#queue.waiting.length;
     const more = this.#buffers.frames.bytes + this.#buffers.audio.bytes;
-    const isFull = () => {
-      const waiting = this.#captures.size + this.#queue.waiting.length;
-      return waiting >= maxWaiting || (waiting > 0 && this.#pinnedBytes() + more > maxPinnedBytes);
-    };
-    while (isFull()) {
-      if (!this.#queue.isRefusing || !this.#queue.displaceOldest()) return false;
-    }
-    return true;
+    return waiting >= maxWaiting || (waiting > 0 && this.#pinnedBytes() + more > maxPinnedBytes);
   }
 
   #pinnedBytes(): number {
@@ -413,10 +396,9 @@ export class MomentRecorder {
     const captured = capture.end((fromMs, toMs) =>
       this.#recent.overlaps({ id, fromMs, toMs }, keptMs),
     );
-    this.#order++;
     const { redact } = this.#options;
     const isKeyed = keysOf(capture.trigger.input).length > 0;
-    const options = { order: this.#order, redact, release: () => capture.release(), isKeyed };
+    const options = { redact, release: () => capture.release(), isKeyed };
     this.#queue.add(new WaitingMoment(capture.receipt, captured, options));
   }
 

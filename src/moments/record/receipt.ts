@@ -4,14 +4,14 @@ import type { Reduced } from "../package/record.ts";
 
 /**
  * Why not. Refused, and nothing existed: `busy, duplicate, ephemeral, closed`. Else a save failed:
- * `disk_full, read_only, io` are tried again; `redaction_failed, displaced, forgotten` are final.
+ * `disk_full, read_only, io` are tried again; `redaction_failed, forgotten` are final, and so is `closed`
+ * for one that was accepted: there was no time to save it.
  */
 export type ReceiptReason =
   | "busy"
   | "duplicate"
   | "ephemeral"
   | "closed"
-  | "displaced"
   | "forgotten"
   | SaveFailure;
 

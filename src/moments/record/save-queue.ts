@@ -14,26 +14,21 @@ export interface SaveQueuePorts {
 
 /** After a failure nothing is tried for so long. */
 const retryMs = 5_000;
-/** So many labels of displaced moments may wait to be saved. */
-const maxLabels = 16;
 
 /**
  * Saves moments one at a time, in the order in which they came. One that could not be saved is kept
- * and tried again, after those behind it, at most every 5 s.
+ * and tried again, after those behind it, at most every 5 s. How many may wait is for the recorder.
  */
 export class SaveQueue {
   readonly #ports: SaveQueuePorts;
   #waiting: WaitingMoment[] = [];
   #saving: WaitingMoment | undefined;
-  #isRefusing = false;
-  #cancelRetry: (() => void) | undefined;
   #abort = new AbortController();
-  /** Displaced: their labels are still to be saved. */
-  #displaced: WaitingMoment[] = [];
-  /** One thing is saved at a time. */
+  /** Settles with the save that is under way. */
   #last: Promise<void> = Promise.resolve();
-  #isOver = false;
-  #isClosing = false;
+  #cancelRetry: (() => void) | undefined;
+  /** `closing`: what fails once more is lost. */
+  #state: "open" | "closing" | "closed" = "open";
 
   constructor(ports: SaveQueuePorts) {
     this.#ports = ports;
@@ -44,128 +39,83 @@ export class SaveQueue {
     return this.#waiting;
   }
 
-  /** Of moments that wait, whole or as labels. */
-  get chatIds(): readonly (string | null)[] {
-    return [...this.#waiting, ...this.#displaced].map(({ draft }) => draft.fixed.chat_id);
-  }
-
-  /** The last attempt failed, so that waiting alone makes no room. */
-  get isRefusing(): boolean {
-    return this.#isRefusing;
-  }
-
   add(moment: WaitingMoment): void {
     this.#waiting.push(moment);
-    if (!this.#isRefusing) this.#next();
+    if (this.#state === "closed") this.#lose();
+    else if (this.#cancelRetry === undefined) this.#next();
   }
 
-  /**
-   * Makes room for a newer one: the oldest that is not just being saved goes, after one attempt to
-   * save its label and its words. @returns whether there was one.
-   */
-  displaceOldest(): boolean {
-    const isFree = (moment: WaitingMoment) => moment !== this.#saving;
-    const inOrder = this.#waiting.filter(isFree).sort(byOrder);
-    const [oldest] = inOrder;
-    if (oldest === undefined) return false;
-    this.#remove(oldest);
-    oldest.dropMedia("disk_full");
-    if (this.#displaced.length >= maxLabels) this.#discard(oldest, "displaced");
-    else {
-      this.#displaced.push(oldest);
-      void this.#afterLast(() => this.#saveLabel(oldest));
-    }
-    return true;
-  }
-
-  /** Drops those for which it holds; resolves when none of them is being saved any more. */
+  /** Removes those for which it holds; resolves when none of them is being saved any more. */
   async forget(holds: (moment: WaitingMoment) => boolean): Promise<void> {
-    const current = this.#waiting.filter(holds).find((moment) => moment === this.#saving);
-    const labels = this.#displaced.filter(holds);
-    this.#displaced = this.#displaced.filter((moment) => !labels.includes(moment));
-    for (const moment of [...this.#waiting.filter(holds), ...labels]) {
+    const forgotten = this.#waiting.filter(holds);
+    const current = forgotten.find((moment) => moment === this.#saving);
+    this.#waiting = this.#waiting.filter((moment) => !forgotten.includes(moment));
+    for (const moment of forgotten) {
       if (moment === current) continue;
-      this.#remove(moment);
       moment.release();
       this.#discard(moment, "forgotten");
     }
-    if (current === undefined) {
-      if (labels.length > 0) await this.#last;
-      return;
-    }
+    if (current === undefined) return;
     this.#abort.abort();
-    this.#remove(current);
     await this.#last;
     this.#discard(current, "forgotten");
   }
 
   /**
-   * Saves what waits, each tried once more; resolves when that is done, when one fails, or after
-   * `withinMs`.
+   * Saves what waits, each tried once more, for at most `withinMs`. What is left then is lost, and its
+   * receipts say so.
    */
-  async drain(withinMs: number): Promise<void> {
-    this.#isClosing = true;
-    this.#isRefusing = false;
+  async close(withinMs: number): Promise<void> {
+    if (this.#state !== "open") return;
+    this.#state = "closing";
     this.#cancelRetry?.();
-    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#cancelRetry = undefined;
+    const { promise: late, resolve } = Promise.withResolvers<void>();
     const cancel = this.#ports.timers.after(withinMs, resolve, { holdsProcess: true });
-    void this.#drained().then(resolve);
     this.#next();
-    await promise;
+    await Promise.race([late, this.#drained()]);
     cancel();
-  }
-
-  /** Keeps what is left, before it returns; after it nothing is saved. */
-  spillSync(): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
-    this.#cancelRetry?.();
-    const left = [...this.#waiting, ...this.#displaced].sort(byOrder);
-    this.#waiting = [];
-    this.#displaced = [];
-    for (const moment of left) this.#spill(moment);
+    this.#state = "closed";
+    this.#lose();
     this.#abort.abort();
   }
 
-  /** Each by itself: what becomes of one says nothing of the others. */
-  #spill(moment: WaitingMoment): void {
-    try {
-      // A redaction that fails now, or takes time, leaves nothing that may be written.
-      this.#ports.sink.spillSync([moment.sealedSync()]);
-    } catch (error) {
-      this.#discard(moment, reasonOf(error));
-      return;
+  async #drained(): Promise<void> {
+    while (this.#saving !== undefined) await this.#last;
+  }
+
+  #lose(): void {
+    const left = this.#waiting;
+    this.#waiting = [];
+    for (const moment of left) {
+      const { id } = moment.receipt;
+      this.#ports.logger.error({ id, reason: moment.receipt.reason }, "a moment was lost at close");
+      if (moment !== this.#saving) moment.release();
+      this.#discard(moment, "closed");
     }
-    moment.receipt.update({ durable: true });
-    this.#ports.told("durable", moment.receipt);
   }
 
   #next(): void {
     const [moment] = this.#waiting;
-    if (this.#saving !== undefined || this.#isRefusing || this.#isOver) return;
-    if (moment === undefined) return;
+    if (moment === undefined || this.#saving !== undefined) return;
     this.#saving = moment;
-    void this.#afterLast(() => this.#save(moment)).then(() => {
+    this.#last = this.#save(moment).then(() => {
       this.#saving = undefined;
-      this.#next();
+      if (this.#cancelRetry === undefined) this.#next();
     });
   }
 
-  /** Nothing that is given here rejects: what fails is told to the receipt. */
-  #afterLast(work: () => Promise<void>): Promise<void> {
-    this.#last = this.#last.then(work);
-    return this.#last;
-  }
-
+  /** Never rejects: what fails is told to the receipt. */
   async #save(moment: WaitingMoment): Promise<void> {
     this.#abort = new AbortController();
+    const { signal } = this.#abort;
     try {
       const whole = await moment.sealed();
       if (this.#isGone(moment)) {
         moment.release();
         return;
       }
-      const saved = await this.#ports.sink.save(whole, this.#abort.signal);
+      const saved = await this.#ports.sink.save(whole, signal);
       if (!this.#isGone(moment)) this.#saved(moment, saved.name, saved.uploaded === true);
       moment.release();
     } catch (error) {
@@ -174,14 +124,15 @@ export class SaveQueue {
     }
   }
 
-  /** Spilled or forgotten meanwhile. */
+  /** Forgotten or lost while it was being saved. */
   #isGone(moment: WaitingMoment): boolean {
-    return this.#isOver || !this.#waiting.includes(moment);
+    return !this.#waiting.includes(moment);
   }
 
-  #saved({ receipt }: WaitingMoment, name: string, uploaded: boolean): void {
-    this.#waiting = this.#waiting.filter((moment) => moment.receipt !== receipt);
-    receipt.update({ name, durable: true, ...(uploaded ? { uploaded } : {}) });
+  #saved(moment: WaitingMoment, name: string, uploaded: boolean): void {
+    const { receipt } = moment;
+    this.#remove(moment);
+    receipt.update(uploaded ? { name, durable: true, uploaded } : { name, durable: true });
     this.#ports.told("durable", receipt);
     if (uploaded) this.#ports.told("uploaded", receipt);
   }
@@ -194,39 +145,24 @@ export class SaveQueue {
       this.#discard(moment, reason);
       return;
     }
-    this.#waiting.push(moment);
-    this.#isRefusing = true;
-    moment.receipt.update({ reason });
     const { id } = moment.receipt;
+    moment.receipt.update({ reason });
     this.#ports.logger.warn({ id, reason, error: nameOf(error) }, "a moment was not saved");
     this.#ports.told("failed", moment.receipt);
-    if (this.#isClosing) return;
+    if (this.#state !== "open") {
+      moment.release();
+      this.#ports.logger.error({ id, reason }, "a moment was lost at close");
+      this.#discard(moment, "closed");
+      return;
+    }
+    this.#waiting.push(moment);
     this.#cancelRetry = this.#ports.timers.after(retryMs, () => {
-      this.#isRefusing = false;
+      this.#cancelRetry = undefined;
       this.#next();
     });
   }
 
-  async #saveLabel(moment: WaitingMoment): Promise<void> {
-    const { receipt } = moment;
-    try {
-      const whole = await moment.sealed();
-      if (!this.#displaced.includes(moment)) return; // spilled or forgotten
-      const { name, uploaded = false } = await this.#ports.sink.save(whole);
-      if (!this.#displaced.includes(moment)) return;
-      const reached = { durable: true, ...(uploaded ? { uploaded } : {}) };
-      receipt.update({ name, ...reached, reduced: "disk_full" });
-      this.#ports.told("durable", receipt);
-      if (uploaded) this.#ports.told("uploaded", receipt);
-    } catch (error) {
-      if (!this.#displaced.includes(moment)) return;
-      const isRedaction = reasonOf(error) === "redaction_failed";
-      this.#discard(moment, isRedaction ? "redaction_failed" : "displaced");
-    }
-    this.#displaced = this.#displaced.filter((other) => other !== moment);
-  }
-
-  #discard({ receipt }: WaitingMoment, reason: "displaced" | "forgotten" | SaveFailure): void {
+  #discard({ receipt }: WaitingMoment, reason: "closed" | "forgotten" | SaveFailure): void {
     receipt.fail(reason);
     this.#ports.told("discarded", receipt);
   }
@@ -234,18 +170,6 @@ export class SaveQueue {
   #remove(gone: WaitingMoment): void {
     this.#waiting = this.#waiting.filter((moment) => moment !== gone);
   }
-
-  async #drained(): Promise<void> {
-    while (!this.#isRefusing && !this.#isOver && this.#isBusy) await this.#last;
-  }
-
-  get #isBusy(): boolean {
-    return this.#waiting.length > 0 || this.#saving !== undefined || this.#displaced.length > 0;
-  }
-}
-
-function byOrder(a: WaitingMoment, b: WaitingMoment): number {
-  return a.order - b.order;
 }
 
 /** By its `reason`, so that a sink of another copy of the package is understood. */

@@ -1,12 +1,6 @@
 import { type AudioRef, audioRateHz, type SealedMoment } from "../package/package-sink.ts";
 import { frameFile } from "../package/read-manifest.ts";
-import type {
-  AudioEntry,
-  PackageMessage,
-  PackageRecord,
-  Reduced,
-  Target,
-} from "../package/record.ts";
+import type { AudioEntry, PackageMessage, PackageRecord, Target } from "../package/record.ts";
 import type { DraftFrame, MomentDraft } from "./draft.ts";
 
 /** Makes a moment whole: counts, indexes and ranges follow from what is left of it. */
@@ -64,13 +58,6 @@ function soundOf(audio: MomentDraft["content"]["audio"]): AudioRef | null {
   if (audio === null) return null;
   const { blocks, start, samples } = audio;
   return { blocks, start, samples };
-}
-
-/** The label and the words alone: what is saved when there is no room or no right for more. */
-export function withoutMedia(moment: SealedMoment, reduced: Reduced): SealedMoment {
-  const none = { num_frames: 0, frames: [], audio_chunks: 0, audio_samples: 0, audio: null };
-  const record = { ...moment.record, ...none, reduced };
-  return { ...moment, record, frames: [], audio: null };
 }
 
 function placed(judged: NonNullable<MomentDraft["judged"]>, messages: readonly PackageMessage[]) {

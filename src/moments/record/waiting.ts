@@ -1,9 +1,7 @@
-import { isPromise } from "node:util/types";
 import { SaveError, type SealedMoment } from "../package/package-sink.ts";
-import type { Reduced } from "../package/record.ts";
-import type { MomentContent, MomentDraft, Redact } from "./draft.ts";
+import type { MomentDraft, Redact } from "./draft.ts";
 import type { Receipt } from "./receipt.ts";
-import { sealed, withoutMedia } from "./seal.ts";
+import { sealed } from "./seal.ts";
 
 /** What the buffers held for a moment, by reference. */
 export interface Captured {
@@ -14,11 +12,9 @@ export interface Captured {
 /** A moment that is complete and waits to be saved. */
 export class WaitingMoment {
   readonly receipt: Receipt;
-  /** Greater for a later one. */
-  readonly order: number;
   readonly #compose: () => MomentDraft;
   #draft: MomentDraft | undefined;
-  #media: readonly ArrayBufferView[];
+  readonly #media: readonly ArrayBufferView[];
   readonly #redact: Redact | undefined;
   readonly #release: () => void;
   readonly #isKeyed: boolean;
@@ -34,7 +30,6 @@ export class WaitingMoment {
     receipt: Receipt,
     captured: Captured,
     options: {
-      readonly order: number;
       readonly redact: Redact | undefined;
       readonly release: () => void;
       readonly isKeyed: boolean;
@@ -43,7 +38,6 @@ export class WaitingMoment {
     this.receipt = receipt;
     this.#compose = captured.compose;
     this.#media = captured.media;
-    this.order = options.order;
     this.#redact = options.redact;
     this.#release = options.release;
     this.#isKeyed = options.isKeyed;
@@ -65,31 +59,16 @@ export class WaitingMoment {
    * @throws SaveError `redaction_failed`
    */
   async sealed(): Promise<SealedMoment> {
-    return this.#moment ?? this.#keep(await this.#attempt(() => this.#redacted()));
-  }
-
-  /** At a forced exit. @throws SaveError `redaction_failed`: also when the redaction takes time. */
-  sealedSync(): SealedMoment {
     if (this.#moment !== undefined) return this.#moment;
-    let content: MomentContent | Promise<MomentContent>;
     try {
-      content = this.#redacted();
+      const { content } = this.draft;
+      const redacted = this.#redact === undefined ? content : await this.#redact(content);
+      const whole = sealed({ ...this.draft, content: redacted });
+      this.#moment = this.#isKeyed ? { ...whole, isKeyed: true } : whole;
+      return this.#moment;
     } catch (cause) {
       throw new SaveError("redaction_failed", { cause });
     }
-    if (!isPromise(content)) return this.#keep(content);
-    content.catch(() => undefined); // too late for whatever it says
-    throw new SaveError("redaction_failed");
-  }
-
-  /** Keeps the label and the words alone. */
-  dropMedia(reduced: Reduced): void {
-    const { fixed, content } = this.draft;
-    const words = { ...content, frames: [], audio: null };
-    this.#media = [];
-    this.#draft = { ...this.draft, fixed: { ...fixed, reduced }, content: words };
-    if (this.#moment !== undefined) this.#moment = withoutMedia(this.#moment, reduced);
-    this.release();
   }
 
   /** Gives back what it holds; once, however often it is called. */
@@ -97,29 +76,6 @@ export class WaitingMoment {
     if (this.#isReleased) return;
     this.#isReleased = true;
     this.#release();
-  }
-
-  #redacted(): MomentContent | Promise<MomentContent> {
-    const { content } = this.draft;
-    return this.#redact === undefined ? content : this.#redact(content);
-  }
-
-  async #attempt(work: () => MomentContent | Promise<MomentContent>): Promise<MomentContent> {
-    try {
-      return await work();
-    } catch (cause) {
-      throw new SaveError("redaction_failed", { cause });
-    }
-  }
-
-  #keep(content: MomentContent): SealedMoment {
-    try {
-      const whole = sealed({ ...this.draft, content });
-      this.#moment ??= this.#isKeyed ? { ...whole, isKeyed: true } : whole;
-    } catch (cause) {
-      throw new SaveError("redaction_failed", { cause }); // it gave back something else
-    }
-    return this.#moment;
   }
 }
 

@@ -170,10 +170,10 @@ export const verification = z
   .openapi("Verification");
 export const repaired = z
   .looseObject({
-    outcome: z.enum(["whole", "repaired", "not_repaired"]),
+    outcome: z.enum(["whole", "not_repaired"]),
     differences: z.array(difference),
   })
-  .openapi("RepairedPackage", { description: "`not_repaired`: nothing was touched." });
+  .openapi("RepairedPackage", { description: "`not_repaired`: it is damaged." });
 export const deletion = z
   .looseObject({
     packages: count,

@@ -126,7 +126,7 @@ async function settled(recorded: Receipt): Promise<void> {
 }
 
 /** Reasons that are final: nothing is left that could still become durable. */
-const lostBy = ["displaced", "forgotten", "redaction_failed"] as const;
+const lostBy = ["closed", "forgotten", "redaction_failed"] as const;
 
 function receiptResponse(recorded: Receipt): Response {
   const state = recorded.toJSON();
@@ -346,10 +346,14 @@ function addKeeping(router: Router, moments: Moments): void {
       path: "/api/feedback/{name}/repair",
       id: "repairFeedback",
       params: name,
-      summary: "Make a new package of what is right in a damaged one, which is kept aside",
-      answers: { 200: { says: "The result.", schema: schemaOf("repaired") } },
+      summary: "Say whether a package is whole; a damaged one is not repaired",
+      answers: { 200: { says: "Its state.", schema: schemaOf("repaired") } },
     },
-    async ({ params }) => json(await moments.packages.repair(params.name)),
+    async ({ params }) => {
+      const { state, differences } = await moments.packages.verify(params.name);
+      const outcome = state === "whole" ? "whole" : "not_repaired";
+      return json({ name: params.name, outcome, differences });
+    },
   );
 }
 
