@@ -300,7 +300,7 @@ async function bucket(t: TestContext) {
   return { server, variables };
 }
 
-test("what the bucket alone has is retracted, and what was cut off there a day ago swept: both are owed, and done by upload", async (t) => {
+test("what the bucket alone has is retracted, what was cut off there a day ago is removed, and with --in-bucket the rest is deleted", async (t) => {
   const at = await home(t);
   const { server, variables } = await bucket(t);
   const run = (...args: string[]) => runCli(["feedback", ...args], { home: at.path, variables });
@@ -315,10 +315,7 @@ test("what the bucket alone has is retracted, and what was cut off there a day a
   assert.equal(retracted.code, 0, retracted.err);
   assert.match(retracted.err, /The package is only in the bucket/);
   const swept = await run("purge", "--cut-off");
-  assert.deepEqual(
-    [swept.code, swept.out],
-    [0, "1 upload cut off, to be deleted from the bucket\n"],
-  );
+  assert.deepEqual([swept.code, swept.out], [0, "1 upload cut off, removed from the bucket\n"]);
   assert.equal((await run("purge", "--cut-off", "--max-megabytes", "1")).code, 2);
   assert.equal((await run("upload")).code, 0);
   const mark = server.objects("moments").get(`${prefix}retracted.json`);
@@ -326,18 +323,22 @@ test("what the bucket alone has is retracted, and what was cut off there a day a
   assert.ok(![...server.objects("moments").keys()].some((key) => key.startsWith(lost)));
 
   server.fail({ times: 100, does: { kind: "reset" } });
-  const away = await run("delete", "--all", "--yes");
+  const here = await run("delete", "--all", "--yes");
+  assert.equal(here.code, 0, here.err);
+  const away = await run("delete", "--all", "--in-bucket", "--yes");
   assert.equal(away.code, 1);
   assert.match(
     away.err,
     /It will be searched, and matching packages deleted, once it is available/,
   );
+  const nowhere = ["feedback", "delete", "--all", "--in-bucket", "--yes"];
+  assert.equal((await runCli(nowhere, { home: at.path })).code, 2);
   server.faults.heal();
   assert.equal((await run("upload")).code, 0);
   assert.equal(server.objects("moments").size, 0);
 });
 
-test("a package that is parked is named so by list and doctor; upload ends with 1 until it is taken", async (t) => {
+test("a package that failed is named so by list and doctor; upload ends with 1 until it is taken", async (t) => {
   const at = await home(t);
   const { server, variables } = await bucket(t);
   const run = (...args: string[]) => runCli(args, { home: at.path, variables });

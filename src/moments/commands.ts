@@ -209,10 +209,11 @@ function addRemoval(feedback: Command, context: Context): void {
     );
   feedback
     .command("delete [package]")
-    .description("Delete packages everywhere, permanently, and print what was deleted.")
+    .description("Delete packages and their known copies in buckets, and print what was deleted.")
     .option("--chat <id>", "every package from this chat", notEmpty)
     .option("--person <name>", "every package in which this person was seen", notEmpty)
     .option("--all", "every package")
+    .option("--in-bucket", "also search the bucket for packages that this home does not know of")
     .option("--yes", "do not ask for confirmation")
     .addOption(homeOption())
     .addOption(jsonOption())

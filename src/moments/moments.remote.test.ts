@@ -67,7 +67,7 @@ test("in mode s3 a key gets the first receipt in later runs, by a note that hold
     assert.deepEqual([again.name, again.durable, again.uploaded], [name, true, true]);
     assert.deepEqual([at.names().length, (await moments.packages.list()).packages], [1, []]);
     const { remote, unreadable, isBucketSearched } = await moments.forget({ chatId: "a" });
-    assert.deepEqual([remote.length, unreadable, isBucketSearched], [1, [], true]);
+    assert.deepEqual([remote.length, unreadable, isBucketSearched], [1, [], false]);
     await moments.upload();
     assert.deepEqual([at.keys(), files(join(at.home, "feedback"))], [[], []]);
     assert.notEqual(await recorded(moments, { ...keyed, what: "another" }), "");
@@ -87,7 +87,6 @@ test("in mode s3 the key of a moment that went by the disk is known once its cop
     return receipt.name;
   });
   assert.deepEqual(files(join(at.home, "feedback")), [`${name}.status.json`]);
-  assert.deepEqual(files(join(at.home, "outbox")), []);
   await at.run(async (moments) => {
     assert.equal(moments.recorder.record({ ...praise, ...keyed }).name, name);
   });
@@ -115,7 +114,7 @@ for (const [isKeyed, isUp] of [
     await at.run((moments) => moments.upload());
     const object = at.server.objects("moments").get(`feedback/a1b2c3d4/${name}/retracted.json`);
     const { by, reason } = JSON.parse(object?.body.toString() ?? "{}");
-    assert.deepEqual([by, reason, files(join(at.home, "outbox"))], ["ann", "a slip", []]);
+    assert.deepEqual([by, reason], ["ann", "a slip"]);
   });
 }
 
@@ -127,81 +126,59 @@ test("what is neither here nor in the bucket cannot be retracted, and that is sa
       code: "THROUGHLINE_NOT_FOUND",
     }),
   );
-  assert.deepEqual(files(join(at.home, "outbox")), []);
+  assert.deepEqual(files(join(at.home, "feedback")), []);
 });
 
-// Forgetting where nobody sends.
-for (const how of ["no moments are kept", "moments are kept without a bucket"] as const) {
-  test(`forgetting a chat while ${how}: its packages in the bucket alone are looked for by the next run that knows it, and no others`, async (t) => {
-    const at = await world(t);
-    const other = await at.run(async (moments, { chats }) => {
-      await chats.append("a", [{ role: "user", content: "Tell me a joke" }]);
-      await recorded(moments, { idempotencyKey: "k1" });
-      await recorded(moments);
-      return await recorded(moments, { chatId: "b" });
-    });
-    assert.equal(at.names().length, 3);
-    const forget = async ({ chats }: Throughline) => {
-      const { unreachable } = await chats.forget("a");
-      assert.deepEqual(unreachable, [
-        "the bucket, for packages that only it has: owed, and looked for once it is to be had",
-      ]);
-    };
-    if (how === "no moments are kept") {
-      await using throughline = await openThroughline({ home: at.home });
-      await forget(throughline);
-    } else {
-      await at.run((_moments, throughline) => forget(throughline), { mode: "local" });
-    }
-    const owed = files(join(at.home, "outbox"));
-    assert.equal(owed.length, 1);
-    const entry = readFileSync(join(at.home, "outbox", owed[0]!), "utf8");
-    assert.match(entry, /"kind": "search"/);
-    assert.ok(!entry.includes('"a"'), "who is forgotten is not told");
-    assert.equal(at.names().length, 3);
-
-    at.server.fail({ operation: "ListObjectsV2", times: 1, does: { kind: "reset" } });
-    await at.run(async (moments) => {
-      await moments.upload();
-      at.server.faults.heal();
-      await moments.upload();
-    });
-    assert.deepEqual(at.names(), [other]);
-    assert.deepEqual([files(join(at.home, "outbox")), files(join(at.home, "feedback"))], [[], []]);
+// Forgetting where nothing is sent.
+test("what the bucket alone has, and this home does not know, is forgotten when the bucket is asked for, and only that", async (t) => {
+  const at = await world(t);
+  const [known, other] = await at.run(async (moments) => {
+    await recorded(moments);
+    return [
+      await recorded(moments, { idempotencyKey: "k1" }),
+      await recorded(moments, { chatId: "b" }),
+    ];
   });
-}
-
-for (const how of ["no moments are kept", "the bucket is in use"] as const) {
-  test(`erasing a message while ${how}: packages in the bucket alone that hold it are looked for, and no others`, async (t) => {
-    const at = await world(t);
-    const other = await at.run(async (moments, { chats }) => {
-      await chats.append("a", [{ role: "user", content: "Tell me a joke", id: "qa" }]);
-      await recorded(moments);
-      return await recorded(moments, { chatId: "b" });
-    });
-    assert.equal(at.names().length, 2);
-    const erase = async ({ chats }: Throughline) => {
-      const { unreachable } = await chats.erase("a", "qa");
-      assert.match(unreachable.join(), /^the bucket, for packages that only it has/);
-    };
-    if (how === "no moments are kept") {
-      const throughline = await openThroughline({ home: at.home });
-      await erase(throughline);
-      await throughline.close();
-      const [owed, ...more] = files(join(at.home, "outbox"));
-      assert.match(owed!, /^search_message_[0-9a-f]{64}_\d+\.json$/);
-      assert.deepEqual(more, []);
-      await at.run((moments) => moments.upload());
-    } else {
-      await at.run(async (moments, throughline) => {
-        await erase(throughline);
-        await moments.upload();
-      });
-    }
-    assert.deepEqual(at.names(), [other]);
-    assert.deepEqual(files(join(at.home, "outbox")), []);
+  assert.equal(at.names().length, 3);
+  await at.run(async (moments) => {
+    const { remote, isBucketSearched } = await moments.forget({ chatId: "a" });
+    assert.deepEqual([remote.map(({ name }) => name), isBucketSearched], [[known], false]);
+    await moments.upload();
   });
-}
+  assert.equal(at.names().length, 2);
+  // The bucket is away: it is looked through once it answers.
+  await at.run(async (moments) => {
+    at.server.fail(everyRequest);
+    const { isBucketSearched } = await moments.forget({ chatId: "a" }, { inBucket: true });
+    assert.equal(isBucketSearched, false);
+  });
+  const [tombstone = "", ...more] = files(join(at.home, "feedback"));
+  assert.match(tombstone, /^search_chat_[0-9a-f]{64}_\d+\.tombstone\.json$/);
+  assert.deepEqual(more, []);
+  const text = readFileSync(join(at.home, "feedback", tombstone), "utf8");
+  assert.ok(!text.includes('"a"'), "who is forgotten is not told");
+  at.server.faults.heal();
+  await at.run((moments) => moments.upload());
+  assert.deepEqual(at.names(), [other]);
+  assert.deepEqual(files(join(at.home, "feedback")), []);
+  await at.run(async (moments) => {
+    const { isBucketSearched } = await moments.forget({ chatId: "a" }, { inBucket: true });
+    assert.equal(isBucketSearched, true);
+  });
+});
+
+test("a package that the bucket alone has is deleted by its name, without a note of it too", async (t) => {
+  const at = await world(t);
+  const [gone, other] = await at.run(async (moments) => [
+    await recorded(moments),
+    await recorded(moments),
+  ]);
+  await at.run(async (moments) => {
+    const { isBucketSearched } = await moments.forget({ name: gone! });
+    assert.equal(isBucketSearched, true);
+  });
+  assert.deepEqual(at.names(), [other]);
+});
 
 test("a copy that was sent is deleted, once the bucket is named again, also when it was forgotten in mode local", async (t) => {
   const at = await world(t);
@@ -209,14 +186,14 @@ test("a copy that was sent is deleted, once the bucket is named again, also when
   const receipt = await at.run((moments) => moments.forget({ chatId: "a" }), { mode: "local" });
   assert.deepEqual(
     [receipt.packages, receipt.remote.length, receipt.isBucketSearched],
-    [1, 1, false],
+    [1, 1, true],
   );
   assert.equal(at.names().length, 1);
   await at.run((moments) => moments.upload());
-  assert.deepEqual([at.keys(), files(join(at.home, "outbox"))], [[], []]);
+  assert.deepEqual([at.keys(), files(join(at.home, "feedback"))], [[], []]);
 });
 
-test("where no bucket was ever named nothing is owed, and nothing is said to be left", async (t) => {
+test("where no bucket was ever named no tombstone stays, and nothing is said to be left", async (t) => {
   const at = await world(t);
   await at.run(
     async (moments, { chats }) => {
@@ -229,10 +206,10 @@ test("where no bucket was ever named nothing is owed, and nothing is said to be 
   const { unreachable, removed } = await throughline.chats.forget("a");
   assert.deepEqual(unreachable, []);
   assert.equal(removed.find(({ place }) => place === "packages")?.count, 1);
-  assert.equal(existsSync(join(at.home, "outbox")), false);
+  assert.deepEqual(files(join(at.home, "feedback")), []);
 });
 
-test("what an upload left in the bucket that was cut off a day ago is swept, of any device", async (t) => {
+test("what an upload left in the bucket that was cut off a day ago is removed, of any device", async (t) => {
   const at = await world(t);
   const day = 24 * 3_600_000;
   const [old, young] = ["positive", "negative"].map(

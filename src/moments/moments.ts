@@ -1,39 +1,20 @@
 // `import … from "throughline/moments"`: what people react to, kept as packages. Joins the recorder,
-// the directory of packages, and the uploads that are owed.
+// the directory of packages, and the loop that sends them.
 import { join } from "node:path";
-import { type Clock, isoTime, systemClock } from "../core/clock.ts";
-import { type NewId, randomId } from "../core/ids.ts";
-import { type Logger, silentLogger } from "../core/logger.ts";
+import type { Clock } from "../core/clock.ts";
+import { isThroughlineError } from "../core/errors.ts";
+import type { NewId } from "../core/ids.ts";
+import type { Logger } from "../core/logger.ts";
 import { realDisk } from "../core/storage/disk/disk.ts";
-import type { NewReport } from "../core/storage/files/file-ports.ts";
 import type { Timers } from "../core/timers.ts";
-import { type DeleteReceipt, isMeant, type Selection } from "./directory/delete-packages.ts";
-import { KeptConsent } from "./directory/kept-consent.ts";
+import { KeptConsent } from "./directory/consent-file.ts";
+import type { DeleteReceipt } from "./directory/delete-packages.ts";
 import { openPackageDirectory } from "./directory/open-package-directory.ts";
 import { PackageBytes } from "./directory/package-bytes.ts";
 import type { Mark, PackageDirectory } from "./directory/package-directory.ts";
 import { isThere } from "./directory/remove-tree.ts";
-import { systemJitter } from "./outbox/backoff.ts";
-import { BucketSink } from "./outbox/bucket-sink.ts";
-import {
-  type EffectiveMode,
-  effectiveMode,
-  isStorageMode,
-  type StorageMode,
-  type StorageSettings,
-} from "./outbox/effective-mode.ts";
-import {
-  type ForgetReceipt,
-  forgetPackages,
-  retractPackage,
-  searchBy,
-  searchLater,
-} from "./outbox/forget-packages.ts";
-import { Outbox } from "./outbox/outbox.ts";
-import { tellRefusal } from "./outbox/tell-refusal.ts";
-import { unattendedNotes } from "./outbox/unattended.ts";
-import { Uploader } from "./outbox/uploader.ts";
-import type { LocalPackages, OutboxStatistics } from "./outbox/uploader-ports.ts";
+import { searchName } from "./directory/tombstones.ts";
+import { isMeant, type Selection } from "./directory/whose.ts";
 import type { Consent } from "./package/record.ts";
 import { Agreements } from "./record/agreements.ts";
 import { type AutoEvent, AutoRecord } from "./record/auto-record.ts";
@@ -41,12 +22,23 @@ import { type ConsentInput, initialConsent } from "./record/consent.ts";
 import { type MomentFacts, MomentRecorder, type MomentStats } from "./record/moment-recorder.ts";
 import type { MomentEvent, MomentRecorderOptions } from "./record/options.ts";
 import type { Receipt, ReceiptState } from "./record/receipt.ts";
+import { foldersIn, isAbandoned } from "./s3/find-packages.ts";
 import { resolveS3Options, type S3TargetOptions } from "./s3/options.ts";
+import { removePackage } from "./s3/remove-package.ts";
 import { SdkS3Port } from "./s3/sdk-port.ts";
+import { BucketSink } from "./upload/bucket-sink.ts";
+import {
+  type EffectiveMode,
+  effectiveMode,
+  isStorageMode,
+  type StorageMode,
+  type StorageSettings,
+} from "./upload/mode.ts";
+import { systemJitter } from "./upload/target-state.ts";
+import { type OutboxStatistics, UploadLoop } from "./upload/upload-loop.ts";
 
-export type { Selection } from "./directory/delete-packages.ts";
 export type { Mark, PackageDirectory } from "./directory/package-directory.ts";
-export type { ForgetReceipt } from "./outbox/forget-packages.ts";
+export type { Selection } from "./directory/whose.ts";
 export type { Consent } from "./package/record.ts";
 export { type AutoEvent, AutoRecord } from "./record/auto-record.ts";
 export type { AudioPush, FramePush, Resample, SourceTime } from "./record/buffers.ts";
@@ -132,10 +124,18 @@ export interface MomentsStatistics extends MomentStats {
   readonly outbox: OutboxStatistics | null;
 }
 
+export interface ForgetReceipt extends DeleteReceipt {
+  /**
+   * False: copies that are in the bucket alone, and that this home does not know of, may be left. They
+   * are looked for with `inBucket`.
+   */
+  readonly isBucketSearched: boolean;
+}
+
 export interface SweepReceipt {
-  /** Owed as deletions. */
+  /** Removed. */
   readonly remote: DeleteReceipt["remote"];
-  /** False: the bucket was away, or larger than what a minute is enough for. */
+  /** False: not all of the bucket could be looked at. */
   readonly isBucketSearched: boolean;
 }
 
@@ -165,26 +165,32 @@ export interface Moments extends AsyncDisposable {
   /** Calls back at every event of a receipt. @returns a function that ends it. */
   onEvent(listener: (event: MomentEvent) => void): () => void;
   /**
-   * Forgets moments, wherever they are: those that wait to be saved, packages, and what is owed; their
-   * copies in buckets are owed as deletions. Of a chat, also what the buffers hold. Of a message, the
-   * moments that hold it; the bucket is searched for more of them later.
+   * Forgets moments: those that wait to be saved, packages, and their copies in buckets that this home
+   * knows of, which are deleted there as soon as the bucket answers. Of a chat, also what the buffers
+   * hold. Of a message, the moments that hold it.
+   *
+   * `inBucket`: also what the bucket alone has and this home does not know of: all of it is looked
+   * through, now or as soon as it answers.
    */
-  forget(selection: Selection): Promise<ForgetReceipt>;
+  forget(
+    selection: Selection,
+    options?: { readonly inBucket?: boolean | undefined },
+  ): Promise<ForgetReceipt>;
   /**
    * Takes a reaction back: it stays, no export has it, and its copies in buckets are marked too, those
    * that are still to come as well.
    *
-   * @returns `bucket`: it is not here; the mark is owed to the bucket, which has it, or which was away
-   * and is searched for it once it is back.
+   * @returns `bucket`: it is not here; the mark goes to the bucket, which has it, or which was away and
+   * is searched for it once it answers.
    * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`
    */
   retract(name: string, mark: Mark): Promise<"here" | "bucket">;
   /**
-   * Owes the deletion of what uploads left in the bucket that ended before their manifest: of any
-   * device, if nothing was added for a day.
+   * Removes from the bucket what uploads left there that ended before their manifest: of any device, if
+   * nothing was added for a day.
    */
   sweep(): Promise<SweepReceipt>;
-  /** Tries again now what is owed and waits, or was refused. */
+  /** Tries again now what is pending or failed. Resolves when nothing is due any more. */
   upload(): Promise<void>;
   /**
    * Takes nothing more, and saves what waits for at most 4 s; what is left then is lost, and reported.
@@ -199,90 +205,130 @@ export interface Moments extends AsyncDisposable {
  * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: the disk refused. TypeError: an option is wrong.
  */
 export async function openMoments(ports: MomentsPorts, options: MomentsOptions): Promise<Moments> {
-  const { home, guard, clock, newId, logger, timers } = ports;
+  const { home, clock, logger, timers } = ports;
   const { s3, mode: asked, modeText, autoRecord = false, onEvent, ...recording } = options;
   if (asked !== undefined && !isStorageMode(asked)) throw new TypeError("mode is no storage mode");
-  const now = () => clock.now();
   const listeners = new Set<(event: MomentEvent) => void>();
   const settings = { mode: asked ?? modeText, bucket: s3?.bucket };
   const { mode, reason, owes } = effectiveMode(settings);
   if (reason === "unknown_mode") logger.warn({ reason }, "packages stay on this machine");
-  let directory: PackageDirectory | undefined;
-  const packagesOf = () => opened(directory);
-  const uploader = owes && s3 ? uploads(ports, s3, packagesOf, mode !== "s3") : undefined;
-  const later = { clock, packages: lazily(packagesOf) };
-  const unattended = await unattendedNotes(outboxOf(ports), later);
-  const place = await openPackageDirectory({
-    ...{ path: join(home, "feedback"), clock, newId, logger, guard },
-    // What is recorded while no bucket is named stays here; what was sent before can be undone.
-    owed: uploader?.owed ?? { ...unattended, saving: async () => undefined },
-  });
-  const { packages } = place;
-  directory = packages;
-  const first = mode === "s3" ? "bucket" : "disk";
-  const sink =
-    uploader === undefined || s3 === undefined
-      ? packages
-      : new BucketSink({ ...{ uploader, disk: packages, first, bucket: s3.bucket }, now });
-  const consent = new KeptConsent({ ...ports, disk: realDisk, unsyncedNames: new Set() }, home);
+  const { packages, loop, sink, closePackages } = await openPackages(
+    ports,
+    owes && s3 ? resolveS3Options(s3) : undefined,
+    mode,
+  );
+  const kept = { ...ports, disk: realDisk, unsyncedNames: new Set<string>() };
+  const consent = new KeptConsent(kept, home);
   const size = new PackageBytes(packages, () => clock.monotonic());
   const recorder = new MomentRecorder({
-    ...{ ...recording, sink, clock, timers, logger },
-    ...(await agreedBefore(consent, logger)),
+    ...recording,
+    sink: sink ?? packages,
+    clock,
+    timers,
+    logger,
+    agreed: await agreedBefore(consent, logger),
     known: (id) => receiptOf(id, packages),
     onEvent: (event) => {
       for (const listener of listeners) listener(event);
       onEvent?.(event);
     },
   });
-  const stopUploads = uploader?.onEvent((event) => {
+  const stopUploads = loop?.onEvent((event) => {
     if (event.type === "uploaded") recorder.uploaded(event.name);
-    tellRefusal(logger, event);
   });
-  await uploader?.start();
+  await loop?.start();
   const auto = autoRecord ? new AutoRecord((input) => recorder.record(input), clock) : undefined;
   void size.count();
   const { agree, agreedElsewhere, onAgreed } = new Agreements(recorder, consent);
   const close = async () => {
+    sink?.useDisk();
     await recorder.close();
     stopUploads?.();
-    await uploader?.close();
+    await loop?.close();
     await size.close();
-    await place.close();
+    await closePackages();
   };
   return {
-    ...{ recorder, packages, close, [Symbol.asyncDispose]: close },
+    recorder,
+    packages,
+    close,
+    [Symbol.asyncDispose]: close,
     statistics: () => ({
-      ...{ ...recorder.stats, ...storageNow(settings, uploader), package_bytes: size.bytes },
-      ...{ s3_bucket: owes ? (s3?.bucket ?? null) : null, outbox: uploader?.statistics() ?? null },
+      ...recorder.stats,
+      ...storageNow(settings, loop),
+      package_bytes: size.bytes,
+      s3_bucket: owes ? (s3?.bucket ?? null) : null,
+      outbox: loop?.statistics() ?? null,
     }),
-    ...{ agree, agreedElsewhere, onAgreed },
+    agree,
+    agreedElsewhere,
+    onAgreed,
     happened: (event, chatId) => {
       const answer = auto === undefined ? undefined : recorder.lastAnswer(chatId);
       const chat = chatId ?? answer?.chatId ?? undefined;
       return answer === undefined ? undefined : auto?.react(event, answer.text, chat);
     },
-    forget: async (selection) => {
-      for (const name of await forgetWaiting(recorder, selection)) await uploader?.abandoned(name);
-      const search = searchBy(uploader) ?? searchLater(unattended);
-      const forgotten = await forgetPackages(packages, search, selection);
-      recorder.deleted(forgotten.deleted);
-      return forgotten;
+    forget: async (selection, { inBucket = false } = {}) => {
+      for (const name of await forgetWaiting(recorder, selection)) await sink?.forget(name);
+      const receipt = await packages.delete(selection);
+      recorder.deleted(receipt.deleted);
+      const isKnown = loop === undefined || mode !== "s3";
+      const isAsked = inBucket || ("name" in selection && receipt.deleted.length === 0);
+      const isSearched = isAsked ? await forgetInBucket(packages, loop, selection, clock) : isKnown;
+      return { ...receipt, isBucketSearched: isSearched };
     },
     onEvent: (listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    retract: (name, mark) => retractPackage(packages, uploader, name, mark),
-    sweep: () => sweepBucket(uploader),
+    retract: (name, mark) => retractPackage(packages, loop, name, mark),
+    sweep: () => sweepBucket(packages, loop, s3?.bucket ?? "", clock),
     upload: async () => {
-      await uploader?.probe();
-      await uploader?.idle();
+      await loop?.probe();
+      await loop?.idle();
     },
   };
 }
 
-/** Drops what is not saved yet. @returns its names: some of it may be in the bucket. */
+/** The packages of a home, and what sends them. */
+async function openPackages(
+  ports: MomentsPorts,
+  s3: ReturnType<typeof resolveS3Options> | undefined,
+  mode: StorageMode,
+) {
+  const { home, guard, clock, newId, logger, timers } = ports;
+  const { bucket = "", region = "", endpoint = null } = s3 ?? {};
+  const target = { bucket, region, endpoint };
+  const opened = await openPackageDirectory({
+    path: join(home, "feedback"),
+    outbox: join(home, "outbox"),
+    clock,
+    newId,
+    logger,
+    guard,
+    // What is recorded while no bucket is named stays here.
+    upload: s3 && { target, keepLocal: mode !== "s3" },
+  });
+  const { packages, close: closePackages } = opened;
+  if (s3 === undefined) return { packages, closePackages, loop: undefined, sink: undefined };
+  const { createBucket, encryption } = s3;
+  const loop = new UploadLoop(
+    { target, createBucket, encryption },
+    {
+      packages,
+      clock,
+      timers,
+      logger,
+      jitter: systemJitter,
+      connect: (name) => new SdkS3Port({ ...s3, bucket: name }, { timers }),
+    },
+  );
+  const first = mode === "s3" ? "bucket" : "disk";
+  const sink = new BucketSink({ loop, packages, bucket, first, clock, timers });
+  return { packages, closePackages, loop, sink };
+}
+
+/** Removes what is not saved yet. @returns its names: some of it may be in the bucket. */
 async function forgetWaiting(
   recorder: MomentRecorder,
   selection: Selection,
@@ -298,14 +344,11 @@ async function forgetWaiting(
 }
 
 /** What earlier runs were told. A file that cannot be read agrees to nothing but words. */
-async function agreedBefore(
-  consent: KeptConsent,
-  logger: Logger,
-): Promise<{ readonly agreed?: Consent }> {
+async function agreedBefore(consent: KeptConsent, logger: Logger): Promise<Consent | undefined> {
   const agreed = await consent.read();
-  if (agreed !== "unreadable") return agreed === undefined ? {} : { agreed };
+  if (agreed !== "unreadable") return agreed;
   logger.warn({ file: "consent.json" }, "it is not known what was agreed to: ask again");
-  return { agreed: initialConsent };
+  return initialConsent;
 }
 
 /** Of a package that an earlier run made. Whether it was uploaded too is with its status. */
@@ -316,20 +359,74 @@ function receiptOf(id: string, packages: PackageDirectory): ReceiptState | undef
 }
 
 /** The mode that holds, by what the last attempt to upload lacked. */
-function storageNow(settings: StorageSettings, uploader: Uploader | undefined) {
-  const lacks = uploader?.target.error?.class;
+function storageNow(settings: StorageSettings, loop: UploadLoop | undefined) {
+  const lacks = loop?.target.error?.class;
   const { mode, reason } = effectiveMode({
     ...settings,
-    ...(lacks === "no_credentials" ? { credentials: "missing" } : {}),
-    ...(lacks === "no_client" ? { client: "missing" } : {}),
+    credentials: lacks === "no_credentials" ? "missing" : undefined,
+    client: lacks === "no_client" ? "missing" : undefined,
   });
   return { storage_mode: mode, storage_reason: reason };
 }
 
-async function sweepBucket(uploader: Uploader | undefined): Promise<SweepReceipt> {
-  if (uploader === undefined) return { remote: [], isBucketSearched: true };
-  const { copies, isWhole } = await uploader.remote.sweep();
-  return { remote: copies, isBucketSearched: isWhole };
+/**
+ * Looks through all of the bucket for what is to be forgotten, now or as soon as it answers.
+ *
+ * @returns whether all of it was looked at.
+ */
+async function forgetInBucket(
+  packages: PackageDirectory,
+  loop: UploadLoop | undefined,
+  selection: Selection,
+  clock: Clock,
+): Promise<boolean> {
+  if (loop === undefined) return true;
+  const name = searchName(selection, clock.now() / 1_000);
+  await packages.bury(name, "");
+  await loop.idle();
+  return (await packages.tombstone(name)) === undefined;
+}
+
+async function retractPackage(
+  packages: PackageDirectory,
+  loop: UploadLoop | undefined,
+  name: string,
+  mark: Mark,
+): Promise<"here" | "bucket"> {
+  try {
+    await packages.retract(name, mark);
+    return (await packages.has(name)) ? "here" : "bucket";
+  } catch (error) {
+    if (loop === undefined || !isThroughlineError(error, "THROUGHLINE_NOT_FOUND")) throw error;
+    let isThere = false;
+    const failure = await loop.once(name, async (bucket, signal) => {
+      for await (const folder of foldersIn(bucket, signal)) {
+        isThere ||= folder.name === name && folder.isSealed;
+      }
+    });
+    if (!isThere && failure === undefined) throw error;
+    await packages.retractInBucket(name, mark);
+    return "bucket";
+  }
+}
+
+async function sweepBucket(
+  packages: PackageDirectory,
+  loop: UploadLoop | undefined,
+  bucket: string,
+  clock: Clock,
+): Promise<SweepReceipt> {
+  const remote: DeleteReceipt["remote"][number][] = [];
+  const failure = await loop?.once("", async (opened, signal) => {
+    const known = new Set((await packages.noted()).map(({ name }) => name));
+    for await (const folder of foldersIn(opened, signal)) {
+      const { name, prefix } = folder;
+      if (!isAbandoned(folder, clock.now()) || known.has(name)) continue;
+      await removePackage(opened, prefix, [], signal);
+      remote.push({ name, bucket, prefix });
+    }
+  });
+  return { remote, isBucketSearched: failure === undefined };
 }
 
 /** Whether a moment that is not saved yet is meant, too. */
@@ -339,8 +436,8 @@ function isOf(selection: Selection, { name, chatId, people, holds }: MomentFacts
 }
 
 /**
- * Deletes packages of a home in which nobody keeps moments now; a home without any is left as it is.
- * Copies in buckets are owed to the next run that uploads, and what waited to be sent is not sent.
+ * Deletes packages of a home in which no moments are kept now; a home without any is left as it is.
+ * Their copies in buckets are deleted by the next run that uploads.
  */
 export async function deletePackagesOf(
   home: string,
@@ -349,63 +446,11 @@ export async function deletePackagesOf(
 ): Promise<ForgetReceipt | undefined> {
   const path = join(home, "feedback");
   if (!(await isThere(realDisk, path))) return undefined;
-  let directory: PackageDirectory | undefined;
-  const packagesOf = () => opened(directory);
-  const outbox = outboxOf({ home, newId: randomId, clock: systemClock, logger: silentLogger });
-  const notes = await unattendedNotes(outbox, {
-    clock: systemClock,
-    packages: lazily(packagesOf),
-  });
-  const { packages, close } = await openPackageDirectory({ path, guard, owed: notes });
-  directory = packages;
+  const outbox = join(home, "outbox");
+  const { packages, close } = await openPackageDirectory({ path, guard, outbox });
   try {
-    return await forgetPackages(packages, searchLater(notes), selection);
+    return { ...(await packages.delete(selection)), isBucketSearched: true };
   } finally {
     await close();
   }
-}
-
-function opened(directory: PackageDirectory | undefined): PackageDirectory {
-  if (directory === undefined) throw new TypeError("the packages are not open yet");
-  return directory;
-}
-
-/** The packages of a directory that is opened later: opening it asks what is owed. */
-function lazily(packages: () => PackageDirectory): LocalPackages {
-  return {
-    manifest: (name) => packages().manifest(name),
-    part: (name, path) => packages().part(name, path),
-    has: (name) => packages().has(name),
-    uploaded: (name, copy) => packages().uploaded(name, copy),
-    release: (name) => packages().release(name),
-    remote: (name, copy) => packages().remote(name, copy),
-    dropRemote: (name) => packages().dropRemote(name),
-    status: (name) => packages().status(name),
-    nameOf: (id) => packages().nameOf(id),
-  };
-}
-
-function outboxOf({ home, newId, clock, logger }: Omit<MomentsPorts, "guard" | "timers">): Outbox {
-  const report = (found: NewReport) =>
-    logger.warn({ repair: { at: isoTime(clock.now()), ...found } }, "the outbox was repaired");
-  return new Outbox({ disk: realDisk, newId, unsyncedNames: new Set(), report }, home);
-}
-
-function uploads(
-  ports: MomentsPorts,
-  s3: S3TargetOptions,
-  packages: () => PackageDirectory,
-  keepLocal: boolean,
-): Uploader {
-  const { clock, timers, logger } = ports;
-  const resolved = resolveS3Options(s3);
-  const { bucket, region, endpoint, createBucket, encryption } = resolved;
-  return new Uploader(
-    { bucket, region, endpoint, createBucket, encryption, keepLocal },
-    {
-      ...{ outbox: outboxOf(ports), packages: lazily(packages), clock, timers, logger },
-      jitter: systemJitter,
-      connect: (name) => new SdkS3Port({ ...resolved, bucket: name }, { timers }),
-    },
-  );
 }

@@ -13,15 +13,15 @@ import { randomId } from "../../src/core/ids.ts";
 import { silentLogger } from "../../src/core/logger.ts";
 import { realDisk } from "../../src/core/storage/disk/disk.ts";
 import { systemTimers } from "../../src/core/timers.ts";
-import { systemJitter } from "../../src/moments/outbox/backoff.ts";
-import { Outbox } from "../../src/moments/outbox/outbox.ts";
-import { Uploader } from "../../src/moments/outbox/uploader.ts";
-import type { UploadEvent } from "../../src/moments/outbox/uploader-ports.ts";
+import { PackageDirectory } from "../../src/moments/directory/package-directory.ts";
+import { searchName } from "../../src/moments/directory/tombstones.ts";
 import { keyPrefix } from "../../src/moments/s3/object-key.ts";
 import { resolveS3Options, type S3Credentials } from "../../src/moments/s3/options.ts";
 import type { S3Port } from "../../src/moments/s3/s3-port.ts";
 import { SdkS3Port } from "../../src/moments/s3/sdk-port.ts";
-import { MemoryPackages } from "../support/s3/memory-packages.ts";
+import { systemJitter } from "../../src/moments/upload/target-state.ts";
+import { UploadLoop } from "../../src/moments/upload/upload-loop.ts";
+import type { UploadEvent } from "../../src/moments/upload/upload-work.ts";
 import { S3Server } from "../support/s3/s3-server.ts";
 import { type SamplePackage, samplePackage } from "../support/s3/sample-package.ts";
 
@@ -67,9 +67,13 @@ async function proveUploads(endpoint: string, credentials: S3Credentials): Promi
   const home = await mkdtemp(join(tmpdir(), "throughline-s3-"));
   const options = { bucket: "moments", endpoint, credentials, createBucket: true };
   const port = new SdkS3Port(resolveS3Options(options), { timers: systemTimers });
-  const machine = new Machine(home, options);
+  const machine = await Machine.open(home, options);
   try {
-    const missing = new Machine(home, { ...options, bucket: "nowhere", createBucket: false });
+    const missing = await Machine.open(home, {
+      ...options,
+      bucket: "nowhere",
+      createBucket: false,
+    });
     const first = samplePackage({ number: 0, frames: 5 });
     await missing.save(first);
     assert.equal(missing.uploader.target.error?.code, "NoSuchBucket");
@@ -84,7 +88,7 @@ async function proveUploads(endpoint: string, credentials: S3Credentials): Promi
     await assertWhole(port, first);
 
     const wrong = { ...credentials, secretAccessKey: "wrong" };
-    const stranger = new Machine(home, { ...options, credentials: wrong });
+    const stranger = await Machine.open(home, { ...options, credentials: wrong });
     await stranger.save(samplePackage({ number: 1 }));
     assert.equal(stranger.uploader.target.error?.class, "refused");
     await stranger.uploader.close();
@@ -109,40 +113,28 @@ async function proveUploads(endpoint: string, credentials: S3Credentials): Promi
     assert.equal(machine.uploader.statistics().last_error?.class, "conflict");
     assert.equal((await port.get(key, signal))?.toString(), "theirs");
 
-    const retraction = { at: 1.5, by: null, reason: "a mistake", superseded_by: null };
-    await machine.uploader.owed.retracted?.(
-      second.name,
-      [{ bucket: "moments", prefix }],
-      retraction,
-    );
+    const { retracted } = await machine.packages.retract(second.name, {
+      by: null,
+      reason: "a mistake",
+    });
     await machine.uploader.idle();
-    const retracted = await port.get(`${prefix}retracted.json`, signal);
-    assert.deepEqual(JSON.parse(retracted?.toString() ?? ""), retraction);
+    const mark = await port.get(`${prefix}retracted.json`, signal);
+    const { at, reason } = JSON.parse(mark?.toString() ?? "");
+    assert.deepEqual([at, reason], [retracted?.timestamp, "a mistake"]);
 
-    const { name, sessionId: session_id } = second;
-    const gone = { name, session_id, consent: { upload: true } };
-    await machine.uploader.owed.forgotten(gone, [{ bucket: "moments", prefix }]);
+    await machine.packages.delete({ name: second.name });
     await machine.uploader.idle();
     assert.deepEqual((await port.list(prefix, undefined, signal)).objects, []);
     await assertWhole(port, first);
 
-    // What nobody here knows the place of is found by its name, and an unfinished upload told from a package.
-    const { remote } = machine.uploader;
-    assert.equal(await remote.retract(second.name, { by: null, reason: null }), false);
-    assert.equal(await remote.retract(first.name, { by: null, reason: "a mistake" }), true);
-    await machine.uploader.idle();
+    // What is not known here is found by its name, or by whose it is.
     const there = keyPrefix(first.sessionId, first.name);
-    const mark = await port.get(`${there}retracted.json`, signal);
-    assert.equal(JSON.parse(mark?.toString() ?? "").reason, "a mistake");
-    const cut = keyPrefix("another-run", samplePackage({ number: 4 }).name);
-    const words = { body: Buffer.from("[]"), contentType: "application/json", ...digest };
-    await port.put({ ...words, key: `${cut}messages.json` }, signal);
-    const { objects } = await port.list(cut, undefined, signal);
-    const ageMs = Date.now() - (objects[0]?.modifiedMs ?? 0);
-    assert.ok(Math.abs(ageMs) < 600_000, `stored ${ageMs} ms ago`);
-    assert.deepEqual(await remote.sweep(), { copies: [], isWhole: true });
-    const { copies, isWhole } = await remote.forget({ name: first.name });
-    assert.deepEqual([copies.length, isWhole], [1, true]);
+    await machine.disown(first.name);
+    await machine.packages.retractInBucket(first.name, { by: null, reason: "a slip" });
+    await machine.uploader.idle();
+    const found = await port.get(`${there}retracted.json`, signal);
+    assert.equal(JSON.parse(found?.toString() ?? "").reason, "a slip");
+    await machine.packages.bury(searchName({ all: true }, first.manifest.timestamp), "");
     await machine.uploader.idle();
     assert.deepEqual((await port.list(there, undefined, signal)).objects, []);
   } finally {
@@ -152,43 +144,60 @@ async function proveUploads(endpoint: string, credentials: S3Credentials): Promi
   }
 }
 
-/** One machine with its outbox on the real disk. */
+/** One machine with its packages on the real disk. */
 class Machine {
-  readonly packages = new MemoryPackages();
+  readonly packages: PackageDirectory;
   readonly events: UploadEvent[] = [];
-  readonly uploader: Uploader;
+  readonly uploader: UploadLoop;
+  readonly #path: string;
 
-  constructor(home: string, options: Parameters<typeof resolveS3Options>[0]) {
-    const target = resolveS3Options(options);
-    const report = () => undefined;
-    const outboxPorts = {
-      disk: realDisk,
-      newId: randomId,
-      unsyncedNames: new Set<string>(),
-      report,
-    };
-    const folder = join(home, options.bucket, String(options.credentials === undefined));
-    this.uploader = new Uploader(
-      { ...target, keepLocal: true },
+  private constructor(
+    packages: PackageDirectory,
+    target: ReturnType<typeof resolveS3Options>,
+    path: string,
+  ) {
+    const { bucket, region, endpoint = null, createBucket, encryption } = target;
+    this.packages = packages;
+    this.#path = path;
+    this.uploader = new UploadLoop(
+      { target: { bucket, region, endpoint }, createBucket, encryption },
       {
-        ...{ outbox: new Outbox(outboxPorts, folder), packages: this.packages },
-        ...{ clock: systemClock, timers: systemTimers, jitter: systemJitter, logger: silentLogger },
-        connect: (bucket): S3Port => new SdkS3Port({ ...target, bucket }, { timers: systemTimers }),
+        ...{ packages, clock: systemClock, timers: systemTimers, jitter: systemJitter },
+        logger: silentLogger,
+        connect: (name): S3Port =>
+          new SdkS3Port({ ...target, bucket: name }, { timers: systemTimers }),
       },
     );
     this.uploader.onEvent((event) => this.events.push(event));
+  }
+
+  static async open(
+    home: string,
+    options: Parameters<typeof resolveS3Options>[0],
+  ): Promise<Machine> {
+    const target = resolveS3Options(options);
+    const { bucket, region, endpoint = null } = target;
+    const path = join(await mkdtemp(join(home, "machine-")), "feedback");
+    const packages = await PackageDirectory.open({
+      ...{ disk: realDisk, path, clock: systemClock, newId: randomId },
+      upload: { target: { bucket, region, endpoint }, keepLocal: true },
+    });
+    return new Machine(packages, target, path);
   }
 
   start(): Promise<void> {
     return this.uploader.start();
   }
 
-  async save(sample: SamplePackage): Promise<void> {
-    const { name, sessionId: session_id } = sample;
-    await this.uploader.owed.saving({ name, session_id, consent: { upload: true } });
-    this.packages.add(sample);
-    await this.uploader.owed.saved(name);
+  async save({ moment }: SamplePackage): Promise<void> {
+    await this.packages.save(moment);
     await this.uploader.idle();
+  }
+
+  /** As if another device had sent it. */
+  async disown(name: string): Promise<void> {
+    await rm(join(this.#path, name), { recursive: true });
+    await this.packages.forgetRemote(name);
   }
 }
 

@@ -223,7 +223,7 @@ export type DeletedPackages = {
   }[];
   /** It is not known whose they are: delete them by name. */
   readonly unreadable: readonly string[];
-  /** `false`: copies that are in the bucket alone may be left. They are looked for, and deleted, once the bucket can be reached. */
+  /** `false`: copies that only the bucket has, and that are not known here, may be left. `throughline feedback delete --in-bucket` deletes them. */
   readonly isBucketSearched: boolean;
 };
 

@@ -5,10 +5,10 @@ import type { FeedbackSettings } from "../../cli/env.ts";
 import { isErrno } from "../../cli/failure.ts";
 import { counted } from "../../cli/format.ts";
 import { realDisk } from "../../core/storage/disk/disk.ts";
-import { readOwed } from "../commands/owed-uploads.ts";
-import { placeOf } from "../directory/names.ts";
+import { type Place, placeOf } from "../directory/names.ts";
 import { readStatus } from "../directory/status.ts";
-import { effectiveMode, storageModes } from "../outbox/effective-mode.ts";
+import { readTombstone } from "../directory/tombstones.ts";
+import { effectiveMode, storageModes } from "../upload/mode.ts";
 import { checkPackages } from "./packages.ts";
 
 export const momentChecks: Checker = async ({ home, feedback }) => ({
@@ -41,11 +41,18 @@ export function checkMoments({ storage, bucket }: FeedbackSettings): Check {
 /** Uploads that failed and are not retried by themselves. */
 export async function checkUploads(home: string): Promise<Check> {
   const id = "uploads";
-  const parked = (await readOwed(home)).filter(({ state }) => state === "parked");
-  if (parked.length === 0) return { id, status: "ok", says: "no upload has failed" };
-  const reasons = new Set(parked.map(({ last_error: last }) => last?.class ?? "unknown"));
-  const why = Array.from(reasons).sort().join(", ");
-  const says = `${counted(parked.length, "upload")} failed (${why}). Retry with \`throughline feedback upload\``;
+  const path = join(home, "feedback");
+  const reasons: string[] = [];
+  for (const { name, as } of await placesIn(path)) {
+    const asked =
+      as === "tombstone"
+        ? await readTombstone({ disk: realDisk, path }, name)
+        : as === "status" && (await readStatus({ disk: realDisk, path }, name))?.upload;
+    if (asked && asked.state === "failed") reasons.push(asked.error?.class ?? "unknown");
+  }
+  if (reasons.length === 0) return { id, status: "ok", says: "no upload has failed" };
+  const why = Array.from(new Set(reasons)).sort().join(", ");
+  const says = `${counted(reasons.length, "upload")} failed (${why}). Retry with \`throughline feedback upload\``;
   return { id, status: "note", says };
 }
 
@@ -57,7 +64,8 @@ export async function checkStatuses(home: string): Promise<Check> {
   const id = "feedback_status";
   const path = join(home, "feedback");
   const torn: string[] = [];
-  for (const name of await packagesWithStatus(path)) {
+  for (const { name, as } of await placesIn(path)) {
+    if (as !== "status") continue;
     if ((await readStatus({ disk: realDisk, path }, name)) === undefined) torn.push(name);
   }
   if (torn.length === 0) {
@@ -72,10 +80,9 @@ export async function checkStatuses(home: string): Promise<Check> {
   return { id, status: "damaged", says };
 }
 
-async function packagesWithStatus(path: string): Promise<readonly string[]> {
+async function placesIn(path: string): Promise<readonly Place[]> {
   try {
-    const places = (await readdir(path)).sort().map(placeOf);
-    return places.flatMap((place) => (place?.as === "status" ? [place.name] : []));
+    return (await readdir(path)).sort().flatMap((entry) => placeOf(entry) ?? []);
   } catch (error) {
     if (isErrno(error, "ENOENT", "ENOTDIR")) return [];
     throw error;

@@ -67,7 +67,7 @@ export interface PurgeFlags extends JsonFlag {
 }
 
 /**
- * `feedback purge`: the oldest that are past a limit; none that is preserved or still owed. And what
+ * `feedback purge`: the oldest that are past a limit; none that is preserved or still to be uploaded. And what
  * uploads left in the bucket that ended before their manifest.
  *
  * @throws Exit with 1: not all of the bucket could be looked at.
@@ -89,7 +89,7 @@ function purgeBucket(flags: PurgeFlags, context: Context): Promise<void> {
     if (flags.json) await write(io.output, json(swept));
     else {
       const found = counted(swept.remote.length, "upload");
-      await write(io.output, `${found} cut off, to be deleted from the bucket\n`);
+      await write(io.output, `${found} cut off, removed from the bucket\n`);
     }
     if (swept.isBucketSearched) return;
     await tell(io, "The bucket is unavailable or cannot be listed: not all of it was searched.");
@@ -128,11 +128,13 @@ export interface DeleteFlags extends JsonFlag {
   readonly chat?: string;
   readonly person?: string;
   readonly all?: boolean;
+  readonly inBucket?: boolean;
   readonly yes?: boolean;
 }
 
 /**
- * `feedback delete`. Asks first; without a terminal it needs `--yes`.
+ * `feedback delete`: what this home has, and the copies in buckets that it knows of; with `--in-bucket`
+ * also what only the bucket has. Asks first; without a terminal it needs `--yes`.
  *
  * @throws Exit with 1: the person said no, or something could not be removed.
  */
@@ -153,12 +155,15 @@ export async function remove(
     }
   }
   await withMoments(flags, context, async (moments) => {
-    const receipt = await moments.forget(selection);
+    const { inBucket } = flags;
+    if (inBucket && moments.statistics().outbox === null) {
+      throw wrongUsage("--in-bucket needs a bucket: set FEEDBACK_S3_BUCKET");
+    }
+    const receipt = await moments.forget(selection, { inBucket });
     if (flags.json) await write(io.output, json(receipt));
     else {
-      const { packages, unfinished, spills, quarantined, owed, remote, failed, unreadable } =
-        receipt;
-      const counts = { packages, unfinished, spills, quarantined, "pending uploads": owed };
+      const { packages, unfinished, quarantined, owed, remote, failed, unreadable } = receipt;
+      const counts = { packages, unfinished, quarantined, "pending uploads": owed };
       const copies = { "copies in buckets, to be deleted": remote.length };
       const left = {
         "NOT DELETED": failed.length,
@@ -168,15 +173,16 @@ export async function remove(
         if (count > 0 || place === "packages") await write(io.output, `${place}: ${count}\n`);
       }
     }
-    if (!receipt.isBucketSearched) {
-      await tell(
-        io,
-        "The bucket is unavailable. It will be searched, and matching packages deleted, once it is available.",
-      );
-    }
-    if (receipt.failed.length > 0 || !receipt.isBucketSearched) throw new Exit(exitCodes.failed);
+    const isLeft = !receipt.isBucketSearched;
+    if (isLeft) await tell(io, inBucket ? bucketAway : bucketNotSearched);
+    if (receipt.failed.length > 0 || (isLeft && inBucket)) throw new Exit(exitCodes.failed);
   });
 }
+
+const bucketAway =
+  "The bucket is unavailable. It will be searched, and matching packages deleted, once it is available.";
+const bucketNotSearched =
+  "Packages that are only in the bucket were not searched. Add --in-bucket to delete those too.";
 
 function selectionOf(name: string | undefined, { chat, person, all }: DeleteFlags) {
   const said = [

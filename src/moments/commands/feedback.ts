@@ -3,10 +3,10 @@ import { Exit, exitCodes } from "../../cli/failure.ts";
 import { counted, json, table } from "../../cli/format.ts";
 import { showProgress, tell, write } from "../../cli/io.ts";
 import { withMemories } from "../../cli/memories.ts";
-import { type Flags, resolveSettings } from "../../cli/settings.ts";
+import type { Flags } from "../../cli/settings.ts";
 import type { Throughline } from "../../core/throughline.ts";
 import type { Moments } from "../moments.ts";
-import { type OwedUpload, owedByPackage, readOwed } from "./owed-uploads.ts";
+import type { PackageStatus } from "../package/package-format.ts";
 import { startMoments } from "./start-moments.ts";
 
 export interface JsonFlag extends Flags {
@@ -20,14 +20,12 @@ export const nothingYet = "No reactions have been recorded yet.";
 export function list(flags: JsonFlag, context: Context): Promise<void> {
   const { io } = context;
   return withMoments(flags, context, async (moments) => {
-    // Read first: an upload that ends in between shows as pending rather than as neither.
-    const owed = owedByPackage(await readOwed(resolveSettings(flags, context.env).home));
     const found = await Array.fromAsync(entriesOf(moments));
     const packages = found.map((each) => ({
       ...each,
       // In JSON what is not defined would not be there at all.
       status: each.status ?? null,
-      upload: owed.get(each.name) ?? null,
+      upload: uploadOf(each.status),
     }));
     if (flags.json) return write(io.output, json(packages));
     if (packages.length === 0) return tell(io, nothingYet);
@@ -47,7 +45,15 @@ export function list(flags: JsonFlag, context: Context): Promise<void> {
   });
 }
 
-function wordOf({ state, error }: OwedUpload): string {
+/** What is still to be done about it in the bucket, as `--json` has it. */
+function uploadOf(status: PackageStatus | undefined) {
+  const { upload } = status ?? {};
+  if (upload === undefined || upload.state === "done") return null;
+  const state = upload.state === "failed" ? ("parked" as const) : ("owed" as const);
+  return { state, error: upload.error?.class ?? null };
+}
+
+function wordOf({ state, error }: NonNullable<ReturnType<typeof uploadOf>>): string {
   if (state === "owed") return "pending";
   return error === null ? "failed" : `failed: ${error}`;
 }

@@ -10,7 +10,6 @@ import {
 } from "../../../test/support/package-workload.ts";
 import { SimulatedDisk } from "../../../test/support/simulated-disk.ts";
 import { messagesBytes } from "../package/package-format.ts";
-import type { OwedPackages } from "../package/target.ts";
 
 const moments = [1, 2, 3, 4].map((number) =>
   momentOf(number, {
@@ -160,39 +159,47 @@ test("a package whose words cannot be read is named, where one message is to go"
   assert.deepEqual([deleted, unreadable], [pick(3), pick(1)]);
 });
 
-test("copies in buckets are told to the outbox before anything goes, and named in the receipt", async () => {
-  const heard: unknown[] = [];
+test("copies in buckets are in a tombstone before anything goes, and named in the receipt", async () => {
   const disk = new SimulatedDisk();
-  const owed: OwedPackages = {
-    saving: async () => undefined,
-    saved: async () => undefined,
-    dropped: async () => undefined,
-    async forgotten(gone, copies) {
-      assert.ok((await filesOf(disk)).has(`${path}/${gone.name}/feedback.json`), "still there");
-      heard.push([gone.name, gone.session_id, gone.consent.upload, copies]);
-      return 0;
-    },
-    owes: async () => false,
-  };
-  const { packages } = await openPackages(disk, { owed });
+  const { packages } = await openPackages(disk);
   const { name } = await packages.save(moments[0]!);
   await packages.uploaded(name, { bucket: "b", prefix: "feedback/a/x/", timestamp: 1 });
   const { remote } = await packages.delete({ all: true });
-  const copy = { name, bucket: "b", prefix: "feedback/a/x/" };
-  assert.deepEqual(remote, [copy]);
-  assert.deepEqual(heard, [[name, "a1b2c3d4", true, [copy]]]);
+  assert.deepEqual(remote, [{ name, bucket: "b", prefix: "feedback/a/x/" }]);
+  const target = { bucket: "b", region: null, endpoint: null };
+  const { places, paths } = (await packages.tombstone(name)) ?? {};
+  assert.deepEqual([places, paths?.length], [[{ target, prefix: "feedback/a/x/" }], 2]);
+  const files = await filesOf(disk);
+  assert.deepEqual([...files.keys()], [`${path}/${name}.tombstone.json`]);
+  for (const bytes of files.values())
+    assert.ok(!bytes.includes("a joke") && !bytes.includes("Ori"));
 });
 
-test("when the outbox cannot note what is owed, the package stays and the receipt says so", async () => {
-  const owed = {
-    ...{ saving: async () => undefined, saved: async () => undefined },
-    ...{ dropped: async () => undefined, owes: async () => false },
-    forgotten: () => Promise.reject(new Error("full")),
-  };
-  const { packages } = await saved({ owed });
+test("when the tombstone cannot be written, the package stays and the receipt says so", async () => {
+  const { disk, packages: before } = await saved();
+  await before.uploaded(names[0]!, { bucket: "b", prefix: "feedback/a/x/", timestamp: 1 });
+  const { packages } = await openPackages(
+    faultyDisk(disk, { fault: "ENOSPC", at: 1, call: "open", path: /tombstone/ }),
+  );
   const { deleted, failed } = await packages.delete({ name: names[0]! });
-  assert.deepEqual([deleted, failed], [[], [{ name: names[0], error: "Error" }]]);
+  assert.deepEqual([deleted, failed], [[], [{ name: names[0], error: "ENOSPC" }]]);
   assert.equal((await packages.verify(names[0]!)).state, "whole");
+});
+
+test("a package with a tombstone is gone at the next start, whatever is left of it here", async () => {
+  const { disk, packages } = await saved();
+  const target = { bucket: "b", region: null, endpoint: null };
+  const tombstone = {
+    state: "pending",
+    places: [{ target, prefix: "feedback/a/x/" }],
+    paths: [],
+    since: 1,
+    error: null,
+  } as const;
+  await packages.keepTombstone(names[0]!, tombstone);
+  const { packages: next } = await openPackages(disk);
+  assert.deepEqual([await next.has(names[0]!), await next.has(names[1]!)], [false, true]);
+  assert.ok(await next.tombstone(names[0]!));
 });
 
 test("a deletion during a save of that chat waits for it, and deletes it", async () => {

@@ -8,7 +8,7 @@ export class KnownNames {
   /** Those of which only a status is here. */
   readonly #remote = new Map<string, string>();
 
-  /** Begins anew with what a directory has. */
+  /** Starts over with what a directory has. */
   async read({ disk, path }: PackagePorts): Promise<void> {
     const entries = (await entriesOf(disk, path)) ?? [];
     this.#here.clear();

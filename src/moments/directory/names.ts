@@ -4,6 +4,7 @@ import { invalid } from "../../core/errors.ts";
 import { isPackageName } from "../package/package-format.ts";
 
 const ofSeed = /^\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}_[a-z]{1,32}_fb_[0-9a-f]{6}$/;
+const ofSearch = /^search_(chat|message|person|all)_[0-9a-f]{64}_\d{1,15}$/;
 
 /**
  * The endings that a package's name gets: while it is made, when it is removed, and beside it.
@@ -15,6 +16,7 @@ export const endings = {
   deleting: ".deleting",
   spill: ".spill",
   status: ".status.json",
+  tombstone: ".tombstone.json",
 } as const;
 
 export type Ending = keyof typeof endings;
@@ -22,22 +24,28 @@ export type Ending = keyof typeof endings;
 /** Whether a folder has the name that the original gave its packages: 6 digits, local time. */
 export const isSeedName = (name: string): boolean => ofSeed.test(name);
 
+/** Whether a tombstone of this name stands for a search of the bucket, and not for one package. */
+export const isSearchName = (name: string): boolean => ofSearch.test(name);
+
 /** @throws ThroughlineError `THROUGHLINE_INVALID`: not a name; it is not repeated in the message. */
 export function checkName(name: string): void {
   if (!isPackageName(name)) throw invalid("this is not the name of a package");
 }
 
+export interface Place {
+  readonly name: string;
+  readonly as: Ending | "package";
+}
+
 /** Which package a name in the directory belongs to, and as what. `undefined`: none of ours. */
-export function placeOf(
-  entry: string,
-): { readonly name: string; readonly as: Ending | "package" } | undefined {
+export function placeOf(entry: string): Place | undefined {
   const isPackage: boolean = isPackageName(entry);
   if (isPackage) return { name: entry, as: "package" };
   for (const as of Object.keys(endings) as readonly Ending[]) {
     const ending = endings[as];
     if (!entry.endsWith(ending)) continue;
     const name = entry.slice(0, -ending.length);
-    if (isPackageName(name)) return { name, as };
+    if (isPackageName(name) || (as === "tombstone" && isSearchName(name))) return { name, as };
   }
   return undefined;
 }

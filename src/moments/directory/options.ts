@@ -3,7 +3,7 @@ import type { NewId } from "../../core/ids.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { Disk } from "../../core/storage/disk/disk.ts";
 import type { RepairReport } from "../../core/storage/storage.ts";
-import type { OwedPackages } from "../package/target.ts";
+import type { UploadSettings } from "./ports.ts";
 import type { FreeSpace } from "./space.ts";
 
 export interface PackageDirectoryOptions {
@@ -31,8 +31,10 @@ export interface PackageDirectoryOptions {
    * @default 268_435_456
    */
   readonly minFreeBytes?: number;
-  /** What must know of each package before it is there: the outbox. */
-  readonly owed?: OwedPackages;
+  /** Where packages go that somebody agreed to upload. Default: they stay here. */
+  readonly upload?: UploadSettings | undefined;
+  /** The folder in which version 0.1 kept what was still to be sent: read once, and converted. */
+  readonly outbox?: string | undefined;
 }
 
 export const defaultMinFreeBytes = 256 * 1024 * 1024;

@@ -12,7 +12,6 @@ import {
 } from "../../../test/support/package-workload.ts";
 import { SimulatedDisk } from "../../../test/support/simulated-disk.ts";
 import { isThroughlineError } from "../../core/errors.ts";
-import type { LocalPackages } from "../outbox/uploader-ports.ts";
 import {
   isPackageName,
   packageName,
@@ -20,16 +19,9 @@ import {
   SaveError,
   writeManifest,
 } from "../package/package-format.ts";
-import type { OwedPackages } from "../package/target.ts";
 import { defaultMinFreeBytes } from "./options.ts";
 
 const code = (wanted: string) => (error: unknown) => isThroughlineError(error, wanted as never);
-
-test("a directory is what the outbox needs of the packages on this machine", async () => {
-  const { packages } = await openPackages(new SimulatedDisk());
-  const local: LocalPackages = packages;
-  assert.equal(await local.has(momentOf(1).record.name), false);
-});
 
 test("a moment becomes a folder with its files, byte for byte, and with a status of its own", async () => {
   const disk = new SimulatedDisk();
@@ -217,28 +209,32 @@ test("retracted once, marked as uploaded, preserved and let go: the status says 
   assert.equal((await packages.preserve(name, null)).preserved, null);
 });
 
-test("the outbox hears of a package before a byte of it is written, and of its end", async () => {
+test("a package that is to be uploaded is never here without a status that says so; of a failed save nothing is left", async () => {
+  const target = { bucket: "b", region: null, endpoint: null };
   for (const fails of [false, true]) {
-    const heard: string[] = [];
     const disk = new SimulatedDisk();
     const broken = faultyDisk(disk, {
-      ...{ fault: "ENOSPC", at: 1, repeat: "forever", call: "write", path: /audio/ },
+      ...{ fault: "EIO", at: 1, call: "rename", path: /partial/ },
     });
-    const owed: OwedPackages = {
-      saving: async ({ name }) => {
-        assert.equal((await filesOf(disk)).size, 0);
-        heard.push(`saving ${name}`);
-      },
-      saved: async (name) => void heard.push(`saved ${name}`),
-      dropped: async (name) => void heard.push(`dropped ${name}`),
-      forgotten: async ({ name }) => heard.push(`forgotten ${name}`),
-      owes: async () => false,
-    };
-    const { packages } = await openPackages(fails ? broken : disk, { owed });
-    const moment = momentOf(1);
+    const upload = { target, keepLocal: true };
+    const { packages } = await openPackages(fails ? broken : disk, { upload });
+    const heard: string[] = [];
+    packages.connect({
+      pending: (name, as, { bytes }) => heard.push(`${name} ${as} ${bytes}`),
+      hold: async () => () => undefined,
+    });
+    const moment = momentOf(1, { frames: 0, samples: 0 });
     const { name } = moment.record;
     await packages.save(moment).catch((error) => assert.ok(fails && error instanceof SaveError));
-    assert.deepEqual(heard, [`saving ${name}`, fails ? `dropped ${name}` : `saved ${name}`]);
+    const files = [...(await filesOf(disk)).keys()];
+    if (fails) assert.deepEqual([heard, files], [[], []]);
+    else {
+      const { upload: noted } = (await packages.status(name)) ?? {};
+      assert.deepEqual([noted?.state, noted?.prefix], ["pending", `feedback/a1b2c3d4/${name}/`]);
+      assert.deepEqual(heard, [`${name} status ${noted?.bytes}`]);
+    }
+    await packages.save(moment);
+    assert.equal((await packages.list()).packages.length, 1);
   }
 });
 

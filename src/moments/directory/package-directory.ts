@@ -8,36 +8,45 @@ import { patientDisk } from "../../core/storage/disk/patient-disk.ts";
 import type { Allocate } from "../../core/storage/files/batch-reader.ts";
 import {
   makeUuidV7,
+  type PackageOwners,
   type PackageRecord,
   type PackageSink,
   type PackageStatus,
   type Saved,
   type SealedMoment,
+  type UploadedCopy,
+  type UploadNote,
 } from "../package/package-format.ts";
 import { manifestFile } from "./content.ts";
-import { type DeleteReceipt, deletePackages, isMeant, type Selection } from "./delete-packages.ts";
+import { convertOutbox } from "./convert-outbox.ts";
+import { type DeleteReceipt, deletePackages } from "./delete-packages.ts";
 import { codeOf, diskCause, errnoOf, unreachable } from "./disk-errors.ts";
 import { type ImportedSeed, readSeed, type SeedImportOptions } from "./import-seed.ts";
 import { KnownNames } from "./known-names.ts";
 import { type ListOptions, listPackages, type PackagePage } from "./list-packages.ts";
-import {
-  type ChangeStatus,
-  dropRemote,
-  markKnown,
-  markPackage,
-  noteRemote,
-  withCopy,
-} from "./mark-package.ts";
-import { checkName } from "./names.ts";
+import { checkName, type Place, placeOf } from "./names.ts";
 import { type ByteRange, type OpenedPart, openPart } from "./open-part.ts";
 import { defaultMinFreeBytes, type PackageDirectoryOptions } from "./options.ts";
-import { assertThere, bytesOf, manifestOf, type ReadPackage, readPackage } from "./read-sealed.ts";
-import { recover } from "./recover.ts";
-import { isThere } from "./remove-tree.ts";
+import { type Sender, secondsNow } from "./ports.ts";
+import { assertThere } from "./read-package.ts";
+import { bytesOf, manifestOf, type ReadPackage, readPackage } from "./read-sealed.ts";
+import { prepare, recover } from "./recover.ts";
+import { entriesOf, isThere } from "./remove-tree.ts";
 import { type PurgeReport, purge, type RetentionLimits, releasePackage } from "./retention.ts";
 import { type SavePorts, saveCopy, savePackage } from "./save-package.ts";
-import { readStatus } from "./status.ts";
+import {
+  type ChangeStatus,
+  changeStatus,
+  noStatus,
+  placesOf,
+  readStatus,
+  removeStatus,
+  withCopy,
+  writeStatus,
+} from "./status.ts";
+import { readTombstone, removeTombstone, type Tombstone, writeTombstone } from "./tombstones.ts";
 import { type Verification, verifyFolder } from "./verify.ts";
+import { isMeant, type Selection } from "./whose.ts";
 
 /** Who marks a package, and why. */
 export interface Mark {
@@ -62,14 +71,15 @@ export class PackageDirectory implements PackageSink {
   private constructor(options: PackageDirectoryOptions) {
     const { minFreeBytes = defaultMinFreeBytes, clock, newId, path } = options;
     if (!(minFreeBytes >= 0)) throw new TypeError("minFreeBytes must be 0 or more");
-    const { logger = silentLogger, report, owed, freeSpace } = options;
+    const { logger = silentLogger, report, upload, freeSpace } = options;
     this.#ports = {
       clock,
       newId,
       logger,
       path,
       minFreeBytes,
-      owed,
+      upload,
+      sender: undefined,
       freeSpace,
       disk: patientDisk(options.disk),
       quarantinePath: options.quarantinePath ?? join(dirname(path), "quarantine"),
@@ -93,6 +103,8 @@ export class PackageDirectory implements PackageSink {
   static async open(options: PackageDirectoryOptions): Promise<PackageDirectory> {
     const directory = new PackageDirectory(options);
     try {
+      await prepare(directory.#ports);
+      if (options.outbox !== undefined) await convertOutbox(directory.#ports, options.outbox);
       await recover(directory.#ports);
       await directory.#names.read(directory.#ports);
     } catch (error) {
@@ -195,28 +207,52 @@ export class PackageDirectory implements PackageSink {
   }
 
   /**
-   * Notes that a judgement no longer holds; the package itself stays as it is, and its copies in
-   * buckets, those that are still to come too, are owed the same note. So are those of a package that is
-   * noted to be in a bucket alone. Retracting again changes nothing.
+   * Notes that a judgement no longer holds; the package itself stays as it is, and a bucket that has it,
+   * or is to get it, gets the same note. Also of a package that a status says a bucket alone has.
+   * Retracting again changes nothing.
    */
   async retract(
     name: string,
     mark: Mark,
     supersededBy: string | null = null,
   ): Promise<PackageStatus> {
-    checkName(name);
-    // Asked first: what is not coming any more by then is in the status.
-    const coming = (await this.#ports.owed?.coming?.(name)) ?? [];
-    const change: ChangeStatus = (before, timestamp) => {
+    const { upload: settings, sender } = this.#ports;
+    const status = await this.#mark(name, (before, timestamp) => {
+      if (before.retracted !== null) return before;
       const retracted = { timestamp, ...mark, superseded_by: supersededBy };
-      return { ...before, retracted: before.retracted ?? retracted };
-    };
-    const status = await this.#changing(name, () => markKnown(this.#ports, name, change));
-    const { retracted, uploaded } = status;
-    if (retracted === null) return status;
-    const { timestamp: at, ...said } = retracted;
-    await this.#ports.owed?.retracted?.(name, [...uploaded, ...coming], { at, ...said });
+      const [place] = placesOf(before, settings?.target);
+      if (place === undefined) return { ...before, retracted };
+      const first = { ...place, keep_local: true, since: timestamp, bytes: 0 };
+      const upload = { ...(before.upload ?? first), state: "pending", error: null } as const;
+      return { ...before, retracted, upload };
+    });
+    if (status.upload?.state === "pending") sender?.pending(name, "status", status.upload);
     return status;
+  }
+
+  /**
+   * The same for a package of which nothing is known here: the bucket is searched for it by its name.
+   * Nothing is noted where no bucket is configured. @returns whether it was.
+   */
+  async retractInBucket(name: string, mark: Mark): Promise<boolean> {
+    const { upload: settings, sender, clock } = this.#ports;
+    if (settings === undefined) return false;
+    const since = secondsNow(clock);
+    const upload = {
+      state: "pending",
+      target: settings.target,
+      prefix: "",
+      keep_local: true,
+      since,
+      bytes: 0,
+      error: null,
+    } as const;
+    const retracted = { timestamp: since, ...mark, superseded_by: null };
+    await this.#changing(name, () => {
+      return writeStatus(this.#ports, name, { ...noStatus, retracted, upload });
+    });
+    sender?.pending(name, "status", upload);
+    return true;
   }
 
   /** Keeps a package from every retention; `null` lets it go again. */
@@ -227,24 +263,42 @@ export class PackageDirectory implements PackageSink {
     }));
   }
 
+  /** Changes what is noted of an upload, if something is. @returns the status as it is then. */
+  async noteUpload(
+    name: string,
+    change: (note: UploadNote, status: PackageStatus) => UploadNote,
+  ): Promise<PackageStatus> {
+    return this.#mark(name, (status) => {
+      return status.upload === undefined
+        ? status
+        : { ...status, upload: change(status.upload, status) };
+    });
+  }
+
   /** Notes a copy in a bucket that was read back. The same copy again changes nothing. */
-  async uploaded(name: string, copy: PackageStatus["uploaded"][number]): Promise<void> {
-    await this.#mark(name, (status) => withCopy(status, copy));
+  async uploaded(name: string, copy: UploadedCopy): Promise<PackageStatus> {
+    return this.#mark(name, (status) => withCopy(status, copy));
   }
 
   /**
-   * Notes a copy of a package that a bucket alone has, so that its id is known to later runs. Durable
-   * when it resolves; the same copy again changes nothing.
+   * Notes a package that went to a bucket and was never here, so that later runs know its id, and
+   * forgetting finds it. Durable when it resolves.
    */
-  async remote(name: string, copy: PackageStatus["uploaded"][number]): Promise<void> {
-    await this.#changing(name, () => noteRemote(this.#ports, name, copy));
+  async remote(name: string, copy: UploadedCopy, of?: PackageOwners): Promise<void> {
+    await this.#changing(name, async () => {
+      const status = (await readStatus(this.#ports, name)) ?? noStatus;
+      await writeStatus(this.#ports, name, withCopy({ ...status, of: of ?? status.of }, copy));
+    });
     this.#names.remote(name);
   }
 
-  /** Takes that note away; none is fine. */
-  async dropRemote(name: string): Promise<void> {
-    await this.#changing(name, () => dropRemote(this.#ports, name));
-    if (!(await this.has(name))) this.#names.forget(name);
+  /** Removes the status of a package that is not here; none is fine. */
+  async forgetRemote(name: string): Promise<void> {
+    await this.#changing(name, async () => {
+      if (await this.has(name)) return;
+      await removeStatus(this.#ports, name);
+      this.#names.forget(name);
+    });
   }
 
   /**
@@ -256,6 +310,43 @@ export class PackageDirectory implements PackageSink {
   async release(name: string): Promise<void> {
     await this.#changing(name, () => releasePackage(this.#ports, name));
     if (!(await this.has(name))) this.#names.released(name);
+  }
+
+  /** Who sends packages hears from now on what there is to be done. */
+  connect(sender: Sender): void {
+    this.#ports.sender = sender;
+  }
+
+  /** Names of which there is a status or a tombstone, oldest first. Reads none of them. */
+  async noted(): Promise<readonly Place[]> {
+    const { disk, path } = this.#ports;
+    const places = ((await entriesOf(disk, path)) ?? []).flatMap(({ name }) => placeOf(name) ?? []);
+    const noted = places.filter(({ as }) => as === "status" || as === "tombstone");
+    return noted.sort((one, other) => (one.name < other.name ? -1 : 1));
+  }
+
+  /** What is to be deleted in a bucket, by the name of a package or a search. */
+  tombstone(name: string): Promise<Tombstone | undefined> {
+    return this.#reaching(name, () => readTombstone(this.#ports, name));
+  }
+
+  /** Something is to be deleted in the configured bucket. Durable when it resolves. */
+  async bury(name: string, prefix: string): Promise<void> {
+    const { upload, clock, sender } = this.#ports;
+    if (upload === undefined) return;
+    const since = secondsNow(clock);
+    const places = [{ target: upload.target, prefix }];
+    await this.keepTombstone(name, { state: "pending", places, paths: [], since, error: null });
+    sender?.pending(name, "tombstone", { since });
+  }
+
+  async keepTombstone(name: string, tombstone: Tombstone): Promise<void> {
+    await this.#reaching(name, () => writeTombstone(this.#ports, name, tombstone));
+  }
+
+  /** The bucket agrees: nothing of it is left anywhere. */
+  async removeTombstone(name: string): Promise<void> {
+    await this.#reaching(name, () => removeTombstone(this.#ports, name));
   }
 
   /** Deletes for good what the selection meets, in every place of this directory. */
@@ -305,7 +396,7 @@ export class PackageDirectory implements PackageSink {
   }
 
   #mark(name: string, change: ChangeStatus): Promise<PackageStatus> {
-    return this.#changing(name, () => markPackage(this.#ports, name, change));
+    return this.#changing(name, () => changeStatus(this.#ports, name, change));
   }
 
   /** The older judgement is marked; the newer one names it, so losing the mark loses nothing. */

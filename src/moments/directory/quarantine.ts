@@ -15,22 +15,23 @@ const ours = "feedback-";
 const maxCopies = 1_000;
 
 /**
- * Moves a file or folder aside as it is, durably, with the report of why beside it.
+ * Moves a file or folder of a directory aside as it is, durably, with the report of why beside it.
  *
  * @returns the place as a report names it.
  */
 export async function quarantine(
   ports: PackagePorts,
+  directory: string,
   entry: string,
   report: Omit<RepairReport, "at" | "quarantined">,
 ): Promise<string> {
-  const { disk, path, quarantinePath } = ports;
+  const { disk, quarantinePath } = ports;
   await makeDirectory(disk, quarantinePath);
   const name = await freeName(ports, entry);
-  await disk.rename(join(path, entry), join(quarantinePath, name));
+  await disk.rename(join(directory, entry), join(quarantinePath, name));
   // First where it now is, then where it no longer is: a power cut in between leaves two names.
   await syncNames(ports, quarantinePath);
-  await syncNames(ports, path);
+  await syncNames(ports, directory);
   const quarantined = `quarantine/${name}`;
   const full = { ...report, quarantined };
   ports.report(full);
@@ -61,7 +62,7 @@ async function keepReport(
       await file.close();
     }
   } catch {
-    // What was set aside is what matters; the report was told to whoever listens.
+    // What was set aside is what matters; the report was told all the same.
   }
 }
 

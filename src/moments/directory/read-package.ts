@@ -1,6 +1,7 @@
 // Reading what lies in a package's folder: whole small files, and large ones in pieces.
 import { createHash } from "node:crypto";
 import { join } from "node:path";
+import { ThroughlineError } from "../../core/errors.ts";
 import type { Disk } from "../../core/storage/disk/disk.ts";
 import { type Allocate, readExactly } from "../../core/storage/files/batch-reader.ts";
 import {
@@ -11,6 +12,9 @@ import {
 } from "../package/package-format.ts";
 import { manifestFile } from "./content.ts";
 import { isGone, isNoFile } from "./disk-errors.ts";
+import { checkName } from "./names.ts";
+import type { PackagePorts } from "./ports.ts";
+import { isThere } from "./remove-tree.ts";
 
 /** Larger is no JSON file of a package, and is not read into memory. */
 const maxBytes = 64 * 1024 * 1024;
@@ -95,4 +99,11 @@ export async function readFolder(
     return { problem: { kind: "invalid", detail: "feedback.json is that of another package" } };
   }
   return reading;
+}
+
+/** @throws ThroughlineError `THROUGHLINE_NOT_FOUND` */
+export async function assertThere({ disk, path }: PackagePorts, name: string): Promise<void> {
+  checkName(name);
+  if (await isThere(disk, join(path, name))) return;
+  throw new ThroughlineError(`there is no package ${name}`, { code: "THROUGHLINE_NOT_FOUND" });
 }

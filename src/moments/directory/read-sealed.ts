@@ -11,8 +11,7 @@ import { messagesFile } from "./content.ts";
 import { isNoFile } from "./disk-errors.ts";
 import { checkName } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";
-import { readFolder, readWhole } from "./read-package.ts";
-import { isThere } from "./remove-tree.ts";
+import { assertThere, readFolder, readWhole } from "./read-package.ts";
 import { readStatus } from "./status.ts";
 import { type Difference, incompleteness } from "./verify.ts";
 
@@ -66,11 +65,4 @@ export async function bytesOf(
     if (!isNoFile(error)) throw error;
   }
   throw new ThroughlineError(`${name} has no such file`, { code: "THROUGHLINE_NOT_FOUND" });
-}
-
-/** @throws ThroughlineError `THROUGHLINE_NOT_FOUND` */
-export async function assertThere({ disk, path }: PackagePorts, name: string): Promise<void> {
-  checkName(name);
-  if (await isThere(disk, join(path, name))) return;
-  throw new ThroughlineError(`there is no package ${name}`, { code: "THROUGHLINE_NOT_FOUND" });
 }

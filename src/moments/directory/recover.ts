@@ -10,30 +10,37 @@ import { manifestFile } from "./content.ts";
 import { codeOf, diskCause, errnoOf } from "./disk-errors.ts";
 import { type Ending, endings, placeOf } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";
-import { quarantine, quarantined, removeQuarantined } from "./quarantine.ts";
-import { entriesOf, removeTree, sizeOf } from "./remove-tree.ts";
+import { quarantine } from "./quarantine.ts";
+import { finishRemoval, removeHere } from "./remove-here.ts";
+import { entriesOf, isThere, removeTree, sizeOf } from "./remove-tree.ts";
+import { noteComing, readStatus, removeStatus } from "./status.ts";
+import { readTombstone } from "./tombstones.ts";
 import { verifyFolder } from "./verify.ts";
 import { publish, sync, syncFolder } from "./write-package.ts";
 
-type Found = ReadonlySet<Ending | "package">;
+type Found = Set<Ending | "package">;
+
+/** Makes the directory, if need be, and removes what writers left that died. */
+export async function prepare(ports: PackagePorts): Promise<void> {
+  const { disk, path } = ports;
+  await makeDirectory(disk, path);
+  for (const { name, kind } of await disk.list(path)) {
+    if (kind === "file" && isTemporaryName(name)) await disk.unlink(join(path, name));
+  }
+  await syncNames(ports, path);
+}
 
 /**
  * Finishes begun deletions, gives a package that was written whole its name, and sets aside every half,
  * with a report. Running it again after any interruption comes to the same end.
  */
 export async function recover(ports: PackagePorts): Promise<void> {
-  const { disk, path } = ports;
-  await makeDirectory(disk, path);
-  const entries = await disk.list(path);
-  for (const { name, kind } of entries) {
-    if (kind === "file" && isTemporaryName(name)) await disk.unlink(join(path, name));
-  }
-  await syncNames(ports, path);
-  const byName = new Map<string, Set<Ending | "package">>();
+  const entries = await ports.disk.list(ports.path);
+  const byName = new Map<string, Found>();
   for (const { name: entry } of entries) {
     const place = placeOf(entry);
     if (place === undefined) continue;
-    const found = byName.get(place.name) ?? new Set();
+    const found: Found = byName.get(place.name) ?? new Set();
     byName.set(place.name, found.add(place.as));
   }
   for (const [name, found] of [...byName].sort(([one], [other]) => (one < other ? -1 : 1))) {
@@ -49,64 +56,30 @@ export async function recover(ports: PackagePorts): Promise<void> {
 }
 
 async function recoverName(ports: PackagePorts, name: string, found: Found): Promise<void> {
+  if (found.has("tombstone")) {
+    // It was forgotten, and the process died before it was gone here.
+    const isGone = found.size === 1 || (await readTombstone(ports, name))?.unless_whole === true;
+    if (!isGone) await removeHere(ports, name);
+    return;
+  }
   if (found.has("deleting")) {
-    await finishDeletion(ports, name, found.has("package"));
+    await finishRemoval(ports, name);
     if (!found.has("package")) return;
   }
-  let isThere = found.has("package");
+  let isHere = found.has("package");
   for (const half of ["partial", "salvaging"] as const) {
     if (!found.has(half)) continue;
-    if (!isThere && (await publishWhole(ports, name, half))) isThere = true;
+    if (!isHere && (await publishWhole(ports, name, half))) isHere = true;
     else await setAside(ports, name, half);
   }
   if (found.has("spill")) await setAside(ports, name, "spill");
+  if (!isHere && found.has("status")) await removeOrphan(ports, name);
 }
 
-/**
- * A deletion was begun: it takes everything of this name. Where a package of the name is there again,
- * only the remains go.
- */
-async function finishDeletion(ports: PackagePorts, name: string, isBack: boolean): Promise<void> {
-  const { disk, path } = ports;
-  const folder = join(path, name);
-  if (!isBack) {
-    await removeBeside(ports, name);
-    for (const { entry } of (await quarantined(ports)).filter((one) => one.name === name)) {
-      await removeQuarantined(ports, entry);
-    }
-  }
-  await removeTree(disk, folder + endings.deleting);
-  await syncNames(ports, path);
-}
-
-/**
- * Removes all that lies beside a package: its status and its halves. Durable when it resolves, so that
- * nothing of it can outlive the package itself.
- *
- * @returns which of them there were, and their bytes.
- */
-export async function removeBeside(
-  ports: PackagePorts,
-  name: string,
-): Promise<{ readonly found: Found; readonly bytes: number }> {
-  const { disk, path } = ports;
-  const folder = join(path, name);
-  const found = new Set<Ending>();
-  let bytes = 0;
-  for (const as of ["partial", "salvaging"] as const) {
-    const removed = await removeTree(disk, folder + endings[as]);
-    if (removed === undefined) continue;
-    found.add(as);
-    bytes += removed;
-  }
-  for (const as of ["spill", "status"] as const) {
-    const size = await sizeOf(disk, folder + endings[as]);
-    if (!(await unlinkIfThere(disk, folder + endings[as]))) continue;
-    found.add(as);
-    bytes += size;
-  }
-  if (found.size > 0) await syncNames(ports, path);
-  return { found, bytes };
+/** The status of a package that was never finished: no bucket has it, and none has to be told of it. */
+async function removeOrphan(ports: PackagePorts, name: string): Promise<void> {
+  const { uploaded = [null], retracted = null } = (await readStatus(ports, name)) ?? {};
+  if (uploaded.length === 0 && retracted === null) await removeStatus(ports, name);
 }
 
 /** What an earlier version wrote into a half, and no longer counts once the manifest is there. */
@@ -131,10 +104,10 @@ async function publishWhole(
     await sync(() => open.sync()).finally(() => open.close());
   }
   await syncFolder(disk, folder, manifest.num_frames > 0);
-  await ports.owed?.saving(manifest);
-  await publish(ports, folder, name);
-  await noteSaved(ports, name);
   const bytes = manifest.files.reduce((sum, file) => sum + file.bytes, 0);
+  const hasStatus = await isThere(disk, join(path, name + endings.status));
+  if (!hasStatus) await noteComing(ports, manifest, bytes);
+  await publish(ports, folder, name);
   const reason = "a package was whole but for its name; it is kept";
   ports.report({ ...unfinished(ports, name, bytes), reason });
   return true;
@@ -158,16 +131,9 @@ async function setAside(
     ports.report({ ...unfinished(ports, name, 0), reason });
     return;
   }
-  await quarantine(ports, entry, {
+  await quarantine(ports, path, entry, {
     ...unfinished(ports, name, bytes),
     reason: "a package was begun and not finished; what was written is set aside",
-  });
-}
-
-/** Never fails: an entry that says that a package is coming is settled by the next start. */
-export async function noteSaved({ owed, logger }: PackagePorts, name: string): Promise<void> {
-  await owed?.saved(name).catch((error) => {
-    logger.warn({ package: name, error: codeOf(error) }, "what is owed could not be noted");
   });
 }
 

@@ -3,7 +3,6 @@ import { test } from "node:test";
 import { momentOf, openPackages, wholePackages } from "../../../test/support/package-workload.ts";
 import { SimulatedDisk } from "../../../test/support/simulated-disk.ts";
 import { isThroughlineError } from "../../core/errors.ts";
-import type { OwedPackages } from "../package/target.ts";
 import type { RetentionLimits } from "./retention.ts";
 
 const moments = [1, 2, 3, 4].map((number) => momentOf(number, { frames: 1, samples: 0 }));
@@ -11,17 +10,16 @@ const names = moments.map(({ record }) => record.name);
 
 const copy = { bucket: "b", prefix: "feedback/", timestamp: 1 };
 
-/** Four packages, a second apart: the second is preserved, the third owed. */
+/** Four packages, a second apart: the second is preserved, the upload of the third pending. */
 async function saved(options: Parameters<typeof openPackages>[1] = {}) {
   const disk = new SimulatedDisk();
-  const nothing = async () => undefined;
-  const owed: OwedPackages = {
-    ...{ saving: nothing, saved: nothing, dropped: nothing, forgotten: async () => 0 },
-    owes: async (name) => name === names[2],
-  };
-  const opened = await openPackages(disk, { owed, ...options });
+  const opened = await openPackages(disk, options);
   const { packages, clock } = opened;
-  for (const moment of moments) await packages.save(moment);
+  const target = { bucket: "b", region: null, endpoint: null };
+  const uploading = await openPackages(disk, { upload: { target, keepLocal: true } });
+  for (const [index, moment] of moments.entries()) {
+    await (index === 2 ? uploading.packages : packages).save(moment);
+  }
   await packages.preserve(names[1]!, { by: null, reason: null });
   clock.set("2026-02-19T15:30:10.000Z");
   const { bytes } = (await packages.list()).packages[0]!;
@@ -43,7 +41,7 @@ const rows: readonly [
   ["an age and bytes", (bytes) => ({ maxAgeMs: 8_500, maxBytes: bytes * 3 + 9 }), [1]],
 ];
 for (const [what, limits, gone] of rows) {
-  test(`with ${what}, of four packages whose second is preserved and third owed, ${gone.length} are removed: ${gone}`, async () => {
+  test(`with ${what}, of four packages whose second is preserved and third still to be uploaded, ${gone.length} are removed: ${gone}`, async () => {
     const { disk, packages, bytes, opened } = await saved();
     const { purged, clockIsBehind } = await packages.purge(limits(bytes));
     assert.deepEqual(
@@ -131,4 +129,23 @@ test("only a package that a bucket has is released, and one that is preserved st
   await packages.release(names[1]!);
   assert.deepEqual(await wholePackages(disk, opened), names.slice(1));
   assert.deepEqual((await packages.list()).foreign, []);
+});
+
+test("what is purged here and a bucket has stays known by its status, and is forgotten with its chat", async () => {
+  const { packages, disk } = await saved();
+  const [name] = names as [string];
+  await packages.uploaded(name, copy);
+  const { purged } = await packages.purge({ maxAgeMs: 8_500 });
+  assert.deepEqual(
+    purged.map((one) => one.name),
+    [name],
+  );
+  const again = await openPackages(disk);
+  assert.equal(await again.packages.has(name), false);
+  assert.deepEqual((await again.packages.status(name))?.of?.messages, ["m0", "m1"]);
+  const { remote } = await again.packages.delete({ chatId: "chat:1" });
+  assert.deepEqual(
+    remote.map((one) => one.name),
+    [name],
+  );
 });

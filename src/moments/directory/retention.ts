@@ -1,14 +1,14 @@
 import { join } from "node:path";
 import { invalid } from "../../core/errors.ts";
 import type { KeyedMutex } from "../../core/mutex.ts";
-import { syncNames } from "../../core/storage/files/file-ports.ts";
 import { bytesOf, packageNames } from "./list-packages.ts";
-import { endings, timeOf } from "./names.ts";
+import { timeOf } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";
 import { readFolder } from "./read-package.ts";
-import { removeBeside } from "./recover.ts";
-import { isThere, removeTree } from "./remove-tree.ts";
-import { readStatus, writeStatus } from "./status.ts";
+import { readPackage } from "./read-sealed.ts";
+import { removeFolder, removeHere } from "./remove-here.ts";
+import { isThere } from "./remove-tree.ts";
+import { readStatus } from "./status.ts";
 
 export interface RetentionLimits {
   /**
@@ -30,7 +30,7 @@ export interface PurgeReport {
   readonly purged: readonly Purged[];
   /** Of the packages that stay. */
   readonly bytes: number;
-  /** Would have been removed, and were not: somebody preserves them, or they are still owed. */
+  /** Would have been removed, and were not: somebody preserves them, or their upload is pending. */
   readonly kept: readonly { readonly name: string; readonly because: "preserved" | "owed" }[];
   /** Nothing was removed, because the clock is behind the newest package. */
   readonly clockIsBehind: boolean;
@@ -53,7 +53,7 @@ interface Known {
 
 /**
  * Removes packages past the limits, oldest first, one by one. Never one that is preserved or owed,
- * nor one that cannot be read: then nobody knows. Nothing at all while the clock is behind the newest
+ * nor one that cannot be read: then it is not known. Nothing at all while the clock is behind the newest
  * package, and nothing for its age while it is far ahead: it cannot tell what is old.
  */
 export async function purge(
@@ -95,10 +95,7 @@ export async function releasePackage(ports: PackagePorts, name: string): Promise
   if (status === undefined || status.uploaded.length === 0) {
     throw invalid(`${name} is in no bucket, as far as its status tells: it stays here`);
   }
-  if (status.preserved !== null) return;
-  await remove(ports, name);
-  // A crash before this loses no package, but who asks for its id finds out by the bucket then.
-  await writeStatus(ports, name, status);
+  if (status.preserved === null) await remove(ports, name);
 }
 
 async function readable(ports: PackagePorts): Promise<readonly Known[]> {
@@ -117,22 +114,20 @@ async function holdOn(
   const status = await readStatus(ports, name);
   if (status === undefined) return "unknown";
   if (status.preserved !== null) return "preserved";
-  return (await ports.owed?.owes(name)) === true ? "owed" : undefined;
+  const isOwed = status.upload !== undefined && status.upload.state !== "done";
+  return isOwed ? "owed" : undefined;
 }
 
-/** The local copy and its status; a start finishes what is begun. @returns how many bytes. */
+/** The local copy. Its status stays as long as a bucket has the package. @returns how many bytes. */
 async function remove(ports: PackagePorts, name: string): Promise<number> {
-  const { disk, path } = ports;
-  const folder = join(path, name);
-  const deleting = folder + endings.deleting;
-  ports.guard();
-  await removeTree(disk, deleting);
-  await disk.rename(folder, deleting);
-  await syncNames(ports, path);
-  const { bytes } = await removeBeside(ports, name);
-  const own = (await removeTree(disk, deleting)) ?? 0;
-  await syncNames(ports, path);
-  return own + bytes;
+  const status = await readStatus(ports, name);
+  if (status === undefined || status.uploaded.length === 0) {
+    return (await removeHere(ports, name)).bytes;
+  }
+  const { manifest, messages } = await readPackage(ports, name);
+  const { chat_id, people } = manifest;
+  const of = { chat_id, people, messages: messages.map(({ id }) => id) };
+  return removeFolder(ports, name, { ...status, of });
 }
 
 function told(ports: PackagePorts, purged: Purged): Purged {

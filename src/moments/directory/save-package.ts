@@ -12,9 +12,9 @@ import { codeOf, diskCause, failureOf } from "./disk-errors.ts";
 import { endings } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";
 import { readFolder } from "./read-package.ts";
-import { noteSaved } from "./recover.ts";
 import { isThere, removeTree } from "./remove-tree.ts";
 import { estimateBytes, missingBytes, type SpaceRule } from "./space.ts";
+import { noteComing, removeStatus } from "./status.ts";
 import { verifyFolder } from "./verify.ts";
 import { publish, sync, writePackage } from "./write-package.ts";
 
@@ -40,13 +40,10 @@ export async function savePackage(
     const { record, sealedTimestamp } = named;
     await write(ports, { record, parts: partsOf(named), sealedTimestamp }, signal);
   } catch (error) {
-    if (named !== undefined) await drop(ports, named.record.name);
     if (signal?.aborted === true) throw signal.reason;
     throw error instanceof SaveError ? error : failed(error);
   }
-  const { name } = named.record;
-  await noteSaved(ports, name);
-  return { name };
+  return { name: named.record.name };
 }
 
 /** Writes a package whose parts lie elsewhere and stay there. @returns false: it was there. */
@@ -60,7 +57,6 @@ export async function saveCopy(ports: SavePorts, content: PackageContent): Promi
     });
   }
   await write(ports, content, undefined);
-  await noteSaved(ports, record.name);
   return true;
 }
 
@@ -72,11 +68,14 @@ async function write(
   const { name } = content.record;
   await checkSpace(ports, content.parts);
   ports.guard();
-  await ports.owed?.saving(content.record);
   const partial = join(ports.path, name + endings.partial);
   try {
     await writePackage(ports, content, partial, signal);
+    // First what is to become of it, so that no package is ever one of which that is not known.
+    const bytes = content.parts.reduce((sum, part) => sum + part.bytes, 0);
+    const upload = await noteComing(ports, content.record, bytes);
     await publish(ports, partial, name);
+    if (upload !== undefined) ports.sender?.pending(name, "status", upload);
   } catch (error) {
     await throwAway(ports, name);
     throw error;
@@ -117,8 +116,8 @@ async function occupantOf(
     return (await verifyFolder(disk, folder, name)).state === "whole" ? "this" : "another";
   }
   // Only an attempt for this moment can have left a half: the start leaves none.
-  await removeTree(disk, folder + endings.partial);
-  for (const ending of [endings.deleting, endings.status]) {
+  if (await isThere(disk, folder + endings.partial)) await removeHalf(ports, name);
+  for (const ending of [endings.deleting, endings.status, endings.tombstone]) {
     if (await isThere(disk, folder + ending)) return "another";
   }
   return "none";
@@ -139,7 +138,7 @@ async function throwAway(ports: PackagePorts, name: string): Promise<void> {
   const partial = folder + endings.partial;
   try {
     if (await isThere(disk, folder)) await disk.rename(folder, partial);
-    if ((await removeTree(disk, partial)) !== undefined) await disk.syncDirectory(path);
+    if (await isThere(disk, partial)) await removeHalf(ports, name);
   } catch (error) {
     logger.warn(
       { package: name, error: codeOf(error) },
@@ -148,11 +147,11 @@ async function throwAway(ports: PackagePorts, name: string): Promise<void> {
   }
 }
 
-async function drop(ports: PackagePorts, name: string): Promise<void> {
-  await ports.owed?.dropped(name).catch((error) => {
-    // An entry without a package is dropped by the next start.
-    ports.logger.warn({ package: name, error: codeOf(error) }, "what is owed could not be noted");
-  });
+/** The status first: it is that of the half as long as there is one. */
+async function removeHalf(ports: PackagePorts, name: string): Promise<void> {
+  await removeStatus(ports, name);
+  await removeTree(ports.disk, join(ports.path, name + endings.partial));
+  await ports.disk.syncDirectory(ports.path);
 }
 
 function failed(error: unknown): SaveError {

@@ -1,31 +1,48 @@
 // <name>.status.json: what became of a sealed package, beside it, because a package never changes.
 import { join } from "node:path";
+import { ThroughlineError } from "../../core/errors.ts";
 import { isJsonObject } from "../../core/json.ts";
-import { replaceFile, writeAll } from "../../core/storage/files/file-ports.ts";
-import { type PackageMark, type PackageStatus, statusBytes } from "../package/package-format.ts";
+import {
+  replaceFile,
+  syncNames,
+  unlinkIfThere,
+  writeAll,
+} from "../../core/storage/files/file-ports.ts";
+import {
+  type PackageMark,
+  type PackageRecord,
+  type PackageStatus,
+  statusBytes,
+  type UploadedCopy,
+  type UploadNote,
+  type UploadTarget,
+} from "../package/package-format.ts";
+import { keyPrefix } from "../s3/object-key.ts";
 import { endings } from "./names.ts";
-import type { PackagePorts } from "./ports.ts";
-import { readWhole } from "./read-package.ts";
+import { type PackagePorts, secondsNow } from "./ports.ts";
+import { assertThere, readWhole } from "./read-package.ts";
+import { isThere } from "./remove-tree.ts";
 
 export const noStatus: PackageStatus = { uploaded: [], preserved: null, retracted: null };
 
+type Reading = Pick<PackagePorts, "disk" | "path">;
+
 /**
  * The status of a package; nothing happened to it when there is no file. `undefined` for a file that
- * is not a status: then nobody knows, and nothing may be taken for granted.
+ * is not a status: then it is not known what did, and nothing may be taken for granted.
  */
 export async function readStatus(
-  { disk, path }: Pick<PackagePorts, "disk" | "path">,
+  { disk, path }: Reading,
   name: string,
 ): Promise<PackageStatus | undefined> {
   const bytes = await readWhole(disk, join(path, name + endings.status));
   if (bytes === undefined) return noStatus;
-  let value: unknown;
   try {
-    value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    return isStatus(value) ? value : undefined;
   } catch {
     return undefined; // the message would quote it
   }
-  return isStatus(value) ? value : undefined;
 }
 
 /** Replaces a status whole: after a power cut the old one is there, or the new one. */
@@ -41,21 +58,123 @@ export async function writeStatus(
   );
 }
 
+/** Removes the status of a package that is not here. */
+export async function removeStatus(ports: PackagePorts, name: string): Promise<void> {
+  const { disk, path } = ports;
+  ports.guard();
+  if (await unlinkIfThere(disk, join(path, name + endings.status))) await syncNames(ports, path);
+}
+
+/**
+ * Notes that a package is to be uploaded that is about to be here, if that was agreed to, so that none is
+ * ever here of which that is not known.
+ */
+export async function noteComing(
+  ports: PackagePorts,
+  { name, session_id, consent }: PackageRecord,
+  bytes: number,
+): Promise<UploadNote | undefined> {
+  if (ports.upload === undefined || !consent.upload) return undefined;
+  const { target, keepLocal } = ports.upload;
+  const prefix = keyPrefix(session_id, name);
+  const since = secondsNow(ports.clock);
+  const upload: UploadNote = {
+    state: "pending",
+    target,
+    prefix,
+    keep_local: keepLocal,
+    since,
+    bytes,
+    error: null,
+  };
+  await writeStatus(ports, name, { ...noStatus, upload });
+  return upload;
+}
+
+/** @param timestamp now, in seconds since 1970. */
+export type ChangeStatus = (status: PackageStatus, timestamp: number) => PackageStatus;
+
+/**
+ * Changes what is noted beside a package that is here, or that a status says a bucket alone has. A
+ * change that changes nothing writes nothing.
+ *
+ * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`; `THROUGHLINE_CORRUPT`: the status cannot be read.
+ */
+export async function changeStatus(
+  ports: PackagePorts,
+  name: string,
+  change: ChangeStatus,
+): Promise<PackageStatus> {
+  const { disk, path } = ports;
+  const isNoted = await isThere(disk, join(path, name + endings.status));
+  if (!isNoted) await assertThere(ports, name);
+  const before = await readStatus(ports, name);
+  if (before === undefined) {
+    throw new ThroughlineError(`the status of ${name} cannot be read: repair it by hand`, {
+      code: "THROUGHLINE_CORRUPT",
+    });
+  }
+  const after = change(before, secondsNow(ports.clock));
+  if (JSON.stringify(after) !== JSON.stringify(before)) await writeStatus(ports, name, after);
+  return after;
+}
+
+/** With a copy in a bucket, once. */
+export function withCopy(
+  status: PackageStatus,
+  { bucket, prefix, timestamp }: UploadedCopy,
+): PackageStatus {
+  const isKnown = status.uploaded.some((one) => one.bucket === bucket && one.prefix === prefix);
+  if (isKnown) return status;
+  return { ...status, uploaded: [...status.uploaded, { bucket, prefix, timestamp }] };
+}
+
+/** Where something of a package is, or may be: its copies, and one that is on its way. */
+export function placesOf(
+  { uploaded, upload }: PackageStatus,
+  configured: UploadTarget | undefined,
+): readonly { readonly target: UploadTarget; readonly prefix: string }[] {
+  const { region = null, endpoint = null } = upload?.target ?? configured ?? {};
+  const places = uploaded.map(({ bucket, prefix }) => {
+    return { target: { bucket, region, endpoint }, prefix };
+  });
+  const isOnItsWay = upload !== undefined && upload.state !== "done";
+  if (isOnItsWay) places.push({ target: upload.target, prefix: upload.prefix });
+  const byKey = places.map((place) => [`${place.target.bucket}/${place.prefix}`, place] as const);
+  return Array.from(new Map(byKey).values());
+}
+
 function isStatus(value: unknown): value is PackageStatus {
   if (!isJsonObject(value)) return false;
-  const { uploaded, preserved, retracted } = value;
+  const { uploaded, preserved, retracted, upload, of } = value;
   return (
     Array.isArray(uploaded) &&
-    uploaded.every(
-      (copy) =>
-        isJsonObject(copy) &&
-        typeof copy["bucket"] === "string" &&
-        typeof copy["prefix"] === "string" &&
-        typeof copy["timestamp"] === "number",
-    ) &&
+    uploaded.every(isCopy) &&
     (preserved === null || isMark(preserved)) &&
-    (retracted === null || isMark(retracted))
+    (retracted === null || isMark(retracted)) &&
+    (upload === undefined || isNote(upload)) &&
+    (of === undefined || isJsonObject(of))
   );
+}
+
+function isCopy(value: unknown): boolean {
+  if (!isJsonObject(value)) return false;
+  const { bucket, prefix, timestamp } = value;
+  return typeof bucket === "string" && typeof prefix === "string" && typeof timestamp === "number";
+}
+
+function isNote(value: unknown): boolean {
+  if (!isJsonObject(value)) return false;
+  const { state, target, prefix, keep_local, since } = value;
+  const isState = state === "pending" || state === "done" || state === "failed";
+  const isRest = typeof keep_local === "boolean" && typeof since === "number";
+  return isState && isTarget(target) && typeof prefix === "string" && isRest;
+}
+
+export function isTarget(value: unknown): value is UploadTarget {
+  if (!isJsonObject(value)) return false;
+  const { bucket, region, endpoint } = value;
+  return typeof bucket === "string" && isText(region) && isText(endpoint);
 }
 
 function isMark(value: unknown): value is PackageMark {

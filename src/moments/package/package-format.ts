@@ -32,15 +32,19 @@ export {
   feedbackSchema,
   type Manifest,
   type MessageRole,
-  type OutboxEntry,
   type PackageMark,
   type PackageMessage,
+  type PackageOwners,
   type PackageRecord,
   type PackageStatus,
   type Sentiment,
   type Source,
   type StreamLoss,
   type Target,
+  type UploadError,
+  type UploadedCopy,
+  type UploadNote,
+  type UploadTarget,
 } from "./record.ts";
 export { pcmParts, wavHeader, wavHeaderBytes, wavParts } from "./wav.ts";
 export {

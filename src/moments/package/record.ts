@@ -244,51 +244,63 @@ export interface PackageMessage {
 
 /** `<name>.status.json`, beside the folder: local, replaced whole, never uploaded. */
 export interface PackageStatus {
-  readonly uploaded: readonly {
-    readonly bucket: string;
-    readonly prefix: string;
-    readonly timestamp: number;
-  }[];
+  /** Copies in buckets that were read back. */
+  readonly uploaded: readonly UploadedCopy[];
   readonly preserved: PackageMark | null;
   readonly retracted: (PackageMark & { readonly superseded_by: string | null }) | null;
+  /** Whether a bucket has to be told of it; absent: none ever had to. */
+  readonly upload?: UploadNote | undefined;
+  /** Of a package of which a bucket alone has the files: whose it is, for forgetting. */
+  readonly of?: PackageOwners | undefined;
 }
 export interface PackageMark {
   readonly timestamp: number;
   readonly by: string | null;
   readonly reason: string | null;
 }
-
-/** `<home>/outbox/<name>.json`: something owed to a target, replaced whole. Times: seconds. */
-export interface OutboxEntry {
-  readonly v: 1;
-  /**
-   * `sending`: a package goes from memory to the bucket, or did when its process died. `search`: what
-   * the bucket alone has of somebody who is to be forgotten.
-   */
-  readonly kind: "package" | "sending" | "retraction" | "delete" | "search";
-  /** Of the package; of a search its id. */
-  readonly name: string;
-  readonly target: {
-    readonly bucket: string;
-    readonly region: string | null;
-    readonly endpoint: string | null;
-  };
-  /**
-   * Of each key, with its last slash: `feedback/<session_id>/<name>/`. `""`: not known, it is looked
-   * for by the name.
-   */
+export interface UploadedCopy {
+  readonly bucket: string;
+  /** Of each key, with its last slash. */
   readonly prefix: string;
-  readonly state: "saving" | "pending" | "parked";
-  readonly attempts: number;
-  readonly first_at: number;
-  readonly next_at: number;
-  /** How many files, in the manifest's order, a target that cannot list has for sure. */
-  readonly sent_through: number;
+  /** Seconds since 1970. */
+  readonly timestamp: number;
+}
+
+/**
+ * What a bucket has to be told: `pending`, that a package or its retraction is to go there; `done`;
+ * `failed`, that it will not go by itself.
+ */
+export interface UploadNote {
+  readonly state: "pending" | "done" | "failed";
+  readonly target: UploadTarget;
+  /** `""`: not known; the bucket is searched for the name. */
+  readonly prefix: string;
+  /** Whether the folder stays here once it is uploaded: not in mode `s3`. */
   readonly keep_local: boolean;
-  readonly last_error: {
-    readonly class: string;
-    readonly code: string | null;
-    readonly status: number | null;
-    readonly at: number;
-  } | null;
+  /** Seconds since 1970. */
+  readonly since: number;
+  /** Of the package's files. */
+  readonly bytes: number;
+  readonly error: UploadError | null;
+}
+
+/** Where a copy is, or is to go. `endpoint` null is AWS; `region` null: the service was not known. */
+export interface UploadTarget {
+  readonly bucket: string;
+  readonly region: string | null;
+  readonly endpoint: string | null;
+}
+
+/** Why an attempt failed; never what anybody said. */
+export interface UploadError {
+  readonly class: string;
+  readonly code: string | null;
+  readonly status: number | null;
+}
+
+export interface PackageOwners {
+  readonly chat_id: string | null;
+  readonly people: readonly string[];
+  /** The ids of its messages. */
+  readonly messages: readonly string[];
 }

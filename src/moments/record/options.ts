@@ -33,7 +33,7 @@ export interface MomentRecorderOptions {
    */
   readonly consent?: ConsentInput;
   /** What was agreed to in an earlier run, as it was kept. It goes before `consent`. */
-  readonly agreed?: Consent;
+  readonly agreed?: Consent | undefined;
   /**
    * How many moments an hour keep pictures and sound, 0 to 10,000. One more keeps its label and its
    * words: a person is never refused for being frequent.

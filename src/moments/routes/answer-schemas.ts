@@ -185,8 +185,8 @@ export const deletion = z
       .openapi({ description: "It is not known whose they are: delete them by name." }),
     isBucketSearched: z.boolean().openapi({
       description:
-        "`false`: copies that are in the bucket alone may be left. They are looked for, and deleted, " +
-        "once the bucket can be reached.",
+        "`false`: copies that only the bucket has, and that are not known here, may be left. " +
+        "`throughline feedback delete --in-bucket` deletes them.",
     }),
   })
   .openapi("DeletedPackages");

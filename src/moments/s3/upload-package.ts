@@ -13,8 +13,6 @@ import { UploadStop } from "./upload-stop.ts";
 
 /** After so long a package lets others go first. */
 const packageMs = 10 * 60 * 1_000;
-/** How many objects go up between two notes of how far it came. */
-const noteEvery = 32;
 
 export interface UploadJob {
   readonly name: string;
@@ -25,8 +23,6 @@ export interface UploadJob {
   readonly sentThrough: number;
   /** Told at every change. */
   onProgress(sentThrough: number): void;
-  /** Called after every 32 objects: what was told last is written down. */
-  keepProgress(): Promise<void>;
 }
 
 /**
@@ -127,7 +123,6 @@ class PackageUpload {
     const etag = await this.#put(file);
     this.#there.set(file.path, etag);
     this.#count(local);
-    if (this.#there.size % noteEvery === 0) await this.#job.keepProgress();
   }
 
   async #put(file: LocalFile): Promise<string> {

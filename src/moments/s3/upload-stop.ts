@@ -10,6 +10,8 @@ export type StopClass =
   | "digest"
   /** The service refuses encryption at rest; it is never left away silently. */
   | "encryption_refused"
+  /** The copy lies at another service than the one that is configured. */
+  | "other_target"
   /** Something that was sent is not there: it is sent again. */
   | "incomplete"
   /** Something has to be looked for in the bucket, and there is no right to list it. */

@@ -1,11 +1,16 @@
 import { createHash } from "node:crypto";
+import { mediaTypeOf, partsOf } from "../../../src/moments/directory/content.ts";
 import {
+  type AudioRef,
   feedbackSchema,
+  frameFile,
   type Manifest,
-  messagesBytes,
+  type PackageRecord,
   packageId,
   packageName,
   packageStamp,
+  type SealedMoment,
+  sealRecord,
   writeManifest,
 } from "../../../src/moments/package/package-format.ts";
 
@@ -13,6 +18,8 @@ export interface SamplePackage {
   readonly name: string;
   readonly sessionId: string;
   readonly manifest: Manifest;
+  /** What is saved to become this package, byte for byte. */
+  readonly moment: SealedMoment;
   /** Every file by its path, `feedback.json` the last. */
   readonly files: ReadonlyMap<string, Buffer>;
 }
@@ -32,45 +39,53 @@ export interface SampleOptions {
 const firstAt = Date.parse("2026-03-01T12:00:00.000Z");
 const allowed = { messages: true, frames: true, audio: true, upload: true, export: true };
 
-/** A package as one lies on a disk, for whoever sends or reads packages. */
+/** A package, and the moment that it is made of. */
 export function samplePackage(options: SampleOptions = {}): SamplePackage {
   const { number = 0, frames = 1, frameBytes = 700, withAudio = true } = options;
   const { sessionId = "a1b2c3d4" } = options;
-  const parts = new Map<string, { readonly body: Buffer; readonly media: string }>();
-  parts.set("messages.json", { body: messagesBytes([]), media: "application/json" });
-  const samples = 200;
-  if (withAudio) {
-    const body = Buffer.alloc(44 + samples * 2, number + 1);
-    parts.set("audio.wav", { body, media: "audio/wav" });
-  }
-  for (let index = 0; index < frames; index++) {
-    const path = `frames/${String(index).padStart(6, "0")}.jpg`;
-    const body = Buffer.alloc(frameBytes, (number + index) % 251);
-    parts.set(path, { body, media: "image/jpeg" });
-  }
-  const manifest = sampleManifest(number, sessionId, parts, withAudio ? samples : 0);
-  const files = new Map(Array.from(parts, ([path, { body }]) => [path, body]));
+  const samples = withAudio ? 200 : 0;
+  const audio: AudioRef | null = withAudio
+    ? { blocks: [new Int16Array(16_000).fill(number + 1)], start: 0, samples }
+    : null;
+  const record = sampleRecord(number, sessionId, frames, samples);
+  const moment: SealedMoment = {
+    record,
+    messages: [],
+    frames: Array.from({ length: frames }, (_, index) => {
+      return Buffer.alloc(frameBytes, (number + index) % 251);
+    }),
+    audio,
+    sealedTimestamp: record.timestamp,
+  };
+  const files = new Map<string, Buffer>();
+  for (const { path, pieces } of partsOf(moment)) files.set(path, Buffer.concat([...pieces()]));
+  const manifest = sealRecord(record, {
+    sealed_timestamp: record.timestamp,
+    salvaged: false,
+    spilled: false,
+    files: Array.from(files, ([path, body]) => ({
+      path,
+      bytes: body.length,
+      sha256: createHash("sha256").update(body).digest("hex"),
+      media_type: mediaTypeOf(path),
+    })),
+  });
   files.set("feedback.json", writeManifest(manifest));
-  return { name: manifest.name, sessionId, manifest, files };
+  return { name: manifest.name, sessionId, manifest, moment, files };
 }
 
-function sampleManifest(
+function sampleRecord(
   number: number,
   sessionId: string,
-  parts: ReadonlyMap<string, { readonly body: Buffer; readonly media: string }>,
+  frames: number,
   samples: number,
-): Manifest {
+): PackageRecord {
   const at = firstAt + number * 1_000;
   const uuid = `01890a5d-ac96-7000-8000-${(0xa1b2c3000000 + number).toString(16)}`;
   const stamp = packageStamp(at);
-  const frames = Array.from(parts.keys()).filter((path) => path.startsWith("frames/"));
-  const files = Array.from(parts, ([path, { body, media }]) => ({
-    ...{ path, bytes: body.length, media_type: media },
-    sha256: createHash("sha256").update(body).digest("hex"),
-  }));
   return {
     ...{ id: packageId(uuid), timestamp: at / 1_000, timestamp_str: stamp, sentiment: "positive" },
-    ...{ what: "a joke", trigger: "", num_messages: 0, num_frames: frames.length },
+    ...{ what: "a joke", trigger: "", num_messages: 0, num_frames: frames },
     ...{ audio_chunks: samples === 0 ? 0 : 1, session_id: sessionId, chat_id: null },
     ...{ provider: null, model: null, source: "http", audio_samples: samples },
     ...{ schema: feedbackSchema, uuid, name: packageName(stamp, "positive", uuid) },
@@ -82,8 +97,8 @@ function sampleManifest(
     window: {
       ...{ pre_ms: 1, post_ms: 0, from: "ring", first_seq: null, last_seq: null, overlaps: [] },
     },
-    frames: frames.map((file, index) => ({
-      ...{ file, t_ms: -index, timestamp: null, seq: index, width: 8, height: 8 },
+    frames: Array.from({ length: frames }, (_, index) => ({
+      ...{ file: frameFile(index), t_ms: -index, timestamp: null, seq: index, width: 8, height: 8 },
       ...{ camera: null, source_t_ms: null },
     })),
     audio:
@@ -94,6 +109,5 @@ function sampleManifest(
             ...{ start_t_ms: -1, anchors: [{ sample: 0, t_ms: -1 }], gaps: [] },
           },
     ...{ loss: null, software: { name: "throughline", version: "0.1.0" } },
-    ...{ sealed_timestamp: at / 1_000, salvaged: false, spilled: false, files },
   };
 }

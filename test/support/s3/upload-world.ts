@@ -1,16 +1,17 @@
 import { silentLogger } from "../../../src/core/logger.ts";
 import type { Disk } from "../../../src/core/storage/disk/disk.ts";
-import type { NewReport } from "../../../src/core/storage/files/file-ports.ts";
-import { Outbox } from "../../../src/moments/outbox/outbox.ts";
-import { Uploader } from "../../../src/moments/outbox/uploader.ts";
-import type { UploadEvent } from "../../../src/moments/outbox/uploader-ports.ts";
+import type { RepairReport } from "../../../src/core/storage/storage.ts";
+import { PackageDirectory } from "../../../src/moments/directory/package-directory.ts";
+import type { UploadTarget } from "../../../src/moments/package/package-format.ts";
 import { resolveS3Options, type S3TargetOptions } from "../../../src/moments/s3/options.ts";
 import type { S3Port } from "../../../src/moments/s3/s3-port.ts";
 import { type SdkPortPorts, SdkS3Port } from "../../../src/moments/s3/sdk-port.ts";
+import { BucketSink } from "../../../src/moments/upload/bucket-sink.ts";
+import { UploadLoop } from "../../../src/moments/upload/upload-loop.ts";
+import type { UploadEvent } from "../../../src/moments/upload/upload-work.ts";
 import { seededRandom } from "../../../src/testing/random.ts";
 import { HeldClock } from "../held-clock.ts";
 import { SimulatedDisk } from "../simulated-disk.ts";
-import { MemoryPackages } from "./memory-packages.ts";
 import { S3Server, type S3ServerOptions } from "./s3-server.ts";
 import type { SamplePackage } from "./sample-package.ts";
 import { VirtualTime } from "./virtual-time.ts";
@@ -18,7 +19,6 @@ import { VirtualTime } from "./virtual-time.ts";
 export interface UploadWorldOptions {
   /** A server that runs, and is not closed with this world. Default: one of its own. */
   readonly at?: S3Server;
-  readonly packages?: MemoryPackages;
   readonly server?: S3ServerOptions;
   readonly target?: Partial<S3TargetOptions>;
   /** @default true */
@@ -26,25 +26,31 @@ export interface UploadWorldOptions {
   /** Must have a directory `/home`. Default: a simulated one. */
   readonly disk?: Disk;
   readonly load?: SdkPortPorts["load"];
+  /** @default none: it is not known, and writing will show */
+  readonly freeSpace?: () => Promise<number>;
 }
 
+const path = "/home/feedback";
+
 /**
- * A server, a machine with packages and an outbox, and a clock that both live by. The client is the
- * real one, over real connections.
+ * A server, a machine with packages on a disk, and a clock that both live by. The client is the real one,
+ * over real connections.
  */
 export class UploadWorld {
   readonly clock = new HeldClock();
   readonly time: VirtualTime;
   readonly server: S3Server;
-  readonly packages: MemoryPackages;
   readonly events: UploadEvent[] = [];
-  readonly reports: NewReport[] = [];
+  readonly reports: RepairReport[] = [];
   readonly disk: Disk;
-  uploader: Uploader;
+  packages!: PackageDirectory;
+  uploader!: UploadLoop;
+  sink!: BucketSink;
   /** Ports that were made: none in a world that never sends. */
   ports = 0;
   readonly #options: UploadWorldOptions;
   readonly #inFlight: { count: number };
+  #ids = 0;
 
   private constructor(
     options: UploadWorldOptions,
@@ -58,8 +64,6 @@ export class UploadWorld {
     this.time = time;
     this.clock = time.clock;
     this.disk = options.disk ?? new SimulatedDisk();
-    this.packages = options.packages ?? new MemoryPackages();
-    this.uploader = this.#newUploader();
   }
 
   static async open(options: UploadWorldOptions = {}): Promise<UploadWorld> {
@@ -70,40 +74,44 @@ export class UploadWorld {
     held.count = () => server.held;
     const world = new UploadWorld(options, server, time, inFlight);
     if (options.disk === undefined) await world.disk.mkdir("/home");
+    await world.#begin();
     return world;
   }
 
   /** The process dies and another one starts: what was in memory is gone. */
   async restart(): Promise<void> {
     await this.uploader.close();
-    this.uploader = this.#newUploader();
+    await this.#begin();
     await this.uploader.start();
   }
 
-  /** A package as mode `local+s3` leaves it: on the disk, and owed. */
-  async save(sample: SamplePackage, upload = true): Promise<void> {
-    const { name, sessionId: session_id } = sample;
-    await this.uploader.owed.saving({ name, session_id, consent: { upload } });
-    this.packages.add(sample);
-    await this.uploader.owed.saved(name);
+  /** A package as mode `local+s3` leaves it: on the disk, and pending. */
+  async save({ moment }: SamplePackage, upload = true): Promise<void> {
+    const { record } = moment;
+    const consent = { ...record.consent, upload };
+    await this.packages.save({ ...moment, record: { ...record, consent } });
   }
 
-  /** A package as mode `s3` handles it: from memory; on the disk and owed when that fails. */
+  /** A package as mode `s3` handles it: from memory; on the disk and pending when that fails. */
   async send(sample: SamplePackage): Promise<"memory" | "disk"> {
-    const sent = await this.whileTimePasses(this.sendFromMemory(sample));
-    if (sent.uploaded) return "memory";
-    await this.save(sample);
-    return "disk";
+    const { uploaded } = await this.whileTimePasses(this.sendFromMemory(sample));
+    return uploaded === true ? "memory" : "disk";
   }
 
   /** Begins to send a package from memory. No time passes by that. */
-  sendFromMemory({ name, sessionId, files }: SamplePackage, isKeyed = false) {
-    const bytes = async (path: string) => files.get(path) ?? Buffer.alloc(0);
-    const source = {
-      manifest: () => bytes("feedback.json"),
-      part: (_name: string, path: string) => bytes(path),
-    };
-    return this.uploader.fromMemory.send(name, sessionId, source, { isKeyed });
+  sendFromMemory({ moment }: SamplePackage, isKeyed = false, signal?: AbortSignal) {
+    return this.sink.save(isKeyed ? { ...moment, isKeyed } : moment, signal);
+  }
+
+  /** What is still to be sent, as it lies on the disk: names with what is to be done. */
+  async left(): Promise<readonly string[]> {
+    const found: string[] = [];
+    for (const { name, as } of await this.packages.noted()) {
+      const upload = as === "status" && (await this.packages.status(name))?.upload;
+      if (as === "tombstone") found.push(`${name} tombstone`);
+      else if (upload && upload.state !== "done") found.push(`${name} ${upload.state}`);
+    }
+    return found;
   }
 
   async whileTimePasses<T>(work: Promise<T>): Promise<T> {
@@ -116,9 +124,10 @@ export class UploadWorld {
     return await work;
   }
 
-  /** Lets time pass until nothing is owed any more, or only what is parked. @returns whether so. */
+  /** Lets time pass until nothing is pending any more, but for what failed. @returns whether so. */
   untilNothingPends(ms = 48 * 3_600_000): Promise<boolean> {
-    return this.time.until(() => this.uploader.statistics().pending === 0, ms);
+    const isDone = () => this.uploader.isRead && this.uploader.statistics().pending === 0;
+    return this.time.until(isDone, ms);
   }
 
   async close(): Promise<void> {
@@ -129,35 +138,43 @@ export class UploadWorld {
     await this.close();
   }
 
-  #newUploader(): Uploader {
-    const { server, clock, time, packages } = this;
-    const target = resolveS3Options({
+  async #begin(): Promise<void> {
+    const { server, clock, time, disk } = this;
+    const { keepLocal = true, load, freeSpace } = this.#options;
+    const options = resolveS3Options({
       ...{ bucket: "moments", endpoint: server.endpoint, credentials: server.credentials },
       ...this.#options.target,
     });
+    const { bucket, region, endpoint = null, createBucket, encryption } = options;
+    const target: UploadTarget = { bucket, region, endpoint };
     const random = seededRandom(1);
-    let ids = 0;
-    const report = (what: NewReport) => this.reports.push(what);
-    const newId = () => `id${this.ports}x${++ids}`;
-    const outbox = new Outbox(
-      { disk: this.disk, newId, unsyncedNames: new Set(), report },
-      "/home",
-    );
-    const uploader = new Uploader(
-      { ...target, keepLocal: this.#options.keepLocal ?? true },
+    this.packages = await PackageDirectory.open({
+      disk,
+      path,
+      outbox: "/home/outbox",
+      clock,
+      newId: () => `id${++this.#ids}`,
+      report: (what) => this.reports.push(what),
+      upload: { target, keepLocal },
+      ...(freeSpace === undefined ? {} : { freeSpace }),
+    });
+    const { packages } = this;
+    this.uploader = new UploadLoop(
+      { target, createBucket, encryption },
       {
-        ...{ outbox, packages, clock, timers: time, logger: silentLogger },
+        ...{ packages, clock, timers: time, logger: silentLogger },
         jitter: () => random(1_000) / 1_000,
-        connect: (bucket) => {
+        connect: (name) => {
           this.ports++;
-          const { load } = this.#options;
           const ports = { timers: time, ...(load === undefined ? {} : { load }) };
-          return this.#counted(new SdkS3Port({ ...target, bucket }, ports));
+          return this.#counted(new SdkS3Port({ ...options, bucket: name }, ports));
         },
       },
     );
-    uploader.onEvent((event) => this.events.push(event));
-    return uploader;
+    this.uploader.onEvent((event) => this.events.push(event));
+    const first = keepLocal ? "disk" : "bucket";
+    const loop = this.uploader;
+    this.sink = new BucketSink({ loop, packages, bucket, first, clock, timers: time });
   }
 
   /** Counts calls under way, so that no time passes while one is. */

@@ -8,7 +8,7 @@ import { faultyDisk } from "../../../test/support/faulty-disk.ts";
 import { randomId } from "../../core/ids.ts";
 import { type Disk, realDisk } from "../../core/storage/disk/disk.ts";
 import type { Consent } from "../package/record.ts";
-import { KeptConsent } from "./kept-consent.ts";
+import { KeptConsent } from "./consent-file.ts";
 
 const everything: Consent = {
   ...{ messages: true, frames: true, audio: true, upload: true, export: true },

@@ -12,9 +12,9 @@ export interface StorageSettings {
   readonly mode?: string | undefined;
   readonly bucket?: string | undefined;
   /** Whether the last look found them. `"unknown"` before the first. */
-  readonly credentials?: "found" | "missing" | "unknown";
+  readonly credentials?: "found" | "missing" | "unknown" | undefined;
   /** Whether the client library could be loaded. `"unknown"` before the first time. */
-  readonly client?: "found" | "missing" | "unknown";
+  readonly client?: "found" | "missing" | "unknown" | undefined;
 }
 
 export interface EffectiveMode {
@@ -22,7 +22,7 @@ export interface EffectiveMode {
   /** `null` when the mode is the one that was asked for. */
   readonly reason: StorageReason | null;
   /**
-   * Whether each package is owed to the bucket. Also while credentials or client are missing: what
+   * Whether each package is to go to the bucket. Also while credentials or client are missing: what
    * was recorded then goes up once they are there.
    */
   readonly owes: boolean;

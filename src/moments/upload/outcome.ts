@@ -1,13 +1,12 @@
+import type { UploadError } from "../package/package-format.ts";
 import { classify, type ErrorClass, isSlowDown, isTargetAway } from "../s3/error-class.ts";
 import { S3Error } from "../s3/s3-port.ts";
 import { type StopClass, UploadStop } from "../s3/upload-stop.ts";
-import { backoff } from "./backoff.ts";
+import { backoff } from "./target-state.ts";
 
-/** Why something is owed still; never what anybody said. */
-export interface OwedError {
-  readonly class: ErrorClass | StopClass | "local_io" | "other_target";
-  readonly code: string | null;
-  readonly status: number | null;
+/** Why an attempt failed; never what anybody said. */
+export interface AttemptError extends UploadError {
+  readonly class: ErrorClass | StopClass | "local_io";
   /** The region that the service named as the right one. */
   readonly region?: string;
 }
@@ -16,7 +15,7 @@ export interface OwedError {
 export type Outcome =
   | {
       readonly kind: "retry";
-      readonly error: OwedError;
+      readonly error: AttemptError;
       /** The whole target waits, not this package alone. */
       readonly isAway: boolean;
       /** The service was reached, so others go first: it may be this package that it cannot take. */
@@ -25,21 +24,21 @@ export type Outcome =
       readonly atLeastMs: number;
     }
   | { readonly kind: "yield" }
-  | { readonly kind: "park_package"; readonly error: OwedError }
-  | { readonly kind: "park_target"; readonly error: OwedError };
+  | { readonly kind: "failed"; readonly error: AttemptError }
+  | { readonly kind: "target_refused"; readonly error: AttemptError };
 
 /** Nothing was tried: this process is ending. */
-export const closedError: OwedError = { class: "retry", code: "Closed", status: null };
+export const closedError: AttemptError = { class: "retry", code: "Closed", status: null };
 
-export function errorOf(outcome: Outcome): OwedError {
+export function errorOf(outcome: Outcome): AttemptError {
   return outcome.kind === "yield" ? closedError : outcome.error;
 }
 
 export function outcomeOf(error: unknown): Outcome {
   if (error instanceof UploadStop) return outcomeOfStop(error);
   if (error instanceof S3Error) return outcomeOfAnswer(error);
-  const owed = { class: "local_io", code: codeOf(error), status: null } as const;
-  return { kind: "retry", error: owed, isAway: false, goesBehind: true, atLeastMs: 0 };
+  const failure = { class: "local_io", code: codeOf(error), status: null } as const;
+  return { kind: "retry", error: failure, isAway: false, goesBehind: true, atLeastMs: 0 };
 }
 
 function outcomeOfStop(stop: UploadStop): Outcome {
@@ -47,8 +46,8 @@ function outcomeOfStop(stop: UploadStop): Outcome {
   const { code = null, status = null } = cause ?? {};
   const error = { class: stop.class, code, status: status ?? null };
   if (stop.class === "yield") return { kind: "yield" };
-  if (stop.class === "encryption_refused") return { kind: "park_target", error };
-  if (stop.class !== "incomplete") return { kind: "park_package", error };
+  if (stop.class === "encryption_refused") return { kind: "target_refused", error };
+  if (stop.class !== "incomplete") return { kind: "failed", error };
   return { kind: "retry", error, isAway: false, goesBehind: true, atLeastMs: 0 };
 }
 
@@ -67,9 +66,9 @@ function outcomeOfAnswer(failure: S3Error): Outcome {
     case "digest":
     case "rejected":
     case "optional_header":
-      return { kind: "park_package", error };
+      return { kind: "failed", error };
     default:
-      return { kind: "park_target", error };
+      return { kind: "target_refused", error };
   }
 }
 

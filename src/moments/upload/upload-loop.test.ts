@@ -2,9 +2,11 @@
 // and the client are real, the clock is held.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { faultyDisk } from "../../../test/support/faulty-disk.ts";
 import type { S3FaultKind } from "../../../test/support/s3/s3-fault.ts";
 import { type SamplePackage, samplePackage } from "../../../test/support/s3/sample-package.ts";
 import { UploadWorld, type UploadWorldOptions } from "../../../test/support/s3/upload-world.ts";
+import { SimulatedDisk } from "../../../test/support/simulated-disk.ts";
 import { keyPrefix } from "../s3/object-key.ts";
 
 const hour = 3_600_000;
@@ -49,10 +51,10 @@ test("a package goes up in the manifest's order, the manifest last and under a c
   const { name } = sample;
   assert.deepEqual(world.events, [{ type: "uploaded", name, prefix: prefixOf(sample) }]);
   const timestamp = world.clock.now() / 1_000;
-  assert.deepEqual(world.packages.copies.get(name), [
-    { bucket: "moments", prefix: prefixOf(sample), timestamp },
-  ]);
-  assert.deepEqual(await world.disk.list("/home/outbox"), []);
+  const { uploaded, upload } = (await world.packages.status(name)) ?? {};
+  assert.deepEqual(uploaded, [{ bucket: "moments", prefix: prefixOf(sample), timestamp }]);
+  assert.equal(upload?.state, "done");
+  assert.deepEqual(await world.left(), []);
 });
 
 // F2, E4: each object once, manifest last. The process dies after each object in turn.
@@ -77,44 +79,28 @@ for (let sent = 0; sent <= 4; sent++) {
   });
 }
 
-test("what a saving left without a package is dropped at start, and with one goes up", async () => {
-  await using world = await started();
-  const [born, unborn] = [samplePackage({ number: 1 }), samplePackage({ number: 2 })];
-  for (const { name, sessionId: session_id } of [born, unborn]) {
-    await world.uploader.owed.saving({ name, session_id, consent: { upload: true } });
-  }
-  world.packages.add(born);
-  await world.time.pass(hour);
-  assert.equal(world.server.objects().size, 0, "nothing goes up before it is durable");
-  await world.restart();
-  assert.ok(await world.untilNothingPends());
-  assertWhole(world, born);
-  assert.equal(world.server.objects().size, born.files.size);
-  assert.deepEqual(await world.disk.list("/home/outbox"), []);
-});
-
-test("without consent to upload nothing is owed and nothing asked", async () => {
+test("without consent to upload nothing is pending and nothing asked", async () => {
   await using world = await started();
   await world.save(samplePackage(), false);
   await world.time.pass(hour);
   assert.equal(world.ports, 0);
-  assert.equal(await world.uploader.owed.owes(samplePackage().name), false);
-  assert.deepEqual(await world.disk.list("/home/outbox").catch(() => []), []);
+  assert.deepEqual(await world.packages.noted(), []);
 });
 
 test("a server that is away for 3 hours is asked fewer than 60 times, then 5 packages go up, oldest first", async () => {
   await using world = await started();
   world.server.fail({ times: Number.POSITIVE_INFINITY, does: { kind: "reset" } });
   const samples = [3, 1, 4, 0, 2].map((number) => samplePackage({ number }));
+  const startedAt = world.clock.now();
   for (const sample of samples) await world.save(sample);
   await world.time.pass(3 * hour);
   assert.ok(world.server.faults.met < 60, `${world.server.faults.met} requests`);
   assert.ok(world.server.faults.met > 20, `${world.server.faults.met} requests`);
-  assert.equal(world.uploader.target.state, "waiting");
+  assert.equal(world.uploader.target.state, "away");
   const { pending, last_error, oldest_at } = world.uploader.statistics();
   assert.equal(pending, 5);
   assert.equal(last_error?.code, "ECONNRESET");
-  assert.equal(oldest_at, "2026-03-01T12:00:00.000Z");
+  assert.equal(oldest_at, new Date(startedAt).toISOString());
   world.server.faults.heal();
   world.uploader.online();
   const at = world.clock.monotonic();
@@ -149,60 +135,71 @@ test("a package that the server cannot take keeps no other from going up", async
   assert.equal(world.uploader.statistics().pending, 1);
 });
 
-test("an entry that cannot be read keeps no other from going up, and is reported", async () => {
+test("a status that cannot be read keeps no other package from going up", async () => {
   await using world = await started();
   const [bad, good] = [samplePackage({ number: 0 }), samplePackage({ number: 1 })];
   world.server.fail({ times: 2, does: { kind: "reset" } });
   await world.save(bad);
   await world.save(good);
   await world.uploader.close();
-  const file = await world.disk.open(`/home/outbox/${bad.name}.json`, "write");
+  const file = await world.disk.open(`/home/feedback/${bad.name}.status.json`, "write");
   await file.truncate(20);
   await file.close();
   await world.restart();
   assert.ok(await world.untilNothingPends());
   assertWhole(world, good);
-  assert.equal(world.reports[0]?.key, `outbox/${bad.name}`);
-  // The package is there, so what its entry owed is owed again.
-  assertWhole(world, bad);
-});
-
-test("an entry that cannot be read and has no package, or one not to be uploaded, owes nothing", async () => {
-  await using world = await started();
-  const gone = samplePackage({ number: 0 });
-  world.server.fail({ times: 2, does: { kind: "reset" } });
-  await world.save(gone);
-  await world.uploader.close();
-  world.packages.packages.delete(gone.name);
-  const file = await world.disk.open(`/home/outbox/${gone.name}.json`, "write");
-  await file.truncate(20);
-  await file.close();
-  await world.restart();
-  assert.ok(await world.untilNothingPends());
-  assert.deepEqual(world.uploader.statistics().parked, 0);
-  assert.equal(world.server.objects("moments").size, 0);
+  assert.equal(world.server.objects().size, good.files.size);
 });
 
 // Mode s3.
-test("in mode s3 the disk gets an entry before the first object, which is gone when the upload is done", async () => {
+test("in mode s3 nothing touches the disk when the bucket answers", async () => {
+  const disk = new SimulatedDisk();
+  await disk.mkdir("/home");
+  await using world = await started({ keepLocal: false, disk });
+  const before = disk.operations.length;
+  const sample = samplePackage();
+  assert.equal(await world.send(sample), "memory");
+  assertWhole(world, sample);
+  assert.equal(disk.operations.length, before);
+});
+
+test("in mode s3 a bucket that does not answer within 30 s gets the package from the disk, where its status alone stays", async () => {
+  await using world = await started({ keepLocal: false });
+  const sample = samplePackage();
+  world.server.fail({ operation: "PutObject", times: 1, does: { kind: "hang" } });
+  const startedAt = world.clock.monotonic();
+  const sending = world.sendFromMemory(sample);
+  assert.equal((await world.whileTimePasses(sending)).uploaded ?? false, false);
+  assert.equal(world.clock.monotonic() - startedAt, 30_000);
+  assert.ok(await world.untilNothingPends());
+  assertWhole(world, sample);
+  const there = (await world.disk.list("/home/feedback")).map(({ name }) => name);
+  assert.deepEqual(there, [`${sample.name}.status.json`]);
+});
+
+test("in mode s3 a process that is ending gives what is on its way to the disk, at once", async () => {
   await using world = await started({ keepLocal: false });
   const sample = samplePackage();
   world.server.fail({ operation: "PutObject", times: 1, does: { kind: "hang" } });
   const sending = world.sendFromMemory(sample);
   await world.time.until(() => world.server.held > 0);
-  const atFirst = (await world.disk.list("/home/outbox")).map(({ name }) => name);
-  assert.deepEqual(atFirst, [`${sample.name}.sending.json`]);
-  assert.equal(world.uploader.statistics().pending, 0, "it is not owed");
-  world.server.faults.heal();
-  assert.equal((await world.whileTimePasses(sending)).uploaded, false);
-  await world.save(sample);
+  world.sink.useDisk();
+  assert.equal((await sending).uploaded ?? false, false);
+  assert.ok(await world.packages.has(sample.name));
+});
+
+test("in mode s3 what was on its way and is forgotten leaves nothing in the bucket", async () => {
+  await using world = await started({ keepLocal: false });
+  world.server.fail({ operation: "PutObject", key: /audio/, does: { kind: "hang" } });
+  const stop = new AbortController();
+  const sample = samplePackage();
+  const sending = world.sendFromMemory(sample, false, stop.signal);
+  await world.time.until(() => world.server.held > 0 && world.server.objects().size > 0);
+  stop.abort(new Error("forgotten"));
+  await assert.rejects(sending, /forgotten/);
+  await world.sink.forget(sample.name);
   assert.ok(await world.untilNothingPends());
-  assertWhole(world, sample);
-  const other = samplePackage({ number: 1 });
-  assert.equal(await world.send(other), "memory");
-  assertWhole(world, other);
-  assert.deepEqual(await world.disk.list("/home/outbox"), []);
-  assert.deepEqual([...world.packages.copies.keys()], [sample.name], "no note of it either");
+  assert.deepEqual([world.server.objects().size, await world.left()], [0, []]);
 });
 
 test("in mode s3 a disk that takes nothing keeps no moment from the bucket", async () => {
@@ -215,7 +212,7 @@ test("in mode s3 a disk that takes nothing keeps no moment from the bucket", asy
   assertWhole(world, sample);
 });
 
-test("in mode s3 a target that is parked or away is not asked by each moment: they go to the disk", async () => {
+test("in mode s3 a target that refuses or is away is not asked by each moment: they go to the disk", async () => {
   await using world = await started({ keepLocal: false });
   const does = refused(403, "AccessDenied");
   world.server.fail({ operation: "PutObject", times: Number.POSITIVE_INFINITY, does });
@@ -226,30 +223,35 @@ test("in mode s3 a target that is parked or away is not asked by each moment: th
   world.server.faults.heal();
   await world.uploader.probe();
   assert.ok(await world.untilNothingPends());
-  assert.equal(world.packages.packages.size, 0, "the local copies are gone");
-  assert.equal(world.packages.released.length, 4);
+  assert.deepEqual((await world.packages.list()).packages, [], "the local copies are gone");
+  assert.equal(world.events.filter(({ type }) => type === "uploaded").length, 4);
 });
 
-test("a status that cannot be written keeps the entry: it is written later, once", async () => {
-  await using world = await started();
-  world.packages.failNotes = 2;
+test("a status that cannot be written is written later, and nothing is sent twice", async () => {
+  const disk = new SimulatedDisk();
+  await disk.mkdir("/home");
+  // The first write says that it is pending, the next two that it was uploaded.
+  const broken = [2, 3].map(
+    (at) => ({ fault: "EIO", at, call: "rename", path: /status/ }) as const,
+  );
+  await using world = await started({ disk: faultyDisk(disk, broken) });
   const sample = samplePackage();
   await world.save(sample);
   assert.ok(await world.untilNothingPends());
   assertWhole(world, sample);
   assert.equal(putsOf(world).length, 4, "nothing was sent twice");
-  assert.equal(world.packages.copies.get(sample.name)?.length, 1);
+  assert.equal((await world.packages.status(sample.name))?.uploaded.length, 1);
 });
 
-test("a package that is gone here and whole there is done; one that is nowhere is parked as local_missing", async () => {
+test("a package that is gone here and whole there is done; one that is nowhere fails as local_missing", async () => {
   await using world = await started();
   const [there, nowhere] = [samplePackage({ number: 0 }), samplePackage({ number: 1 })];
-  world.packages.failNotes = 1;
-  await world.save(there);
-  await world.time.until(() => world.packages.failNotes === 0);
-  world.packages.packages.delete(there.name);
-  await world.save(nowhere);
-  world.packages.packages.delete(nowhere.name);
+  world.server.fail({ times: 2, does: { kind: "reset" } });
+  for (const sample of [there, nowhere]) await world.save(sample);
+  for (const [path, bytes] of there.files) world.server.place(prefixOf(there) + path, bytes);
+  for (const { name } of [there, nowhere]) {
+    await world.disk.rename(`/home/feedback/${name}`, `/home/${name}`);
+  }
   await world.time.pass(hour);
   const { pending, parked, last_error } = world.uploader.statistics();
   assert.deepEqual([pending, parked, last_error?.class], [0, 1, "local_missing"]);

@@ -49,7 +49,7 @@ const chosen = isFull
   ? refusals
   : refusals.filter(([, , kind], at) => refusals.findIndex((row) => row[2] === kind) === at);
 for (const [status, code, kind] of chosen) {
-  test(`${status} ${code} parks the target as ${kind}: 3 packages, one attempt an hour, told once`, async () => {
+  test(`${status} ${code} stops the target as ${kind}: 3 packages, one attempt an hour, told once`, async () => {
     await using world = await started();
     const does = refused(status, code);
     world.server.fail({ operation: "PutObject", times: Number.POSITIVE_INFINITY, does });
@@ -58,9 +58,9 @@ for (const [status, code, kind] of chosen) {
     await world.time.pass(3.5 * hour);
     const isAgainAtOnce = kind === "clock" || kind === "expired";
     assert.equal(world.server.journal.count("PutObject"), (isAgainAtOnce ? 2 : 1) * 4);
-    assert.equal(world.uploader.target.state, "parked");
+    assert.equal(world.uploader.target.state, "refused");
     assert.equal(world.uploader.target.error?.class, kind);
-    const told = world.events.filter(({ type }) => type === "target_parked");
+    const told = world.events.filter(({ type }) => type === "target_refused");
     assert.equal(told.length, 1);
     assert.equal(world.uploader.statistics().pending, 3);
     world.server.faults.heal();
@@ -76,7 +76,7 @@ test("a process that starts asks at once, though the target said no an instant a
   world.server.fail({ operation: "PutObject", times: 4, does: refused(403, "AccessDenied") });
   await world.save(sample);
   await world.time.pass(1_000);
-  assert.equal(world.uploader.target.state, "parked");
+  assert.equal(world.uploader.target.state, "refused");
   world.server.faults.heal();
   await world.restart();
   assert.ok(await world.untilNothingPends());
@@ -138,28 +138,33 @@ test("SlowDown halves how much goes up at once", async () => {
 });
 
 for (const what of ["a flipped bit", "a missing file", "a cut file", "a cut manifest"] as const) {
-  test(`${what} on this machine: nothing is sent, the package is parked as local_damage`, async () => {
+  test(`${what} on this machine: nothing is sent, the package fails as local_damage`, async () => {
     await using world = await started();
     const sample = samplePackage();
-    world.packages.add(sample);
-    const files = world.packages.packages.get(sample.name);
-    const [path, bytes] = [
-      what === "a cut manifest" ? "feedback.json" : "audio.wav",
-      Buffer.alloc(0),
-    ];
-    const flipped = Buffer.from(sample.files.get(path) ?? bytes);
-    flipped[50] = (flipped[50] ?? 0) ^ 1;
-    const { name, sessionId: session_id } = sample;
-    await world.uploader.owed.saving({ name, session_id, consent: { upload: true } });
-    if (what === "a missing file") files?.delete(path);
-    else files?.set(path, what === "a flipped bit" ? flipped : flipped.subarray(0, 60));
-    await world.uploader.owed.saved(name);
+    const { name } = sample;
+    world.server.fail({ times: 1, does: { kind: "reset" } });
+    await world.save(sample);
+    const file = what === "a cut manifest" ? "feedback.json" : "audio.wav";
+    const path = `/home/feedback/${name}/${file}`;
+    if (what === "a missing file") await world.disk.rename(path, `/home/${file}`);
+    else {
+      const opened = await world.disk.open(path, "write");
+      if (what === "a flipped bit") await opened.write(Uint8Array.of(0x55), 50);
+      else await opened.truncate(60);
+      await opened.close();
+    }
     await world.time.pass(hour);
     assert.equal(world.server.objects().size, 0);
     assert.equal(world.uploader.statistics().parked, 1);
     assert.equal(world.uploader.statistics().last_error?.class, "local_damage");
+    assert.deepEqual(await world.left(), [`${name} failed`]);
     // It was mended: somebody asks again.
-    world.packages.add(sample);
+    if (what === "a missing file") await world.disk.rename(`/home/${file}`, path);
+    else {
+      const opened = await world.disk.open(path, "write");
+      await opened.write(sample.files.get(file) ?? Buffer.alloc(0), 0);
+      await opened.close();
+    }
     await world.uploader.probe();
     assert.ok(await world.untilNothingPends());
     assertWhole(world, sample);
@@ -183,21 +188,18 @@ test("other bytes where our manifest belongs: a conflict, told, and not a byte i
     assert.ok(world.server.objects().get(key)?.body.equals(theirs));
     if (moment === "before") assert.equal(putsOf(world).length, 0, "nothing was sent at all");
     assert.equal(world.uploader.statistics().parked, 1);
-    assert.equal(world.events.filter(({ type }) => type === "parked").length, 1);
+    assert.equal(world.events.filter(({ type }) => type === "failed").length, 1);
     assert.equal(world.uploader.target.state, "ok", "others are not stopped by it");
   }
 });
 
 test("two machines that send one package under one prefix: both succeed, the manifest is stored once", async () => {
   await using world = await started();
+  await using other = await UploadWorld.open({ at: world.server });
   const sample = samplePackage();
-  await world.save(sample);
-  const { name, sessionId, files } = sample;
-  const part = async (_name: string, path: string) => files.get(path) ?? Buffer.alloc(0);
-  const source = { manifest: () => part(name, "feedback.json"), part };
-  const sent = await world.whileTimePasses(world.uploader.fromMemory.send(name, sessionId, source));
-  assert.ok(sent.uploaded);
+  for (const each of [world, other]) await each.save(sample);
   assert.ok(await world.untilNothingPends());
+  assert.ok(await other.untilNothingPends());
   assertWhole(world, sample);
   assert.equal(putsOf(world).filter((path) => path === "feedback.json").length, 1);
 });
@@ -241,7 +243,7 @@ test("to a server that knows no condition, other bytes under our key are a confl
   assert.equal(world.uploader.statistics().last_error?.class, "conflict");
 });
 
-test("encryption that is refused parks the target: nothing is stored without it", async () => {
+test("encryption that is refused stops the target: nothing is stored without it", async () => {
   const target = { encryption: "AES256" } as const;
   await using world = await started({ server: { encryption: "refused" }, target });
   await world.save(samplePackage());
@@ -253,7 +255,7 @@ test("encryption that is refused parks the target: nothing is stored without it"
   }
 });
 
-test("a server that answers with another MD5 than the bytes have is asked 3 times, then the package is parked", async () => {
+test("a server that answers with another MD5 than the bytes have is asked 3 times, then the package fails", async () => {
   await using world = await started();
   const does = { kind: "wrong_etag" } as const;
   world.server.fail({ operation: "PutObject", key: /audio/, times: 100, does });
@@ -265,7 +267,7 @@ test("a server that answers with another MD5 than the bytes have is asked 3 time
 });
 
 // F5, S-29: buckets.
-test("a missing bucket is not made unless that was asked for: packages are owed", async () => {
+test("a missing bucket is not made unless that was asked for: packages stay pending", async () => {
   await using world = await started({ server: { buckets: [] } });
   await world.save(samplePackage());
   await world.time.pass(2.5 * hour);
@@ -296,13 +298,13 @@ for (const createBucket of [false, true]) {
     await world.save(samplePackage());
     await world.time.pass(2 * hour);
     assert.equal(world.server.journal.count("PutObject"), 0);
-    assert.equal(world.uploader.target.state, "parked");
+    assert.equal(world.uploader.target.state, "refused");
     assert.equal(world.uploader.target.error?.class, "refused");
     assert.equal(world.uploader.statistics().pending, 1);
   });
 }
 
-test("a package that was owed to another bucket goes to the one that is named now", async () => {
+test("a package that was to go to another bucket goes to the one that is named now", async () => {
   const disk = new SimulatedDisk();
   await disk.mkdir("/home");
   await using typo = await UploadWorld.open({ disk, target: { bucket: "momnets" } });
@@ -311,7 +313,6 @@ test("a package that was owed to another bucket goes to the one that is named no
   await typo.save(sample);
   await typo.time.pass(hour);
   await using world = await UploadWorld.open({ disk });
-  world.packages.add(sample);
   await world.uploader.start();
   assert.ok(await world.untilNothingPends());
   assertWhole(world, sample);

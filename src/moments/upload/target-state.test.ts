@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { backoffMs, systemJitter } from "./backoff.ts";
-import { effectiveMode, type StorageSettings } from "./effective-mode.ts";
+import { effectiveMode, type StorageSettings } from "./mode.ts";
+import { backoffMs, systemJitter } from "./target-state.ts";
 
 const rows: readonly (readonly [failures: number, mostMs: number])[] = [
   [1, 1_000],

@@ -1,0 +1,148 @@
+// What undoes an upload goes up like one: retractions and deletions.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { momentOf } from "../../../test/support/package-workload.ts";
+import { type SamplePackage, samplePackage } from "../../../test/support/s3/sample-package.ts";
+import { UploadWorld, type UploadWorldOptions } from "../../../test/support/s3/upload-world.ts";
+import { SimulatedDisk } from "../../../test/support/simulated-disk.ts";
+import { keyPrefix } from "../s3/object-key.ts";
+
+async function started(options: UploadWorldOptions = {}): Promise<UploadWorld> {
+  const world = await UploadWorld.open(options);
+  await world.uploader.start();
+  return world;
+}
+
+const prefixOf = ({ sessionId, name }: SamplePackage) => keyPrefix(sessionId, name);
+
+function assertWhole(world: UploadWorld, sample: SamplePackage, bucket = "moments"): void {
+  const objects = world.server.objects(bucket);
+  for (const [path, bytes] of sample.files) {
+    assert.ok(objects.get(prefixOf(sample) + path)?.body.equals(bytes), path);
+  }
+  assert.deepEqual(world.server.journal.brokenInstants, []);
+}
+
+const mark = { by: "ori", reason: "a mistake" };
+
+// What undoes.
+for (const when of ["before", "after"] as const) {
+  test(`a retraction ${when} its package is uploaded lies beside the manifest in the end, and the first one stays`, async () => {
+    await using world = await started();
+    const sample = samplePackage();
+    const { name } = sample;
+    world.server.fail({ times: 3, does: { kind: "reset" } });
+    await world.save(sample);
+    if (when === "after") assert.ok(await world.untilNothingPends());
+    await world.packages.retract(name, mark);
+    await world.restart();
+    assert.ok(await world.untilNothingPends());
+    assertWhole(world, sample);
+    const read = () => world.server.objects().get(`${prefixOf(sample)}retracted.json`)?.body;
+    const { at, ...said } = JSON.parse(read()?.toString() ?? "");
+    assert.deepEqual([typeof at, said], ["number", { ...mark, superseded_by: null }]);
+    assert.equal(world.server.journal.entries.at(-1)?.key, `${prefixOf(sample)}retracted.json`);
+    assert.deepEqual(world.events.at(-1), { type: "retracted", name });
+    await world.packages.retract(name, { by: "ann", reason: "another" });
+    assert.ok(await world.untilNothingPends());
+    assert.equal(JSON.parse(read()?.toString() ?? "").by, "ori");
+    assert.deepEqual(await world.left(), []);
+  });
+}
+
+for (const list of ["allowed", "forbidden"] as const) {
+  for (const versions of [false, true]) {
+    test(`with LIST ${list} and versions ${versions ? "on" : "off"} a deleted package goes from the bucket, manifest first`, async () => {
+      await using world = await started({ server: { list, versions } });
+      const [sample, other] = [samplePackage({ number: 0 }), samplePackage({ number: 1 })];
+      for (const each of [sample, other]) await world.save(each);
+      assert.ok(await world.untilNothingPends());
+      const { remote } = await world.packages.delete({ name: sample.name });
+      assert.deepEqual(remote, [
+        { name: sample.name, bucket: "moments", prefix: prefixOf(sample) },
+      ]);
+      await world.restart();
+      assert.ok(await world.untilNothingPends());
+      assert.equal(world.server.objects().size, other.files.size);
+      assertWhole(world, other);
+      const { journal } = world.server;
+      const removed = journal.entries.filter(({ operation }) => operation === "DeleteObject");
+      assert.match(removed[0]?.key ?? "", /feedback\.json$/);
+      const told = world.events.at(-1);
+      assert.ok(told?.type === "deleted" && told.versionsRemain === versions);
+      assert.deepEqual(await world.left(), []);
+    });
+  }
+}
+
+for (const kind of ["slow", "hang"] as const) {
+  test(`a deletion beats an upload that is under way and ${kind}: nothing of it stays in the bucket`, async () => {
+    await using world = await started();
+    const sample = samplePackage({ frames: 4 });
+    const does = kind === "hang" ? { kind } : { kind, msPerByte: 0, atLeastMs: 20_000 };
+    world.server.fail({ operation: "PutObject", key: /jpg$/, times: 4, does });
+    await world.save(sample);
+    await world.time.until(() => world.server.held >= 2);
+    assert.ok(world.server.held >= 2);
+    const { deleted, owed } = await world.packages.delete({ name: sample.name });
+    assert.deepEqual([deleted, owed], [[sample.name], 1]);
+    assert.ok(await world.untilNothingPends());
+    assert.equal(world.server.objects().size, 0);
+    assert.equal(world.server.journal.count("PutObject", /feedback\.json$/), 0);
+    assert.deepEqual(await world.left(), []);
+  });
+}
+
+test("a deletion while the bucket is away stays as a tombstone, over restarts, until the bucket agrees", async () => {
+  await using world = await started();
+  const sample = samplePackage();
+  await world.save(sample);
+  assert.ok(await world.untilNothingPends());
+  world.server.fail({ times: Number.POSITIVE_INFINITY, does: { kind: "reset" } });
+  await world.packages.delete({ name: sample.name });
+  await world.time.pass(3_600_000);
+  const there = (await world.disk.list("/home/feedback")).map(({ name }) => name);
+  assert.deepEqual(there, [`${sample.name}.tombstone.json`]);
+  await world.restart();
+  assert.deepEqual(await world.left(), [`${sample.name} tombstone`]);
+  world.server.faults.heal();
+  assert.ok(await world.untilNothingPends());
+  assert.deepEqual([world.server.objects().size, await world.left()], [0, []]);
+});
+
+test("a copy at another service than the configured one is not taken for deleted", async () => {
+  const disk = new SimulatedDisk();
+  await disk.mkdir("/home");
+  await using first = await UploadWorld.open({ disk });
+  await first.uploader.start();
+  const sample = samplePackage();
+  await first.save(sample);
+  assert.ok(await first.untilNothingPends());
+  first.server.fail({ times: Number.POSITIVE_INFINITY, does: { kind: "reset" } });
+  await first.packages.delete({ name: sample.name });
+  await using second = await UploadWorld.open({ disk });
+  await second.uploader.start();
+  assert.ok(await second.untilNothingPends());
+  const { parked, last_error } = second.uploader.statistics();
+  assert.deepEqual([parked, last_error?.class], [1, "other_target"]);
+  assert.deepEqual(await second.left(), [`${sample.name} tombstone`]);
+});
+
+test("a package that is released, and then forgotten by its chat, a person or a message, goes from the bucket", async () => {
+  for (const selection of [
+    { chatId: "c" },
+    { person: "ori" },
+    { message: { chatId: "c", id: "m1" } },
+  ]) {
+    await using world = await started({ keepLocal: false });
+    const moment = momentOf(1, { record: { chat_id: "c", people: ["Ori"] } });
+    await world.packages.save(moment);
+    assert.ok(await world.untilNothingPends());
+    assert.equal(await world.packages.has(moment.record.name), false);
+    assert.ok(world.server.objects().size > 0);
+    const { remote } = await world.packages.delete(selection);
+    assert.equal(remote.length, 1);
+    assert.ok(await world.untilNothingPends());
+    assert.deepEqual([world.server.objects().size, await world.packages.noted()], [0, []]);
+  }
+});
