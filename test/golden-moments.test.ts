@@ -29,7 +29,11 @@ interface Listed {
   readonly state: string;
   readonly verified: string;
   readonly status: object | null;
-  readonly manifest: { readonly what: string } | null;
+  readonly manifest: {
+    readonly what: string;
+    readonly salvaged?: boolean;
+    readonly spilled?: boolean;
+  } | null;
 }
 
 async function packagesOf({ packages, recorder }: Moments) {
@@ -108,23 +112,25 @@ test("what 0.1 had sealed and what was agreed to are untouched by what its proce
   assert.deepEqual(files.get("consent.json"), original("killed").get("consent.json"));
 });
 
-test("what 0.1 left half written or spilled becomes packages, or is set aside with a report", async (t) => {
+// 0.1 itself made packages of what was right in a half. Its receipts said `accepted`, and no more.
+test("what 0.1 left half written or spilled is set aside as it is, with a report; what is whole but for its name is a package", async (t) => {
   const { listing, files } = await recovered(t);
-  const { moments, left } = expected("killed")[atOnce];
+  const { moments } = expected("killed")[atOnce];
   const isHalf = ({ name }: Listed) => !name.startsWith(sealed);
-  assertHolds(listing.packages.filter(isHalf), notEmpty(moments.packages.filter(isHalf)));
+  const isWhole = ({ manifest }: Listed) => !manifest?.salvaged && !manifest?.spilled;
+  const whole = moments.packages.filter(isHalf).filter(isWhole);
+  assertHolds(listing.packages.filter(isHalf), notEmpty(whole));
   assert.deepEqual(listing.foreign, []);
-  const aside = [...files.keys()].filter((path) => path.startsWith("quarantine/feedback-"));
-  assert.deepEqual(
-    notEmpty(aside),
-    left.quarantine
-      .filter((name: string) => name.startsWith("feedback-"))
-      .map((name: string) => `quarantine/${name}`),
-  );
-  const torn = [...original("killed")].filter(([path]) => path.includes("_e4ece36785a7.partial/"));
-  for (const [path, bytes] of notEmpty(torn)) {
+  const names = new Set(whole.map(({ name }: Listed) => name));
+  const halves = [...original("killed")].filter(([path]) => {
+    const [, name = ""] = /^feedback\/([^/.]+)\.(?:partial|salvaging|spill)\b/.exec(path) ?? [];
+    return name !== "" && !names.has(name);
+  });
+  for (const [path, bytes] of notEmpty(halves)) {
     const kept = path.replace("feedback/", "quarantine/feedback-");
     assert.deepEqual(files.get(kept), bytes, kept);
+    const [entry = ""] = kept.slice("quarantine/".length).split("/");
+    assert.ok(files.has(`quarantine/${entry}.json`), "the report beside it");
   }
 });
 
@@ -242,13 +248,17 @@ test("what 0.1 owed stays owed as long as the bucket is away, and is done afterw
   await assertSettled(home, server);
 });
 
-test("a half of 0.1 that was to be sent is finished, and sent", async (t) => {
+test("a half of 0.1 that was to be sent is set aside, and nothing of it is sent", async (t) => {
   const { home, server } = await owedHome(t);
-  const { moments, bucket } = expected("owed");
   const { listing } = await upload(home, server);
   const isHalf = ({ name }: Listed) => name.endsWith(half);
-  assertHolds(listing.packages.filter(isHalf), notEmpty(moments.packages.filter(isHalf)));
-  const objects = [...server.objects()].map(([key, { body }]) => [key, sha256(body)] as const);
-  const isOfHalf = ([key]: readonly [string, string]) => key.includes(half);
-  assert.deepEqual(objects.filter(isOfHalf).sort(), notEmpty(bucket.filter(isOfHalf)));
+  assert.deepEqual(listing.packages.filter(isHalf), []);
+  assert.deepEqual(
+    [...server.objects().keys()].filter((key) => key.includes(half)),
+    [],
+  );
+  const aside = fs.readdirSync(join(home, "quarantine")).filter((entry) => entry.includes(half));
+  assert.equal(aside.length, 2, "the half, and its report");
+  const left = fs.readdirSync(join(home, "feedback")).filter((entry) => entry.includes(half));
+  assert.deepEqual(left, []);
 });
