@@ -212,38 +212,3 @@ export async function freeSpace(path: string): Promise<number> {
   const { bavail, bsize } = await fs.promises.statfs(path);
   return bavail * bsize;
 }
-
-/** Calls that block: for the last moments of a process, in which no promise settles any more. */
-export interface BlockingDisk {
-  /** Opens a new file with mode 0600; it must not exist. @returns what the other calls take. */
-  create(path: string): number;
-  /** Writes the pieces one after the other at `position`. @returns how many bytes the kernel took. */
-  write(file: number, pieces: readonly Uint8Array[], position: number): number;
-  /** Makes the data and the size durable: `fdatasync`. */
-  sync(file: number): void;
-  close(file: number): void;
-  unlink(path: string): void;
-  /** Makes the names in a directory durable. */
-  syncDirectory(path: string): void;
-}
-
-/** The disk of this machine, blocking. */
-export const realBlockingDisk: BlockingDisk = {
-  create: (path) => fs.openSync(path, flags.create, 0o600),
-  write: (file, pieces, position) => fs.writevSync(file, pieces, position),
-  sync: (file) => fs.fdatasyncSync(file),
-  close: (file) => fs.closeSync(file),
-  unlink: (path) => fs.unlinkSync(path),
-  syncDirectory(path) {
-    if (process.platform === "win32") return; // a directory cannot be opened there
-    const directory = fs.openSync(path, O_RDONLY | (O_DIRECTORY ?? 0));
-    try {
-      fs.fsyncSync(directory);
-    } catch (error) {
-      // As above: some file systems cannot.
-      if ((error as NodeJS.ErrnoException).code !== "EINVAL") throw error;
-    } finally {
-      fs.closeSync(directory);
-    }
-  },
-};
