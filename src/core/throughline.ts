@@ -236,8 +236,8 @@ async function keepMoments(
   );
 }
 
-const bucketOwed =
-  "the bucket, for packages that only it has: owed, and looked for once it is to be had";
+const bucketNotSearched =
+  "packages that are only in the bucket: `throughline feedback delete --in-bucket` deletes them";
 
 /** Places that held nothing are left out, but for the first. */
 function droppedOf(deleted: ForgetReceipt | undefined): readonly Removed[] {
@@ -246,9 +246,9 @@ function droppedOf(deleted: ForgetReceipt | undefined): readonly Removed[] {
   return [
     { place: "packages", count: packages },
     ...(owed > 0 ? [{ place: "pending uploads", count: owed }] : []),
-    // Owed as deletions: done as soon as their bucket is to be had.
+    // Deleted there as soon as their bucket answers.
     ...(remote.length > 0 ? [{ place: "remote copies", count: remote.length }] : []),
-    ...(isBucketSearched ? [] : [{ unreachable: bucketOwed }]),
+    ...(isBucketSearched ? [] : [{ unreachable: bucketNotSearched }]),
     // Left where they are: the disk refused, or nobody can tell whose they are.
     ...failed.map(({ name }) => ({ unreachable: `the package ${name}, not deleted` })),
     ...unreadable.map((name) => ({ unreachable: `the package ${name}, which cannot be read` })),
