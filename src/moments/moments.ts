@@ -2,7 +2,6 @@
 // the directory of packages, and the loop that sends them.
 import { join } from "node:path";
 import type { Clock } from "../core/clock.ts";
-import { isThroughlineError } from "../core/errors.ts";
 import type { NewId } from "../core/ids.ts";
 import type { Logger } from "../core/logger.ts";
 import { realDisk } from "../core/storage/disk/disk.ts";
@@ -13,7 +12,6 @@ import { openPackageDirectory } from "./directory/open-package-directory.ts";
 import { PackageBytes } from "./directory/package-bytes.ts";
 import type { Mark, PackageDirectory } from "./directory/package-directory.ts";
 import { isThere } from "./directory/remove-tree.ts";
-import { searchName } from "./directory/tombstones.ts";
 import { isMeant, type Selection } from "./directory/whose.ts";
 import type { Consent } from "./package/record.ts";
 import { Agreements } from "./record/agreements.ts";
@@ -22,11 +20,15 @@ import { type ConsentInput, initialConsent } from "./record/consent.ts";
 import { type MomentFacts, MomentRecorder, type MomentStats } from "./record/moment-recorder.ts";
 import type { MomentEvent, MomentRecorderOptions } from "./record/options.ts";
 import type { Receipt, ReceiptState } from "./record/receipt.ts";
-import { foldersIn, isAbandoned } from "./s3/find-packages.ts";
 import { resolveS3Options, type S3TargetOptions } from "./s3/options.ts";
-import { removePackage } from "./s3/remove-package.ts";
 import { SdkS3Port } from "./s3/sdk-port.ts";
 import { BucketSink } from "./upload/bucket-sink.ts";
+import {
+  forgetInBucket,
+  retractPackage,
+  type SweepReceipt,
+  sweepBucket,
+} from "./upload/in-bucket.ts";
 import {
   type EffectiveMode,
   effectiveMode,
@@ -129,13 +131,6 @@ export interface ForgetReceipt extends DeleteReceipt {
    * False: copies that are in the bucket alone, and that this home does not know of, may be left. They
    * are looked for with `inBucket`.
    */
-  readonly isBucketSearched: boolean;
-}
-
-export interface SweepReceipt {
-  /** Removed. */
-  readonly remote: DeleteReceipt["remote"];
-  /** False: not all of the bucket could be looked at. */
   readonly isBucketSearched: boolean;
 }
 
@@ -367,66 +362,6 @@ function storageNow(settings: StorageSettings, loop: UploadLoop | undefined) {
     client: lacks === "no_client" ? "missing" : undefined,
   });
   return { storage_mode: mode, storage_reason: reason };
-}
-
-/**
- * Looks through all of the bucket for what is to be forgotten, now or as soon as it answers.
- *
- * @returns whether all of it was looked at.
- */
-async function forgetInBucket(
-  packages: PackageDirectory,
-  loop: UploadLoop | undefined,
-  selection: Selection,
-  clock: Clock,
-): Promise<boolean> {
-  if (loop === undefined) return true;
-  const name = searchName(selection, clock.now() / 1_000);
-  await packages.bury(name, "");
-  await loop.idle();
-  return (await packages.tombstone(name)) === undefined;
-}
-
-async function retractPackage(
-  packages: PackageDirectory,
-  loop: UploadLoop | undefined,
-  name: string,
-  mark: Mark,
-): Promise<"here" | "bucket"> {
-  try {
-    await packages.retract(name, mark);
-    return (await packages.has(name)) ? "here" : "bucket";
-  } catch (error) {
-    if (loop === undefined || !isThroughlineError(error, "THROUGHLINE_NOT_FOUND")) throw error;
-    let isThere = false;
-    const failure = await loop.once(name, async (bucket, signal) => {
-      for await (const folder of foldersIn(bucket, signal)) {
-        isThere ||= folder.name === name && folder.isSealed;
-      }
-    });
-    if (!isThere && failure === undefined) throw error;
-    await packages.retractInBucket(name, mark);
-    return "bucket";
-  }
-}
-
-async function sweepBucket(
-  packages: PackageDirectory,
-  loop: UploadLoop | undefined,
-  bucket: string,
-  clock: Clock,
-): Promise<SweepReceipt> {
-  const remote: DeleteReceipt["remote"][number][] = [];
-  const failure = await loop?.once("", async (opened, signal) => {
-    const known = new Set((await packages.noted()).map(({ name }) => name));
-    for await (const folder of foldersIn(opened, signal)) {
-      const { name, prefix } = folder;
-      if (!isAbandoned(folder, clock.now()) || known.has(name)) continue;
-      await removePackage(opened, prefix, [], signal);
-      remote.push({ name, bucket, prefix });
-    }
-  });
-  return { remote, isBucketSearched: failure === undefined };
 }
 
 /** Whether a moment that is not saved yet is meant, too. */
