@@ -105,7 +105,11 @@ export function turnRecords() {
       model: "qwen3",
     },
     {
-      ...{ id: `${id}:usage`, _type: "metadata", kind: "usage", timestamp: at, turn: id },
+      id: `${id}:usage`,
+      _type: "metadata",
+      kind: "usage",
+      timestamp: at,
+      turn: id,
       ...{
         provider: "ollama",
         model: "qwen3",
@@ -114,7 +118,8 @@ export function turnRecords() {
         tokens: 312,
         outcome: "answered",
       },
-      ...{ generation: 1, bucket_generation: 1 },
+      generation: 1,
+      bucket_generation: 1,
     },
   ];
 }

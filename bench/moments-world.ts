@@ -56,10 +56,18 @@ export interface FullRecorder {
 export function fullRecorder(sink: PackageSink): FullRecorder {
   const clock = new AheadClock();
   const recorder = new MomentRecorder({
-    ...{ sink, clock, sessionId: "a1b2c3d4", software: { name: "bench", version: "0.0.0" } },
+    sink,
+    clock,
+    sessionId: "a1b2c3d4",
+    software: { name: "bench", version: "0.0.0" },
     consent: {
-      ...{ messages: true, frames: true, audio: true, upload: true, export: true },
-      ...{ wording: consentWording, by: "bench" },
+      messages: true,
+      frames: true,
+      audio: true,
+      upload: true,
+      export: true,
+      wording: consentWording,
+      by: "bench",
     },
   });
   let chunks = 0;
@@ -87,5 +95,8 @@ function timed(work: () => PushResult): number {
 }
 
 export const praise: MomentInput = {
-  ...{ sentiment: "positive", what: "a joke", source: "http", chatId: "a" },
+  sentiment: "positive",
+  what: "a joke",
+  source: "http",
+  chatId: "a",
 };

@@ -8,7 +8,9 @@ import { openPostgresStorage } from "../src/postgres/postgres.ts";
 
 const [, , connectionString = "", seconds = "", connections = ""] = process.argv;
 const model: Responder = {
-  ...{ provider: "bench", model: "bench-1", window: undefined },
+  provider: "bench",
+  model: "bench-1",
+  window: undefined,
   async *respond() {
     yield { type: "text", text: "the grey whale swims to the warm bays each winter ".repeat(10) };
     yield { type: "end", finish: "stop", usage: { inputTokens: 1, outputTokens: 1, costUsd: 0 } };

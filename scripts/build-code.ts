@@ -54,7 +54,10 @@ async function bundle(manifest: Manifest): Promise<readonly OutputChunk[]> {
   const { plugin, groups } = chunkPlan();
   const { rolldown } = await import("rolldown"); // only here: most starts find all built
   const build = await rolldown({
-    ...{ input: entries, cwd: root, platform: "node", plugins: [plugin] },
+    input: entries,
+    cwd: root,
+    platform: "node",
+    plugins: [plugin],
     external: (id) => external.some((name) => id === name || id.startsWith(`${name}/`)),
     transform: { target: "es2023" },
     onLog(level, log) {

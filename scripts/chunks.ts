@@ -68,7 +68,8 @@ export function chunkPlan(): {
   };
   const names = chunks.flatMap(([name]) => [`${name}-${vendor}`, name]);
   const groups = names.map((name, index) => ({
-    ...{ name, priority: names.length - index },
+    name,
+    priority: names.length - index,
     test: (id: string) => chunkOf.get(id) === name,
   }));
   return { plugin, groups };

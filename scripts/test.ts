@@ -71,7 +71,10 @@ try {
   if (files.length === 0) throw new Error(`no test file has such a name: ${named.join(" ")}`);
   process.exitCode = inScratch((variables) => {
     const env = {
-      ...{ ...process.env, ...variables, NO_COLOR: "1", THROUGHLINE_BUILT: "1" },
+      ...process.env,
+      ...variables,
+      NO_COLOR: "1",
+      THROUGHLINE_BUILT: "1",
       NODE_COMPILE_CACHE: "node_modules/.cache/throughline",
     };
     const args = ["scripts/tests-in-order.ts", ...files];

@@ -34,7 +34,10 @@ const steps = [
 ];
 
 const env = {
-  ...{ ...process.env, NO_COLOR: "1", THROUGHLINE_FULL: "1", THROUGHLINE_BUILT: "1" },
+  ...process.env,
+  NO_COLOR: "1",
+  THROUGHLINE_FULL: "1",
+  THROUGHLINE_BUILT: "1",
   NODE_COMPILE_CACHE: "node_modules/.cache/throughline",
 };
 

@@ -10,8 +10,10 @@ test("a start goes on when what was said before it cannot be read", async (t) =>
   const onTurn = t.mock.fn(() => () => undefined);
   const list = () => Promise.reject(new Error("away"));
   await feedMoments({ recorder, happened: () => undefined } as never, {
-    ...{ chats: { list } as never, turns: { onTurn } as never, persona: "You are kind." },
-    ...{ companion: { onChange: () => () => undefined } as never },
+    chats: { list } as never,
+    turns: { onTurn } as never,
+    persona: "You are kind.",
+    companion: { onChange: () => () => undefined } as never,
     logger: { ...silentLogger, warn },
   });
   assert.deepEqual(warn.mock.calls[0]?.arguments[0], { error: "Error" });

@@ -98,8 +98,15 @@ test("commands on a chat in which nothing was said say so, and make no chat", as
 });
 
 const otherPart = {
-  ...{ turn: "t", provider: "claude", model: "m", session_id: "s1", messages: 3 },
-  ...{ cost_usd: 0, tokens: 7, outcome: "answered" as const, generation: 1 },
+  turn: "t",
+  provider: "claude",
+  model: "m",
+  session_id: "s1",
+  messages: 3,
+  cost_usd: 0,
+  tokens: 7,
+  outcome: "answered" as const,
+  generation: 1,
   bucket_generation: 1,
 };
 

@@ -49,7 +49,8 @@ const models: readonly [
   [
     "the flag, over the environment and the file",
     {
-      ...{ config: { model: "ollama/file" }, variables: { THROUGHLINE_MODEL: "ollama/env" } },
+      config: { model: "ollama/file" },
+      variables: { THROUGHLINE_MODEL: "ollama/env" },
       ...model("flag"),
     },
     "flag",
@@ -70,7 +71,8 @@ const allowed: readonly [
   [
     "the models of the file and of the environment allow theirs, also where a flag goes before",
     {
-      ...{ config: { model: "openai/gpt" }, variables: { THROUGHLINE_MODEL: "anthropic/claude" } },
+      config: { model: "openai/gpt" },
+      variables: { THROUGHLINE_MODEL: "anthropic/claude" },
       ...model("flag"),
     },
     ["openai", "anthropic"],

@@ -107,7 +107,8 @@ test("a move takes a URL or a directory, and no other URL", () => {
 test("without the package pg a store says which one to install", async () => {
   const load = () => Promise.reject(new Error("Cannot find package 'pg'"));
   await assert.rejects(loadPg(load), {
-    ...{ code: "THROUGHLINE_CONFIGURATION", message: /needs the package pg/ },
+    code: "THROUGHLINE_CONFIGURATION",
+    message: /needs the package pg/,
     wayOut: /npm install pg/,
   });
 });

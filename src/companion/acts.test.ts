@@ -9,8 +9,15 @@ const reading = { at: 1_772_616_912_000, bootId: "boot-a", uptimeMs: 5_000 };
 const when = { id: "a1", felt: 1_772_616_912_345, at: reading.at, reading };
 const run = { runId: "0a63cda8", startedAt: { at: 1 }, totalSessions: 2 };
 const report: RestartReport = {
-  ...{ kind: "short_break", clean: true, totalSessions: 2, gapMs: 1, certainty: "clock" },
-  ...{ before: { at: 1 }, judgedAt: { at: 2 }, interrupted: [], quarantined: 0 },
+  kind: "short_break",
+  clean: true,
+  totalSessions: 2,
+  gapMs: 1,
+  certainty: "clock",
+  before: { at: 1 },
+  judgedAt: { at: 2 },
+  interrupted: [],
+  quarantined: 0,
 };
 
 const happenings: readonly Happening[] = [
@@ -25,7 +32,9 @@ const happenings: readonly Happening[] = [
   { kind: "seen", name: "Ada" },
   { kind: "sleep", state: "asleep" },
   {
-    ...{ kind: "acknowledged", chat: "a", session: 2 },
+    kind: "acknowledged",
+    chat: "a",
+    session: 2,
     notice: { chatId: "a", kind: "short_break", status: "delivered", text: "hi" },
   },
   { kind: "injections", items: [{ id: "i", text: "t", queuedAt: "q" }] },

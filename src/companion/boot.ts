@@ -136,7 +136,8 @@ async function leftInChats(chats: Chats): Promise<{
   let cursor: string | undefined;
   do {
     const page = await logs.list({
-      ...{ limit: 200, label: "unanswered" },
+      limit: 200,
+      label: "unanswered",
       ...(cursor === undefined ? {} : { cursor }),
     });
     for (const { key, head } of page.rows) interrupted.push(...interruptedIn(key, head));

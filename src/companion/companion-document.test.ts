@@ -26,8 +26,13 @@ const original = {
     current_mood: "happy",
     wounds: [
       {
-        ...{ id: "e5f6g7h8", event: "harsh_criticism", floors: { sadness: 0.4 }, duration: 300 },
-        ...{ heal_rate: 0.001, created_at: 1708299500.0, remaining_fixed_seconds: 120.0 },
+        id: "e5f6g7h8",
+        event: "harsh_criticism",
+        floors: { sadness: 0.4 },
+        duration: 300,
+        heal_rate: 0.001,
+        created_at: 1708299500.0,
+        remaining_fixed_seconds: 120.0,
       },
     ],
   },
@@ -50,22 +55,30 @@ test("the original's file is read whole, and nothing of it has to be repaired", 
   const { document, repaired } = read(original);
   assert.deepEqual(repaired, []);
   assert.deepEqual(document, {
-    ...{ heartbeat: { at: 1708300000000 }, shutdownClean: true, sessionStartAt: 1708290000000 },
-    ...{ sessionId: "a1b2c3d4", uptimeMs: 10_000_000, totalSessions: 42 },
-    ...{ emotions: original.emotions, sleepState: "awake" },
+    heartbeat: { at: 1708300000000 },
+    shutdownClean: true,
+    sessionStartAt: 1708290000000,
+    sessionId: "a1b2c3d4",
+    uptimeMs: 10_000_000,
+    totalSessions: 42,
+    emotions: original.emotions,
+    sleepState: "awake",
     conversation: [
       { role: "USER", text: "Tell me about space", at: 1708299800000 },
       { role: "ASSISTANT", text: "Oh, space is incredible!", at: 1708299802000 },
     ],
     person: { name: "Ori", seenAt: 1708299700000 },
-    ...{ throughline: {}, isOriginal: true, unknown: {} },
+    throughline: {},
+    isOriginal: true,
+    unknown: {},
   });
 });
 
 const parts: DocumentParts = {
   run: { runId: "0a1b2c3d", startedAt: { at: 1708290000001 }, totalSessions: 43 },
   heartbeat: { at: 1708300000123, bootId: "boot-a", uptimeMs: 5_000.5 },
-  ...{ uptimeMs: 10_000_122, shutdownClean: false },
+  uptimeMs: 10_000_122,
+  shutdownClean: false,
   emotions: original.emotions,
   conversation: read(original).document.conversation,
   sleepState: "asleep",
@@ -77,10 +90,18 @@ const parts: DocumentParts = {
 test("a document is written in the original's fields, instants in seconds with milliseconds", () => {
   const written = companionDocument(parts);
   assert.deepEqual(written, {
-    ...{ version: 1, heartbeat: 1708300000.123, shutdown_clean: false },
-    ...{ session_start: 1708290000.001, session_id: "0a1b2c3d", uptime_seconds: 10000.122 },
-    ...{ total_sessions: 43, emotions: original.emotions, conversation: original.conversation },
-    ...{ sleep_state: "asleep", last_person_seen: "Ori", last_person_seen_time: 1708299700 },
+    version: 1,
+    heartbeat: 1708300000.123,
+    shutdown_clean: false,
+    session_start: 1708290000.001,
+    session_id: "0a1b2c3d",
+    uptime_seconds: 10000.122,
+    total_sessions: 43,
+    emotions: original.emotions,
+    conversation: original.conversation,
+    sleep_state: "asleep",
+    last_person_seen: "Ori",
+    last_person_seen_time: 1708299700,
     throughline: {
       mood_since: 5,
       heartbeat: { seconds: 1708300000.123, boot_id: "boot-a", uptime_ms: 5_000.5 },
@@ -121,7 +142,9 @@ test("every instant of 2,000 comes back from its seconds to the millisecond", ()
 
 test("of a conversation the last 50 messages are written, each within 10,000 characters", () => {
   const long = Array.from({ length: 60 }, (_, i) => ({
-    ...{ role: "USER" as const, text: `${i}${"\u0000".repeat(20_000)}`, at: undefined },
+    role: "USER" as const,
+    text: `${i}${"\u0000".repeat(20_000)}`,
+    at: undefined,
   }));
   const written = companionDocument({ ...parts, conversation: long });
   const conversation = written["conversation"] as { text: string; timestamp: unknown }[];
@@ -173,10 +196,17 @@ const wrong: readonly unknown[] = [
 ];
 const fields = Object.keys(original).filter((name) => name !== "version");
 const valueNames: Readonly<Record<string, string>> = {
-  ...{ heartbeat: "heartbeat", shutdown_clean: "shutdownClean", session_start: "sessionStartAt" },
-  ...{ session_id: "sessionId", uptime_seconds: "uptimeMs", total_sessions: "totalSessions" },
-  ...{ emotions: "emotions", conversation: "conversation", sleep_state: "sleepState" },
-  ...{ last_person_seen: "person", last_person_seen_time: "person" },
+  heartbeat: "heartbeat",
+  shutdown_clean: "shutdownClean",
+  session_start: "sessionStartAt",
+  session_id: "sessionId",
+  uptime_seconds: "uptimeMs",
+  total_sessions: "totalSessions",
+  emotions: "emotions",
+  conversation: "conversation",
+  sleep_state: "sleepState",
+  last_person_seen: "person",
+  last_person_seen_time: "person",
 };
 
 // Issue point 3, R9: one damaged field costs no other, whatever is in it.
@@ -201,8 +231,14 @@ for (const field of fields) {
 function writable(document: ReturnType<typeof read>["document"]): void {
   const { heartbeat, uptimeMs, conversation, sleepState, person, unknown } = document;
   const written = companionDocument({
-    ...{ ...parts, heartbeat: heartbeat ?? { at: undefined }, uptimeMs, conversation },
-    ...{ sleepState, person, unknown, throughline: {} },
+    ...parts,
+    heartbeat: heartbeat ?? { at: undefined },
+    uptimeMs,
+    conversation,
+    sleepState,
+    person,
+    unknown,
+    throughline: {},
   });
   checkJson(written, "the document");
 }

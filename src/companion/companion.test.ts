@@ -444,7 +444,8 @@ for (const options of [
   test(`${name} ${typeof value} ${value} is refused before a run is on record`, async () => {
     const machine = new Machine();
     await assert.rejects(machine.run(options), {
-      ...{ code: "THROUGHLINE_CONFIGURATION", message: new RegExp(`^${name} must be a number`) },
+      code: "THROUGHLINE_CONFIGURATION",
+      message: new RegExp(`^${name} must be a number`),
     });
     assert.equal((await machine.run()).companion.report.kind, "fresh_start");
   });

@@ -127,7 +127,10 @@ export class Companion implements AsyncDisposable {
     this.#leftLog = log === undefined ? left.log : undefined;
     this.#living = new LivingCompanion(
       {
-        ...{ clock, newId, logger, sleepAfterBoredMs: options.sleepAfterBoredMs },
+        clock,
+        newId,
+        logger,
+        sleepAfterBoredMs: options.sleepAfterBoredMs,
         onFelt: (felt) => this.#note(felt),
         onAct: (act, felt, before) => this.#acted(act, felt, before),
         leads: () => this.leads,
@@ -141,11 +144,15 @@ export class Companion implements AsyncDisposable {
     if (!isJoined) this.#history.note(up, "up", report.before?.at);
     const missed = isJoined ? undefined : missedRestart(this.#boot);
     this.receptions = new Receptions(ports, this, options, {
-      ...{ stored: ownField(document, "deliveries"), report, missed },
+      stored: ownField(document, "deliveries"),
+      report,
+      missed,
     });
     this.#snapshots = new SnapshotWriter(
       {
-        ...{ clock, logger, documents: this.#documents },
+        clock,
+        logger,
+        documents: this.#documents,
         before: async () => this.#shared?.flush(),
         onConflict: leader && (() => this.#revisionOfOurs(leader)),
         document: (isLast, before) => this.#document(isLast, before),
@@ -470,7 +477,12 @@ export class Companion implements AsyncDisposable {
     const { document: left, run } = this.#boot;
     const life = this.#shared?.confirmed ?? this.#living.life;
     const parts = {
-      ...{ left, run, life, clock: this.#clock, uptimeMs: this.uptimeMs, shutdownClean: isLast },
+      left,
+      run,
+      life,
+      clock: this.#clock,
+      uptimeMs: this.uptimeMs,
+      shutdownClean: isLast,
       emotions: evolve(life.emotions, this.emotions.state.at - life.emotions.at),
       deliveries: this.receptions.toJson(),
       position: (this.#shared ?? this.#leftLog)?.position,

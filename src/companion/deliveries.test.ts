@@ -167,7 +167,10 @@ test("what was stored of a gap that is no number is unknown, and the restart is 
   const stored = {
     kind: "short_break",
     total_sessions: 1,
-    ...{ gap_ms: "x", certainty: "?", before: 5, judged: { at: "2026-03-01T12:00:00.000Z" } },
+    gap_ms: "x",
+    certainty: "?",
+    before: 5,
+    judged: { at: "2026-03-01T12:00:00.000Z" },
   };
   const pending = Deliveries.begin({ restarts: [stored], told: { a: 0 } }, restart(2, 0)).pending(
     "a",

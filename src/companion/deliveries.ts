@@ -133,7 +133,10 @@ function joined(first: JudgedRestart, second: JudgedRestart): JudgedRestart {
 function storedRestart(restart: JudgedRestart): JsonObject {
   const { kind, clean, totalSessions, gapMs, certainty, before, judgedAt } = restart;
   return {
-    ...{ kind, clean, total_sessions: totalSessions, certainty },
+    kind,
+    clean,
+    total_sessions: totalSessions,
+    certainty,
     ...(gapMs !== undefined && { gap_ms: gapMs }),
     ...(before !== undefined && { before: storedReading(before) }),
     judged: storedReading(judgedAt),

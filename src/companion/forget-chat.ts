@@ -101,7 +101,8 @@ function without(
   if (!isChanged && !isConversationRepaired(read)) return fewer ? { throughline: own } : {};
   return {
     conversation: copy.map(({ role, text, at }) => ({
-      ...{ role, text },
+      role,
+      text,
       timestamp: at === undefined ? null : at / 1_000,
     })),
     throughline: { ...own, conversation_chats: copy.map((each) => each.chatId ?? null) },

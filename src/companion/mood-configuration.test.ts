@@ -12,8 +12,13 @@ function configurationOf(file: object): EmotionConfiguration {
 }
 
 const everyCondition = {
-  ...{ joy: ">= 0.7", anger: 0.25, fear: "== .5", _boredom: "< 1000" },
-  ...{ _voice_state: "thinking", _has_wounds: false, _dominant: "fear" },
+  joy: ">= 0.7",
+  anger: 0.25,
+  fear: "== .5",
+  _boredom: "< 1000",
+  _voice_state: "thinking",
+  _has_wounds: false,
+  _dominant: "fear",
 };
 const ones: readonly (readonly [what: string, config: EmotionConfiguration])[] = [
   ["that is built in", builtInEmotions],

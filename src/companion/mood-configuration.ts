@@ -44,7 +44,10 @@ function recordOf(config: EmotionConfiguration): LogRecord | undefined {
 }
 
 const runsBy = ({ emotions, moodRules, boredom, settings }: EmotionConfiguration) => ({
-  ...{ emotions, moodRules, boredom, hysteresisMs: settings.hysteresisMs },
+  emotions,
+  moodRules,
+  boredom,
+  hysteresisMs: settings.hysteresisMs,
 });
 
 /** The whole configuration in the schema of `emotions.yaml`. `undefined`: that schema cannot say it. */

@@ -163,7 +163,9 @@ test("a wound that something softened ends earlier, and one that heals while no 
 
 test("of a record that ends after the span its events in the span are told, and nothing is drawn", () => {
   const event = (seconds: number) => ({
-    ...{ at: noon + seconds * 1_000, event: "loud_noise", intensity: 1 },
+    at: noon + seconds * 1_000,
+    event: "loud_noise",
+    intensity: 1,
   });
   const late = record(1.5, "felt", { events: [event(1), event(1.5)] });
   const { events, runs, mood } = course([late], 1);

@@ -49,7 +49,11 @@ export function moodCourse(
     emotions.map((name) => [name, felt.map((each) => each?.levels[name] ?? null)]),
   ) as unknown as MoodCourse["levels"];
   return {
-    ...{ from, to, at, levels, runs },
+    from,
+    to,
+    at,
+    levels,
+    runs,
     boredom: felt.map((each) => each?.boredom ?? null),
     mood: felt.map((each) => each?.mood ?? null),
     events: records.flatMap(({ events }) => events.filter(({ at }) => at >= from && at <= to)),

@@ -228,7 +228,10 @@ function configurationsOf(waiting: readonly Waiting[]): readonly LogRecord[] {
 function recordOf({ id, felt, kind, events, downAt }: Waiting): LogRecord {
   const config = configurationRecord(felt.config)?.id;
   return {
-    ...{ id, kind, at: felt.at, state: felt.state as unknown as JsonObject },
+    id,
+    kind,
+    at: felt.at,
+    state: felt.state as unknown as JsonObject,
     ...(config === undefined ? {} : { config }),
     ...(events.length === 0 ? {} : { events }),
     ...(downAt === undefined ? {} : { down_at: isoTime(downAt) }),

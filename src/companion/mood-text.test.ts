@@ -17,8 +17,13 @@ function companion() {
   const ignore = () => undefined;
   const { emotions } = new LivingCompanion(
     {
-      ...{ clock: bootClock(clock), newId, logger: silentLogger, sleepAfterBoredMs: 0 },
-      ...{ onFelt: ignore, onAct: ignore, leads: () => true },
+      clock: bootClock(clock),
+      newId,
+      logger: silentLogger,
+      sleepAfterBoredMs: 0,
+      onFelt: ignore,
+      onAct: ignore,
+      leads: () => true,
     },
     lifeOf(builtInEmotions, undefined, state),
     state,

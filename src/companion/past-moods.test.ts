@@ -73,7 +73,8 @@ for (const [how, setMs] of [
     const to = clock.now();
     const { levels, boredom, at } = await companion.moodCourse({
       from: Math.min(before, to) - 2_000,
-      ...{ to, points: 400 },
+      to,
+      points: 400,
     });
     const now = companion.emotions.feeling();
     assert.equal(boredom.at(-1), now.boredom);

@@ -63,14 +63,26 @@ const noon = Date.UTC(2026, 2, 1, 12);
 const boot = { at: noon, bootId: "a", uptimeMs: 100_000 };
 const gap = judgeGap([{ at: noon - 10_000, bootId: "a", uptimeMs: 90_000 }], boot);
 const nothing: RestartFacts = {
-  ...{ previous: undefined, document: undefined, hasChats: false, gap: judgeGap([], boot) },
-  ...{ totalSessions: 1, interrupted: [], quarantined: 0 },
+  previous: undefined,
+  document: undefined,
+  hasChats: false,
+  gap: judgeGap([], boot),
+  totalSessions: 1,
+  interrupted: [],
+  quarantined: 0,
 };
 
 test("the report of a fresh start has a certain gap of 0 and session 1", () => {
   assert.deepEqual(restartReport(nothing), {
-    ...{ kind: "fresh_start", clean: true, gapMs: 0, certainty: "certain", totalSessions: 1 },
-    ...{ before: undefined, judgedAt: boot, interrupted: [], quarantined: 0 },
+    kind: "fresh_start",
+    clean: true,
+    gapMs: 0,
+    certainty: "certain",
+    totalSessions: 1,
+    before: undefined,
+    judgedAt: boot,
+    interrupted: [],
+    quarantined: 0,
   });
 });
 

@@ -94,7 +94,11 @@ export function restartReport(facts: RestartFacts): RestartReport {
   const previousRunId = previous === undefined ? read?.sessionId : previous.runId;
   return {
     ...gap,
-    ...{ kind, clean, totalSessions, interrupted, quarantined },
+    kind,
+    clean,
+    totalSessions,
+    interrupted,
+    quarantined,
     ...(previousRunId !== undefined && { previousRunId }),
   };
 }

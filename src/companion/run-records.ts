@@ -49,7 +49,9 @@ export function lastRunOf(records: readonly StoredRecord[]): PreviousRun | undef
   const began = newest.runId === start?.runId ? start.record["began"] : undefined;
   const runId = isRunId(began) ? began : newest.runId;
   return {
-    ...{ runId, clean: end !== undefined, lastSign: readReading(record) },
+    runId,
+    clean: end !== undefined,
+    lastSign: readReading(record),
     ...(typeof reason === "string" && { reason }),
   };
 }

@@ -45,8 +45,15 @@ test("a boot is one record with run, boot of the machine, uptime, number and pid
   const [record, ...others] = await recordsOf(logs);
   assert.deepEqual(others, []);
   assert.deepEqual(record, {
-    ...{ id: record?.id, seq: 1, kind: "run_start", run_id: begun.runId, total_sessions: 1 },
-    ...{ at: "2026-03-01T12:00:00.000Z", boot_id: "boot-a", uptime_ms: 50_000, pid: 7 },
+    id: record?.id,
+    seq: 1,
+    kind: "run_start",
+    run_id: begun.runId,
+    total_sessions: 1,
+    at: "2026-03-01T12:00:00.000Z",
+    boot_id: "boot-a",
+    uptime_ms: 50_000,
+    pid: 7,
   });
 });
 

@@ -58,8 +58,14 @@ export function newSaveSchedule(now: number, options: SaveOptions = {}): SaveSch
   checkAmount(heartbeatEveryMs, "heartbeatEveryMs", "above 0");
   const heartbeatAt = now + heartbeatEveryMs;
   return {
-    ...{ nextAt: now, saveAt: now, heartbeatAt, saveEveryMs, heartbeatEveryMs },
-    ...{ failures: 0, isWriting: false, isClosed: false },
+    nextAt: now,
+    saveAt: now,
+    heartbeatAt,
+    saveEveryMs,
+    heartbeatEveryMs,
+    failures: 0,
+    isWriting: false,
+    isClosed: false,
   };
 }
 

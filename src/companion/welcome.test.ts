@@ -18,8 +18,13 @@ const talk = (count: number) =>
   }));
 
 const all: WelcomeFacts = {
-  ...{ kind: "short_break", gap: gap(30 * minuteMs), clean: true, totalSessions: 42 },
-  ...{ messages: talk(20), silence: gap(31 * minuteMs), mood: "happy" },
+  kind: "short_break",
+  gap: gap(30 * minuteMs),
+  clean: true,
+  totalSessions: 42,
+  messages: talk(20),
+  silence: gap(31 * minuteMs),
+  mood: "happy",
   wounds: [
     { event: "harsh_criticism", healing: true },
     { event: "insult", healing: false },

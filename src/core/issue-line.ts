@@ -13,8 +13,13 @@ export function issueLine(issue: z.core.$ZodIssue, where: string): string {
 /** How the library's own messages begin. */
 const notOurs = /^(Invalid (input|option|string)|Too (small|big)): /;
 const types: Readonly<Record<string, string>> = {
-  ...{ string: "a text", number: "a number", int: "a whole number", boolean: "true or false" },
-  ...{ array: "a list", object: "an object", record: "an object" },
+  string: "a text",
+  number: "a number",
+  int: "a whole number",
+  boolean: "true or false",
+  array: "a list",
+  object: "an object",
+  record: "an object",
 };
 
 /** What is wanted, in our words where a schema has none of its own. */

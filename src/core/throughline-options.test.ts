@@ -42,7 +42,10 @@ for (const [given, isSynced] of syncs) {
     const options = { home: newParent(t), ...given } as Parameters<typeof openFileStorage>[0];
     await using storage = await openFileStorage(options);
     const logs = storage.logs("any", {
-      ...{ sortedAt: () => "", labels: () => [], text: () => undefined, hides: () => undefined },
+      sortedAt: () => "",
+      labels: () => [],
+      text: () => undefined,
+      hides: () => undefined,
     });
     await logs.append("a", [{ id: "1" }]);
     const { mock } = t.mock.method(fs, "fdatasync");
@@ -115,7 +118,8 @@ for (const options of [null, "30000", []]) {
   test(`startCompanion(${JSON.stringify(options)}) is a configuration error`, async () => {
     await using throughline = await openThroughline({ storage: "memory" });
     await assert.rejects(startCompanion(throughline, options as object), {
-      ...{ code: "THROUGHLINE_CONFIGURATION", message: /^the options of a companion must be / },
+      code: "THROUGHLINE_CONFIGURATION",
+      message: /^the options of a companion must be /,
     });
   });
 }

@@ -10,8 +10,13 @@ import type { Moments, MomentsOptions } from "./moments.ts";
 import { consentWording } from "./record/consent.ts";
 
 const consent = {
-  ...{ messages: true, frames: true, audio: true, upload: true, export: true },
-  ...{ wording: consentWording, by: "a test" },
+  messages: true,
+  frames: true,
+  audio: true,
+  upload: true,
+  export: true,
+  wording: consentWording,
+  by: "a test",
 };
 const praise = { sentiment: "positive", what: "the joke", source: "http", chatId: "a" } as const;
 const everyRequest = { times: Number.POSITIVE_INFINITY, does: { kind: "reset" } } as const;
@@ -34,7 +39,10 @@ async function world(t: TestContext) {
     await using throughline = await openThroughline({ home });
     const software = { name: "throughline", version: "0.0.0" };
     const moments = await throughline.startMoments({
-      ...{ sessionId: "a1b2c3d4", software, consent, ...options },
+      sessionId: "a1b2c3d4",
+      software,
+      consent,
+      ...options,
     });
     for (const chatId of ["a", "b"]) {
       const turn = { chatId, turnId: `m1${chatId}` };

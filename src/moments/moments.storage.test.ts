@@ -10,8 +10,13 @@ import type { Moments, MomentsOptions } from "./moments.ts";
 import { consentWording } from "./record/consent.ts";
 
 const agreed = {
-  ...{ messages: true, frames: true, audio: true, upload: true, export: true },
-  ...{ wording: consentWording, by: "a test" },
+  messages: true,
+  frames: true,
+  audio: true,
+  upload: true,
+  export: true,
+  wording: consentWording,
+  by: "a test",
 };
 const software = { name: "throughline", version: "0.0.0" };
 

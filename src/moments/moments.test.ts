@@ -11,8 +11,13 @@ import type { MomentsOptions } from "./moments.ts";
 import { consentWording } from "./record/consent.ts";
 
 const agreed = {
-  ...{ messages: true, frames: true, audio: true, upload: true, export: true },
-  ...{ wording: consentWording, by: "a test" },
+  messages: true,
+  frames: true,
+  audio: true,
+  upload: true,
+  export: true,
+  wording: consentWording,
+  by: "a test",
 };
 const software = { name: "throughline", version: "0.0.0" };
 const sessionId = "a1b2c3d4";
@@ -114,7 +119,9 @@ test("with a bucket each package is owed, goes up, manifest last, and its receip
   await using throughline = await openThroughline({ home: newHome(t) });
   const moments = await started(throughline, {
     s3: {
-      ...{ bucket: "moments", region: "us-east-1", endpoint: server.endpoint },
+      bucket: "moments",
+      region: "us-east-1",
+      endpoint: server.endpoint,
       credentials: server.credentials,
     },
   });

@@ -131,7 +131,8 @@ test("a role that may not migrate is told that, and that the schema is older", {
   lesserUrl.username = "throughline_lesser";
   const lesser = server?.pool(lesserUrl.href) as pg.Pool;
   await assert.rejects(openPostgresStorage({ pool: lesser, durability }), {
-    ...{ name: "ThroughlineError", code: "THROUGHLINE_CONFIGURATION" },
+    name: "ThroughlineError",
+    code: "THROUGHLINE_CONFIGURATION",
     message: /^the schema is older than this program, .* this role may not migrate it \(42501\)$/,
   });
   await pool.query("drop owned by throughline_lesser; drop role throughline_lesser");

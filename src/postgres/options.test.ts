@@ -19,7 +19,8 @@ for (const durability of [null, "power_cut", "off", ""]) {
     const { pool, calls } = lonelyPool();
     const options = { pool, durability: durability as "process" };
     await assert.rejects(openPostgresStorage(options), {
-      ...{ code: "THROUGHLINE_CONFIGURATION", message: /^durability must be / },
+      code: "THROUGHLINE_CONFIGURATION",
+      message: /^durability must be /,
     });
     assert.equal(calls(), 0);
   });
@@ -28,7 +29,8 @@ for (const durability of [null, "power_cut", "off", ""]) {
 test("a pool of one connection, which would listen, is refused before it is used", async () => {
   const { pool, calls } = lonelyPool();
   await assert.rejects(openPostgresStorage({ pool: { ...pool, options: { max: 1 } } }), {
-    ...{ code: "THROUGHLINE_CONFIGURATION", message: /^the pool has max 1: at least 2/ },
+    code: "THROUGHLINE_CONFIGURATION",
+    message: /^the pool has max 1: at least 2/,
   });
   assert.equal(calls(), 0);
 });

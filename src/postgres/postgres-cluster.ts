@@ -67,7 +67,10 @@ export class PostgresCluster implements Cluster {
       missed: () => this.#subscribers.missed(),
     });
     this.#listening = new Listening({
-      ...{ database, channel, timers, logger },
+      database,
+      channel,
+      timers,
+      logger,
       received: (payload) => this.#subscription.receive(payload),
       missed: () => this.#missed(),
     });

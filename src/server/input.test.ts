@@ -14,7 +14,8 @@ const rows: readonly (readonly [schema: z.ZodType, given: unknown, told: string]
 for (const [schema, given, told] of rows) {
   test(`${JSON.stringify(given)} is refused in our words: ${told}`, () => {
     assert.throws(() => parseInput(schema, given, "the body"), {
-      ...{ code: "THROUGHLINE_INVALID", message: told },
+      code: "THROUGHLINE_INVALID",
+      message: told,
     });
   });
 }

@@ -10,7 +10,8 @@ const hour = 3_600_000;
 function stream(maxBytes: number) {
   const ends: string[] = [];
   const opened = new EventStream({
-    ...{ maxBytes, keepAliveMs: hour },
+    maxBytes,
+    keepAliveMs: hour,
     onEnd: (how) => ends.push(how),
   });
   const reader = opened.body.getReader();

@@ -20,7 +20,9 @@ async function heard(t: TestContext) {
   const companion = `c${++companions}`;
   const durability = "process";
   const storage = await openPostgresStorage({
-    ...{ pool: server?.pool(url) as pg.Pool, companion, durability },
+    pool: server?.pool(url) as pg.Pool,
+    companion,
+    durability,
   });
   const events: JsonObject[] = [];
   storage.cluster.subscribe(({ about, name, event }) => {

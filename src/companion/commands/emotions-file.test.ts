@@ -72,7 +72,9 @@ function watched(path: string) {
     events.push(configuration?.emotions.joy.baseline ?? "built-in");
   };
   const watch = watchEmotionsFile({
-    ...{ path, timers, onChange: tell },
+    path,
+    timers,
+    onChange: tell,
     onProblem: ([first = ""]) => events.push(first.slice(name.length).replace(/(:\d+):.*$/, "$1")),
   });
   const baseline = () => watch.configuration?.emotions.joy.baseline ?? "built-in";

@@ -197,7 +197,11 @@ test("past 16 texts the oldest ordinary one is dropped and logged without its wo
   assert.deepEqual(lines, [
     {
       fields: {
-        ...{ id: "id1", reason: "queue_full", mustDeliver: false, characters: 8, waitedMs: 0 },
+        id: "id1",
+        reason: "queue_full",
+        mustDeliver: false,
+        characters: 8,
+        waitedMs: 0,
       },
       message: "an injection was dropped",
     },

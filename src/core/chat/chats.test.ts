@@ -13,7 +13,9 @@ async function companion() {
   const clock = new HeldClock();
   let ids = 0;
   const throughline = await openThroughline({
-    ...{ storage: "memory", clock, newId: () => `id-${++ids}` },
+    storage: "memory",
+    clock,
+    newId: () => `id-${++ids}`,
   });
   const said = async (chatId = chat) =>
     (await throughline.chats.messages(chatId)).messages.map(({ content }) => content);
@@ -214,7 +216,10 @@ test("forgetting removes a chat and no other, with a receipt, and is remembered 
   await chats.append(chat, [user("secret"), assistant("ok")]);
   await chats.append("other", [user("kept")]);
   workingMemory.of(chat).append({
-    ...{ utterance: "secret", intent: "unknown", response: "ok", outcome: "answered" },
+    utterance: "secret",
+    intent: "unknown",
+    response: "ok",
+    outcome: "answered",
   });
   const receipt = await chats.forget(chat);
   assert.deepEqual(receipt.removed, [
@@ -288,7 +293,8 @@ for (const metadata of [5, "text", null, undefined, true, []]) {
     await chats.append(chat, [user("x")]);
     await chats.setMetadata(chat, { mood: "fine" });
     await assert.rejects(chats.setMetadata(chat, metadata as never), {
-      ...{ code: "THROUGHLINE_INVALID", message: "metadata must be an object" },
+      code: "THROUGHLINE_INVALID",
+      message: "metadata must be an object",
     });
     chats.log.forgetState(chat);
     assert.deepEqual((await chats.log.existing(chat)).head.metadata, { mood: "fine" });
@@ -301,7 +307,8 @@ test("metadata may take 32 KiB of the head, so that a chat that has so much goes
   const most = { x: "y".repeat(32 * 1024 - '{"x":""}'.length) };
   await chats.setMetadata(chat, most);
   await assert.rejects(chats.setMetadata(chat, { x: `${most.x}y` }), {
-    ...{ code: "THROUGHLINE_TOO_LARGE", message: "metadata is longer than 32768 bytes" },
+    code: "THROUGHLINE_TOO_LARGE",
+    message: "metadata is longer than 32768 bytes",
   });
   assert.deepEqual((await chats.log.existing(chat)).head.metadata, most);
   await sessions.resolve(chat);
@@ -548,6 +555,7 @@ test("one id twice in one append is refused, whatever it says, and nothing is st
 test("a list of damaged chats has one page", async () => {
   await using throughline = await openThroughline({ storage: "memory" });
   await assert.rejects(throughline.chats.list({ damaged: true, cursor: "x" }), {
-    ...{ code: "THROUGHLINE_INVALID", message: "a list with damaged chats has no cursor" },
+    code: "THROUGHLINE_INVALID",
+    message: "a list with damaged chats has no cursor",
   });
 });

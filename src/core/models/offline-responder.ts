@@ -15,7 +15,9 @@ export interface OfflineResponderOptions {
  */
 export function offlineResponder({ isKept = true }: OfflineResponderOptions = {}): Responder {
   return {
-    ...{ provider: "offline", model: "offline", window: undefined },
+    provider: "offline",
+    model: "offline",
+    window: undefined,
     respond: (request, signal) => respond(request, signal, isKept),
   };
 }

@@ -217,7 +217,10 @@ test("a standard model that is not set up is refused when the registry is opened
 test("a model that cannot be reached fails at the turn, not before", async () => {
   const standard = parseModelName("ollama/qwen3");
   const registry = await ResponderRegistry.open({
-    ...{ standard, settings: {}, fetch: noNetwork, maxRetries: 0 },
+    standard,
+    settings: {},
+    fetch: noNetwork,
+    maxRetries: 0,
   });
   const responder = await registry.get("ollama", "qwen3");
   await assert.rejects(say(responder), (error) => error instanceof ResponderError);

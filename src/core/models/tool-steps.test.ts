@@ -23,7 +23,9 @@ const says = (delta: string) => [
   { type: "text-end", id: "t" },
 ];
 const calls = (toolCallId: string, to: string) => ({
-  ...{ type: "tool-call", toolCallId, toolName: "pay" },
+  type: "tool-call",
+  toolCallId,
+  toolName: "pay",
   input: JSON.stringify({ to }),
 });
 
@@ -51,7 +53,9 @@ async function companion(
   const throughline = await openThroughline({ storage: "memory", clock, newId, ...standard });
   const { chats } = throughline;
   const pay: TurnTool = {
-    ...{ name: "pay", description: "Pays.", parameters: { type: "object", properties: {} } },
+    name: "pay",
+    description: "Pays.",
+    parameters: { type: "object", properties: {} },
     run: (args) => run((args as { to: string }).to),
   };
   const turns = await throughline.turns({

@@ -11,8 +11,14 @@ import type { Consent } from "../package/record.ts";
 import { KeptConsent } from "./consent-file.ts";
 
 const everything: Consent = {
-  ...{ messages: true, frames: true, audio: true, upload: true, export: true },
-  ...{ wording: "the last two minutes", timestamp: 1, by: "ann" },
+  messages: true,
+  frames: true,
+  audio: true,
+  upload: true,
+  export: true,
+  wording: "the last two minutes",
+  timestamp: 1,
+  by: "ann",
 };
 const words: Consent = { ...everything, frames: false, audio: false, upload: false, export: false };
 

@@ -13,8 +13,20 @@ const prefix = `feedback/a1b2c3d4/${name}/`;
 
 /** An entry as version 0.1 wrote it. */
 const entryOf = (kind: string, more: object = {}) => ({
-  ...{ v: 1, kind, name, target, prefix, state: "pending", attempts: 2, first_at: 7, next_at: 9 },
-  ...{ sent_through: 0, keep_local: true, last_error: null, bytes: 12, ...more },
+  v: 1,
+  kind,
+  name,
+  target,
+  prefix,
+  state: "pending",
+  attempts: 2,
+  first_at: 7,
+  next_at: 9,
+  sent_through: 0,
+  keep_local: true,
+  last_error: null,
+  bytes: 12,
+  ...more,
 });
 
 async function put(disk: Disk, place: string, value: unknown): Promise<void> {

@@ -13,7 +13,8 @@ import { messagesBytes } from "../package/package-format.ts";
 
 const moments = [1, 2, 3, 4].map((number) =>
   momentOf(number, {
-    ...{ frames: 1, samples: 0 },
+    frames: 1,
+    samples: 0,
     record: { people: number < 3 ? ["Ori", "Ana"] : ["Bo"] },
   }),
 );
@@ -215,7 +216,10 @@ test("a deletion during a save of that chat waits for it, and deletes it", async
 test("a deletion that the disk stops midway is told of, finished by the next start, and stops no other", async () => {
   const { disk } = await saved();
   const broken = faultyDisk(disk, {
-    ...{ fault: "EIO", at: 1, repeat: "forever", call: "unlink" },
+    fault: "EIO",
+    at: 1,
+    repeat: "forever",
+    call: "unlink",
     path: new RegExp(names[1]!),
   });
   const { packages } = await openPackages(broken);

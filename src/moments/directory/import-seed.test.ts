@@ -69,8 +69,14 @@ test("the seed's example becomes a sealed copy in UTC, with every file and null 
   assert.deepEqual([score, manifest.annotator.kind, manifest.num_frames], [1, "human", 3]);
   assert.deepEqual([manifest.consent.upload, manifest.consent.export], [false, false]);
   assert.deepEqual(manifest.frames[1], {
-    ...{ file: "frames/000001.jpg", t_ms: null, timestamp: null, seq: null },
-    ...{ width: 64, height: 48, camera: null, source_t_ms: null },
+    file: "frames/000001.jpg",
+    t_ms: null,
+    timestamp: null,
+    seq: null,
+    width: 64,
+    height: 48,
+    camera: null,
+    source_t_ms: null,
   });
   assert.deepEqual(
     messages.map(({ role, text, timestamp: at }) => ({ role, text, timestamp: at })),

@@ -87,12 +87,20 @@ export async function readSeed(
     num_frames: frames.length,
     audio_samples: sound?.audio.samples ?? 0,
     consent: {
-      ...{ messages: true, frames: frames.length > 0, audio: sound !== undefined },
-      ...{ upload: consent.upload, export: consent.export, by: consent.by },
-      ...{ wording: null, timestamp: null },
+      messages: true,
+      frames: frames.length > 0,
+      audio: sound !== undefined,
+      upload: consent.upload,
+      export: consent.export,
+      by: consent.by,
+      wording: null,
+      timestamp: null,
     },
     window: {
-      ...{ pre_ms: 0, post_ms: 0, from: "ring", overlaps: [] },
+      pre_ms: 0,
+      post_ms: 0,
+      from: "ring",
+      overlaps: [],
       first_seq: messages[0]?.seq ?? null,
       last_seq: messages.at(-1)?.seq ?? null,
     },
@@ -202,10 +210,19 @@ function messageOf(item: Json, seq: number): PackageMessage | undefined {
   const upper = textOf(role).toUpperCase();
   if (!roles.includes(upper) || typeof text !== "string") return undefined;
   return {
-    ...{ role: upper as MessageRole, text, seq, id: `seed-${seq}`, turn_id: null },
+    role: upper as MessageRole,
+    text,
+    seq,
+    id: `seed-${seq}`,
+    turn_id: null,
     timestamp: typeof timestamp === "number" ? timestamp : null,
-    ...{ t_ms: null, synthetic: null, interrupted: false, delivered: null, truncated: false },
-    ...{ tool_calls: null, tool_call_id: null },
+    t_ms: null,
+    synthetic: null,
+    interrupted: false,
+    delivered: null,
+    truncated: false,
+    tool_calls: null,
+    tool_call_id: null,
   };
 }
 
@@ -226,8 +243,14 @@ async function readSound(
   const sound = bytes.subarray(wavHeaderBytes, wavHeaderBytes + samples * 2);
   return {
     audio: {
-      ...{ file: audioFile, rate_hz: audioRateHz, channels: 1, bits: 16, samples },
-      ...{ start_t_ms: null, anchors: [], gaps: [] },
+      file: audioFile,
+      rate_hz: audioRateHz,
+      channels: 1,
+      bits: 16,
+      samples,
+      start_t_ms: null,
+      anchors: [],
+      gaps: [],
     },
     part: memoryPart(audioFile, [wavHeader(samples), sound]),
   };
@@ -249,8 +272,13 @@ async function readFrames(disk: Disk, folder: string, leftOut: LeftOut[]) {
     const { length } = bytes;
     const file = frameFile(frames.length);
     frames.push({
-      ...{ file, t_ms: null, timestamp: null, seq: null, ...size },
-      ...{ camera: null, source_t_ms: null },
+      file,
+      t_ms: null,
+      timestamp: null,
+      seq: null,
+      ...size,
+      camera: null,
+      source_t_ms: null,
     });
     parts.push({ path: file, bytes: length, pieces: () => readPieces(disk, place, 0, length) });
   }

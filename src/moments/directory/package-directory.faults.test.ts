@@ -25,8 +25,12 @@ const moment = momentOf(1, { frames: 2, frameBytes: 80, samples: 300 });
 const { name } = moment.record;
 
 const reasons: Readonly<Record<string, string>> = {
-  ...{ ENOSPC: "disk_full", EDQUOT: "disk_full", EFBIG: "disk_full" },
-  ...{ EROFS: "read_only", EACCES: "read_only", EPERM: "read_only" },
+  ENOSPC: "disk_full",
+  EDQUOT: "disk_full",
+  EFBIG: "disk_full",
+  EROFS: "read_only",
+  EACCES: "read_only",
+  EPERM: "read_only",
 };
 
 async function reopen(disk: SimulatedDisk): Promise<Opened> {
@@ -157,7 +161,10 @@ test("a folder that cannot be recovered keeps no other from being recovered", as
     await disk.rename(folder, `${folder}.partial`);
   }
   const broken = faultyDisk(disk, {
-    ...{ fault: "EIO", at: 1, repeat: "forever", call: "read" },
+    fault: "EIO",
+    at: 1,
+    repeat: "forever",
+    call: "read",
     path: new RegExp(name),
   });
   const opened = await openPackages(broken);

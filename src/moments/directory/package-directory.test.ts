@@ -178,7 +178,9 @@ test("a newer judgement that supersedes an older one marks it; neither package c
   const newer = momentOf(2, { record: { supersedes: older.record.id } });
   await packages.save(newer);
   assert.deepEqual((await packages.status(older.record.name))?.retracted, {
-    ...{ timestamp: 1_772_366_400, by: null, reason: "superseded" },
+    timestamp: 1_772_366_400,
+    by: null,
+    reason: "superseded",
     superseded_by: newer.record.id,
   });
   assert.deepEqual(await packages.manifest(older.record.name), before);
@@ -214,7 +216,10 @@ test("a package that is to be uploaded is never here without a status that says 
   for (const fails of [false, true]) {
     const disk = new SimulatedDisk();
     const broken = faultyDisk(disk, {
-      ...{ fault: "EIO", at: 1, call: "rename", path: /partial/ },
+      fault: "EIO",
+      at: 1,
+      call: "rename",
+      path: /partial/,
     });
     const upload = { target, keepLocal: true };
     const { packages } = await openPackages(fails ? broken : disk, { upload });

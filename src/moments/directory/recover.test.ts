@@ -34,7 +34,9 @@ test("a half is set aside as it is, with a report, nothing is listed, and the mo
     opened.reports.map(({ at: _, bytes: __, ...rest }) => rest),
     [
       {
-        ...{ key: `feedback/${name}`, kind: "unfinished_package", after_seq: 0 },
+        key: `feedback/${name}`,
+        kind: "unfinished_package",
+        after_seq: 0,
         quarantined: `quarantine/feedback-${name}.partial`,
         reason: "a package was begun and not finished; what was written is set aside",
       },

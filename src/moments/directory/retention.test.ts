@@ -66,7 +66,8 @@ test("a purge says what it removed and why, and what held the others", async () 
       { name: names[2], because: "owed" },
     ],
     bytes: bytes * 2,
-    ...{ clockIsBehind: false, clockIsAhead: false },
+    clockIsBehind: false,
+    clockIsAhead: false,
   });
 });
 

@@ -56,17 +56,28 @@ function distribution(report: FeedbackExportReport): readonly object[] {
   const { dataFiles, mediaType } = formatFacts(report);
   const files = rowFiles(report);
   const rows = {
-    ...{ "@type": "cr:FileSet", "@id": "rows", name: "rows" },
-    ...{ encodingFormat: mediaType, includes: dataFiles[0] },
+    "@type": "cr:FileSet",
+    "@id": "rows",
+    name: "rows",
+    encodingFormat: mediaType,
+    includes: dataFiles[0],
   };
   const pictures = {
-    ...{ "@type": "cr:FileSet", "@id": "pictures", name: "pictures" },
-    ...{ encodingFormat: "image/jpeg", includes: "*/frames/*.jpg" },
+    "@type": "cr:FileSet",
+    "@id": "pictures",
+    name: "pictures",
+    encodingFormat: "image/jpeg",
+    includes: "*/frames/*.jpg",
   };
   return [
     ...files.map(({ path, bytes, sha256 }) => ({
-      ...{ "@type": "cr:FileObject", "@id": path, name: path, contentUrl: path },
-      ...{ contentSize: `${bytes} B`, encodingFormat: mediaType, sha256 },
+      "@type": "cr:FileObject",
+      "@id": path,
+      name: path,
+      contentUrl: path,
+      contentSize: `${bytes} B`,
+      encodingFormat: mediaType,
+      sha256,
     })),
     ...(files.length > 1 ? [rows] : []),
     ...(report.files.length > files.length ? [pictures] : []),
@@ -84,7 +95,10 @@ function recordSet(report: FeedbackExportReport): readonly object[] {
       ? { fileSet: { "@id": "pictures" }, extract: { fileProperty: "content" } }
       : { ...rows, extract: { column: name } };
   const field = formatFacts(report).fields.map(([name, dataType]) => ({
-    ...{ "@type": "cr:Field", "@id": `default/${name}`, name, dataType },
+    "@type": "cr:Field",
+    "@id": `default/${name}`,
+    name,
+    dataType,
     source: sourceOf(name),
   }));
   return [{ "@type": "cr:RecordSet", "@id": "default", name: "default", field }];

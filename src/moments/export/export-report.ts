@@ -123,7 +123,9 @@ export class ExportTally {
       first_at: this.#first ?? null,
       last_at: this.#last ?? null,
       consent_wordings: [...this.#wordings].sort().slice(0, maxWordings),
-      ...{ reasons, skipped, files },
+      reasons,
+      skipped,
+      files,
     };
   }
 }

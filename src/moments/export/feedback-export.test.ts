@@ -44,9 +44,13 @@ const dance: Line[] = [
 const three = [
   samplePackage(0, { frames: [-8_000, -4_000, -500], samples: 320 }),
   samplePackage(1, {
-    ...{ lines: dance, target: [1, 3] },
+    lines: dance,
+    target: [1, 3],
     manifest: {
-      ...{ sentiment: "negative", score: -0.5, correction: replacement, what: "danced" },
+      sentiment: "negative",
+      score: -0.5,
+      correction: replacement,
+      what: "danced",
       latched: { system_prompt: "You are a small robot.", tools: [{ name: "dance" }] },
     },
   }),

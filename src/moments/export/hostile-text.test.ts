@@ -31,8 +31,11 @@ describe("hostile text", () => {
           ],
           target: [1, 1],
           manifest: {
-            ...{ sentiment: "negative", what: text, trigger: text },
-            ...{ latched: { system_prompt: `prompt ${text}` }, people: [text] },
+            sentiment: "negative",
+            what: text,
+            trigger: text,
+            latched: { system_prompt: `prompt ${text}` },
+            people: [text],
             correction: { text, kind: "replacement" },
             consent: { ...samplePackage(0).manifest.consent, wording: text },
           },

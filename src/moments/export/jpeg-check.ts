@@ -37,8 +37,11 @@ export function jpegFault(bytes: Uint8Array): JpegFault | undefined {
   if (bytes.length === 0) return "empty";
   if (bytes[0] !== 0xff || bytes[1] !== startOfImage) return "no_start";
   const seen: Seen = {
-    ...{ components: new Map(), quantisers: new Set(), huffman: new Set() },
-    ...{ arithmetic: false, scans: 0 },
+    components: new Map(),
+    quantisers: new Set(),
+    huffman: new Set(),
+    arithmetic: false,
+    scans: 0,
   };
   let at = 2;
   while (at < bytes.length) {

@@ -5,7 +5,8 @@ const listType = { converted_type: "LIST", logical_type: { type: "LIST" } } as c
 const stringType = { converted_type: "UTF8", logical_type: { type: "STRING" } } as const;
 
 const text = (name: string): SchemaElement => ({
-  ...{ name, type: "BYTE_ARRAY" },
+  name,
+  type: "BYTE_ARRAY",
   ...optional,
   ...stringType,
 });
@@ -43,7 +44,9 @@ const M = {
 export const huggingFaceMetadata = JSON.stringify({
   info: {
     features: {
-      ...{ id: S, prompt: M, completion: M },
+      id: S,
+      prompt: M,
+      completion: M,
       label: { dtype: "bool", _type: "Value" },
       images: { feature: { _type: "Image" }, _type: "List" },
     },

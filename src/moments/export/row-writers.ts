@@ -105,7 +105,8 @@ function visionRows(folder: OutFolder, options: ResolvedExportOptions): RowWrite
       const { turn } = await judged(from, options);
       // They are written with those of other rows.
       const images = (await pictures(from, turn, options)).map(({ path, bytes }) => ({
-        ...{ path, bytes: Buffer.from(bytes) },
+        path,
+        bytes: Buffer.from(bytes),
       }));
       const row = { ...visionRow(from.manifest, turn, images.length), images };
       return {

@@ -119,7 +119,8 @@ describe("a pair for OpenAI", () => {
     const flat = { name: "dance", description: "Dances.", inputSchema: { type: "object" } };
     const own = { type: "function", function: { name: "sing", parameters: { type: "object" } } };
     const { input } = pair({
-      ...{ lines: lines("c1"), target: [1, 3] },
+      lines: lines("c1"),
+      target: [1, 3],
       manifest: { latched: { tools: [flat, own, "unknown"] } },
     });
     const { name, description, inputSchema } = flat;
@@ -136,7 +137,8 @@ describe("a pair for OpenAI", () => {
 
   test("leaves out a call without a result, and a result without a call", () => {
     const { input } = pair({
-      ...{ lines: lines("other"), target: [1, 3] },
+      lines: lines("other"),
+      target: [1, 3],
       manifest: { latched: {} },
     });
     assert.deepEqual(input, { messages: [{ role: "user", content: "Dance!" }] });
@@ -173,7 +175,9 @@ test("no string of a row holds a lone surrogate, whatever was said", () => {
     ],
     target: [1, 1],
     manifest: {
-      ...{ what: bad, trigger: bad, latched: { system_prompt: bad, [bad]: [bad] } },
+      what: bad,
+      trigger: bad,
+      latched: { system_prompt: bad, [bad]: [bad] },
       correction: { text: `${bad}!`, kind: "replacement" },
     },
   });

@@ -30,7 +30,10 @@ export function ktoRow(manifest: Manifest, turn: JudgedTurn): KtoRow {
     prompt: plainPrompt(turn),
     completion: assistantSays(turn.answer),
     label: sentiment === "positive",
-    ...{ score, what, trigger, session_id },
+    score,
+    what,
+    trigger,
+    session_id,
     created_at: createdAt(manifest),
   });
 }

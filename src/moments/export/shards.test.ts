@@ -33,8 +33,11 @@ function record(n: number, imageBytes: number): VisionRecord {
   const bytes = new Uint8Array(imageBytes).fill(n);
   const content = [{ type: "text", text: `row ${n}` }] as const;
   return {
-    ...{ id: String(n), prompt: [{ role: "user", content }], label: n % 2 === 0 },
-    ...{ completion: [{ role: "assistant", content }], images: [{ bytes, path: `${n}.jpg` }] },
+    id: String(n),
+    prompt: [{ role: "user", content }],
+    label: n % 2 === 0,
+    completion: [{ role: "assistant", content }],
+    images: [{ bytes, path: `${n}.jpg` }],
   };
 }
 
@@ -105,8 +108,10 @@ describe("tar shards", () => {
   test("hold what members were when they were added, whatever their memory holds afterwards", async () => {
     const disk = new SimulatedDisk();
     const slow: ExportDisk = {
-      ...{ mkdir: (path) => disk.mkdir(path), list: (path) => disk.list(path) },
-      ...{ rename: (from, to) => disk.rename(from, to), unlink: (path) => disk.unlink(path) },
+      mkdir: (path) => disk.mkdir(path),
+      list: (path) => disk.list(path),
+      rename: (from, to) => disk.rename(from, to),
+      unlink: (path) => disk.unlink(path),
       rmdir: (path) => disk.rmdir(path),
       syncDirectory: (path) => disk.syncDirectory(path),
       async open(path, how) {

@@ -35,7 +35,8 @@ export function enterChunk(segments: Segment[], chunk: Segment): void {
     if (beganMs - last.sourceMs <= gapMs) {
       segments[segments.length - 1] = {
         ...last,
-        ...{ sourceMs: Math.min(last.sourceMs, beganMs), ageMs },
+        sourceMs: Math.min(last.sourceMs, beganMs),
+        ageMs,
       };
       return;
     }

@@ -22,7 +22,8 @@ for (const name of ["maxMediaPerHour", "maxWaiting", "maxPinnedBytes"]) {
   for (const value of ["3", null, Number.NaN, Number.POSITIVE_INFINITY]) {
     test(`${name} ${typeof value} ${value} is refused with its name`, () => {
       assert.throws(() => resolveOptions({ ...given, [name]: value }), {
-        ...{ name: "TypeError", message: new RegExp(`^${name} must be `) },
+        name: "TypeError",
+        message: new RegExp(`^${name} must be `),
       });
     });
   }

@@ -25,7 +25,9 @@ for (const [byte, kind] of [
         assert.deepEqual(
           { ...read, payload: [...(read?.payload ?? [])] },
           {
-            ...{ kind, capturedMs: time, payload: [...payload] },
+            kind,
+            capturedMs: time,
+            payload: [...payload],
           },
         );
       },

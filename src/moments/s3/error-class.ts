@@ -30,7 +30,9 @@ export interface OptionalHeaders {
   readonly encryption: boolean;
 }
 export const noOptionalHeaders: OptionalHeaders = {
-  ...{ condition: false, checksum: false, encryption: false },
+  condition: false,
+  checksum: false,
+  encryption: false,
 };
 
 interface Row {

@@ -7,8 +7,13 @@ const bucket = "moments";
 
 test("without more than a bucket: us-east-1, no endpoint, AES256, and nothing is created", () => {
   assert.deepEqual(resolveS3Options({ bucket }), {
-    ...{ bucket, region: "us-east-1", endpoint: undefined, credentials: undefined },
-    ...{ createBucket: false, bucketOwner: undefined, encryption: "AES256" },
+    bucket,
+    region: "us-east-1",
+    endpoint: undefined,
+    credentials: undefined,
+    createBucket: false,
+    bucketOwner: undefined,
+    encryption: "AES256",
   });
 });
 

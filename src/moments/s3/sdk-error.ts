@@ -44,8 +44,11 @@ export function toS3Error(thrown: unknown): S3Error {
   const isSkewed = status === 403 && error.$metadata?.clockSkewCorrected === true;
   return new S3Error(
     {
-      ...{ kind: "answer", code: isSkewed ? "RequestTimeTooSkewed" : name, status },
-      ...{ retryAfterMs: retryAfterOf(headers), region: regionOf(error.message, headers) },
+      kind: "answer",
+      code: isSkewed ? "RequestTimeTooSkewed" : name,
+      status,
+      retryAfterMs: retryAfterOf(headers),
+      region: regionOf(error.message, headers),
     },
     { cause: thrown },
   );

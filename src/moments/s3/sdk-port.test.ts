@@ -32,7 +32,9 @@ async function open(options: S3ServerOptions = {}, target: Partial<S3TargetOptio
   const resolved = resolveS3Options({ bucket: "moments", endpoint, credentials, ...target });
   const port = new SdkS3Port(resolved, { timers: time });
   return {
-    ...{ server, port, time },
+    server,
+    port,
+    time,
     /** Lets time pass while the call waits. */
     async passing<T>(call: Promise<T>): Promise<T> {
       busy++;

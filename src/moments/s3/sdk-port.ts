@@ -72,8 +72,12 @@ export class SdkS3Port implements S3Port {
     const { encryption } = this.#options;
     const input = {
       ...this.#inBucket,
-      ...{ Key: object.key, Body: body, ContentLength: body.length, ContentType: contentType },
-      ...{ Metadata: { sha256 }, ...digest },
+      Key: object.key,
+      Body: body,
+      ContentLength: body.length,
+      ContentType: contentType,
+      Metadata: { sha256 },
+      ...digest,
       ...(object.onlyIfAbsent ? { IfNoneMatch: "*" } : {}),
       ...(encryption === "none" ? {} : { ServerSideEncryption: encryption }),
     };
@@ -168,7 +172,9 @@ export class SdkS3Port implements S3Port {
     // Ceph 16 takes BlockPublicAcls, and answers AccessDenied to every later PUT.
     const acls = this.#options.endpoint === undefined ? { BlockPublicAcls: true } : {};
     const PublicAccessBlockConfiguration = {
-      ...{ IgnorePublicAcls: true, BlockPublicPolicy: true, RestrictPublicBuckets: true },
+      IgnorePublicAcls: true,
+      BlockPublicPolicy: true,
+      RestrictPublicBuckets: true,
       ...acls,
     };
     const input = { ...this.#inBucket, PublicAccessBlockConfiguration };

@@ -41,7 +41,10 @@ function toolOf(
     const toolCalls = [{ ...call, function: { ...call.function } }];
     recorder.message({ role: "assistant", text: "", id: `${id}:call`, toolCalls, ...ids });
     const told = await skill.handle(args, {
-      ...{ ...ids, provider, model, idempotencyKey: `skill:${id}` },
+      ...ids,
+      provider,
+      model,
+      idempotencyKey: `skill:${id}`,
       channel: turn.synthetic === patHintKind ? "touch" : "text",
     });
     const result = { role: "tool", text: told, id: `${id}:result` } as const;

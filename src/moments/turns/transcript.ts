@@ -51,7 +51,12 @@ export function transcriptMessage(chatId: string, message: StoredMessage): Trans
   const { synthetic } = message;
   const atMs = Date.parse(timestamp);
   return {
-    ...{ id, role, text: content, chatId, turnId: turn ?? id, interrupted: partial === true },
+    id,
+    role,
+    text: content,
+    chatId,
+    turnId: turn ?? id,
+    interrupted: partial === true,
     ...(synthetic === undefined ? {} : { synthetic }),
     ...(Number.isNaN(atMs) ? {} : { atMs }),
     ...(tool_calls === undefined ? {} : { toolCalls: tool_calls.map((call) => ({ ...call })) }),

@@ -63,8 +63,10 @@ for (let sent = 0; sent <= 4; sent++) {
     await using world = await started();
     const sample = samplePackage();
     world.server.fail({
-      ...{ operation: sent === 4 ? "HeadObject" : "PutObject", nth: sent === 4 ? 1 : sent + 1 },
-      ...{ times: 100, does: refused(500, "InternalError") },
+      operation: sent === 4 ? "HeadObject" : "PutObject",
+      nth: sent === 4 ? 1 : sent + 1,
+      times: 100,
+      does: refused(500, "InternalError"),
     });
     await world.save(sample);
     await world.time.pass(1);

@@ -88,7 +88,8 @@ test("doctor fails what it cannot read of an older schema, and calls nothing und
 });
 
 test("doctor waits for a locked table no longer than its deadline, and says that it could not ask", {
-  ...{ skip, timeout: 60_000 },
+  skip,
+  timeout: 60_000,
 }, async (t) => {
   const { store, pool } = await kept(t);
   const client = await pool.connect();

@@ -341,7 +341,9 @@ test("an abort ends the waiting for a lease at once", { timeout: 10_000 }, async
   const timers = new HeldTimers(new HeldClock());
   const onWait = () => void setImmediate(() => stop.abort(new Error("stop")));
   const copy = copyCompanion(source, withLeases(target, leasesOf(true).leases), {
-    ...{ timers, signal: stop.signal, onWait },
+    timers,
+    signal: stop.signal,
+    onWait,
   });
   await assert.rejects(copy, { message: "stop" });
   assert.equal(timers.count, 0);

@@ -199,8 +199,10 @@ class Progress {
 
   #say(): void {
     this.#tell({
-      ...{ phase: this.#phase, logs: this.#logs, of: this.#of },
-      ...{ records: this.copied },
+      phase: this.#phase,
+      logs: this.#logs,
+      of: this.#of,
+      records: this.copied,
     });
   }
 }

@@ -22,7 +22,8 @@ export async function* everyLog(
     let cursor: string | undefined;
     do {
       const page = await logs.list({
-        ...{ limit: pageSize, ...(cursor === undefined ? {} : { cursor }) },
+        limit: pageSize,
+        ...(cursor === undefined ? {} : { cursor }),
       });
       for (const row of page.rows) {
         const isOwn = place.collection === runsPlace.collection && row.key === movesKey;

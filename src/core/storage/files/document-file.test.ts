@@ -32,7 +32,8 @@ const python = `{"a": NaN, "b": [Infinity, -Infinity, 1], "c": "NaN \\"-Infinity
 test("numbers that only Python writes are null in a document of another program, and words in its texts stay", () => {
   assert.deepEqual(decodeDocument(Buffer.from(python)), {
     value: { a: null, b: [null, null, 1], c: 'NaN "-Infinity', NaN: { d: null } },
-    ...{ revision: 0, key: undefined },
+    revision: 0,
+    key: undefined,
   });
 });
 

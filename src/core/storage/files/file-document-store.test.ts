@@ -11,7 +11,9 @@ async function opened() {
   const documents = storage.documents("session");
   const path = join(home, "session/session.json");
   return {
-    ...{ documents, storage, path },
+    documents,
+    storage,
+    path,
     async [Symbol.asyncDispose]() {
       await storage.close();
       fs.rmSync(home, { recursive: true });

@@ -266,7 +266,11 @@ export class FileDocumentStore implements DocumentStore {
       const size = await file.size();
       const quarantined = await this.#ports.quarantine(path, file, 0, size);
       this.#ports.report({
-        ...{ key, kind: "unreadable_document", bytes: size, after_seq: 0, quarantined },
+        key,
+        kind: "unreadable_document",
+        bytes: size,
+        after_seq: 0,
+        quarantined,
         reason: "the file is not a whole document; the copy before it is used, if there is one",
       });
     });

@@ -116,7 +116,12 @@ export class FileStorage implements Storage {
     const { timers, maxOpen, verifyAll, indexIsClean } = this.#ports;
     const store = new FileLogStore({
       ...this.#shared,
-      ...{ directory, index, timers, maxOpen, verifyAll, indexIsClean },
+      directory,
+      index,
+      timers,
+      maxOpen,
+      verifyAll,
+      indexIsClean,
       isShared: directory === this.#ports.home,
       makeDirectory: () => {
         made ??= makeDirectory(this.#ports.disk, directory).catch((error) => {
@@ -303,7 +308,10 @@ export class FileStorage implements Storage {
 function damageReport(key: string, damage: Damage): NewReport {
   const bytes = damage.end - damage.start;
   return {
-    ...{ key, kind: "damaged_middle", bytes, after_seq: damage.afterSeq },
+    key,
+    kind: "damaged_middle",
+    bytes,
+    after_seq: damage.afterSeq,
     reason:
       bytes > 0
         ? `${bytes} bytes at offset ${damage.start} are not what was written; they are left there`

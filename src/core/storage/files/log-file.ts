@@ -292,8 +292,14 @@ export class LogFile {
     const seq = this.seq + batch.count;
     const { lines, count, headJson } = batch;
     const { bytes, crc } = encodeBatch({
-      ...{ key: this.key, lines, count, seq, headJson, prev: this.crc },
-      ...{ damaged: this.damaged, opens: this.end === 0 },
+      key: this.key,
+      lines,
+      count,
+      seq,
+      headJson,
+      prev: this.crc,
+      damaged: this.damaged,
+      opens: this.end === 0,
     });
     await writeAll(this.#file, bytes, this.end);
     const end = this.end + bytes.length;

@@ -74,7 +74,12 @@ export async function openFileStorage(options: FileStorageOptions): Promise<File
       bootId: clock.bootId?.(),
     });
     storage = await FileStorage.open({
-      ...{ home, clock, newId, logger, durability, release },
+      home,
+      clock,
+      newId,
+      logger,
+      durability,
+      release,
       timers: systemTimers,
       disk: realDisk,
       openIndex: index.open,

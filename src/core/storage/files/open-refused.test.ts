@@ -13,7 +13,10 @@ for (const fault of notAllowed) {
   for (const call of ["mkdir", "list", "syncDirectory"] as const) {
     test(`a home where ${call} gives ${fault} is refused as a setting, and permissions are spoken of`, async () => {
       const disk = faultyDisk(new SimulatedDisk(), {
-        ...{ fault, at: 1, repeat: "forever", call },
+        fault,
+        at: 1,
+        repeat: "forever",
+        call,
         path: call === "mkdir" ? /./ : /^\/home/,
       });
       await assert.rejects(openOn(disk), {
@@ -26,7 +29,11 @@ for (const fault of notAllowed) {
   test(`a log whose file gives ${fault} is refused alone, and permissions are spoken of`, async () => {
     const inner = new SimulatedDisk();
     const disk = faultyDisk(inner, {
-      ...{ fault, at: 1, repeat: "forever", call: "open", path: /\/a\.jsonl/ },
+      fault,
+      at: 1,
+      repeat: "forever",
+      call: "open",
+      path: /\/a\.jsonl/,
     });
     const { storage, logs } = await openOn(disk);
     await assert.rejects(logs.append("a", [{ id: "m1" }]), {

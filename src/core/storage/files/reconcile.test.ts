@@ -61,8 +61,15 @@ function openedOver(
 ): Promise<FileStorage> {
   const index = openSqliteIndex(join(home, "index.db"));
   return FileStorage.open({
-    ...{ home, disk, durability: "power-cut", verifyAll: false, maxOpen: 256 },
-    ...{ clock: systemClock, timers: systemTimers, newId: randomId, logger: silentLogger },
+    home,
+    disk,
+    durability: "power-cut",
+    verifyAll: false,
+    maxOpen: 256,
+    clock: systemClock,
+    timers: systemTimers,
+    newId: randomId,
+    logger: silentLogger,
     indexIsClean: index.clean,
     openIndex: (...collection) => {
       const opened = index.open(...collection);
@@ -129,8 +136,11 @@ test("a run that could not compare the names with its index leaves that to the n
   const home = await homeWith(t, "a", "b");
   rmSync(join(home, "index.db"));
   const disk = faultyDisk(realDisk, {
-    ...{ fault: "EIO", at: 2, repeat: "forever" }, // the first one is of the opening
-    ...{ call: "list", path: /chats$/ },
+    fault: "EIO",
+    at: 2,
+    repeat: "forever", // the first one is of the opening
+    call: "list",
+    path: /chats$/,
   });
   const storage = await openedOver(home, disk);
   const logs = storage.logs("chats", projection);
@@ -152,7 +162,11 @@ test("what a log held that could not be read at one start is found after the nex
   }
   for (const end of ["", "-wal"]) renameSync(join(home, `old${end}`), index + end);
   const disk = faultyDisk(realDisk, {
-    ...{ fault: "EIO", at: 1, repeat: "forever", call: "open", path: /a\.jsonl/ },
+    fault: "EIO",
+    at: 1,
+    repeat: "forever",
+    call: "open",
+    path: /a\.jsonl/,
   });
   {
     await using storage = await openedOver(home, disk);
@@ -229,8 +243,11 @@ test("a log whose file was taken away after a clean exit is told of as lost, onc
 async function homeOfDead(t: TestContext, ...deleted: readonly string[]): Promise<string> {
   const home = await homeWith(t, "a", "b");
   const disk = faultyDisk(realDisk, {
-    ...{ fault: "EIO", at: 2, repeat: "forever" }, // the first one is of the opening
-    ...{ call: "syncDirectory", path: /chats$/ },
+    fault: "EIO",
+    at: 2,
+    repeat: "forever", // the first one is of the opening
+    call: "syncDirectory",
+    path: /chats$/,
   });
   const storage = await openedOver(home, disk);
   const logs = storage.logs("chats", projection);

@@ -181,7 +181,10 @@ function reportGone(ports: FileLogStorePorts, key: string, isKnownWhole: boolean
     ? "it was taken away"
     : "its deletion was cut short or did not reach the index, or it was taken away";
   ports.report({
-    ...{ key, kind: isKnownWhole ? "older_copy" : "missing_log", bytes: 0, after_seq: 0 },
+    key,
+    kind: isKnownWhole ? "older_copy" : "missing_log",
+    bytes: 0,
+    after_seq: 0,
     reason: `${known}: ${why}; it is listed no more`,
   });
 }

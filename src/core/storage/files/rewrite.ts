@@ -32,7 +32,12 @@ export async function rewriteLog(
     const flush = async (seq: number) => {
       if (count === 0) return;
       const { bytes, crc } = encodeBatch({
-        ...{ key: log.key, lines, count, seq, headJson, prev },
+        key: log.key,
+        lines,
+        count,
+        seq,
+        headJson,
+        prev,
         damaged: log.damaged,
         opens: end === 0,
       });

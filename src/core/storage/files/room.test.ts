@@ -234,7 +234,11 @@ for (const does of ["nothing", "half", "all"] as const) {
   test(`a disk that has no space for room (of which it does ${does}) takes the appends, and gets back what it gave`, async () => {
     const disk = new SimulatedDisk();
     const faulty = faultyDisk(disk, {
-      ...{ fault: "ENOSPC", at: 1, call: "extend", repeat: "forever", does },
+      fault: "ENOSPC",
+      at: 1,
+      call: "extend",
+      repeat: "forever",
+      does,
     });
     const { storage, logs } = await openOn(faulty);
     await appendMany(logs, 4);
@@ -248,7 +252,10 @@ for (const does of ["nothing", "half", "all"] as const) {
 test("room that cannot be given back stays, and harms nobody", async () => {
   const disk = new SimulatedDisk();
   const faulty = faultyDisk(disk, {
-    ...{ fault: "EIO", at: 1, call: "truncate", repeat: "forever" },
+    fault: "EIO",
+    at: 1,
+    call: "truncate",
+    repeat: "forever",
   });
   const { storage, logs, timers } = await openOn(faulty);
   await appendMany(logs, 3);
@@ -285,16 +292,23 @@ test("an append that failed in the room leaves nothing of itself, and the burst 
 function slowToCut(disk: Disk, pending = { now: 0 }): Disk {
   let truncates = 0;
   return {
-    ...{ mkdir: (at) => disk.mkdir(at), list: (at) => disk.list(at), size: (at) => disk.size(at) },
-    ...{ rename: (from, to) => disk.rename(from, to), link: (from, to) => disk.link(from, to) },
-    ...{ unlink: (at) => disk.unlink(at), rmdir: (at) => disk.rmdir(at) },
+    mkdir: (at) => disk.mkdir(at),
+    list: (at) => disk.list(at),
+    size: (at) => disk.size(at),
+    rename: (from, to) => disk.rename(from, to),
+    link: (from, to) => disk.link(from, to),
+    unlink: (at) => disk.unlink(at),
+    rmdir: (at) => disk.rmdir(at),
     syncDirectory: (at) => disk.syncDirectory(at),
     async open(at, how) {
       const file = await disk.open(at, how);
       return {
-        ...{ read: (into, from) => file.read(into, from), size: () => file.size() },
-        ...{ write: (bytes, to) => file.write(bytes, to), sync: () => file.sync() },
-        ...{ extend: (from, size) => file.extend(from, size), close: () => file.close() },
+        read: (into, from) => file.read(into, from),
+        size: () => file.size(),
+        write: (bytes, to) => file.write(bytes, to),
+        sync: () => file.sync(),
+        extend: (from, size) => file.extend(from, size),
+        close: () => file.close(),
         placeAt: (where) => file.placeAt(where),
         async truncate(size) {
           pending.now++;
