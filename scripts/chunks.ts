@@ -14,7 +14,7 @@ const chunks: readonly (readonly [name: string, modules: readonly string[]])[] =
   ["core", ["core/throughline", "core/storage/files/open-file-storage"]],
   ["turns", ["core/turns/new-turns"]],
   ["companion", ["companion/start-companion"]],
-  ["moments", ["moments/moments"]],
+  ["moments", ["moments/start-moments"]],
   ["server", ["server/server"]],
   ["command", ["app/start"]],
   [

@@ -4,6 +4,7 @@ import { basename, join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { proveDriver } from "../src/app/prove-driver.ts";
 import { openThroughline } from "../src/core/throughline.ts";
+import { startMoments } from "../src/moments/start-moments.ts";
 import type { Contract } from "../src/testing/contract.ts";
 import { fakeIo, runCli, temporaryDirectory } from "./support/command-line.ts";
 
@@ -75,7 +76,7 @@ test("doctor reports a byte that was flipped in the middle of a log as damage: e
 async function withPackage(home: string): Promise<string> {
   await using throughline = await openThroughline({ home });
   const software = { name: "throughline", version: "0.0.0" };
-  const { recorder } = await throughline.startMoments({ sessionId: "a1b2c3d4", software });
+  const { recorder } = await startMoments(throughline, { sessionId: "a1b2c3d4", software });
   recorder.message({ role: "user", text: "Tell me a joke", id: "m1", chatId: "a" });
   recorder.message({ role: "assistant", text: "Knock, knock", id: "m2", chatId: "a" });
   const receipt = recorder.record({ sentiment: "positive", what: "the joke", source: "http" });

@@ -6,6 +6,7 @@ import { type TestContext, test } from "node:test";
 import { openThroughline } from "../src/core/throughline.ts";
 import { consentWording } from "../src/moments/record/consent.ts";
 import { keyPrefix } from "../src/moments/s3/object-key.ts";
+import { startMoments } from "../src/moments/start-moments.ts";
 import { fakeIo, Process, runCli, temporaryDirectory } from "./support/command-line.ts";
 import { S3Server } from "./support/s3/s3-server.ts";
 import { samplePackage } from "./support/s3/sample-package.ts";
@@ -23,7 +24,7 @@ async function home(t: TestContext) {
     { role: "assistant", content: "It rains", id: "m4", turn: "m3" },
   ]);
   const software = { name: "throughline", version: "0.0.0" };
-  const moments = await throughline.startMoments({ sessionId: "a1b2c3d4", software });
+  const moments = await startMoments(throughline, { sessionId: "a1b2c3d4", software });
   const wording = consentWording;
   await moments.agree({ messages: true, export: true, wording, by: "a test" });
   await throughline.close();
@@ -346,7 +347,7 @@ test("a package that failed is named so by list and doctor; upload ends with 1 u
 
   const throughline = await openThroughline({ home: at.path });
   const software = { name: "throughline", version: "0.0.0" };
-  const moments = await throughline.startMoments({ sessionId: "a1b2c3d4", software });
+  const moments = await startMoments(throughline, { sessionId: "a1b2c3d4", software });
   await moments.agree({ messages: true, upload: true, wording: consentWording, by: "a test" });
   await throughline.close();
   server.fail({ times: Number.POSITIVE_INFINITY, does: { kind: "reset" } });

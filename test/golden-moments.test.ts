@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import fs from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import type { Throughline } from "../src/index.ts";
+import { type Moments, startMoments } from "../src/moments/start-moments.ts";
 import {
   assertHolds,
   copyOf,
@@ -20,8 +20,6 @@ import { S3Server } from "./support/s3/s3-server.ts";
 
 const options = { sessionId: "10011001", software: { name: "throughline", version: "0.1.0" } };
 const sha256 = (bytes: Buffer) => createHash("sha256").update(bytes).digest("hex");
-
-type Moments = Awaited<ReturnType<Throughline["startMoments"]>>;
 
 /** A package in a listing: what it holds, what became of it, whether each byte is as its digests say. */
 interface Listed {
@@ -59,7 +57,7 @@ test("packages of 0.1: what each holds, what became of it, and what was agreed t
   const home = copyOf(t, "memories");
   const { packages, foreign, consent } = expected("memories")[soon].moments;
   await using memories = await openAt(soon, { home });
-  const moments = await memories.startMoments(options);
+  const moments = await startMoments(memories, options);
   assertHolds(await packagesOf(moments), { packages, foreign, consent });
   assert.equal(packages.filter(({ verified }: Listed) => verified === "whole").length, 5);
   // Recorded once more under its key, it is the reaction that 0.1 recorded.
@@ -93,7 +91,7 @@ const atOnce = "2026-03-05T12:30:20.000Z";
 async function recovered(t: TestContext) {
   const home = copyOf(t, "killed");
   await using memories = await openAt(atOnce, { home });
-  const listing = await packagesOf(await memories.startMoments(options));
+  const listing = await packagesOf(await startMoments(memories, options));
   await memories.close();
   return { listing, files: filesIn(home) };
 }
@@ -171,7 +169,7 @@ const whenBack = "2026-03-06T12:00:00.000Z";
 async function upload(home: string, { endpoint, credentials }: S3Server) {
   await using memories = await openAt(whenBack, { home });
   const s3 = { bucket: "moments", endpoint, credentials };
-  const moments = await memories.startMoments({ ...options, mode: "local+s3", s3 });
+  const moments = await startMoments(memories, { ...options, mode: "local+s3", s3 });
   await moments.upload();
   const { pending, parked } = moments.statistics().outbox ?? {};
   return { listing: await packagesOf(moments), pending, parked };

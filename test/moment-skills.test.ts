@@ -14,9 +14,9 @@ import { createResponder } from "../src/core/models/models.ts";
 import { openThroughline } from "../src/core/throughline.ts";
 import { systemTimers } from "../src/core/timers.ts";
 import type { Turn } from "../src/core/turns/turn.ts";
-import { feedTurns, offerSkills } from "../src/moments/moments.ts";
 import { consentWording } from "../src/moments/record/consent.ts";
 import { reactionsPrompt } from "../src/moments/record/skills.ts";
+import { offerSkills, startMoments } from "../src/moments/start-moments.ts";
 
 // It speaks each provider's own protocol on one port of loopback.
 const mock = new LLMock({ port: 0, logLevel: "silent" });
@@ -35,9 +35,10 @@ async function home(t: TestContext, model: string) {
   const responder = await createResponder(parseModelName(model), settings(), { maxRetries: 0 });
   const standard = { provider: responder.provider, model: responder.model };
   const throughline = await openThroughline({ home: path, ...standard });
-  const moments = await throughline.startMoments({
+  const moments = await startMoments(throughline, {
     sessionId: "a1b2c3d4",
     software: { name: "throughline", version: "0.0.0" },
+    persona: "You are kind.",
   });
   const { chats } = throughline;
   const turns = await throughline.turns({
@@ -46,7 +47,6 @@ async function home(t: TestContext, model: string) {
     maxQueued: 4,
     tools: offerSkills(moments.recorder, systemTimers),
   });
-  feedTurns(turns, moments.recorder, "You are kind.");
   t.after(async () => {
     await turns.close(0);
     await throughline.close();

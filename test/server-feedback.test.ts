@@ -19,7 +19,7 @@ import { readManifest, writeManifest } from "../src/moments/package/package-form
 import { consentWording } from "../src/moments/record/consent.ts";
 import * as schemas from "../src/moments/routes/answer-schemas.ts";
 import { keyPrefix } from "../src/moments/s3/object-key.ts";
-import { feedTurns } from "../src/moments/turns/feed.ts";
+import { startMoments } from "../src/moments/start-moments.ts";
 import * as answers from "../src/server/answer-schemas.ts";
 import { events as serverEvents } from "../src/server/event-schemas.ts";
 import { S3Server } from "./support/s3/s3-server.ts";
@@ -41,13 +41,13 @@ async function withMoments(
   const home = mkdtempSync(join(tmpdir(), "throughline-feedback-"));
   const target = { provider: "scripted", model: "scripted" };
   const throughline = await openThroughline({ home, ...target });
-  const moments = await throughline.startMoments({
+  const moments = await startMoments(throughline, {
     sessionId: "a1b2c3d4",
     software: { name: "throughline", version: "0.0.0" },
+    persona: "You are kind.",
     ...options,
   });
   const c = await companion(script, { throughline, moments });
-  feedTurns(c.turns, moments.recorder, "You are kind.");
   t.after(async () => {
     await c.server.close();
     await throughline.close();

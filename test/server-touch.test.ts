@@ -4,9 +4,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { feedCompanion, hurtfulTo } from "../src/app/feed-moments.ts";
 import { openThroughline } from "../src/core/throughline.ts";
 import type { MomentsOptions } from "../src/moments/moments.ts";
-import { feedCompanion, feedTurns } from "../src/moments/turns/feed.ts";
+import { startMoments } from "../src/moments/start-moments.ts";
 import { companion, jsonOf, me, problemOf } from "./support/server-fixture.ts";
 
 type Script = Parameters<typeof companion>[0];
@@ -15,11 +16,18 @@ async function awake(t: TestContext, script: Script, options: Partial<MomentsOpt
   const home = mkdtempSync(join(tmpdir(), "throughline-touch-"));
   const throughline = await openThroughline({ home, provider: "scripted", model: "script-1" });
   const software = { name: "throughline", version: "0.0.0" };
-  const moments = await throughline.startMoments({ sessionId: "a1b2c3d4", software, ...options });
+  let hurtful: (text: string) => readonly string[] = () => [];
+  const moments = await startMoments(throughline, {
+    sessionId: "a1b2c3d4",
+    software,
+    persona: "You are kind.",
+    hurtful: (text) => hurtful(text),
+    ...options,
+  });
   const c = await companion(script, { throughline, moments, awake: {} });
-  const { happened, recorder } = moments;
+  const { recorder } = moments;
   assert.ok(c.run);
-  feedTurns(c.turns, recorder, "You are kind.", { companion: c.run, happened });
+  hurtful = hurtfulTo(c.run);
   feedCompanion(c.run, recorder);
   t.after(async () => {
     await c.server.close();

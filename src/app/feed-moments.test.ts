@@ -7,15 +7,13 @@ import { feedMoments } from "./feed-moments.ts";
 test("a start goes on when what was said before it cannot be read", async (t) => {
   const { recorder } = await MomentsWorld.open();
   const warn = t.mock.fn();
-  const onTurn = t.mock.fn(() => () => undefined);
+  const onChange = t.mock.fn(() => () => undefined);
   const list = () => Promise.reject(new Error("away"));
-  await feedMoments({ recorder, happened: () => undefined } as never, {
+  await feedMoments(recorder, {
     chats: { list } as never,
-    turns: { onTurn } as never,
-    persona: "You are kind.",
-    companion: { onChange: () => () => undefined } as never,
+    companion: { onChange } as never,
     logger: { ...silentLogger, warn },
   });
   assert.deepEqual(warn.mock.calls[0]?.arguments[0], { error: "Error" });
-  assert.equal(onTurn.mock.callCount(), 1);
+  assert.equal(onChange.mock.callCount(), 1);
 });

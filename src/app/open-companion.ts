@@ -3,7 +3,6 @@ import { type MemoriesWork, withMemories } from "../cli/memories.ts";
 import type { Flags, Settings } from "../cli/settings.ts";
 import { filesIn } from "../cli/store-location.ts";
 import { beginRun, type Run } from "../companion/commands/home-run.ts";
-import { extendWithCompanion } from "../companion/start-companion.ts";
 import type { Logger } from "../core/logger.ts";
 import type { FoundOllama } from "../core/models/models.ts";
 import { ResponderRegistry } from "../core/models/registry.ts";
@@ -65,19 +64,26 @@ export async function openCompanion(
     const parts = { responders, passedOver, persona, companionName, run };
     // Beside a database another process may keep the moments of this home.
     const keepsMoments = throughline.storage.ownHome !== undefined;
-    if (isEphemeral || !keepsMoments) return await withTurns(throughline, parts);
-    const { startMoments } = await import("../moments/commands/start-moments.ts");
-    const { feedMoments } = await import("./feed-moments.ts");
-    const moments = await startMoments(throughline, feedback, run.companion.runId);
-    const tools = offerSkills(moments.recorder, systemTimers);
-    const companion = await withTurns(throughline, { ...parts, tools });
-    await feedMoments(moments, {
-      chats: throughline.chats,
-      turns: companion.turns,
-      companion: run.companion,
+    if (isEphemeral || !keepsMoments) {
+      const { extendWithMoments } = await import("../moments/start-moments.ts");
+      await extendWithMoments(throughline);
+      return await withTurns(throughline, parts);
+    }
+    const { startConfiguredMoments } = await import("../moments/commands/start-moments.ts");
+    const { feedMoments, hurtfulTo } = await import("./feed-moments.ts");
+    const moments = await startConfiguredMoments(throughline, feedback, {
+      sessionId: run.companion.runId,
       persona,
+      withSkills: true,
+      hurtful: hurtfulTo(run.companion),
+    });
+    await feedMoments(moments.recorder, {
+      chats: throughline.chats,
+      companion: run.companion,
       logger,
     });
+    const tools = offerSkills(moments.recorder, systemTimers);
+    const companion = await withTurns(throughline, { ...parts, tools });
     return { ...companion, moments };
   } catch (error) {
     await throughline.close();
@@ -155,7 +161,10 @@ export function withAllFeatures<T>(
   work: MemoriesWork<T>,
 ): Promise<T> {
   return withMemories(flags, context, async (throughline, settings) => {
+    const { extendWithCompanion } = await import("../companion/start-companion.ts");
     await extendWithCompanion(throughline);
+    const { extendWithMoments } = await import("../moments/start-moments.ts");
+    await extendWithMoments(throughline);
     return work(throughline, settings);
   });
 }

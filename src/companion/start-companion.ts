@@ -1,4 +1,5 @@
 // `import … from "throughline/companion"`: who the companion is over all its runs, and how it feels.
+import type { Removed } from "../core/chat/forget-receipt.ts";
 import type { ForgottenChats } from "../core/chat/tombstones.ts";
 import { type Extension, noHooks, type Removal, type TurnHooks } from "../core/extension.ts";
 import type { Throughline } from "../core/throughline.ts";
@@ -76,7 +77,7 @@ class CompanionExtension implements Extension {
     this.run = run;
   }
 
-  async remove({ chatId, isElsewhere }: Removal) {
+  async remove({ chatId, isElsewhere }: Removal): Promise<readonly Removed[]> {
     // The process that forgot it may not have this feature: the leader removes it once more.
     if (isElsewhere && this.run?.leads === false) this.run.receptions.forget(chatId);
     else return [{ place: name, count: await this.#forget(chatId) }];

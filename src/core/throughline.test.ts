@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { startCompanion } from "../companion/start-companion.ts";
+import { startMoments } from "../moments/start-moments.ts";
 import { openThroughline } from "./throughline.ts";
 
 test("what was asked for before a close is finished; what comes after is refused", async (t) => {
@@ -42,7 +43,7 @@ test("a companion and moments are refused once it is closed", async (t) => {
   await throughline.close();
   const options = { sessionId: "0a63cda9", software: { name: "test", version: "1" } };
   await assert.rejects(startCompanion(throughline), { code: "THROUGHLINE_CLOSED" });
-  await assert.rejects(throughline.startMoments(options), { code: "THROUGHLINE_CLOSED" });
+  await assert.rejects(startMoments(throughline, options), { code: "THROUGHLINE_CLOSED" });
 });
 
 test("a process that has nothing else to do waits until its companion has begun", () => {

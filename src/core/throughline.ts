@@ -1,11 +1,7 @@
-import type { ForgetReceipt, Moments, MomentsOptions, Selection } from "../moments/moments.ts";
-import { agreeWithOthers } from "../moments/record/agree-with-others.ts";
-import { lostPackages } from "../moments/record/forget-forgotten.ts";
 import { chatProjection } from "./chat/chat-head.ts";
 import { ChatLog, chatsCollection } from "./chat/chat-log.ts";
 import { Chats } from "./chat/chats.ts";
 import { dropWithOthers } from "./chat/fleet-memories.ts";
-import type { Removed } from "./chat/forget-receipt.ts";
 import {
   type FreshnessOptions,
   type FreshnessRules,
@@ -16,7 +12,6 @@ import { ProviderSessions } from "./chat/provider-sessions.ts";
 import { unlisted } from "./chat/unlisted.ts";
 import { WorkingMemories } from "./chat/working-memories.ts";
 import { type Clock, systemClock } from "./clock.ts";
-import { ThroughlineError } from "./errors.ts";
 import type { Extension } from "./extension.ts";
 import { Extensions } from "./extensions.ts";
 import { type NewId, randomId } from "./ids.ts";
@@ -112,14 +107,6 @@ export interface Throughline extends AsyncDisposable {
    */
   extend<E extends Extension>(name: string, open: () => Promise<E>): Promise<E>;
   /**
-   * Begins to keep what leads to reactions, and makes packages of them in this home. Once for each
-   * `Throughline`.
-   *
-   * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: there is no home to keep them in.
-   *   `THROUGHLINE_CONFLICT`: they are kept already. `THROUGHLINE_CLOSED`.
-   */
-  startMoments(options: MomentsOptions): Promise<Moments>;
-  /**
    * Finishes what was asked for, for 2 s at most, and lets go of the storage. Closing twice is closing
    * once.
    */
@@ -161,28 +148,11 @@ export async function openThroughline(given: ThroughlineOptions): Promise<Throug
       extensions.remove({ loss, chatId, messageId, isElsewhere: false }),
     );
     let closing: Promise<void> | undefined;
-    const isOpen = () => closing === undefined;
-    let agreeNoMore: (() => void) | undefined;
-    const moments = new Once(isOpen, async (own: MomentsOptions) => {
-      const kept = await keepMoments(storage, { clock, newId, logger }, own);
-      agreeNoMore = agreeWithOthers(cluster, kept, logger);
-      return kept;
-    });
-    chats.onForget(async (chatId, loss, messageId) => {
-      const kept = await moments.begun?.catch(() => undefined);
-      if (loss !== "forget") kept?.recorder.dropWords(chatId, messageId);
-      const selection = lostPackages(chatId, loss, messageId);
-      if (selection === undefined) return [];
-      return droppedOf(await (kept?.forget(selection) ?? deleteMoments(storage, selection)));
-    });
-    const own = { chats, sessions, workingMemory, moments: () => moments.begun, logger };
+    const own = { chats, sessions, workingMemory, extensions, logger };
     const dropNoMore = dropWithOthers(cluster, own);
     await chats.recover();
     const finish = async () => {
       try {
-        const kept = await moments.begun?.catch(() => undefined);
-        agreeNoMore?.();
-        await kept?.close();
         await extensions.close();
         await within(settleMs, log.settled());
       } finally {
@@ -205,7 +175,6 @@ export async function openThroughline(given: ThroughlineOptions): Promise<Throug
         return newTurns({ ...memories, extensions }, own);
       },
       extend: (name, open) => extensions.add(name, open),
-      startMoments: moments.start,
       close,
       [Symbol.asyncDispose]: close,
     };
@@ -213,54 +182,6 @@ export async function openThroughline(given: ThroughlineOptions): Promise<Throug
     await storage.close();
     throw error;
   }
-}
-
-async function keepMoments(
-  storage: Storage,
-  ports: { readonly clock: Clock; readonly newId: NewId; readonly logger: Logger },
-  options: MomentsOptions,
-): Promise<Moments> {
-  const home = storage.ownHome;
-  if (home === undefined) {
-    throw new ThroughlineError(
-      "moments are kept in a home, and this process has none: none is named, or another has it",
-      {
-        code: "THROUGHLINE_CONFIGURATION",
-      },
-    );
-  }
-  const { openMoments } = await import("../moments/moments.ts");
-  return openMoments(
-    { ...ports, home: home.path, guard: home.assertWriter, timers: systemTimers },
-    options,
-  );
-}
-
-const bucketNotSearched =
-  "packages that are only in the bucket: `throughline feedback delete --in-bucket` deletes them";
-
-/** Places that held nothing are left out, but for the first. */
-function droppedOf(deleted: ForgetReceipt | undefined): readonly Removed[] {
-  const { packages = 0, owed = 0, remote = [], isBucketSearched = true } = deleted ?? {};
-  const { failed = [], unreadable = [] } = deleted ?? {};
-  return [
-    { place: "packages", count: packages },
-    ...(owed > 0 ? [{ place: "pending uploads", count: owed }] : []),
-    // Deleted there as soon as their bucket answers.
-    ...(remote.length > 0 ? [{ place: "remote copies", count: remote.length }] : []),
-    ...(isBucketSearched ? [] : [{ unreachable: bucketNotSearched }]),
-    // Left where they are: the disk refused, or nobody can tell whose they are.
-    ...failed.map(({ name }) => ({ unreachable: `the package ${name}, not deleted` })),
-    ...unreadable.map((name) => ({ unreachable: `the package ${name}, which cannot be read` })),
-  ];
-}
-
-/** Deletes packages while no moments are kept. */
-async function deleteMoments(storage: Storage, selection: Selection) {
-  const home = storage.ownHome;
-  if (home === undefined) return undefined;
-  const { deletePackagesOf } = await import("../moments/moments.ts");
-  return deletePackagesOf(home.path, home.assertWriter, selection);
 }
 
 /** Whoever closes from inside of what is done to a chat would wait for itself. */
@@ -271,43 +192,6 @@ async function within(ms: number, work: Promise<void>): Promise<void> {
   const cancel = systemTimers.after(ms, resolve, { holdsProcess: true });
   await Promise.race([work, late]);
   cancel();
-}
-
-/** Begins something once; after a failure it can be tried again. */
-class Once<O, T> {
-  readonly #isOpen: () => boolean;
-  readonly #begin: (options: O) => Promise<T>;
-  #begun: Promise<T> | undefined;
-
-  constructor(isOpen: () => boolean, begin: (options: O) => Promise<T>) {
-    this.#isOpen = isOpen;
-    this.#begin = begin;
-  }
-
-  get begun(): Promise<T> | undefined {
-    return this.#begun;
-  }
-
-  readonly start = (options: O): Promise<T> => {
-    if (!this.#isOpen()) return Promise.reject(isClosed());
-    if (this.#begun !== undefined) return Promise.reject(runsAlready());
-    const begun = this.#begin(options);
-    this.#begun = begun;
-    begun.catch(() => {
-      this.#begun = undefined;
-    });
-    return begun;
-  };
-}
-
-function isClosed(): ThroughlineError {
-  return new ThroughlineError("this is closed", { code: "THROUGHLINE_CLOSED" });
-}
-
-function runsAlready(): ThroughlineError {
-  return new ThroughlineError("this goes on already", {
-    code: "THROUGHLINE_CONFLICT",
-  });
 }
 
 /**

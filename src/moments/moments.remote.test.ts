@@ -8,6 +8,7 @@ import { S3Server } from "../../test/support/s3/s3-server.ts";
 import { openThroughline, type Throughline } from "../core/throughline.ts";
 import type { Moments, MomentsOptions } from "./moments.ts";
 import { consentWording } from "./record/consent.ts";
+import { extendWithMoments, startMoments } from "./start-moments.ts";
 
 const consent = {
   messages: true,
@@ -38,7 +39,7 @@ async function world(t: TestContext) {
   ): Promise<T> => {
     await using throughline = await openThroughline({ home });
     const software = { name: "throughline", version: "0.0.0" };
-    const moments = await throughline.startMoments({
+    const moments = await startMoments(throughline, {
       sessionId: "a1b2c3d4",
       software,
       consent,
@@ -211,6 +212,7 @@ test("where no bucket was ever named no tombstone stays, and nothing is said to 
     { mode: "local" },
   );
   await using throughline = await openThroughline({ home: at.home });
+  await extendWithMoments(throughline);
   const { unreachable, removed } = await throughline.chats.forget("a");
   assert.deepEqual(unreachable, []);
   assert.equal(removed.find(({ place }) => place === "packages")?.count, 1);

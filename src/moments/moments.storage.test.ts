@@ -8,6 +8,7 @@ import { S3Server } from "../../test/support/s3/s3-server.ts";
 import { openThroughline, type Throughline } from "../core/throughline.ts";
 import type { Moments, MomentsOptions } from "./moments.ts";
 import { consentWording } from "./record/consent.ts";
+import { extendWithMoments, startMoments } from "./start-moments.ts";
 
 const agreed = {
   messages: true,
@@ -36,7 +37,12 @@ async function bucket(t: TestContext) {
 }
 
 function started(throughline: Throughline, options: Partial<MomentsOptions> = {}) {
-  return throughline.startMoments({ sessionId: "a1b2c3d4", software, consent: agreed, ...options });
+  return startMoments(throughline, {
+    sessionId: "a1b2c3d4",
+    software,
+    consent: agreed,
+    ...options,
+  });
 }
 
 function feed({ recorder }: Moments): void {
@@ -173,12 +179,12 @@ test("the bytes of all packages are counted, those of earlier runs too", async (
 test("what was agreed to holds in the next run, with its words and its time", async (t) => {
   const home = newHome(t);
   const first = await openThroughline({ home });
-  const before = await first.startMoments({ sessionId: "a1b2c3d4", software });
+  const before = await startMoments(first, { sessionId: "a1b2c3d4", software });
   assert.equal(before.recorder.consent.frames, false);
   const said = await before.agree({ messages: true, frames: true, wording: consentWording });
   await first.close();
   await using second = await openThroughline({ home });
-  const after = await second.startMoments({ sessionId: "b1b2c3d4", software });
+  const after = await startMoments(second, { sessionId: "b1b2c3d4", software });
   assert.deepEqual(after.recorder.consent, said);
   assert.equal(after.recorder.consent.wording, consentWording);
 });
@@ -195,7 +201,7 @@ for (const [what, text] of [
     const home = newHome(t);
     writeFileSync(join(home, "consent.json"), text);
     await using throughline = await openThroughline({ home });
-    const { recorder } = await throughline.startMoments({ sessionId: "a1b2c3d4", software });
+    const { recorder } = await startMoments(throughline, { sessionId: "a1b2c3d4", software });
     const { frames, audio, upload } = recorder.consent;
     assert.deepEqual([frames, audio, upload], [false, false, false]);
   });
@@ -252,6 +258,7 @@ test("forgetting a chat while no moments are kept takes back what waits to be se
   assert.equal(keys().length, 3);
 
   const second = await openThroughline({ home });
+  await extendWithMoments(second);
   const { removed } = await second.chats.forget("a");
   const counts = Object.fromEntries(removed.map(({ place, count }) => [place, count]));
   assert.deepEqual(

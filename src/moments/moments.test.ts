@@ -9,6 +9,7 @@ import type { RemovalReceipt } from "../core/chat/forget-receipt.ts";
 import { openThroughline, type Throughline } from "../core/throughline.ts";
 import type { MomentsOptions } from "./moments.ts";
 import { consentWording } from "./record/consent.ts";
+import { extendWithMoments, startMoments } from "./start-moments.ts";
 
 const agreed = {
   messages: true,
@@ -29,7 +30,7 @@ function newHome(t: TestContext): string {
 }
 
 function started(throughline: Throughline, options: Partial<MomentsOptions> = {}) {
-  return throughline.startMoments({ sessionId, software, consent: agreed, ...options });
+  return startMoments(throughline, { sessionId, software, consent: agreed, ...options });
 }
 
 const picture = sharp({
@@ -103,6 +104,7 @@ for (const isKept of [true, false]) {
     await first.close();
     await using second = await openThroughline({ home });
     if (isKept) await started(second);
+    else await extendWithMoments(second);
     await second.chats.append("a", [{ role: "user", content: "Tell me a joke" }]);
     const { removed } = await second.chats.forget("a");
     assert.deepEqual(
@@ -271,6 +273,7 @@ for (const act of ["redact", "erase"] as const) {
       await first.close();
       await using second = await openThroughline({ home });
       if (isKept) await started(second);
+      else await extendWithMoments(second);
       const receipt = await second.chats[act]("a", "m2");
       assert.deepEqual([packagesIn(receipt), receipt.unreachable], [1, []]);
       assert.deepEqual(readdirSync(join(home, "feedback")), [other.name]);

@@ -1,5 +1,5 @@
-// `import … from "throughline/moments"`: what people react to, kept as packages. Joins the recorder,
-// the directory of packages, and the loop that sends them.
+// What people react to, kept as packages: joins the recorder, the directory of packages, and the loop that
+// sends them.
 import { join } from "node:path";
 import type { Clock } from "../core/clock.ts";
 import type { NewId } from "../core/ids.ts";
@@ -38,39 +38,6 @@ import {
 } from "./upload/mode.ts";
 import { systemJitter } from "./upload/target-state.ts";
 import { type OutboxStatistics, UploadLoop } from "./upload/upload-loop.ts";
-
-export type { Mark, PackageDirectory } from "./directory/package-directory.ts";
-export type { Selection } from "./directory/whose.ts";
-export type { Consent } from "./package/record.ts";
-export { type AutoEvent, AutoRecord } from "./record/auto-record.ts";
-export type { AudioPush, FramePush, Resample, SourceTime } from "./record/buffers.ts";
-export { type ConsentInput, consentWording } from "./record/consent.ts";
-export type { DraftAudio, DraftFrame, MomentContent, Redact } from "./record/draft.ts";
-export type { PushResult } from "./record/frame-buffer.ts";
-export type { MomentInput, TranscriptMessage } from "./record/label.ts";
-export type { BufferLimits } from "./record/limits.ts";
-export type { NewMessage } from "./record/message-buffer.ts";
-export {
-  type MomentFacts,
-  MomentRecorder,
-  type MomentStats,
-} from "./record/moment-recorder.ts";
-export type { MomentEvent, MomentRecorderOptions } from "./record/options.ts";
-export type { AudioChunk } from "./record/pcm.ts";
-export type { FrameEncoder, RawFrame } from "./record/raw-frames.ts";
-export type { Receipt, ReceiptReason, ReceiptState } from "./record/receipt.ts";
-export {
-  patHintKind,
-  reactionsPrompt,
-  rememberSkills,
-  type Skill,
-  type SkillCall,
-} from "./record/skills.ts";
-export type { S3TargetOptions } from "./s3/options.ts";
-export { type FeedOptions, feedCompanion, feedTurns } from "./turns/feed.ts";
-export { recallWords } from "./turns/recall.ts";
-export { offerSkills } from "./turns/skills.ts";
-export { transcriptUpTo } from "./turns/transcript.ts";
 
 export interface MomentsOptions
   extends Omit<

@@ -10,7 +10,7 @@ import type { Page } from "playwright-core";
 import sharp from "sharp";
 import { systemClock } from "../../src/core/clock.ts";
 import { openThroughline } from "../../src/core/throughline.ts";
-import { feedTurns } from "../../src/moments/turns/feed.ts";
+import { startMoments } from "../../src/moments/start-moments.ts";
 import type { Companion } from "../support/server-fixture.ts";
 import { message, say, type Visit } from "./page-fixture.ts";
 
@@ -32,12 +32,14 @@ export async function withMoments(t: TestContext): Promise<CaptureVisit> {
   const target = { provider: "scripted", model: "scripted" };
   const throughline = await openThroughline({ home, ...target });
   const software = { name: "throughline", version: "0.0.0" };
-  const moments = await throughline.startMoments({ sessionId: "a1b2c3d4", software });
+  const moments = await startMoments(throughline, {
+    sessionId: "a1b2c3d4",
+    software,
+    persona: "You are kind.",
+  });
   return {
     script: [["Knock, knock"], ["Who is there?"]],
-    prepare: async ({ turns }: Companion) => {
-      feedTurns(turns, moments.recorder, "You are kind.");
-    },
+    prepare: async () => undefined,
     options: { throughline, moments, clock: systemClock },
     path: "/moments",
     feedback: join(home, "feedback"),

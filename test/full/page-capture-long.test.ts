@@ -8,7 +8,6 @@ import { LLMock } from "@copilotkit/aimock";
 import { parseModelName } from "../../src/core/models/model-name.ts";
 import { createResponder } from "../../src/core/models/models.ts";
 import { systemTimers } from "../../src/core/timers.ts";
-import { feedTurns } from "../../src/moments/turns/feed.ts";
 import { offerSkills } from "../../src/moments/turns/skills.ts";
 import type { Companion } from "../support/server-fixture.ts";
 import {
@@ -63,7 +62,6 @@ async function withModel(t: TestContext): Promise<CaptureVisit> {
     maxQueued: 4,
     tools: offerSkills(moments.recorder, systemTimers),
   });
-  feedTurns(turns, moments.recorder, "You are kind.", { withSkills: true });
   t.after(() => turns.close(0));
   return { ...visit, prepare: async () => undefined, options: { ...visit.options, turns } };
 }

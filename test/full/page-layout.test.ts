@@ -8,7 +8,7 @@ import type { Page } from "playwright-core";
 import { ResponderError } from "../../src/core/models/responder.ts";
 import { openThroughline } from "../../src/core/throughline.ts";
 import { consentWording } from "../../src/moments/record/consent.ts";
-import { feedTurns } from "../../src/moments/turns/feed.ts";
+import { startMoments } from "../../src/moments/start-moments.ts";
 import { type Companion, companion, jsonOf } from "../support/server-fixture.ts";
 import {
   field,
@@ -45,11 +45,14 @@ async function twoMoments(t: TestContext): Promise<Visit> {
   const target = { provider: "scripted", model: "scripted" };
   const throughline = await openThroughline({ home, ...target });
   const software = { name: "throughline", version: "0.0.0" };
-  const moments = await throughline.startMoments({ sessionId: "a1b2c3d4", software });
+  const moments = await startMoments(throughline, {
+    sessionId: "a1b2c3d4",
+    software,
+    persona: "You are kind.",
+  });
   const prepare = async (c: Companion) => {
     const agreed = { messages: true, frames: false, audio: false, wording: consentWording };
     moments.recorder.agree(agreed);
-    feedTurns(c.turns, moments.recorder, "You are kind.");
     for (const what of ["the first joke", "the second joke"]) {
       const { assistant } = await jsonOf(await c.say("Tell me a joke"), 200);
       const body = { sentiment: "positive", what, target_message_id: assistant.id };

@@ -9,7 +9,7 @@ import type { Page } from "playwright-core";
 import sharp from "sharp";
 import { openThroughline } from "../../src/core/throughline.ts";
 import { consentWording } from "../../src/moments/record/consent.ts";
-import { feedTurns } from "../../src/moments/turns/feed.ts";
+import { startMoments } from "../../src/moments/start-moments.ts";
 import type { Companion } from "../support/server-fixture.ts";
 import { hasCount, message, onPage, say, skip, useBrowser, type Visit } from "./page-fixture.ts";
 
@@ -22,12 +22,15 @@ async function withMoments(t: TestContext): Promise<Visit & { readonly home: str
   const target = { provider: "scripted", model: "scripted" };
   const throughline = await openThroughline({ home, ...target });
   const software = { name: "throughline", version: "0.0.0" };
-  const moments = await throughline.startMoments({ sessionId: "a1b2c3d4", software });
+  const moments = await startMoments(throughline, {
+    sessionId: "a1b2c3d4",
+    software,
+    persona: "You are kind.",
+  });
   const { recorder } = moments;
   const agreed = { messages: true, frames: true, audio: true, wording: consentWording };
-  const prepare = async ({ turns }: Companion) => {
+  const prepare = async () => {
     recorder.agree(agreed);
-    feedTurns(turns, recorder, "You are kind.");
     recorder.audio(new Uint8Array(new Int16Array(16_000).fill(900).buffer), { encoding: "s16le" });
     const size = { width: 64, height: 48, channels: 3, background: "teal" } as const;
     recorder.frame(await sharp({ create: size }).jpeg().toBuffer());

@@ -695,8 +695,8 @@ const privacy: readonly SeededBug[] = [
   },
   {
     id: "privacy: what is erased or cleared stays in the rolling buffers",
-    file: "src/core/throughline.ts",
-    find: 'if (loss !== "forget") kept?.recorder.dropWords(chatId, messageId);',
+    file: "src/moments/start-moments.ts",
+    find: 'if (loss !== "forget") this.kept?.moments.recorder.dropWords(chatId, messageId);',
     replace: "",
     ...{ test: "test/server-feedback.test.ts", named: "in no package that is made after" },
   },

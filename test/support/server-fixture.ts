@@ -10,6 +10,7 @@ import type { StoredMessage } from "../../src/core/chat/message.ts";
 import { openThroughline, type Throughline } from "../../src/core/throughline.ts";
 import type { Moments } from "../../src/moments/moments.ts";
 import { momentsRoutes } from "../../src/moments/routes.ts";
+import { startMoments } from "../../src/moments/start-moments.ts";
 import { createServer, type ServerFeature, type ServerOptions } from "../../src/server/server.ts";
 import { HeldClock } from "./held-clock.ts";
 import { type ScriptedStep, scriptedResponder } from "./scripted-responder.ts";
@@ -164,7 +165,7 @@ export async function everything(options: FixtureOptions = {}) {
   const home = mkdtempSync(join(tmpdir(), "throughline-everything-"));
   const throughline = await openThroughline({ home, provider: "scripted", model: "script-1" });
   const software = { name: "throughline", version: "0.0.0" };
-  const moments = await throughline.startMoments({ sessionId: "a1b2c3d4", software });
+  const moments = await startMoments(throughline, { sessionId: "a1b2c3d4", software });
   const c = await companion([], { throughline, moments, awake: {}, ...options });
   const close = async () => {
     await c.server.close();

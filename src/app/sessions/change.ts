@@ -6,10 +6,10 @@ import { withMemories } from "../../cli/memories.ts";
 import type { Flags } from "../../cli/settings.ts";
 import { notFound } from "../../core/chat/chat-log.ts";
 import type { Chats } from "../../core/chat/chats.ts";
-import { packagesElsewhere } from "../../core/chat/fleet-memories.ts";
 import type { RemovalReceipt } from "../../core/chat/forget-receipt.ts";
 import { printableLine } from "../../core/chat/printable.ts";
 import { isThroughlineError } from "../../core/errors.ts";
+import { packagesElsewhere } from "../../moments/start-moments.ts";
 import { withAllFeatures } from "../open-companion.ts";
 import { pagesOf } from "./pages.ts";
 

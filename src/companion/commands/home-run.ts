@@ -7,7 +7,6 @@ import { systemTimers } from "../../core/timers.ts";
 import type { Companion } from "../companion.ts";
 import { builtInEmotions } from "../emotion/built-in-emotions.ts";
 import type { EmotionConfiguration } from "../emotion/configuration.ts";
-import { startCompanion } from "../start-companion.ts";
 import { emotionsName, watchEmotionsFile } from "./emotions-file.ts";
 import { factsFile } from "./facts-file.ts";
 
@@ -60,6 +59,8 @@ export async function beginRun(
     void checkRules(watch.configuration).then((warnings) => {
       unreachable = warnings;
     });
+    // Loaded when it is needed: most commands begin no run.
+    const { startCompanion } = await import("../start-companion.ts");
     companion = await startCompanion(throughline, {
       emotions: watch.configuration,
       timeZone: freshness.timeZone || undefined,

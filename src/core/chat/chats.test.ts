@@ -225,7 +225,6 @@ test("forgetting removes a chat and no other, with a receipt, and is remembered 
   assert.deepEqual(receipt.removed, [
     { place: "transcript", count: 2 },
     { place: "working memory", count: 1 },
-    { place: "packages", count: 0 },
   ]);
   assert.deepEqual(await chats.search("secret"), []);
   await assert.rejects(chats.messages(chat), { code: "THROUGHLINE_NOT_FOUND" });

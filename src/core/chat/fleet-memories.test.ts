@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { mortal, until } from "../../../test/support/fleet-world.ts";
+import { startMoments } from "../../moments/start-moments.ts";
 import { ThroughlineError } from "../errors.ts";
 import type { LogProjection, LogStore } from "../storage/log-store.ts";
 import { MemoryPlace } from "../storage/memory/memory-place.ts";
@@ -32,7 +33,7 @@ async function server(t: TestContext, place: MemoryPlace) {
   const path = mkdtempSync(join(tmpdir(), "throughline-fleet-"));
   const ownHome = { path, assertWriter: () => undefined };
   const throughline = await openThroughline({ storage: { ...own, ownHome, logs } });
-  const moments = await throughline.startMoments({ sessionId: "a1b2c3d4", software });
+  const moments = await startMoments(throughline, { sessionId: "a1b2c3d4", software });
   t.after(async () => {
     await throughline.close(); // which may write
     rmSync(path, { recursive: true, force: true });

@@ -10,7 +10,7 @@ import { withMadeHome } from "../../cli/memories.ts";
 import type { ImportedSeed } from "../directory/import-seed.ts";
 import type { Moments } from "../moments.ts";
 import { entriesOf, type JsonFlag, nothingYet, withMoments } from "./feedback.ts";
-import { startMoments } from "./start-moments.ts";
+import { startConfiguredMoments } from "./start-moments.ts";
 
 export interface MarkFlags extends JsonFlag {
   readonly reason?: string;
@@ -224,7 +224,7 @@ export async function importSeeds(
   }
   // As `throughline import` does, it makes the home.
   return withMadeHome(flags, context, async (throughline, { feedback }) => {
-    const { packages } = await startMoments(throughline, feedback);
+    const { packages } = await startConfiguredMoments(throughline, feedback);
     const done: ImportedSeed[] = [];
     for (const folder of folders) {
       try {

@@ -3,7 +3,7 @@ import { Exit, exitCodes } from "../../cli/failure.ts";
 import { json } from "../../cli/format.ts";
 import { tell, write } from "../../cli/io.ts";
 import { invalid } from "../../core/errors.ts";
-import type { MomentInput } from "../moments.ts";
+import type { MomentInput } from "../record/label.ts";
 import { lastAnswer, transcriptUpTo } from "../turns/transcript.ts";
 import { type JsonFlag, withMoments } from "./feedback.ts";
 

@@ -7,7 +7,7 @@ import type { Flags } from "../../cli/settings.ts";
 import type { Throughline } from "../../core/throughline.ts";
 import type { Moments } from "../moments.ts";
 import type { PackageStatus } from "../package/package-format.ts";
-import { startMoments } from "./start-moments.ts";
+import { startConfiguredMoments } from "./start-moments.ts";
 
 export interface JsonFlag extends Flags {
   readonly json?: boolean;
@@ -105,7 +105,7 @@ export function withMoments(
   work: (moments: Moments, throughline: Throughline) => Promise<void>,
 ): Promise<void> {
   return withMemories(flags, context, async (throughline, { feedback }) =>
-    work(await startMoments(throughline, feedback), throughline),
+    work(await startConfiguredMoments(throughline, feedback), throughline),
   );
 }
 

@@ -1,4 +1,5 @@
 import type { Chats } from "../../core/chat/chats.ts";
+import type { ForgottenChats } from "../../core/chat/tombstones.ts";
 import type { MomentRecorder } from "./moment-recorder.ts";
 
 /** Moments that are kept, as far as forgetting a chat goes. */
@@ -41,27 +42,23 @@ const pageSize = 100;
  * buffers or waits to be saved goes also when its chat is simply not there. While the chats cannot be
  * asked, words of chats leave the buffers, whatever they are of.
  *
- * @param since where the marks of forgotten chats ended when all were known, and those known since: a
- *   chat that was begun again has moments of its own.
- * @returns where they end now.
  * @throws ThroughlineError the codes of the storage: ask again.
  */
 export async function forgetForgotten(
   kept: KeptMoments,
   chats: Chats,
-  since: { readonly after: number; readonly known: ReadonlySet<string> },
-): Promise<number> {
+  forgotten: () => Promise<ForgottenChats>,
+): Promise<void> {
   const { recorder } = kept;
   try {
-    const { end, at } = await chats.tombstones.after(since.after, since.known);
+    const { at, isEmpty } = await forgotten();
     const has = (chatId: string) => at(chatId) !== undefined;
     for (const chatId of recorder.chatIds) {
       const isThere = has(chatId) || (await chats.log.state(chatId)).head !== undefined;
       if (!isThere) await recorder.forgetChat(chatId);
     }
-    const held = end > since.after ? new Set([...recorder.chatIds, ...(await packaged(kept))]) : [];
+    const held = isEmpty ? [] : new Set([...recorder.chatIds, ...(await packaged(kept))]);
     for (const chatId of held) if (has(chatId)) await kept.forget({ chatId });
-    return end;
   } catch (error) {
     recorder.forgetWords();
     throw error;

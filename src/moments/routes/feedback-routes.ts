@@ -4,7 +4,9 @@ import { foreignFile } from "../../server/guard.ts";
 import { problem, problemResponse } from "../../server/problem.ts";
 import { isHead, json, type Router } from "../../server/router.ts";
 import { limit } from "../../server/schemas.ts";
-import type { MomentInput, Moments, Receipt } from "../moments.ts";
+import type { Moments } from "../moments.ts";
+import type { MomentInput } from "../record/label.ts";
+import type { Receipt } from "../record/receipt.ts";
 import { transcriptUpTo } from "../turns/transcript.ts";
 import type { MediaSockets } from "./media-sockets.ts";
 import {

@@ -1,6 +1,6 @@
 import type { RawData, WebSocket } from "ws";
 import type { Clock } from "../../core/clock.ts";
-import type { MomentRecorder } from "../moments.ts";
+import type { MomentRecorder } from "../record/moment-recorder.ts";
 
 /** Why a WebSocket of media was closed. The codes are API, as those of errors are. */
 export const mediaCloses = {

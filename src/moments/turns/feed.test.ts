@@ -6,7 +6,7 @@ import { MomentsWorld } from "../../../test/support/moments-world.ts";
 import { scriptedResponder } from "../../../test/support/scripted-responder.ts";
 import { MemoryPlace } from "../../core/storage/memory/memory-place.ts";
 import { openMemoryStorage } from "../../core/storage/memory/memory-storage.ts";
-import { feedTurns } from "./feed.ts";
+import { feedTurn } from "./feed.ts";
 
 test("a chat that is forgotten while it is answered leaves no word in the buffers", async () => {
   const gate = Promise.withResolvers<void>();
@@ -16,7 +16,7 @@ test("a chat that is forgotten while it is answered leaves no word in the buffer
   const storage = openMemoryStorage({ place: new MemoryPlace() });
   const { turns, chats } = await process(storage, { model });
   const { recorder } = await MomentsWorld.open();
-  feedTurns(turns, recorder, "You are kind.");
+  turns.onTurn((turn) => feedTurn(turn, { recorder, happened: () => undefined }));
   const turn = turns.submit("chat-1", { content: "Tell me" });
   const heard = () => recorder.lastAnswer("chat-1")?.text;
   await until(() => heard() === "Once ");
@@ -38,7 +38,8 @@ test("what is said before a call of a tool has the id in a package that it has i
   const storage = openMemoryStorage({ place: new MemoryPlace() });
   const { turns, chats } = await process(storage, { model });
   const world = await MomentsWorld.open();
-  feedTurns(turns, world.recorder, "You are kind.");
+  const { recorder } = world;
+  turns.onTurn((turn) => feedTurn(turn, { recorder, happened: () => undefined }));
   await turns.submit("chat-1", { content: "What is it?" }).done;
   await setImmediate();
   const { messages: stored } = await chats.messages("chat-1");

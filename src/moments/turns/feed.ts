@@ -1,52 +1,46 @@
-import type { Companion } from "../../companion/companion.ts";
-import { hear } from "../../companion/emotion/triggers.ts";
 import { answerId } from "../../core/chat/turn-ids.ts";
 import { isThroughlineError } from "../../core/errors.ts";
-import { randomId } from "../../core/ids.ts";
 import type { Turn } from "../../core/turns/turn.ts";
-import type { Turns } from "../../core/turns/turns.ts";
-import type { AutoEvent } from "../record/auto-record.ts";
+import type { Moments } from "../moments.ts";
 import type { MomentRecorder } from "../record/moment-recorder.ts";
 import { reactionsPrompt } from "../record/skills.ts";
 
 export interface FeedOptions {
   /** Whether models are offered the skills: then the prompt that they get says so. @default false */
-  readonly withSkills?: boolean;
-  /** Is told of a person's words that hurt, if `companion` is one that they hurt. */
-  readonly happened?: (event: AutoEvent, chatId: string) => unknown;
-  readonly companion?: Companion;
+  readonly withSkills?: boolean | undefined;
+  /** Which of a person's words hurt, such as those of `companion.emotions`. @default none */
+  readonly hurtful?: ((text: string) => readonly string[]) | undefined;
+}
+
+/** The persona, and what models are told beside it, as packages keep them. */
+export function latchPrompt(
+  recorder: MomentRecorder,
+  persona: string,
+  withSkills: boolean | undefined,
+): void {
+  recorder.latch("persona", persona);
+  const prompt = withSkills ? [persona, reactionsPrompt] : [persona];
+  recorder.latch("system_prompt", prompt.filter((part) => part !== "").join("\n\n"));
 }
 
 /**
- * Feeds the rolling buffers with what is said: the person's words once they are stored, the answer as it
- * comes out, and who made it. @returns what ends it.
+ * Feeds the rolling buffers with one turn: the person's words once they are stored, the answer as it
+ * comes out, and who made it.
  */
-export function feedTurns(
-  turns: Turns,
-  recorder: MomentRecorder,
-  persona: string,
-  options: FeedOptions = {},
-): () => void {
-  recorder.latch("persona", persona);
-  const prompt = options.withSkills === true ? [persona, reactionsPrompt] : [persona];
-  recorder.latch("system_prompt", prompt.filter((part) => part !== "").join("\n\n"));
-  return turns.onTurn((turn) => {
-    feed(turn, recorder, options).catch((error) => {
-      // Its owner hears. A chat that was forgotten meanwhile leaves no words that came after that.
-      if (isThroughlineError(error, "THROUGHLINE_NOT_FOUND")) void recorder.forgetChat(turn.chatId);
-    });
+export function feedTurn(turn: Turn, to: Fed, options: FeedOptions = {}): void {
+  feed(turn, to, options).catch((error) => {
+    // Its owner hears. A chat that was forgotten since leaves no words that came after that.
+    if (isThroughlineError(error, "THROUGHLINE_NOT_FOUND")) {
+      void to.recorder.forgetChat(turn.chatId);
+    }
   });
 }
 
-/** Feeds what the companion feels, and whom it sees. @returns what ends it. */
-export function feedCompanion(companion: Companion, recorder: MomentRecorder): () => void {
-  recorder.latchLive("mood", () => companion.emotions.tone);
-  return companion.onChange((change) => {
-    if (change.type === "person") recorder.saw(change.person.name);
-  });
-}
+/** What a turn is fed to. */
+type Fed = Pick<Moments, "recorder" | "happened">;
 
-async function feed(turn: Turn, recorder: MomentRecorder, options: FeedOptions): Promise<void> {
+async function feed(turn: Turn, to: Fed, { hurtful }: FeedOptions): Promise<void> {
+  const { recorder } = to;
   const { chatId } = turn;
   // Known before the answer is stored: who reacts while it comes out means this one.
   const answer = answerId(turn.id, turn.retryId);
@@ -67,7 +61,10 @@ async function feed(turn: Turn, recorder: MomentRecorder, options: FeedOptions):
       const synthetic = mark === undefined ? {} : { synthetic: mark };
       recorder.message({ role: "user", text: content, id, chatId, turnId, ...synthetic });
       if (mark === undefined && turn.retryId === undefined) {
-        tellWords(content, { chatId, messageId: id }, options);
+        const matched = hurtful?.(content) ?? [];
+        if (matched.length > 0) {
+          to.happened({ kind: "words", matched, messageId: id, channel: "text" }, chatId);
+        }
       }
     } else if (item.type === "text") {
       begins();
@@ -92,19 +89,4 @@ async function feed(turn: Turn, recorder: MomentRecorder, options: FeedOptions):
       recorder.message({ role: "assistant", text: content, id, chatId, turnId, interrupted });
     }
   }
-}
-
-/** Which words hurt, whatever was felt of them: of words in a row the feelings count the first alone. */
-function tellWords(
-  text: string,
-  { chatId, messageId }: { readonly chatId: string; readonly messageId: string },
-  { companion, happened }: FeedOptions,
-): void {
-  if (companion === undefined || happened === undefined) return;
-  const { configuration, state } = companion.emotions;
-  const fresh = { ...state, anchor: { ...state.anchor, heardAt: {} } };
-  const { heard } = hear(configuration, fresh, text, randomId);
-  const matched = heard.map(({ words }) => words.slice(0, 500)).filter((words) => words !== "");
-  if (matched.length === 0) return;
-  happened({ kind: "words", matched, messageId, channel: "text" }, chatId);
 }

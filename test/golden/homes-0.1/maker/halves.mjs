@@ -7,7 +7,7 @@ const [home, what, at] = process.argv.slice(2);
 const { openThroughline } = await code("src/index.ts");
 const clock = new HeldClock(at);
 const throughline = await openThroughline({ home, clock, newId: counting("h") });
-const opening = throughline.startMoments({ sessionId: "5ca1ab1e", software, s3: s3Options() });
+const opening = startMoments(throughline, { sessionId: "5ca1ab1e", software, s3: s3Options() });
 if (what === "recover") await die();
 const moments = await opening;
 await moments.agree(everything);

@@ -93,7 +93,7 @@ export async function look(home, at, { span, storage, mode, s3, emotions }) {
     return { ...listed, companion: felt };
   }
   const robot = (await throughline.storage.documents("robot").read("settings")) ?? null;
-  const moments = await throughline.startMoments({ sessionId: "10011001", software, mode, s3 });
+  const moments = await startMoments(throughline, { sessionId: "10011001", software, mode, s3 });
   if (s3 !== undefined) await moments.upload();
   const reacted = await packagesOf(moments);
   const outbox = moments.statistics().outbox;

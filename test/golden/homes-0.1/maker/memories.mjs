@@ -251,7 +251,7 @@ async function secondRun(home, clock) {
 }
 
 async function keepMoments(throughline, clock) {
-  const moments = await throughline.startMoments({ sessionId: "0a63cda8", software });
+  const moments = await startMoments(throughline, { sessionId: "0a63cda8", software });
   const { recorder, packages } = moments;
   await moments.agree({ ...everything, upload: false });
   recorder.latch("persona", persona);

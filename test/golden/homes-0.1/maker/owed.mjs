@@ -16,7 +16,7 @@ export const credentials = { accessKeyId: "test", secretAccessKey: "testsecret" 
 async function run(home, clock, prefix, { mode, endpoint }) {
   const throughline = await openThroughline({ home, clock, newId: counting(prefix) });
   const s3 = { bucket: "moments", endpoint, credentials };
-  const moments = await throughline.startMoments({ sessionId: "b0a7cafe", software, mode, s3 });
+  const moments = await startMoments(throughline, { sessionId: "b0a7cafe", software, mode, s3 });
   let number = 100;
   const record = (what, chatId, more = {}) => {
     clock.pass(130_000);

@@ -1,0 +1,170 @@
+// `import … from "throughline/moments"`: what people react to, kept as packages.
+import type { Removed } from "../core/chat/forget-receipt.ts";
+import type { ForgottenChats } from "../core/chat/tombstones.ts";
+import { ThroughlineError } from "../core/errors.ts";
+import { type Extension, noHooks, type Removal, type TurnHooks } from "../core/extension.ts";
+import type { Throughline } from "../core/throughline.ts";
+import type { Turn } from "../core/turns/turn.ts";
+import {
+  deletePackagesOf,
+  type ForgetReceipt,
+  type Moments,
+  type MomentsOptions,
+  openMoments,
+} from "./moments.ts";
+import { agreeWithOthers } from "./record/agree-with-others.ts";
+import { forgetForgotten, type LostPackages, lostPackages } from "./record/forget-forgotten.ts";
+import { type FeedOptions, feedTurn, latchPrompt } from "./turns/feed.ts";
+
+export type { Mark, PackageDirectory } from "./directory/package-directory.ts";
+export type { Selection } from "./directory/whose.ts";
+export type { ForgetReceipt, Moments, MomentsOptions, MomentsStatistics } from "./moments.ts";
+export type { Consent } from "./package/record.ts";
+export { type AutoEvent, AutoRecord } from "./record/auto-record.ts";
+export type { AudioPush, FramePush, Resample, SourceTime } from "./record/buffers.ts";
+export { type ConsentInput, consentWording } from "./record/consent.ts";
+export type { DraftAudio, DraftFrame, MomentContent, Redact } from "./record/draft.ts";
+export type { PushResult } from "./record/frame-buffer.ts";
+export type { MomentInput, TranscriptMessage } from "./record/label.ts";
+export type { BufferLimits } from "./record/limits.ts";
+export type { NewMessage } from "./record/message-buffer.ts";
+export {
+  type MomentFacts,
+  MomentRecorder,
+  type MomentStats,
+} from "./record/moment-recorder.ts";
+export type { MomentEvent, MomentRecorderOptions } from "./record/options.ts";
+export type { AudioChunk } from "./record/pcm.ts";
+export type { FrameEncoder, RawFrame } from "./record/raw-frames.ts";
+export type { Receipt, ReceiptReason, ReceiptState } from "./record/receipt.ts";
+export {
+  patHintKind,
+  reactionsPrompt,
+  rememberSkills,
+  type Skill,
+  type SkillCall,
+} from "./record/skills.ts";
+export type { S3TargetOptions } from "./s3/options.ts";
+export type { FeedOptions } from "./turns/feed.ts";
+export { recallWords } from "./turns/recall.ts";
+export { offerSkills } from "./turns/skills.ts";
+export { transcriptUpTo } from "./turns/transcript.ts";
+
+/** What receipts call it. */
+const name = "moments";
+
+export interface StartMomentsOptions extends MomentsOptions, FeedOptions {
+  /** What stands before every conversation, as the turns have it: kept with each package. */
+  readonly persona?: string | undefined;
+}
+
+/**
+ * Begins to keep what leads to reactions, and makes packages of them in the home. What is said in the
+ * turns of this `Throughline` is fed to it, and closing that closes it.
+ *
+ * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: there is no home to keep them in.
+ *   `THROUGHLINE_CONFLICT`: they were started before on this `Throughline`. `THROUGHLINE_CLOSED`.
+ */
+export async function startMoments(
+  throughline: Throughline,
+  options: StartMomentsOptions,
+): Promise<Moments> {
+  const { kept } = await throughline.extend(name, async () => {
+    const { persona, withSkills, hurtful, ...own } = options;
+    const moments = await openMoments(portsOf(throughline), own);
+    if (persona !== undefined) latchPrompt(moments.recorder, persona, withSkills);
+    return new MomentsExtension(throughline, { moments, feed: { withSkills, hurtful } });
+  });
+  return (kept as Kept).moments;
+}
+
+/** Keeps nothing: what the home has of a chat is removed with the chat, and nothing else happens. */
+export async function extendWithMoments(throughline: Throughline): Promise<void> {
+  await throughline.extend(name, async () => new MomentsExtension(throughline, undefined));
+}
+
+interface Kept {
+  readonly moments: Moments;
+  readonly feed: FeedOptions;
+}
+
+class MomentsExtension implements Extension {
+  readonly kept: Kept | undefined;
+  readonly #throughline: Throughline;
+  readonly #agreeNoMore: () => void;
+
+  constructor(throughline: Throughline, kept: Kept | undefined) {
+    this.#throughline = throughline;
+    this.kept = kept;
+    const { storage, ports } = throughline;
+    this.#agreeNoMore = kept
+      ? agreeWithOthers(storage.cluster, kept.moments, ports.logger)
+      : () => undefined;
+  }
+
+  async remove({ loss, chatId, messageId, isElsewhere }: Removal): Promise<readonly Removed[]> {
+    if (loss !== "forget") this.kept?.moments.recorder.dropWords(chatId, messageId);
+    const selection = lostPackages(chatId, loss, messageId);
+    if (selection === undefined) return [];
+    const rows = removedOf(await this.#forget(selection));
+    // A chat that is forgotten leaves a mark, which the others find when they start.
+    const { isShared } = this.#throughline.storage.cluster;
+    const isForOthers = isShared && messageId !== undefined && !isElsewhere;
+    return isForOthers ? [...rows, { unreachable: packagesElsewhere }] : rows;
+  }
+
+  async #forget(selection: LostPackages): Promise<ForgetReceipt | undefined> {
+    if (this.kept !== undefined) return this.kept.moments.forget(selection);
+    const home = this.#throughline.storage.ownHome;
+    return home && deletePackagesOf(home.path, home.assertWriter, selection);
+  }
+
+  async catchUp(forgotten: () => Promise<ForgottenChats>): Promise<void> {
+    const { chats } = this.#throughline;
+    if (this.kept !== undefined) await forgetForgotten(this.kept.moments, chats, forgotten);
+  }
+
+  turn(turn: Turn): TurnHooks {
+    if (this.kept !== undefined) feedTurn(turn, this.kept.moments, this.kept.feed);
+    return noHooks;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#agreeNoMore();
+    await this.kept?.moments.close();
+  }
+}
+
+function portsOf({ storage, ports }: Throughline): Parameters<typeof openMoments>[0] {
+  const home = storage.ownHome;
+  if (home === undefined) {
+    throw new ThroughlineError(
+      "moments are kept in a home, and this process has none: open one, and only in this process",
+      { code: "THROUGHLINE_CONFIGURATION" },
+    );
+  }
+  return { ...ports, home: home.path, guard: home.assertWriter };
+}
+
+/** Each server has packages of its own. One that does not run does not hear of it, and none answers. */
+export const packagesElsewhere =
+  "packages at other servers: those that run delete theirs now; repeat this at one that did not run";
+
+const bucketNotSearched =
+  "packages that are only in the bucket: `throughline feedback delete --in-bucket` deletes them";
+
+/** Places that held nothing are left out, but for the first. */
+function removedOf(deleted: ForgetReceipt | undefined): readonly Removed[] {
+  const { packages = 0, owed = 0, remote = [], isBucketSearched = true } = deleted ?? {};
+  const { failed = [], unreadable = [] } = deleted ?? {};
+  return [
+    { place: "packages", count: packages },
+    ...(owed > 0 ? [{ place: "pending uploads", count: owed }] : []),
+    // Deleted there as soon as their bucket answers.
+    ...(remote.length > 0 ? [{ place: "remote copies", count: remote.length }] : []),
+    ...(isBucketSearched ? [] : [{ unreachable: bucketNotSearched }]),
+    // Left where they are: the disk refused, or nobody can tell whose they are.
+    ...failed.map((each) => ({ unreachable: `the package ${each.name}, not deleted` })),
+    ...unreadable.map((each) => ({ unreachable: `the package ${each}, which cannot be read` })),
+  ];
+}
