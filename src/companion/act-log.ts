@@ -130,6 +130,18 @@ export class ActLog {
   }
 }
 
+/** The acts that say which chat they are of. */
+export async function* actsOfChats(
+  logs: LogStore,
+): AsyncGenerator<Act & { readonly chat: string }, void, undefined> {
+  for (const log of await namesIn(logs)) {
+    for await (const record of logs.read(log)) {
+      const act = readAct(record);
+      if (act !== undefined && "chat" in act) yield act;
+    }
+  }
+}
+
 /**
  * Erases what acts hold of a chat. Resolves when the bytes are gone.
  *

@@ -100,6 +100,43 @@ for (const isRunning of [true, false]) {
   });
 }
 
+test("a chat that is forgotten while the companion is not loaded leaves its documents at its next start", async () => {
+  const home = newHome();
+  const t = await openHome(home);
+  const run = await startCompanion(t);
+  await say(t, run, chat, canary);
+  await say(t, run, "other", "kept");
+  await t.close();
+  // Killed before the companion is started again: the mark waits.
+  const bare = await openHome(home);
+  const { unreachable } = await bare.chats.forget(chat);
+  assert.deepEqual(unreachable, [
+    "companion: kept here, and not loaded in this process; removed when it is next started",
+  ]);
+  await bare.close();
+  assert.notDeepEqual(filesWith(canary, home), []);
+  await (await openHome(home)).close();
+  await using next = await openHome(home);
+  const { report } = await startCompanion(next);
+  assert.deepEqual(filesWith(canary, home), []);
+  assert.match(readFileSync(join(home, "session/session.json"), "utf8"), /I heard: kept/);
+  assert.equal(report.clean, true);
+});
+
+test("what was said since in a chat that was begun again stays at the next start", async () => {
+  const machine = new Machine();
+  const first = await machine.run();
+  await say(first.throughline, first.companion, chat, canary);
+  await first.throughline.chats.forget(chat);
+  machine.clock.pass(1_000);
+  await say(first.throughline, first.companion, chat, "said since");
+  await first.throughline.close();
+  const { companion } = await machine.run();
+  await companion.save();
+  assert.match(JSON.stringify(machine.written), /I heard: said since/);
+  assert.doesNotMatch(JSON.stringify(machine.written), new RegExp(canary));
+});
+
 test("forgetting while no run is up, or when it has ended, keeps how the run ended", async () => {
   const home = newHome();
   const t = await openHome(home);

@@ -4,7 +4,7 @@ import { isThroughlineError } from "../core/errors.ts";
 import { isJsonObject, type JsonObject } from "../core/json.ts";
 import type { DocumentStore } from "../core/storage/document-store.ts";
 import type { Storage } from "../core/storage/storage.ts";
-import { ActLog, eraseActs } from "./act-log.ts";
+import { ActLog, actsOfChats, eraseActs } from "./act-log.ts";
 import type { Act } from "./acts.ts";
 import { repairedPrefix } from "./boot.ts";
 import { documentKey, type ReadDocument, readCompanionDocument } from "./companion-document.ts";
@@ -52,6 +52,37 @@ async function forgetOnce(storage: Storage, chatId: string): Promise<number> {
   }
   await forgetRepaired(documents, chatId);
   return count;
+}
+
+/**
+ * The chats of which something is kept, and when the oldest message of each was said. Never (`Infinity`):
+ * no message is kept, but that the chat was told of a restart.
+ */
+export async function keptChats(storage: Storage): Promise<ReadonlyMap<string, number>> {
+  const oldest = new Map<string, number>();
+  const note = (chatId: string, at: number) =>
+    oldest.set(chatId, Math.min(at, oldest.get(chatId) ?? Number.POSITIVE_INFINITY));
+  const documents = storage.documents("session");
+  for (const key of await documents.keys()) {
+    const stored = await documents.read(key);
+    const read = stored && readCompanionDocument(stored.value);
+    if (read === undefined) continue;
+    for (const { chatId, at } of copiedIn(read.document)) {
+      if (chatId !== undefined) note(chatId, at ?? Number.NEGATIVE_INFINITY);
+    }
+    for (const chatId of Object.keys(toldIn(read))) note(chatId, Number.POSITIVE_INFINITY);
+  }
+  for await (const act of actsOfChats(storage.logs("", runsProjection))) {
+    const isSaid = act.kind === "said" || act.kind === "replied";
+    note(act.chat, isSaid ? act.at : Number.POSITIVE_INFINITY);
+  }
+  return oldest;
+}
+
+function toldIn({ document }: ReadDocument): JsonObject {
+  const deliveries = ownField(document, "deliveries");
+  const told = isJsonObject(deliveries) ? deliveries["told"] : undefined;
+  return isJsonObject(told) ? told : {};
 }
 
 /**
@@ -124,9 +155,7 @@ export async function forgetRepaired(documents: DocumentStore, chatId: string): 
 function mayHold(value: JsonObject, chatId: string): boolean {
   const read = readCompanionDocument(value);
   if (read === undefined || isConversationRepaired(read)) return true;
-  const deliveries = ownField(read.document, "deliveries");
-  const told = isJsonObject(deliveries) ? deliveries["told"] : undefined;
-  if (isJsonObject(told) && Object.hasOwn(told, chatId)) return true;
+  if (Object.hasOwn(toldIn(read), chatId)) return true;
   const copied = copiedIn(read.document);
   return withoutChat(copied, hashOf(chatId)).length < copied.length;
 }

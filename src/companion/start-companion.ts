@@ -6,8 +6,9 @@ import type { Throughline } from "../core/throughline.ts";
 import type { Turn } from "../core/turns/turn.ts";
 import { bootClock } from "./boot-clock.ts";
 import { Companion } from "./companion.ts";
+import { documentKey } from "./companion-document.ts";
 import { CompanionPart } from "./conversation/companion-part.ts";
-import { forgetLeft } from "./forget-chat.ts";
+import { forgetLeft, forgetRepaired, keptChats } from "./forget-chat.ts";
 import type { CompanionOptions } from "./options.ts";
 
 export { historyView } from "../core/chat/history-view.ts";
@@ -89,7 +90,23 @@ class CompanionExtension implements Extension {
     return this.run?.forget(chatId) ?? forgetLeft({ ...ports, storage }, chatId);
   }
 
-  async catchUp(_forgotten: () => Promise<ForgottenChats>): Promise<void> {}
+  async catchUp(read: () => Promise<ForgottenChats>): Promise<void> {
+    const { storage, chats } = this.#throughline;
+    const forgotten = await read();
+    if (forgotten.isEmpty) return;
+    for (const [chatId, oldest] of await keptChats(storage)) {
+      const at = forgotten.at(chatId);
+      if (at === undefined) continue;
+      const isThere = (await chats.log.state(chatId)).head !== undefined;
+      // A chat that was begun again keeps what was said since.
+      if (!isThere || oldest <= at) await this.#forget(chatId);
+    }
+    if (storage.cluster.isShared) return;
+    const documents = storage.documents("session");
+    // What left the document may be in the copies of it, and what cannot be read may be of any chat.
+    await forgetRepaired(documents, "");
+    await documents.forgetCopies(documentKey);
+  }
 
   turn(turn: Turn): TurnHooks {
     return this.run === undefined ? noHooks : new CompanionPart(this.run, turn);

@@ -1,6 +1,7 @@
+import { join } from "node:path";
 import type { Removed } from "./chat/forget-receipt.ts";
 import type { StoredMessage } from "./chat/message.ts";
-import type { ForgottenChats } from "./chat/tombstones.ts";
+import type { ForgottenChats, Tombstones } from "./chat/tombstones.ts";
 import { errorName, ThroughlineError } from "./errors.ts";
 import {
   type BegunTurn,
@@ -11,18 +12,26 @@ import {
   type TurnPart,
 } from "./extension.ts";
 import type { Logger } from "./logger.ts";
+import { realDisk } from "./storage/disk/disk.ts";
+import type { Storage } from "./storage/storage.ts";
 import type { Turn } from "./turns/turn.ts";
+
+interface ExtensionsPorts {
+  readonly storage: Storage;
+  readonly tombstones: Tombstones;
+  readonly logger: Logger;
+}
 
 /** The extensions of one `Throughline`, in the order in which they were added. */
 export class Extensions {
-  readonly #logger: Logger;
+  readonly #ports: ExtensionsPorts;
   /** Those that are being opened among them. */
   readonly #opening = new Map<string, Promise<Extension>>();
   readonly #open = new Map<string, Extension>();
   #closing: Promise<void> | undefined;
 
-  constructor(logger: Logger) {
-    this.#logger = logger;
+  constructor(ports: ExtensionsPorts) {
+    this.#ports = ports;
   }
 
   /**
@@ -37,11 +46,38 @@ export class Extensions {
     this.#opening.set(name, opening);
     try {
       const extension = await opening;
+      await this.#applyMarks(name, extension);
       this.#open.set(name, extension);
       return extension;
     } catch (error) {
       this.#opening.delete(name);
       throw error;
+    }
+  }
+
+  /**
+   * Chats may have been forgotten while it was not loaded. What fails is tried again when it is next
+   * added. How far it came is in a document, which also says that it was here.
+   */
+  async #applyMarks(name: string, extension: Extension): Promise<void> {
+    const { storage, tombstones, logger } = this.#ports;
+    try {
+      const documents = storage.documents(placesCollection);
+      const stored = await documents.read(name);
+      const applied = stored?.value["applied"];
+      // Another process applies them for itself; and marks are fewer after a backup was restored.
+      const isKnown = !storage.cluster.isShared && typeof applied === "number";
+      const after = isKnown && applied <= (await tombstones.end()) ? applied : 0;
+      const { end } = await caughtUp([extension], () => tombstones.after(after));
+      if (stored === undefined || (isKnown && end !== applied)) {
+        await documents.write(name, { applied: end });
+      }
+    } catch (error) {
+      const fields = { extension: name, error: errorName(error) };
+      logger.error(
+        fields,
+        "what was forgotten before may still be kept; tried again at the next start",
+      );
     }
   }
 
@@ -53,7 +89,20 @@ export class Extensions {
         return extension === undefined ? [] : this.#removeFrom(name, extension, removal);
       }),
     );
-    return rows.flat();
+    const { loss, isElsewhere } = removal;
+    const unloaded = loss === "clear" || isElsewhere ? [] : await this.#unloaded();
+    const left = unloaded.map((name) => ({ unreachable: notLoaded(name, removal) }));
+    return [...rows.flat(), ...left];
+  }
+
+  /** The features that keep something here and are not loaded. */
+  async #unloaded(): Promise<readonly string[]> {
+    const { storage } = this.#ports;
+    const names = new Set(await storage.documents(placesCollection).keys());
+    for (const [name, isThere] of Object.entries(before)) {
+      if (!names.has(name) && (await isThere(storage))) names.add(name);
+    }
+    return [...names].filter((name) => !this.#opening.has(name)).sort();
   }
 
   async #removeFrom(
@@ -66,7 +115,7 @@ export class Extensions {
     } catch (error) {
       const { loss, isElsewhere } = removal;
       const fields = { extension: name, loss, isElsewhere, error: errorName(error) };
-      this.#logger.error(fields, "an extension did not remove what it keeps");
+      this.#ports.logger.error(fields, "an extension did not remove what it keeps");
       return [{ unreachable: notRemoved(name, removal) }];
     }
   }
@@ -77,16 +126,7 @@ export class Extensions {
    * @throws what the first of them threw, once all are done.
    */
   async catchUp(read: () => Promise<ForgottenChats>): Promise<ForgottenChats> {
-    let reading: Promise<ForgottenChats> | undefined;
-    const once = () => {
-      reading ??= read();
-      return reading;
-    };
-    const work = [...this.#open.values()].map((extension) => extension.catchUp(once));
-    for (const ended of await Promise.allSettled(work)) {
-      if (ended.status === "rejected") throw ended.reason;
-    }
-    return once();
+    return caughtUp([...this.#open.values()], read);
   }
 
   /** Their part in one turn. */
@@ -94,7 +134,7 @@ export class Extensions {
     const hooks: TurnHooks[] = [];
     const failed = (error: unknown) => {
       const fields = { error: errorName(error) };
-      this.#logger.error(fields, "an extension failed in a turn, which continues without it");
+      this.#ports.logger.error(fields, "an extension failed in a turn, which continues without it");
     };
     for (const extension of this.#open.values()) {
       try {
@@ -175,6 +215,45 @@ export class TurnParts {
 /** Blocks of a prompt, without those that are empty. */
 export function joined(blocks: readonly string[]): string {
   return blocks.filter((block) => block !== "").join("\n\n");
+}
+
+/** Lets them remove what they missed. @throws what the first of them threw, once all are done. */
+async function caughtUp(
+  extensions: readonly Extension[],
+  read: () => Promise<ForgottenChats>,
+): Promise<ForgottenChats> {
+  let reading: Promise<ForgottenChats> | undefined;
+  const once = () => {
+    reading ??= read();
+    return reading;
+  };
+  for (const ended of await Promise.allSettled(extensions.map((each) => each.catchUp(once)))) {
+    if (ended.status === "rejected") throw ended.reason;
+  }
+  return once();
+}
+
+/** Beside the marks of forgotten chats: for each feature, up to which mark it has removed what it kept. */
+const placesCollection = "forgotten";
+
+/** Features of homes and databases from before that was written: by what lies there. */
+const before: Readonly<Record<string, (storage: Storage) => Promise<boolean>>> = {
+  companion: async (storage) => (await storage.documents("session").keys()).length > 0,
+  moments: async ({ ownHome }) => {
+    if (ownHome === undefined) return false;
+    const entries = realDisk.list(join(ownHome.path, "feedback"));
+    return entries.then(
+      ({ length }) => length > 0,
+      () => false, // no such folder
+    );
+  },
+};
+
+function notLoaded(name: string, { loss }: Removal): string {
+  const here = `${name}: kept here, and not loaded in this process`;
+  return loss === "forget"
+    ? `${here}; removed when it is next started`
+    : `${here}; repeat this where it is loaded`;
 }
 
 function notRemoved(name: string, { loss }: Removal): string {

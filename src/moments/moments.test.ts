@@ -115,6 +115,51 @@ for (const isKept of [true, false]) {
   });
 }
 
+for (const how of ["kept again", "removed from only"]) {
+  test(`packages of a chat that was forgotten while moments were not loaded go once they are ${how}`, async (t) => {
+    const home = newHome(t);
+    const first = await openThroughline({ home });
+    const moments = await started(first);
+    await feed(moments);
+    await moments.recorder.record(praise).whenDurable();
+    const other = moments.recorder.record({ ...praise, chatId: "b" });
+    await other.whenDurable();
+    await first.close();
+    const bare = await openThroughline({ home });
+    const { unreachable } = await bare.chats.forget("a");
+    assert.deepEqual(unreachable, [
+      "moments: kept here, and not loaded in this process; removed when it is next started",
+    ]);
+    // The chat is begun again before moments are: what is from before goes all the same.
+    await bare.chats.append("a", [{ role: "user", content: "Hello again" }]);
+    await bare.close();
+    assert.equal(readdirSync(join(home, "feedback")).length, 2);
+    await using second = await openThroughline({ home });
+    await (how === "kept again" ? started(second) : extendWithMoments(second));
+    const left = readdirSync(join(home, "feedback")).filter((name) => !name.includes("."));
+    assert.deepEqual(left, [other.name]);
+  });
+}
+
+test("packages that a chat made after it was forgotten and begun again stay at the next start", async (t) => {
+  const home = newHome(t);
+  const first = await openThroughline({ home });
+  const moments = await started(first);
+  await first.chats.append("a", [{ role: "user", content: "Hello" }]);
+  await first.chats.forget("a");
+  await first.chats.append("a", [{ role: "user", content: "Hello again" }]);
+  await feed(moments);
+  const receipt = moments.recorder.record(praise);
+  await receipt.whenDurable();
+  await first.close();
+  await using second = await openThroughline({ home });
+  const { packages } = await started(second);
+  assert.deepEqual(
+    (await packages.list()).packages.map(({ name }) => name),
+    [receipt.name],
+  );
+});
+
 test("with a bucket each package is owed, goes up, manifest last, and its receipt says so", async (t) => {
   const server = await S3Server.start({ buckets: ["moments"] });
   t.after(() => server.close());

@@ -341,17 +341,29 @@ function isOf(selection: Selection, { name, chatId, people, holds }: MomentFacts
  * Deletes packages of a home in which no moments are kept now; a home without any is left as it is.
  * Their copies in buckets are deleted by the next run that uploads.
  */
-export async function deletePackagesOf(
+export function deletePackagesOf(
   home: string,
   guard: () => void,
   selection: Selection,
 ): Promise<ForgetReceipt | undefined> {
+  return withPackagesOf(home, guard, ({ forget }) => forget(selection));
+}
+
+/** Works with the packages of such a home. `undefined`: it has none. */
+export async function withPackagesOf<T>(
+  home: string,
+  guard: () => void,
+  work: (kept: Pick<Moments, "packages" | "forget">) => Promise<T>,
+): Promise<T | undefined> {
   const path = join(home, "feedback");
   if (!(await isThere(realDisk, path))) return undefined;
   const outbox = join(home, "outbox");
   const { packages, close } = await openPackageDirectory({ path, guard, outbox });
-  try {
+  const forget = async (selection: Selection) => {
     return { ...(await packages.delete(selection)), isBucketSearched: true };
+  };
+  try {
+    return await work({ packages, forget });
   } finally {
     await close();
   }

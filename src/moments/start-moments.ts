@@ -11,9 +11,15 @@ import {
   type Moments,
   type MomentsOptions,
   openMoments,
+  withPackagesOf,
 } from "./moments.ts";
 import { agreeWithOthers } from "./record/agree-with-others.ts";
-import { forgetForgotten, type LostPackages, lostPackages } from "./record/forget-forgotten.ts";
+import {
+  forgetForgotten,
+  forgetPackagesOf,
+  type LostPackages,
+  lostPackages,
+} from "./record/forget-forgotten.ts";
 import { type FeedOptions, feedTurn, latchPrompt } from "./turns/feed.ts";
 
 export type { Mark, PackageDirectory } from "./directory/package-directory.ts";
@@ -119,9 +125,15 @@ class MomentsExtension implements Extension {
     return home && deletePackagesOf(home.path, home.assertWriter, selection);
   }
 
-  async catchUp(forgotten: () => Promise<ForgottenChats>): Promise<void> {
-    const { chats } = this.#throughline;
-    if (this.kept !== undefined) await forgetForgotten(this.kept.moments, chats, forgotten);
+  async catchUp(read: () => Promise<ForgottenChats>): Promise<void> {
+    const { chats, storage } = this.#throughline;
+    if (this.kept !== undefined) return forgetForgotten(this.kept.moments, chats, read);
+    const forgotten = await read();
+    const home = storage.ownHome;
+    if (home === undefined || forgotten.isEmpty) return;
+    await withPackagesOf(home.path, home.assertWriter, (packages) =>
+      forgetPackagesOf(packages, chats, forgotten),
+    );
   }
 
   turn(turn: Turn): TurnHooks {

@@ -654,7 +654,7 @@ const fleet: readonly SeededBug[] = [
   {
     id: "fleet: moments of a chat that was forgotten during a gap stay",
     file: "src/moments/record/forget-forgotten.ts",
-    find: "if (has(chatId)) await kept.forget({ chatId });",
+    find: "gone.add(chatId);\n      await kept.forget({ chatId });",
     replace: "",
     ...{ test: "src/core/chat/fleet-memories.test.ts", named: "a package alone" },
   },

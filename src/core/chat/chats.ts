@@ -417,7 +417,9 @@ export class Chats {
     const dropped = await this.#dropElsewhere(chatId, "forget");
     const { clock, newId, logs } = this.log.ports;
     const at = isoTime(clock.now());
-    const said = state.head && (await lastSaid(logs, chatId, state));
+    // What was not reached is removed later, by the mark: also of a chat that has no log.
+    const isLeft = dropped.some((row) => "unreachable" in row);
+    const said = state.head ? await lastSaid(logs, chatId, state) : isLeft ? [] : undefined;
     const given = { at, id: newId() };
     const begin = async () => said && this.tombstones.tryBegin(chatId, given, said);
     let mark = await begin();

@@ -9,13 +9,16 @@ export interface KeptMoments {
     /** One page; `next` is the next one's `before`. */
     list(options: { readonly before?: string; readonly limit?: number }): Promise<{
       readonly packages: readonly {
-        readonly manifest: { readonly chat_id: string | null } | undefined;
+        readonly name: string;
+        readonly manifest:
+          | { readonly chat_id: string | null; readonly timestamp: number }
+          | undefined;
       }[];
       readonly next: string | null;
     }>;
   };
-  /** Forgets those of a chat, or those that hold one message of it, wherever they are. */
-  forget(selection: LostPackages): Promise<unknown>;
+  /** Forgets those of a chat, those that hold one message of it, or one, wherever they are. */
+  forget(selection: LostPackages | { readonly name: string }): Promise<unknown>;
 }
 
 /** What a loss in a chat takes along: the packages of the chat, or those that hold one message. */
@@ -47,37 +50,53 @@ const pageSize = 100;
 export async function forgetForgotten(
   kept: KeptMoments,
   chats: Chats,
-  forgotten: () => Promise<ForgottenChats>,
+  read: () => Promise<ForgottenChats>,
 ): Promise<void> {
   const { recorder } = kept;
   try {
-    const { at, isEmpty } = await forgotten();
-    const has = (chatId: string) => at(chatId) !== undefined;
+    const forgotten = await read();
     for (const chatId of recorder.chatIds) {
-      const isThere = has(chatId) || (await chats.log.state(chatId)).head !== undefined;
-      if (!isThere) await recorder.forgetChat(chatId);
+      if (forgotten.at(chatId) !== undefined) await kept.forget({ chatId });
+      else if ((await chats.log.state(chatId)).head === undefined) {
+        await recorder.forgetChat(chatId);
+      }
     }
-    const held = isEmpty ? [] : new Set([...recorder.chatIds, ...(await packaged(kept))]);
-    for (const chatId of held) if (has(chatId)) await kept.forget({ chatId });
+    await forgetPackagesOf(kept, chats, forgotten);
   } catch (error) {
     recorder.forgetWords();
     throw error;
   }
 }
 
-/** The chats that packages are of. */
-async function packaged({ packages }: KeptMoments): Promise<ReadonlySet<string>> {
-  const chatIds = new Set<string>();
+/** The same for packages: of a chat that was begun again, those from before it was forgotten. */
+export async function forgetPackagesOf(
+  kept: Pick<KeptMoments, "packages" | "forget">,
+  chats: Chats,
+  forgotten: ForgottenChats,
+): Promise<void> {
+  if (forgotten.isEmpty) return;
+  const gone = new Set<string>();
+  for await (const { name, chatId, at } of packagesOf(kept)) {
+    const forgottenAt = forgotten.at(chatId);
+    if (forgottenAt === undefined || gone.has(chatId)) continue;
+    if ((await chats.log.state(chatId)).head === undefined) {
+      gone.add(chatId);
+      await kept.forget({ chatId });
+    } else if (at <= forgottenAt) await kept.forget({ name });
+  }
+}
+
+/** The packages that are of a chat, and when somebody reacted. */
+async function* packagesOf({ packages }: Pick<KeptMoments, "packages">) {
   let before: string | undefined;
   do {
-    const page = await packages.list({
-      limit: pageSize,
-      ...(before === undefined ? {} : { before }),
-    });
-    for (const { manifest } of page.packages) {
-      if (typeof manifest?.chat_id === "string") chatIds.add(manifest.chat_id);
+    const page = await packages.list(
+      before === undefined ? { limit: pageSize } : { limit: pageSize, before },
+    );
+    for (const { name, manifest } of page.packages) {
+      if (typeof manifest?.chat_id !== "string") continue;
+      yield { name, chatId: manifest.chat_id, at: manifest.timestamp * 1_000 };
     }
     before = page.next ?? undefined;
   } while (before !== undefined);
-  return chatIds;
 }
