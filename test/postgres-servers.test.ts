@@ -3,11 +3,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { inKeptDirectory } from "./support/kill-harness.ts";
-import { fleetDatabase } from "./support/server-fleet-database.ts";
-import { killFleetUnderLoad } from "./support/server-fleet-load.ts";
-import { stopAndWake } from "./support/server-fleet-scenes.ts";
+import { clusterDatabase } from "./support/server-cluster-database.ts";
+import { killClusterUnderLoad } from "./support/server-cluster-load.ts";
+import { stopAndWake } from "./support/server-cluster-scenes.ts";
 
-const { skip, make } = await fleetDatabase();
+const { skip, make } = await clusterDatabase();
 const leaseMs = 2_000;
 
 test("what 2 servers of 4 chats acknowledged is there once and in order after 1 kill of one and 1 of a client, and of both amid 2 turns", {
@@ -15,7 +15,7 @@ test("what 2 servers of 4 chats acknowledged is there once and in order after 1 
 }, async (t) => {
   const { store } = await make();
   await inKeptDirectory("seed 1", async (directory) => {
-    const counts = await killFleetUnderLoad({
+    const counts = await killClusterUnderLoad({
       ...{ directory, store, leaseMs, servers: 2, clients: 1, lanes: 3, chats: 4, hotChats: 2 },
       ...{ thinkMs: 40, serverKills: 1, clientKills: 1, answersBetween: 6, cutAtEnd: 2, seed: 1 },
     });

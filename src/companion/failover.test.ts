@@ -1,7 +1,7 @@
 // A process that takes the lead: by a clock that the test holds.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { heldPlace, mortal, pass, process, soon, until } from "../../test/support/fleet-world.ts";
+import { heldPlace, mortal, pass, process, soon, until } from "../../test/support/cluster-world.ts";
 import { ThroughlineError } from "../core/errors.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { Storage } from "../core/storage/storage.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import fc from "fast-check";
-import { heldPlace, mortal, pass, process, soon, until } from "../../test/support/fleet-world.ts";
+import { heldPlace, mortal, pass, process, soon, until } from "../../test/support/cluster-world.ts";
 import type { Storage } from "../core/storage/storage.ts";
 import { ActLog } from "./act-log.ts";
 import type { Companion } from "./companion.ts";

@@ -1,7 +1,7 @@
 import { chatProjection } from "./chat/chat-head.ts";
 import { ChatLog, chatsCollection } from "./chat/chat-log.ts";
 import { Chats } from "./chat/chats.ts";
-import { dropWithOthers } from "./chat/fleet-memories.ts";
+import { dropWithOthers } from "./chat/cluster-memories.ts";
 import {
   type FreshnessOptions,
   type FreshnessRules,

@@ -1,8 +1,8 @@
 import { ThroughlineError } from "../core/errors.ts";
 import { Access } from "./access.ts";
 import { createApp } from "./app.ts";
+import { relayEvents } from "./cluster-events.ts";
 import { Watchers } from "./events.ts";
-import { relayEvents } from "./fleet-events.ts";
 import { allowedHosts } from "./guard.ts";
 import { Metrics } from "./metrics.ts";
 import { resolveOptions, type ServerOptions, type Settings } from "./options.ts";

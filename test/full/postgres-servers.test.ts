@@ -1,18 +1,18 @@
-// `throughline serve --store` as a fleet, on a PostgreSQL that waits for its disk.
+// `throughline serve --store` as a cluster, on a PostgreSQL that waits for its disk.
 import assert from "node:assert/strict";
 import { randomInt } from "node:crypto";
 import { test } from "node:test";
 import { inKeptDirectory } from "../support/kill-harness.ts";
-import { fleetDatabase } from "../support/server-fleet-database.ts";
-import { killFleetUnderLoad } from "../support/server-fleet-load.ts";
+import { clusterDatabase } from "../support/server-cluster-database.ts";
+import { killClusterUnderLoad } from "../support/server-cluster-load.ts";
 import {
   loseTheKeeper,
   manyCompanions,
   stopAndWake,
   watchElsewhere,
-} from "../support/server-fleet-scenes.ts";
+} from "../support/server-cluster-scenes.ts";
 
-const { skip, make } = await fleetDatabase();
+const { skip, make } = await clusterDatabase();
 const serverKills = Number(process.env["THROUGHLINE_SERVER_KILLS"] ?? 10);
 const clientKills = Math.ceil(serverKills / 2);
 const seed = Number(process.env["THROUGHLINE_SEED"] ?? randomInt(1_000_000));
@@ -25,7 +25,7 @@ test(`what 4 servers of 200 chats acknowledged is there once and in order after 
 }, async (t) => {
   const { store } = await make();
   await inKeptDirectory(`seed ${seed}`, async (directory) => {
-    const counts = await killFleetUnderLoad({
+    const counts = await killClusterUnderLoad({
       ...{ directory, store, servers: 4, clients: 4, lanes: 12, chats: 200, hotChats: 12 },
       ...{ thinkMs: 300, serverKills, clientKills, answersBetween: 60, cutAtEnd: 40, seed },
     });

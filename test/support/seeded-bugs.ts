@@ -564,99 +564,99 @@ const companion: readonly SeededBug[] = [
   },
 ];
 
-const fleetLost = { test: "test/fleet-lost.test.ts" };
-const fleet: readonly SeededBug[] = [
+const clusterLost = { test: "test/cluster-lost.test.ts" };
+const cluster: readonly SeededBug[] = [
   {
-    id: "fleet: a turn that lost its chat is stored all the same",
+    id: "cluster: a turn that lost its chat is stored all the same",
     file: "src/core/turns/turns.ts",
     find: "const ended = await ask({ ...ports, part });\n      turn.assertUnfenced();",
     replace: "const ended = await ask({ ...ports, part });",
-    ...{ ...fleetLost, named: "a lease that is lost before anybody has it" },
+    ...{ ...clusterLost, named: "a lease that is lost before anybody has it" },
   },
   {
-    id: "fleet: what waited is begun though its chat was forgotten",
+    id: "cluster: what waited is begun though its chat was forgotten",
     file: "src/core/turns/turns.ts",
     find: 'if (isUnwanted) throw notFound(turn.chatId, "message that waits");',
     replace: "",
-    ...{ ...fleetLost, named: "forgotten meanwhile is not begun" },
+    ...{ ...clusterLost, named: "forgotten meanwhile is not begun" },
   },
   {
-    id: "fleet: a remembered chat is answered",
+    id: "cluster: a remembered chat is answered",
     file: "src/core/chat/chat-log.ts",
     find: "const tail = await this.ports.logs.tail(chatId, 0);\n    const state",
     replace:
       "const known = this.#guess(chatId);\n    if (known !== undefined) return known;\n    const tail = await this.ports.logs.tail(chatId, 0);\n    const state",
-    test: "src/core/chat/chat-log-fleet.test.ts",
+    test: "src/core/chat/chat-log-cluster.test.ts",
   },
   {
-    id: "fleet: the leader before writes the document on",
+    id: "cluster: the leader before writes the document on",
     file: "src/companion/snapshots.ts",
     find: "onConflict === undefined ? {} : { expectedRevision: this.#revision };",
     replace: "{};",
-    ...{ test: "test/fleet-companion.test.ts", named: "a process that slept" },
+    ...{ test: "test/cluster-companion.test.ts", named: "a process that slept" },
   },
   {
-    id: "fleet: what was decided before an erasure is stored over it",
+    id: "cluster: what was decided before an erasure is stored over it",
     file: "src/core/chat/erasure.ts",
     find: "if (isTitle || !isCounted) {",
     replace: "if (isCounted && isTitle) {",
-    ...{ test: "src/core/chat/chats-fleet.test.ts", named: "decided before an erasure" },
+    ...{ test: "src/core/chat/chats-cluster.test.ts", named: "decided before an erasure" },
   },
   {
-    id: "fleet: an erasure overwrites a head that it did not see",
+    id: "cluster: an erasure overwrites a head that it did not see",
     file: "src/core/chat/chat-log.ts",
     find: "ids, { expectedSeq, head, onDamageRemoved }",
     replace: "ids, { head, onDamageRemoved }",
-    ...{ test: "src/core/chat/chats-fleet.test.ts", named: "before the erase of an erasure" },
+    ...{ test: "src/core/chat/chats-cluster.test.ts", named: "before the erase of an erasure" },
   },
   {
-    id: "fleet: an act is appended behind acts that were not read",
+    id: "cluster: an act is appended behind acts that were not read",
     file: "src/companion/act-log.ts",
     find: "const last = await this.#logs.append(log, records, { expectedSeq: seq });",
     replace: "const last = seq + records.length + 0 * (await this.#logs.append(log, records));",
-    ...{ test: "test/fleet-companion.test.ts", named: "all feel in one order" },
+    ...{ test: "test/cluster-companion.test.ts", named: "all feel in one order" },
   },
   {
-    id: "fleet: acts after the last document are not folded at a start",
+    id: "cluster: acts after the last document are not folded at a start",
     file: "src/companion/left.ts",
     find: "const isCovered = position.log === covered?.log && position.seq <= covered.seq;",
     replace: "const isCovered = covered !== undefined && position.seq > 0;",
-    ...{ test: "test/fleet-companion.test.ts", named: "when all are killed" },
+    ...{ test: "test/cluster-companion.test.ts", named: "when all are killed" },
   },
   {
-    id: "fleet: acts that a document covers are folded once more",
+    id: "cluster: acts that a document covers are folded once more",
     file: "src/companion/left.ts",
     find: "const isCovered = position.log === covered?.log && position.seq <= covered.seq;",
     replace: "const isCovered = position.seq < 0;",
-    ...{ test: "test/fleet-companion.test.ts", named: "when all are killed" },
+    ...{ test: "test/cluster-companion.test.ts", named: "when all are killed" },
   },
   {
-    id: "fleet: words of a chat that was forgotten elsewhere are stored",
+    id: "cluster: words of a chat that was forgotten elsewhere are stored",
     file: "src/companion/shared-acts.ts",
     find: "this.#pending = this.#pending.filter((each) => !isOf(each));",
     replace: "",
-    ...{ test: "test/fleet-companion.test.ts", named: "words that a process wanted" },
+    ...{ test: "test/cluster-companion.test.ts", named: "words that a process wanted" },
   },
   {
-    id: "fleet: the acts of a forgotten chat stay in their log",
+    id: "cluster: the acts of a forgotten chat stay in their log",
     file: "src/companion/act-log.ts",
     find: "if (ids.length > 0) await logs.erase(log, ids);",
     replace: "",
-    ...{ test: "test/fleet-companion.test.ts", named: "a chat that is forgotten" },
+    ...{ test: "test/cluster-companion.test.ts", named: "a chat that is forgotten" },
   },
   {
-    id: "fleet: moods that a killed leader did not store are lost",
+    id: "cluster: moods that a killed leader did not store are lost",
     file: "src/companion/companion.ts",
     find: "if (Date.parse(felt.at) > since) this.#history.note(felt);",
     replace: "",
-    ...{ test: "test/fleet-companion.test.ts", named: "nothing that was felt is lost" },
+    ...{ test: "test/cluster-companion.test.ts", named: "nothing that was felt is lost" },
   },
   {
-    id: "fleet: moments of a chat that was forgotten during a gap stay",
+    id: "cluster: moments of a chat that was forgotten during a gap stay",
     file: "src/moments/record/forget-forgotten.ts",
     find: "gone.add(chatId);\n      await kept.forget({ chatId });",
     replace: "",
-    ...{ test: "src/core/chat/fleet-memories.test.ts", named: "a package alone" },
+    ...{ test: "src/core/chat/cluster-memories.test.ts", named: "a package alone" },
   },
 ];
 
@@ -758,6 +758,6 @@ const database: readonly SeededBug[] = [
 
 export const seededBugs: readonly SeededBug[] = [
   ...[...log, ...documents, ...lock, ...contracts],
-  ...[...sessions, ...turn, ...security, ...companion, ...fleet, ...exports, ...privacy],
+  ...[...sessions, ...turn, ...security, ...companion, ...cluster, ...exports, ...privacy],
   ...database,
 ];

@@ -1,7 +1,7 @@
 import { silentLogger } from "../../core/logger.ts";
 import type { Throughline } from "../../core/throughline.ts";
+import { relayEvents } from "../../server/cluster-events.ts";
 import { Watchers } from "../../server/events.ts";
-import { relayEvents } from "../../server/fleet-events.ts";
 
 /**
  * The pages at the servers of a database. What a command changes they are told as a server tells them,

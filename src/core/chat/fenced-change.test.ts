@@ -1,7 +1,7 @@
 // A change of a chat whose append is refused because of a lease, where several processes write.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { heldPlace } from "../../../test/support/fleet-world.ts";
+import { heldPlace } from "../../../test/support/cluster-world.ts";
 import { ThroughlineError } from "../errors.ts";
 import type { LogStore } from "../storage/log-store.ts";
 import type { Storage } from "../storage/storage.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { heldPlace, pass, process } from "../../../test/support/fleet-world.ts";
+import { heldPlace, pass, process } from "../../../test/support/cluster-world.ts";
 
 const chat = "chat-1";
 

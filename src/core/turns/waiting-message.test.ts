@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import { heldPlace, process } from "../../../test/support/fleet-world.ts";
+import { heldPlace, process } from "../../../test/support/cluster-world.ts";
 import { scriptedResponder } from "../../../test/support/scripted-responder.ts";
 import { ThroughlineError } from "../errors.ts";
 import type { LogStore } from "../storage/log-store.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import { process, until } from "../../../test/support/fleet-world.ts";
+import { process, until } from "../../../test/support/cluster-world.ts";
 import { MomentsWorld } from "../../../test/support/moments-world.ts";
 import { scriptedResponder } from "../../../test/support/scripted-responder.ts";
 import { MemoryPlace } from "../../core/storage/memory/memory-place.ts";

@@ -18,7 +18,7 @@ import { HeldTimers } from "./held-timers.ts";
 import { scriptedResponder } from "./scripted-responder.ts";
 
 /** Where several processes write: how the tests open one, whatever the driver. */
-export interface FleetPlace {
+export interface ClusterPlace {
   /** One more process. @param timers by which it renews its leases. */
   open(timers?: Timers): Promise<Storage>;
   /** Removes what lies there. */
@@ -26,7 +26,7 @@ export interface FleetPlace {
 }
 
 /** In memory, by the system's clock: for what needs no lapse of a lease. */
-export async function memoryPlace(): Promise<FleetPlace> {
+export async function memoryPlace(): Promise<ClusterPlace> {
   const place = new MemoryPlace();
   return {
     open: async () => openMemoryStorage({ place }),

@@ -1,4 +1,4 @@
-// What clients of a fleet wrote down, and what must be true of it.
+// What clients of a cluster wrote down, and what must be true of it.
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import type { Message } from "./kill-harness.ts";

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { Collected } from "./command-line.ts";
 import { compileCache, program } from "./program.ts";
 
-export interface FleetOptions {
+export interface ClusterOptions {
   /** Where homes and what the compiler keeps lie. */
   readonly directory: string;
   readonly store: string;
@@ -23,20 +23,20 @@ export interface FleetOptions {
 const here = import.meta.dirname;
 const programs = {
   commandLine: [program, "serve"],
-  quick: [join(here, "server-fleet-child.ts")],
+  quick: [join(here, "server-cluster-child.ts")],
 };
 
-/** One place of the fleet: its processes come and go, its address and its home stay. */
-export class FleetServer {
+/** One place of the cluster: its processes come and go, its address and its home stay. */
+export class ClusterServer {
   readonly url: string;
   readonly #port: number;
   readonly #home: string;
-  readonly #options: FleetOptions;
+  readonly #options: ClusterOptions;
   #child: ChildProcess | undefined;
   #ended: Promise<unknown> = Promise.resolve();
   #err = new Collected();
 
-  private constructor(name: string, port: number, options: FleetOptions) {
+  private constructor(name: string, port: number, options: ClusterOptions) {
     this.url = `http://127.0.0.1:${port}`;
     this.#port = port;
     this.#home = join(options.directory, name);
@@ -45,8 +45,8 @@ export class FleetServer {
   }
 
   /** A place where nothing runs yet. */
-  static async at(name: string, options: FleetOptions): Promise<FleetServer> {
-    return new FleetServer(name, await freePort(), options);
+  static async at(name: string, options: ClusterOptions): Promise<ClusterServer> {
+    return new ClusterServer(name, await freePort(), options);
   }
 
   get errors(): string {
@@ -104,9 +104,9 @@ export class FleetServer {
 }
 
 /** So many servers that run; they are gone after `using`. */
-export async function startFleet(count: number, options: FleetOptions) {
+export async function startCluster(count: number, options: ClusterOptions) {
   const names = Array.from({ length: count }, (_, index) => `server-${index + 1}`);
-  const servers = await Promise.all(names.map((name) => FleetServer.at(name, options)));
+  const servers = await Promise.all(names.map((name) => ClusterServer.at(name, options)));
   const end = async () => {
     await Promise.all(servers.map((server) => server.kill()));
   };

@@ -8,7 +8,7 @@ import type { Loss } from "./forget-receipt.ts";
 import type { ProviderSessions } from "./provider-sessions.ts";
 import type { WorkingMemories } from "./working-memories.ts";
 
-interface FleetMemories {
+interface ClusterMemories {
   readonly chats: Chats;
   readonly sessions: ProviderSessions;
   readonly workingMemory: WorkingMemories;
@@ -23,7 +23,7 @@ interface FleetMemories {
  *
  * @returns what ends it.
  */
-export function dropWithOthers(cluster: Cluster, memories: FleetMemories): () => void {
+export function dropWithOthers(cluster: Cluster, memories: ClusterMemories): () => void {
   const { chats, sessions, workingMemory, extensions, logger } = memories;
   let removing = Promise.resolve();
   /** Marks of chats that were removed from here already. */

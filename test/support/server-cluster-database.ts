@@ -4,7 +4,7 @@ import { after } from "node:test";
 import pg from "pg";
 import { noPostgres, startPostgres } from "./test-postgres.ts";
 
-export interface FleetDatabase {
+export interface ClusterDatabase {
   /** Why nothing can be tested here; `false` if it can. */
   readonly skip: string | false;
   /** A new database: to serve from, and to look into. */
@@ -12,7 +12,7 @@ export interface FleetDatabase {
 }
 
 /** Starts a server for this test file: gone when the file ends. */
-export async function fleetDatabase(): Promise<FleetDatabase> {
+export async function clusterDatabase(): Promise<ClusterDatabase> {
   const skip = noPostgres() ?? false;
   if (skip !== false) return { skip, make: () => Promise.reject(new Error(skip)) };
   const server = await startPostgres();
@@ -33,7 +33,7 @@ export async function fleetDatabase(): Promise<FleetDatabase> {
     skip,
     async make() {
       const url = new URL(server.url);
-      url.pathname = `fleet_${pools.length}`;
+      url.pathname = `cluster_${pools.length}`;
       const name = url.pathname.slice(1);
       await admin.query(`create database ${name} template template0 encoding 'UTF8'`);
       return { store: url.href, pool: open(url.href) };

@@ -9,14 +9,14 @@ import { systemTimers, type Timers } from "../src/core/timers.ts";
 import { openPostgresStorage } from "../src/postgres/postgres.ts";
 import { seededRandom } from "../src/testing/random.ts";
 import {
-  type FleetPlace,
+  type ClusterPlace,
   memoryPlace,
   mortal,
   type Process,
   process,
   until,
   watchedModel,
-} from "./support/fleet-world.ts";
+} from "./support/cluster-world.ts";
 import { HeldBackTimers } from "./support/held-back-timers.ts";
 import { type ScriptedStep, scriptedResponder } from "./support/scripted-responder.ts";
 import { eventsOf, jsonOf, problemOf } from "./support/server-fixture.ts";
@@ -27,13 +27,13 @@ const reason = isFull ? noPostgres() : "npm run verify runs it";
 if (reason !== undefined) test("several processes on PostgreSQL", { skip: reason });
 
 /** The drivers that several processes may write. */
-const places: readonly (readonly [name: string, open: () => Promise<FleetPlace>])[] = [
+const places: readonly (readonly [name: string, open: () => Promise<ClusterPlace>])[] = [
   ["memory", memoryPlace],
   ...(reason === undefined ? ([["PostgreSQL", await databasePlaces()]] as const) : []),
 ];
 
 /** Each place is a companion of its own in one database. */
-async function databasePlaces(): Promise<() => Promise<FleetPlace>> {
+async function databasePlaces(): Promise<() => Promise<ClusterPlace>> {
   const server = await withPostgres();
   const url = await server.newDatabase();
   let count = 0;
@@ -61,7 +61,7 @@ function held(...words: string[]) {
 
 for (const [name, openPlace] of places) {
   /** Runs the work with so many processes, and ends them all. */
-  const together = (says: string, count: number, work: (place: FleetPlace) => Promise<void>) =>
+  const together = (says: string, count: number, work: (place: ClusterPlace) => Promise<void>) =>
     void test(`${name}, ${count} processes: ${says}`, async () => {
       const place = await openPlace();
       const alive = setInterval(() => undefined, 1_000); // timers of a storage keep no process alive

@@ -6,7 +6,7 @@ import type { Companion } from "../src/companion/companion.ts";
 import { runsProjection } from "../src/companion/runs.ts";
 import { extendWithCompanion } from "../src/companion/start-companion.ts";
 import type { Storage } from "../src/core/storage/storage.ts";
-import { heldPlace, mortal, pass, process, soon, until } from "./support/fleet-world.ts";
+import { heldPlace, mortal, pass, process, soon, until } from "./support/cluster-world.ts";
 import type { HeldTimers } from "./support/held-timers.ts";
 import { scriptedResponder } from "./support/scripted-responder.ts";
 

@@ -1,11 +1,16 @@
-// A client of a fleet in a process of its own: says one thing after the other to servers by chance, and
+// A client of a cluster in a process of its own: says one thing after the other to servers by chance, and
 // the same again, under its key, to another one until it is answered. What it says and what it hears it
 // writes into a journal first, which outlives it: its next life goes on from there.
 import fs from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
 import { seededRandom } from "../../src/testing/random.ts";
 import { wordsOf } from "./noting-model.ts";
-import { type ClientOptions, type Heard, readJournal, type Said } from "./server-fleet-journal.ts";
+import {
+  type ClientOptions,
+  type Heard,
+  readJournal,
+  type Said,
+} from "./server-cluster-journal.ts";
 
 const options = JSON.parse(process.argv[2] ?? "") as ClientOptions;
 const random = seededRandom(options.seed);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { heldPlace, type Process, process, until } from "../../test/support/fleet-world.ts";
+import { heldPlace, type Process, process, until } from "../../test/support/cluster-world.ts";
 import { scriptedResponder } from "../../test/support/scripted-responder.ts";
 import type { JsonObject } from "../core/json.ts";
 

@@ -10,7 +10,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { type Random, seededRandom } from "../../src/testing/random.ts";
 import { getJson, listChats, readChat, say } from "./kill-harness.ts";
 import { type NotingModel, notingModel, type Spoken, wordsOf } from "./noting-model.ts";
-import { FleetServer, startFleet } from "./server-fleet.ts";
+import { ClusterServer, startCluster } from "./server-cluster.ts";
 import {
   assertAlone,
   assertKept,
@@ -18,7 +18,7 @@ import {
   type Journal,
   readJournal,
   type Told,
-} from "./server-fleet-journal.ts";
+} from "./server-cluster-journal.ts";
 
 export interface LoadOptions {
   readonly directory: string;
@@ -40,7 +40,7 @@ export interface LoadOptions {
   readonly seed: number;
 }
 
-export interface FleetCounts {
+export interface ClusterCounts {
   serverKills: number;
   clientKills: number;
   /** Answers that the model did not end, because whoever asked for it was killed. */
@@ -61,11 +61,11 @@ export interface FleetCounts {
 const stuckMs = 40_000;
 
 /** Runs the load. Rejects as soon as anything is not as promised. */
-export async function killFleetUnderLoad(options: LoadOptions): Promise<FleetCounts> {
+export async function killClusterUnderLoad(options: LoadOptions): Promise<ClusterCounts> {
   const random = seededRandom(options.seed);
   await using model = await notingModel(() => random(options.thinkMs));
-  await using fleet = await startFleet(options.servers, { ...options, model: model.name });
-  const run = new LoadRun(options, random, model, fleet.servers);
+  await using cluster = await startCluster(options.servers, { ...options, model: model.name });
+  const run = new LoadRun(options, random, model, cluster.servers);
   try {
     return await run.run();
   } finally {
@@ -77,9 +77,9 @@ class LoadRun {
   readonly #options: LoadOptions;
   readonly #random: Random;
   readonly #model: NotingModel;
-  readonly #servers: readonly FleetServer[];
+  readonly #servers: readonly ClusterServer[];
   readonly #clients: Client[];
-  readonly #counts: FleetCounts = {
+  readonly #counts: ClusterCounts = {
     ...{ serverKills: 0, clientKills: 0, turnsKilled: 0, said: 0, answered: 0, accepted: 0 },
     ...{ broke: {}, readBack: 0, slowestStartMs: 0, slowestHandoverMs: 0, slowestRevivalMs: 0 },
   };
@@ -88,7 +88,7 @@ class LoadRun {
     options: LoadOptions,
     random: Random,
     model: NotingModel,
-    servers: readonly FleetServer[],
+    servers: readonly ClusterServer[],
   ) {
     this.#options = options;
     this.#random = random;
@@ -102,7 +102,7 @@ class LoadRun {
     });
   }
 
-  async run(): Promise<FleetCounts> {
+  async run(): Promise<ClusterCounts> {
     await this.#killAmidTalk();
     const journals = this.#clients.map(({ journal }) => readJournal(journal));
     await this.#endAmidTurns(journals);
@@ -115,7 +115,7 @@ class LoadRun {
 
   async #killAmidTalk(): Promise<void> {
     const { serverKills, clientKills, answersBetween } = this.#options;
-    const down = new Map<FleetServer, Promise<void>>();
+    const down = new Map<ClusterServer, Promise<void>>();
     const failed = Promise.withResolvers<never>();
     const watch = () => {
       for (const client of this.#clients) client.start(failed.reject);
@@ -145,7 +145,7 @@ class LoadRun {
     await Promise.race([Promise.all(this.#clients.map((client) => client.end())), failed.promise]);
   }
 
-  async #killAndStart(server: FleetServer): Promise<void> {
+  async #killAndStart(server: ClusterServer): Promise<void> {
     this.#counts.serverKills++;
     await server.kill();
     await this.#timed(server.start());
@@ -169,7 +169,7 @@ class LoadRun {
     await Promise.all(cut);
     const { model, directory, store, leaseMs } = { ...this.#options, model: this.#model.name };
     const quick = leaseMs === undefined ? {} : { leaseMs };
-    const fresh = await FleetServer.at("fresh", { model, directory, store, ...quick });
+    const fresh = await ClusterServer.at("fresh", { model, directory, store, ...quick });
     try {
       await this.#timed(fresh.start());
       const waiting = await listUnanswered(fresh.url);
@@ -281,7 +281,7 @@ async function answerAll(url: string, chat: string): Promise<void> {
   }
 }
 
-/** A client of the fleet: its processes come and go, its journal stays. */
+/** A client of the cluster: its processes come and go, its journal stays. */
 class Client {
   readonly #options: ClientOptions;
   #child: ChildProcess | undefined;
@@ -299,7 +299,7 @@ class Client {
   /** @param failed told when it ends by itself, and not well. */
   start(failed: (error: Error) => void): void {
     const options = { ...this.#options, seed: this.#options.seed * 1_000 + ++this.#lives };
-    const script = join(import.meta.dirname, "server-fleet-client.ts");
+    const script = join(import.meta.dirname, "server-cluster-client.ts");
     const child = spawn(process.execPath, [script, JSON.stringify(options)], {
       stdio: ["pipe", "ignore", "pipe"],
     });

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import type { Responder } from "../src/core/models/responder.ts";
 import { seededRandom } from "../src/testing/random.ts";
-import { heldPlace, mortal, pass, process, until } from "./support/fleet-world.ts";
+import { heldPlace, mortal, pass, process, until } from "./support/cluster-world.ts";
 import { type ScriptedStep, scriptedResponder } from "./support/scripted-responder.ts";
 import { eventsOf } from "./support/server-fixture.ts";
 

@@ -1,12 +1,12 @@
-// What a fleet of servers goes through, however long its leases last.
+// What a cluster of servers goes through, however long its leases last.
 import assert from "node:assert/strict";
 import { setTimeout as wait } from "node:timers/promises";
 import type pg from "pg";
 import { getJson, type Message, readChat } from "./kill-harness.ts";
 import { answerTo, type NotingModel, notingModel, wordsOf } from "./noting-model.ts";
-import { type FleetOptions, FleetServer, startFleet } from "./server-fleet.ts";
+import { type ClusterOptions, ClusterServer, startCluster } from "./server-cluster.ts";
 
-type Options = Omit<FleetOptions, "model">;
+type Options = Omit<ClusterOptions, "model">;
 
 /** Says something, and gives back the status and what was answered. */
 export async function post(url: string, path: string, body: object, key?: string) {
@@ -68,8 +68,8 @@ async function recordsOf(pool: pg.Pool, chat: string): Promise<readonly object[]
  */
 export async function stopAndWake(options: Options, pool: pg.Pool): Promise<number> {
   await using model = await notingModel(() => 1);
-  await using fleet = await startFleet(2, { ...options, model: model.name });
-  const [a, b] = fleet.servers as [FleetServer, FleetServer];
+  await using cluster = await startCluster(2, { ...options, model: model.name });
+  const [a, b] = cluster.servers as [ClusterServer, ClusterServer];
   await told(b.url, "taken", "m0");
   const held = model.holdBack();
   const late = tell(a.url, "taken", "m1");
@@ -131,8 +131,8 @@ async function* watch(url: string, chat: string): AsyncGenerator<string> {
  */
 export async function watchElsewhere(options: Options): Promise<number> {
   await using model = await notingModel(() => 1);
-  await using fleet = await startFleet(2, { ...options, model: model.name });
-  const [a, b] = fleet.servers as [FleetServer, FleetServer];
+  await using cluster = await startCluster(2, { ...options, model: model.name });
+  const [a, b] = cluster.servers as [ClusterServer, ClusterServer];
   let slowestMs = 0;
   for (const [from, to] of [
     [a, b],
@@ -160,7 +160,7 @@ export async function manyCompanions(count: number, options: Options): Promise<v
     names.map((name, index) => {
       const store = new URL(options.store);
       store.searchParams.set("companion", name);
-      return FleetServer.at(`own-${index}`, { ...options, store: store.href, model: model.name });
+      return ClusterServer.at(`own-${index}`, { ...options, store: store.href, model: model.name });
     }),
   );
   try {
@@ -224,7 +224,7 @@ const isWelcomed = (model: NotingModel) =>
 export async function loseTheKeeper(options: Options, pool: pg.Pool): Promise<number> {
   await using model = await notingModel(() => 1);
   const of = { ...options, model: model.name };
-  const [a, b] = [await FleetServer.at("a", of), await FleetServer.at("b", of)];
+  const [a, b] = [await ClusterServer.at("a", of), await ClusterServer.at("b", of)];
   try {
     await a.start();
     await b.start();
@@ -261,7 +261,7 @@ export async function loseTheKeeper(options: Options, pool: pg.Pool): Promise<nu
 }
 
 /** All servers are gone for a moment: the kinds of restart are those of a companion on files. */
-async function restarts(a: FleetServer, b: FleetServer, model: NotingModel): Promise<void> {
+async function restarts(a: ClusterServer, b: ClusterServer, model: NotingModel): Promise<void> {
   await Promise.all([a.kill(), b.kill()]);
   await b.start();
   const crash = await getJson(b.url, "/api/session");

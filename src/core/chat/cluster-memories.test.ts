@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import { mortal, until } from "../../../test/support/fleet-world.ts";
+import { mortal, until } from "../../../test/support/cluster-world.ts";
 import { startMoments } from "../../moments/start-moments.ts";
 import { ThroughlineError } from "../errors.ts";
 import type { LogProjection, LogStore } from "../storage/log-store.ts";
@@ -30,7 +30,7 @@ async function server(t: TestContext, place: MemoryPlace) {
       get: (target, name) => (name === "read" ? read : Reflect.get(target, name)),
     });
   };
-  const path = mkdtempSync(join(tmpdir(), "throughline-fleet-"));
+  const path = mkdtempSync(join(tmpdir(), "throughline-cluster-"));
   const ownHome = { path, assertWriter: () => undefined };
   const throughline = await openThroughline({ storage: { ...own, ownHome, logs } });
   const moments = await startMoments(throughline, { sessionId: "a1b2c3d4", software });
