@@ -101,7 +101,11 @@ async function publishWhole(
   // What was read may be in the cache alone: whoever died may not have synced it.
   for (const file of [...manifest.files.map(({ path }) => path), manifestFile]) {
     const open = await disk.open(join(folder, file), "write");
-    await sync(() => open.sync()).finally(() => open.close());
+    try {
+      await sync(() => open.sync());
+    } finally {
+      await open.close();
+    }
   }
   await syncFolder(disk, folder, manifest.num_frames > 0);
   const bytes = manifest.files.reduce((sum, file) => sum + file.bytes, 0);
