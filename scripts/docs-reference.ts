@@ -4,13 +4,18 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Writable } from "node:stream";
 import { run } from "../src/app/program.ts";
-import { readEnvironment } from "../src/cli/env.ts";
+import { readEnvironment, variableHelp } from "../src/cli/env.ts";
 import type { Io } from "../src/cli/io.ts";
 import { fenced, table } from "./docs-text.ts";
 
 /** Every generated page of docs/reference, by the name of its part. */
 export async function referenceParts(): Promise<Readonly<Record<string, string>>> {
-  return { http: httpReference(), cli: await cliReference(), exports: exportsReference() };
+  return {
+    http: httpReference(),
+    cli: await cliReference(),
+    exports: exportsReference(),
+    environment: fenced(`${variableHelp}\n`, "text"),
+  };
 }
 
 interface Schema {

@@ -29,6 +29,7 @@ export const generatedFiles = [
   "docs/reference/http.md",
   "docs/reference/cli.md",
   "docs/reference/api.md",
+  "docs/reference/configuration.md",
   "docs/internals/drivers.md",
   "docs/formats/log.md",
   "docs/formats/document.md",

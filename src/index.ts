@@ -36,6 +36,7 @@ export type {
 } from "./core/extension.ts";
 export type { Json, JsonObject } from "./core/json.ts";
 export type { Logger } from "./core/logger.ts";
+export { offlineResponder } from "./core/models/offline-responder.ts";
 export {
   type FinishReason,
   type OfferedTools,

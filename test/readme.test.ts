@@ -3,6 +3,8 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import fs from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join, relative } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { runCli } from "./support/command-line.ts";
@@ -64,10 +66,32 @@ test("README.md shows at least one program that runs", { skip }, () => {
   );
 });
 
+/** Stands in for Telegram: two messages, then the token is revoked. Notes what was answered. */
+const answers: unknown[] = [];
+const telegram = createServer(async (request, response) => {
+  const body: Buffer[] = [];
+  for await (const chunk of request) body.push(chunk);
+  const { offset = 0, ...rest } = JSON.parse(Buffer.concat(body).toString());
+  const isUpdates = request.url?.endsWith("/getUpdates") === true;
+  if (!isUpdates) answers.push(rest);
+  const message = { text: "Hello", chat: { id: 7 } };
+  const result = [0, 1].map((index) => ({ update_id: index + 1, message }));
+  const answer =
+    isUpdates && offset > 0 ? { ok: false, description: "Unauthorized" } : { ok: true, result };
+  response.setHeader("content-type", "application/json").end(JSON.stringify(answer));
+});
+
 describe("programs in documents", () => {
   const directory = join(root, `test/.tmp-readme-${process.pid}`);
-  before(() => fs.mkdirSync(directory));
-  after(() => fs.rmSync(directory, { recursive: true, force: true }));
+  before(async () => {
+    fs.mkdirSync(directory);
+    await once(telegram.listen(0, "127.0.0.1"), "listening");
+  });
+  after(() => {
+    telegram.close();
+    telegram.closeAllConnections();
+    fs.rmSync(directory, { recursive: true, force: true });
+  });
 
   for (const { file, line, language, text } of programs) {
     test(`the program at ${file}:${line} runs to its end within 20 s`, async () => {
@@ -76,7 +100,12 @@ describe("programs in documents", () => {
       fs.writeFileSync(path, imported(text).replaceAll('"/tmp/', `"${directory}/`));
       const child = spawn(process.execPath, [path], {
         cwd: directory,
-        env: { ...process.env, TMPDIR: directory },
+        env: {
+          ...process.env,
+          TMPDIR: directory,
+          TELEGRAM_URL: `http://127.0.0.1:${(telegram.address() as AddressInfo).port}`,
+          TELEGRAM_TOKEN: "1:x",
+        },
         timeout: limitMs,
         killSignal: "SIGKILL",
         stdio: ["ignore", "ignore", "pipe"],
@@ -89,6 +118,13 @@ describe("programs in documents", () => {
       assert.deepEqual([code, signal], [0, null], errors);
     });
   }
+});
+
+test("the bot of the guide answered both messages of its chat", () => {
+  assert.deepEqual(
+    answers.map((answer) => (answer as { readonly chat_id: number }).chat_id),
+    [7, 7],
+  );
 });
 
 interface CommandLine {

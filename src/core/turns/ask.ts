@@ -58,7 +58,10 @@ export async function ask(ports: AskPorts): Promise<Asked> {
   const attempt = new Attempt({ ...ports, steps }, isSmall ? undefined : view.fromSeq);
   const id = bucketOf(begun.session, responder.provider).session_id;
   const context = turnContext({
-    ...{ newId: ports.newId, notices, awayMs: begun.awayMs, notes: part.notes },
+    newId: ports.newId,
+    notices,
+    awayMs: begun.awayMs,
+    notes: part.notes,
     summary: isSmall ? (ports.memories.peek(turn.chatId)?.summary(turn.id) ?? "") : "",
   });
   const changing = joined([context, part.context]);
@@ -94,7 +97,9 @@ async function historyFor(
   // Its calls and results stand where they were made, or else they are left out and added below.
   const isInPlace = newest === undefined || (isNewest && turn.retryId === undefined);
   const view = await readHistory(chats.log.ports.logs, turn.chatId, {
-    ...{ provider, model, window },
+    provider,
+    model,
+    window,
     startSeq: begun.session.start_seq,
     ...(isInPlace ? {} : { unansweredId: turn.id }),
     ...(head.clear_seq === undefined ? {} : { clearSeq: head.clear_seq }),

@@ -46,7 +46,9 @@ async function companion(responder: Responder) {
 function flood(piece: string) {
   const seen = { pieces: 0, left: false, aborted: false };
   const responder: Responder = {
-    ...{ provider: "flood", model: "m", window: undefined },
+    provider: "flood",
+    model: "m",
+    window: undefined,
     async *respond(_, signal): AsyncGenerator<ResponderEvent, void> {
       signal.addEventListener("abort", () => {
         seen.aborted = true;
@@ -103,7 +105,9 @@ const result = (toolCallId: string, content = "rain") =>
 
 test("an answer that calls tools a thousand times is cut, with what came before", async () => {
   const responder: Responder = {
-    ...{ provider: "flood", model: "m", window: undefined },
+    provider: "flood",
+    model: "m",
+    window: undefined,
     async *respond() {
       for (let n = 1; n <= 1_000; n++) {
         yield { type: "text", text: `Once ${n}. ` };

@@ -189,8 +189,10 @@ export class Attempt {
     const reason = isFailed ? reasonOf(error) : isStopped ? "The answer was stopped." : undefined;
     const { kept, lost } = storableExtras(
       {
-        ...{ usage: this.#usage, model: this.#model },
-        ...{ providerData: this.#providerData, providerSessionId: this.#providerSessionId },
+        usage: this.#usage,
+        model: this.#model,
+        providerData: this.#providerData,
+        providerSessionId: this.#providerSessionId,
       },
       dataRoom(this.#text, this.#reasoning),
     );

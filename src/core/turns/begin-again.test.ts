@@ -16,7 +16,10 @@ async function world(window?: number) {
     scriptedResponder([["1"], ["2"], ["3"]], { ...target, ...(window ? { window } : {}) }),
   );
   const throughline = await openThroughline({
-    ...{ storage: "memory", clock, newId, ...words },
+    storage: "memory",
+    clock,
+    newId,
+    ...words,
   });
   const { sessions } = throughline;
   const turns = await throughline.turns({

@@ -27,7 +27,11 @@ async function companion(
   const standard = { provider: scripted.provider, model: scripted.model };
   const get = async (provider: string, model: string) => ({ ...scripted, provider, model });
   const throughline = await openThroughline({
-    ...{ storage: "memory", clock, newId, freshness, ...standard },
+    storage: "memory",
+    clock,
+    newId,
+    freshness,
+    ...standard,
   });
   const { sessions } = throughline;
   const turns = await throughline.turns({

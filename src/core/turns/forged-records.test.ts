@@ -14,7 +14,11 @@ async function companion(script: readonly (readonly ScriptedStep[])[]) {
   const model = scriptedResponder(script);
   const { provider } = model;
   const throughline = await openThroughline({
-    ...{ storage: "memory", clock, newId, provider, model: model.model },
+    storage: "memory",
+    clock,
+    newId,
+    provider,
+    model: model.model,
   });
   const { chats } = throughline;
   const turns = await throughline.turns({ model, persona: "You are kind.", maxQueued: 4 });

@@ -28,7 +28,9 @@ async function companion(
   );
   const standard = { provider: model.provider, model: model.model };
   const throughline = await openThroughline({
-    ...{ storage: "memory", clock, ...standard },
+    storage: "memory",
+    clock,
+    ...standard,
     ...(options.freshness === undefined ? {} : { freshness: options.freshness }),
   });
   const { chats, sessions, workingMemory: memories } = throughline;
@@ -55,7 +57,14 @@ async function companion(
       .filter(({ hidden }) => hidden !== true)
       .map(({ role, content }) => `${role}: ${content}`);
   return {
-    ...{ throughline, chats, sessions, memories, turns, clock, gate, model },
+    throughline,
+    chats,
+    sessions,
+    memories,
+    turns,
+    clock,
+    gate,
+    model,
     begin,
     transcript,
   };

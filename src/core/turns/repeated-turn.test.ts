@@ -22,7 +22,11 @@ async function companion(
   const model = scriptedResponder(script);
   const target = { provider: model.provider, model: model.model };
   const throughline = await openThroughline({
-    ...{ storage: "memory", clock, newId, ...target, ...options },
+    storage: "memory",
+    clock,
+    newId,
+    ...target,
+    ...options,
   });
   const { chats } = throughline;
   const turns = await throughline.turns({

@@ -21,7 +21,11 @@ async function companion(script: readonly (readonly ScriptedStep[])[], window?: 
   const model = scriptedResponder(script, window === undefined ? {} : { window });
   const { provider } = model;
   const throughline = await openThroughline({
-    ...{ storage: "memory", clock, newId, provider, model: model.model },
+    storage: "memory",
+    clock,
+    newId,
+    provider,
+    model: model.model,
   });
   const { workingMemory } = throughline;
   const turns = await throughline.turns({ model, persona: "You are kind.", maxQueued: 4 });

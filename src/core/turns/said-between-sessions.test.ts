@@ -36,7 +36,11 @@ async function world({ freshness = daily, window, script }: Options = {}) {
   const model = scriptedResponder(answers, window === undefined ? {} : { window });
   const standard = { provider: model.provider, model: model.model };
   const throughline = await openThroughline({
-    ...{ storage: "memory", clock, newId, freshness, ...standard },
+    storage: "memory",
+    clock,
+    newId,
+    freshness,
+    ...standard,
   });
   const { chats, sessions } = throughline;
   const turns = await throughline.turns({ model, persona: "You are kind.", maxQueued: 8 });

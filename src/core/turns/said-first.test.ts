@@ -17,7 +17,10 @@ async function world(window?: number, script: readonly (readonly ScriptedStep[])
   const model = scriptedResponder(script, window === undefined ? {} : { window });
   const standard = { provider: model.provider, model: model.model };
   const throughline = await openThroughline({
-    ...{ storage: "memory", clock, newId, ...standard },
+    storage: "memory",
+    clock,
+    newId,
+    ...standard,
   });
   const { chats, sessions } = throughline;
   const turns = await throughline.turns({ model, persona: "You are kind.", maxQueued: 8 });

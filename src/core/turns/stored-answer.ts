@@ -37,7 +37,10 @@ export async function storedAnswer(chats: Chats, turn: Turn): Promise<TurnAnswer
   if (reasoning !== "") turn.add({ type: "reasoning", text: reasoning });
   turn.add({ type: "text", text: content });
   return {
-    ...{ turnId: turn.id, user, assistant, notices: [] },
+    turnId: turn.id,
+    user,
+    assistant,
+    notices: [],
     session: sessionView(chatId, head.session),
     // What it cost was counted then.
     usage: { inputTokens: undefined, outputTokens: undefined, costUsd: 0 },

@@ -64,7 +64,10 @@ export function beginTurn(ports: TurnRecordPorts, turn: NewTurn, target: Target)
       : await awayAt(chats, draft.chatId, known);
     const resolution = await sessions.resolveIn(draft, target, { isQueued });
     const user = await chats.appendTo(draft, {
-      ...{ id: turn.id, role: "user", content: turn.content, turn: turn.id },
+      id: turn.id,
+      role: "user",
+      content: turn.content,
+      turn: turn.id,
       ...(turn.synthetic === undefined ? {} : { synthetic: turn.synthetic }),
       // A message that waited was said when it came.
       ...(waiting === undefined ? {} : { timestamp: String(waiting["timestamp"]) }),
@@ -136,7 +139,9 @@ export async function keepPending(
     draft.control(
       "pending_input",
       {
-        ...{ content: turn.content, ...synthetic, ...targetFields(target) },
+        content: turn.content,
+        ...synthetic,
+        ...targetFields(target),
         ...(away === undefined ? {} : { away_ms: away }),
       },
       id,
@@ -156,7 +161,12 @@ export async function keepPending(
 /** What is kept must fit into a record in whatever form it ends: with all that a dismissed one says. */
 function checkRoom({ chatId, id, content, synthetic }: NewTurn, { at }: Draft): void {
   const longest = {
-    ...{ id, role: "user", content, timestamp: at, turn: id, dismissed: true },
+    id,
+    role: "user",
+    content,
+    timestamp: at,
+    turn: id,
+    dismissed: true,
     ...(synthetic === undefined ? {} : { synthetic }),
   };
   prepareBatch(chatId, [longest]);
@@ -220,7 +230,11 @@ export function endTurn(
         })
       : undefined;
     sessions.updateIn(draft, {
-      ...{ turn: turn.id, provider: ended.provider, model: ended.model, messages: 1, generation },
+      turn: turn.id,
+      provider: ended.provider,
+      model: ended.model,
+      messages: 1,
+      generation,
       cost_usd: ended.usage.costUsd ?? null,
       tokens: (ended.usage.inputTokens ?? 0) + (ended.usage.outputTokens ?? 0),
       outcome: ended.outcome,

@@ -72,7 +72,9 @@ async function companion(
   const newId = () => `id-${++ids}`;
   const requests: ResponderRequest[] = [];
   const model: Responder = {
-    ...{ provider: "scripted", model: "script-1", window: undefined },
+    provider: "scripted",
+    model: "script-1",
+    window: undefined,
     respond(request, signal) {
       requests.push(request);
       return play(
@@ -84,13 +86,18 @@ async function companion(
   };
   const standard = { provider: model.provider, model: model.model };
   const throughline = await openThroughline({
-    ...{ storage: "memory", clock, newId, ...standard },
+    storage: "memory",
+    clock,
+    newId,
+    ...standard,
     freshness: { idleTimeoutMinutes: options.idleMinutes ?? 0 },
   });
   const { chats, sessions } = throughline;
   const runs: string[] = [];
   const pay: TurnTool = {
-    ...{ name: "pay", description: "Pays.", parameters: { type: "object" } },
+    name: "pay",
+    description: "Pays.",
+    parameters: { type: "object" },
     repeatable: options.repeatable,
     async run(args, _call, key) {
       const { to } = args as { to: string };

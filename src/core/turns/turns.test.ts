@@ -25,7 +25,11 @@ async function companion(
   const model = scriptedResponder(script, window === undefined ? {} : { window });
   const { provider } = model;
   const throughline = await openThroughline({
-    ...{ storage: "memory", clock, newId, provider, model: model.model },
+    storage: "memory",
+    clock,
+    newId,
+    provider,
+    model: model.model,
     ...rest,
   });
   const turns = await throughline.turns({ model, persona: "You are kind.", maxQueued });
@@ -163,7 +167,8 @@ test("a connection that closes without an end leaves a partial answer of unknown
 
 test("a model that fails without a word leaves the message to be answered later", async () => {
   const down = new ResponderError("The model cannot be reached.", {
-    ...{ kind: "unavailable", usage: { inputTokens: 5, outputTokens: 0, costUsd: 0.5 } },
+    kind: "unavailable",
+    usage: { inputTokens: 5, outputTokens: 0, costUsd: 0.5 },
   });
   const c = await companion([[{ type: "fail", error: down }], ["Here I am", end()]]);
   const failed = await c.turns.submit(chat, { content: "Hello" }).done;

@@ -397,7 +397,10 @@ export class Turns {
     if (note !== undefined) notices.push(note);
     const stored = assistant && (await chats.find(turn.chatId, assistant.id));
     const answer: TurnAnswer = {
-      ...{ turnId: turn.id, user: begun.user, notices, usage: ended.usage },
+      turnId: turn.id,
+      user: begun.user,
+      notices,
+      usage: ended.usage,
       ...(stored === undefined ? {} : { assistant: stored }),
       session: sessionView(turn.chatId, session),
       outcome: ended.outcome,

@@ -29,7 +29,8 @@ export async function oldestUnanswered(
     const { provider, model } = asked.provider || asked.model ? asked : own;
     const { content, synthetic } = record;
     return {
-      ...{ id, content },
+      id,
+      content,
       ...(typeof synthetic === "string" ? { synthetic } : {}),
       ...(provider === undefined ? {} : { provider }),
       ...(model === undefined ? {} : { model }),
