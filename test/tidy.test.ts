@@ -56,6 +56,7 @@ const bans: readonly (readonly [pattern: RegExp, instead: string, except: RegExp
   [/\bconsole\./, "the Logger that was passed in", /^src\/(app|cli)\//],
   [/\bFIXME\b|\bTODO\b|\bXXX\b/, "an issue", /^$/],
   [/jsonb\b/, "text: jsonb loses what was said", /^$/],
+  [/\.\.\.\{\s/, "one property a line: a literal is not spread", /^$/],
 ];
 
 const sources = readdirSync("src", { recursive: true, encoding: "utf8" })

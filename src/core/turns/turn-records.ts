@@ -215,13 +215,11 @@ export function endTurn(
     if (replaces) await replaceAnswer(chats, draft, begun.user);
     const assistant = hasAnswer
       ? draft.message({
-          ...{
-            id: answerId(turn.id, turn.retryId),
-            role: "assistant",
-            content: ended.text,
-            ...(ended.reasoning === "" ? {} : { reasoning_content: ended.reasoning }),
-            ...answeredBy(draft, turn, begun, ended),
-          },
+          id: answerId(turn.id, turn.retryId),
+          role: "assistant",
+          content: ended.text,
+          ...(ended.reasoning === "" ? {} : { reasoning_content: ended.reasoning }),
+          ...answeredBy(draft, turn, begun, ended),
           ...(isPartial ? { partial: true, partial_reason: ended.partialReason } : {}),
           stats: statsOf(ended),
           ...(ended.providerData === undefined
