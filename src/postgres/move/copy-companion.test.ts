@@ -12,7 +12,14 @@ import type { Storage } from "../../core/storage/storage.ts";
 import { openThroughline, type Throughline } from "../../core/throughline.ts";
 import { type CopyProgress, copyCompanion } from "./copy-companion.ts";
 import { moveUnderWay } from "./move-notes.ts";
-import { chatsPlace, documentPlaces, logPlaces, marksPlace, runsPlace } from "./places.ts";
+import {
+  chatsPlace,
+  documentPlaces,
+  logPlaces,
+  marksPlace,
+  ownDocuments,
+  runsPlace,
+} from "./places.ts";
 
 const conflict = { code: "THROUGHLINE_CONFLICT" } as const;
 
@@ -59,7 +66,7 @@ function sourceNames(): readonly string[] {
   });
 }
 
-test("every collection that the sources name is one that is copied", () => {
+test("every collection that the sources name is copied, or each storage has its own", () => {
   const named = new Set<string>();
   for (const name of sourceNames()) {
     const text = readFileSync(join("src", name), "utf8");
@@ -69,7 +76,7 @@ test("every collection that the sources name is one that is copied", () => {
   }
   const copied = [
     ...[marksPlace, ...logPlaces].map(({ collection }) => `logs:${collection}`),
-    ...documentPlaces.map((collection) => `documents:${collection}`),
+    ...[...documentPlaces, ...ownDocuments].map((collection) => `documents:${collection}`),
   ];
   assert.deepEqual([...named].sort(), copied.sort());
 });

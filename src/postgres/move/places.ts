@@ -27,6 +27,12 @@ export const logPlaces: readonly LogPlace[] = [chatsPlace, runsPlace];
 /** Collections of documents, copied after all logs. */
 export const documentPlaces: readonly string[] = ["session"];
 
+/**
+ * Collections of documents that each storage has of its own: up to which mark of its own log of marks a
+ * feature has removed what it kept. Without one, a feature looks at every mark when it starts.
+ */
+export const ownDocuments: readonly string[] = ["forgotten"];
+
 /** What of a home is no part of its storage, and stays where it is. */
 export const staysInHome = [
   "throughline.config.json",
