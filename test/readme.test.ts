@@ -68,17 +68,21 @@ test("README.md shows at least one program that runs", { skip }, () => {
 
 /** Stands in for Telegram: two messages, then the token is revoked. Notes what was answered. */
 const answers: unknown[] = [];
-const telegram = createServer(async (request, response) => {
-  const body: Buffer[] = [];
-  for await (const chunk of request) body.push(chunk);
-  const { offset = 0, ...rest } = JSON.parse(Buffer.concat(body).toString());
-  const isUpdates = request.url?.endsWith("/getUpdates") === true;
-  if (!isUpdates) answers.push(rest);
-  const message = { text: "Hello", chat: { id: 7 } };
-  const result = [0, 1].map((index) => ({ update_id: index + 1, message }));
-  const answer =
-    isUpdates && offset > 0 ? { ok: false, description: "Unauthorized" } : { ok: true, result };
-  response.setHeader("content-type", "application/json").end(JSON.stringify(answer));
+const telegram = createServer((request, response) => {
+  let body = "";
+  request.setEncoding("utf8").on("data", (more: string) => {
+    body += more;
+  });
+  request.on("end", () => {
+    const { offset = 0, ...rest } = JSON.parse(body);
+    const isUpdates = request.url?.endsWith("/getUpdates") === true;
+    if (!isUpdates) answers.push(rest);
+    const message = { text: "Hello", chat: { id: 7 } };
+    const result = [0, 1].map((index) => ({ update_id: index + 1, message }));
+    const isRevoked = isUpdates && offset > 0;
+    const answer = isRevoked ? { ok: false, description: "Unauthorized" } : { ok: true, result };
+    response.setHeader("content-type", "application/json").end(JSON.stringify(answer));
+  });
 });
 
 describe("programs in documents", () => {
