@@ -102,8 +102,8 @@ function tellOriginal(document: CompanionDocument | undefined, logger: Logger): 
 }
 
 /**
- * The restart before this one, if runs were killed before they stored anything of theirs: whoever was
- * not told of it is to hear of the whole time away, not of the moment since the last of those kills.
+ * The restart before this one, if runs were killed before they stored anything. A chat that was not
+ * told of it must hear of the whole time away, not only of the time since the last kill.
  */
 export function missedRestart({ document, report }: Boot): JudgedRestart | undefined {
   if (document?.totalSessions === undefined || document.heartbeat === undefined) return undefined;

@@ -41,7 +41,7 @@ export interface CompanionDocument {
   readonly uptimeMs: number;
   /** `undefined`: to be counted from the log of runs. */
   readonly totalSessions: number | undefined;
-  /** As it was stored: whoever owns it checks it. */
+  /** As it was stored. Its owner checks it. */
   readonly emotions: Readonly<Record<string, unknown>>;
   /** A copy for readers of the original's schema; ours read it when a file of theirs is taken over. */
   readonly conversation: readonly ConversationMessage[];
@@ -51,7 +51,7 @@ export interface CompanionDocument {
   readonly throughline: Readonly<Record<string, unknown>>;
   /** Whether the original wrote it, not we. */
   readonly isOriginal: boolean;
-  /** Fields that nobody here knows: they are written again. */
+  /** Unknown fields. They are written back. */
   readonly unknown: JsonObject;
 }
 
@@ -127,7 +127,7 @@ function readHeartbeat(
   const at = reader.seconds("heartbeat");
   const { heartbeat } = throughline;
   const ours = isJsonObject(heartbeat) ? heartbeat : {};
-  // Whoever wrote another heartbeat since then has left our part of it behind.
+  // If another writer has replaced the heartbeat since, our part of it is out of date.
   const isOurs = secondsOf(at) === (ours["seconds"] ?? null);
   const told = reading(at, isOurs && ours["boot_id"], isOurs && ours["uptime_ms"]);
   return told.at === undefined && told.bootId === undefined ? undefined : told;

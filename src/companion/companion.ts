@@ -172,7 +172,7 @@ export class Companion implements AsyncDisposable {
     return this.#living.emotions;
   }
 
-  /** How it came up. Where several processes have it: the same for all, whoever keeps it. */
+  /** How it came up. In a cluster every process has the same report, whichever one leads. */
   get report(): RestartReport {
     return this.#boot.report;
   }

@@ -12,7 +12,7 @@ export const deliveryLimits = { chats: 1_000, keyBytes: 64 * 1024, restarts: 32,
  * acknowledges that the chat was told, over any number of further restarts: these are then told of
  * as one, which began with the first and was clean if all were.
  *
- * Nothing here is a text: it is made anew for every attempt, from what is true then. A chat that is
+ * No text is stored here: each attempt makes its own from what is true then. A chat that is
  * not known, because it is new or one of too many, hears of the newest restart alone.
  */
 export class Deliveries {

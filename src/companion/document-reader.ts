@@ -8,7 +8,7 @@ import { countOr, isRunId } from "./run-records.ts";
 
 type Unread = Readonly<Record<string, unknown>>;
 
-/** What fields that nobody knows may take up, so that the document can always be written. */
+/** How much unknown fields may take up, so that the document can always be written. */
 const unknownLimits = { fields: 100, keys: 5_000, chars: 256 * 1024 } as const;
 
 export class DocumentReader {

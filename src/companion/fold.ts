@@ -77,7 +77,7 @@ export function lifeOf(
 export function copiedIn(document: CompanionDocument | undefined): readonly Copied[] {
   const messages = document?.conversation ?? [];
   const chats = ownField(document, "conversation_chats");
-  // Where an item was lost, nobody knows any more which chat is of which message.
+  // Where an item was lost, chats can no longer be matched to messages.
   const isWhole = Array.isArray(chats) && chats.length === messages.length;
   const chatOf = (i: number) => {
     const chat: unknown = isWhole ? chats[i] : undefined;

@@ -28,7 +28,7 @@ export async function forgetInDocument(storage: Storage, chatId: string): Promis
     try {
       return await forgetOnce(storage, chatId);
     } catch (error) {
-      // Somebody wrote a newer one meanwhile: that is the one to change.
+      // A newer one was written since we read it: change that one.
       const isBehind = isThroughlineError(error, "THROUGHLINE_CONFLICT");
       if (attempt >= attempts || !isBehind) throw error;
     }
@@ -142,7 +142,7 @@ function without(
 
 /**
  * Deletes the copies of documents that were repaired, but for those that hold nothing of the chat: a
- * copy keeps everything as it was found, and nobody can tell what of it is whose.
+ * copy keeps everything as it was found, and its parts cannot be assigned to chats.
  */
 export async function forgetRepaired(documents: DocumentStore, chatId: string): Promise<void> {
   for (const key of await documents.keys()) {

@@ -1,4 +1,4 @@
-// How long nobody was there, told from what two moments left behind. Source of the method: the boot
+// How long the companion was away, from two clock readings. Source of the method: the boot
 // id and the uptime of a machine do not follow its wall clock, which may be set to anything.
 
 import { type ClockReading, reading } from "./boot-clock.ts";
@@ -18,7 +18,7 @@ export interface Gap {
 
 /** Past all that two readings can be apart. */
 const longestGapMs = 1e15;
-/** A clock that was not set meanwhile drifts by less than this. */
+/** A clock that was not set between two readings drifts by less than this. */
 const driftMs = 60_000;
 
 /** The time from one reading to a later one, for every input. A wall difference below 0 is 0. */
@@ -106,7 +106,7 @@ export function judgeGap(
  * hours. At least the time since the boot, also where nothing is known of the time before. If the
  * wall clock was set since the boot, the longer of the two answers holds, as `uncertain`.
  *
- * @param upMs for how long the process is up, by a clock that nobody sets. @default 0
+ * @param upMs how long the process has been up, by a clock that cannot be set. @default 0
  */
 export function gapAtDelivery(judged: JudgedGap, now: ClockReading, upMs = 0): Gap {
   const again = gapBetween(judged.before, now);

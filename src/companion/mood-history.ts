@@ -107,7 +107,7 @@ export class MoodHistory {
     this.#waiting = all.length > maxWaiting ? withoutOldest(all) : all;
   }
 
-  /** Begins anew: what was noted and is not stored was another process's to note. */
+  /** Resets. Notes that are not stored yet were for another process to write. */
   drop(): void {
     this.#waiting = [];
     this.#given = [];
@@ -122,7 +122,7 @@ export class MoodHistory {
   flush(): Promise<void> {
     // One at a time: two would store the same twice.
     const result = this.#flushing.then(() => this.#flush());
-    this.#flushing = result.catch(() => undefined); // whoever called hears of it
+    this.#flushing = result.catch(() => undefined); // the caller gets the error
     return result;
   }
 
@@ -144,7 +144,7 @@ export class MoodHistory {
 
   /**
    * The records from the last one before `from` to `to`, and one after it that has events before `to`,
-   * in the order of their instants; at most `limit`, the newest. Those that nobody can read are left out.
+   * in the order of their instants; at most `limit`, the newest. Unreadable ones are left out.
    *
    * @param otherwise for records that do not say which configuration was in force.
    * @param from milliseconds since 1970.
@@ -166,7 +166,7 @@ export class MoodHistory {
       const page = await this.#logs.page(logKey, { before, limit: batchRecords });
       if (page.length === 0) break;
       before = page[0]?.seq ?? 0;
-      // What waited when this began may have been stored meanwhile.
+      // What waited when this began may have been stored since.
       const read = await readable(page.filter(({ id }) => !ids.has(id)));
       found = [...read, ...found];
       // A clock that was set may have put a few records out of order: a whole page of them is old.

@@ -66,7 +66,7 @@ export class Receptions {
   readonly #options: CompanionOptions;
   readonly #deliveries: Deliveries;
   readonly #report: JudgedRestart;
-  /** Attempts under way, but for those whose chat dropped words meanwhile: they quote them. */
+  /** Attempts under way, except where the chat removed words since: the attempt may quote them. */
   readonly #begun = new Map<string, Welcome | undefined>();
   /** Chats that began in this run and were not answered yet: nothing happened to them. */
   readonly #born = new Set<string>();
@@ -125,7 +125,7 @@ export class Receptions {
     const isKnown = this.#begun.get(chatId) === welcome;
     this.#begun.delete(chatId);
     this.#born.delete(chatId);
-    // Where words were dropped meanwhile, the chat's own log knows whether it was told.
+    // If words were removed since it began, the chat's own log knows whether it was told.
     if (!isKnown) return;
     if (session === undefined) this.#deliveries.release(chatId);
     else this.#deliveries.acknowledge(chatId);
@@ -155,7 +155,7 @@ export class Receptions {
     }
   }
 
-  /** No answer came of it: the chat is still to be told. */
+  /** The attempt produced no answer: the chat is still to be told. */
   failed(chatId: string): void {
     this.#begun.delete(chatId);
     this.#deliveries.release(chatId);

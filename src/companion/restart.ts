@@ -53,7 +53,7 @@ export interface RestartReport extends JudgedRestart {
  * The kind and the gap as they are now: a companion that is woken hours after its boot was away for
  * hours, whatever it was at the boot.
  *
- * @param upMs for how long this run is up, by a clock that nobody sets. @default 0
+ * @param upMs how long this run has been up, by a clock that cannot be set. @default 0
  */
 export function judgedAgain(
   restart: JudgedRestart,

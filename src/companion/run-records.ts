@@ -5,7 +5,7 @@ import { type ClockReading, readReading } from "./boot-clock.ts";
 
 /** A run as its records tell of it. */
 export interface PreviousRun {
-  /** Under which it came up, whoever kept it at the end. Absent when no record of it can be read. */
+  /** The id under which it came up, whichever process led at the end. Absent if unreadable. */
   readonly runId?: string;
   /** Whether it ended in order; `undefined` when no record of it can be read. */
   readonly clean: boolean | undefined;

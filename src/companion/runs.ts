@@ -144,7 +144,7 @@ export class RunsLog {
         await this.#append(record, { head: count, expectedSeq: tail?.seq ?? 0 });
         return this.#tried;
       } catch (error) {
-        // Somebody else began a run meanwhile: theirs is the one before ours.
+        // Another process began a run first: its run is the one before ours.
         const isBehind = isThroughlineError(error, "THROUGHLINE_CONFLICT");
         if (attempt >= attempts || !isBehind) throw error;
       }
@@ -157,7 +157,7 @@ export class RunsLog {
     return this.#append({ ...end, ...storedReading(readClock(this.#ports.clock)) });
   }
 
-  /** Appends; where nobody can tell whether it was stored, the same record is given again. */
+  /** Appends. If it is unknown whether the record was stored, appends the same record again. */
   async #append(record: LogRecord, options?: AppendOptions): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       try {

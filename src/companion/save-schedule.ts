@@ -1,5 +1,5 @@
-// When the companion document is to be written. A value and functions of it: whoever runs the loop
-// asks `dueWrite` as often as it likes, and tells what came of a write.
+// When the companion document is to be written. A value and functions of it: the loop that uses it
+// asks `dueWrite` as often as it likes, and reports the result of each write.
 
 import { checkAmount, withDefaults } from "../core/options.ts";
 

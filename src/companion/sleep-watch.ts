@@ -12,9 +12,9 @@ export interface Look {
 }
 
 /**
- * How long the machine slept. A monotonic clock may stand still meanwhile, as on Linux; the wall clock
- * and the uptime go on. Of the two the wall clock is cheap and may be set to anything, so that it only
- * says when the uptime is worth asking.
+ * How long the machine slept. A monotonic clock may stand still during sleep, as on Linux; the wall
+ * clock and the uptime continue. Of the two the wall clock is cheap and may be set to anything, so
+ * that it only says when the uptime is worth asking.
  */
 export class SleepWatch {
   readonly #clock: Clock;

@@ -14,7 +14,7 @@ import { foreignFields } from "./own-fields.ts";
 /** What a document is made of. */
 export interface SnapshotParts extends Pick<DocumentParts, "run" | "uptimeMs" | "shutdownClean"> {
   readonly clock: BootClock;
-  /** What was left to this run: what nobody here knows of it is written again. */
+  /** The document that this run found. Its unknown fields are written back. */
   readonly left: CompanionDocument | undefined;
   readonly life: Life;
   /** Its emotions now. */

@@ -1,6 +1,6 @@
 import type { Clock } from "../core/clock.ts";
 
-/** For how long a run is up: by a clock that nobody sets, from when this process began to count. */
+/** How long a run has been up, by a clock that cannot be set, since this process began to count. */
 export class Uptime {
   readonly #clock: Clock;
   readonly #startedMonotonic: number;

@@ -94,7 +94,7 @@ export interface ImportReport {
   readonly quarantined_count: number;
   readonly foreign: number;
   readonly refused: readonly Refusal[];
-  /** Sources of which nothing was stored. */
+  /** Sources that failed: nothing from them was stored. */
   readonly failed: readonly Failure[];
 }
 

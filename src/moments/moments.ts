@@ -58,7 +58,7 @@ export interface MomentsOptions
   readonly software: { readonly name: string; readonly version: string };
   /**
    * Where packages go: `local`; `local+s3`, to the disk and then to the bucket; `s3`, to the bucket,
-   * and to the disk while that is not to be had.
+   * and to the disk while the bucket is not available.
    * @default "local+s3", which is `local` as long as no bucket is named
    */
   readonly mode?: StorageMode;

@@ -175,7 +175,7 @@ function removedOf(deleted: ForgetReceipt | undefined): readonly Removed[] {
     // Deleted there as soon as their bucket answers.
     ...(remote.length > 0 ? [{ place: "remote copies", count: remote.length }] : []),
     ...(isBucketSearched ? [] : [{ unreachable: bucketNotSearched }]),
-    // Left where they are: the disk refused, or nobody can tell whose they are.
+    // Left where they are: the disk refused, or it is unknown whose they are.
     ...failed.map((each) => ({ unreachable: `the package ${each.name}, not deleted` })),
     ...unreadable.map((each) => ({ unreachable: `the package ${each}, which cannot be read` })),
   ];

@@ -9,8 +9,8 @@ import { fenced, isFenced, type LockedLog, type LogTarget, lockLog } from "./loc
 import { logStatements as statements } from "./log-statements.ts";
 
 /**
- * Appends a batch: by one statement, if nothing stands against it. If something does, or if nobody
- * knows whether an earlier attempt was stored, a transaction looks at what is there and decides.
+ * Appends a batch: by one statement, if nothing stands against it. If something does, or if it is
+ * unknown whether an earlier attempt was stored, a transaction looks at what is there and decides.
  *
  * @param begun what was tried already, together with others.
  */

@@ -1,17 +1,17 @@
 // The statements of leases. What they and those of the log store agree on, all in the row of `logs` with
 // that name:
 //
-// - `epoch` is that of the newest holder, 0 when nobody ever held it. `owner` is null when nobody holds
-//   it. A lease that lapsed (`lease_until` is past) keeps its owner and its epoch until somebody else
-//   acquires it: the lapse itself refuses nothing.
+// - `epoch` is that of the newest holder, 0 if there never was one. `owner` is null while there is
+//   no holder. A lease that lapsed (`lease_until` is past) keeps its owner and its epoch until
+//   somebody else acquires it: the lapse itself refuses nothing.
 // - A write under an epoch is refused with `THROUGHLINE_FENCED` unless the row is there and its `epoch`
 //   is that one, also if it repeats what is stored. It never creates the row.
 // - A write without an epoch ignores the lease.
 // - Deleting a log whose row has an `owner` leaves the row, with `seq` 0 and without head, labels and
 //   instant; deleting one without an owner removes the row. A row with `seq` 0 is no log for readers.
 //
-// Each statement looks at one instant all through, that of its start: waiting for whoever writes the row
-// makes no lease lapse sooner.
+// Each statement uses one instant throughout, that of its start: waiting for another writer of the
+// row makes no lease lapse sooner.
 
 const isFree = `(old.owner is null or old.owner = excluded.owner
     or old.lease_until < statement_timestamp())`;

@@ -40,8 +40,8 @@ export interface PostgresStorageOptions {
   readonly companion?: string;
   /**
    * How long a call may take, in milliseconds: the wait for a connection, its statements, and every
-   * time that it is tried again. A write of which nobody knows whether it was stored then has as long
-   * again to settle it. A single statement may take half of it.
+   * time that it is tried again. If it is then unknown whether a write was stored, it has as long
+   * again to settle that. A single statement may take half of it.
    * @default 10_000
    */
   readonly timeoutMs?: number;

@@ -62,7 +62,7 @@ export class Subscription {
     return undefined;
   }
 
-  /** One that was sent twice, because nobody knew whether it was sent, is got once. */
+  /** If the sender repeats one because it cannot tell whether it was sent, it is received once. */
   #isNext({ from, n }: Exclude<Notification, { kind: "freed" }>): boolean {
     const last = this.#last.peek(from);
     if (last !== undefined && n <= last) return false;

@@ -43,8 +43,8 @@ interface ReadLogs {
 }
 
 /**
- * Stores words of records that have none yet. Reads without keeping anybody from the logs, and then
- * stores where nothing happened meanwhile but appends and erasures.
+ * Stores words of records that have none yet. Reads without blocking access to the logs, and then
+ * stores where nothing has happened since but appends and erasures.
  *
  * @returns whether more were missing than one call does; not when all those logs are being written.
  */

@@ -133,7 +133,7 @@ export const documentConcurrencyClauses: readonly Clause[] = [
   },
   {
     id: "document.at-once.own-write",
-    says: "whoever has awaited a write reads it, also from its key's place in the list",
+    says: "a caller that has awaited a write reads it, also from its key's place in the list",
     proof: withDocuments(async (documents) => {
       for (const n of numbers(30)) {
         const revision = await documents.write(`k${n}`, { n });

@@ -91,7 +91,7 @@ const appends: readonly Clause[] = [
   },
   {
     id: "log.at-once.late-answers",
-    says: "an append whose answer nobody awaits is stored all the same",
+    says: "an append whose answer is not awaited is stored all the same",
     proof: withLogs(async (log) => {
       void log.append(chat, messages(1, 1));
       void log.append(chat, messages(2, 2));
@@ -221,7 +221,7 @@ const readers: readonly Clause[] = [
   },
   {
     id: "log.at-once.own-write",
-    says: "whoever has awaited an append sees it in every way of reading, others under way or not",
+    says: "after an awaited append every way of reading shows it, others under way or not",
     proof: withLogs(async (log) => {
       const others = messages(100, 130).map((record) => log.append(chat, [record]));
       const seq = await log.append(chat, [message("mine", "violin")]);

@@ -151,7 +151,7 @@ const orders: readonly SharedClause[] = [
   },
   {
     id: "shared.append.heads",
-    says: "the head of a log is that of the append that stored its last record, whoever made it",
+    says: "the head of a log is that of the append that stored its last record, from any process",
     proof: withTwo(async (a, b) => {
       const calls = upTo(20).map((n) => {
         const { log } = n % 2 === 0 ? a : b;

@@ -118,7 +118,7 @@ const losses: readonly SharedClause[] = [
   },
   {
     id: "shared.lost.release",
-    says: "releasing a lost lease frees nothing: whoever took over holds on and writes on",
+    says: "releasing a lost lease frees nothing: the new holder still holds it and still writes",
     proof: withThree(async (a, b, c, place) => {
       const { lost, taken } = await takeOver(a, b, place);
       await lost.release();
@@ -157,7 +157,7 @@ const losses: readonly SharedClause[] = [
   },
   {
     id: "shared.lost.nobody-took-over",
-    says: "a holder that slept is told that its lease is lost, and may write while nobody took over",
+    says: "a holder that slept is told that its lease is lost, and may write until it is taken",
     proof: withTwo(async (a, b, place) => {
       const lease = await a.leases.acquire(chatLease);
       await a.log.append(chat, messages(1, 1));

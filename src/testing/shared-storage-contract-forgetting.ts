@@ -287,7 +287,7 @@ const deletions: readonly SharedClause[] = [
   },
   {
     id: "shared.delete.own-key",
-    says: "a delete called right after an append of the same process leaves nothing, whoever looks",
+    says: "a delete called right after an append of the same process leaves nothing for any reader",
     proof: withTwo(async (a, b) => {
       for (const round of upTo(5)) {
         const key = `chat:${round}`;

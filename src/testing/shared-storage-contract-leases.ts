@@ -121,7 +121,7 @@ const holding: readonly SharedClause[] = [
   },
   {
     id: "shared.lease.kept",
-    says: "a holder that lives keeps its lease, however long another sleeps meanwhile",
+    says: "a holder that lives keeps its lease, however long another process sleeps",
     proof: withThree(async (a, b, c, place) => {
       const lease = await a.leases.acquire(chatLease);
       await place.sleep(b.storage);
@@ -148,7 +148,7 @@ const holding: readonly SharedClause[] = [
 const epochs: readonly SharedClause[] = [
   {
     id: "shared.epoch.grows",
-    says: "the epoch of every holder is greater than that of the one before, whoever holds",
+    says: "the epoch of every holder is greater than that of the one before, in any process",
     proof: withThree(async (...[a, b, c]) => {
       let last = 0;
       for (const { leases } of [a, b, a, c, c, b, a]) {

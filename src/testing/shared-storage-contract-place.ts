@@ -9,7 +9,7 @@ export interface SharedPlace extends AsyncDisposable {
   join(): Promise<Storage>;
 
   /**
-   * Ends a storage as `kill -9` ends a process: nothing of it is released, nothing of it goes on, and
+   * Ends a storage as `kill -9` ends a process: it releases nothing, all its work stops, and
    * no proof calls it again. Its leases lapse by themselves, at the latest one lease's time later.
    */
   kill(storage: Storage): Promise<void>;
@@ -24,9 +24,9 @@ export interface SharedPlace extends AsyncDisposable {
   wake(storage: Storage): Promise<void>;
 
   /**
-   * Cuts what a storage hears the others by, and lets it heal: what they tell meanwhile is missed.
-   * Resolves when it hears again. A driver that cannot miss anything gives none, and lists the clauses
-   * with `interrupts` in `except`.
+   * Cuts what a storage hears the others by, and lets it heal: what they tell during the cut is
+   * missed. Resolves when it hears again. A driver that cannot miss anything gives none, and lists
+   * the clauses with `interrupts` in `except`.
    */
   interrupt?(storage: Storage): Promise<void>;
 

@@ -90,7 +90,7 @@ const hearing: readonly SharedClause[] = [
   },
   {
     id: "shared.tell.after-append",
-    says: "whoever hears of an append that had answered reads what it stored",
+    says: "a subscriber that hears of an append that had answered reads what it stored",
     proof: withTwo(async (a, b) => {
       for (const n of upTo(10)) {
         const heard = heardUntilEnd(b);
@@ -163,7 +163,7 @@ const contents: readonly SharedClause[] = [
   },
   {
     id: "shared.tell.refused",
-    says: "a message that is not a JSON object, or longer than 1 MiB, is refused and heard by nobody",
+    says: "a message that is not a JSON object, or longer than 1 MiB, is refused and not delivered",
     proof: withTwo(async (a, b) => {
       const heard = heardUntilEnd(b);
       const bad: readonly unknown[] = [undefined, null, "text", [1], { at: Number.NaN }];
@@ -248,7 +248,7 @@ const endings: readonly SharedClause[] = [
   },
   {
     id: "shared.tell.closed-teller",
-    says: "what a process tells after it was closed is heard by nobody, and is no error",
+    says: "what a process tells after it was closed is not delivered, and is no error",
     proof: withThree(async (a, b, c) => {
       const heard = heardUntilEnd(b);
       await a.storage.close();
@@ -301,7 +301,7 @@ const gaps: readonly SharedClause[] = [
   },
   {
     id: "shared.gap.waiting",
-    says: "whoever waits for a name gets it also if its hearing is cut while it is released",
+    says: "a waiter for a name gets it also if its hearing is cut while it is released",
     interrupts: true,
     proof: withTwo(async (a, b, place) => {
       const lease = await a.leases.acquire(chatLease);

@@ -6,7 +6,7 @@ import type { SharedClause } from "./shared-storage-contract-place.ts";
 const turns: readonly SharedClause[] = [
   {
     id: "shared.wait.release",
-    says: "whoever waits for a name that another process holds gets it once it is released",
+    says: "a waiter for a name that another process holds gets it once it is released",
     proof: withTwo(async (a, b) => {
       const lease = await a.leases.acquire(chatLease);
       let isHeld = false;
@@ -39,7 +39,7 @@ const turns: readonly SharedClause[] = [
   },
   {
     id: "shared.wait.names-apart",
-    says: "whoever waits for one name does not wait for another, nor keeps others from it",
+    says: "a waiter for one name does not wait for another, nor keeps others from it",
     proof: withTwo(async (a, b) => {
       const lease = await a.leases.acquire(chatLease);
       const waiting = b.leases.acquire(chatLease);
@@ -52,7 +52,7 @@ const turns: readonly SharedClause[] = [
   },
 ];
 
-const abort = new Error("nobody waits any more");
+const abort = new Error("the caller stopped waiting");
 
 const aborts: readonly SharedClause[] = [
   {
@@ -96,7 +96,7 @@ const aborts: readonly SharedClause[] = [
 const endings: readonly SharedClause[] = [
   {
     id: "shared.wait.close-frees",
-    says: "closing a storage frees its leases for whoever waits, and tells their holders",
+    says: "closing a storage frees its leases for waiters, and tells their holders",
     proof: withTwo(async (a, b) => {
       const lease = await a.leases.acquire(chatLease);
       const waiting = b.leases.acquire(chatLease);
@@ -133,7 +133,7 @@ const endings: readonly SharedClause[] = [
   },
   {
     id: "shared.wait.killed",
-    says: "whoever waits for a holder that is killed gets the name, with a greater epoch",
+    says: "a waiter for a name whose holder is killed gets it, with a greater epoch",
     proof: withTwo(async (a, b, place) => {
       const lease = await a.leases.acquire(chatLease);
       const waiting = b.leases.acquire(chatLease);
@@ -144,7 +144,7 @@ const endings: readonly SharedClause[] = [
   },
   {
     id: "shared.wait.killed-before",
-    says: "whoever asks for a name after its holder was killed gets it, and finds what was stored",
+    says: "asking for a name after its holder was killed gets it, and finds what was stored",
     proof: withTwo(async (a, b, place) => {
       await a.leases.acquire(chatLease);
       await a.log.append(chat, messages(1, 3), { expectedSeq: 0 });

@@ -1,5 +1,5 @@
 /**
- * For whoever writes a storage driver: what a driver promises, as data that any test runner runs.
+ * For authors of storage drivers: what a driver promises, as data that any test runner runs.
  */
 export { documentLimits } from "../core/storage/document-store.ts";
 export { logLimits } from "../core/storage/log-store.ts";

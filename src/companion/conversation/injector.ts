@@ -136,7 +136,7 @@ export class Injector {
     const age = clock.now() - Date.parse(queuedAt);
     // A clock that was set back, or a time that is none: no age is better than a wrong one.
     const sinceMs = clock.monotonic() - (age > 0 ? age : 0);
-    // Nobody of this run waits for the outcome.
+    // No caller in this run waits for the outcome.
     void this.#enter({ id, text, queuedAt, sinceMs, mustDeliver: true, rejections: 0 });
   }
 

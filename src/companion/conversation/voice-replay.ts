@@ -7,9 +7,10 @@ export interface ReplayMessage {
 }
 
 /**
- * The conversation as a voice provider takes it again, after it ended its session by itself (every 5
- * to 8 minutes): that is no restart, so nobody is greeted. The person comes first, roles alternate
- * (messages of one role in a row are one, a line each), and the person is not last unless alone.
+ * The conversation as a voice provider takes it again, after it ended its session by itself (every
+ * 5 to 8 minutes): that is no restart, so there is no greeting. The person comes first, roles
+ * alternate (messages of one role in a row are one, a line each), and the person is not last unless
+ * alone.
  *
  * Roles count in any case; other roles and blank texts are left out. How many messages there are is
  * the caller's to bound.

@@ -1,4 +1,4 @@
-// What can happen to a feeling besides time. Each act anchors the state anew where it is.
+// What can change a feeling besides time. Each act anchors the state again at its present values.
 
 import { invalid } from "../../core/errors.ts";
 import { anchored, anchorHere, anchorNow, restingAnchor } from "./anchor.ts";
@@ -31,7 +31,7 @@ export function startState(config: EmotionConfiguration, at: number): EmotionSta
   if (!Number.isSafeInteger(at) || at < 0 || at > lastInstant) {
     throw invalid(`an emotional state starts at a whole millisecond from 0 to ${lastInstant}`);
   }
-  // Nobody has seen this mood yet, so nothing holds it.
+  // This mood has not been shown yet, so nothing holds it.
   const moodSince = at - config.settings.hysteresisMs;
   return anchored({ ...restingAnchor(config, Math.max(0, at)), moodSince });
 }
@@ -151,7 +151,7 @@ export function overrideMood(
   return anchorHere(config, state, { override: { mood: found, until } });
 }
 
-/** The run goes down: until the next is up boredom only falls, and nobody speaks. */
+/** The run goes down. Until the next run is up, boredom only falls and the voice is idle. */
 export function suspend(config: EmotionConfiguration, state: EmotionState): EmotionState {
   return anchorHere(config, state, { isUp: false, voiceState: "idle" });
 }

@@ -91,7 +91,7 @@ export interface EmotionSettings {
   /** The same event is not caused by words again for this long. */
   readonly transcriptCooldownMs: number;
   readonly maxWounds: number;
-  /** A level or boredom that moved this much is worth telling to whoever watches. */
+  /** Watchers are notified when a level or boredom has moved by this much. */
   readonly publishThreshold: number;
 }
 

@@ -74,8 +74,8 @@ function feltWound(wound: Wound, anchorAt: number, at: number): FeltWound | unde
 }
 
 /**
- * The next change of the derived mood that time alone will bring, so that nobody need ask at every
- * tick; `undefined`: none.
+ * The next change of the derived mood that time alone will bring, so that callers need not ask at
+ * every tick; `undefined`: none.
  */
 export function nextMoodChange(
   config: EmotionConfiguration,

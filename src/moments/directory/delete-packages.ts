@@ -14,7 +14,7 @@ import { holdsMessage, isMeant, type Places, type Selection, whoseIs } from "./w
 
 /** What a deletion found, in each place, and what it could not reach. */
 export interface DeleteReceipt {
-  /** Names of which nothing is left here, oldest first. */
+  /** Names that have nothing left here, oldest first. */
   readonly deleted: readonly string[];
   readonly packages: number;
   readonly unfinished: number;
@@ -46,9 +46,10 @@ type Counts = { -readonly [name in keyof DeleteReceipt]: DeleteReceipt[name] } &
 };
 
 /**
- * Deletes packages and all that lies beside them, each for good before the next. A half of which the
- * record was never written goes with every deletion: it may be anybody's, and nobody was told that it
- * is kept. `waiting`: names that are being saved at this moment and that the selection meets.
+ * Deletes packages and all that lies beside them, each for good before the next. Every deletion
+ * also removes unfinished packages whose record was never written: it is unknown whose they are,
+ * and no caller was told that they are kept. `waiting`: names that are being saved at this moment
+ * and that the selection meets.
  */
 export async function deletePackages(
   ports: PackagePorts,
@@ -77,7 +78,7 @@ export async function deletePackages(
       const found = await alone(name, () => isSelected(ports, selection, name, aside));
       if (found === "unreadable") counts.unreadable.push(name);
       if (found !== true) continue;
-      // Outside of the lane, which whoever sends the package may be waiting for.
+      // Outside of the mutex: the sender of the package may be waiting for it.
       const release = await ports.sender?.hold(name);
       const isGone = await alone(name, () => deleteOne(ports, name, counts)).catch((error) => {
         release?.(false);

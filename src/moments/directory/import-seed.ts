@@ -35,7 +35,7 @@ import { entriesOf } from "./remove-tree.ts";
 
 export interface SeedImportOptions {
   /**
-   * What the people in it agreed to; the original asked nobody.
+   * What the people in it agreed to; the original did not ask.
    * @default { upload: false, export: false, by: null }
    */
   readonly consent?: {
@@ -234,7 +234,7 @@ async function readSound(
   const bytes = await readWhole(disk, join(folder, audioFile));
   if (bytes === undefined) return undefined;
   const samples = Math.floor((bytes.length - wavHeaderBytes) / 2);
-  // The header is written anew below: only its kind matters, not its lengths.
+  // The header is rewritten below: only its kind matters, not its lengths.
   const kind = (header: Buffer) => Buffer.concat([header.subarray(0, 4), header.subarray(8, 40)]);
   if (samples < 1 || !kind(bytes).equals(kind(wavHeader(0)))) {
     leftOut.push({ path: audioFile, reason: "not 16 kHz mono with 16 bits" });

@@ -4,8 +4,8 @@ import type { PackageDirectory } from "./package-directory.ts";
 const freshMs = 5_000;
 
 /**
- * How much the packages of a directory take, counted beside all else: 10,000 of them are read in
- * seconds, and nobody waits for that.
+ * How much the packages of a directory take, counted in the background: reading 10,000 of them
+ * takes seconds, and no caller waits for that.
  */
 export class PackageBytes {
   readonly #packages: PackageDirectory;

@@ -160,7 +160,7 @@ export class PackageDirectory implements PackageSink {
   }
 
   /**
-   * The bytes of one file of a package as they are: whoever sends them compares them first.
+   * The bytes of one file of a package as they are: the sender compares them first.
    * `allocate` gives the memory that they are to lie in.
    *
    * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: the manifest does not list it, or it is gone.
@@ -173,7 +173,7 @@ export class PackageDirectory implements PackageSink {
     });
   }
 
-  /** Whoever reads a package asks for one file after the other: its manifest is read once. */
+  /** Readers ask for one file of a package after the other, so its manifest is read once. */
   #pathsOf(name: string): Promise<ReadonlySet<string>> {
     if (this.#listed?.name === name) return this.#listed.paths;
     const paths = manifestOf(this.#ports, name).then(
@@ -231,7 +231,7 @@ export class PackageDirectory implements PackageSink {
   }
 
   /**
-   * The same for a package of which nothing is known here: the bucket is searched for it by its name.
+   * The same for a package that is unknown here: the bucket is searched for it by its name.
    * Nothing is noted where no bucket is configured. @returns whether it was.
    */
   async retractInBucket(name: string, mark: Mark): Promise<boolean> {

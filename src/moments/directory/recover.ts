@@ -98,7 +98,7 @@ async function publishWhole(
   if (manifest === undefined) return false;
   if (differences.some(({ kind, path }) => kind !== "unlisted" || !isOurs(path))) return false;
   for (const entry of notes) await unlinkIfThere(disk, join(folder, entry));
-  // What was read may be in the cache alone: whoever died may not have synced it.
+  // What was read may be in the cache alone: the process that died may not have synced it.
   for (const file of [...manifest.files.map(({ path }) => path), manifestFile]) {
     const open = await disk.open(join(folder, file), "write");
     try {
@@ -117,7 +117,7 @@ async function publishWhole(
   return true;
 }
 
-/** Nobody was told that it is kept: what is there of it is for people to look at. */
+/** No caller was told that it is kept, so what is there is set aside for people to look at. */
 async function setAside(
   ports: PackagePorts,
   name: string,

@@ -1,5 +1,5 @@
 // <name>.tombstone.json: something that is forgotten here, and that a bucket may still have. It stays
-// until the bucket agrees; what it is of does not come back here meanwhile.
+// until the bucket agrees; until then what was forgotten does not come back here.
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { isJsonObject } from "../../core/json.ts";

@@ -24,8 +24,8 @@ const filesAtOnce = 4;
 
 /**
  * Writes a package into a folder that does not exist yet: each file synced, the manifest last, then
- * the names. Whoever sees the manifest sees a whole package. The folder itself has no durable name yet
- * when it resolves: that is `publish`.
+ * the names. A reader that sees the manifest sees a whole package. The folder itself has no durable
+ * name yet when it resolves: that is `publish`.
  *
  * @throws SyncFailed when the disk could not keep something: this folder is never to be trusted.
  */

@@ -120,7 +120,7 @@ function lastTurns(
   return { kept: fromFirstUser(messages.slice(from)), cutTurns };
 }
 
-/** A user opens a turn, and whoever speaks for another turn than the one before. */
+/** A turn starts where the turn id changes; without ids, at a user message after another role. */
 function startsTurn(before: PackageMessage | undefined, message: PackageMessage): boolean {
   if (before === undefined) return true;
   if (message.turn_id !== null || before.turn_id !== null) {

@@ -20,7 +20,7 @@ export class OutFile {
   readonly #hash = createHash("sha256");
   #bytes = 0;
   #syncedBytes = 0;
-  /** More is written meanwhile. */
+  /** Writing continues during a sync. */
   #syncing: Promise<void> | undefined;
 
   constructor(path: string, handle: ExportFileHandle) {

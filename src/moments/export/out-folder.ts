@@ -14,7 +14,7 @@ const markFile = ".throughline-export-unfinished";
 
 /**
  * The folder of an export. It is filled under `<out>.partial/` and appears by one rename, so that
- * nobody reads half of it. A partial of an export that died is removed by the next one.
+ * a reader never sees half of it. A partial of an export that died is removed by the next one.
  *
  * With `replace` the folder that is there is first set aside as `<out>.replaced/` and removed when
  * the new one stands; if the process dies in between, the next export puts it back. What has one of
@@ -97,7 +97,7 @@ export class OutFolder {
       await disk.syncDirectory(join(this.#partial, folder));
     }
     await disk.syncDirectory(this.#partial);
-    // Asked again: an export takes its time, and somebody may have put something there meanwhile.
+    // Checked again: an export takes long, and something may have been put there since.
     await this.#assertOurs();
     if (await this.#stands()) {
       await this.#mark(this.#out);

@@ -1,7 +1,7 @@
 /** Allocated at once: the sound of a package at its longest, or 160 pictures. */
 const slabBytes = 8 * 1024 * 1024;
 
-/** Memory that is used again and again: what is given to the collector is long held by nobody. */
+/** Memory that is reused: the garbage collector would free it long after its last use. */
 export class ReusedMemory {
   readonly #slabs: Buffer[] = [];
   #slab = 0;

@@ -111,7 +111,7 @@ export class Judgements {
 
 /**
  * Of each message that was judged: an answer that was still coming out shares some with the whole one,
- * and one that was made anew shares none with the one before it.
+ * and a regenerated one shares none with the one before it.
  */
 function judgedKeys(chatId: string | null, target: Manifest["target"]): readonly string[] {
   if (target === null) return [];

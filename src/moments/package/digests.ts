@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 
 const known = new WeakMap<Uint8Array, string>();
 
-/** Takes the SHA-256 of bytes that nobody writes to any more: some 50 us for 50 KB. */
+/** Takes the SHA-256 of bytes that no longer change: some 50 us for 50 KB. */
 export function rememberDigest(bytes: Uint8Array): void {
   known.set(bytes, createHash("sha256").update(bytes).digest("hex"));
 }

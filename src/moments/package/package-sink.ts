@@ -20,7 +20,7 @@ export interface AudioRef {
 }
 
 /**
- * A moment that is complete and redacted: everything a package needs. Whoever gets it writes
+ * A moment that is complete and redacted: everything a package needs. The sink writes
  * `messages.json` from `messages`, `audio.wav` from `audio`, a file from each of `frames`, and
  * `feedback.json` by `writeManifest(sealRecord(record, …))`.
  */

@@ -207,7 +207,7 @@ export interface PackageRecord {
   readonly software: { readonly name: string; readonly version: string };
 }
 
-/** What whoever writes the package adds. */
+/** What the writer of the package adds. */
 export interface Seal {
   readonly sealed_timestamp: number;
   /** Finished by a later boot from what a crash left. */

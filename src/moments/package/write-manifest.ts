@@ -3,7 +3,7 @@ import { packageId, packageName } from "./package-name.ts";
 import type { SealedMoment } from "./package-sink.ts";
 import type { Manifest, PackageMessage, PackageRecord, PackageStatus, Seal } from "./record.ts";
 
-/** The record with what whoever wrote the files knows: the whole of feedback.json. */
+/** The record with what the writer of the files adds: the whole of feedback.json. */
 export function sealRecord(record: PackageRecord, seal: Seal): Manifest {
   const { sealed_timestamp, salvaged, spilled, files } = seal;
   return { ...record, sealed_timestamp, salvaged, spilled, files };

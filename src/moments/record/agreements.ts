@@ -4,7 +4,7 @@ import type { MomentRecorder } from "./moment-recorder.ts";
 
 type Listener = (consent: Consent, by: "here" | "elsewhere") => void;
 
-/** What is agreed to: told to the recorder, kept for later runs, and told to whoever listens. */
+/** Consent: passed to the recorder, stored for later runs, and reported to listeners. */
 export class Agreements {
   readonly #recorder: MomentRecorder;
   readonly #kept: { keep(consent: Consent): Promise<Consent> };

@@ -9,7 +9,7 @@ export interface AudioBlock {
   holders: number;
 }
 
-/** Blocks that nobody holds any more, to be used again: no garbage while sound comes in. */
+/** Blocks without holders, to be reused, so that incoming sound makes no garbage. */
 export class AudioPool {
   readonly #maxFree: number;
   readonly #free: AudioBlock[] = [];

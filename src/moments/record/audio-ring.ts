@@ -84,7 +84,7 @@ export class AudioRing {
     this.#advance(keptFrom, "age", nowAgeMs);
   }
 
-  /** Holds the samples from `since` on, or all. Whoever takes one calls `release`, once. */
+  /** Holds the samples from `since` on, or all. The caller must call `release` once. */
   snapshot(since = 0): AudioSnapshot {
     const from = Math.min(Math.max(since, this.#from), this.#to);
     const first = Math.floor((from - this.#base) / audioBlockSamples);
@@ -171,14 +171,14 @@ export function chunksIn({ blocks, start, from, to }: AudioSnapshot): number {
   return count;
 }
 
-/** For whoever writes it. */
+/** The form that a writer of the sound needs. */
 export function audioRef({ blocks, start, from, to }: AudioSnapshot): AudioRef {
   return { blocks: blocks.map(({ pcm }) => pcm), start, samples: to - from };
 }
 
 /**
- * Two snapshots as one, if the second goes on where the first ends; else the first, and the second is
- * `left` over. Whoever holds them releases both as before.
+ * Two snapshots as one, if the second continues where the first ends; else the first, and the
+ * second is `left` over. The holder releases both as before.
  */
 export function joined(first: AudioSnapshot, second: AudioSnapshot): AudioSnapshot {
   if (second.from === second.to || second.from !== first.to) return first;

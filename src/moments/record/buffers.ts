@@ -27,7 +27,7 @@ export interface SourceTime {
 
 export interface FramePush extends SourceTime {
   readonly camera?: string | undefined;
-  /** The bytes are given away: they need not be copied, and nobody writes to them. @default false */
+  /** The bytes are given away: they need not be copied, and must not change. @default false */
   readonly transfer?: boolean | undefined;
 }
 

@@ -6,7 +6,7 @@ import { LossCounters } from "./loss.ts";
 import { Ring } from "./ring.ts";
 import type { SourcedTime } from "./source-clock.ts";
 
-/** A picture as it is kept. Nobody writes to `jpeg` again: snapshots share it. */
+/** A picture as it is kept. `jpeg` must not change: snapshots share it. */
 export interface BufferedFrame {
   readonly jpeg: Uint8Array;
   readonly bytes: number;

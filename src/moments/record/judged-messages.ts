@@ -44,7 +44,7 @@ export function judgedMessages(
   const ours = seen.filter((message) => isOfChat(message, chatId));
   const target = targetTurn(ours, reaction);
   const isNamed = reaction.targetMessageId !== null;
-  // An answer whose question has left the buffer can be trained on by nobody.
+  // An answer whose question has left the buffer is of no use for training.
   const isWhole = target !== undefined && (!isNamed || hasQuestion(ours, target));
   const transcript = isWhole ? [] : (input.transcript ?? []).slice(-maxTranscript);
   const old = transcript.map((message, index) => oldMessage(message, index + 1, now));

@@ -244,7 +244,7 @@ export class MomentRecorder {
     else messages.forget(chatId, messageId);
   }
 
-  /** A turn is answered anew: what was answered before is in the buffers no more. */
+  /** The answer of a turn is regenerated: removes the previous answers from the buffers. */
   answersAnew(chatId: string, turnId: string): void {
     this.#buffers.messages.forgetAnswers(chatId, turnId);
   }

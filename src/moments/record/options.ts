@@ -28,7 +28,7 @@ export interface MomentRecorderOptions {
   readonly software: { readonly name: string; readonly version: string };
   readonly limits?: Partial<BufferLimits>;
   /**
-   * What is agreed to as long as nobody said anything.
+   * The consent that applies until someone gives or refuses theirs.
    * @default messages alone; nothing leaves the machine
    */
   readonly consent?: ConsentInput;

@@ -29,9 +29,9 @@ const maxDimension = 8_192;
 const maxRawBytes = 33_177_600;
 
 /**
- * Encodes raw pictures, one at a time: one that comes meanwhile is dropped and counted. A picture is
- * copied first, because drivers reuse their buffers, into a buffer that is used again; after a
- * deadline it is left to the encoder, which may still read it.
+ * Encodes raw pictures, one at a time: one that comes during another is dropped and counted. A
+ * picture is copied first, because drivers reuse their buffers, into a buffer that is used again;
+ * after a deadline it is left to the encoder, which may still read it.
  */
 export class RawFrames {
   readonly #encoder: FrameEncoder | undefined;

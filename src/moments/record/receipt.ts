@@ -34,8 +34,8 @@ export interface ReceiptState {
 }
 
 /**
- * What `record()` answers: it goes on telling what became of the moment. The promises are methods,
- * because one that rejects and that nobody asked for would end the process.
+ * What `record()` returns: it keeps reporting what became of the moment. The promises are methods,
+ * because a rejected promise that the caller did not ask for would end the process.
  */
 export class Receipt {
   #state: ReceiptState;
@@ -45,7 +45,7 @@ export class Receipt {
 
   constructor(state: ReceiptState) {
     this.#state = state;
-    // Nobody may have asked: a rejection is told to whoever asks.
+    // Not every promise is asked for. Those who ask still get the rejection.
     for (const { promise } of [this.#durable, this.#uploaded]) promise.catch(() => undefined);
     if (!state.accepted) this.#settle();
   }

@@ -97,7 +97,7 @@ function told({ turnId, messages }: TurnGroup) {
   return { turn_id: turnId, message_id: user?.id ?? null };
 }
 
-/** What we injected is nobody's answer, and no message of a turn that could be named. */
+/** An injected message is not an answer, so a reaction cannot name it as its target. */
 function isTargetIn({ messages }: TurnGroup, id: string): boolean {
   return messages.some((message) => message.id === id && message.synthetic === null);
 }

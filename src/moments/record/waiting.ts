@@ -23,7 +23,7 @@ export class WaitingMoment {
 
   /**
    * @param captured what it holds of pictures and sound, and how it is written down: that is done
-   * when it is needed, because whoever reacts does not wait for it.
+   * when it is needed, because the person who reacts does not wait for it.
    * @param options `release` gives back what it holds of the rings; `isKeyed`: see `SealedMoment`.
    */
   constructor(

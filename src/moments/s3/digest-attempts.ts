@@ -6,7 +6,7 @@ import { UploadStop } from "./upload-stop.ts";
 const attempts = 3;
 
 /**
- * Sends until the service agrees on what arrived. `send` reads and compares its bytes anew each time,
+ * Sends until the service agrees on what arrived. `send` reads and compares its bytes each time,
  * and returns `undefined` where the answer names another digest.
  *
  * @throws `UploadStop` `digest`: three times over.

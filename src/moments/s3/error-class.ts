@@ -18,7 +18,7 @@ export type ErrorClass =
   | "conflict"
   /** Perhaps an optional header is not understood: find out by leaving it away. */
   | "optional_header"
-  /** Nobody will take this, however often it is sent: the package is parked. */
+  /** Retrying will never succeed: the package is parked. */
   | "rejected"
   | "no_credentials"
   | "no_client";

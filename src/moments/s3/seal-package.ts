@@ -7,7 +7,7 @@ import { UploadStop } from "./upload-stop.ts";
 
 /**
  * Puts the manifest in its place, where nothing is, and reads it back. Resolves when the bucket has
- * exactly these bytes there, whoever wrote them: the answer to an earlier attempt may have been lost.
+ * exactly these bytes there, also from another write: the answer to an earlier attempt may be lost.
  *
  * @throws `UploadStop` `conflict`: other bytes are there. They stay.
  */

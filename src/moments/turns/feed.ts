@@ -56,7 +56,7 @@ async function feed(turn: Turn, to: Fed, { hurtful }: FeedOptions): Promise<void
     if (item.type === "accepted") {
       const { id, content } = item.user;
       turnId = item.user.turn ?? id;
-      // As it was stored, so that one that is answered anew keeps its mark.
+      // As it was stored, so that a message keeps its mark when its answer is regenerated.
       const { synthetic: mark } = item.user;
       const synthetic = mark === undefined ? {} : { synthetic: mark };
       recorder.message({ role: "user", text: content, id, chatId, turnId, ...synthetic });

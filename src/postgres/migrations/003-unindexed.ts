@@ -5,8 +5,8 @@ import type { Migration } from "./migration.ts";
  * search reads those itself; null: all have theirs. Code that does not know the column stores the words
  * of what it appends. Past the end of a log it says nothing: see `append-statement.ts`.
  *
- * The index of the words leaves out what has none, so that an append does not write to it. It is made
- * anew, and first: while it is built appends wait, and reads do not.
+ * The index of the words leaves out what has none, so that an append does not write to it. It is
+ * rebuilt, and first: while it is built appends wait, and reads do not.
  */
 export const unindexed: Migration = {
   number: 3,

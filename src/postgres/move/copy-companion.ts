@@ -52,8 +52,8 @@ export interface CopyReport extends Verified {
 }
 
 /**
- * Whoever has the companion is waited for so long: the lease of a copier that was killed lasts 10 s more.
- * A server renews its own.
+ * How long to wait for another holder of the companion: the lease of a copier that was killed lasts
+ * 10 s more. A server renews its own.
  */
 const longestWaitMs = 12_000;
 
@@ -68,13 +68,13 @@ const tryEveryMs = 1_000;
  * moods and documents. Records keep their ids and numbers, erased ones stay erased, heads and
  * documents are equal; both sides are read from end to end and compared before it resolves.
  *
- * A call that was killed is called again, and goes on where it stopped. The source is only read, and
- * nothing may be written to it meanwhile: it is held, if it can be. Eight logs
- * are copied at once, and each has one batch of about 2 MiB in memory; besides, there are the ids of
- * the marks of forgotten chats.
+ * A call that was killed is called again, and continues where it stopped. The source is only read,
+ * and nothing may be written to it during the copy: it is held, if it can be. Eight logs are copied
+ * at once, and each has one batch of about 2 MiB in memory; besides, there are the ids of the marks
+ * of forgotten chats.
  *
  * @throws ThroughlineError `THROUGHLINE_CONFLICT`: the target holds something that is no copy of the
- *   source's, and nothing was written; or something was written to one of them meanwhile.
+ *   source's, and nothing was written; or something was written to one of them during the copy.
  * @throws ThroughlineError `THROUGHLINE_LOCKED`: somebody works on one of them, 12 s later still.
  * @throws ThroughlineError `THROUGHLINE_CORRUPT`: the source is damaged; see `damaged`.
  * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE` and the other codes of `LogStore.append`.
