@@ -85,7 +85,7 @@ export class Extensions {
   async remove(removal: Removal): Promise<readonly Removed[]> {
     const rows = await Promise.all(
       [...this.#opening].map(async ([name, opening]) => {
-        const extension = await opening.catch(() => undefined); // whoever opened it hears of it
+        const extension = await opening.catch(() => undefined); // its opener gets the error
         return extension === undefined ? [] : this.#removeFrom(name, extension, removal);
       }),
     );
@@ -159,7 +159,7 @@ export class Extensions {
   async #close(): Promise<void> {
     const failures: unknown[] = [];
     for (const opening of [...this.#opening.values()].reverse()) {
-      const extension = await opening.catch(() => undefined); // whoever opened it hears of it
+      const extension = await opening.catch(() => undefined); // its opener gets the error
       try {
         await extension?.[Symbol.asyncDispose]();
       } catch (error) {

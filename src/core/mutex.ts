@@ -31,7 +31,7 @@ export class KeyedMutex {
   }
 
   /**
-   * Locks the key when it is this call's turn. Whoever has locked it unlocks it, once.
+   * Locks the key when it is this call's turn. The caller that locked it must unlock it, once.
    *
    * @param signal ends the waiting: rejects with its reason, and the key is not locked then.
    */

@@ -184,7 +184,7 @@ export async function openThroughline(given: ThroughlineOptions): Promise<Throug
   }
 }
 
-/** Whoever closes from inside of what is done to a chat would wait for itself. */
+/** How long closing waits for chat changes: calling `close` inside one would deadlock otherwise. */
 const settleMs = 2_000;
 
 async function within(ms: number, work: Promise<void>): Promise<void> {

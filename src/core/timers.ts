@@ -2,9 +2,9 @@
 export interface Timers {
   /**
    * Calls back once, `delayMs` from now at the earliest; a timer may be a little early or late, so
-   * whoever is called looks at the clock. Does not keep the process alive, unless `holdsProcess` says
-   * that somebody waits for it: with nothing else under way, a promise that hangs on it would never
-   * settle.
+   * the callback must look at the clock. Does not keep the process alive, unless `holdsProcess`
+   * says that somebody waits for it: with nothing else under way, a promise that hangs on it would
+   * never settle.
    *
    * @returns what cancels it; nothing happens when it was called or cancelled already.
    */

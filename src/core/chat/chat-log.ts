@@ -24,7 +24,7 @@ export interface ChatPorts {
 /** The collection of the chats' logs: with a chat's id, the name of its lease. */
 export const chatsCollection = "chats";
 
-/** How often a change is decided anew because another writer was faster. */
+/** How often a change is decided again because another writer was faster. */
 const maxTries = 20;
 
 const missing: ChatState = { seq: 0, head: undefined, damaged: false };
@@ -87,7 +87,7 @@ export class ChatLog {
   }
 
   /**
-   * The same for a chat that is there: nothing brings back one that was forgotten meanwhile.
+   * The same for a chat that exists: it does not bring back one that was forgotten in between.
    *
    * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`.
    */
@@ -141,8 +141,9 @@ export class ChatLog {
   }
 
   /**
-   * Runs something while no change of this chat runs, within `alone`: waits for no lease, so also when
-   * that one was lost meanwhile. What another process came before is then refused.
+   * Runs something within `alone` while no change of this chat runs. It waits for no lease, so it
+   * also runs when the lease of `alone` was lost since. A write is then refused if
+   * another process wrote first.
    */
   async between<T>(chatId: string, work: () => Promise<T>): Promise<T> {
     checkChatId(chatId);

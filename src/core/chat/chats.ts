@@ -225,10 +225,10 @@ export class Chats {
   }
 
   /**
-   * Really removes the bytes of one message, from the log and everything derived from it, the chats that
-   * hold a copy of it and the packages of moments among that. The log is written anew: this is the one
-   * operation that does. Bytes of it that could not be read go too, because what they say is not known: the
-   * receipt has them as `damaged_bytes`.
+   * Really removes the bytes of one message, from the log and everything derived from it, the chats
+   * that hold a copy of it and the packages of moments among that. This is the one operation that
+   * rewrites the log. Unreadable bytes of the log are removed too, as their content is unknown: the
+   * receipt counts them as `damaged_bytes`.
    *
    * @returns what that reached; `erased`: there was something left to remove in this chat.
    * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: there is no such chat, or this is no message of it.
@@ -303,7 +303,7 @@ export class Chats {
 
   /**
    * Copies a chat up to and including one message into a new chat. What was redacted or cleared is
-   * not copied; provider sessions begin anew.
+   * not copied, and provider sessions start fresh.
    *
    * @throws ThroughlineError `THROUGHLINE_CONFLICT`: the new chat exists. `THROUGHLINE_NOT_FOUND`.
    */
@@ -340,7 +340,7 @@ export class Chats {
     messages: AsyncIterable<MessageInput>,
     head: Partial<ChatHead>,
   ): Promise<number> {
-    // Alone, so that a process that starts meanwhile does not take it for one that was cut off.
+    // Alone, so that a process that starts during this does not take the chat for a cut-off one.
     return this.log.alone(chatId, () => writeMessages(this.log, chatId, { messages, head }));
   }
 
@@ -467,11 +467,11 @@ export class Chats {
       for (const { key, head } of page.rows) {
         const wasBegun = begun.has(hashOf(key));
         if (!wasBegun && head["unfinished"] !== true) continue;
-        // What another process has is not left over: it goes on there.
+        // A chat that another process has is not left over: that process is working on it.
         await this.log.aloneNow(key, async () => {
           if (!(await this.#isLeftOver(key, wasBegun))) return;
           if (wasBegun) await this.#forget(key);
-          // Nobody asked to forget this: made again, it may come.
+          // There was no request to forget this chat: it may be created again.
           else await this.#remove(key);
         });
       }

@@ -126,7 +126,7 @@ export interface Responder {
   /**
    * Streams one answer. The iteration throws a `ResponderError` when the model cannot answer or the
    * stream breaks, and `signal.reason` when it is aborted; what was yielded before stays valid. Past
-   * `answerLimits` nobody reads on, and the signal fires.
+   * `answerLimits` the rest is not read, and the signal fires.
    */
   respond(request: ResponderRequest, signal: AbortSignal): AsyncIterable<ResponderEvent>;
 }

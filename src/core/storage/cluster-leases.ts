@@ -107,7 +107,7 @@ export class ClusterLeases implements Leases {
     const text = nameText(name);
     const woken = Promise.withResolvers<void>();
     const wake = () => woken.resolve();
-    this.#wakes.set(text, wake); // before asking: a release meanwhile is not missed
+    this.#wakes.set(text, wake); // before asking, so that a release in between is not missed
     try {
       const answer = await this.#ask(name, true);
       if (typeof answer !== "number") return answer;

@@ -1,6 +1,6 @@
 import { isThroughlineError, ThroughlineError } from "../errors.ts";
 
-/** What the database, or the way to it, is to blame for: whoever tells it to a person tells where to look. */
+/** A failure of the database or of the connection to it: an error shown says where to look. */
 export class DatabaseFailure extends ThroughlineError {}
 
 /** Whether only this log cannot be read, and not the whole store. */

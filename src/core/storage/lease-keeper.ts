@@ -12,7 +12,7 @@ export interface HeldName extends LeaseName {
 /** The leases as the place of a storage knows them, for one process of it. */
 export interface LeasePlace {
   /**
-   * Takes the name if nobody holds it, if its lease lapsed, or if this process took it before without
+   * Takes the name if it is free, if its lease lapsed, or if this process took it before without
    * hearing so. Otherwise tells how long the holder's lease still lasts.
    *
    * @param waits whether this process wants to be woken when the name is released.
@@ -63,7 +63,7 @@ const trustedPart = 0.9;
  * time. One that could not be renewed in time by the monotonic clock is lost before it lapses.
  */
 export class LeaseKeeper {
-  /** Each with the monotonic time until which nobody else can hold it. */
+  /** Each with the monotonic time until which no other process can hold it. */
   readonly #until = new Map<KeptLease, number>();
   readonly #place: LeasePlace;
   readonly #times: LeaseTimes;
@@ -84,7 +84,7 @@ export class LeaseKeeper {
     this.#schedule();
   }
 
-  /** @returns whether it was still held: nobody else can have taken it. */
+  /** @returns whether it was still held: no other process can have taken it. */
   remove(lease: KeptLease): boolean {
     const held = this.#until.delete(lease);
     if (this.#until.size === 0) this.#stop();
@@ -134,7 +134,7 @@ export class LeaseKeeper {
 
   async #renew(): Promise<void> {
     this.#cancelRenewal = undefined;
-    this.#loseLate(); // whoever slept does not renew what it no longer trusts
+    this.#loseLate(); // after a sleep, leases that are no longer trusted are not renewed
     if (this.#until.size === 0) return;
     this.#renewing = true;
     const askedAt = this.#times.clock.monotonic();

@@ -10,7 +10,7 @@ export interface CoordinatorOptions {
   readonly companionName?: string | undefined;
   /** Ends the loop; a turn under way is cut short and kept. */
   readonly signal?: AbortSignal;
-  /** Handed on to `converse` and counted in the log. Pass `memory.view()`: nobody here appends. */
+  /** Passed on to `converse` and counted in the log. Pass `memory.view()`: nothing here appends. */
   readonly memory?: WorkingMemoryView;
   /** Gets counts and outcomes, never what was said. */
   readonly logger?: Logger;
@@ -99,7 +99,7 @@ function intentOf(ports: CoordinatorPorts, text: string, loop: Loop): Intent {
   }
 }
 
-/** Brings one answer to the output, and ends the turn early when nobody can hear it. */
+/** Brings one answer to the output, and ends the turn early when it cannot be heard. */
 class Delivery {
   /** Aborted when the turn is to be cut short, for any reason. */
   readonly signal: AbortSignal;

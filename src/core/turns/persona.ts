@@ -1,5 +1,5 @@
 /**
- * Who answers, where nobody wrote a persona: the stable start of every prompt. Short, so that small
+ * The persona when none is configured: the stable start of every prompt. Short, so that small
  * models keep to it, and without anything that changes, so that prompt caches do.
  */
 export const builtInPersona = `You are a companion: someone a person talks with over months and years.

@@ -1,4 +1,4 @@
-// What answering a message anew writes: which retry was of which message, and what takes whose place.
+// What regenerating an answer writes: which retry was of which message, and what replaces what.
 
 import type { Chats } from "../chat/chats.ts";
 import { controlId } from "../chat/control-ids.ts";
@@ -14,8 +14,8 @@ import { endedBy } from "./rollover.ts";
 import type { Begun } from "./turn-records.ts";
 
 /**
- * Begins to answer a message anew. Its answer stays until the new one is stored: a crash on the way
- * leaves everything as it was.
+ * Begins to regenerate the answer to a message. The old answer stays until the new one is stored: a
+ * crash in between leaves everything as it was.
  *
  * @throws ThroughlineError `THROUGHLINE_CONFLICT`: something was said after it, or it has no answer.
  */
@@ -28,7 +28,7 @@ export function beginRetry(
   return chats.log.change(turn.chatId, async (draft) => {
     const user = await newestWords(chats, draft);
     if (user?.id !== turn.id || draft.head.open_turn?.id === turn.id) {
-      throw new ThroughlineError("only the answer to the newest message can be made anew", {
+      throw new ThroughlineError("only the answer to the newest message can be regenerated", {
         code: "THROUGHLINE_CONFLICT",
       });
     }

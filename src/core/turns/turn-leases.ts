@@ -37,8 +37,8 @@ export class TurnLeases {
   }
 
   /**
-   * Runs a turn while no other process runs one in its chat. When the lease is lost meanwhile, the turn
-   * is fenced. The chat is released after this settles, which no caller has to wait for.
+   * Runs a turn while no other process runs one in its chat. If the lease is lost while it runs,
+   * the turn is fenced. The chat is released after this settles, which no caller has to wait for.
    *
    * @param waits called first when another process has the chat; the turn waits once it resolves.
    * @param work is told whether the turn waited.

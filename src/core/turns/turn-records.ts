@@ -28,7 +28,7 @@ export interface Begun {
   readonly isNew: boolean;
   /** How long the person had been away, when that is worth a line. */
   readonly awayMs: number | undefined;
-  /** What ended with this turn, or with an attempt at it that came to no answer: nobody was told yet. */
+  /** What ended with this turn, or with an attempt at it without an answer: not announced yet. */
   readonly ended: EndedPart | undefined;
   /** What an extension stored with the last answer: see `TurnPart.told`. */
   readonly told: number | undefined;
@@ -44,7 +44,7 @@ export interface NewTurn {
   readonly chatId: string;
   readonly id: string;
   readonly content: string;
-  /** Nobody said it: what it is. */
+  /** Set when no person said it: what it is. */
   readonly synthetic?: string | undefined;
 }
 

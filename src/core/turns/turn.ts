@@ -56,9 +56,9 @@ export class Turn {
   readonly chatId: string;
   readonly id: string;
   readonly content: string;
-  /** It answers a message anew that has an answer. */
+  /** Set when this regenerates the answer to a message: the id of the retry. */
   readonly retryId: string | undefined;
-  /** Nobody said it: what it is. */
+  /** Set when no person said it: what it is. */
   readonly synthetic: string | undefined;
   /** Its id was made up for it: nothing is stored of it yet. */
   readonly isFresh: boolean;
@@ -82,7 +82,7 @@ export class Turn {
     this.isFresh = options.isFresh ?? false;
     const { promise, resolve, reject } = Promise.withResolvers<TurnAnswer>();
     this.done = promise;
-    this.done.catch(() => undefined); // whoever waits hears of it
+    this.done.catch(() => undefined); // those who await it get the error
     this.#settle = resolve;
     this.#fail = reject;
   }

@@ -35,7 +35,7 @@ export interface Responders {
   readonly standard: { readonly provider: string; readonly model: string };
   /** The providers that may be asked. @default that of `standard` */
   readonly providers?: readonly string[];
-  /** @throws ThroughlineError `THROUGHLINE_INVALID` or `THROUGHLINE_CONFIGURATION`: not to be had. */
+  /** @throws ThroughlineError `THROUGHLINE_INVALID` or `THROUGHLINE_CONFIGURATION`: unavailable. */
   get(provider: string, model: string): Promise<Responder>;
 }
 
@@ -63,7 +63,7 @@ export interface TurnInput extends Target {
   readonly content: string;
   /** Makes a repeated submit the same turn. At most 200 bytes. Made up when absent. */
   readonly id?: string | undefined;
-  /** Nobody said this: the application tells it to the model. What it is, such as `pat_hint`. */
+  /** Set when the application, not a person, tells this to the model: what it is, as `pat_hint`. */
   readonly synthetic?: string | undefined;
 }
 
@@ -148,7 +148,7 @@ export class Turns {
   async isRunning(chatId: string): Promise<boolean> {
     if (this.#running.has(chatId)) return true;
     const { head } = await this.#ports.chats.log.state(chatId);
-    // Whoever is cut off leaves one of these behind; whoever lives has the chat beside.
+    // A process that was cut off leaves one of these behind; a live one also has the chat's lease.
     if (head?.open_turn === undefined && head?.pending === undefined) return false;
     return this.#leases.isElsewhere(chatId);
   }
@@ -210,8 +210,8 @@ export class Turns {
   }
 
   /**
-   * Answers the newest message of a chat anew. The answer that it has stays in the log and is hidden
-   * once the new one is stored; when no word comes, it stays the answer.
+   * Regenerates the answer to the newest message of a chat. The old answer stays in the log and is
+   * hidden once the new one is stored. If the new one has no words, the old one stays the answer.
    *
    * @param options.id makes a repeated call the same retry. At most 36 bytes.
    * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: nothing was said, or not this.
@@ -233,7 +233,7 @@ export class Turns {
     const before = await retriedWith(chats, chatId, id);
     const user = before ?? (await newestWords(chats, { chatId, head }));
     if (user === undefined || (messageId ?? user.id) !== user.id) {
-      throw notFound(chatId, "message to answer anew");
+      throw notFound(chatId, "message to answer again");
     }
     const known = this.#turns.get(turnKey(chatId, user.id));
     if (known?.retryId === id) return known;
@@ -314,7 +314,7 @@ export class Turns {
     const gone = () => this.#turns.get(key) === turn && this.#turns.delete(key);
     const refuse = (error: unknown) => {
       gone();
-      turn.fail(error); // now: whoever sent it does not wait for those before it
+      turn.fail(error); // now: the sender does not wait for the turns before it
       kept.reject(error);
     };
     if (mustWait) this.#keep(turn, target).then(kept.resolve, refuse);
@@ -336,7 +336,7 @@ export class Turns {
 
   async #run(turn: Turn, asked: Target, waited: boolean): Promise<TurnAnswer> {
     const isUnwanted = waited && (await this.#isUnwanted(turn));
-    // While it waited another process may have taken it up, whoever made its id.
+    // While it waited, another process may have taken it up, no matter which one made its id.
     const isRepeat = !isUnwanted && (waited || !turn.isFresh);
     const again = isRepeat ? await storedAnswer(this.#ports.chats, turn) : undefined;
     if (again !== undefined) return again;
@@ -416,7 +416,7 @@ export class Turns {
     return { provider, model };
   }
 
-  /** What waited may have been erased meanwhile, or another process had its say about it. */
+  /** A waiting turn may have been erased by now, or another process may have decided about it. */
   async #isUnwanted(turn: Turn): Promise<boolean> {
     return turn.retryId === undefined && isDropped(this.#ports.chats, turn);
   }

@@ -28,13 +28,13 @@ export class Bursts {
     return isBurst;
   }
 
-  /** What comes next is no burst, and nobody is told when it ends. */
+  /** The next append to this log is no burst, and `onQuiet` is not called for the last ones. */
   forget(key: string): void {
     this.#now.delete(key);
     this.#before.delete(key);
   }
 
-  /** Nobody is told of anything any more. */
+  /** `onQuiet` is not called after this. */
   close(): void {
     this.#isClosed = true;
     this.#cancel?.();

@@ -19,7 +19,7 @@ export interface Commit {
   /** Bytes from the start of the batch to the start of the commit line. */
   readonly bytes: number;
   readonly key: string;
-  /** Records before this batch were lost to damage; set when a damaged log is written anew. */
+  /** Records before this batch were lost to damage; set when a damaged log is rewritten. */
   readonly damaged: boolean;
   /** CRC of the commit before, which chains the batches; empty in the first. */
   readonly prev: string;

@@ -55,13 +55,13 @@ export class FileLogStore implements LogStore {
   readonly #logs: OpenLogs;
   #reconciled: Promise<Reconciled> | undefined;
   readonly #pace: IndexPace;
-  readonly #meanwhile = () => this.#pace.whileSyncing();
+  readonly #whileSyncing = () => this.#pace.whileSyncing();
 
   constructor(ports: FileLogStorePorts) {
     this.#ports = ports;
     this.#logs = new OpenLogs(ports);
     this.#pace = new IndexPace(ports.index, ports.timers);
-    this.#ready().catch(() => undefined); // whoever lists tries again, and hears of it
+    this.#ready().catch(() => undefined); // the next listing tries again and gets the error
   }
 
   append(key: string, records: readonly LogRecord[], options: AppendOptions = {}): Promise<number> {
@@ -259,11 +259,11 @@ export class FileLogStore implements LogStore {
     return [...this.#ports.index.keys()].sort();
   }
 
-  /** The index was lost and began anew, empty: it is filled again from the logs. */
+  /** The index was lost and recreated, empty: it is filled again from the logs. */
   indexLost(): void {
     this.#logs.indexLost();
     this.#reconciled = undefined;
-    this.#ready().catch(() => undefined); // whoever lists tries again, and hears of it
+    this.#ready().catch(() => undefined); // the next listing tries again and gets the error
   }
 
   /** Finishes what was accepted, syncs it, and lets go of every file. */
@@ -330,17 +330,17 @@ export class FileLogStore implements LogStore {
     const isBurst = this.#logs.noteAppend(slot);
     try {
       if (log !== undefined) {
-        await log.append({ ...batch, isBurst, meanwhile: this.#meanwhile });
+        await log.append({ ...batch, isBurst, whileSyncing: this.#whileSyncing });
         return log;
       }
       await this.#ports.makeDirectory();
       const path = this.#logs.path(slot.key);
       slot.log = await LogFile.create(this.#ports, path, slot.key, batch);
       void this.#logs.makeRoom();
-      this.#meanwhile();
+      this.#whileSyncing();
       return slot.log;
     } catch (error) {
-      // One way back, opening anew: it repairs, and knows whether the batch is there.
+      // The only repair path is to reopen: that also finds out whether the batch is there.
       slot.log = undefined;
       await log?.close().catch(() => undefined); // the write that failed is the news
       throw error;

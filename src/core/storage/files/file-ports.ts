@@ -50,7 +50,7 @@ export function temporaryName(path: string, newId: NewId): string {
 export const isTemporaryName = (name: string): boolean =>
   name.includes(".tmp-") && /\.jsonl?(?:\.bak)?\.tmp-[0-9a-z]+$/.test(name);
 
-/** Creates a file whose name nobody else takes meanwhile: one that is there was left by a failure. */
+/** Creates a file under a name that nothing else uses: an existing one was left by a failure. */
 export async function openNew(disk: Disk, path: string): Promise<DiskFile> {
   try {
     return await disk.open(path, "create");
@@ -84,7 +84,7 @@ export async function copyOfStart(ports: FilePorts, path: string, length: number
   try {
     old = await ports.disk.open(path, "read");
   } catch (error) {
-    // It was removed meanwhile: there is nothing left to doubt.
+    // The file was removed in between, so nothing about it is in doubt.
     if (isCode(error, "ENOENT")) ports.doubtful.delete(path);
     throw error;
   }

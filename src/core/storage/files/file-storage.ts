@@ -194,10 +194,10 @@ export class FileStorage implements Storage {
     }
   }
 
-  /** The index of this home was lost and began anew, empty. */
+  /** The index of this home was lost and recreated, empty. */
   indexLost(): void {
     if (this.#closing !== undefined) return;
-    this.#ports.logger.warn({}, "the index was damaged and is made anew from the logs");
+    this.#ports.logger.warn({}, "the index was damaged and is being rebuilt from the logs");
     for (const store of this.#logs.values()) store.indexLost();
   }
 

@@ -50,9 +50,9 @@ export function fileSystemKind(type: number): FileSystemKind {
 }
 
 /**
- * Checks that a home is a directory, no link, that it belongs to this user, that nobody else can write
- * in it and that this user can; on Windows neither the third nor the fourth. Others being able to read
- * it is a warning.
+ * Checks that a home is a directory, no link, that it belongs to this user, that no other user can
+ * write in it and that this user can; on Windows neither the third nor the fourth. If others can
+ * read it, that is a warning.
  *
  * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: not so; the message says what to do.
  */

@@ -105,7 +105,7 @@ export class IndexPace {
     return this.#index.drain(batches) || this.#index.drain(1);
   }
 
-  /** Slice by slice, as long as nobody waits for an append. */
+  /** Slice by slice, as long as no append is in flight. */
   #slice(): void {
     const { batches, fewest } = pauseDrain;
     if (this.#inFlight > 0 || this.#isClosed) return;

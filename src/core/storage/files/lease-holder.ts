@@ -35,7 +35,7 @@ export function removeHolder(home: string): void {
   try {
     fs.rmSync(join(home, name), { force: true });
   } catch {
-    // A note that stays misleads nobody: the lock decides, and the next holder replaces it.
+    // A note that stays does no harm: the lock decides, and the next holder replaces it.
   }
 }
 
@@ -66,7 +66,7 @@ function readHolder(home: string): Holder | undefined {
     if (typeof host !== "string" || typeof since !== "string") return undefined;
     return { pid, host, since };
   } catch {
-    return undefined; // not there yet, or not ours: the refusal then names nobody
+    return undefined; // not there yet, or not ours: the refusal then names no holder
   }
 }
 

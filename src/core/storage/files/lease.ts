@@ -59,10 +59,10 @@ const mostTries = 8;
 const longestPauseMs = 25;
 
 /**
- * Makes this process the writer of a home, which must exist. At once or not at all: nobody waits for
- * a holder, and a holder that is slow, stopped or swapped out keeps the home. One that dies frees it
- * in the same moment, whatever it left behind, because the lock is the kernel's and not a file's
- * existence or age.
+ * Makes this process the writer of a home, which must exist. At once or not at all: it does not
+ * wait for a holder, and a holder that is slow, stopped or swapped out keeps the home. One that
+ * dies frees it in the same moment, whatever it left behind, because the lock is the kernel's and
+ * not a file's existence or age.
  *
  * Nothing else in this process may open `<home>/lock.db`: POSIX frees a process's locks on a file
  * when any descriptor of it is closed.

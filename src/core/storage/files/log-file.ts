@@ -37,13 +37,13 @@ interface WrittenAppend extends Appended {
   /** Others will follow: room is made for them when there is none. */
   readonly isBurst: boolean;
   /** Called while the disk is busy, to use the time. */
-  readonly meanwhile: () => void;
+  readonly whileSyncing: () => void;
 }
 
 /**
  * One log, open. Calls of `append` must not overlap: the store runs one at a time for each log. There is one
  * repair path, opening; after a failure that leaves the bytes in doubt the file refuses appends
- * (`failed`), goes on serving reads, and is opened anew by the store.
+ * (`failed`) but continues to serve reads, and the store reopens it.
  */
 export class LogFile {
   readonly path: string;
@@ -58,7 +58,7 @@ export class LogFile {
   crc = "";
   /** Stored records are missing or unreadable. */
   damaged = false;
-  /** Set when appends are refused until the file is opened anew. */
+  /** Set when appends are refused until the file is reopened. */
   failed = false;
 
   readonly #ports: FilePorts;
@@ -124,7 +124,7 @@ export class LogFile {
     const log = new LogFile(ports, path, key, file);
     let isNamed = false;
     try {
-      const rest = { isBurst: false, meanwhile: () => undefined };
+      const rest = { isBurst: false, whileSyncing: () => undefined };
       await log.#write({ ...batch, ...rest });
       // "Not there" is asked twice, because the rename would replace it.
       if (await isThere(ports.disk, path)) throw unavailable(`${key} has a file all of a sudden`);
@@ -140,7 +140,7 @@ export class LogFile {
 
   /** Adds one batch at the end. Resolves once it is as durable as the ports say. */
   async append(batch: WrittenAppend): Promise<void> {
-    if (this.failed) throw unavailable(`${this.key} cannot be written until it is opened anew`);
+    if (this.failed) throw unavailable(`${this.key} cannot be written until it is reopened`);
     try {
       await this.#write(batch);
     } catch (error) {
@@ -242,7 +242,7 @@ export class LogFile {
     if (this.#closing) await this.close();
   }
 
-  /** Lets go of the handle as soon as nobody holds it. */
+  /** Closes the file handle as soon as it has no users. */
   close(): Promise<void> {
     this.#closing = true;
     if (this.#users > 0) return Promise.resolve();
@@ -309,7 +309,7 @@ export class LogFile {
       await syncNames(this.#ports, dirname(this.path));
     }
     const syncing = isSynced ? this.#sync() : undefined;
-    batch.meanwhile();
+    batch.whileSyncing();
     await syncing;
     this.end = end;
     this.seq = seq;
@@ -335,7 +335,7 @@ export class LogFile {
     const code = { cause };
     this.failed = true;
     if (this.#ports.doubtful.has(this.path)) {
-      // Opening anew goes on in a new file; until then nobody can say whether the batch will be there.
+      // Reopening continues in a new file; until then it is unknown if the batch will be there.
       try {
         await copyOfStart(this.#ports, this.path, this.end);
       } catch {
@@ -351,7 +351,7 @@ export class LogFile {
       await this.#sync();
       this.failed = false;
     } catch {
-      // If it was written in part, opening anew will cut it off; if it was written, it will be there.
+      // If it was written in part, reopening cuts it off; if written whole, it will be there.
       return new ThroughlineError(`${this.key} could not be written, nor cut back`, {
         code: "THROUGHLINE_OUTCOME_UNKNOWN",
         ...code,
@@ -360,7 +360,7 @@ export class LogFile {
     return unavailable(`${this.key} could not be written`, cause);
   }
 
-  /** After a failed creation: no file, or nobody knows. @returns what to throw. */
+  /** After a failed creation: no file is left, or that is unknown. @returns what to throw. */
   async #uncreate(cause: unknown, temporary: string, isNamed: boolean): Promise<ThroughlineError> {
     const { disk, doubtful } = this.#ports;
     const refused = unavailable(`${this.key} could not be created`, cause);

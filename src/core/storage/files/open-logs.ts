@@ -33,8 +33,9 @@ export interface FileLogStorePorts extends FilePorts {
   /** The last process closed the index itself, so that it cannot be behind. */
   readonly indexIsClean: boolean;
   /**
-   * The logs that were in the directory when the home was opened, once: nobody writes there before the
-   * collection is opened. `undefined`: nobody looked, or they were taken already.
+   * The logs that were in the directory when the home was opened, once: nothing is written there
+   * before the collection is opened. `undefined`: the directory was not read, or the
+   * listing was taken already.
    */
   takeListing(): readonly DiskEntry[] | undefined;
 }
@@ -227,7 +228,7 @@ export class OpenLogs {
   async close(ready: Promise<unknown> | undefined): Promise<void> {
     this.#closed = true;
     this.#bursts.close();
-    await ready?.catch(() => undefined); // whoever listed has heard of it
+    await ready?.catch(() => undefined); // the caller that listed got the error
     // After what was asked of each log: that may open it, and close another one to make place.
     for (const slot of [...this.#slots.values()]) await this.#after(slot, () => this.#empty(slot));
   }
@@ -250,7 +251,7 @@ export class OpenLogs {
     void this.#after(slot, async () => slot.log && this.#giveBack(slot.log));
   }
 
-  /** Never rejects: room that stays harms nobody. In somebody else's home it is not touched. */
+  /** Never rejects: leftover preallocated space is harmless. Leaves a home of others alone. */
   async #giveBack(log: LogFile): Promise<void> {
     try {
       this.#ports.guard();

@@ -18,13 +18,14 @@ import { withoutNuls } from "./room.ts";
  * there is without a commit is then:
  * - a log that was damaged later: its header is there or half of it, or a commit line that does not
  *   hold;
- * - a first batch that nobody synced (durability `"process"`). A power cut keeps any of its sectors;
- *   the others are NUL, or cut off. The header lies in the first one: where that is NUL, the start of
- *   a record line or the end of a commit line shows whose the rest is; or nothing but NUL is left.
+ * - a first batch that was not synced (durability `"process"`). A power cut keeps any of its
+ *   sectors; the others are NUL, or cut off. The header lies in the first one: where that is NUL,
+ *   the start of a record line or the end of a commit line shows whose the rest is; or nothing but
+ *   NUL is left.
  *
  * Everything else is somebody else's, however it begins: a byte order mark, a blank line, a table. So
  * is what is left of an unsynced batch where a disk put garbage in the place of its first sector, or
- * kept only sectors from the middle of a record: nobody can know it.
+ * kept only sectors from the middle of a record: that cannot be recognized.
  *
  * @throws ThroughlineError `THROUGHLINE_NEWER_FORMAT`: a later version wrote it.
  */

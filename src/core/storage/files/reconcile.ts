@@ -25,7 +25,7 @@ const following = { bytes: 1024 * 1024, batches: 256 } as const;
 export async function followIndex(ports: FileLogStorePorts, log: LogFile): Promise<void> {
   const { index } = ports;
   const entry = index.entry(log.key);
-  // Damage is known by whoever met it: a tail alone does not show it.
+  // The index remembers damage that was found: the tail of a log alone does not show it.
   if (index.isDamaged(log.key)) log.damaged = true;
   if (entry !== undefined && entry.end === log.end && entry.crc === log.crc) return;
   let from = 0;
@@ -50,7 +50,7 @@ export async function followIndex(ports: FileLogStorePorts, log: LogFile): Promi
   }
   if (!log.damaged) return;
   const { seq, end, crc, head, damaged } = log;
-  // A log of which nothing is readable has a row too: it is listed as damaged, not hidden.
+  // A log without anything readable has a row too: it is listed as damaged, not hidden.
   if (end === 0) index.add({ key, seq, end, crc, head, damaged, start: 0, ids: [], records: [] });
   index.markDamaged(key, true);
 }

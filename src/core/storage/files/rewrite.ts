@@ -11,8 +11,8 @@ import type { LogFile } from "./log-file.ts";
 const batchLimits = { records: 64, characters: 64 * 1024 } as const;
 
 /**
- * Writes a log anew without the content of some records, and puts the new file in the place of the
- * old one. Numbers and ids stay; every commit line carries the given head, since earlier heads may
+ * Rewrites a log without the content of some records, and replaces the old file with the new one.
+ * Numbers and ids stay; every commit line carries the given head, since earlier heads may
  * repeat what was said. A power cut leaves the old file or the new one.
  *
  * @returns how many bytes of the old file could not be read, and are not in the new one.

@@ -44,8 +44,8 @@ const useless: ReadonlySet<number> = new Set([
 ]);
 
 /**
- * One `index.db`, open: what several collections share. Never an error to a person when the file is
- * damaged: everything in it is derived, so it is thrown away and begun anew.
+ * One open `index.db`, which several collections share. A damaged file is never an error to a
+ * person: everything in it is derived, so it is deleted and recreated.
  */
 export class IndexDatabase {
   /** Whether the last process closed the file itself, so that it cannot be behind the logs. */
@@ -80,7 +80,7 @@ export class IndexDatabase {
    * Opens the index of a home, whatever is there. What is no index of this version, or not ours
    * alone, is removed. Wiping that a dead process owed is done before this returns.
    *
-   * @param onLost called from then on whenever all rows were lost and the index began anew.
+   * @param onLost called from then on whenever all rows were lost and the index was recreated.
    */
   constructor(path: string, bootId: string | undefined, onLost: () => void) {
     this.#path = path;
@@ -133,7 +133,7 @@ export class IndexDatabase {
       if (isFull(cause)) throw unavailable("the disk is full: the index cannot go on", cause);
       if (!isUseless(cause)) throw cause;
       this.#lose();
-      throw unavailable("the index could not be used, and is made anew from the logs", cause);
+      throw unavailable("the index could not be used, and is being rebuilt from the logs", cause);
     }
   }
 
@@ -226,7 +226,7 @@ export class IndexDatabase {
     return new Map([[bootKey, this.#bootId]]);
   }
 
-  /** Of a collection that nobody looked at, it is known only that it was complete before. */
+  /** Of a collection that was not opened, only its state at the last close is known. */
   #wasCompared(used: ReadonlyMap<string, unknown>): boolean {
     const collections = this.#open.sql.collections.all(droppedLogs);
     return this.clean || collections.every((row) => used.has(String(row["collection"])));

@@ -45,8 +45,8 @@ function configure(database: DatabaseSync): void {
 }
 
 /**
- * Removes what is there and begins an empty index, mode 0600. Nothing waits for it to be durable: what
- * a power cut leaves of it has no version and is begun anew.
+ * Removes what is there and creates an empty index, mode 0600. Nothing waits for it to be durable:
+ * what a power cut leaves of it has no version and is recreated.
  *
  * @returns `undefined` when the disk does not take it.
  */
@@ -80,7 +80,7 @@ export function removeIndexFile(path: string): void {
 
 /**
  * Puts a copy in the place of the index that holds its rows and nothing else that is in the file.
- * The given database is closed; the file must be opened anew.
+ * The given database is closed; the file must be reopened.
  */
 export function replaceByCopy(path: string, database: DatabaseSync): void {
   const copy = `${path}.tmp-${randomId()}`;

@@ -22,7 +22,7 @@ export interface SqliteIndex {
 
 export interface SqliteIndexOptions {
   /**
-   * Called when the index turned out to be damaged and was begun anew: it is empty now, in every
+   * Called when the index turned out to be damaged and was recreated: it is empty now, in every
    * collection. Every log has to be given to it again, those that are open too; what was asked of it
    * at that moment was answered with `THROUGHLINE_UNAVAILABLE`.
    */

@@ -4,8 +4,8 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { crc32 } from "node:zlib";
 
 /**
- * The full-text index is in so many parts, by log: forgetting a log makes its part anew, and a search
- * over all logs asks every part.
+ * The full-text index has this many parts, split by log: forgetting a log rebuilds its part, and a
+ * search over all logs queries every part.
  */
 export const wordParts = 16;
 
@@ -75,7 +75,7 @@ const wordTables = parts.map(
   `,
 );
 
-/** What is in the file is not what was written there: all of it is thrown away and begun anew. */
+/** The file does not hold what was written to it: it is deleted and recreated. */
 export class IndexDamage extends Error {}
 
 export function createSchema(database: DatabaseSync): void {

@@ -130,7 +130,7 @@ export class MemoryLogStore implements LogStore {
     const log = this.#logs.get(key);
     const end = log?.records.length ?? 0;
     for (let seq = after + 1; seq <= end; seq++) {
-      if (log === undefined || this.#logs.get(key) !== log) return; // forgotten meanwhile
+      if (log === undefined || this.#logs.get(key) !== log) return; // forgotten in between
       yield* between(log, seq - 1, seq);
     }
   }

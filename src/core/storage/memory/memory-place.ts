@@ -69,7 +69,7 @@ export class MemoryPlace {
     return { leases, leave: () => this.#members.delete(processId) };
   }
 
-  /** Whether nobody acquired this name since the holder of that epoch did. */
+  /** Whether the name was not acquired again since the holder of that epoch acquired it. */
   isNewest({ epoch, ...name }: HeldName): boolean {
     return this.#leases.get(nameText(name))?.epoch === epoch;
   }
