@@ -94,6 +94,17 @@ for (const [pattern, instead, except] of bans) {
   });
 }
 
+/** Words that hide who acts or when: name the caller, say "again", "no process", "since then". */
+const unclear =
+  /\b(whoever|anew|nobody|meanwhile)\b|\bto be had\b|\bof which (nobody|nothing)\b|\bcame of it\b/i;
+
+test("no source, comments included, has a word that plain English does without", () => {
+  assert.deepEqual(
+    sources.filter((path) => unclear.test(readFileSync(path, "utf8"))),
+    [],
+  );
+});
+
 function withoutComments(text: string): string {
   return text.replace(/^\s*(\/\/|\*|\/\*\*).*$/gm, "");
 }

@@ -156,7 +156,7 @@ const losses: readonly SharedClause[] = [
     }),
   },
   {
-    id: "shared.lost.nobody-took-over",
+    id: "shared.lost.not-taken-over",
     says: "a holder that slept is told that its lease is lost, and may write until it is taken",
     proof: withTwo(async (a, b, place) => {
       const lease = await a.leases.acquire(chatLease);

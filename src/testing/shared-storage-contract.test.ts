@@ -137,7 +137,7 @@ const bugs: readonly Bug[] = [
   },
   {
     bug: "tells no holder that its lease is lost",
-    caughtBy: ["shared.lost.told", "shared.lost.nobody-took-over", "shared.wait.close-frees"],
+    caughtBy: ["shared.lost.told", "shared.lost.not-taken-over", "shared.wait.close-frees"],
     leases: (leases) => ({
       acquire: async (name, options) => {
         const lease = await leases.acquire(name, options);
