@@ -598,7 +598,7 @@ const cluster: readonly SeededBug[] = [
   {
     id: "cluster: what was decided before an erasure is stored over it",
     file: "src/core/chat/erasure.ts",
-    find: "if (isTitle || !isCounted) {",
+    find: "if (cluster.isShared && (isTitle || !isCounted)) {",
     replace: "if (isCounted && isTitle) {",
     ...{ test: "src/core/chat/chats-cluster.test.ts", named: "decided before an erasure" },
   },

@@ -239,11 +239,10 @@ export class Chats {
     messageId: string,
   ): Promise<RemovalReceipt & { readonly erased: boolean }> {
     await this.log.existing(chatId);
-    const { logs } = this.log.ports;
     const dropped: Removed[] = [];
     const onDamage = (count: number) => void dropped.push({ place: "damaged_bytes", count });
     const eraseIn = (id: string) =>
-      this.log.erase(id, (draft) => eraseFrom(draft, messageId, logs), onDamage);
+      this.log.erase(id, (draft) => eraseFrom(draft, messageId, this.log.ports), onDamage);
     const erased = await eraseIn(chatId);
     const gone = { chatId, messageId, loss: "erase", dropped } as const;
     const receipt = await this.#removeCopies(gone, eraseIn);

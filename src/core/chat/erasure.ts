@@ -17,15 +17,16 @@ const marks = ["redaction", "replacement", "erasure"] as const;
 export async function eraseFrom(
   draft: Draft,
   messageId: string,
-  logs: ChatPorts["logs"],
+  ports: Pick<ChatPorts, "logs" | "cluster">,
 ): Promise<readonly string[]> {
+  const { logs } = ports;
   const { chatId } = draft;
   const record = await logs.find(chatId, messageId);
   const isMark = record !== undefined && marks.some((kind) => isControl(record, kind));
   const known = record ?? (await logs.find(chatId, pendingId(messageId)));
   if (isMark || known === undefined) throw notFound(chatId, "message");
   const isFound = record !== undefined && isMessage(record);
-  const summaries = isFound ? await eraseMessage(draft, record, logs) : [];
+  const summaries = isFound ? await eraseMessage(draft, record, ports) : [];
   const waits = draft.head.pending?.filter((id) => id !== messageId);
   if (waits !== undefined) draft.set({ pending: waits.length > 0 ? waits : undefined });
   endOpenTurn(draft, messageId);
@@ -36,22 +37,21 @@ export async function eraseFrom(
 /**
  * Takes a message that is to be erased out of a chat's head: what counts it, and what repeats its words.
  *
- * An erasure moves no end of a log: a change that another process decided before it would be stored
- * after it, with the head of before. A record that comes first stands in the way of that; and, after a
- * crash, of counting the message twice.
+ * An erasure moves no end of a log. Where several processes write, a change that another one decided
+ * before it would be stored after it, with the head of before. A record that comes first stands in the
+ * way of that; and, after a crash, of counting the message twice. One process alone needs no record,
+ * and a full disk would not take it.
  *
  * @returns the ids of the summaries that have to go with it.
  */
 async function eraseMessage(
   draft: Draft,
   message: StoredMessage,
-  logs: ChatPorts["logs"],
+  { logs, cluster }: Pick<ChatPorts, "logs" | "cluster">,
 ): Promise<readonly string[]> {
   const { chatId, head } = draft;
-  const { id, isThere: isCounted } = await markOf(logs, chatId, {
-    kind: "erasure",
-    target: message.id,
-  });
+  const { id, isThere } = await markOf(logs, chatId, { kind: "erasure", target: message.id });
+  const isCounted = cluster.isShared && isThere;
   const summaries: string[] = [];
   let before = 0;
   for await (const record of logs.read(chatId)) {
@@ -63,7 +63,7 @@ async function eraseMessage(
   const isTitle = head.title_of === message.id;
   if (isTitle) draft.set({ title: "", title_of: undefined });
   if (!isCounted) draft.set(withoutOne(head, before));
-  if (isTitle || !isCounted) {
+  if (cluster.isShared && (isTitle || !isCounted)) {
     draft.control("erasure", { target: message.id }, isCounted ? draft.newId() : id);
   }
   return summaries;
