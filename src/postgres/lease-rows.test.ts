@@ -129,10 +129,10 @@ test(
     await using storage = await join({ companion, leaseMs: 600_000 });
     const text = `insert into throughline.logs
     (companion, collection, key, seq, head, sorted_at, labels, epoch, owner, lease_until)
-    values ($1, 'chats', $2, 0, '{}', '', '{}', 9000000000000, $3, now() + interval '1 hour')`;
+    values ($1, 'chats', $2, 0, '{}', '', '{}', 9000000000000000, $3, now() + interval '1 hour')`;
     await rows(text, [companion, chat.key, storage.cluster.processId]);
     const lease = await storage.leases.acquire(chat);
-    assert.equal(lease.epoch, 9_000_000_000_001);
+    assert.equal(lease.epoch, 9_000_000_000_000_001);
   },
 );
 

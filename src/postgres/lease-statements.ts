@@ -22,15 +22,15 @@ export const leaseStatements = {
   /**
    * 1 to 3: companion, collection, key; 4: process; 5: milliseconds; 6: whether to note that somebody
    * waits. Synced, as a write is: an epoch that was given is not given again after a crash of the
-   * database. An epoch is at least the time of its beginning, so that none comes again when the row with
-   * the last one was deleted.
+   * database. An epoch is at least the time of its beginning in microseconds, so that none comes again
+   * when the row with the last one was deleted: two leases can follow each other within a millisecond.
    */
   take: {
     name: "throughline_lease_take",
     text: `insert into throughline.logs as old
   (companion, collection, key, seq, head, sorted_at, labels, epoch, owner, lease_until)
 values ($1, $2, $3, 0, '{}', '', '{}',
-  (extract(epoch from statement_timestamp()) * 1000)::bigint, $4, ${lasts})
+  (extract(epoch from statement_timestamp()) * 1000000)::bigint, $4, ${lasts})
 on conflict (companion, collection, key) do update set
   epoch = case when ${isFree} then greatest(old.epoch + 1, excluded.epoch) else old.epoch end,
   owner = case when ${isFree} then excluded.owner else old.owner end,
