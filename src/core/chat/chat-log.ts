@@ -269,6 +269,7 @@ export class ChatLog {
       const isActivity = !draft.records.every((record) => record["kind"] === "metadata");
       if (isActivity) draft.set({ updated_at: draft.at });
       const { head, records } = draft;
+      const held = this.#held.get(chatId);
       try {
         const seq = await logs.append(chatId, records, { expectedSeq: state.seq, head });
         // Another number means that some of these records had been stored before.
@@ -277,7 +278,13 @@ export class ChatLog {
         return result;
       } catch (error) {
         this.forgetState(chatId);
-        if (attempt >= maxTries || !(await this.#isBehind(chatId, state, error))) throw error;
+        // The store writes under the lease that this process has at the time, also if the change does not
+        // need it. When that lease was released since, the change is tried again.
+        const isReleased = held === undefined || this.#held.get(chatId) !== held;
+        const isWorthTrying = isThroughlineError(error, "THROUGHLINE_FENCED")
+          ? isReleased
+          : await this.#isBehind(chatId, state, error);
+        if (attempt >= maxTries || !isWorthTrying) throw error;
       }
     }
   }
@@ -285,8 +292,6 @@ export class ChatLog {
   /** Whether others wrote to the chat since it was read; perhaps the very thing, such as a redaction. */
   async #isBehind(chatId: string, { seq }: ChatState, error: unknown): Promise<boolean> {
     if (isThroughlineError(error, "THROUGHLINE_CONFLICT")) return true;
-    // Written under a lease that was released on its way: a change under one keeps it.
-    if (isThroughlineError(error, "THROUGHLINE_FENCED")) return !this.#held.has(chatId);
     if (!isThroughlineError(error, "THROUGHLINE_ID_CONFLICT")) return false;
     return (await this.ports.logs.tail(chatId, 0))?.seq !== seq;
   }

@@ -9,17 +9,19 @@ import { openThroughline } from "../throughline.ts";
 
 const chat = "telegram:42";
 
-/** A process of which the next append is refused as if its lease were another's. */
+/** A process of which the next append is refused as if its lease were another's, once `before` is done. */
 async function fencedOnce() {
   const { storage } = heldPlace().open();
-  let isNext = false;
+  let next: (() => Promise<void>) | undefined;
   const refusing = (logs: LogStore): LogStore =>
     new Proxy(logs, {
       get: (target, name) => {
-        if (isNext && name === "append") {
-          return () => {
-            isNext = false;
-            return Promise.reject(new ThroughlineError("held", { code: "THROUGHLINE_FENCED" }));
+        if (next !== undefined && name === "append") {
+          return async () => {
+            const before = next;
+            next = undefined;
+            await before?.();
+            throw new ThroughlineError("held", { code: "THROUGHLINE_FENCED" });
           };
         }
         const value: unknown = Reflect.get(target, name);
@@ -36,15 +38,34 @@ async function fencedOnce() {
   });
   const throughline = await openThroughline({ storage: hindered });
   await throughline.chats.append(chat, [{ role: "user", content: "Hello" }]);
-  const refuse = () => {
-    isNext = true;
+  const refuse = (before = () => Promise.resolve()) => {
+    next = before;
   };
   return { ...throughline, refuse };
 }
 
-test("a change that was on its way when its lease was let go of is made without it", async () => {
+test("a change that needs no lease is made again", async () => {
   const { chats, refuse } = await fencedOnce();
   refuse();
+  await chats.rename(chat, "Whales");
+  assert.equal((await chats.row(chat)).title, "Whales");
+});
+
+test("a change that was on its way when the lease was released is made without it", async () => {
+  const { chats, refuse } = await fencedOnce();
+  const lease = await chats.log.lease(chat);
+  refuse(() => lease.release());
+  await chats.rename(chat, "Whales");
+  assert.equal((await chats.row(chat)).title, "Whales");
+});
+
+test("a change that was on its way is made under the lease that was acquired since", async () => {
+  const { chats, refuse } = await fencedOnce();
+  const lease = await chats.log.lease(chat);
+  refuse(async () => {
+    await lease.release();
+    await chats.log.lease(chat);
+  });
   await chats.rename(chat, "Whales");
   assert.equal((await chats.row(chat)).title, "Whales");
 });
