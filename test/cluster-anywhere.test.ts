@@ -39,8 +39,12 @@ async function databasePlaces(): Promise<() => Promise<ClusterPlace>> {
   let count = 0;
   return async () => {
     const companion = `companion-${++count}`;
-    const open = (timers: Timers = systemTimers) =>
-      openPostgresStorage({ pool: server.pool(url), companion, durability: "process", timers });
+    // The processes of all tests together: a server has 100 connections.
+    const connections = { idleTimeoutMillis: 500 };
+    const open = (timers: Timers = systemTimers) => {
+      const pool = server.pool(url, connections);
+      return openPostgresStorage({ pool, companion, durability: "process", timers });
+    };
     return { open, end: async () => undefined };
   };
 }
