@@ -66,9 +66,8 @@ export class OpenLogs {
   }
 
   /** Does something to a log, after everything that was asked of it before. The key was checked. */
-  async alone<T>(key: string, work: (slot: Slot) => Promise<T>): Promise<T> {
-    this.assertOpen();
-    return this.#enter(key, work);
+  alone<T>(key: string, work: (slot: Slot) => Promise<T>): Promise<T> {
+    return this.#closed ? Promise.reject(closed()) : this.#enter(key, work);
   }
 
   /**
@@ -87,13 +86,15 @@ export class OpenLogs {
   #enter<T>(key: string, work: (slot: Slot) => Promise<T>): Promise<T> {
     const slot = this.#slots.get(key) ?? this.#newSlot(key);
     this.#touch(slot);
-    return this.#after(slot, () => work(slot)).catch((error) => rethrow(key, error));
+    return this.#after(slot, () => work(slot));
   }
 
   /** Does something after everything that was asked of a log before. */
   async #after<T>(slot: Slot, work: () => Promise<T>): Promise<T> {
     try {
       return await this.#changes.run(slot.key, work);
+    } catch (error) {
+      return rethrow(slot.key, error);
     } finally {
       const isUsed = slot.log !== undefined || this.#changes.isLocked(slot.key);
       if (!isUsed && this.#slots.get(slot.key) === slot) this.#slots.delete(slot.key);
@@ -219,9 +220,7 @@ export class OpenLogs {
   }
 
   assertOpen(): void {
-    if (this.#closed) {
-      throw new ThroughlineError("the storage is closed", { code: "THROUGHLINE_CLOSED" });
-    }
+    if (this.#closed) throw closed();
   }
 
   /** Finishes what was asked for and closes every file. `ready` is waited for first. */
@@ -280,4 +279,8 @@ export class OpenLogs {
     this.#slots.delete(slot.key);
     this.#slots.set(slot.key, slot);
   }
+}
+
+function closed(): ThroughlineError {
+  return new ThroughlineError("the storage is closed", { code: "THROUGHLINE_CLOSED" });
 }
