@@ -172,9 +172,12 @@ async function everyRecord(run: Run): Promise<string> {
   await chats.setMetadata(chat, { pinned: true });
   await chats.setConsolidated(chat, 2);
   await chats.redact(chat, "t3");
-  await chats.log.change(chat, (draft) => {
-    draft.control("erasure", { target: "t4" }, "erasure:t4"); // as where several processes write
-    draft.control("compaction", { up_to_seq: 6, summary: "They asked for the time in Lund." });
+  await chats.log.change(chat, (transaction) => {
+    transaction.control("erasure", { target: "t4" }, "erasure:t4"); // as where several processes write
+    transaction.control("compaction", {
+      up_to_seq: 6,
+      summary: "They asked for the time in Lund.",
+    });
   });
   await sessions.syncTarget(chat, { model: "qwen3:8b" });
   await sessions.resetProvider(chat, "ollama");

@@ -12,9 +12,9 @@ async function homeOfTwo(t: TestContext): Promise<string> {
   await using throughline = await openThroughline({ home });
   const said = { role: "user", content: "Hello", timestamp: "2026-01-02T13:30:00Z" } as const;
   for (const id of ["auckland", "here"]) await throughline.chats.append(id, [said]);
-  await throughline.chats.log.change("auckland", (draft) => {
-    draft.control("metadata", {});
-    draft.set({ created_at: said.timestamp });
+  await throughline.chats.log.change("auckland", (transaction) => {
+    transaction.control("metadata", {});
+    transaction.set({ created_at: said.timestamp });
   });
   fs.writeFileSync(join(home, "throughline.config.json"), '{"user_timezone": "UTC"}');
   await throughline.chats.setMetadata("auckland", { user_timezone: "Pacific/Auckland" });

@@ -22,9 +22,9 @@ before(async () => {
       { id: "m4", role: "assistant", content: "You are welcome." },
     ]);
     await sessions.resolve("work", { provider: "offline", model: "offline" });
-    await chats.log.change("work", (draft) => {
-      draft.message({ id: "w1", role: "user", content: "Are you there?" });
-      draft.set({ open_turn: { id: "w1", seq: draft.seq, attempts: 1 } });
+    await chats.log.change("work", (transaction) => {
+      transaction.message({ id: "w1", role: "user", content: "Are you there?" });
+      transaction.set({ open_turn: { id: "w1", seq: transaction.seq, attempts: 1 } });
     });
   });
 });

@@ -111,13 +111,13 @@ test("what is redacted, hidden, replaced, cleared, or no one's words is not told
   const { chats } = run.throughline;
   await chats.clear("a");
   await say(run, "a", ["one", "two", "three", "four", "five", "six"]);
-  await chats.log.change("a", (draft) => {
-    draft.control("redaction", { target: "three" }, redactionId("three"));
-    draft.control("replacement", { target: "four" }, replacementId("four"));
-    draft.message({ role: "assistant", content: "seven", hidden: true });
-    draft.message({ role: "system", content: "eight" });
-    draft.message({ role: "user", content: "[a pat]", synthetic: "pat_hint" });
-    draft.message({ role: "tool", content: "nine", tool_call_id: "x", name: "look" });
+  await chats.log.change("a", (transaction) => {
+    transaction.control("redaction", { target: "three" }, redactionId("three"));
+    transaction.control("replacement", { target: "four" }, replacementId("four"));
+    transaction.message({ role: "assistant", content: "seven", hidden: true });
+    transaction.message({ role: "system", content: "eight" });
+    transaction.message({ role: "user", content: "[a pat]", synthetic: "pat_hint" });
+    transaction.message({ role: "tool", content: "nine", tool_call_id: "x", name: "look" });
   });
   machine.clock.pass(5_000);
   const welcome = await tell(await machine.run(), "a");

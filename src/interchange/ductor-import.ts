@@ -2,10 +2,10 @@ import { createHash } from "node:crypto";
 import type { ChatHead } from "../core/chat/chat-head.ts";
 import { checkChatId } from "../core/chat/chat-log.ts";
 import { isExtraSize } from "../core/chat/chat-metadata.ts";
-import type { Draft } from "../core/chat/draft.ts";
 import { fromDuctor, type Imported } from "../core/chat/legacy.ts";
 import type { SessionState } from "../core/chat/session-state.ts";
 import { instantOf } from "../core/chat/stamp.ts";
+import type { Transaction } from "../core/chat/transaction.ts";
 import { isThroughlineError } from "../core/errors.ts";
 import { type Json, type JsonObject, tooLarge } from "../core/json.ts";
 import { prepareHead } from "../core/storage/batch.ts";
@@ -94,36 +94,37 @@ async function importSession(
     report.sessions.push({ ...about, outcome: "kept" });
     return;
   }
-  if (!dryRun) await chats.log.change(chatId, (draft) => begin(draft, id, state, unknown, said));
+  if (!dryRun)
+    await chats.log.change(chatId, (transaction) => begin(transaction, id, state, unknown, said));
   report.sessions.push({ ...about, outcome: "imported" });
 }
 
 function begin(
-  draft: Draft,
+  transaction: Transaction,
   id: string,
   state: SessionState,
   unknown: JsonObject,
   notes: string[],
 ): void {
-  if (draft.head.session !== null) return;
+  if (transaction.head.session !== null) return;
   const { generation, provider, model } = state;
   const fields = { event: "imported", generation, provider, model };
   const hasUnknown = Object.keys(unknown).length > 0;
   const change: Partial<ChatHead> = {
     session: state,
-    created_at: draft.isNewChat ? createdAt(state) : draft.head.created_at,
-    [ductorField]: hasUnknown ? unknown : draft.head[ductorField],
+    created_at: transaction.isNewChat ? createdAt(state) : transaction.head.created_at,
+    [ductorField]: hasUnknown ? unknown : transaction.head[ductorField],
   };
   try {
     if (!isExtraSize(unknown)) throw tooLarge("unknown keys leave no room in a head");
-    prepareHead({ ...draft.head, ...change });
-    draft.control("session", fields, id);
-    draft.set(change);
+    prepareHead({ ...transaction.head, ...change });
+    transaction.control("session", fields, id);
+    transaction.set(change);
   } catch (error) {
     if (!isThroughlineError(error, "THROUGHLINE_TOO_LARGE") || !hasUnknown) throw error;
     notes.push("unknown keys are too large for a session: kept in its record only");
-    draft.control("session", { ...fields, [ductorField]: unknown }, id);
-    draft.set({ ...change, [ductorField]: undefined });
+    transaction.control("session", { ...fields, [ductorField]: unknown }, id);
+    transaction.set({ ...change, [ductorField]: undefined });
   }
 }
 

@@ -71,8 +71,8 @@ test("a real redaction is imported with its id", async () => {
 
 test("what was redacted beside a message with the id of its redaction stays so in another home", async () => {
   await using before = await open();
-  await before.chats.log.change(chat, (draft) => {
-    for (const message of [secret, forged]) draft.message(message);
+  await before.chats.log.change(chat, (transaction) => {
+    for (const message of [secret, forged]) transaction.message(message);
   });
   await before.chats.redact(chat, "m");
   const lines: JsonObject[] = [];

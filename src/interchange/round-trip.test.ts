@@ -80,10 +80,13 @@ async function lived(): Promise<Throughline> {
   await sessions.reset("telegram:42");
   await used(3);
   await say("user", "After the reset", { id: "m7", extra: { _type: "x" }, mine: { z: 1, a: 2 } });
-  await chats.log.change("telegram:42", (draft) => {
-    draft.control("compaction", { up_to_seq: 3, summary: "They greeted." });
-    draft.set({ view_from: { claude: 5 }, provider_start: { codex: 2 } });
-    draft.set({ open_turn: { id: "m7", seq: draft.seq - 1, attempts: 2 }, pending: ["p1"] });
+  await chats.log.change("telegram:42", (transaction) => {
+    transaction.control("compaction", { up_to_seq: 3, summary: "They greeted." });
+    transaction.set({ view_from: { claude: 5 }, provider_start: { codex: 2 } });
+    transaction.set({
+      open_turn: { id: "m7", seq: transaction.seq - 1, attempts: 2 },
+      pending: ["p1"],
+    });
   });
   await chats.append("a_b", [{ id: "x", role: "user", content: "Another chat" }]);
   return throughline;

@@ -341,8 +341,8 @@ const sessions: readonly SeededBug[] = [
   {
     id: "sessions: a message that waits ends its session by waiting",
     file: "src/core/turns/turn-records.ts",
-    find: "sessions.resolveIn(draft, target, { isQueued })",
-    replace: "sessions.resolveIn(draft, target, { isQueued: false })",
+    find: "sessions.resolveIn(transaction, target, { isQueued })",
+    replace: "sessions.resolveIn(transaction, target, { isQueued: false })",
     ...{ test: meanwhile, named: "does not end a session between" },
   },
   {
@@ -417,8 +417,8 @@ const turn: readonly SeededBug[] = [
   {
     id: "turn: an answered turn stays open",
     file: "src/core/turns/turn-records.ts",
-    find: "if (isOver && draft.head.open_turn?.id === turn.id) draft.set({ open_turn: undefined });",
-    replace: "",
+    find: "isOver && transaction.head.open_turn?.id === turn.id",
+    replace: "false",
     ...{ ...turns, named: "a turn commits both messages" },
   },
   {
@@ -452,7 +452,7 @@ const turn: readonly SeededBug[] = [
   {
     id: "turn: a message that waits is forgotten at the end of the process",
     file: "src/core/turns/turn-records.ts",
-    find: "draft.set({ pending: [...(draft.head.pending ?? []), turn.id] });",
+    find: "transaction.set({ pending: [...(transaction.head.pending ?? []), turn.id] });",
     replace: "",
     ...{ ...turns, named: "keeps what waits unanswered" },
   },
@@ -537,7 +537,7 @@ const companion: readonly SeededBug[] = [
   {
     id: "companion: the answer does not say that its chat was told",
     file: "src/core/turns/turn-records.ts",
-    find: "if (isTold) draft.set({ told_session: ended.told });",
+    find: "if (isTold) transaction.set({ told_session: ended.told });",
     replace: "",
     ...companionParts,
   },

@@ -77,9 +77,9 @@ test("sessions answer on a database needs no home, and tells the answer to the p
   skip,
 }, async (t) => {
   const { sessions, told, throughline } = await heard(t);
-  await throughline.chats.log.change("a", (draft) => {
-    draft.message({ id: "m3", role: "user", content: "Are you there?" });
-    draft.set({ open_turn: { id: "m3", seq: draft.seq, attempts: 1 } });
+  await throughline.chats.log.change("a", (transaction) => {
+    transaction.message({ id: "m3", role: "user", content: "Are you there?" });
+    transaction.set({ open_turn: { id: "m3", seq: transaction.seq, attempts: 1 } });
   });
   await sessions("answer", "a");
   const events = await told("answered");

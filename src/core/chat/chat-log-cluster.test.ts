@@ -7,12 +7,12 @@ import { MemoryPlace } from "../storage/memory/memory-place.ts";
 import { openMemoryStorage } from "../storage/memory/memory-storage.ts";
 import { chatProjection } from "./chat-head.ts";
 import { ChatLog, chatsCollection } from "./chat-log.ts";
-import type { Draft } from "./draft.ts";
+import type { Transaction } from "./transaction.ts";
 
 const chat = "telegram:42";
-const title = (text: string) => (draft: Draft) => {
-  draft.control("metadata", { title: text });
-  draft.set({ title: text });
+const title = (text: string) => (transaction: Transaction) => {
+  transaction.control("metadata", { title: text });
+  transaction.set({ title: text });
 };
 
 /** Two processes that write one place; the reads of the first are counted. */
@@ -47,7 +47,7 @@ test("without a lease a chat is read anew for each answer and each change", asyn
   assert.equal((await a.log.existing(chat)).head.title, "first");
   await b.log.change(chat, title("second"));
   assert.equal((await a.log.existing(chat)).head.title, "second");
-  const seen = await a.log.change(chat, (draft) => draft.head.title);
+  const seen = await a.log.change(chat, (transaction) => transaction.head.title);
   assert.equal(seen, "second");
 });
 
@@ -67,9 +67,9 @@ test("within a lease a change that another process came before is decided anew",
   const { a, b } = two();
   const lease = await a.log.lease(chat);
   await a.log.change(chat, title("first"));
-  await b.log.change(chat, (draft) => {
-    draft.control("metadata", { metadata: { from: "b" } });
-    draft.set({ metadata: { from: "b" } });
+  await b.log.change(chat, (transaction) => {
+    transaction.control("metadata", { metadata: { from: "b" } });
+    transaction.set({ metadata: { from: "b" } });
   });
   await a.log.change(chat, title("second"));
   const { head, seq } = await b.log.existing(chat);
@@ -85,11 +85,11 @@ test("within a lease nothing is answered or refused by what is only remembered",
   assert.equal((await a.log.existing(chat)).head.title, "second");
   await a.log.change(chat, title("third"));
   await b.log.change(chat, title("fourth"));
-  assert.equal(await a.log.change(chat, (draft) => draft.head.title), "fourth");
+  assert.equal(await a.log.change(chat, (transaction) => transaction.head.title), "fourth");
   await a.log.change(chat, title("fifth"));
   await b.log.change(chat, title("sixth"));
-  const refuse = (draft: Draft) => {
-    throw new Error(`the title is ${draft.head.title}`);
+  const refuse = (transaction: Transaction) => {
+    throw new Error(`the title is ${transaction.head.title}`);
   };
   await assert.rejects(a.log.change(chat, refuse), /the title is sixth/);
   await lease.release();

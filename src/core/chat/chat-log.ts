@@ -8,7 +8,7 @@ import { checkKey } from "../storage/key.ts";
 import type { Lease, Leases } from "../storage/leases.ts";
 import { type LogStore, logLimits } from "../storage/log-store.ts";
 import { type ChatHead, readHead } from "./chat-head.ts";
-import { type ChatState, Draft } from "./draft.ts";
+import { type ChatState, Transaction } from "./transaction.ts";
 
 /** What the memories of a chat are built on. */
 export interface ChatPorts {
@@ -76,13 +76,13 @@ export class ChatLog {
   }
 
   /**
-   * Changes a chat. `decide` fills the draft; it may run again when another writer of the same
-   * storage came first, so it must do nothing else. A draft without records changes nothing.
+   * Changes a chat. `decide` fills the transaction; it may run again when another writer of the same
+   * storage came first, so it must do nothing else. A transaction without records changes nothing.
    *
    * Resolves once the change is stored, with what `decide` returned. Changes of one chat happen in
    * the order of the calls.
    */
-  change<T>(chatId: string, decide: (draft: Draft) => T | Promise<T>): Promise<T> {
+  change<T>(chatId: string, decide: (transaction: Transaction) => T | Promise<T>): Promise<T> {
     return this.between(chatId, () => this.#change(chatId, decide));
   }
 
@@ -91,17 +91,20 @@ export class ChatLog {
    *
    * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`.
    */
-  changeExisting<T>(chatId: string, decide: (draft: Draft) => T | Promise<T>): Promise<T> {
-    return this.change(chatId, (draft) => {
-      if (draft.isNewChat) throw notFound(chatId);
-      return decide(draft);
+  changeExisting<T>(
+    chatId: string,
+    decide: (transaction: Transaction) => T | Promise<T>,
+  ): Promise<T> {
+    return this.change(chatId, (transaction) => {
+      if (transaction.isNewChat) throw notFound(chatId);
+      return decide(transaction);
     });
   }
 
   /**
    * Really removes records of a chat, while no turn and no change of it runs. `decide` says which, and
-   * takes what the head repeats of them out of the draft; it may run again, as that of `change` may.
-   * What it adds to the draft is stored first.
+   * takes what the head repeats of them out of the transaction; it may run again, as `change` does.
+   * What it adds to the transaction is stored first.
    *
    * @param onDamageRemoved as in `EraseOptions`.
    * @returns how many were removed.
@@ -111,16 +114,16 @@ export class ChatLog {
    */
   erase(
     chatId: string,
-    decide: (draft: Draft) => Promise<readonly string[]>,
+    decide: (transaction: Transaction) => Promise<readonly string[]>,
     onDamageRemoved?: (bytes: number) => void,
   ): Promise<number> {
     return this.exclusively(chatId, async () => {
       for (let attempt = 1; ; attempt++) {
-        const { draft, ids } = await this.#change(chatId, async (made) => {
+        const { transaction, ids } = await this.#change(chatId, async (made) => {
           if (made.isNewChat) throw notFound(chatId);
-          return { draft: made, ids: await decide(made) };
+          return { transaction: made, ids: await decide(made) };
         });
-        const { head, seq: expectedSeq } = draft;
+        const { head, seq: expectedSeq } = transaction;
         this.forgetState(chatId);
         try {
           return await this.ports.logs.erase(chatId, ids, { expectedSeq, head, onDamageRemoved });
@@ -246,34 +249,37 @@ export class ChatLog {
     this.#remember(chatId, undefined);
   }
 
-  async #change<T>(chatId: string, decide: (draft: Draft) => T | Promise<T>): Promise<T> {
+  async #change<T>(
+    chatId: string,
+    decide: (transaction: Transaction) => T | Promise<T>,
+  ): Promise<T> {
     const { logs, clock, newId } = this.ports;
     for (let attempt = 1; ; attempt++) {
       const guess = attempt === 1 ? this.#guess(chatId) : undefined;
       const state = guess ?? (await this.state(chatId));
-      const draft = new Draft(chatId, state, { now: clock.now(), newId });
+      const transaction = new Transaction(chatId, state, { now: clock.now(), newId });
       let result: T;
       try {
-        result = await decide(draft);
+        result = await decide(transaction);
       } catch (error) {
         if (guess === undefined) throw error;
         this.forgetState(chatId); // decided on a guess that no append finds out
         continue;
       }
-      if (draft.records.length === 0) {
+      if (transaction.records.length === 0) {
         if (guess === undefined) return result;
         this.forgetState(chatId);
         continue;
       }
       // A title and other settings are no activity.
-      const isActivity = !draft.records.every((record) => record["kind"] === "metadata");
-      if (isActivity) draft.set({ updated_at: draft.at });
-      const { head, records } = draft;
+      const isActivity = !transaction.records.every((record) => record["kind"] === "metadata");
+      if (isActivity) transaction.set({ updated_at: transaction.at });
+      const { head, records } = transaction;
       const held = this.#held.get(chatId);
       try {
         const seq = await logs.append(chatId, records, { expectedSeq: state.seq, head });
         // Another number means that some of these records had been stored before.
-        if (seq === draft.seq) this.#remember(chatId, { seq, head, damaged: state.damaged });
+        if (seq === transaction.seq) this.#remember(chatId, { seq, head, damaged: state.damaged });
         else this.forgetState(chatId);
         return result;
       } catch (error) {

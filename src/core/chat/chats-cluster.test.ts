@@ -63,9 +63,9 @@ const changes = {
   "a title": ({ chats }) => chats.rename(chat, "Stars"),
   metadata: ({ chats }) => chats.setMetadata(chat, { pinned: true }),
   "a message that waits": ({ chats }) =>
-    chats.log.changeExisting(chat, (draft) => {
-      draft.control("pending_input", { content: "Wait" }, "pending:m4");
-      draft.set({ pending: ["m4"] });
+    chats.log.changeExisting(chat, (transaction) => {
+      transaction.control("pending_input", { content: "Wait" }, "pending:m4");
+      transaction.set({ pending: ["m4"] });
     }),
   "a message": ({ chats }) => chats.append(chat, [{ role: "assistant", content: "Hm", id: "m5" }]),
 } satisfies Record<string, (by: ReturnType<typeof process>) => Promise<unknown>>;

@@ -196,9 +196,9 @@ test("a long fork is copied in many appends and is whole", async () => {
 
 test("a copy that a crash cut short is removed at the next start", async () => {
   const { chats } = await companion();
-  await chats.log.change("half", (draft) => {
-    draft.message(user("part"));
-    draft.set({ unfinished: true });
+  await chats.log.change("half", (transaction) => {
+    transaction.message(user("part"));
+    transaction.set({ unfinished: true });
   });
   await chats.append(chat, [user("whole")]);
   await chats.recover();
@@ -317,10 +317,10 @@ test("metadata may take 32 KiB of the head, so that a chat that has so much goes
 test("a chat of before whose metadata leaves it no room goes on once it is made smaller", async () => {
   const { chats, sessions } = await companion();
   await chats.append(chat, [user("x")]);
-  await chats.log.change(chat, (draft) => {
+  await chats.log.change(chat, (transaction) => {
     const metadata = { x: "y".repeat(65_200) };
-    draft.control("metadata", { metadata });
-    draft.set({ metadata });
+    transaction.control("metadata", { metadata });
+    transaction.set({ metadata });
   });
   await assert.rejects(sessions.resolve(chat), { code: "THROUGHLINE_TOO_LARGE" });
   await chats.setMetadata(chat, { x: "y".repeat(32_000) });

@@ -8,7 +8,6 @@ import { type ChatLog, checkChatId, notFound } from "./chat-log.ts";
 import { checkMetadata } from "./chat-metadata.ts";
 import { checkMessageId } from "./control-ids.ts";
 import { copiesOf, copyable, forkedFrom } from "./copies.ts";
-import type { Draft } from "./draft.ts";
 import { eraseFrom, redactFrom } from "./erasure.ts";
 import { type FindChatsOptions, type FoundChat, findChats } from "./find-chats.ts";
 import {
@@ -26,6 +25,7 @@ import { type MessageHit, searchChat, searchChats } from "./search-chats.ts";
 import { rollOver } from "./session-state.ts";
 import { firstWords, lastSaid, shownMessages } from "./shown-messages.ts";
 import { hashOf, type Mark, noMark, Tombstones } from "./tombstones.ts";
+import type { Transaction } from "./transaction.ts";
 import { writeMessages } from "./write-messages.ts";
 
 /**
@@ -57,19 +57,19 @@ export class Chats {
    */
   async append(chatId: string, messages: readonly MessageInput[]): Promise<StoredMessage[]> {
     if (!Array.isArray(messages)) throw invalid("messages must be an array");
-    return this.log.change(chatId, async (draft) => {
+    return this.log.change(chatId, async (transaction) => {
       const stored: StoredMessage[] = [];
-      for (const message of messages) stored.push(await this.appendTo(draft, message));
+      for (const message of messages) stored.push(await this.appendTo(transaction, message));
       return stored;
     });
   }
 
   /** The same for one message of a larger change. */
-  async appendTo(draft: Draft, message: MessageInput): Promise<StoredMessage> {
-    const known = await this.#known(draft.chatId, message);
+  async appendTo(transaction: Transaction, message: MessageInput): Promise<StoredMessage> {
+    const known = await this.#known(transaction.chatId, message);
     if (known !== undefined) return known;
     checkMessageId(message?.id);
-    return draft.message(message) as unknown as StoredMessage;
+    return transaction.message(message) as unknown as StoredMessage;
   }
 
   /**
@@ -128,11 +128,11 @@ export class Chats {
    */
   async clear(chatId: string): Promise<void> {
     await this.log.existing(chatId);
-    await this.log.changeExisting(chatId, (draft) => {
-      const { head } = draft;
-      const clearSeq = draft.control("clear", {});
+    await this.log.changeExisting(chatId, (transaction) => {
+      const { head } = transaction;
+      const clearSeq = transaction.control("clear", {});
       const { session } = head;
-      draft.set({
+      transaction.set({
         clear_seq: clearSeq,
         cleared_count: head.message_count,
         last_consolidated: head.message_count,
@@ -142,7 +142,7 @@ export class Chats {
         view_from: undefined,
         provider_start: undefined,
         reported: undefined,
-        session: session && rollOver(session, { at: draft.now, startSeq: clearSeq }),
+        session: session && rollOver(session, { at: transaction.now, startSeq: clearSeq }),
       });
     });
     await this.#dropElsewhere(chatId, "clear");
@@ -159,12 +159,12 @@ export class Chats {
     await this.log.existing(chatId);
     const chosen = titleFrom(title);
     for (;;) {
-      const from = await this.log.changeExisting(chatId, async (draft) => {
-        const after = draft.head.clear_seq ?? 0;
+      const from = await this.log.changeExisting(chatId, async (transaction) => {
+        const after = transaction.head.clear_seq ?? 0;
         const first =
           chosen === "" ? await firstWords(this.log.ports.logs, chatId, after) : undefined;
-        draft.control("metadata", { title: chosen });
-        draft.set({
+        transaction.control("metadata", { title: chosen });
+        transaction.set({
           title: first === undefined ? chosen : titleFrom(first.content),
           title_of: first?.id,
         });
@@ -186,9 +186,9 @@ export class Chats {
   async setMetadata(chatId: string, metadata: JsonObject): Promise<void> {
     checkMetadata(metadata);
     await this.log.existing(chatId);
-    await this.log.changeExisting(chatId, (draft) => {
-      draft.control("metadata", { metadata });
-      draft.set({ metadata });
+    await this.log.changeExisting(chatId, (transaction) => {
+      transaction.control("metadata", { metadata });
+      transaction.set({ metadata });
     });
   }
 
@@ -199,11 +199,11 @@ export class Chats {
    */
   async setConsolidated(chatId: string, count: number): Promise<void> {
     await this.log.existing(chatId);
-    await this.log.changeExisting(chatId, (draft) => {
-      const cleared = draft.head.cleared_count ?? 0;
-      checkCount(count, "last_consolidated", 0, draft.head.message_count - cleared);
-      draft.control("metadata", { last_consolidated: cleared + count });
-      draft.set({ last_consolidated: cleared + count });
+    await this.log.changeExisting(chatId, (transaction) => {
+      const cleared = transaction.head.cleared_count ?? 0;
+      checkCount(count, "last_consolidated", 0, transaction.head.message_count - cleared);
+      transaction.control("metadata", { last_consolidated: cleared + count });
+      transaction.set({ last_consolidated: cleared + count });
     });
   }
 
@@ -219,7 +219,7 @@ export class Chats {
     const { head: before } = await this.log.existing(chatId);
     if (!before.pending?.includes(messageId)) await this.#existing(chatId, messageId);
     const redactIn = (id: string) =>
-      this.log.changeExisting(id, (draft) => redactFrom(draft, messageId, logs));
+      this.log.changeExisting(id, (transaction) => redactFrom(transaction, messageId, logs));
     await redactIn(chatId);
     return this.#removeCopies({ chatId, messageId, loss: "redact", dropped: [] }, redactIn);
   }
@@ -242,7 +242,11 @@ export class Chats {
     const dropped: Removed[] = [];
     const onDamage = (count: number) => void dropped.push({ place: "damaged_bytes", count });
     const eraseIn = (id: string) =>
-      this.log.erase(id, (draft) => eraseFrom(draft, messageId, this.log.ports), onDamage);
+      this.log.erase(
+        id,
+        (transaction) => eraseFrom(transaction, messageId, this.log.ports),
+        onDamage,
+      );
     const erased = await eraseIn(chatId);
     const gone = { chatId, messageId, loss: "erase", dropped } as const;
     const receipt = await this.#removeCopies(gone, eraseIn);
@@ -291,12 +295,15 @@ export class Chats {
     if (typeof summary !== "string" || summary.trim() === "") {
       throw invalid("summary must be a string with something in it");
     }
-    await this.log.changeExisting(chatId, (draft) => {
-      checkCount(upToSeq, "up_to_seq", (draft.head.clear_seq ?? 0) + 1, draft.seq);
-      const after = Math.max(draft.head.clear_seq ?? 0, draft.head.session?.start_seq ?? 0);
+    await this.log.changeExisting(chatId, (transaction) => {
+      checkCount(upToSeq, "up_to_seq", (transaction.head.clear_seq ?? 0) + 1, transaction.seq);
+      const after = Math.max(
+        transaction.head.clear_seq ?? 0,
+        transaction.head.session?.start_seq ?? 0,
+      );
       // The caller saw the chat as it is now: without what was redacted before.
-      const scope = { after_seq: Math.min(after, upToSeq), as_of_seq: draft.seq };
-      draft.control("compaction", { up_to_seq: upToSeq, summary, ...scope });
+      const scope = { after_seq: Math.min(after, upToSeq), as_of_seq: transaction.seq };
+      transaction.control("compaction", { up_to_seq: upToSeq, summary, ...scope });
     });
   }
 

@@ -1,8 +1,8 @@
 import type { ChatHead } from "./chat-head.ts";
 import { type ChatPorts, notFound } from "./chat-log.ts";
-import type { Draft, HeadChange } from "./draft.ts";
 import { isControl, isMessage, type StoredMessage } from "./message.ts";
 import { endWaits, markOf, pendingId, waitingInput } from "./shown-messages.ts";
+import type { HeadChange, Transaction } from "./transaction.ts";
 
 /** What our records about one message are. */
 const marks = ["redaction", "replacement", "erasure"] as const;
@@ -15,21 +15,21 @@ const marks = ["redaction", "replacement", "erasure"] as const;
  *   message. Without it, what it hides would be shown again.
  */
 export async function eraseFrom(
-  draft: Draft,
+  transaction: Transaction,
   messageId: string,
   ports: Pick<ChatPorts, "logs" | "cluster">,
 ): Promise<readonly string[]> {
   const { logs } = ports;
-  const { chatId } = draft;
+  const { chatId } = transaction;
   const record = await logs.find(chatId, messageId);
   const isMark = record !== undefined && marks.some((kind) => isControl(record, kind));
   const known = record ?? (await logs.find(chatId, pendingId(messageId)));
   if (isMark || known === undefined) throw notFound(chatId, "message");
   const isFound = record !== undefined && isMessage(record);
-  const summaries = isFound ? await eraseMessage(draft, record, ports) : [];
-  const waits = draft.head.pending?.filter((id) => id !== messageId);
-  if (waits !== undefined) draft.set({ pending: waits.length > 0 ? waits : undefined });
-  endOpenTurn(draft, messageId);
+  const summaries = isFound ? await eraseMessage(transaction, record, ports) : [];
+  const waits = transaction.head.pending?.filter((id) => id !== messageId);
+  if (waits !== undefined) transaction.set({ pending: waits.length > 0 ? waits : undefined });
+  endOpenTurn(transaction, messageId);
   const waited = await waitingInput(logs, chatId, messageId);
   return waited === undefined ? [messageId, ...summaries] : [messageId, waited.id, ...summaries];
 }
@@ -45,11 +45,11 @@ export async function eraseFrom(
  * @returns the ids of the summaries that have to go with it.
  */
 async function eraseMessage(
-  draft: Draft,
+  transaction: Transaction,
   message: StoredMessage,
   { logs, cluster }: Pick<ChatPorts, "logs" | "cluster">,
 ): Promise<readonly string[]> {
-  const { chatId, head } = draft;
+  const { chatId, head } = transaction;
   const { id, isThere } = await markOf(logs, chatId, { kind: "erasure", target: message.id });
   const isCounted = cluster.isShared && isThere;
   const summaries: string[] = [];
@@ -61,32 +61,32 @@ async function eraseMessage(
     }
   }
   const isTitle = head.title_of === message.id;
-  if (isTitle) draft.set({ title: "", title_of: undefined });
-  if (!isCounted) draft.set(withoutOne(head, before));
+  if (isTitle) transaction.set({ title: "", title_of: undefined });
+  if (!isCounted) transaction.set(withoutOne(head, before));
   if (cluster.isShared && (isTitle || !isCounted)) {
-    draft.control("erasure", { target: message.id }, isCounted ? draft.newId() : id);
+    transaction.control("erasure", { target: message.id }, isCounted ? transaction.newId() : id);
   }
   return summaries;
 }
 
 /** Hides a message. One that waits for its turn is not answered any more. Doing it twice is doing it once. */
 export async function redactFrom(
-  draft: Draft,
+  transaction: Transaction,
   messageId: string,
   logs: ChatPorts["logs"],
 ): Promise<void> {
   const mark = { kind: "redaction", target: messageId } as const;
-  const { id, isThere } = await markOf(logs, draft.chatId, mark);
+  const { id, isThere } = await markOf(logs, transaction.chatId, mark);
   if (isThere) return;
-  await endWaits(logs, draft, [messageId]);
-  draft.control("redaction", { target: messageId }, id);
-  if (draft.head.title_of === messageId) draft.set({ title: "", title_of: undefined });
-  endOpenTurn(draft, messageId);
+  await endWaits(logs, transaction, [messageId]);
+  transaction.control("redaction", { target: messageId }, id);
+  if (transaction.head.title_of === messageId) transaction.set({ title: "", title_of: undefined });
+  endOpenTurn(transaction, messageId);
 }
 
 /** Nothing is left that could be answered; a turn that runs ends without it. */
-function endOpenTurn(draft: Draft, messageId: string): void {
-  if (draft.head.open_turn?.id === messageId) draft.set({ open_turn: undefined });
+function endOpenTurn(transaction: Transaction, messageId: string): void {
+  if (transaction.head.open_turn?.id === messageId) transaction.set({ open_turn: undefined });
 }
 
 /** Each of these counts messages from the start of the file: those past this one move down. */

@@ -20,9 +20,9 @@ async function companion(storage = openMemoryStorage()) {
 
 /** As a log of before says it: no door takes such ids any more. */
 function before({ log }: Chats, said: Readonly<Record<string, string>>): Promise<void> {
-  return log.change(chat, (draft) => {
+  return log.change(chat, (transaction) => {
     for (const [id, content] of Object.entries(said)) {
-      draft.message({ id, role: id.endsWith("answer") ? "assistant" : "user", content });
+      transaction.message({ id, role: id.endsWith("answer") ? "assistant" : "user", content });
     }
   });
 }

@@ -84,9 +84,9 @@ test("an imported zone that is none counts as absent", async () => {
   const { sessions, chats, clock } = await companion({ freshness });
   clock.set("2026-01-02T02:30Z");
   await sessions.resolve(chat);
-  await chats.log.changeExisting(chat, (draft) => {
-    draft.control("metadata", { metadata: { user_timezone: "Nowhere/Land" } });
-    draft.set({ metadata: { user_timezone: "Nowhere/Land" } });
+  await chats.log.changeExisting(chat, (transaction) => {
+    transaction.control("metadata", { metadata: { user_timezone: "Nowhere/Land" } });
+    transaction.set({ metadata: { user_timezone: "Nowhere/Land" } });
   });
   clock.set("2026-01-02T03:00Z");
   assert.equal((await sessions.resolve(chat)).reason, "daily_reset");
@@ -193,8 +193,8 @@ test("an update under the id of another one, or of a message of an older log, is
   await assert.rejects(sessions.update(chat, { ...first, tokens: 11 }), refused);
   assert.equal(await sessions.update(chat, first), true);
   assert.equal((await sessions.active(chat))?.total_tokens, 10);
-  await chats.log.change(chat, (draft) => {
-    draft.message({ id: "usage:d2", role: "user", content: "innocent" });
+  await chats.log.change(chat, (transaction) => {
+    transaction.message({ id: "usage:d2", role: "user", content: "innocent" });
   });
   await assert.rejects(sessions.update(chat, { ...first, id: "d2" }), refused);
 });

@@ -5,7 +5,6 @@ import type { StoredRecord } from "../storage/log-store.ts";
 import { type ChatLog, notFound } from "./chat-log.ts";
 import { chatZone } from "./chat-metadata.ts";
 import { controlId } from "./control-ids.ts";
-import type { Draft } from "./draft.ts";
 import { correctClocks, judge, type Reason } from "./freshness.ts";
 import type { FreshnessRules } from "./freshness-options.ts";
 import { isControl } from "./message.ts";
@@ -21,6 +20,7 @@ import {
   type SessionState,
   syncTarget,
 } from "./session-state.ts";
+import type { Transaction } from "./transaction.ts";
 import { seqBeforeUnanswered } from "./unanswered-words.ts";
 import { applyUsage, type UsageDelta } from "./usage.ts";
 
@@ -99,8 +99,8 @@ export class ProviderSessions {
    * @throws ThroughlineError `THROUGHLINE_INVALID`: a bad chat id or name.
    */
   async resolve(chatId: string, target: Target = {}): Promise<Resolution> {
-    const resolution = await this.#log.change(chatId, (draft) => {
-      return this.resolveIn(draft, target, { isQueued: this.#turns.has(chatId) });
+    const resolution = await this.#log.change(chatId, (transaction) => {
+      return this.resolveIn(transaction, target, { isQueued: this.#turns.has(chatId) });
     });
     this.announceEnd(chatId, resolution);
     return resolution;
@@ -112,11 +112,11 @@ export class ProviderSessions {
    * @param options.isQueued what is to go on was said while a turn of the session ran.
    */
   async resolveIn(
-    draft: Draft,
+    transaction: Transaction,
     target: Target | TurnTarget = {},
     options: { readonly isQueued?: boolean } = {},
   ): Promise<Resolution> {
-    const before = draft.head.session;
+    const before = transaction.head.session;
     const provider = target.provider ?? before?.provider ?? this.#options.provider;
     const model =
       target.model ??
@@ -124,43 +124,45 @@ export class ProviderSessions {
       (provider === this.#options.provider ? this.#options.model : (before?.model ?? ""));
     const { rules } = this.#options;
     const state = before ?? undefined;
-    const timeZone = chatZone(draft.head);
-    const verdict = judge({ state, provider, now: draft.now, rules, timeZone, ...options });
+    const timeZone = chatZone(transaction.head);
+    const verdict = judge({ state, provider, now: transaction.now, rules, timeZone, ...options });
     const { reason, ends, clock } = verdict;
     const logger = this.#log.ports.logger;
-    logger.debug({ chat: draft.chatId, provider, reason, ends }, "session resolved");
-    if (before === null) this.#open(draft, provider, model);
+    logger.debug({ chat: transaction.chatId, provider, reason, ends }, "session resolved");
+    if (before === null) this.#open(transaction, provider, model);
     else {
-      const records = draft.records.length;
+      const records = transaction.records.length;
       const corrected = correctClocks(before, verdict);
       const startSeq =
-        ends === "nothing" ? undefined : await seqBeforeUnanswered(this.#log.ports.logs, draft);
+        ends === "nothing"
+          ? undefined
+          : await seqBeforeUnanswered(this.#log.ports.logs, transaction);
       if (ends === "session") {
-        this.#rollOver(draft, corrected, before, { event: "rolled_over", reason }, startSeq);
+        this.#rollOver(transaction, corrected, before, { event: "rolled_over", reason }, startSeq);
       } else if (ends === "provider") {
         const dropped = resetProvider(corrected, provider);
-        this.#endProvider(draft, dropped, before, { provider, reason }, startSeq);
-      } else draft.set({ session: corrected });
+        this.#endProvider(transaction, dropped, before, { provider, reason }, startSeq);
+      } else transaction.set({ session: corrected });
       const isChosen = target.provider !== undefined || target.model !== undefined;
       const insteadOf = "insteadOf" in target ? target.insteadOf : undefined;
       const preferred = isChosen ? insteadOf : preferredOf(before);
-      const next = syncTarget(draft.head.session ?? corrected, provider, model, preferred);
-      draft.set({ session: next });
+      const next = syncTarget(transaction.head.session ?? corrected, provider, model, preferred);
+      transaction.set({ session: next });
       // A choice of model or a corrected clock is a record too: it survives a restart.
-      if (next !== before && draft.records.length === records) {
-        draft.control("session", { event: "target", provider, model });
+      if (next !== before && transaction.records.length === records) {
+        transaction.control("session", { event: "target", provider, model });
       }
     }
-    const session = draft.head.session as SessionState;
+    const session = transaction.head.session as SessionState;
     const resolution = {
-      session: sessionView(draft.chatId, session),
+      session: sessionView(transaction.chatId, session),
       isNew: isNew(session, provider),
       reason,
       clock,
       ended: ends,
     };
     if (before === null || ends === "nothing") return resolution;
-    return { ...resolution, previous: sessionView(draft.chatId, before) };
+    return { ...resolution, previous: sessionView(transaction.chatId, before) };
   }
 
   /** The session as it is, without judging it; `undefined` when the chat has none. */
@@ -174,14 +176,14 @@ export class ProviderSessions {
    * one stays readable. See `beginAgain` for one provider.
    */
   async reset(chatId: string, target: Target = {}): Promise<SessionView> {
-    const session = await this.#log.change(chatId, (draft) => {
-      const before = draft.head.session;
-      if (before === null) this.#openDefault(draft, target);
+    const session = await this.#log.change(chatId, (transaction) => {
+      const before = transaction.head.session;
+      if (before === null) this.#openDefault(transaction, target);
       else {
         const next = syncTarget(before, target.provider, target.model);
-        this.#rollOver(draft, next, before, { event: "reset", reason: "reset" });
+        this.#rollOver(transaction, next, before, { event: "reset", reason: "reset" });
       }
-      return draft.head.session as SessionState;
+      return transaction.head.session as SessionState;
     });
     this.#tellEnd(chatId, "session");
     return sessionView(chatId, session);
@@ -192,11 +194,11 @@ export class ProviderSessions {
    * said before. The others keep their part, and the target stays. Opens a session where there is none.
    */
   async beginAgain(chatId: string, provider: string): Promise<SessionView> {
-    const session = await this.#log.change(chatId, (draft) => {
-      const before = draft.head.session;
-      if (before === null) this.#openDefault(draft, {});
-      else this.#dropByPerson(draft, before, provider);
-      return draft.head.session as SessionState;
+    const session = await this.#log.change(chatId, (transaction) => {
+      const before = transaction.head.session;
+      if (before === null) this.#openDefault(transaction, {});
+      else this.#dropByPerson(transaction, before, provider);
+      return transaction.head.session as SessionState;
     });
     this.#tellEnd(chatId, "provider");
     return sessionView(chatId, session);
@@ -204,14 +206,14 @@ export class ProviderSessions {
 
   /** Drops one provider's bucket; the others stay. That provider becomes the target. */
   async resetProvider(chatId: string, provider: string, model?: string): Promise<SessionView> {
-    const session = await this.#log.change(chatId, (draft) => {
-      const before = draft.head.session;
-      if (before === null) this.#open(draft, provider, model ?? this.#options.model);
+    const session = await this.#log.change(chatId, (transaction) => {
+      const before = transaction.head.session;
+      if (before === null) this.#open(transaction, provider, model ?? this.#options.model);
       else {
         const next = resetProvider(before, provider, model);
-        this.#endProvider(draft, next, before, { provider, reason: "reset" });
+        this.#endProvider(transaction, next, before, { provider, reason: "reset" });
       }
-      return draft.head.session as SessionState;
+      return transaction.head.session as SessionState;
     });
     return sessionView(chatId, session);
   }
@@ -223,21 +225,21 @@ export class ProviderSessions {
    * its target and has nothing in it.
    */
   async dropProvider(chatId: string, provider: string): Promise<SessionView> {
-    const session = await this.#log.changeExisting(chatId, (draft) => {
-      const before = draft.head.session;
+    const session = await this.#log.changeExisting(chatId, (transaction) => {
+      const before = transaction.head.session;
       const isHere = before?.provider === provider || hasBucket(before, provider);
       if (before === null || !isHere) throw notFound(chatId, "provider session");
-      this.#dropByPerson(draft, before, provider);
-      return draft.head.session as SessionState;
+      this.#dropByPerson(transaction, before, provider);
+      return transaction.head.session as SessionState;
     });
     if (session.provider === provider) this.#tellEnd(chatId, "provider");
     return sessionView(chatId, session);
   }
 
-  #dropByPerson(draft: Draft, before: SessionState, provider: string): void {
-    const dropped = resetProvider(before, provider, undefined, { humanAt: draft.now });
+  #dropByPerson(transaction: Transaction, before: SessionState, provider: string): void {
+    const dropped = resetProvider(before, provider, undefined, { humanAt: transaction.now });
     const next = syncTarget(dropped, before.provider, before.model, preferredOf(before));
-    this.#endProvider(draft, next, before, { provider, reason: "reset" });
+    this.#endProvider(transaction, next, before, { provider, reason: "reset" });
   }
 
   /**
@@ -250,24 +252,28 @@ export class ProviderSessions {
    * @throws ThroughlineError `THROUGHLINE_ID_CONFLICT`: the id was used before, for another delta.
    */
   async update(chatId: string, delta: UsageDelta & { readonly id?: string }): Promise<boolean> {
-    return this.#log.changeExisting(chatId, async (draft) => {
+    return this.#log.changeExisting(chatId, async (transaction) => {
       const { id: given, ...rest } = delta;
-      if (given === undefined) return this.updateIn(draft, rest);
+      if (given === undefined) return this.updateIn(transaction, rest);
       const id = controlId("usage", given);
       const known = await this.#log.ports.logs.find(chatId, id);
-      return known === undefined ? this.updateIn(draft, rest, id) : wasCounted(known, rest);
+      return known === undefined ? this.updateIn(transaction, rest, id) : wasCounted(known, rest);
     });
   }
 
   /** `update` as part of a larger change. @returns whether it was counted. */
-  updateIn(draft: Draft, delta: UsageDelta, id = draft.newId()): boolean {
-    const outcome = applyUsage(draft.head.session, delta);
+  updateIn(transaction: Transaction, delta: UsageDelta, id = transaction.newId()): boolean {
+    const outcome = applyUsage(transaction.head.session, delta);
     const rejected = "rejected" in outcome ? outcome.rejected : undefined;
     // A late attempt cost what it cost: it is on record, and in no total of the new session.
-    draft.control("usage", { ...delta, rejected }, id);
-    if ("state" in outcome) draft.set({ session: outcome.state });
+    transaction.control("usage", { ...delta, rejected }, id);
+    if ("state" in outcome) transaction.set({ session: outcome.state });
     else {
-      const fields = { chat: draft.chatId, provider: delta.provider, reason: outcome.rejected };
+      const fields = {
+        chat: transaction.chatId,
+        provider: delta.provider,
+        reason: outcome.rejected,
+      };
       this.#log.ports.logger.debug(fields, "usage came too late to be counted");
     }
     return rejected === undefined;
@@ -275,25 +281,25 @@ export class ProviderSessions {
 
   /** Sets what the next turn runs on. No clock moves, no bucket changes. */
   async syncTarget(chatId: string, target: Target): Promise<SessionView> {
-    const session = await this.#log.change(chatId, (draft) => {
-      const before = draft.head.session;
-      if (before === null) this.#openDefault(draft, target);
+    const session = await this.#log.change(chatId, (transaction) => {
+      const before = transaction.head.session;
+      if (before === null) this.#openDefault(transaction, target);
       else {
         const next = syncTarget(before, target.provider, target.model);
         if (next === before) return before;
         const { provider, model } = next;
-        draft.control("session", { event: "target", provider, model });
-        draft.set({ session: next });
+        transaction.control("session", { event: "target", provider, model });
+        transaction.set({ session: next });
       }
-      return draft.head.session as SessionState;
+      return transaction.head.session as SessionState;
     });
     return sessionView(chatId, session);
   }
 
   /** Moves the person's clock, as part of a larger change. */
-  humanActedIn(draft: Draft): void {
-    const { session } = draft.head;
-    if (session !== null) draft.set({ session: humanActed(session, draft.now) });
+  humanActedIn(transaction: Transaction): void {
+    const { session } = transaction.head;
+    if (session !== null) transaction.set({ session: humanActed(session, transaction.now) });
   }
 
   /** A turn begins to run in the chat. @returns what says that it has ended. */
@@ -323,20 +329,26 @@ export class ProviderSessions {
     for (const tell of this.#onEnd) tell(chatId, ended);
   }
 
-  #openDefault(draft: Draft, target: Target): void {
+  #openDefault(transaction: Transaction, target: Target): void {
     const { provider, model } = this.#options;
-    this.#open(draft, target.provider ?? provider, target.model ?? model);
+    this.#open(transaction, target.provider ?? provider, target.model ?? model);
   }
 
-  #open(draft: Draft, provider: string, model: string): void {
-    draft.control("session", { event: "opened", generation: 1, provider, model });
+  #open(transaction: Transaction, provider: string, model: string): void {
+    transaction.control("session", { event: "opened", generation: 1, provider, model });
     // What was imported or copied into a chat before its first session is the start of it.
-    const session = newSession({ generation: 1, at: draft.now, startSeq: 0, provider, model });
-    draft.set({ session });
+    const session = newSession({
+      generation: 1,
+      at: transaction.now,
+      startSeq: 0,
+      provider,
+      model,
+    });
+    transaction.set({ session });
   }
 
   #rollOver(
-    draft: Draft,
+    transaction: Transaction,
     state: SessionState,
     before: SessionState,
     event: { readonly event: string; readonly reason: string },
@@ -346,9 +358,9 @@ export class ProviderSessions {
     const generation = before.generation + 1;
     const previous = before as JsonObject;
     const fields = { ...event, generation, provider, model, previous };
-    const seq = draft.control("session", fields);
-    draft.set({
-      session: rollOver(state, { at: draft.now, startSeq: startSeq ?? seq }),
+    const seq = transaction.control("session", fields);
+    transaction.set({
+      session: rollOver(state, { at: transaction.now, startSeq: startSeq ?? seq }),
       open_turn: undefined,
       view_from: undefined,
       reported: undefined,
@@ -357,21 +369,21 @@ export class ProviderSessions {
   }
 
   #endProvider(
-    draft: Draft,
+    transaction: Transaction,
     next: SessionState,
     before: SessionState,
     why: { readonly provider: string; readonly reason: string },
     startSeq?: number,
   ): void {
     const previous = bucketOf(before, why.provider) as JsonObject;
-    const seq = draft.control("session", { event: "provider_reset", ...why, previous });
-    const { [why.provider]: _, ...views } = draft.head.view_from ?? {};
-    const { [why.provider]: __, ...reported } = draft.head.reported ?? {};
-    draft.set({
+    const seq = transaction.control("session", { event: "provider_reset", ...why, previous });
+    const { [why.provider]: _, ...views } = transaction.head.view_from ?? {};
+    const { [why.provider]: __, ...reported } = transaction.head.reported ?? {};
+    transaction.set({
       session: next,
       view_from: views,
       reported,
-      provider_start: { ...draft.head.provider_start, [why.provider]: startSeq ?? seq },
+      provider_start: { ...transaction.head.provider_start, [why.provider]: startSeq ?? seq },
     });
   }
 }

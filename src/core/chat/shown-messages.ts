@@ -2,9 +2,9 @@ import { isErased } from "../storage/batch.ts";
 import type { LogStore, StoredRecord } from "../storage/log-store.ts";
 import { titleFrom } from "./chat-head.ts";
 import { controlId } from "./control-ids.ts";
-import type { ChatState, Draft } from "./draft.ts";
 import { type ControlRecord, isControl, isMessage, type StoredMessage } from "./message.ts";
 import type { Records } from "./render-rows.ts";
+import type { ChatState, Transaction } from "./transaction.ts";
 import { retryAnswerId } from "./turn-ids.ts";
 
 /** The id of the record that keeps an accepted message until its turn starts. */
@@ -181,19 +181,19 @@ export async function holdsRemoved(
  */
 export async function endWaits(
   logs: LogStore,
-  draft: Draft,
+  transaction: Transaction,
   ids: readonly string[],
 ): Promise<void> {
-  const { pending = [] } = draft.head;
+  const { pending = [] } = transaction.head;
   const ended = pending.filter((id) => ids.includes(id));
   if (ended.length === 0) return;
   for (const id of ended) {
-    const waited = await waitingInput(logs, draft.chatId, id);
+    const waited = await waitingInput(logs, transaction.chatId, id);
     if (typeof waited?.["content"] !== "string") continue; // erased: nothing is left to be shown
     const { content, timestamp, synthetic } = waited;
     const said = { id, role: "user", content, timestamp, turn: id, dismissed: true };
-    draft.message(synthetic === undefined ? said : { ...said, synthetic });
+    transaction.message(synthetic === undefined ? said : { ...said, synthetic });
   }
   const rest = pending.filter((id) => !ended.includes(id));
-  draft.set({ pending: rest.length === 0 ? undefined : rest });
+  transaction.set({ pending: rest.length === 0 ? undefined : rest });
 }

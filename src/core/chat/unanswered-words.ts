@@ -1,7 +1,7 @@
 import type { LogStore } from "../storage/log-store.ts";
 import { readCompaction } from "./compaction.ts";
-import type { Draft } from "./draft.ts";
 import { isControl, isMessage } from "./message.ts";
+import type { Transaction } from "./transaction.ts";
 
 /** At most so many records before the end of a chat are looked at. */
 export const unansweredRecords = 50;
@@ -14,7 +14,7 @@ export const unansweredRecords = 50;
  */
 export async function seqBeforeUnanswered(
   logs: Pick<LogStore, "page">,
-  { chatId, head }: Draft,
+  { chatId, head }: Transaction,
 ): Promise<number | undefined> {
   const { session, clear_seq: clearSeq = 0, provider_start: starts = {} } = head;
   const from = Math.max(session?.start_seq ?? 0, clearSeq, ...Object.values(starts));

@@ -20,11 +20,11 @@ export async function writeMessages(
   let count = 0;
   let batch: MessageInput[] = [];
   const store = async (isLast: boolean) => {
-    await log.change(chatId, (draft) => {
-      if (count === 0 && !draft.isNewChat) throw alreadyThere(chatId);
-      for (const message of batch) draft.message(message);
-      if (draft.records.length === 0) draft.control("metadata", { metadata: {} });
-      draft.set(isLast ? { ...from.head, unfinished: undefined } : { unfinished: true });
+    await log.change(chatId, (transaction) => {
+      if (count === 0 && !transaction.isNewChat) throw alreadyThere(chatId);
+      for (const message of batch) transaction.message(message);
+      if (transaction.records.length === 0) transaction.control("metadata", { metadata: {} });
+      transaction.set(isLast ? { ...from.head, unfinished: undefined } : { unfinished: true });
     });
     count += batch.length;
     batch = [];

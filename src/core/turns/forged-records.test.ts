@@ -24,9 +24,9 @@ async function companion(script: readonly (readonly ScriptedStep[])[]) {
   const turns = await throughline.turns({ model, persona: "You are kind.", maxQueued: 4 });
   /** As a log of before has it: no door takes such an id any more. */
   const before = (id: string, content: string, pending?: readonly string[]) =>
-    chats.log.change(chat, (draft) => {
-      draft.message({ id, role: "user", content });
-      if (pending !== undefined) draft.set({ pending });
+    chats.log.change(chat, (transaction) => {
+      transaction.message({ id, role: "user", content });
+      if (pending !== undefined) transaction.set({ pending });
     });
   return { chats, turns, before };
 }

@@ -181,10 +181,10 @@ async function stranded(script: readonly (readonly ScriptedStep[])[]): Promise<W
   const w = await companion(script);
   w.gate.resolve();
   await w.chats.append(chat, [{ id: "a", role: "user", content: "1" }]);
-  await w.chats.log.change(chat, (draft) => {
+  await w.chats.log.change(chat, (transaction) => {
     const ghost = { provider: "ghost", model: "g" };
-    draft.control("pending_input", { content: "2", ...ghost }, "pending:b");
-    draft.set({ pending: ["b"] });
+    transaction.control("pending_input", { content: "2", ...ghost }, "pending:b");
+    transaction.set({ pending: ["b"] });
   });
   return w;
 }
@@ -210,9 +210,9 @@ test("what waited and is dismissed stays what was said, at its time, and is neve
 test("what was erased while it waited, and is listed all the same, can be dismissed", async () => {
   const w = await stranded([]);
   await w.chats.erase(chat, "b");
-  await w.chats.log.change(chat, (draft) => {
-    draft.control("turn", { event: "attempt", turn: "a", attempt: 1 });
-    draft.set({ pending: ["b"] });
+  await w.chats.log.change(chat, (transaction) => {
+    transaction.control("turn", { event: "attempt", turn: "a", attempt: 1 });
+    transaction.set({ pending: ["b"] });
   });
   assert.equal(await w.turns.dismiss(chat), 1);
   assert.deepEqual(await w.transcript(), ["user: 1"]);
@@ -237,9 +237,9 @@ test("only what a person says renews a session: not what the application tells t
 for (const how of ["redact", "erase"] as const) {
   test(`an unanswered message that is gone by ${how} stands in the way of none that waits behind it`, async () => {
     const w = await stranded([["Two"]]);
-    await w.chats.log.change(chat, (draft) => {
-      draft.control("turn", { event: "attempt", turn: "a", attempt: 1 });
-      draft.set({ open_turn: { id: "a", seq: 1, attempts: 1 } });
+    await w.chats.log.change(chat, (transaction) => {
+      transaction.control("turn", { event: "attempt", turn: "a", attempt: 1 });
+      transaction.set({ open_turn: { id: "a", seq: 1, attempts: 1 } });
     });
     await w.chats[how](chat, "a");
     assert.deepEqual((await w.chats.log.existing(chat)).head.open_turn, undefined);

@@ -2,11 +2,11 @@
 
 import type { Chats } from "../chat/chats.ts";
 import { controlId } from "../chat/control-ids.ts";
-import type { Draft } from "../chat/draft.ts";
 import { isControl, isMessage, type StoredMessage } from "../chat/message.ts";
 import type { ProviderSessions, Target } from "../chat/provider-sessions.ts";
 import type { SessionState } from "../chat/session-state.ts";
 import { markOf, shownMessages } from "../chat/shown-messages.ts";
+import type { Transaction } from "../chat/transaction.ts";
 import { retryAnswerId } from "../chat/turn-ids.ts";
 import { ThroughlineError } from "../errors.ts";
 import type { LogStore } from "../storage/log-store.ts";
@@ -25,22 +25,22 @@ export function beginRetry(
   target: Target,
 ): Promise<Begun> {
   const { chats, sessions } = memories;
-  return chats.log.change(turn.chatId, async (draft) => {
-    const user = await newestWords(chats, draft);
-    if (user?.id !== turn.id || draft.head.open_turn?.id === turn.id) {
+  return chats.log.change(turn.chatId, async (transaction) => {
+    const user = await newestWords(chats, transaction);
+    if (user?.id !== turn.id || transaction.head.open_turn?.id === turn.id) {
       throw new ThroughlineError("only the answer to the newest message can be regenerated", {
         code: "THROUGHLINE_CONFLICT",
       });
     }
-    const resolution = await sessions.resolveIn(draft, target);
-    sessions.humanActedIn(draft);
+    const resolution = await sessions.resolveIn(transaction, target);
+    sessions.humanActedIn(transaction);
     const { logs } = chats.log.ports;
-    const mark = await retryMark(logs, draft.chatId, turn.retryId);
+    const mark = await retryMark(logs, transaction.chatId, turn.retryId);
     const fields = { event: "retry", turn: turn.id, retry: turn.retryId };
-    if (mark.of === undefined) draft.control("turn", fields, mark.id);
-    const session = draft.head.session as SessionState;
+    if (mark.of === undefined) transaction.control("turn", fields, mark.id);
+    const session = transaction.head.session as SessionState;
     const ended = endedBy(resolution);
-    const told = draft.head.told_session;
+    const told = transaction.head.told_session;
     return { user, resolution, session, attempt: 1, isNew: false, awayMs: undefined, ended, told };
   });
 }
@@ -83,7 +83,7 @@ async function retryMark(
 /** The newest message that is to be answered and that models see. */
 export async function newestWords(
   chats: Chats,
-  { chatId, head }: Pick<Draft, "chatId" | "head">,
+  { chatId, head }: Pick<Transaction, "chatId" | "head">,
 ): Promise<StoredMessage | undefined> {
   const { logs } = chats.log.ports;
   for (let before = Number.MAX_SAFE_INTEGER; ; ) {
@@ -101,17 +101,17 @@ export async function newestWords(
 /** Hides what answered a message until now, tool calls and their results too. */
 export async function replaceAnswer(
   chats: Chats,
-  draft: Draft,
+  transaction: Transaction,
   user: StoredMessage,
 ): Promise<void> {
   const { logs } = chats.log.ports;
-  for await (const record of logs.read(draft.chatId, { after: user.seq })) {
+  for await (const record of logs.read(transaction.chatId, { after: user.seq })) {
     if (!isMessage(record) || record.role === "user" || record.turn !== user.id) continue;
     // Of this retry, whose answer comes now, or of one that has no answer: that hides them.
     const retry = retryAnswerId(record);
-    if (retry !== undefined && (await logs.find(draft.chatId, retry)) === undefined) continue;
+    if (retry !== undefined && (await logs.find(transaction.chatId, retry)) === undefined) continue;
     const mark = { kind: "replacement", target: record.id } as const;
-    const { id, isThere } = await markOf(logs, draft.chatId, mark);
-    if (!isThere) draft.control("replacement", { target: record.id }, id);
+    const { id, isThere } = await markOf(logs, transaction.chatId, mark);
+    if (!isThere) transaction.control("replacement", { target: record.id }, id);
   }
 }

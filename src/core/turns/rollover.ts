@@ -1,8 +1,8 @@
 // What ends as a turn begins, and how its person is told: once, with an answer.
 import type { Chats } from "../chat/chats.ts";
-import type { Draft } from "../chat/draft.ts";
 import { type ControlRecord, isControl, type StoredMessage } from "../chat/message.ts";
 import type { Resolution } from "../chat/provider-sessions.ts";
+import type { Transaction } from "../chat/transaction.ts";
 import { unansweredRecords } from "../chat/unanswered-words.ts";
 
 /** A session that ended, or a provider's part of it. */
@@ -22,7 +22,7 @@ export function endedBy({ ended, reason, session }: Resolution): EndedPart | und
  */
 export async function endedAt(
   chats: Chats,
-  { chatId, head: { session, provider_start: starts } }: Draft,
+  { chatId, head: { session, provider_start: starts } }: Transaction,
   user: StoredMessage,
 ): Promise<EndedPart | undefined> {
   if (session === null) return undefined;

@@ -152,8 +152,11 @@ test("a summary that does not say where it begins tells nothing of the session b
   const w = await world();
   await w.say("My PIN is 4711");
   await w.chats.append(chat, [said("Good night")]);
-  await w.chats.log.change(chat, (draft) => {
-    draft.control("compaction", { up_to_seq: draft.seq, summary: "Their PIN is 4711." });
+  await w.chats.log.change(chat, (transaction) => {
+    transaction.control("compaction", {
+      up_to_seq: transaction.seq,
+      summary: "Their PIN is 4711.",
+    });
   });
   await w.chats.append(chat, [reminder]);
   w.clock.set("2026-03-02T09:05:00.000Z");

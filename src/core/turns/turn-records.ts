@@ -3,13 +3,13 @@
 
 import type { Chats } from "../chat/chats.ts";
 import { checkMessageId } from "../chat/control-ids.ts";
-import type { Draft } from "../chat/draft.ts";
 import type { FreshnessRules } from "../chat/freshness-options.ts";
 import type { Outcome } from "../chat/interaction.ts";
 import { type AnswerStats, isControl, type StoredMessage } from "../chat/message.ts";
 import type { ProviderSessions, Resolution, Target } from "../chat/provider-sessions.ts";
 import { bucketOf, type SessionState } from "../chat/session-state.ts";
 import { pendingId, waitingInput } from "../chat/shown-messages.ts";
+import type { Transaction } from "../chat/transaction.ts";
 import { answerId } from "../chat/turn-ids.ts";
 import { isThroughlineError } from "../errors.ts";
 import type { Json, JsonObject } from "../json.ts";
@@ -51,19 +51,19 @@ export interface NewTurn {
 /** Commits the user's message, with the session that it opens or goes on in. */
 export function beginTurn(ports: TurnRecordPorts, turn: NewTurn, target: Target): Promise<Begun> {
   const { chats, sessions, rules } = ports;
-  return chats.log.change(turn.chatId, async (draft) => {
-    const known = await chats.find(draft.chatId, turn.id);
-    const isQueued = draft.head.pending?.includes(turn.id) ?? false;
+  return chats.log.change(turn.chatId, async (transaction) => {
+    const known = await chats.find(transaction.chatId, turn.id);
+    const isQueued = transaction.head.pending?.includes(turn.id) ?? false;
     const waiting = isQueued
-      ? await waitingInput(chats.log.ports.logs, draft.chatId, turn.id)
+      ? await waitingInput(chats.log.ports.logs, transaction.chatId, turn.id)
       : undefined;
     const isNew = known === undefined;
     // Told once: with the words that were said after it.
     const away = isNew
-      ? (waiting?.["away_ms"] ?? awayBefore(draft, turn, { isQueued, rules }))
-      : await awayAt(chats, draft.chatId, known);
-    const resolution = await sessions.resolveIn(draft, target, { isQueued });
-    const user = await chats.appendTo(draft, {
+      ? (waiting?.["away_ms"] ?? awayBefore(transaction, turn, { isQueued, rules }))
+      : await awayAt(chats, transaction.chatId, known);
+    const resolution = await sessions.resolveIn(transaction, target, { isQueued });
+    const user = await chats.appendTo(transaction, {
       id: turn.id,
       role: "user",
       content: turn.content,
@@ -73,23 +73,24 @@ export function beginTurn(ports: TurnRecordPorts, turn: NewTurn, target: Target)
       ...(waiting === undefined ? {} : { timestamp: String(waiting["timestamp"]) }),
     });
     // Only a person's act moves the clock: not the second attempt, and a queued message did before.
-    if (isNew && !isQueued && isPersons(turn)) sessions.humanActedIn(draft);
+    if (isNew && !isQueued && isPersons(turn)) sessions.humanActedIn(transaction);
     if (isNew && typeof away === "number") {
-      draft.control("turn", { event: "time_away", turn: turn.id, away_ms: away });
+      transaction.control("turn", { event: "time_away", turn: turn.id, away_ms: away });
     }
-    const open = draft.head.open_turn;
+    const open = transaction.head.open_turn;
     const attempt = open?.id === turn.id ? open.attempts + 1 : 1;
     if (!isNew) {
-      draft.control("turn", { event: "attempt", turn: turn.id, attempt });
+      transaction.control("turn", { event: "attempt", turn: turn.id, attempt });
     }
-    draft.set({
+    transaction.set({
       open_turn: { id: turn.id, seq: user.seq, attempts: attempt },
-      pending: without(draft.head.pending, turn.id),
+      pending: without(transaction.head.pending, turn.id),
     });
-    const session = draft.head.session as SessionState;
+    const session = transaction.head.session as SessionState;
     const awayMs = typeof away === "number" ? away : undefined;
-    const ended = endedBy(resolution) ?? (isNew ? undefined : await endedAt(chats, draft, user));
-    const told = draft.head.told_session;
+    const ended =
+      endedBy(resolution) ?? (isNew ? undefined : await endedAt(chats, transaction, user));
+    const told = transaction.head.told_session;
     return { user, resolution, session, attempt, isNew, awayMs, ended, told };
   });
 }
@@ -110,7 +111,7 @@ const isPersons = ({ synthetic }: NewTurn) => synthetic === undefined;
 
 /** How long the person had been away before this was said, when that is worth a line. */
 function awayBefore(
-  { head, now }: Draft,
+  { head, now }: Transaction,
   turn: NewTurn,
   { isQueued, rules }: { readonly isQueued: boolean; readonly rules: FreshnessRules },
 ): number | undefined {
@@ -129,14 +130,14 @@ export async function keepPending(
   const { chats, sessions, rules } = ports;
   const { logs } = chats.log.ports;
   const id = pendingId(turn.id);
-  const keep = chats.log.change(turn.chatId, async (draft) => {
-    if ((await logs.find(draft.chatId, turn.id)) !== undefined) return;
-    if ((await waitingInput(logs, draft.chatId, turn.id)) !== undefined) return;
+  const keep = chats.log.change(turn.chatId, async (transaction) => {
+    if ((await logs.find(transaction.chatId, turn.id)) !== undefined) return;
+    if ((await waitingInput(logs, transaction.chatId, turn.id)) !== undefined) return;
     checkMessageId(turn.id);
-    checkRoom(turn, draft);
+    checkRoom(turn, transaction);
     const synthetic = turn.synthetic === undefined ? {} : { synthetic: turn.synthetic };
-    const away = awayBefore(draft, turn, { isQueued: false, rules });
-    draft.control(
+    const away = awayBefore(transaction, turn, { isQueued: false, rules });
+    transaction.control(
       "pending_input",
       {
         content: turn.content,
@@ -146,8 +147,8 @@ export async function keepPending(
       },
       id,
     );
-    draft.set({ pending: [...(draft.head.pending ?? []), turn.id] });
-    if (isPersons(turn)) sessions.humanActedIn(draft);
+    transaction.set({ pending: [...(transaction.head.pending ?? []), turn.id] });
+    if (isPersons(turn)) sessions.humanActedIn(transaction);
   });
   try {
     await keep;
@@ -159,7 +160,7 @@ export async function keepPending(
 }
 
 /** What is kept must fit into a record in whatever form it ends: with all that a dismissed one says. */
-function checkRoom({ chatId, id, content, synthetic }: NewTurn, { at }: Draft): void {
+function checkRoom({ chatId, id, content, synthetic }: NewTurn, { at }: Transaction): void {
   const longest = {
     id,
     role: "user",
@@ -206,20 +207,20 @@ export function endTurn(
 ): Promise<{ assistant: StoredMessage | undefined; session: SessionState }> {
   const { chats, sessions } = memories;
   const { generation } = begun.session;
-  return chats.log.changeExisting(turn.chatId, async (draft) => {
-    const isLate = isAfterItsSession(draft, begun);
+  return chats.log.changeExisting(turn.chatId, async (transaction) => {
+    const isLate = isAfterItsSession(transaction, begun);
     const isPartial = ended.partialReason !== undefined;
     const hasAnswer = ended.text !== "" || (ended.outcome === "answered" && !isPartial);
     // One that is late hides nothing: the message would be left without any answer.
     const replaces = turn.retryId !== undefined && hasAnswer && !isLate;
-    if (replaces) await replaceAnswer(chats, draft, begun.user);
+    if (replaces) await replaceAnswer(chats, transaction, begun.user);
     const assistant = hasAnswer
-      ? draft.message({
+      ? transaction.message({
           id: answerId(turn.id, turn.retryId),
           role: "assistant",
           content: ended.text,
           ...(ended.reasoning === "" ? {} : { reasoning_content: ended.reasoning }),
-          ...answeredBy(draft, turn, begun, ended),
+          ...answeredBy(transaction, turn, begun, ended),
           ...(isPartial ? { partial: true, partial_reason: ended.partialReason } : {}),
           stats: statsOf(ended),
           ...(ended.providerData === undefined
@@ -227,7 +228,7 @@ export function endTurn(
             : { provider_data: { ...ended.providerData, ...target(ended) } }),
         })
       : undefined;
-    sessions.updateIn(draft, {
+    sessions.updateIn(transaction, {
       turn: turn.id,
       provider: ended.provider,
       model: ended.model,
@@ -241,17 +242,18 @@ export function endTurn(
     });
     // Only a model that failed without a word leaves the turn open: it can be asked again.
     const isOver = ended.outcome !== "failed" || hasAnswer;
-    if (isOver && draft.head.open_turn?.id === turn.id) draft.set({ open_turn: undefined });
+    if (isOver && transaction.head.open_turn?.id === turn.id)
+      transaction.set({ open_turn: undefined });
     // With the answer that was made with it, or not at all: told exactly once.
     const isTold = ended.told !== undefined && ended.text !== "" && !isLate;
-    if (isTold) draft.set({ told_session: ended.told });
+    if (isTold) transaction.set({ told_session: ended.told });
     if (!isLate && ended.viewFrom !== undefined) {
-      const views = { ...draft.head.view_from, [ended.provider]: ended.viewFrom };
-      draft.set({ view_from: views, ...reportedBy(draft, ended) });
+      const views = { ...transaction.head.view_from, [ended.provider]: ended.viewFrom };
+      transaction.set({ view_from: views, ...reportedBy(transaction, ended) });
     }
     return {
       assistant: assistant as unknown as StoredMessage | undefined,
-      session: draft.head.session ?? begun.session,
+      session: transaction.head.session ?? begun.session,
     };
   });
 }
@@ -270,34 +272,37 @@ function statsOf({ usage, latencyMs, firstWordMs }: Ended): AnswerStats & JsonOb
 }
 
 /** What the provider counted, for the next turn to go by: the view, the question and the answer. */
-function reportedBy(draft: Draft, { usage, provider, model, partialReason, ...ended }: Ended) {
+function reportedBy(
+  transaction: Transaction,
+  { usage, provider, model, partialReason, ...ended }: Ended,
+) {
   // With a tool's result the model was asked again, and what it read the first time counted twice.
   if (ended.usedTools) return {};
   const { inputTokens, outputTokens } = usage;
   const isKnown = inputTokens !== undefined && outputTokens !== undefined && inputTokens > 0;
   if (!isKnown || partialReason !== undefined) return {};
-  const use = { model, up_to_seq: draft.seq, tokens: inputTokens + outputTokens };
-  return { reported: { ...draft.head.reported, [provider]: use } };
+  const use = { model, up_to_seq: transaction.seq, tokens: inputTokens + outputTokens };
+  return { reported: { ...transaction.head.reported, [provider]: use } };
 }
 
 /** Whose turn an answer, a call or a result is of, and who made it. */
 export function answeredBy(
-  draft: Draft,
+  transaction: Transaction,
   turn: { readonly id: string },
   begun: Begun,
   { provider, model }: { readonly provider: string; readonly model: string },
 ): JsonObject {
   const by = { turn: turn.id, provider, model };
   // Out of every view of the session that began since.
-  if (isAfterItsSession(draft, begun)) {
+  if (isAfterItsSession(transaction, begun)) {
     return { ...by, hidden: true, generation: begun.session.generation };
   }
   return by;
 }
 
 /** Whether the session in which the turn began has ended: what it stores belongs to the old one. */
-function isAfterItsSession(draft: Draft, begun: Begun): boolean {
-  return draft.head.session?.generation !== begun.session.generation;
+function isAfterItsSession(transaction: Transaction, begun: Begun): boolean {
+  return transaction.head.session?.generation !== begun.session.generation;
 }
 
 function without(pending: readonly string[] | undefined, id: string) {

@@ -244,8 +244,8 @@ export class TurnSteps {
     const { chats, turn, begun, responder } = this.#ports;
     try {
       turn.assertUnfenced();
-      await chats.log.changeExisting(turn.chatId, (draft) =>
-        draft.message({ id, ...fields, ...answeredBy(draft, turn, begun, responder) }),
+      await chats.log.changeExisting(turn.chatId, (transaction) =>
+        transaction.message({ id, ...fields, ...answeredBy(transaction, turn, begun, responder) }),
       );
       const message = await chats.find(turn.chatId, id);
       if (message === undefined) return; // it was erased at once

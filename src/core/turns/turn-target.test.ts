@@ -94,9 +94,9 @@ test("a message that waited for a model that is gone is answered by what the cha
   const c = await companion();
   const { logs } = c.chats.log.ports;
   await c.say("Hello");
-  await c.chats.log.change(chat, async (draft) => {
-    draft.control("pending_input", { content: "Wait", ...gpt }, "pending:m2");
-    draft.set({ pending: ["m2"] });
+  await c.chats.log.change(chat, async (transaction) => {
+    transaction.control("pending_input", { content: "Wait", ...gpt }, "pending:m2");
+    transaction.set({ pending: ["m2"] });
   });
   assert.ok(await logs.find(chat, "pending:m2"));
   const answer = await (await c.turns.answer(chat)).done;

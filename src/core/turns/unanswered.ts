@@ -58,15 +58,15 @@ export function dismissTurns(
   chatId: string,
   isKept: (id: string) => boolean,
 ): Promise<number> {
-  return chats.log.change(chatId, async (draft) => {
-    const { open_turn: open, pending = [] } = draft.head;
+  return chats.log.change(chatId, async (transaction) => {
+    const { open_turn: open, pending = [] } = transaction.head;
     const waiting = pending.filter((id) => !isKept(id));
     const isOpen = open !== undefined && !isKept(open.id);
     const turns = [...(isOpen ? [open.id] : []), ...waiting];
     if (turns.length === 0) return 0;
-    await endWaits(chats.log.ports.logs, draft, waiting);
-    draft.control("turn", { event: "dismissed", turns });
-    if (isOpen) draft.set({ open_turn: undefined });
+    await endWaits(chats.log.ports.logs, transaction, waiting);
+    transaction.control("turn", { event: "dismissed", turns });
+    if (isOpen) transaction.set({ open_turn: undefined });
     return turns.length;
   });
 }

@@ -19,11 +19,11 @@ export type HeadChange = { readonly [K in keyof ChatHead]?: ChatHead[K] | undefi
 
 /**
  * One append in the making: records, and the head that comes with them. Everything that changes a
- * chat is a function over a draft, so that any number of changes is one atomic append.
+ * chat is a function over a transaction, so that any number of changes is one atomic append.
  */
-export class Draft {
+export class Transaction {
   readonly chatId: string;
-  /** Milliseconds since 1970: one instant for the whole draft. */
+  /** Milliseconds since 1970: one instant for the whole transaction. */
   readonly now: number;
   readonly at: string;
   readonly isNewChat: boolean;
@@ -46,7 +46,7 @@ export class Draft {
     this.#newId = ports.newId;
   }
 
-  /** The number of the last record, as things stand in this draft. */
+  /** The number of the last record, with those of this transaction. */
   get seq(): number {
     return this.#seq + this.records.length;
   }
