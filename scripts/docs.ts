@@ -199,7 +199,7 @@ function linesOf({ home }: Run, chat: string): string[] {
     .filter((line) => line.startsWith('{"id":'));
 }
 
-/** What the file of a chat holds, which is open: without the room behind it. */
+/** What the file of a chat holds, which is open: without the preallocated space behind it. */
 function textOf(home: string, chat: string): string {
   const file = join(home, "chats", `${chat.replace(":", "%3a")}.jsonl`);
   return readFileSync(file, "utf8").replace(/\0+$/, "");

@@ -96,7 +96,7 @@ export function filesOf(directory: string): ReadonlyMap<string, Buffer> {
   return new Map(files.map((name) => [name, fs.readFileSync(join(directory, name))]));
 }
 
-/** What each chat of a home holds, byte for byte: without the room that a killed process leaves after it. */
+/** What each chat of a home holds, byte for byte: without the preallocated space after it. */
 export function chatsOf(home: string): ReadonlyMap<string, string> {
   const files = [...filesOf(join(home, "chats"))];
   return new Map(

@@ -82,7 +82,7 @@ export class FileNode {
     this.#unsynced = [];
   }
 
-  /** Makes room up to `end`, with zeros between the old end and `from`. */
+  /** Preallocates up to `end`, with zeros between the old end and `from`. */
   #extend(from: number, end: number): void {
     const firstChanged = Math.min(from, this.#size);
     if (firstChanged < this.#shared || end > this.#bytes.length) {

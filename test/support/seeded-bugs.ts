@@ -25,7 +25,7 @@ const flippedLog = {
   test: "test/bit-rot.test.ts",
   named: "a log with one bit flipped.*index lost",
 };
-const room = { test: `${files}/room.test.ts` } as const;
+const preallocated = { test: `${files}/preallocated-space.test.ts` } as const;
 const document = { test: "test/bit-rot.test.ts", named: "a document cut at any length" };
 const turnKill = { test: "test/turn-kill.test.ts" };
 const steps = { test: "src/core/turns/turn-steps.test.ts" };
@@ -182,39 +182,39 @@ const log: readonly SeededBug[] = [
     ...faultsAfterAll,
   },
   {
-    id: "room: cut off beside what is done to its log",
+    id: "preallocated space: cut off beside what is done to its log",
     file: `${files}/open-logs.ts`,
     find: "closing.push(this.#after(slot, () => this.#letGo(log)));",
     replace: "this.#slots.delete(slot.key);\n      closing.push(this.#letGo(log));",
-    ...{ ...room, named: "is not cut under an append that opens it again" },
+    ...{ ...preallocated, named: "is not cut under an append that opens it again" },
   },
   {
-    id: "room: cut off by a process that may no longer write",
+    id: "preallocated space: cut off by a process that may no longer write",
     file: `${files}/open-logs.ts`,
     find: "      this.#ports.guard();\n      await log.trim();",
     replace: "      await log.trim();",
-    ...{ ...room, named: "may no longer write" },
+    ...{ ...preallocated, named: "may no longer write" },
   },
   {
-    id: "room: taken for a torn append",
+    id: "preallocated space: taken for a torn append",
     file: `${files}/log-file.ts`,
-    find: "if (bytes === 0) return this.#room.take(size);",
+    find: "if (bytes === 0) return this.#preallocated.take(size);",
     replace: "",
-    ...{ ...room, named: "is cut off in silence" },
+    ...{ ...preallocated, named: "is cut off without a report" },
   },
   {
-    id: "room: any NUL bytes at the end are taken for it",
-    file: `${files}/room.ts`,
+    id: "preallocated space: any NUL bytes at the end are taken for it",
+    file: `${files}/preallocated-space.ts`,
     find: "if (size % blockBytes !== 0) return size;",
     replace: "",
-    ...{ ...room, named: "are no room" },
+    ...{ ...preallocated, named: "are not preallocated space" },
   },
   {
-    id: "room: kept on a disk that is full",
-    file: `${files}/room.ts`,
+    id: "preallocated space: kept on a disk that is full",
+    file: `${files}/preallocated-space.ts`,
     find: "await this.#file.truncate(end).catch(() => undefined);",
     replace: "",
-    ...{ ...room, named: "has no space for room" },
+    ...{ ...preallocated, named: "is too full to preallocate" },
   },
 ];
 

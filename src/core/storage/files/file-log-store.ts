@@ -147,7 +147,7 @@ export class FileLogStore implements LogStore {
       try {
         damaged += await rewriteLog(this.#ports, log, wanted, headJson ?? log.headJson);
       } catch (error) {
-        throw noRoom(log, error);
+        throw diskFull(log, error);
       } finally {
         slot.log = undefined;
         await log.close().catch(() => undefined); // nothing was written through it
@@ -336,7 +336,7 @@ export class FileLogStore implements LogStore {
       await this.#ports.makeDirectory();
       const path = this.#logs.path(slot.key);
       slot.log = await LogFile.create(this.#ports, path, slot.key, batch);
-      void this.#logs.makeRoom();
+      void this.#logs.closeLeastUsed();
       this.#whileSyncing();
       return slot.log;
     } catch (error) {
@@ -388,7 +388,7 @@ export class FileLogStore implements LogStore {
   }
 }
 
-function noRoom({ key, end }: LogFile, error: unknown): unknown {
+function diskFull({ key, end }: LogFile, error: unknown): unknown {
   if (!isCode(error, "ENOSPC", "EDQUOT")) return error;
   return unavailable(
     `${key}: the disk is full. Erasing rewrites the log, which needs ${end} bytes of free space. ` +

@@ -23,7 +23,7 @@ import {
   writeAll,
 } from "./file-ports.ts";
 import { mayBeOurs } from "./own-log.ts";
-import { endBeforeRoom, Room } from "./room.ts";
+import { endBeforePreallocated, PreallocatedSpace } from "./preallocated-space.ts";
 
 /** What an append stores. */
 export interface Appended {
@@ -34,7 +34,7 @@ export interface Appended {
 }
 
 interface WrittenAppend extends Appended {
-  /** Others will follow: room is made for them when there is none. */
+  /** Others will follow: space is preallocated for them. */
   readonly isBurst: boolean;
   /** Called while the disk is busy, to use the time. */
   readonly whileSyncing: () => void;
@@ -63,7 +63,7 @@ export class LogFile {
 
   readonly #ports: FilePorts;
   #file: DiskFile;
-  readonly #room: Room;
+  readonly #preallocated: PreallocatedSpace;
   #users = 0;
   #closing = false;
   #closed: Promise<void> | undefined;
@@ -73,7 +73,7 @@ export class LogFile {
     this.path = path;
     this.key = key;
     this.#file = file;
-    this.#room = new Room(file);
+    this.#preallocated = new PreallocatedSpace(file);
   }
 
   /**
@@ -153,9 +153,9 @@ export class LogFile {
     return this.#file.placeAt(this.path);
   }
 
-  /** Gives back the room that was made. Must not overlap with `append`. */
+  /** Cuts off the preallocated space. Must not overlap with `append`. */
   async trim(): Promise<void> {
-    if (this.place() === "own") await this.#room.giveBack(this.end);
+    if (this.place() === "own") await this.#preallocated.trim(this.end);
   }
 
   /** The newest `limit` records, oldest first. Damage on the way is reported. */
@@ -304,7 +304,8 @@ export class LogFile {
     await writeAll(this.#file, bytes, this.end);
     const end = this.end + bytes.length;
     const isSynced = this.#ports.durability === "power-cut";
-    if (batch.isBurst && isSynced && !this.#room.reaches(end)) await this.#room.make(end);
+    if (batch.isBurst && isSynced && !this.#preallocated.reaches(end))
+      await this.#preallocated.make(end);
     if (this.#ports.unsyncedNames.has(dirname(this.path))) {
       await syncNames(this.#ports, dirname(this.path));
     }
@@ -417,10 +418,10 @@ export class LogFile {
   }
 
   async #settleTail(size: number): Promise<void> {
-    // Room was never made for a log without a commit.
-    const written = this.end === 0 ? size : await endBeforeRoom(this.#file, this.end, size);
+    // Space is never preallocated for a log without a commit.
+    const written = this.end === 0 ? size : await endBeforePreallocated(this.#file, this.end, size);
     const bytes = written - this.end;
-    if (bytes === 0) return this.#room.take(size);
+    if (bytes === 0) return this.#preallocated.take(size);
     this.#ports.guard();
     const where = await this.#ports.quarantine(this.path, this.#file, this.end, written);
     await this.#file.truncate(this.end);

@@ -29,6 +29,6 @@ test("once lock.db is gone nothing is written any more, from the next pass of th
   await assert.rejects(logs.delete("a"), refused);
   await assert.rejects(documents.write("state", { n: 2 }), refused);
   await storage.close();
-  assert.deepEqual(files(), before, "not even the room of the burst was touched");
+  assert.deepEqual(files(), before, "not even the preallocated space of the burst was touched");
   assert.match(before[0] ?? "", /\0$/);
 });

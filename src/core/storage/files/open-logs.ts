@@ -144,8 +144,8 @@ export class OpenLogs {
       throw error;
     }
     slot.log = log;
-    await this.#giveBack(log); // that of a process that died
-    void this.makeRoom();
+    await this.#trimLog(log); // that of a process that died
+    void this.closeLeastUsed();
     return log;
   }
 
@@ -155,7 +155,7 @@ export class OpenLogs {
     try {
       const log = await open().catch(async (error) => {
         if (!isCode(error, "EMFILE", "ENFILE")) throw error;
-        await this.makeRoom(0);
+        await this.closeLeastUsed(0);
         return open();
       });
       this.#unreadable.delete(key);
@@ -199,7 +199,7 @@ export class OpenLogs {
   }
 
   /** Closes the least used logs that nothing is waiting for, down to `keep`. Never rejects. */
-  async makeRoom(keep = this.#ports.maxOpen): Promise<void> {
+  async closeLeastUsed(keep = this.#ports.maxOpen): Promise<void> {
     const closing: Promise<void>[] = [];
     let open = this.#slots.size;
     for (const slot of this.#slots.values()) {
@@ -209,7 +209,7 @@ export class OpenLogs {
       slot.log = undefined;
       this.#bursts.forget(slot.key);
       open--;
-      // In order: a call that opens the log again would write where this one still cuts off its room.
+      // In order: a call that opens the log again would write where this one still cuts off its preallocated space.
       closing.push(this.#after(slot, () => this.#letGo(log)));
     }
     await Promise.all(closing);
@@ -228,7 +228,7 @@ export class OpenLogs {
     this.#closed = true;
     this.#bursts.close();
     await ready?.catch(() => undefined); // the caller that listed got the error
-    // After what was asked of each log: that may open it, and close another one to make place.
+    // After what was asked of each log: that may open it, and close another one.
     for (const slot of [...this.#slots.values()]) await this.#after(slot, () => this.#empty(slot));
   }
 
@@ -243,15 +243,15 @@ export class OpenLogs {
     return this.#bursts.append(slot.key);
   }
 
-  /** Gives back the room of a log that is not appended to any more, if it is still open. */
+  /** Cuts off the preallocated space of a log that is not appended to any more, if it is still open. */
   #trim(key: string): void {
     const slot = this.#slots.get(key);
     if (slot?.log === undefined) return;
-    void this.#after(slot, async () => slot.log && this.#giveBack(slot.log));
+    void this.#after(slot, async () => slot.log && this.#trimLog(slot.log));
   }
 
   /** Never rejects: leftover preallocated space is harmless. Leaves a home of others alone. */
-  async #giveBack(log: LogFile): Promise<void> {
+  async #trimLog(log: LogFile): Promise<void> {
     try {
       this.#ports.guard();
       await log.trim();
@@ -262,7 +262,7 @@ export class OpenLogs {
 
   /** Within `#after` only. At level "process" a file is synced then; a failure puts it in doubt. */
   async #letGo(log: LogFile): Promise<void> {
-    await this.#giveBack(log);
+    await this.#trimLog(log);
     try {
       if (this.#ports.durability === "process" && !log.failed) await log.sync();
       await log.close();

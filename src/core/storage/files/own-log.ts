@@ -9,7 +9,7 @@ import {
   isHalfHeader,
   refuseNewerHeader,
 } from "./commit.ts";
-import { withoutNuls } from "./room.ts";
+import { withoutNuls } from "./preallocated-space.ts";
 
 /**
  * Whether a file in which no commit holds may be ours, so that its bytes may be set aside.

@@ -1,5 +1,5 @@
-// Room at the end of a log, which makes appends in a burst cheaper: when it is made, how it goes, and that
-// neither it nor what gives it back takes a byte that was stored.
+// Preallocated space at the end of a log, which makes appends in a burst cheaper: when it is made and cut off, and that
+// neither takes a byte that was stored.
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -68,7 +68,7 @@ async function changeFile(disk: SimulatedDisk, change: (bytes: Buffer) => Buffer
   return bytes;
 }
 
-test("the second append in a row makes room of 64 KiB, and those that follow are written into it", async () => {
+test("the second append in a row preallocates 64 KiB, and later ones are written into it", async () => {
   const disk = new SimulatedDisk();
   const { storage, logs } = await openOn(disk);
   await append(logs, "m1");
@@ -83,7 +83,7 @@ test("the second append in a row makes room of 64 KiB, and those that follow are
   await storage.close();
 });
 
-test("an append that does not fit makes room anew, behind itself", async () => {
+test("an append that does not fit preallocates again, after itself", async () => {
   const disk = new SimulatedDisk();
   const { storage, logs } = await openOn(disk);
   await appendMany(logs, 2);
@@ -95,7 +95,7 @@ test("an append that does not fit makes room anew, behind itself", async () => {
   await storage.close();
 });
 
-test("room and an append are made durable by one sync", async () => {
+test("one sync makes preallocated space and an append durable", async () => {
   const disk = new SimulatedDisk();
   const { logs } = await openOn(disk);
   await append(logs, "m1");
@@ -107,7 +107,7 @@ test("room and an append are made durable by one sync", async () => {
   }
 });
 
-test("no room is made where nothing is synced", async () => {
+test("nothing is preallocated where nothing is synced", async () => {
   const disk = new SimulatedDisk();
   const { storage, logs } = await openOn(disk, "process");
   await appendMany(logs, 5);
@@ -115,7 +115,7 @@ test("no room is made where nothing is synced", async () => {
   await storage.close();
 });
 
-test("a log that is quiet for two seconds gives its room back, and makes it again in the next burst", async () => {
+test("preallocated space is cut off after two quiet seconds, and made again in the next burst", async () => {
   const disk = new SimulatedDisk();
   const { storage, logs, timers } = await openOn(disk);
   await appendMany(logs, 3);
@@ -130,7 +130,7 @@ test("a log that is quiet for two seconds gives its room back, and makes it agai
   await storage.close();
 });
 
-test("room is given back when the storage is closed", async () => {
+test("preallocated space is cut off when the storage is closed", async () => {
   const disk = new SimulatedDisk();
   const { storage, logs, timers } = await openOn(disk);
   for (const key of ["a", "b"]) await appendMany(logs, 3, key);
@@ -142,7 +142,7 @@ test("room is given back when the storage is closed", async () => {
   assert.equal(timers.count, 0);
 });
 
-test("a log without room is not cut when it is closed", async () => {
+test("a log without preallocated space is not cut when it is closed", async () => {
   const disk = new SimulatedDisk();
   const { storage, logs } = await openOn(disk);
   await append(logs, "m1");
@@ -150,7 +150,7 @@ test("a log without room is not cut when it is closed", async () => {
   assert.deepEqual(calls(disk, "truncate"), []);
 });
 
-test("a process that may no longer write leaves room where it is", async () => {
+test("a process that may no longer write leaves preallocated space alone", async () => {
   const disk = new SimulatedDisk();
   const guard = { lost: false };
   const { storage, logs, timers } = await openOn(disk, "power-cut", undefined, 256, () => {
@@ -165,7 +165,7 @@ test("a process that may no longer write leaves room where it is", async () => {
   assert.ok(before.equals(await bytesOf(disk)));
 });
 
-test("room that a process left behind when it died is cut off in silence, and nothing else is", async () => {
+test("preallocated space of a process that died is cut off without a report, and nothing else is", async () => {
   const disk = await diedInBurst();
   assert.equal((await bytesOf(disk)).length, 17 * blockBytes);
   const { storage, logs } = await openOn(disk);
@@ -177,7 +177,7 @@ test("room that a process left behind when it died is cut off in silence, and no
   await storage.close();
 });
 
-test("of an append that was torn in the room, its bytes are set aside, without the room", async () => {
+test("a torn append in preallocated space is set aside, without that space", async () => {
   const disk = await diedInBurst();
   const end = textEnd(await bytesOf(disk));
   const torn = Buffer.from('{"id":"m4","seq":4,"content":"half');
@@ -194,9 +194,12 @@ test("of an append that was torn in the room, its bytes are set aside, without t
 
 for (const [name, change] of [
   ["that end within a block", (bytes: Buffer) => bytes.subarray(0, -1)],
-  ["of more than room can be", (bytes: Buffer) => Buffer.concat([bytes, Buffer.alloc(2 * 4096)])],
+  [
+    "of more than is ever preallocated",
+    (bytes: Buffer) => Buffer.concat([bytes, Buffer.alloc(2 * 4096)]),
+  ],
 ] as const) {
-  test(`NUL bytes ${name} are no room: they are set aside and reported`, async () => {
+  test(`NUL bytes ${name} are not preallocated space: they are set aside and reported`, async () => {
     const disk = await diedInBurst();
     const end = textEnd(await bytesOf(disk));
     await changeFile(disk, change);
@@ -210,7 +213,7 @@ for (const [name, change] of [
   });
 }
 
-test("every bit of the last batch and of the room behind it may flip: nothing before it is lost, and it is reported", async () => {
+test("a flipped bit in the last batch or in the space after it loses nothing before it, and is reported", async () => {
   const whole = await bytesOf(await diedInBurst());
   const end = textEnd(whole);
   const two = textEnd(await bytesOf(await diedInBurst(2)));
@@ -231,7 +234,7 @@ test("every bit of the last batch and of the room behind it may flip: nothing be
 });
 
 for (const does of ["nothing", "half", "all"] as const) {
-  test(`a disk that has no space for room (of which it does ${does}) takes the appends, and gets back what it gave`, async () => {
+  test(`a disk that is too full to preallocate (it does ${does}) takes the appends, and gets back what it gave`, async () => {
     const disk = new SimulatedDisk();
     const faulty = faultyDisk(disk, {
       fault: "ENOSPC",
@@ -249,7 +252,7 @@ for (const does of ["nothing", "half", "all"] as const) {
   });
 }
 
-test("room that cannot be given back stays, and harms nobody", async () => {
+test("preallocated space that cannot be cut off stays, and is harmless", async () => {
   const disk = new SimulatedDisk();
   const faulty = faultyDisk(disk, {
     fault: "EIO",
@@ -269,7 +272,7 @@ test("room that cannot be given back stays, and harms nobody", async () => {
   await again.close();
 });
 
-test("an append that failed in the room leaves nothing of itself, and the burst goes on", async () => {
+test("a failed append in preallocated space leaves nothing of itself, and the burst continues", async () => {
   const disk = new SimulatedDisk();
   const faulty = faultyDisk(disk, {
     fault: "EIO",
@@ -409,13 +412,13 @@ test("no file is used once it is closed: not by a timer, not after a deletion th
   await storage.close();
 });
 
-test("a log that is closed to make place for others begins its next burst anew", async () => {
+test("a log that was closed as the least used begins a new burst", async () => {
   const disk = new SimulatedDisk();
   const { storage, logs } = await openOn(disk, "power-cut", undefined, 1);
   for (let i = 0; i < 6; i++) {
     for (const key of ["a", "b"]) await append(logs, `m${i}`, key);
   }
-  assert.deepEqual(calls(disk, "extend"), [], "room that goes at once was never made");
+  assert.deepEqual(calls(disk, "extend"), [], "nothing was preallocated only to be cut off");
   await storage.close();
 });
 
@@ -432,7 +435,7 @@ test("a log that is nothing but NUL bytes is set aside and reported, however lon
 });
 
 for (const [name, change] of [
-  ["room", (bytes: Buffer) => bytes],
+  ["preallocated space", (bytes: Buffer) => bytes],
   [
     "a torn append",
     (bytes: Buffer) => Buffer.concat([bytes.subarray(0, textEnd(bytes)), Buffer.from("{")]),
@@ -452,8 +455,8 @@ for (const [name, change] of [
   });
 }
 
-test("on the disk of this machine a burst makes room, and a closed log is text alone", async (t) => {
-  const home = mkdtempSync(join(tmpdir(), "throughline-room-"));
+test("on the disk of this machine a burst preallocates, and a closed log is text alone", async (t) => {
+  const home = mkdtempSync(join(tmpdir(), "throughline-preallocated-"));
   t.after(() => rmSync(home, { recursive: true }));
   const storage = await openFileStorage({ home });
   t.after(() => storage.close());
