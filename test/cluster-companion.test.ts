@@ -261,9 +261,9 @@ test("each chat is told of a restart once, in whichever process it is talked in"
   await first.throughline.close();
   w.clock.pass(2 * 60 * 60 * 1_000);
   const [a, b] = [await w.start([["A"], ["A"]]), await w.start([["B"], ["B"], ["B"]])];
-  const welcomed: string[] = [];
+  const acknowledged: string[] = [];
   a.companion.onChange((change) => {
-    if (change.type === "welcomed") welcomed.push(change.chatId);
+    if (change.type === "acknowledged") acknowledged.push(change.chatId);
   });
   const isTold = async (at: Awake, chat: string) => {
     await at.turns.submit(chat, { content: "I am back" }).done;
@@ -271,11 +271,11 @@ test("each chat is told of a restart once, in whichever process it is talked in"
     return /blue door/.test(requests.at(-1)?.context ?? "");
   };
   assert.equal(await isTold(b, "chat-1"), true);
-  await until(() => welcomed.length === 1);
-  assert.deepEqual(welcomed, ["chat-1"]);
+  await until(() => acknowledged.length === 1);
+  assert.deepEqual(acknowledged, ["chat-1"]);
   assert.equal(await isTold(a, "chat-1"), false);
   // Looked at anywhere: what was told elsewhere is shown too.
-  const shown = await a.companion.receptions.look(["chat-1", "chat-2"]);
+  const shown = await a.companion.notices.look(["chat-1", "chat-2"]);
   assert.deepEqual(
     shown.map(({ chatId, status }) => `${chatId} ${status}`),
     ["chat-1 delivered", "chat-2 pending"],

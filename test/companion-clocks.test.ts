@@ -75,7 +75,7 @@ async function assertTold(given: Tuple): Promise<void> {
 
   clock.pass(idleMs);
   clock.set(new Date(clock.now() + setLaterMs).toISOString());
-  const [told] = await companion.receptions.look([chat]);
+  const [told] = await companion.notices.look([chat]);
   assert.ok(told, what);
   assert.doesNotMatch(told.text, /NaN|undefined|Infinity|-\d|null/, what);
   if (idleMs >= hourMs) assert.equal(told.kind, "long_absence", what);
@@ -135,7 +135,7 @@ test("two kills at the boot after 5 hours away hide neither the absence from a c
   const { companion } = await up({ storage, clock });
   assert.deepEqual([companion.report.kind, companion.report.gapMs], ["crash_recovery", 2_000]);
   assert.equal(companion.emotions.feeling().boredom, 0);
-  const [told] = await companion.receptions.look([chat]);
+  const [told] = await companion.notices.look([chat]);
   assert.match(
     told?.text ?? "",
     /long_absence\. Time away: about 5 hours\. The last run did not end/,
@@ -154,7 +154,7 @@ test("a break of 40 minutes is told of after two kills at the boot, to a chat th
   await talk(await up({ storage, clock }), clock, chat, ["are you there?"]);
   clock.pass(2_000);
   const { companion } = await up({ storage, clock });
-  const look = async (chatId: string) => (await companion.receptions.look([chatId]))[0]?.text ?? "";
+  const look = async (chatId: string) => (await companion.notices.look([chatId]))[0]?.text ?? "";
   assert.match(await look(chat), /short_break\. Time away: 1 minute\./);
   assert.match(await look("local:other"), /short_break\. Time away: 41 minutes\./);
 });

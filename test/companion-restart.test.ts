@@ -173,10 +173,10 @@ test("a fresh start; SIGKILL and a start at once are a crash_recovery; SIGTERM a
     [brief.restart_type, brief.clean, brief.total_sessions, brief.previous_session_id],
     ["short_break", true, 3, crash.session_id],
   );
-  const welcome = await told(third.url, chat);
-  assert.match(welcome.text, /The last run ended in order\./);
-  assert.match(welcome.text, /USER: "thought 13"/);
-  assert.match(welcome.text, /Greet naturally, briefly acknowledge you're back\.$/);
+  const notice = await told(third.url, chat);
+  assert.match(notice.text, /The last run ended in order\./);
+  assert.match(notice.text, /USER: "thought 13"/);
+  assert.match(notice.text, /Greet naturally, briefly acknowledge you're back\.$/);
   await third.end("SIGKILL");
 });
 
@@ -249,8 +249,8 @@ test(`in ${restarts} restarts no record of a chat changes, what it would be told
     const { messages } = await throughline.chats.messages(chat, { limit: 1_000 });
     hash ||= hashOf(messages);
     assert.equal(hashOf(messages), hash, `cycle ${cycle}`);
-    const [reception] = await companion.receptions.look([chat]);
-    lengths.push(reception?.text.length ?? 0);
+    const [notice] = await companion.notices.look([chat]);
+    lengths.push(notice?.text.length ?? 0);
     // Ended in order, killed after a save, killed before one.
     if (cycle % 3 === 1) await companion.save();
     await (cycle % 3 === 0 ? throughline : throughline.storage).close();

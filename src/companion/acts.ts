@@ -8,8 +8,8 @@ import { type ClockReading, readReading, storedReading } from "./boot-clock.ts";
 import { companionLimits } from "./companion-document.ts";
 import type { EmotionConfiguration } from "./emotion/configuration.ts";
 import { readWrittenConfiguration, writtenConfiguration } from "./mood-configuration.ts";
-import type { Reception } from "./receptions.ts";
 import type { RestartReport } from "./restart.ts";
+import type { ShownNotice } from "./restart-notices.ts";
 import type { BegunRun, RunStart } from "./runs.ts";
 
 export type SleepState = "awake" | "asleep";
@@ -36,12 +36,12 @@ export type Happening =
   | { readonly kind: "said" | "replied"; readonly chat: string; readonly text: string }
   | { readonly kind: "seen"; readonly name: string }
   | { readonly kind: "sleep"; readonly state: SleepState }
-  /** A chat was told of a restart: of the runs up to `session`. */
+  /** A chat acknowledged the runs up to `session`. */
   | {
       readonly kind: "acknowledged";
       readonly chat: string;
       readonly session?: number | undefined;
-      readonly notice?: Reception | undefined;
+      readonly notice?: ShownNotice | undefined;
     }
   | { readonly kind: "injections"; readonly items: readonly Json[] }
   /** A chat was forgotten: the hash of its id. */

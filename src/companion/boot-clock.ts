@@ -4,9 +4,9 @@ import { isJsonObject, type JsonObject } from "../core/json.ts";
 
 /** A clock that also knows the machine's boot, so that a gap between two processes can be measured. */
 export interface BootClock extends Clock {
-  /** Which boot of the machine this is: the same text until it reboots. `undefined`: not told. */
+  /** Which boot of the machine this is: the same text until it reboots. `undefined`: unknown. */
   bootId(): string | undefined;
-  /** Milliseconds since that boot, time asleep included. `undefined`: not told. */
+  /** Milliseconds since that boot, time asleep included. `undefined`: unknown. */
   uptimeMs(): number | undefined;
 }
 
@@ -50,11 +50,11 @@ export function storedReading(given: ClockReading): JsonObject {
 export function readReading(stored: unknown): ClockReading | undefined {
   if (!isJsonObject(stored)) return undefined;
   const found = reading(instantOf(stored["at"]), stored["boot_id"], stored["uptime_ms"]);
-  const isTold = found.at !== undefined || isBootKnown(found);
-  return isTold ? found : undefined;
+  const isKnown = found.at !== undefined || isBootKnown(found);
+  return isKnown ? found : undefined;
 }
 
-/** A reading of valid parts only: the rest is as if it were not told. */
+/** A reading of valid parts only: the rest counts as unknown. */
 export function reading(at: unknown, bootId: unknown, uptimeMs: unknown): ClockReading {
   return {
     at: typeof at === "number" && isInstant(at) ? Math.round(at) + 0 : undefined,

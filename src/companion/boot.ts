@@ -90,7 +90,7 @@ export async function boot(
   return { runs, run, began: run, uptime, report, document, revision };
 }
 
-/** What a run reads as the original's it saves as its own: this is told once. */
+/** What a run reads as the original's it saves as its own: this is reported once. */
 function tellOriginal(document: CompanionDocument | undefined, logger: Logger): void {
   const messages = document?.isOriginal ? document.conversation.length : 0;
   if (messages === 0) return;
@@ -102,8 +102,8 @@ function tellOriginal(document: CompanionDocument | undefined, logger: Logger): 
 }
 
 /**
- * The restart before this one, if runs were killed before they stored anything. A chat that was not
- * told of it must hear of the whole time away, not only of the time since the last kill.
+ * The restart before this one, if runs were killed before they stored anything. A chat that did not
+ * get its notice must read of the whole time away, not only of the time since the last kill.
  */
 export function missedRestart({ document, report }: Boot): JudgedRestart | undefined {
   if (document?.totalSessions === undefined || document.heartbeat === undefined) return undefined;

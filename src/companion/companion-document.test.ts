@@ -257,7 +257,7 @@ const defaults: readonly (readonly [field: string, name: string, otherwise: unkn
 ];
 for (const [field, name, otherwise] of defaults) {
   for (const value of [5.5, "x".repeat(100_000), null].filter((each) => isWrong(field, each))) {
-    test(`${field} ${JSON.stringify(value).slice(0, 9)} becomes ${JSON.stringify(otherwise)}, and is told of`, () => {
+    test(`${field} ${JSON.stringify(value).slice(0, 9)} becomes ${JSON.stringify(otherwise)}, and is reported`, () => {
       const { document, repaired } = read({ ...original, [field]: value });
       assert.deepEqual((document as unknown as Record<string, unknown>)[name], otherwise);
       assert.equal(repaired.length, 1);

@@ -79,7 +79,7 @@ const names: readonly string[] = [
 ];
 
 /**
- * Reads a stored document: each field that cannot be used gets its default, and is told of. One
+ * Reads a stored document: each field that cannot be used gets its default, and is reported. One
  * damaged field costs no other.
  *
  * @returns `undefined` for what is no document of ours or of the original: not an object, or without

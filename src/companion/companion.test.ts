@@ -57,7 +57,7 @@ test("a save that failed is tried again after 1, 2, 4, 8, 16 and 30 s, and logge
   await machine.pass(companion, 40_000);
   machine.storage.fails = { documents: true };
   await machine.pass(companion, 40_000);
-  assert.equal(machine.logged.length, 2, "what fails after it went well is told of again");
+  assert.equal(machine.logged.length, 2, "what fails after it went well is reported again");
 });
 
 test("while the history of moods cannot be stored the document is, again and again", async () => {
@@ -226,7 +226,7 @@ test("a close stores how it felt, who was seen, that it slept, and that the run 
   assert.equal(companion.sleepState, "asleep");
 });
 
-test("a state that cannot be stored at the close is told, and the run has ended all the same", async () => {
+test("a state that cannot be stored at the close is reported, and the run has ended all the same", async () => {
   const machine = new Machine();
   const { companion } = await machine.run();
   await machine.tick(companion);
@@ -366,7 +366,7 @@ for (const [says, name] of [
   });
 }
 
-test("watchers hear of feelings, persons, sleep and chats that were told, until they leave", async () => {
+test("watchers get feelings, persons, sleep and acknowledged notices, until they leave", async () => {
   const machine = new Machine();
   const { companion } = await machine.run();
   const heard: string[] = [];
@@ -374,42 +374,42 @@ test("watchers hear of feelings, persons, sleep and chats that were told, until 
     if (change.type === "emotions") heard.push(`emotions ${change.feeling.mood}`);
     if (change.type === "person") heard.push(`person ${change.person.name}`);
     if (change.type === "sleep") heard.push(`sleep ${change.state}`);
-    if (change.type === "welcomed") heard.push(`welcomed ${change.chatId}`);
+    if (change.type === "acknowledged") heard.push(`acknowledged ${change.chatId}`);
   });
   await machine.tick(companion);
   companion.emotions.event("violence");
   await machine.tick(companion);
   companion.personSeen("Ada");
   companion.sleep("asleep");
-  companion.welcomed("a");
+  companion.acknowledged("a");
   assert.deepEqual(heard, [
     "emotions happy",
     "emotions sad",
     "person Ada",
     "sleep asleep",
-    "welcomed a",
+    "acknowledged a",
   ]);
   leave();
   companion.personSeen("Bob");
   assert.equal(heard.length, 5);
 });
 
-test("feelings that move by less than 0.05 are not told, until they have moved that far", async () => {
+test("feelings that move by less than 0.05 are not published, until they have moved that far", async () => {
   const machine = new Machine();
   const { companion } = await machine.run();
-  let told = 0;
+  let published = 0;
   companion.onChange(({ type }) => {
-    if (type === "emotions") told++;
+    if (type === "emotions") published++;
   });
   await machine.tick(companion);
   await machine.pass(companion, 60_000, 200);
-  assert.equal(told, 1, "at rest nothing moves");
+  assert.equal(published, 1, "at rest nothing moves");
   companion.emotions.event("pat_level1", 0.9);
   await machine.tick(companion);
-  assert.equal(told, 1);
+  assert.equal(published, 1);
   companion.emotions.event("pat_level1", 0.9);
   await machine.tick(companion);
-  assert.equal(told, 2);
+  assert.equal(published, 2);
 });
 
 test("a watcher that throws breaks neither the loop nor what others hear, and is logged", async () => {
@@ -423,8 +423,8 @@ test("a watcher that throws breaks neither the loop nor what others hear, and is
   await machine.tick(companion);
   companion.personSeen("Ada");
   companion.sleep("asleep");
-  companion.welcomed("a");
-  assert.deepEqual(heard, ["emotions", "person", "sleep", "welcomed"]);
+  companion.acknowledged("a");
+  assert.deepEqual(heard, ["emotions", "person", "sleep", "acknowledged"]);
   assert.equal(machine.storage.writes.length, 1);
   assert.equal(machine.logged.length, 4);
   assert.doesNotMatch(machine.logged.join(), /canary/);

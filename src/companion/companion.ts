@@ -30,8 +30,8 @@ import {
   resolveOptions,
 } from "./options.ts";
 import { ownField } from "./own-fields.ts";
-import { type Reception, Receptions } from "./receptions.ts";
 import type { RestartReport } from "./restart.ts";
+import { RestartNotices, type ShownNotice } from "./restart-notices.ts";
 import { type RunsLog, runsProjection } from "./runs.ts";
 import { type FoldedAct, SharedActs } from "./shared-acts.ts";
 import { snapshot } from "./snapshot.ts";
@@ -51,8 +51,8 @@ const maxUnsaved = 1_000;
  * acts, and one of them leads and writes the document.
  */
 export class Companion implements AsyncDisposable {
-  /** What each chat is told when it is first talked in after a restart. */
-  readonly receptions: Receptions;
+  /** The notice that each chat gets at its first turn after a restart. */
+  readonly notices: RestartNotices;
   /** Texts that an injector must still deliver. */
   readonly injections: {
     load(): Promise<unknown>;
@@ -143,7 +143,7 @@ export class Companion implements AsyncDisposable {
     const up = { at: isoTime(this.startedAt), state: now, config: life.config };
     if (!isJoined) this.#history.note(up, "up", report.before?.at);
     const missed = isJoined ? undefined : missedRestart(this.#boot);
-    this.receptions = new Receptions(ports, this, options, {
+    this.notices = new RestartNotices(ports, this, options, {
       stored: ownField(document, "deliveries"),
       report,
       missed,
@@ -231,7 +231,7 @@ export class Companion implements AsyncDisposable {
 
   /**
    * Somebody was seen: an act of a person. Call it as often as you like. The same person is announced
-   * at most once in 30 s: only then `face_recognized` is felt, watchers are told, and it is saved at
+   * at most once in 30 s: only then `face_recognized` is felt, watchers are notified, and it is saved at
    * the next pass. In between only the time of the sighting changes.
    *
    * @throws ThroughlineError `THROUGHLINE_INVALID`: not a name, of at most 256 characters.
@@ -271,10 +271,10 @@ export class Companion implements AsyncDisposable {
     return factsText(await readFacts(this.#options.memory, this.#ports.logger));
   }
 
-  /** For `Receptions`: a chat was told. */
-  welcomed(chatId: string, session?: number, notice?: Reception): void {
+  /** For `RestartNotices`: a chat acknowledged one. */
+  acknowledged(chatId: string, session?: number, notice?: ShownNotice): void {
     this.#living.act({ kind: "acknowledged", chat: chatId, session, notice });
-    this.#living.tell({ type: "welcomed", chatId });
+    this.#living.publish({ type: "acknowledged", chatId });
   }
 
   /**
@@ -313,7 +313,7 @@ export class Companion implements AsyncDisposable {
    * @returns how many messages that were.
    */
   async forget(chatId: string): Promise<number> {
-    this.receptions.forget(chatId);
+    this.notices.forget(chatId);
     if (this.#closing !== undefined) {
       await this.#closing.catch(() => undefined); // the caller of close() hears of it
       return forgetLeft(this.#ports, chatId);
@@ -407,16 +407,16 @@ export class Companion implements AsyncDisposable {
       for (const each of feltBy(act, felt, before, life)) this.#note(each);
       if (act.kind === "up") this.#boot = followedRun(this.#boot, act.shared);
       else if (act.kind === "forgot") {
-        this.receptions.forgetHash(act.hash);
+        this.notices.forgetHash(act.hash);
         this.#boot = withoutInterrupted(this.#boot, act.hash);
       } else if (act.kind === "acknowledged") {
-        this.receptions.toldElsewhere(act.chat, act.session, act.notice);
+        this.notices.acknowledgedElsewhere(act.chat, act.session, act.notice);
       }
     }
     if (this.#closing !== undefined) return;
     this.#living.become(next);
     for (const { act } of others) {
-      if (act.kind === "acknowledged") this.#living.tell({ type: "welcomed", chatId: act.chat });
+      if (act.kind === "acknowledged") this.#living.publish({ type: act.kind, chatId: act.chat });
     }
     this.#snapshots.changed();
     this.#living.lookNow();
@@ -484,7 +484,7 @@ export class Companion implements AsyncDisposable {
       uptimeMs: this.uptimeMs,
       shutdownClean: isLast,
       emotions: evolve(life.emotions, this.emotions.state.at - life.emotions.at),
-      deliveries: this.receptions.toJson(),
+      deliveries: this.notices.toJson(),
       position: (this.#shared ?? this.#leftLog)?.position,
     };
     return snapshot(parts, last);

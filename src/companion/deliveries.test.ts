@@ -7,7 +7,7 @@ import { type JudgedRestart, judgedAgain, type RestartKind } from "./restart.ts"
 const noon = Date.UTC(2026, 2, 1, 12);
 const reading = (ms: number) => ({ at: noon + ms, bootId: "a", uptimeMs: 1_000_000 + ms });
 
-/** A restart at `ms`, after a gap of 5 s, unclean unless told otherwise. */
+/** A restart at `ms`, after a gap of 5 s, unclean by default. */
 function restart(totalSessions: number, ms: number, more: Partial<JudgedRestart> = {}) {
   const facts = { kind: "crash_recovery" as RestartKind, clean: false, totalSessions };
   const gap = { gapMs: 5_000, certainty: "certain" as const };
@@ -35,7 +35,7 @@ test("of two attempts at once one gets the restart; released, it is there again"
   assert.equal(deliveries.take("a"), undefined);
   assert.ok(deliveries.pending("a"), "an attempt is no delivery");
   assert.ok(deliveries.take("b"), "another chat");
-  deliveries.release("a");
+  deliveries.fail("a");
   assert.ok(deliveries.take("a"));
   deliveries.acknowledge("a");
   assert.equal(deliveries.take("a"), undefined);
@@ -55,8 +55,8 @@ test("an attempt that the process did not survive was none: the next run tells o
   assert.equal(rebooted(deliveries, restart(5, 60_000)).pending("a")?.totalSessions, 5);
 });
 
-// C11, R6: an absence that nobody was told of is not hidden by a crash right after it.
-test("a long absence that a chat was not told of stays one, over 40 crashes after it", () => {
+// C11, R6: an absence without a notice is not hidden by a crash right after it.
+test("a long absence that a chat has not acknowledged stays one, over 40 crashes after it", () => {
   let deliveries = Deliveries.begin(undefined, restart(1, -400_000_000));
   deliveries.acknowledge("a");
   const absence = { gapMs: 300_000_000, before: reading(-300_000_000) };
@@ -74,7 +74,7 @@ test("a long absence that a chat was not told of stays one, over 40 crashes afte
   assert.equal((deliveries.toJson()["restarts"] as unknown[]).length, deliveryLimits.restarts);
 });
 
-test("restarts told of together are clean when all of them were", () => {
+test("restarts in one notice are clean when all of them were", () => {
   let deliveries = Deliveries.begin(undefined, restart(1, 0));
   deliveries.acknowledge("a");
   deliveries = rebooted(deliveries, restart(2, 10_000, { clean: true }));
@@ -108,7 +108,7 @@ test("a forgotten chat leaves nothing behind", () => {
   assert.doesNotMatch(JSON.stringify(deliveries.toJson()), /secret/);
 });
 
-test("1,000 chats are stored, those told last; in its own run none of 5,000 is told twice", () => {
+test("1,000 chats are stored, the last to acknowledge; in its own run none of 5,000 gets a notice twice", () => {
   const deliveries = Deliveries.begin(undefined, restart(1, 0));
   for (let i = 0; i < 5_000; i++) deliveries.acknowledge(`chat-${i}`);
   for (let i = 0; i < 5_000; i++) assert.equal(deliveries.take(`chat-${i}`), undefined);
@@ -119,7 +119,7 @@ test("1,000 chats are stored, those told last; in its own run none of 5,000 is t
   );
 });
 
-test("past 100,000 chats in one run, the one told first is known no more", () => {
+test("past 100,000 chats in one run, the first to acknowledge is forgotten", () => {
   const deliveries = Deliveries.begin(undefined, restart(1, 0));
   for (let i = 0; i <= deliveryLimits.inRun; i++) deliveries.acknowledge(`chat-${i}`);
   assert.ok(deliveries.pending("chat-0"));
@@ -134,7 +134,7 @@ test("the ids that are stored take at most 64 KiB", () => {
   assert.ok(Object.keys(told).length > 60);
 });
 
-test("chats of any name are told apart, __proto__ and numbers too", () => {
+test("chats of any name are kept apart, __proto__ and numbers too", () => {
   const names = ["__proto__", "constructor", "10", "2", "a/b", "A/b"];
   const first = Deliveries.begin(undefined, restart(1, 0));
   for (const name of names) first.acknowledge(name);
@@ -163,7 +163,7 @@ for (const stored of damaged) {
   });
 }
 
-test("what was stored of a gap that is no number is unknown, and the restart is told of", () => {
+test("what was stored of a gap that is no number is unknown, and the restart gets a notice", () => {
   const stored = {
     kind: "short_break",
     total_sessions: 1,
@@ -181,7 +181,7 @@ test("what was stored of a gap that is no number is unknown, and the restart is 
   );
 });
 
-// The model: a list of the restarts that each chat was not told of.
+// The model: a list of the restarts that each chat has not acknowledged.
 test("any history of boots and deliveries tells each chat of each restart once", () => {
   const step = fc.oneof(
     fc.constant({ do: "boot" as const, chat: "" }),
@@ -216,7 +216,7 @@ test("any history of boots and deliveries tells each chat of each restart once",
         if (action === "deliver") {
           deliveries.acknowledge(chat);
           told.set(chat, session);
-        } else if (action === "fail") deliveries.release(chat);
+        } else if (action === "fail") deliveries.fail(chat);
         else {
           session++;
           deliveries = rebooted(deliveries, restart(session, session * 1_000));

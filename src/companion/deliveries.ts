@@ -8,26 +8,26 @@ import { countOr } from "./run-records.ts";
 export const deliveryLimits = { chats: 1_000, keyBytes: 64 * 1024, restarts: 32, inRun: 100_000 };
 
 /**
- * Which chats were told of which restarts. A restart stays pending in a chat until somebody
- * acknowledges that the chat was told, over any number of further restarts: these are then told of
+ * Which chats acknowledged which restarts. A restart stays pending in a chat until the chat
+ * acknowledges it, over any number of further restarts: these are then reported
  * as one, which began with the first and was clean if all were.
  *
  * No text is stored here: each attempt makes its own from what is true then. A chat that is
- * not known, because it is new or one of too many, hears of the newest restart alone.
+ * not known, because it is new or one of too many, gets a notice of the newest restart alone.
  */
 export class Deliveries {
-  /** Oldest first; the last is of the run that goes on. */
+  /** Oldest first; the last is of the current run. */
   readonly #restarts: readonly JudgedRestart[];
-  /** The newest run that each chat was told of; no look-up renews one. */
-  readonly #told = new Lru<string, number>(deliveryLimits.inRun);
+  /** The newest run that each chat acknowledged; no look-up renews one. */
+  readonly #acknowledged = new Lru<string, number>(deliveryLimits.inRun);
   readonly #attempts = new Set<string>();
 
   private constructor(
     restarts: readonly JudgedRestart[],
-    told: readonly (readonly [string, number])[],
+    acknowledged: readonly (readonly [string, number])[],
   ) {
     this.#restarts = restarts;
-    for (const [chatId, session] of told) this.#told.set(chatId, session);
+    for (const [chatId, session] of acknowledged) this.#acknowledged.set(chatId, session);
   }
 
   /**
@@ -47,15 +47,15 @@ export class Deliveries {
       return session < restart.totalSessions ? [[chat, session] as const] : [];
     });
     const oldestFirst = chats.sort(([, a], [, b]) => a - b).slice(-deliveryLimits.chats);
-    // Where no chat is known here, their own logs may say what they were told of.
+    // Where no chat is known here, their own logs may say what they acknowledged.
     const [, least = 0] = oldestFirst[0] ?? [];
-    const untold = known.filter(({ totalSessions }) => totalSessions > least);
-    return new Deliveries(bounded([...untold, restart]), oldestFirst);
+    const pending = known.filter(({ totalSessions }) => totalSessions > least);
+    return new Deliveries(bounded([...pending, restart]), oldestFirst);
   }
 
   /**
-   * Begins an attempt to tell a chat. `undefined`: it was told, or an attempt is under way. End every
-   * attempt with `acknowledge` or `release`; one that the process did not survive was none.
+   * Begins a delivery to a chat. `undefined`: it has acknowledged, or an attempt is under way. End every
+   * attempt with `acknowledge` or `fail`; one that the process did not survive was none.
    */
   take(chatId: string): JudgedRestart | undefined {
     const pending = this.#attempts.has(chatId) ? undefined : this.pending(chatId);
@@ -63,51 +63,53 @@ export class Deliveries {
     return pending;
   }
 
-  /** The chat was told. @returns whether this changed what is to be stored. */
+  /** The chat got the notice. @returns whether this changed what is to be stored. */
   acknowledge(chatId: string): boolean {
     this.#attempts.delete(chatId);
     const newest = this.#restarts.at(-1)?.totalSessions;
-    if (newest === undefined || this.#told.peek(chatId) === newest) return false;
-    this.#told.set(chatId, newest);
+    if (newest === undefined || this.#acknowledged.peek(chatId) === newest) return false;
+    this.#acknowledged.set(chatId, newest);
     return true;
   }
 
-  /** A chat's own log says that it was told of this run: of those up to it. */
-  noteTold(chatId: string, session: number): void {
-    if (session <= (this.#told.peek(chatId) ?? 0)) return;
-    this.#told.set(chatId, session);
+  /** A chat's own log says that it acknowledged this run, and with it those before. */
+  noteAcknowledged(chatId: string, session: number): void {
+    if (session <= (this.#acknowledged.peek(chatId) ?? 0)) return;
+    this.#acknowledged.set(chatId, session);
   }
 
-  /** The attempt failed: the chat is still to be told. */
-  release(chatId: string): void {
+  /** The attempt failed: the notice is still pending. */
+  fail(chatId: string): void {
     this.#attempts.delete(chatId);
   }
 
-  /** What a chat has not been told of, without beginning an attempt. */
+  /** What a chat has not acknowledged, without beginning an attempt. */
   pending(chatId: string): JudgedRestart | undefined {
-    const told = this.#told.peek(chatId);
+    const acknowledged = this.#acknowledged.peek(chatId);
     const newest = this.#restarts.slice(-1);
-    const untold = this.#restarts.filter(({ totalSessions }) => totalSessions > (told ?? 0));
-    const [first, ...others] = told === undefined ? newest : untold;
+    const later = this.#restarts.filter(({ totalSessions }) => totalSessions > (acknowledged ?? 0));
+    const [first, ...others] = acknowledged === undefined ? newest : later;
     return first && others.reduce(joined, first);
   }
 
   /** The chats of which something is known. */
   get chats(): readonly string[] {
-    return [...this.#told.keys(), ...this.#attempts];
+    return [...this.#acknowledged.keys(), ...this.#attempts];
   }
 
   /** Forgets a chat. @returns whether anything was known of it. */
   forget(chatId: string): boolean {
     this.#attempts.delete(chatId);
-    return this.#told.delete(chatId);
+    return this.#acknowledged.delete(chatId);
   }
 
-  /** What the document keeps: at most 1,000 chats, those told last, and 64 KiB of their ids. */
+  /** What the document keeps: at most 1,000 chats, the last to acknowledge, and 64 KiB of their ids. */
   toJson(): JsonObject {
     const told: [string, number][] = [];
     let bytes = 0;
-    for (const [chatId, session] of [...this.#told].slice(-deliveryLimits.chats).toReversed()) {
+    for (const [chatId, session] of [...this.#acknowledged]
+      .slice(-deliveryLimits.chats)
+      .toReversed()) {
       bytes += Buffer.byteLength(chatId);
       if (bytes > deliveryLimits.keyBytes) break;
       told.unshift([chatId, session]);
@@ -116,7 +118,7 @@ export class Deliveries {
   }
 }
 
-/** The oldest are joined when there are too many: who was told of the first of them alone hears of all. */
+/** The oldest are joined when there are too many. A chat that acknowledged the first of them alone gets all. */
 function bounded(restarts: readonly JudgedRestart[]): readonly JudgedRestart[] {
   const excess = restarts.length - deliveryLimits.restarts;
   const [first, ...others] = restarts;
@@ -124,7 +126,7 @@ function bounded(restarts: readonly JudgedRestart[]): readonly JudgedRestart[] {
   return [others.slice(0, excess).reduce(joined, first), ...others.slice(excess)];
 }
 
-/** Two restarts as one. The gap is that of the first: the chat was not told that it ended. */
+/** Two restarts as one. The gap is that of the first: the chat does not know that it ended. */
 function joined(first: JudgedRestart, second: JudgedRestart): JudgedRestart {
   const { kind, totalSessions } = second;
   return { ...first, kind, totalSessions, clean: first.clean && second.clean };

@@ -1,4 +1,4 @@
-// Reads fields of a document that anybody may have written. What cannot be used is told of by the
+// Reads fields of a document that anybody may have written. What cannot be used is reported by the
 // name of its field, never by its value.
 
 import { isInstant } from "../core/chat/stamp.ts";
@@ -67,7 +67,7 @@ export class DocumentReader {
     return isJsonObject(value) ? value : this.#defaulted(name, "an object", {});
   }
 
-  /** The items that `read` can use; how many it cannot is told of. */
+  /** The items that `read` can use; how many it cannot is reported. */
   list<T>(name: string, read: (item: unknown) => T | undefined): readonly T[] {
     const value = this.#own(name);
     if (!Array.isArray(value)) return this.#defaulted(name, "a list", []);

@@ -174,7 +174,7 @@ test("forgetting while no run is up, or when it has ended, keeps how the run end
   assert.equal(emotions.feeling().wounds.length, 1);
 });
 
-test("the id of a forgotten chat is in no file, though it was told of a restart", async () => {
+test("the id of a forgotten chat is in no file, though it acknowledged a restart", async () => {
   for (const isRunning of [true, false]) {
     const home = newHome();
     let t = await openHome(home);
@@ -183,10 +183,10 @@ test("the id of a forgotten chat is in no file, though it was told of a restart"
     await t.close();
     t = await openHome(home);
     run = await startCompanion(t);
-    const welcome = await run.receptions.begin(chat, undefined, Number.MAX_SAFE_INTEGER);
-    assert.ok(welcome);
-    assert.match(welcome.text, new RegExp(canary));
-    run.receptions.delivered(chat, welcome);
+    const notice = await run.notices.begin(chat, undefined, Number.MAX_SAFE_INTEGER);
+    assert.ok(notice);
+    assert.match(notice.text, new RegExp(canary));
+    run.notices.delivered(chat, notice);
     await run.save();
     assert.deepEqual(filesWith(chat, join(home, "session")), ["session.json", "session.json.bak"]);
     if (!isRunning) {
@@ -197,7 +197,7 @@ test("the id of a forgotten chat is in no file, though it was told of a restart"
     await t.chats.forget(chat);
     assert.deepEqual(filesWith(chat, join(home, "session")), []);
     assert.deepEqual(filesWith(canary, home), []);
-    if (isRunning) assert.deepEqual(await run.receptions.look([]), [], "no text quotes it");
+    if (isRunning) assert.deepEqual(await run.notices.look([]), [], "no text quotes it");
     await t.close();
   }
 });

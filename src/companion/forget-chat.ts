@@ -56,7 +56,7 @@ async function forgetOnce(storage: Storage, chatId: string): Promise<number> {
 
 /**
  * The chats of which something is kept, and when the oldest message of each was said. Never (`Infinity`):
- * no message is kept, but that the chat was told of a restart.
+ * no message is kept, but the chat acknowledged a restart.
  */
 export async function keptChats(storage: Storage): Promise<ReadonlyMap<string, number>> {
   const oldest = new Map<string, number>();
@@ -70,7 +70,7 @@ export async function keptChats(storage: Storage): Promise<ReadonlyMap<string, n
     for (const { chatId, at } of copiedIn(read.document)) {
       if (chatId !== undefined) note(chatId, at ?? Number.NEGATIVE_INFINITY);
     }
-    for (const chatId of Object.keys(toldIn(read))) note(chatId, Number.POSITIVE_INFINITY);
+    for (const chatId of Object.keys(acknowledgedIn(read))) note(chatId, Number.POSITIVE_INFINITY);
   }
   for await (const act of actsOfChats(storage.logs("", runsProjection))) {
     const isSaid = act.kind === "said" || act.kind === "replied";
@@ -79,7 +79,7 @@ export async function keptChats(storage: Storage): Promise<ReadonlyMap<string, n
   return oldest;
 }
 
-function toldIn({ document }: ReadDocument): JsonObject {
+function acknowledgedIn({ document }: ReadDocument): JsonObject {
   const deliveries = ownField(document, "deliveries");
   const told = isJsonObject(deliveries) ? deliveries["told"] : undefined;
   return isJsonObject(told) ? told : {};
@@ -155,7 +155,7 @@ export async function forgetRepaired(documents: DocumentStore, chatId: string): 
 function mayHold(value: JsonObject, chatId: string): boolean {
   const read = readCompanionDocument(value);
   if (read === undefined || isConversationRepaired(read)) return true;
-  if (Object.hasOwn(toldIn(read), chatId)) return true;
+  if (Object.hasOwn(acknowledgedIn(read), chatId)) return true;
   const copied = copiedIn(read.document);
   return withoutChat(copied, hashOf(chatId)).length < copied.length;
 }

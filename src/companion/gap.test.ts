@@ -16,7 +16,7 @@ import { restartKind, restartLimits } from "./restart.ts";
 const noon = Date.UTC(2026, 2, 1, 12);
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
-/** `undefined` stands for a boot that is not told. */
+/** `undefined` stands for an unknown boot. */
 const at = (ms: number, bootId?: string, uptimeMs?: number): ClockReading => ({
   at: noon + ms,
   ...(bootId !== undefined && { bootId }),
@@ -48,9 +48,9 @@ const rows: readonly Row[] = [
   ["another boot, up for longer", at(0, "a", 5_000), at(10_000, "b", 10_001), 10_000, "uncertain"],
   ["another boot, up as long", at(0, "a", 5_000), at(10_000, "b", 10_000), 10_000, "clock"],
   ["another boot, clock set back", at(0, "a", 5_000), at(-600_000, "b", 9), 0, "uncertain"],
-  ["no boot told", at(0), at(29_999), 29_999, "clock"],
-  ["no boot told, clock set back 600 s", at(0), at(-600_000), 0, "uncertain"],
-  ["no boot told, back by 1 ms", at(0), at(-1), 0, "uncertain"],
+  ["no known boot", at(0), at(29_999), 29_999, "clock"],
+  ["no known boot, clock set back 600 s", at(0), at(-600_000), 0, "uncertain"],
+  ["no known boot, back by 1 ms", at(0), at(-1), 0, "uncertain"],
   ["a boot without uptime", at(0, "a"), at(5, "a"), 5, "clock"],
   ["a wall clock that is not a number", { at: Number.NaN }, at(0), undefined, "uncertain"],
   ["a wall clock past every year", { at: 1e300 }, at(0), undefined, "uncertain"],

@@ -5,7 +5,7 @@ import { type ClockReading, reading } from "./boot-clock.ts";
 
 /**
  * How a gap is known. `certain`: by the uptime, within one boot of the machine. `clock`: by the wall
- * clock alone. `uncertain`: the wall clock went backwards, contradicts the uptime, or told nothing.
+ * clock alone. `uncertain`: the wall clock went backwards, contradicts the uptime, or is missing.
  */
 export type Certainty = "certain" | "clock" | "uncertain";
 
@@ -136,7 +136,7 @@ function valid(from: ClockReading | undefined): ClockReading {
   return reading(from?.at, from?.bootId, from?.uptimeMs);
 }
 
-/** `undefined`: not the same boot of the machine, or not told. */
+/** `undefined`: not the same boot of the machine, or unknown. */
 function uptimeBetween(from: ClockReading, to: ClockReading): number | undefined {
   if (from.bootId === undefined || from.bootId !== to.bootId) return undefined;
   if (from.uptimeMs === undefined || to.uptimeMs === undefined) return undefined;

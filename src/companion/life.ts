@@ -16,9 +16,9 @@ export type CompanionChange =
   | { readonly type: "emotions"; readonly feeling: Feeling }
   | { readonly type: "person"; readonly person: PersonSeen }
   | { readonly type: "sleep"; readonly state: SleepState }
-  | { readonly type: "welcomed"; readonly chatId: string };
+  | { readonly type: "acknowledged"; readonly chatId: string };
 
-/** How often the feelings are looked at for what watchers are told, and for sleep. */
+/** How often the feelings are looked at to notify watchers, and for sleep. */
 const lookEveryMs = 1_000;
 const boredEnoughToSleep = 0.8;
 
@@ -36,14 +36,14 @@ export interface LifePorts {
   readonly leads: () => boolean;
 }
 
-/** The companion from moment to moment: what happens to it, how it feels, what watchers are told. */
+/** The companion from moment to moment: what happens to it, how it feels, and who is notified. */
 export class LivingCompanion {
   readonly emotions: LiveEmotions;
   readonly #ports: LifePorts;
   readonly #listeners = new Set<(change: CompanionChange) => void>();
   #life: Life;
   #lookAt: number;
-  #told: Feeling | undefined;
+  #published: Feeling | undefined;
   #boredSince: number | undefined;
 
   /** @param now its emotions now: as in `life`, and time has passed. */
@@ -116,8 +116,8 @@ export class LivingCompanion {
     }
     if (next.wokenAt !== before.wokenAt) this.#boredSince = undefined;
     const { person, sleep } = next;
-    if (next.announced !== before.announced && person) this.tell({ type: "person", person });
-    if (sleep !== before.sleep) this.tell({ type: "sleep", state: sleep });
+    if (next.announced !== before.announced && person) this.publish({ type: "person", person });
+    if (sleep !== before.sleep) this.publish({ type: "sleep", state: sleep });
   }
 
   /** Watchers are told at the next pass. */
@@ -130,9 +130,9 @@ export class LivingCompanion {
     this.#lookAt = now + lookEveryMs;
     const feeling = this.emotions.feeling();
     const { publishThreshold } = this.emotions.configuration.settings;
-    if (this.#told === undefined || hasMoved(this.#told, feeling, publishThreshold)) {
-      this.#told = feeling;
-      this.tell({ type: "emotions", feeling });
+    if (this.#published === undefined || hasMoved(this.#published, feeling, publishThreshold)) {
+      this.#published = feeling;
+      this.publish({ type: "emotions", feeling });
     }
     this.#boredSince =
       feeling.boredom >= boredEnoughToSleep ? (this.#boredSince ?? now) : undefined;
@@ -143,7 +143,7 @@ export class LivingCompanion {
     }
   }
 
-  tell(change: CompanionChange): void {
+  publish(change: CompanionChange): void {
     for (const listener of this.#listeners) {
       try {
         listener(change);

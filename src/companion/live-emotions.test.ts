@@ -140,7 +140,7 @@ test("a sleep from which the machine wakes with a clock put back is felt once th
   assert.deepEqual(emotions.state, evolve(hurt, hourMs));
 });
 
-test("where no uptime is told a clock that runs ahead is felt as nothing", () => {
+test("where the uptime is unknown a clock that runs ahead is felt as nothing", () => {
   for (const clock of [new HeldClock(), new SleepyClock()]) {
     if (clock instanceof SleepyClock) clock.isUptimeTold = false;
     const { emotions, hurt } = awake(clock as SleepyClock);
@@ -184,7 +184,7 @@ test("whatever the clocks do, no look goes back, and each takes what passed and 
         slept += sleptMs;
         const { state } = emotions;
         assert.ok(state.at >= at && Number.isSafeInteger(state.at));
-        const most = hurt.at + passed + slept + 1_000; // the uptime is told in seconds
+        const most = hurt.at + passed + slept + 1_000; // the uptime is given in seconds
         assert.ok(state.at <= most, `${state.at - most} ms too much`);
         at = state.at;
         assert.equal(state.anchor, hurt.anchor);

@@ -116,11 +116,11 @@ test("a history whose beginning is not in it is of a run that was up", () => {
   assert.deepEqual(runs, [{ from: noon - 50_000, to: noon + 3_000 }]);
 });
 
-test("events of the span are told, those around it are not", () => {
+test("events of the span are returned, those around it are not", () => {
   const event = (at: number) => ({ at, event: "insult", intensity: 1 });
   const events = [event(noon - 1), event(noon), event(noon + 10_000), event(noon + 10_001)];
-  const { events: told } = course([record(0, "up", { events })], 10);
-  assert.deepEqual(told, events.slice(1, 3));
+  const { events: found } = course([record(0, "up", { events })], 10);
+  assert.deepEqual(found, events.slice(1, 3));
 });
 
 const hurt = applyEvent(config, born, { event: "violence", id: "w" }).state;
@@ -161,7 +161,7 @@ test("a wound that something softened ends earlier, and one that heals while no 
   assert.deepEqual(course(records, 10).wounds[0]?.to, noon + 470_000);
 });
 
-test("of a record that ends after the span its events in the span are told, and nothing is drawn", () => {
+test("of a record that ends after the span its events in the span are returned, and nothing is drawn", () => {
   const event = (seconds: number) => ({
     at: noon + seconds * 1_000,
     event: "loud_noise",

@@ -4,7 +4,7 @@ import type { Feeling } from "./emotion/feel.ts";
 import { label } from "./quoted-lines.ts";
 
 /**
- * The mood as a model is told it: the word, then why. Sleep stands in place of the mood, and every open
+ * The mood as a model reads it: the word, then why. Sleep stands in place of the mood, and every open
  * wound is named: "happy and hurt, since abuse, 36 seconds ago".
  */
 export function moodText(feeling: Feeling, sleepState: SleepState): string {

@@ -22,8 +22,8 @@ export interface CompanionOptions extends SaveOptions {
    */
   readonly memory?: () => Promise<string>;
   /**
-   * The person's IANA zone. With it the welcome may tell the day and its part. Empty: as if absent.
-   * @default neither is told
+   * The person's IANA zone. With it the restart notice may name the day and its part. Empty: as if absent.
+   * @default neither is named
    */
   readonly timeZone?: string | undefined;
   /**

@@ -98,7 +98,7 @@ const another = {
   moodRules: [{ mood: "surprised", conditions: [] }],
 } as const;
 
-test("what was felt is told as it was felt, whatever configuration is in force since, and over starts", async () => {
+test("what was felt is shown as it was felt, whatever configuration is in force since, and over starts", async () => {
   const clock = new HeldClock();
   const storage = kept(openMemoryStorage());
   const start = async (emotions?: EmotionConfiguration) => {

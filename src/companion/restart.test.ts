@@ -178,7 +178,7 @@ const later: readonly (readonly [afterMs: number, clean: boolean, kind: RestartK
   [10_800_000, false, "long_absence"], // R6
 ];
 for (const [afterMs, clean, kind] of later) {
-  test(`a ${clean ? "clean" : "unclean"} gap of 10 s, told of ${afterMs} ms after the boot, is a ${kind}`, () => {
+  test(`a ${clean ? "clean" : "unclean"} gap of 10 s, judged ${afterMs} ms after the boot, is a ${kind}`, () => {
     const report = restartReport({ ...nothing, gap, previous: { runId: "r", clean } });
     const now = { at: noon - 86_400_000, bootId: "a", uptimeMs: 100_000 + afterMs };
     const gapMs = 10_000 + afterMs;
@@ -186,7 +186,7 @@ for (const [afterMs, clean, kind] of later) {
   });
 }
 
-test("a fresh start is one however late it is told of", () => {
+test("a fresh start is one however late it is judged", () => {
   const now = { ...boot, uptimeMs: 100_000_000 };
   const gap0 = { gapMs: 0, certainty: "certain" };
   assert.deepEqual(judgedAgain(restartReport(nothing), now), { kind: "fresh_start", gap: gap0 });

@@ -33,7 +33,7 @@ export function isRunId(value: unknown): value is string {
   return typeof value === "string" && /^[0-9a-f]{8}$/.test(value);
 }
 
-/** The newest run in the end of a log, given oldest first; `undefined`: no run is told of. */
+/** The newest run in the end of a log, given oldest first; `undefined`: no run is known. */
 export function lastRunOf(records: readonly StoredRecord[]): PreviousRun | undefined {
   const runs = records.flatMap(runRecord);
   const start = runs.findLast(({ kind }) => kind === "run_start");

@@ -169,7 +169,7 @@ const told: readonly Told[] = [
   ["a start and its end", [start(a), end(a)], a, true],
   ["a start after an end", [start(a), end(a), start(b)], b, false],
   ["an end whose start is lost", [start(a), end(a), end(b)], b, true],
-  ["the end of a run before, told late", [start(a), start(b), end(a)], b, false],
+  ["the end of a run before, stored late", [start(a), start(b), end(a)], b, false],
   ["an end alone", [end(a)], a, true],
   [
     "other records after a start",

@@ -116,7 +116,7 @@ test("with saveEveryMs 0 and no heartbeat for days a change is written", () => {
   assert.deepEqual(loop(4_000, { options, changesEveryMs: 2_000 }), ["0 save", "2 save", "4 save"]);
 });
 
-test("nothing is due after the end, whatever is told of a write that was under way", () => {
+test("nothing is due after the end, whatever is reported of a write that was under way", () => {
   const closed = closeSchedule(writeStarted(newSaveSchedule(0), "save", 0));
   const after: readonly SaveSchedule[] = [
     closed,

@@ -89,7 +89,7 @@ export function saveSoon(schedule: SaveSchedule, now: number): SaveSchedule {
   return { ...schedule, saveAt, nextAt: isWaiting ? schedule.nextAt : saveAt };
 }
 
-/** A write begins: nothing is due until it is told how it went. */
+/** A write begins: nothing is due until its outcome is reported. */
 export function writeStarted(
   schedule: SaveSchedule,
   write: DocumentWrite,
@@ -124,7 +124,7 @@ export function writeFailed(
   return { ...schedule, failures, nextAt, saveAt, isWriting: false };
 }
 
-/** Nothing is due any more, whatever is told afterwards: the last write is the caller's. */
+/** Nothing is due any more, whatever is reported afterwards: the last write is the caller's. */
 export function closeSchedule(schedule: SaveSchedule): SaveSchedule {
   return { ...schedule, nextAt: never, isClosed: true };
 }

@@ -5,7 +5,7 @@ const partedMs = 2_000;
 
 /** What became of time since the last look. */
 export interface Look {
-  /** The time asleep that was not told yet, in whole milliseconds. */
+  /** The time asleep that was not returned yet, in whole milliseconds. */
   readonly sleptMs: number;
   /** The wall clock was set: what is felt went on by another time than it tells. */
   readonly isSet: boolean;
@@ -20,7 +20,7 @@ export class SleepWatch {
   readonly #clock: Clock;
   /** By how much the wall clock was ahead of the monotonic one at the last look. */
   #wallAhead: number;
-  /** The same of the uptime, as far as it was told; `undefined`: the machine tells none. */
+  /** The same of the uptime, as far as it was returned; `undefined`: the machine has none. */
   #uptimeAhead: number | undefined;
 
   constructor(clock: Clock) {

@@ -80,7 +80,7 @@ class CompanionExtension implements Extension {
 
   async remove({ chatId, isElsewhere }: Removal): Promise<readonly Removed[]> {
     // The process that forgot it may not have this feature: the leader removes it once more.
-    if (isElsewhere && this.run?.leads === false) this.run.receptions.forget(chatId);
+    if (isElsewhere && this.run?.leads === false) this.run.notices.forget(chatId);
     else return [{ place: name, count: await this.#forget(chatId) }];
     return [];
   }

@@ -42,7 +42,7 @@ export interface Removal {
 export interface TurnHooks {
   /**
    * The person's words are stored, and no model is asked before this resolves. Whatever it does before
-   * its first `await` is done before anyone is told of the words.
+   * its first `await` is done before the words are published.
    */
   begun(begun: BegunTurn): Promise<TurnPart>;
   /** Follows `begun`, however the turn ends. `undefined`: no answer was stored. */
@@ -53,11 +53,11 @@ export interface BegunTurn {
   readonly user: StoredMessage;
   /** The person says this now: it is no second attempt, and no other answer to what was said. */
   readonly isNew: boolean;
-  /** What `TurnPart.told` was with the last answer in this chat. */
-  readonly told: number | undefined;
+  /** What `TurnPart.acknowledged` was with the last answer in this chat. */
+  readonly acknowledged: number | undefined;
 }
 
-/** What the model is told beside the conversation. Nothing of it is stored as a message. */
+/** What the model gets beside the conversation. None of it is stored as a message. */
 export interface TurnPart {
   /** Follows the persona. Keep it the same from turn to turn, for the provider's cache; or "". */
   readonly instructions: string;
@@ -69,11 +69,16 @@ export interface TurnPart {
    * Stored in the head of the chat with the answer that was made with this, or not at all. Of several
    * extensions the first that has one counts.
    */
-  readonly told: number | undefined;
+  readonly acknowledged: number | undefined;
 }
 
 /** For an extension that adds nothing to a turn. */
-export const noPart: TurnPart = { instructions: "", notes: [], context: "", told: undefined };
+export const noPart: TurnPart = {
+  instructions: "",
+  notes: [],
+  context: "",
+  acknowledged: undefined,
+};
 
 /** For an extension that only listens to `turn.progress()`, or not even that. */
 export const noHooks: TurnHooks = { begun: async () => noPart, ended: () => undefined };

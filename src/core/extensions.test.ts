@@ -94,11 +94,11 @@ test("what extensions say of a turn goes to the model, and they hear how it ende
     instructions: "You like tea.",
     notes: ["It rains."],
     context: "(a block)",
-    told: 7,
+    acknowledged: 7,
   };
   const hooks = () => ({
-    begun: async ({ user, isNew, told }: Parameters<TurnHooks["begun"]>[0]) => {
-      heard.push([user.content, isNew, told]);
+    begun: async ({ user, isNew, acknowledged }: Parameters<TurnHooks["begun"]>[0]) => {
+      heard.push([user.content, isNew, acknowledged]);
       return part;
     },
     ended: (answer: Parameters<TurnHooks["ended"]>[0]) => void heard.push(answer?.content),

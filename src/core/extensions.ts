@@ -180,7 +180,7 @@ export class TurnParts {
     this.#failed = failed;
   }
 
-  /** What the model is told by all of them. Never rejects. */
+  /** What all of them add to the turn for the model. Never rejects. */
   async begin(begun: BegunTurn): Promise<TurnPart> {
     if (this.#hooks.length === 0) return noPart;
     const parts = await Promise.all(
@@ -197,7 +197,7 @@ export class TurnParts {
       instructions: joined(parts.map(({ instructions }) => instructions)),
       notes: parts.flatMap(({ notes }) => notes),
       context: joined(parts.map(({ context }) => context)),
-      told: parts.find(({ told }) => told !== undefined)?.told,
+      acknowledged: parts.find(({ acknowledged }) => acknowledged !== undefined)?.acknowledged,
     };
   }
 

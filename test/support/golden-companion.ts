@@ -21,7 +21,7 @@ export function emotionsIn(files: ReadonlyMap<string, Buffer>): EmotionConfigura
 export async function wakes(throughline: Throughline, options: CompanionOptions = {}) {
   const companion = await startCompanion(throughline, options);
   const { chats: rows } = await throughline.chats.list({ limit: 1_000 });
-  const receptions = await companion.receptions.look(rows.map(({ chat_id }) => chat_id));
+  const notices = await companion.notices.look(rows.map(({ chat_id }) => chat_id));
   const { report, person, sleepState, emotions, injections } = companion;
   return {
     companion,
@@ -31,7 +31,7 @@ export async function wakes(throughline: Throughline, options: CompanionOptions 
       sleep: sleepState,
       feeling: emotions.feeling(),
       injections: await injections.load(),
-      untold: receptions.map(({ chatId, kind, status }) => [chatId, kind, status]),
+      untold: notices.map(({ chatId, kind, status }) => [chatId, kind, status]),
     },
   };
 }

@@ -537,7 +537,7 @@ const companion: readonly SeededBug[] = [
   {
     id: "companion: the answer does not say that its chat was told",
     file: "src/core/turns/turn-records.ts",
-    find: "if (isTold) transaction.set({ told_session: ended.told });",
+    find: "if (isAcknowledged) transaction.set({ told_session: ended.acknowledged });",
     replace: "",
     ...companionParts,
   },

@@ -231,7 +231,7 @@ export type Delivery = {
   readonly chat_id: string;
   readonly kind: "fresh_start" | "crash_recovery" | "short_break" | "long_absence";
   readonly status: "pending" | "delivered";
-  /** What the model was told, or would be now. */
+  /** What the model read, or would read now. */
   readonly text: string;
   readonly parts: readonly "session"[];
   /** ISO 8601, UTC; empty if it is not known. */
@@ -839,7 +839,7 @@ export type ServerEvents = {
   };
   readonly person: PersonSeen;
   readonly sleep: Sleeping;
-  /** A chat was told of the restart. */
+  /** A chat got its restart notice. */
   readonly restart: {
     readonly chat_id: string;
     readonly status: "delivered";

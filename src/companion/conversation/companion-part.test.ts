@@ -22,8 +22,9 @@ async function withTurns(
   const say = (content: string, chatId = chat, id?: string) =>
     turns.submit(chatId, { content, ...(id === undefined ? {} : { id }) }).done;
   const context = (request: number) => model.requests[request]?.context ?? "";
-  const told = async (chatId = chat) => (await chats.log.existing(chatId)).head.told_session;
-  return { turns, model, say, context, told, chats, companion, throughline };
+  const acknowledged = async (chatId = chat) =>
+    (await chats.log.existing(chatId)).head.told_session;
+  return { turns, model, say, context, acknowledged, chats, companion, throughline };
 }
 
 /** The second run of a machine: 5 s ago the first was killed, after a talk. */
@@ -39,19 +40,19 @@ async function again(script: readonly (readonly ScriptedStep[])[], options: Comp
 
 const recovery = /crash_recovery\.[\s\S]*USER: "Hello"[\s\S]*as if nothing happened\.$/;
 
-test("the first turn after a restart is told of it, and the next ones are not", async () => {
+test("the first turn after a restart gets the notice, and the next ones do not", async () => {
   const c = await again([["1"], ["2"], ["3"]]);
   await c.say("Where were we?");
   assert.match(c.context(0), recovery);
   assert.doesNotMatch(c.context(0), /Good day/);
-  assert.equal(await c.told(), 2);
+  assert.equal(await c.acknowledged(), 2);
   await c.say("And now?");
   assert.doesNotMatch(c.context(1), /crash_recovery/);
   await c.say("And here?", "other");
   assert.match(c.context(2), /crash_recovery[\s\S]*Good day/);
 });
 
-test("mood and welcome come after the history, in a block of their own, and nothing is stored of them", async () => {
+test("the mood and the notice come after the history, in a block of their own, and are not stored", async () => {
   // S-24
   const c = await again([["1"]]);
   await c.say("Where were we?");
@@ -74,18 +75,18 @@ test("mood and welcome come after the history, in a block of their own, and noth
   assert.doesNotMatch(JSON.stringify(records), /<<<context|Your mood|crash_recovery/);
 });
 
-test("the append that stores the answer says of which run the chat was told", async () => {
+test("the append that stores the answer says which run the chat acknowledged", async () => {
   const gate = Promise.withResolvers<void>();
   const c = await again([["1", { type: "wait", until: gate.promise }]]);
   const turn = c.turns.submit(chat, { content: "Where were we?" });
   for await (const { type } of turn.progress()) if (type === "text") break;
-  assert.equal(await c.told(), 1, "not before");
+  assert.equal(await c.acknowledged(), 1, "not before");
   gate.resolve();
   await turn.done;
-  assert.equal(await c.told(), 2);
+  assert.equal(await c.acknowledged(), 2);
 });
 
-test("a kill between the welcome and its answer is told of by the next run, with both restarts", async () => {
+test("after a kill between the notice and its answer, the next run's notice covers both restarts", async () => {
   const c = await again([[{ type: "hang" }]]);
   const turn = c.turns.submit(chat, { content: "Where were we?" });
   for await (const { type } of turn.progress()) if (type === "accepted") break;
@@ -93,7 +94,7 @@ test("a kill between the welcome and its answer is told of by the next run, with
   const next = await withTurns(await c.machine.run(), [["1"]]);
   await (await next.turns.answer(chat)).done;
   assert.match(next.context(0), recovery);
-  assert.equal(await next.told(), 3);
+  assert.equal(await next.acknowledged(), 3);
   turn.stop();
 });
 
@@ -101,7 +102,7 @@ for (const [says, script, wanted] of [
   ["failed without a word", [away], "failed"],
   ["was stopped before a word", [{ type: "hang" }], "interrupted"],
 ] as const) {
-  test(`an answer that ${says} leaves the restart to be told`, async () => {
+  test(`an answer that ${says} leaves the notice pending`, async () => {
     const c = await again([script, ["1"], ["2"]]);
     const turn = c.turns.submit(chat, { content: "One" });
     for await (const { type } of turn.progress()) if (type === "accepted") break;
@@ -110,24 +111,24 @@ for (const [says, script, wanted] of [
       turn.stop();
     }
     assert.equal((await turn.done).outcome, wanted);
-    assert.equal(await c.told(), 1);
+    assert.equal(await c.acknowledged(), 1);
     await c.say("Two");
     assert.match(c.context(1), /crash_recovery/);
-    assert.equal(await c.told(), 2);
+    assert.equal(await c.acknowledged(), 2);
     await c.say("Three");
     assert.doesNotMatch(c.context(2), /crash_recovery/);
   });
 }
 
-test("an answer that broke off after a word was made with the welcome: it was told", async () => {
+test("an answer that broke off after a word acknowledges the notice", async () => {
   const c = await again([["Once", away], ["1"]]);
   await c.say("One");
-  assert.equal(await c.told(), 2);
+  assert.equal(await c.acknowledged(), 2);
   await c.say("Two");
   assert.doesNotMatch(c.context(1), /crash_recovery/);
 });
 
-test("the late answer of a session that was reset leaves the new one to be told", async () => {
+test("the late answer of a session that was reset leaves the notice pending in the new one", async () => {
   const gate = Promise.withResolvers<void>();
   const c = await again([["1", { type: "wait", until: gate.promise }], ["2"]]);
   const turn = c.turns.submit(chat, { content: "One" });
@@ -135,19 +136,19 @@ test("the late answer of a session that was reset leaves the new one to be told"
   await c.throughline.sessions.reset(chat);
   gate.resolve();
   await turn.done;
-  assert.equal(await c.told(), 1);
+  assert.equal(await c.acknowledged(), 1);
   await c.say("Two");
   assert.match(c.context(1), /crash_recovery/);
 });
 
-test("two chats that are answered at once are each told what was said there", async () => {
+test("two chats that are answered at once each get what was said there", async () => {
   const c = await again([["1"], ["2"]]);
   await Promise.all([c.say("One"), c.say("Two", "other")]);
   const [a, b] = [c.context(0), c.context(1)].toSorted((one) => (one.includes("Hello") ? -1 : 1));
   assert.match(a ?? "", /Hello/);
   assert.doesNotMatch(a ?? "", /Good day/);
   assert.match(b ?? "", /Good day/);
-  assert.deepEqual([await c.told(), await c.told("other")], [2, 2]);
+  assert.deepEqual([await c.acknowledged(), await c.acknowledged("other")], [2, 2]);
 });
 
 test("a memory callback that throws fails neither the turn nor the session part", async () => {
@@ -157,7 +158,7 @@ test("a memory callback that throws fails neither the turn nor the session part"
   assert.match(c.context(0), recovery);
 });
 
-test("a turn 3 h after the boot is told of a long absence", async () => {
+test("a turn 3 h after the boot gets the notice of a long absence", async () => {
   // R6
   const c = await again([["1"]]);
   c.machine.clock.pass(3 * 3_600_000);
@@ -166,7 +167,7 @@ test("a turn 3 h after the boot is told of a long absence", async () => {
   assert.match(c.context(0), /long_absence\.[\s\S]*Welcome them back warmly\.$/);
 });
 
-test("a redaction after the first turn does not bring the welcome back, in any chat", async () => {
+test("a redaction after the first turn does not bring the notice back, in any chat", async () => {
   const c = await again([["1"], ["2"], ["3"], ["4"]]);
   await c.say("One", chat, "t1");
   await c.say("One", "new", "n1");
@@ -183,13 +184,13 @@ test("the words of a person move the mood before the model is asked", async () =
   assert.match(c.context(0), /Your mood: disappointed, since insult, a moment ago\./);
 });
 
-test("an open wound is told to the model with every turn, beside the mood", async () => {
+test("an open wound goes to the model with every turn, beside the mood", async () => {
   const c = await again([["1"], ["2"]]);
   c.companion.emotions.event("abuse");
   c.machine.clock.pass(36_000);
   await c.say("One");
   assert.match(c.context(0), /Your mood: happy and hurt, since abuse, 36 seconds ago\./);
-  assert.match(c.context(0), /Your wounds: abuse \(healing: false\)/, "in the welcome too");
+  assert.match(c.context(0), /Your wounds: abuse \(healing: false\)/, "in the notice too");
   c.machine.clock.pass(24_000);
   await c.say("Two");
   assert.match(c.context(1), /Your mood: \w+ and hurt, since abuse, 1 minute ago\./);
@@ -281,7 +282,7 @@ test("a companion that was closed fails no turn that is still answered", async (
   assert.equal((await c.say("One")).assistant?.content, "1");
 });
 
-test("the replies of 50 runs are 50 welcomes, each bounded, and the history is what was said", async () => {
+test("the replies of 50 runs carry 50 notices, each bounded, and the history is what was said", async () => {
   // S-24
   const machine = new Machine();
   const said: string[] = [];
@@ -289,7 +290,7 @@ test("the replies of 50 runs are 50 welcomes, each bounded, and the history is w
     const c = await withTurns(await machine.run(), [[`answer ${run}`]]);
     await c.say(`question ${run}`);
     said.push(`question ${run}`, `answer ${run}`);
-    assert.equal(await c.told(), run);
+    assert.equal(await c.acknowledged(), run);
     assert.equal(c.context(0).includes("crash_recovery"), run > 1, `run ${run}`);
     assert.ok(c.context(0).length < 7_000);
     await machine.tick(c.companion);
@@ -313,13 +314,13 @@ test("words that are sent again under their id are heard once", async () => {
   assert.equal(c.companion.emotions.feeling().levels.anger, 0);
 });
 
-test("an answer without a word tells the chat nothing: its welcome is owed still", async () => {
+test("an answer without a word acknowledges nothing: the notice stays pending", async () => {
   const c = await again([[{ type: "end", finish: "stop", usage: noUsage }], ["1"]]);
   await c.say("Where were we?");
-  assert.notEqual(await c.told(), 2);
+  assert.notEqual(await c.acknowledged(), 2);
   await c.say("Hello?");
   assert.match(c.context(1), /crash_recovery/);
-  assert.equal(await c.told(), 2);
+  assert.equal(await c.acknowledged(), 2);
 });
 
 const noUsage = { inputTokens: 1, outputTokens: 0, costUsd: 0 };

@@ -3,7 +3,7 @@ import type { BegunTurn, TurnHooks, TurnPart } from "../../core/extension.ts";
 import type { Turn } from "../../core/turns/turn.ts";
 import type { Companion } from "../companion.ts";
 import { moodText } from "../mood-text.ts";
-import type { Welcome } from "../receptions.ts";
+import type { RestartNotice } from "../restart-notices.ts";
 
 /** How many models think for each companion: the mood shows it as long as one does. */
 const thinking = new WeakMap<Companion, number>();
@@ -12,7 +12,7 @@ const thinking = new WeakMap<Companion, number>();
 export class CompanionPart implements TurnHooks {
   readonly #companion: Companion;
   readonly #turn: Pick<Turn, "chatId" | "content" | "synthetic">;
-  #welcome: Welcome | undefined;
+  #notice: RestartNotice | undefined;
   #isThinking = false;
 
   constructor(companion: Companion, turn: Pick<Turn, "chatId" | "content" | "synthetic">) {
@@ -20,20 +20,20 @@ export class CompanionPart implements TurnHooks {
     this.#turn = turn;
   }
 
-  async begun({ user, isNew, told }: BegunTurn): Promise<TurnPart> {
+  async begun({ user, isNew, acknowledged }: BegunTurn): Promise<TurnPart> {
     const { chatId, content, synthetic } = this.#turn;
     const companion = this.#companion;
     // Before the model is asked, so that it answers in the mood that the words caused.
     if (isNew && synthetic === undefined) companion.personSaid(chatId, content);
-    this.#welcome = await companion.receptions.begin(chatId, told, user.seq);
+    this.#notice = await companion.notices.begin(chatId, acknowledged, user.seq);
     const instructions = await companion.facts();
     const mood = moodText(companion.emotions.spoken, companion.sleepState);
     this.#think();
     return {
       instructions,
       notes: [`Your mood: ${mood}.`],
-      context: this.#welcome?.text ?? "",
-      told: this.#welcome?.session,
+      context: this.#notice?.text ?? "",
+      acknowledged: this.#notice?.session,
     };
   }
 
@@ -56,14 +56,14 @@ export class CompanionPart implements TurnHooks {
   ended(answer: StoredMessage | undefined): void {
     this.#thoughtEnds();
     const { chatId } = this.#turn;
-    const { receptions } = this.#companion;
+    const { notices } = this.#companion;
     // The late answer of a session that has ended changes nothing in the one that continues; nor does
     // one without a word.
     if (answer === undefined || answer.hidden || answer.content === "") {
-      receptions.failed(chatId);
+      notices.failed(chatId);
       return;
     }
-    if (this.#welcome !== undefined) receptions.delivered(chatId, this.#welcome);
+    if (this.#notice !== undefined) notices.delivered(chatId, this.#notice);
     this.#companion.replied(chatId, answer.content);
   }
 }

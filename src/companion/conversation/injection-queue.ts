@@ -13,7 +13,7 @@ export interface QueuedText {
 /**
  * Bounds of what waits. Characters are UTF-16 code units, as `length` counts them.
  *
- * Source: 16 items or 8,000 characters are the injector's rule. A welcome may be larger than the
+ * Source: 16 items or 8,000 characters are the injector's rule. A notice may be larger than the
  * queue (6,000 characters of conversation, 4,000 of memory and their frames): one text that must be
  * delivered may be, where no other such text is on its way.
  */

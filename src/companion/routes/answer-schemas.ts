@@ -75,7 +75,7 @@ export const restart = z
           chat_id: z.string(),
           kind,
           status: z.enum(["pending", "delivered"]),
-          text: z.string().openapi({ description: "What the model was told, or would be now." }),
+          text: z.string().openapi({ description: "What the model read, or would read now." }),
           parts: z.array(z.enum(["session"])),
           at: stamp.nullable(),
         })
@@ -206,5 +206,5 @@ export const events = {
   sleep: sleeping,
   restart: z
     .object({ chat_id: z.string(), status: z.literal("delivered") })
-    .openapi({ description: "A chat was told of the restart." }),
+    .openapi({ description: "A chat got its restart notice." }),
 };

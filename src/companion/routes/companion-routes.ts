@@ -56,7 +56,7 @@ function addRestart(router: Router, run: CompanionRun): void {
     async () => {
       const recent = await throughline.chats.list({ limit: chatsShown });
       const ids = recent.chats.map(({ chat_id }) => chat_id);
-      const deliveries = await companion.receptions.look(ids);
+      const deliveries = await companion.notices.look(ids);
       return json({
         report: reportView(companion.report),
         deliveries: deliveries.map(deliveryView),

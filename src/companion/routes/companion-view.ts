@@ -4,8 +4,8 @@ import type { Companion } from "../companion.ts";
 import type { PersonSeen } from "../companion-document.ts";
 import { eachLevel, moods } from "../emotion/emotion.ts";
 import type { Feeling } from "../emotion/feel.ts";
-import type { Reception } from "../receptions.ts";
 import type { RestartReport } from "../restart.ts";
+import type { ShownNotice } from "../restart-notices.ts";
 
 /** A run of the companion, and the configuration of its emotions. */
 export interface CompanionRun {
@@ -46,7 +46,7 @@ export function reportView(report: RestartReport) {
   };
 }
 
-export function deliveryView({ chatId, kind, status, text, at }: Reception) {
+export function deliveryView({ chatId, kind, status, text, at }: ShownNotice) {
   return { chat_id: chatId, kind, status, text, parts: ["session"], at: at ?? null };
 }
 

@@ -5,7 +5,7 @@ import { type CompanionRun, emotionsView } from "./companion-view.ts";
 import type { CompanionWrites } from "./companion-writes.ts";
 import { schemaOf, touch } from "./schemas.ts";
 
-/** What a model is told of a long pat (`pat_level2`). Source: the seed. */
+/** What a model reads of a long pat (`pat_level2`). Source: the seed. */
 const patText = "[Someone scratched your head. This probably means they liked what you just did.]";
 /** The synthetic mark of a message that holds it: such a message is never judged. */
 const patHintKind = "pat_hint";

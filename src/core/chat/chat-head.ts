@@ -58,7 +58,7 @@ export interface ChatHead extends JsonObject {
   readonly provider_start?: Readonly<Record<string, number>>;
   /** Per provider, what it counted for the view of its last turn: measured, where ours is a guess. */
   readonly reported?: Readonly<Record<string, ReportedUse>>;
-  /** The newest run of the companion that this chat was told of when it woke. */
+  /** The newest run of the companion that this chat acknowledged. */
   readonly told_session?: number;
   readonly forked_from?: ForkedFrom;
   /** A fork or import that is not complete: removed at the next start. */

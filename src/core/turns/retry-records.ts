@@ -40,8 +40,17 @@ export function beginRetry(
     if (mark.of === undefined) transaction.control("turn", fields, mark.id);
     const session = transaction.head.session as SessionState;
     const ended = endedBy(resolution);
-    const told = transaction.head.told_session;
-    return { user, resolution, session, attempt: 1, isNew: false, awayMs: undefined, ended, told };
+    const acknowledged = transaction.head.told_session;
+    return {
+      user,
+      resolution,
+      session,
+      attempt: 1,
+      isNew: false,
+      awayMs: undefined,
+      ended,
+      acknowledged,
+    };
   });
 }
 

@@ -30,8 +30,8 @@ export interface Begun {
   readonly awayMs: number | undefined;
   /** What ended with this turn, or with an attempt at it without an answer: not announced yet. */
   readonly ended: EndedPart | undefined;
-  /** What an extension stored with the last answer: see `TurnPart.told`. */
-  readonly told: number | undefined;
+  /** What an extension stored with the last answer: see `TurnPart.acknowledged`. */
+  readonly acknowledged: number | undefined;
 }
 
 export interface TurnRecordPorts {
@@ -90,8 +90,8 @@ export function beginTurn(ports: TurnRecordPorts, turn: NewTurn, target: Target)
     const awayMs = typeof away === "number" ? away : undefined;
     const ended =
       endedBy(resolution) ?? (isNew ? undefined : await endedAt(chats, transaction, user));
-    const told = transaction.head.told_session;
-    return { user, resolution, session, attempt, isNew, awayMs, ended, told };
+    const acknowledged = transaction.head.told_session;
+    return { user, resolution, session, attempt, isNew, awayMs, ended, acknowledged };
   });
 }
 
@@ -191,8 +191,8 @@ export interface Ended {
   readonly latencyMs: number;
   /** To its first word. */
   readonly firstWordMs: number | undefined;
-  /** Stored with the answer: see `TurnPart.told`. */
-  readonly told?: number | undefined;
+  /** Stored with the answer: see `TurnPart.acknowledged`. */
+  readonly acknowledged?: number | undefined;
 }
 
 /**
@@ -244,9 +244,9 @@ export function endTurn(
     const isOver = ended.outcome !== "failed" || hasAnswer;
     if (isOver && transaction.head.open_turn?.id === turn.id)
       transaction.set({ open_turn: undefined });
-    // With the answer that was made with it, or not at all: told exactly once.
-    const isTold = ended.told !== undefined && ended.text !== "" && !isLate;
-    if (isTold) transaction.set({ told_session: ended.told });
+    // With the answer that was made with it, or not at all: acknowledged exactly once.
+    const isAcknowledged = ended.acknowledged !== undefined && ended.text !== "" && !isLate;
+    if (isAcknowledged) transaction.set({ told_session: ended.acknowledged });
     if (!isLate && ended.viewFrom !== undefined) {
       const views = { ...transaction.head.view_from, [ended.provider]: ended.viewFrom };
       transaction.set({ view_from: views, ...reportedBy(transaction, ended) });

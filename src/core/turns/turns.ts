@@ -385,7 +385,10 @@ export class Turns {
       const part = await begins;
       const ended = await ask({ ...ports, part });
       turn.assertUnfenced();
-      const stored = await endTurn(this.#ports, turn, begun, { ...ended, told: part.told });
+      const stored = await endTurn(this.#ports, turn, begun, {
+        ...ended,
+        acknowledged: part.acknowledged,
+      });
       return { ...stored, ended };
     };
     const { assistant, session, ended } = await work().catch((error: unknown) => {

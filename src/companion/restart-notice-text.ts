@@ -13,15 +13,15 @@ import {
 import { type RestartKind, restartLimits } from "./restart.ts";
 import { topicsText } from "./topics.ts";
 
-export const welcomeLimits = {
+export const noticeLimits = {
   crashMessages: 10,
   breakMessages: 15,
   messageChars: quoteLimits.messages,
   wounds: 5,
 } as const;
 
-/** All that a welcome may say. Every part but the first four may be missing: the rest is said. */
-export interface WelcomeFacts {
+/** All that a notice may say. Every part but the first four may be missing: it says the rest. */
+export interface NoticeFacts {
   /** Judged at delivery, and the gap with it. */
   readonly kind: RestartKind;
   readonly gap: Gap;
@@ -34,7 +34,7 @@ export interface WelcomeFacts {
   readonly mood?: string;
   readonly wounds?: readonly { readonly event: string; readonly healing: boolean }[];
   readonly person?: { readonly name: string; readonly seenAgo?: Gap };
-  /** The person's own zone, and the instant that the day and its part are told of. */
+  /** The person's own zone, and the instant from which the day and its part are named. */
   readonly local?: { readonly at: number; readonly timeZone: string };
 }
 
@@ -43,12 +43,12 @@ export interface WelcomeFacts {
  * that nothing stored can know, then the instruction, as the last line. Everything that was stored
  * stands on a line of its own making, in quotes; see `quoted-lines.ts`.
  *
- * A chat that was itself silent for an hour is welcomed like after a long absence, with its own
+ * A chat that was itself silent for an hour is greeted as after a long absence, with its own
  * silence for the time away. A crash recovery says nothing from which a person would learn of it.
  *
  * @returns "" when there is nothing to say: a fresh start.
  */
-export function welcomeText(given: WelcomeFacts, newId: NewId): string {
+export function noticeText(given: NoticeFacts, newId: NewId): string {
   const facts = ownSilence(given);
   const record = sessionLines(facts).join("\n");
   if (record === "") return "";
@@ -63,7 +63,7 @@ export function welcomeText(given: WelcomeFacts, newId: NewId): string {
   ].join("\n");
 }
 
-const instructions: Readonly<Record<RestartKind, (facts: WelcomeFacts) => readonly string[]>> = {
+const instructions: Readonly<Record<RestartKind, (facts: NoticeFacts) => readonly string[]>> = {
   fresh_start: () => [],
   crash_recovery: () => [
     "Do not mention the interruption.",
@@ -77,11 +77,11 @@ const instructions: Readonly<Record<RestartKind, (facts: WelcomeFacts) => readon
 };
 
 /** The kind that a text is of: a chat that was silent for an hour comes back from a long absence. */
-export function welcomeKind(facts: WelcomeFacts): RestartKind {
+export function noticeKind(facts: NoticeFacts): RestartKind {
   return ownSilence(facts).kind;
 }
 
-function ownSilence(given: WelcomeFacts): WelcomeFacts {
+function ownSilence(given: NoticeFacts): NoticeFacts {
   const facts = { ...given, gap: validGap(given.gap) };
   const silence = validGap(given.silence);
   if (facts.kind === "fresh_start" || silence.certainty === "uncertain") return facts;
@@ -94,14 +94,14 @@ function ownSilence(given: WelcomeFacts): WelcomeFacts {
   };
 }
 
-function sessionLines(facts: WelcomeFacts): readonly string[] {
+function sessionLines(facts: NoticeFacts): readonly string[] {
   switch (facts.kind) {
     case "fresh_start":
       return [];
     case "crash_recovery":
       return [
         header(facts),
-        ...saidLines(facts, welcomeLimits.crashMessages),
+        ...saidLines(facts, noticeLimits.crashMessages),
         ...moodLines(facts),
         ...woundLines(facts),
       ];
@@ -109,7 +109,7 @@ function sessionLines(facts: WelcomeFacts): readonly string[] {
       return [
         header(facts),
         ...dayLines(facts),
-        ...saidLines(facts, welcomeLimits.breakMessages),
+        ...saidLines(facts, noticeLimits.breakMessages),
         ...moodLines(facts),
         ...woundLines(facts),
         ...personLines(facts),
@@ -125,7 +125,7 @@ function sessionLines(facts: WelcomeFacts): readonly string[] {
   }
 }
 
-function header(facts: WelcomeFacts): string {
+function header(facts: NoticeFacts): string {
   const { kind, gap, clean, silence } = facts;
   const hasSaid = conversationOf(facts.messages ?? []).length > 0;
   const about = kind === "long_absence" && gap.certainty !== "uncertain" ? "about " : "";
@@ -137,40 +137,40 @@ function header(facts: WelcomeFacts): string {
   ].join(" ");
 }
 
-/** No duration is told by a clock that is not to be believed. */
-function agoIn({ gap }: WelcomeFacts, ago: Gap | undefined): Gap {
+/** A clock that cannot be trusted gives no duration. */
+function agoIn({ gap }: NoticeFacts, ago: Gap | undefined): Gap {
   return validGap(gap.certainty === "uncertain" ? undefined : ago);
 }
 
-function saidLines(facts: WelcomeFacts, count: number): readonly string[] {
+function saidLines(facts: NoticeFacts, count: number): readonly string[] {
   const label = "What was said last, oldest first:";
   const notAnswered = "The last message was not answered.";
   const said = conversationOf(facts.messages ?? []);
-  const room = welcomeLimits.messageChars - label.length - notAnswered.length - 2;
+  const room = noticeLimits.messageChars - label.length - notAnswered.length - 2;
   const lines = messageLines(said, count, room);
   if (lines.length === 0) return [];
   return [label, ...lines, ...(said.at(-1)?.role === "USER" ? [notAnswered] : [])];
 }
 
-function topicLines({ messages = [] }: WelcomeFacts): readonly string[] {
+function topicLines({ messages = [] }: NoticeFacts): readonly string[] {
   const topics = topicsText(messages);
   return topics === "" ? [] : [`What the person talked about: ${topics}`];
 }
 
-function moodLines({ mood }: WelcomeFacts): readonly string[] {
+function moodLines({ mood }: NoticeFacts): readonly string[] {
   const name = label(mood);
   return name === undefined ? [] : [`Your mood: ${name}`];
 }
 
-function woundLines({ wounds = [] }: WelcomeFacts): readonly string[] {
-  const names = wounds.slice(0, welcomeLimits.wounds).flatMap(({ event, healing }) => {
+function woundLines({ wounds = [] }: NoticeFacts): readonly string[] {
+  const names = wounds.slice(0, noticeLimits.wounds).flatMap(({ event, healing }) => {
     const name = label(event);
     return name === undefined ? [] : [`${name} (healing: ${healing})`];
   });
   return names.length === 0 ? [] : [`Your wounds: ${names.join(", ")}`];
 }
 
-function personLines(facts: WelcomeFacts): readonly string[] {
+function personLines(facts: NoticeFacts): readonly string[] {
   const name = cleanName(facts.person?.name);
   if (name === undefined) return [];
   const ago = agoIn(facts, facts.person?.seenAgo);
@@ -178,7 +178,7 @@ function personLines(facts: WelcomeFacts): readonly string[] {
   return [`Last person seen: ${quoted(name)}${since}`];
 }
 
-function dayLines({ local }: WelcomeFacts): readonly string[] {
+function dayLines({ local }: NoticeFacts): readonly string[] {
   const day = local && dayPartText(local.at, local.timeZone);
   return day === undefined ? [] : [`Where the person is, it is ${day}.`];
 }

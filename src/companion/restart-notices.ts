@@ -13,25 +13,25 @@ import type { LiveEmotions } from "./live-emotions.ts";
 import type { CompanionOptions, CompanionPorts } from "./options.ts";
 import type { SaidMessage } from "./quoted-lines.ts";
 import { type JudgedRestart, judgedAgain, type RestartKind } from "./restart.ts";
-import { type WelcomeFacts, welcomeKind, welcomeText } from "./welcome.ts";
+import { type NoticeFacts, noticeKind, noticeText } from "./restart-notice-text.ts";
 
-/** What a chat is told when it is first talked in after a restart. */
-export interface Welcome {
+/** What the model reads at the first turn of a chat after a restart. */
+export interface RestartNotice {
   readonly kind: RestartKind;
   /**
    * Goes after the cached prefix, as it is: it has its own marks. Never stored as a message. "": there
-   * is nothing to say, which is told by saying nothing.
+   * is nothing to say, and that counts as said.
    */
   readonly text: string;
   /**
-   * The run that the chat knows of once it was told: goes into the head of its log. `undefined`: what
-   * happened could not be told, and is still to be.
+   * The run that the chat acknowledges with it, in the head of its log. `undefined`: the chat could not
+   * be read, and is still to acknowledge.
    */
   readonly session: number | undefined;
 }
 
-/** One delivery as people may look at it. */
-export interface Reception {
+/** A notice as people may look at it. */
+export interface ShownNotice {
   readonly chatId: string;
   readonly kind: RestartKind;
   readonly status: "pending" | "delivered";
@@ -40,38 +40,38 @@ export interface Reception {
   readonly at?: string;
 }
 
-/** What receptions need to know of the companion. */
+/** What the notices need to know of the companion. */
 export interface Host {
   readonly emotions: LiveEmotions;
   readonly person: PersonSeen | undefined;
   /** Of this run. */
   readonly uptimeMs: number;
-  welcomed(chatId: string, session: number | undefined, reception: Reception): void;
+  acknowledged(chatId: string, session: number | undefined, notice: ShownNotice): void;
 }
 
 /** Delivered texts that are kept to be looked at, in this process only. */
 const maxShown = 50;
-/** Messages that a welcome is made of: a long absence tells topics of them all. */
-const messagesTold = 50;
+/** Messages that a notice is made of: after a long absence it names topics of them all. */
+const messagesQuoted = 50;
 /** Records that are read for what was said last: of them, control records and hidden rows go. */
 const recordsRead = 200;
 
 /**
- * Receives people after a restart: every chat is told once, at its first turn, what happened and how
- * the companion feels, and it is known in the chat's own log that it was.
+ * The notices after a restart: every chat gets one, at its first turn, of what happened and how
+ * the companion feels. The chat's own log records that it was acknowledged.
  */
-export class Receptions {
+export class RestartNotices {
   readonly #ports: CompanionPorts;
   readonly #host: Host;
   readonly #options: CompanionOptions;
   readonly #deliveries: Deliveries;
   readonly #report: JudgedRestart;
   /** Attempts under way, except where the chat removed words since: the attempt may quote them. */
-  readonly #begun = new Map<string, Welcome | undefined>();
+  readonly #begun = new Map<string, RestartNotice | undefined>();
   /** Chats that began in this run and were not answered yet: nothing happened to them. */
   readonly #born = new Set<string>();
   /** Newest last. */
-  readonly #shown = new Lru<string, Reception>(maxShown);
+  readonly #shown = new Lru<string, ShownNotice>(maxShown);
 
   constructor(
     ports: CompanionPorts,
@@ -91,59 +91,66 @@ export class Receptions {
   }
 
   /**
-   * Begins to tell a chat. End it with `delivered`, once the answer that was made with it is stored,
+   * Begins the notice of a chat. End it with `delivered`, once the answer that was made with it is stored,
    * or with `failed`; one that the process does not survive was none.
    *
-   * @param told the run that the chat was told of last, by its own log.
+   * @param acknowledged the newest run that the chat acknowledged, by its own log.
    * @param before the number of the message that is being answered: what was said before it counts.
-   * @returns `undefined`: it was told, or another attempt is under way.
+   * @returns `undefined`: it was acknowledged, or another attempt is under way.
    */
   async begin(
     chatId: string,
-    told: number | undefined,
+    acknowledged: number | undefined,
     before: number,
-  ): Promise<Welcome | undefined> {
-    if (told !== undefined) this.#deliveries.noteTold(chatId, told);
+  ): Promise<RestartNotice | undefined> {
+    if (acknowledged !== undefined) this.#deliveries.noteAcknowledged(chatId, acknowledged);
     const restart = this.#deliveries.take(chatId);
     if (restart === undefined) return undefined;
     this.#begun.set(chatId, undefined);
     try {
-      const welcome = await this.#welcome(chatId, restart, before);
-      if (this.#begun.has(chatId)) this.#begun.set(chatId, welcome);
-      return welcome;
+      const notice = await this.#notice(chatId, restart, before);
+      if (this.#begun.has(chatId)) this.#begun.set(chatId, notice);
+      return notice;
     } catch (error) {
-      // No turn fails with what it would have been told beside.
-      this.#ports.logger.error({ chat: chatId, error: errorName(error) }, "a welcome was left out");
+      // No turn fails because of its notice.
+      this.#ports.logger.error(
+        { chat: chatId, error: errorName(error) },
+        "a restart notice was left out",
+      );
       this.failed(chatId);
       return undefined;
     }
   }
 
-  /** The answer is stored: the chat was told. */
-  delivered(chatId: string, welcome: Welcome): void {
-    const { kind, text, session } = welcome;
-    const isKnown = this.#begun.get(chatId) === welcome;
+  /** The answer is stored: the chat acknowledged the notice. */
+  delivered(chatId: string, notice: RestartNotice): void {
+    const { kind, text, session } = notice;
+    const isKnown = this.#begun.get(chatId) === notice;
     this.#begun.delete(chatId);
     this.#born.delete(chatId);
-    // If words were removed since it began, the chat's own log knows whether it was told.
+    // If words were removed since it began, the chat's own log knows whether it was acknowledged.
     if (!isKnown) return;
-    if (session === undefined) this.#deliveries.release(chatId);
+    if (session === undefined) this.#deliveries.fail(chatId);
     else this.#deliveries.acknowledge(chatId);
     if (text === "") return;
     const at = isoTime(this.#ports.clock.now());
-    const reception: Reception = { chatId, kind, status: "delivered", text, at };
-    this.show(reception);
-    this.#host.welcomed(chatId, session, reception);
+    const shown: ShownNotice = { chatId, kind, status: "delivered", text, at };
+    this.show(shown);
+    this.#host.acknowledged(chatId, session, shown);
   }
 
   /** Keeps a delivered text to be looked at; another process may have delivered it. */
-  show(reception: Reception): void {
-    this.#shown.set(reception.chatId, reception);
+  show(notice: ShownNotice): void {
+    this.#shown.set(notice.chatId, notice);
   }
 
-  /** Another process told a chat. */
-  toldElsewhere(chatId: string, session: number | undefined, notice: Reception | undefined): void {
-    if (session !== undefined) this.#deliveries.noteTold(chatId, session);
+  /** Another process delivered a notice. */
+  acknowledgedElsewhere(
+    chatId: string,
+    session: number | undefined,
+    notice: ShownNotice | undefined,
+  ): void {
+    if (session !== undefined) this.#deliveries.noteAcknowledged(chatId, session);
     if (notice !== undefined) this.show(notice);
   }
 
@@ -155,13 +162,13 @@ export class Receptions {
     }
   }
 
-  /** The attempt produced no answer: the chat is still to be told. */
+  /** The attempt produced no answer: the notice is still pending. */
   failed(chatId: string): void {
     this.#begun.delete(chatId);
-    this.#deliveries.release(chatId);
+    this.#deliveries.fail(chatId);
   }
 
-  /** Drops what is known of a chat, and texts that quote it. */
+  /** Forgets what is known of a chat, and texts that quote it. */
   forget(chatId: string): void {
     this.#begun.delete(chatId);
     this.#born.delete(chatId);
@@ -170,19 +177,20 @@ export class Receptions {
   }
 
   /**
-   * What was told in this run, and what these chats would be told now, newest first.
+   * The notices of this run that were delivered, and those that these chats would get now, newest first.
    *
    * @param chatIds chats to look at, such as those in which a person acted last.
    */
-  async look(chatIds: readonly string[]): Promise<readonly Reception[]> {
-    const pending: Reception[] = [];
+  async look(chatIds: readonly string[]): Promise<readonly ShownNotice[]> {
+    const pending: ShownNotice[] = [];
     for (const chatId of chatIds) {
       if (this.#shown.has(chatId)) continue;
       const { head } = await this.#ports.chats.log.state(chatId);
-      if (head?.told_session !== undefined) this.#deliveries.noteTold(chatId, head.told_session);
+      if (head?.told_session !== undefined)
+        this.#deliveries.noteAcknowledged(chatId, head.told_session);
       const restart = this.#deliveries.pending(chatId);
       if (restart === undefined) continue;
-      const { kind, text } = await this.#welcome(chatId, restart, Number.MAX_SAFE_INTEGER);
+      const { kind, text } = await this.#notice(chatId, restart, Number.MAX_SAFE_INTEGER);
       if (text !== "") pending.push({ chatId, kind, status: "pending", text });
     }
     return [...[...this.#shown.values()].reverse(), ...pending];
@@ -192,24 +200,24 @@ export class Receptions {
     return this.#deliveries.toJson();
   }
 
-  async #welcome(chatId: string, restart: JudgedRestart, before: number): Promise<Welcome> {
-    const { isTold, ...facts } = await this.#facts(chatId, restart, before);
-    const text = welcomeText(facts, this.#ports.newId);
+  async #notice(chatId: string, restart: JudgedRestart, before: number): Promise<RestartNotice> {
+    const { isAcknowledged, ...facts } = await this.#facts(chatId, restart, before);
+    const text = noticeText(facts, this.#ports.newId);
     const { totalSessions } = this.#report;
-    return { kind: welcomeKind(facts), text, session: isTold ? totalSessions : undefined };
+    return { kind: noticeKind(facts), text, session: isAcknowledged ? totalSessions : undefined };
   }
 
-  /** What the welcome says. A chat that cannot be read is told nothing, and is still to be told. */
+  /** What the notice says. A chat that cannot be read gets no notice yet. */
   async #facts(
     chatId: string,
     restart: JudgedRestart,
     before: number,
-  ): Promise<WelcomeFacts & { readonly isTold: boolean }> {
+  ): Promise<NoticeFacts & { readonly isAcknowledged: boolean }> {
     const { clock, logger } = this.#ports;
     const now = readClock(clock);
     const { kind, gap } = judgedAgain(restart, now, this.#host.uptimeMs);
     const { clean, totalSessions } = restart;
-    const facts = { kind, gap, clean, totalSessions, isTold: true };
+    const facts = { kind, gap, clean, totalSessions, isAcknowledged: true };
     try {
       const { head } = await this.#ports.chats.log.state(chatId);
       const said = head === undefined ? [] : await this.#said(chatId, before);
@@ -227,12 +235,12 @@ export class Receptions {
         ...(timeZone === undefined ? {} : { local: { at: clock.now(), timeZone } }),
       };
     } catch (error) {
-      logger.warn({ chat: chatId, error: errorName(error) }, "a welcome was left out");
-      return { ...facts, kind: "fresh_start", isTold: false };
+      logger.warn({ chat: chatId, error: errorName(error) }, "a restart notice was left out");
+      return { ...facts, kind: "fresh_start", isAcknowledged: false };
     }
   }
 
-  #feelings(now: number): Pick<WelcomeFacts, "mood" | "wounds" | "person"> {
+  #feelings(now: number): Pick<NoticeFacts, "mood" | "wounds" | "person"> {
     const { emotions, person } = this.#host;
     const { wounds } = emotions.feeling();
     const seenAt = person?.seenAt;
@@ -252,6 +260,6 @@ export class Receptions {
       const isShown = !marks.hidden && !marks.redacted && marks.synthetic === undefined;
       return (role === "user" || role === "assistant") && isShown && content !== "";
     };
-    return messages.filter(isSaid).slice(-messagesTold);
+    return messages.filter(isSaid).slice(-messagesQuoted);
   }
 }
