@@ -6,7 +6,7 @@ import { companionLease, type Lease, type Leases } from "../core/storage/leases.
 import { systemTimers, type Timers } from "../core/timers.ts";
 
 // Several processes have one companion. One of them leads: it has the lease, and writes the document and
-// the history of moods. What they publish wakes, and tells no more than this:
+// the history of moods. What they publish wakes, and says no more than this:
 //
 //   who       is the companion up?      up        yes
 //   acts      there are acts to read
@@ -39,7 +39,7 @@ export interface LeaderPorts {
 export class Leadership {
   readonly #ports: LeaderPorts;
   readonly #closing = new AbortController();
-  readonly #heard = Promise.withResolvers<true>();
+  readonly #isUp = Promise.withResolvers<true>();
   readonly #ends: readonly (() => void)[];
   #led: Led | undefined;
   #acquiring: Promise<Lease>;
@@ -52,7 +52,7 @@ export class Leadership {
     const { cluster } = ports;
     this.#ports = ports;
     const missed = () => this.#led?.readOn();
-    this.#ends = [cluster.subscribe((told) => this.#told(told)), cluster.onMissed(missed)];
+    this.#ends = [cluster.subscribe((message) => this.#receive(message)), cluster.onMissed(missed)];
     this.publish("who");
     this.#acquiring = this.#acquire();
   }
@@ -64,13 +64,13 @@ export class Leadership {
   /** Waits until it is known whether the companion is up somewhere. If not, this process has the lease. */
   async isUp(): Promise<boolean> {
     const { timers = systemTimers } = this.#ports;
-    const heard = this.#heard.promise;
-    if (await Promise.race([heard, this.#acquiring.then(() => false)])) return true;
+    const isUp = this.#isUp.promise;
+    if (await Promise.race([isUp, this.#acquiring.then(() => false)])) return true;
     // The companion may be up all the same, between one leader and the next.
     const { promise: waited, resolve } = Promise.withResolvers<false>();
     const cancel = timers.after(answerMs, () => resolve(false), { holdsProcess: true });
     try {
-      return await Promise.race([heard, waited]);
+      return await Promise.race([isUp, waited]);
     } finally {
       cancel();
     }
@@ -159,9 +159,9 @@ export class Leadership {
     cancel();
   }
 
-  #told({ about, say }: JsonObject): void {
+  #receive({ about, say }: JsonObject): void {
     if (about !== "companion" || this.#closing.signal.aborted) return;
-    if (say === "up") this.#heard.resolve(true);
+    if (say === "up") this.#isUp.resolve(true);
     else if (say === "who" && this.#led !== undefined) this.publish("up");
     else if (say === "acts") this.#led?.readOn();
   }

@@ -31,7 +31,7 @@ const batchActs = 50;
 const pauseMs = 1_000;
 /** A log that is longer is continued in another, so that what a snapshot covers can be removed. */
 const longestLog = 1_000;
-/** A process that hears nothing reads on this often, in milliseconds. */
+/** A process that receives no messages reads on this often, in milliseconds. */
 const readOnEveryMs = 10_000;
 
 /**
@@ -75,7 +75,7 @@ export class SharedActs {
     this.#tried(this.flush());
   }
 
-  /** By the monotonic clock: what failed is tried again, and what was not heard of is read. */
+  /** By the monotonic clock: what failed is tried again, and what was missed is read. */
   tick(now: number): void {
     if (now < this.#nextAt) return;
     this.#nextAt = now + readOnEveryMs;
@@ -161,7 +161,7 @@ export class SharedActs {
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const result = this.#turn.then(work);
-    this.#turn = result.catch(() => undefined); // the caller hears of it
+    this.#turn = result.catch(() => undefined); // the caller gets the error
     return result;
   }
 

@@ -117,7 +117,7 @@ export class SnapshotWriter {
   /** One write after the other: each takes the state when its turn comes, so that none is older. */
   #inTurn(work: () => Promise<void>): Promise<void> {
     const result = this.#writing.then(work);
-    this.#writing = result.catch(() => undefined); // the caller hears of it
+    this.#writing = result.catch(() => undefined); // the caller gets the error
     return result;
   }
 

@@ -18,7 +18,7 @@ export interface Extension extends AsyncDisposable {
   remove(removal: Removal): Promise<readonly Removed[]>;
   /**
    * Removes what it keeps about chats that were forgotten while it was not loaded, or while this
-   * process could not hear of it. Called once it is added, and after each gap in what is heard.
+   * process could not be notified. Called once it is added, and whenever messages were missed.
    *
    * @param forgotten reads which chats those are. It rejects while the storage cannot be read.
    */

@@ -95,7 +95,7 @@ const endBackend = `select pg_terminate_backend(pid, $3::bigint) from pg_stat_ac
   where pid = $1 and backend_start = $2::timestamptz`;
 
 /** Pools that are listened to for good: an error without a listener ends the process. */
-const heardPools = new WeakSet<PostgresPool>();
+const watchedPools = new WeakSet<PostgresPool>();
 
 /**
  * This process's way to the database: every call has a deadline, and ends in a typed outcome, for which
@@ -118,8 +118,8 @@ export class Database {
       ports.logger.warn({ code }, "an idle connection to the database ended");
     };
     ports.pool.on("error", this.#idleError);
-    if (heardPools.has(ports.pool)) return;
-    heardPools.add(ports.pool);
+    if (watchedPools.has(ports.pool)) return;
+    watchedPools.add(ports.pool);
     ports.pool.on("error", () => undefined);
   }
 

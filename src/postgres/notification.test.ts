@@ -3,16 +3,16 @@ import { test } from "node:test";
 import { keyCorpus, textCorpus } from "../testing/corpus.ts";
 import { freedPayload, messagePayloads, parsePayload, payloadBytes } from "./notification.ts";
 
-const textOf = (heard: ReturnType<typeof parsePayload>) =>
-  heard !== undefined && "text" in heard ? heard.text : "";
+const textOf = (parsed: ReturnType<typeof parsePayload>) =>
+  parsed !== undefined && "text" in parsed ? parsed.text : "";
 
 test("what a notification says is read back, for texts and names of every kind", () => {
   for (const { text } of textCorpus) {
     const json = JSON.stringify({ text });
-    const heard = messagePayloads("p1", 7, json).map(parsePayload);
-    assert.equal(heard.map(textOf).join(""), json);
-    if (heard.length > 1) continue;
-    assert.deepEqual(heard, [{ kind: "message", from: "p1", n: 7, text: json }]);
+    const parsed = messagePayloads("p1", 7, json).map(parsePayload);
+    assert.equal(parsed.map(textOf).join(""), json);
+    if (parsed.length > 1) continue;
+    assert.deepEqual(parsed, [{ kind: "message", from: "p1", n: 7, text: json }]);
   }
   for (const { text: key } of keyCorpus) {
     const name = { collection: "chats", key };
@@ -31,15 +31,15 @@ for (const [what, unit] of [
       const text = `${unit.repeat(count)}.`;
       const payloads = messagePayloads("p\n1", 8, text);
       assert.ok(payloads.every((payload) => Buffer.byteLength(payload) <= payloadBytes));
-      const heard = payloads.map(parsePayload);
-      assert.equal(heard.map(textOf).join(""), text);
+      const parsed = payloads.map(parsePayload);
+      assert.equal(parsed.map(textOf).join(""), text);
       const whole = '["told","p\\n1",8]\n'.length + Buffer.byteLength(text);
       assert.ok(payloads.length <= 1 + whole / 7_800, `${payloads.length} parts`);
       assert.equal(payloads.length === 1, whole <= payloadBytes);
       if (payloads.length === 1) return;
-      for (const [index, each] of heard.entries()) {
+      for (const [index, each] of parsed.entries()) {
         const { text: _, ...rest } = { text: "", ...each };
-        const expected = { kind: "part", from: "p\n1", n: 8, index, count: heard.length };
+        const expected = { kind: "part", from: "p\n1", n: 8, index, count: parsed.length };
         assert.deepEqual(rest, expected);
       }
     });

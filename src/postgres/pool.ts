@@ -17,7 +17,7 @@ export interface PostgresStatement {
   readonly values?: unknown[];
 }
 
-/** A message of `NOTIFY`, as a client that listens hears it. */
+/** A message of `NOTIFY`, as a client that listens receives it. */
 export interface PostgresNotification {
   readonly channel: string;
   readonly payload?: string | undefined;

@@ -24,7 +24,7 @@ export function relayEvents(
   const { watchers, chats, logger } = ports;
   const endHere = watchers.onPublish((name, event) => cluster.publish(messageOf(name, event)));
   let published: Promise<void> = Promise.resolve();
-  const endTold = cluster.subscribe((message) => {
+  const endSubscription = cluster.subscribe((message) => {
     if (message["about"] !== "event") return;
     published = published
       .then(() => publishHere(message, watchers, chats))
@@ -32,11 +32,11 @@ export function relayEvents(
         logger.warn({ error: errorName(error) }, "an event of another server was not published");
       });
   });
-  const endGap = cluster.onMissed(() => watchers.endListening());
+  const endMissed = cluster.onMissed(() => watchers.endListening());
   return () => {
     endHere();
-    endTold();
-    endGap();
+    endSubscription();
+    endMissed();
   };
 }
 
@@ -53,7 +53,7 @@ function isMessage(event: object): event is { readonly message: StoredMessage } 
 
 async function publishHere(sent: JsonObject, watchers: Watchers, chats: Chats): Promise<void> {
   const { name, event } = sent;
-  if (typeof name !== "string" || !isJsonObject(event) || !watchers.isHeard) return;
+  if (typeof name !== "string" || !isJsonObject(event) || !watchers.hasListeners) return;
   const { message, chat_id: chatId } = event;
   if (!isJsonObject(message) || message["content"] !== undefined) {
     watchers.publishHere(name, event);

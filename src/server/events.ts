@@ -95,7 +95,7 @@ export class Watchers {
   }
 
   /** Whether anybody listens here. */
-  get isHeard(): boolean {
+  get hasListeners(): boolean {
     return this.#listeners.size > 0;
   }
 

@@ -132,7 +132,7 @@ class Work {
   }
 }
 
-/** Hears of turns and repairs for those who watch, and for the counts. @returns what ends it. */
+/** Publishes turns and repairs to those who watch, and for the counts. @returns what ends it. */
 function subscribe(
   { throughline, turns, logger }: Settings,
   watchers: Watchers,

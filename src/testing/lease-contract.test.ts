@@ -79,7 +79,7 @@ function broken(breaks: (leases: Leases) => Partial<Leases>): Storage {
 
 for (const [bug, caughtBy, breaks] of bugs) {
   for (const id of caughtBy) {
-    test(`a driver that ${bug} is told so by ${id}`, async () => {
+    test(`a driver that ${bug} is found by ${id}`, async () => {
       const clauses = leaseContract.clauses.filter((clause) => clause.id === id);
       assert.equal(clauses.length, 1);
       const results = runContract({ name: "leases", clauses }, async () => broken(breaks), {});

@@ -132,14 +132,14 @@ const storages: readonly Clause[] = [
     id: "log.storage.no-repairs",
     says: "a storage in which nothing was damaged reports no repair",
     proof: withLogs(async (log, storage) => {
-      const heard: unknown[] = [];
-      const end = storage.onRepair((report) => heard.push(report));
+      const reports: unknown[] = [];
+      const end = storage.onRepair((report) => reports.push(report));
       await log.append(chat, messages(1, 3));
       await log.erase(chat, ["m1"]);
       await log.delete(chat);
       end();
       end();
-      assert.deepEqual([storage.repairs(), heard], [[], []]);
+      assert.deepEqual([storage.repairs(), reports], [[], []]);
     }),
   },
   {

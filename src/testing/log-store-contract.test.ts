@@ -238,7 +238,7 @@ function broken({ breaks }: Bug): Storage {
 }
 
 for (const bug of bugs) {
-  test(`a driver that ${bug.bug} is told so by ${bug.caughtBy.join(", ")}`, async () => {
+  test(`a driver that ${bug.bug} is found by ${bug.caughtBy.join(", ")}`, async () => {
     const clauses = logStoreContract.clauses.filter(({ id }) => bug.caughtBy.includes(id));
     assert.equal(clauses.length, bug.caughtBy.length);
     const contract: Contract = { name: "log store", clauses };

@@ -107,8 +107,8 @@ const refusals: readonly SharedClause[] = [
 
 const losses: readonly SharedClause[] = [
   {
-    id: "shared.lost.told",
-    says: "a holder that slept too long is told that its lease is lost, the one that took over is not",
+    id: "shared.lost.notified",
+    says: "a holder that slept too long is notified that its lease is lost, the one that took over is not",
     proof: withTwo(async (a, b, place) => {
       const { lost, taken } = await takeOver(a, b, place);
       assert.equal(lost.lost.aborted, true);
@@ -157,7 +157,7 @@ const losses: readonly SharedClause[] = [
   },
   {
     id: "shared.lost.not-taken-over",
-    says: "a holder that slept is told that its lease is lost, and may write until it is taken",
+    says: "a holder that slept is notified that its lease is lost, and may write until it is taken",
     proof: withTwo(async (a, b, place) => {
       const lease = await a.leases.acquire(chatLease);
       await a.log.append(chat, messages(1, 1));

@@ -123,25 +123,25 @@ export async function takeOver(sleeper: Writer, taker: Writer, place: SharedPlac
   return { lost, taken };
 }
 
-export interface Told {
+export interface Received {
   readonly message: JsonObject;
   readonly processId: string;
 }
 
-/** Collects what a process hears until so many messages said `{ end: true }`; those are left out. */
-export function heardUntilEnd({ cluster }: Writer, ends = 1): Promise<Told[]> {
-  const told: Told[] = [];
+/** Collects what a process receives until so many messages said `{ end: true }`; those are left out. */
+export function receivedUntilEnd({ cluster }: Writer, ends = 1): Promise<Received[]> {
+  const received: Received[] = [];
   let left = ends;
   return new Promise((resolve) => {
     const stop = cluster.subscribe((message, processId) => {
       if (message["end"] !== true) {
-        told.push({ message, processId });
+        received.push({ message, processId });
         return;
       }
       left--;
       if (left > 0) return;
       stop();
-      resolve(told);
+      resolve(received);
     });
   });
 }

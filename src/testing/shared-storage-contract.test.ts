@@ -137,7 +137,7 @@ const bugs: readonly Bug[] = [
   },
   {
     bug: "tells no holder that its lease is lost",
-    caughtBy: ["shared.lost.told", "shared.lost.not-taken-over", "shared.wait.close-frees"],
+    caughtBy: ["shared.lost.notified", "shared.lost.not-taken-over", "shared.wait.close-frees"],
     leases: (leases) => ({
       acquire: async (name, options) => {
         const lease = await leases.acquire(name, options);
@@ -153,7 +153,7 @@ const bugs: readonly Bug[] = [
   },
   {
     bug: "tells everything twice",
-    caughtBy: ["shared.tell.others", "shared.tell.order", "shared.tell.all-at-once"],
+    caughtBy: ["shared.publish.others", "shared.publish.order", "shared.publish.all-at-once"],
     cluster: (cluster) => ({
       publish(message) {
         cluster.publish(message);
@@ -163,7 +163,7 @@ const bugs: readonly Bug[] = [
   },
   {
     bug: "tells long messages later than short ones",
-    caughtBy: ["shared.tell.sizes"],
+    caughtBy: ["shared.publish.sizes"],
     cluster: (cluster) => ({
       publish(message) {
         if (JSON.stringify(message).length < 7_900) cluster.publish(message);
@@ -173,7 +173,7 @@ const bugs: readonly Bug[] = [
   },
   {
     bug: "tells itself too",
-    caughtBy: ["shared.tell.others"],
+    caughtBy: ["shared.publish.others"],
     cluster: (cluster) => {
       const listeners: ((message: object, processId: string) => void)[] = [];
       return {
@@ -190,7 +190,7 @@ const bugs: readonly Bug[] = [
   },
   {
     bug: "tells text as its encoding has it",
-    caughtBy: ["shared.tell.text"],
+    caughtBy: ["shared.publish.text"],
     cluster: (cluster) => ({
       publish: (message) => {
         const text = JSON.stringify(message).replaceAll(/\\u[0-9a-f]{4}/g, "\ufffd");
@@ -228,7 +228,7 @@ function broken({ logs, leases, cluster }: Bug): (storage: Storage) => Storage {
 }
 
 for (const bug of bugs) {
-  test(`a driver that ${bug.bug} is told so by ${bug.caughtBy.join(", ")}`, async () => {
+  test(`a driver that ${bug.bug} is found by ${bug.caughtBy.join(", ")}`, async () => {
     const asked = clauses.filter(({ id }) => bug.caughtBy.includes(id));
     assert.equal(asked.length, bug.caughtBy.length);
     const results = await Array.fromAsync(

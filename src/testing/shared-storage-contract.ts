@@ -14,8 +14,8 @@ import { sharedForgettingClauses } from "./shared-storage-contract-forgetting.ts
 import { leaseClauses } from "./shared-storage-contract-leases.ts";
 import { sharedListClauses } from "./shared-storage-contract-lists.ts";
 import type { OpenPlace, SharedClause } from "./shared-storage-contract-place.ts";
+import { publishingClauses } from "./shared-storage-contract-publishing.ts";
 import { sharedReadingClauses } from "./shared-storage-contract-reading.ts";
-import { tellingClauses } from "./shared-storage-contract-telling.ts";
 import { leaseWaitClauses } from "./shared-storage-contract-waiting.ts";
 
 export interface SharedContract {
@@ -42,7 +42,7 @@ export const sharedStorageContract: SharedContract = {
     ...leaseClauses,
     ...leaseWaitClauses,
     ...fencingClauses,
-    ...tellingClauses,
+    ...publishingClauses,
   ],
 };
 

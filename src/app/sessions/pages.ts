@@ -4,7 +4,7 @@ import { relayEvents } from "../../server/cluster-events.ts";
 import { Watchers } from "../../server/events.ts";
 
 /**
- * The pages at the servers of a database. What a command changes they are told as a server tells them,
+ * The pages at the servers of a database. What a command changes is published to them as a server does,
  * in its words. Best effort, and before the memories are closed. Beside a home no server runs.
  */
 export function pagesOf({

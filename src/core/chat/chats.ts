@@ -259,7 +259,7 @@ export class Chats {
       readonly chatId: string;
       readonly messageId: string;
       readonly loss: Loss;
-      /** What is told of it already, and what is found on the way. */
+      /** What is known of it already, and what is found on the way. */
       readonly dropped: Removed[];
     },
     removeIn: (chatId: string) => Promise<unknown>,
@@ -432,7 +432,7 @@ export class Chats {
     const existed = await this.#remove(chatId);
     mark ??= await begin(); // a full disk has room for it now
     if (mark !== undefined) await this.tombstones.finish(mark);
-    for (const tell of this.#onForgotten) tell(chatId, mark);
+    for (const listener of this.#onForgotten) listener(chatId, mark);
     const count = existed ? (state.head?.message_count ?? 1) : 0;
     const isUnmarked = said !== undefined && mark === undefined;
     const { removed, unreachable } = summed(isUnmarked ? [...dropped, noMark] : dropped);

@@ -1,4 +1,4 @@
-// What several processes remember of chats that one of them forgets: by hearing of it, or by asking.
+// What several processes remember of chats that one of them forgets: by a message, or by asking.
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -57,8 +57,8 @@ async function server(t: TestContext, place: MemoryPlace) {
     isAway = is;
   };
   const { deafen, gap } = own;
-  const told = { deafen, gap, away, moments };
-  return { ...told, home: path, chats, workingMemory, recorder, say, saved, waiting, packaged };
+  const controls = { deafen, gap, away, moments };
+  return { ...controls, home: path, chats, workingMemory, recorder, say, saved, waiting, packaged };
 }
 
 async function two(t: TestContext) {
@@ -94,12 +94,12 @@ test("a chat that one process forgets is in no buffer, no waiting moment and no 
 test("what one process redacts or clears is in no buffer of another, and the rest of its chat is", async (t) => {
   const { a, b } = await two(t);
   const [said] = (await a.chats.messages("gone")).messages;
-  const heard = () => b.recorder.stats.messages;
-  assert.equal(heard(), 4);
+  const buffered = () => b.recorder.stats.messages;
+  assert.equal(buffered(), 4);
   await a.chats.redact("gone", said!.id);
-  await until(() => heard() === 3);
+  await until(() => buffered() === 3);
   await a.chats.clear("kept");
-  await until(() => heard() === 1);
+  await until(() => buffered() === 1);
   assert.equal(b.recorder.lastAnswer("gone")?.text, "Ha");
 });
 
@@ -129,8 +129,8 @@ test("what is withdrawn at a process holds at another whose clock is an hour ahe
   const { a, b } = await two(t);
   const ahead = Date.now() / 1_000 + 3_600;
   const agreed = { messages: true, frames: true, audio: false, upload: false, export: false };
-  const told = { ...agreed, wording, by: null, timestamp: ahead };
-  await Promise.all([a.moments.agreedElsewhere(told), b.moments.agreedElsewhere(told)]);
+  const published = { ...agreed, wording, by: null, timestamp: ahead };
+  await Promise.all([a.moments.agreedElsewhere(published), b.moments.agreedElsewhere(published)]);
   assert.equal(b.recorder.consent.frames, true);
   await a.moments.agree({ messages: true });
   await until(() => !b.recorder.consent.frames);
@@ -200,7 +200,7 @@ test("who missed that a chat was forgotten and begun again forgets what is from 
 
 for (const [what, forget] of [
   ["this process forgot", (_a, b) => b.chats.forget("gone")],
-  ["it heard of being forgotten", (a) => a.chats.forget("gone")],
+  ["it was notified of", (a) => a.chats.forget("gone")],
 ] satisfies [string, (...of: Awaited<ReturnType<typeof server>>[]) => Promise<unknown>][]) {
   test(`a chat that ${what} and that was begun again keeps its new moments when there is a gap later`, async (t) => {
     const { a, b } = await two(t);
@@ -220,7 +220,7 @@ for (const [what, forget] of [
   });
 }
 
-test("a forgetting that was told before a gap and is on record after it reaches who missed the beginning", async (t) => {
+test("a forgetting that was published before a gap and recorded after it reaches a process that missed the message", async (t) => {
   const { a, b } = await two(t);
   b.deafen(true);
   a.chats.onForget(async () => {

@@ -18,7 +18,7 @@ interface ClusterMemories {
 
 /**
  * Keeps what this process remembers of a chat no longer than any process lets it: what is forgotten,
- * cleared or reset in one is removed in all. After a gap the working memory is cleared, and extensions
+ * cleared or reset in one is removed in all. After missed messages the working memory is cleared, and extensions
  * catch up with the marks of forgotten chats.
  *
  * @returns what ends it.
@@ -36,17 +36,17 @@ export function dropWithOthers(cluster: Cluster, memories: ClusterMemories): () 
   };
   sessions.onEnd((chatId) => cluster.publish(dropMessage(chatId)));
   chats.onForget((chatId, loss, messageId) => {
-    // Of a chat that is being forgotten it is told again, once nothing is left.
+    // Of a chat that is being forgotten it is published again, once nothing is left.
     const what = loss === "forget" ? {} : { loss, ...(messageId && { message: messageId }) };
     cluster.publish({ ...dropMessage(chatId), ...what });
     return [];
   });
-  // Not before it is on record: who does not hear this any more finds it there.
+  // Not before it is on record: a process that misses this finds it there.
   chats.onForgotten((chatId, mark) => {
     if (mark !== undefined) known.add(mark.id);
     cluster.publish({ ...dropMessage(chatId), loss: "forget", ...(mark && { mark: mark.id }) });
   });
-  const endTold = cluster.subscribe(({ about, chat: chatId, loss, message, mark }) => {
+  const endSubscription = cluster.subscribe(({ about, chat: chatId, loss, message, mark }) => {
     if (about !== "drop" || typeof chatId !== "string") return;
     workingMemory.drop(chatId);
     chats.log.forgetState(chatId);
@@ -60,7 +60,7 @@ export function dropWithOthers(cluster: Cluster, memories: ClusterMemories): () 
   // Where that cannot be asked, every chat counts that was ever forgotten.
   const begun = chats.tombstones.end().catch(() => 0);
   let end: number | undefined;
-  const endGap = cluster.onMissed(() => {
+  const endMissed = cluster.onMissed(() => {
     workingMemory.clear();
     inOrder(async () => {
       const read = async () => chats.tombstones.after(end ?? (await begun), known);
@@ -68,8 +68,8 @@ export function dropWithOthers(cluster: Cluster, memories: ClusterMemories): () 
     });
   });
   return () => {
-    endTold();
-    endGap();
+    endSubscription();
+    endMissed();
   };
 }
 

@@ -185,7 +185,7 @@ export class ProviderSessions {
       }
       return transaction.head.session as SessionState;
     });
-    this.#tellEnd(chatId, "session");
+    this.#publishEnd(chatId, "session");
     return sessionView(chatId, session);
   }
 
@@ -200,7 +200,7 @@ export class ProviderSessions {
       else this.#dropByPerson(transaction, before, provider);
       return transaction.head.session as SessionState;
     });
-    this.#tellEnd(chatId, "provider");
+    this.#publishEnd(chatId, "provider");
     return sessionView(chatId, session);
   }
 
@@ -232,7 +232,7 @@ export class ProviderSessions {
       this.#dropByPerson(transaction, before, provider);
       return transaction.head.session as SessionState;
     });
-    if (session.provider === provider) this.#tellEnd(chatId, "provider");
+    if (session.provider === provider) this.#publishEnd(chatId, "provider");
     return sessionView(chatId, session);
   }
 
@@ -316,17 +316,17 @@ export class ProviderSessions {
    * Calls back when a session ends, or a person begins again with what the chat runs on, so that what
    * lives no longer can go.
    */
-  onEnd(tell: (chatId: string, ended: EndedPart) => void): void {
-    this.#onEnd.push(tell);
+  onEnd(listener: (chatId: string, ended: EndedPart) => void): void {
+    this.#onEnd.push(listener);
   }
 
   /** Tells who asked (`onEnd`), once the change that `resolveIn` was part of is stored. */
   announceEnd(chatId: string, resolution: Resolution): void {
-    if (resolution.ended === "session") this.#tellEnd(chatId, "session");
+    if (resolution.ended === "session") this.#publishEnd(chatId, "session");
   }
 
-  #tellEnd(chatId: string, ended: EndedPart): void {
-    for (const tell of this.#onEnd) tell(chatId, ended);
+  #publishEnd(chatId: string, ended: EndedPart): void {
+    for (const listener of this.#onEnd) listener(chatId, ended);
   }
 
   #openDefault(transaction: Transaction, target: Target): void {

@@ -13,7 +13,7 @@ export interface HeldName extends LeaseName {
 export interface LeasePlace {
   /**
    * Takes the name if it is free, if its lease lapsed, or if this process took it before without
-   * hearing so. Otherwise tells how long the holder's lease still lasts.
+   * an answer. Otherwise tells how long the holder's lease still lasts.
    *
    * @param waits whether this process wants to be woken when the name is released.
    */

@@ -8,7 +8,7 @@ import { isErased } from "../storage/batch.ts";
 import type { Turn, TurnAnswer } from "./turn.ts";
 
 /**
- * The stored result of a turn that was answered before, told to the turn.
+ * The stored result of a turn that was answered before, replayed to the turn.
  *
  * @throws ThroughlineError `THROUGHLINE_ID_CONFLICT`: its id is of another message.
  *   `THROUGHLINE_CONFLICT`: the message or its answer was redacted, erased, cleared or forgotten since.
@@ -32,7 +32,7 @@ export async function storedAnswer(chats: Chats, turn: Turn): Promise<TurnAnswer
   const { head } = await chats.log.existing(chatId);
   if (assistant === undefined || head.session === null) return undefined;
   turn.add({ type: "accepted", user });
-  await tellSteps(chats, turn, user, assistant);
+  await replaySteps(chats, turn, user, assistant);
   const { reasoning_content: reasoning = "", content } = assistant;
   if (reasoning !== "") turn.add({ type: "reasoning", text: reasoning });
   turn.add({ type: "text", text: content });
@@ -48,8 +48,8 @@ export async function storedAnswer(chats: Chats, turn: Turn): Promise<TurnAnswer
   };
 }
 
-/** Tells the calls and results again that led to an answer. */
-async function tellSteps(
+/** Replays the calls and results that led to an answer. */
+async function replaySteps(
   chats: Chats,
   turn: Turn,
   user: StoredMessage,
@@ -64,7 +64,7 @@ async function tellSteps(
   }
 }
 
-/** A message that may be told again. */
+/** A message that may be replayed. */
 async function shownStill(
   chats: Chats,
   chatId: string,

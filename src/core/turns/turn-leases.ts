@@ -41,7 +41,7 @@ export class TurnLeases {
    * the turn is fenced. The chat is released after this settles, which no caller has to wait for.
    *
    * @param waits called first when another process has the chat; the turn waits once it resolves.
-   * @param work is told whether the turn waited.
+   * @param work gets whether the turn waited.
    */
   async hold<T>(
     turn: Turn,
@@ -107,7 +107,7 @@ export class TurnLeases {
     this.#closing.abort(new ThroughlineError("this process ends", { code: "THROUGHLINE_CLOSED" }));
   }
 
-  /** After the last turn: resolves when every chat is released, and hears nothing more. */
+  /** After the last turn: resolves when every chat is released, and listens no more. */
   async end(): Promise<void> {
     this.#unsubscribe();
     while (this.#releasing.size > 0) await Promise.all(this.#releasing.values());

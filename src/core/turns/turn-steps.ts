@@ -231,7 +231,7 @@ export class TurnSteps {
     return kept === content;
   }
 
-  /** One after the other, so that they are told in the order in which they are stored. */
+  /** One after the other, so that they are published in the order in which they are stored. */
   async #store(id: string, fields: Fields): Promise<void> {
     if (this.#isOver) return;
     this.#isUsed = true;

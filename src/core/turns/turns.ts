@@ -295,7 +295,7 @@ export class Turns {
     // Decided before anything is awaited: what comes later waits behind this.
     const mustWait = this.#chats.isLocked(turn.chatId);
     const kept = Promise.withResolvers<void>();
-    kept.promise.catch(() => undefined); // heard when its turn comes, maybe long after
+    kept.promise.catch(() => undefined); // handled when its turn comes, maybe long after
     const ran = this.#chats.run(turn.chatId, async () => {
       await kept.promise;
       this.#assertOpen();

@@ -18,14 +18,14 @@ export class Agreements {
   /** As `Moments.agree`. */
   agree = async (input: ConsentInput): Promise<Consent> => {
     this.#recorder.agree(input);
-    this.#tell("here");
+    this.#publish("here");
     return await this.#kept.keep(this.#recorder.consent);
   };
 
   /** As `Moments.agreedElsewhere`. */
   agreedElsewhere = async (consent: unknown): Promise<void> => {
     if (!this.#recorder.agreedElsewhere(consent)) return;
-    this.#tell("elsewhere");
+    this.#publish("elsewhere");
     await this.#kept.keep(this.#recorder.consent);
   };
 
@@ -35,7 +35,7 @@ export class Agreements {
     return () => this.#listeners.delete(listener);
   };
 
-  #tell(by: "here" | "elsewhere"): void {
+  #publish(by: "here" | "elsewhere"): void {
     for (const listener of this.#listeners) listener(this.#recorder.consent, by);
   }
 }

@@ -14,7 +14,7 @@ export async function* inOrder<T, R>(
   try {
     for await (const item of items) {
       const result = work(item);
-      result.catch(() => undefined); // heard of when its turn comes
+      result.catch(() => undefined); // handled when its turn comes
       begun.push(result);
       const first = begun.length >= limit ? begun.shift() : undefined;
       if (first !== undefined) yield await first;

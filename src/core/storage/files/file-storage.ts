@@ -239,7 +239,7 @@ export class FileStorage implements Storage {
       const folders = inHome.filter(({ kind }) => kind === "directory");
       for (const { name, kind } of inHome) if (kind !== "directory") this.#noFolders.add(name);
       for (const name of [quarantineFolder, "feedback", "outbox"]) this.#assertFolder(name);
-      // All of them have ended before one that failed is told of: then the home is let go of.
+      // All of them have ended before one that failed is reported: then the home is let go of.
       const sweeps = folders.map(({ name }) => this.#sweep(join(home, name)));
       await Promise.allSettled(sweeps);
       await Promise.all(sweeps);

@@ -7,7 +7,7 @@ import type {
   StoredRecord,
 } from "../log-store.ts";
 
-/** Where a log ended when the index last heard of it. */
+/** Where a log ended when the index last took it up. */
 export interface IndexEntry {
   readonly seq: number;
   /** Byte offset of the end of the last commit line. */
@@ -16,7 +16,7 @@ export interface IndexEntry {
   readonly crc: string;
 }
 
-/** One committed batch, as the index hears of it. Batches of one log arrive in order. */
+/** One committed batch, as the index gets it. Batches of one log arrive in order. */
 export interface IndexedBatch extends IndexEntry {
   readonly key: string;
   readonly head: LogHead;

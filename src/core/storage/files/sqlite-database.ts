@@ -137,7 +137,7 @@ export class IndexDatabase {
     }
   }
 
-  /** The same where nothing has to be answered: of a loss `onLost` has told. */
+  /** The same where nothing has to be answered: `onLost` has reported a loss. */
   runQuietly(work: () => void): void {
     try {
       this.run(work);

@@ -11,7 +11,7 @@ testSharedContract(sharedStorageContract, {
   test,
   openPlace: async () => new MemorySharedPlace(),
   except: Object.fromEntries(
-    interrupting.map(({ id }) => [id, "nothing that is told in memory can be missed"]),
+    interrupting.map(({ id }) => [id, "nothing that is published in memory can be missed"]),
   ),
 });
 
@@ -25,13 +25,13 @@ test("a memory storage without a place is alone, and one with a place is not", a
 
 test("whoever listens for gaps in memory is called for none, and may end it", async () => {
   const place = new MemoryPlace();
-  await using teller = openMemoryStorage({ place });
+  await using publisher = openMemoryStorage({ place });
   await using listener = openMemoryStorage({ place });
   let gaps = 0;
   const stop = listener.cluster.onMissed(() => gaps++);
-  const heard = new Promise((resolve) => listener.cluster.subscribe(resolve));
-  teller.cluster.publish({ n: 1 });
-  await heard;
+  const received = new Promise((resolve) => listener.cluster.subscribe(resolve));
+  publisher.cluster.publish({ n: 1 });
+  await received;
   stop();
   assert.equal(gaps, 0);
 });

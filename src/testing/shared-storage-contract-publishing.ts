@@ -6,8 +6,8 @@ import { chat, idsIn, messages, scribbleOn, untyped } from "./log-store-contract
 import {
   chatLease,
   end,
-  heardUntilEnd,
   join,
+  receivedUntilEnd,
   upTo,
   withFour,
   withThree,
@@ -23,15 +23,15 @@ function messageOf(bytes: number): JsonObject {
   return { text: "x".repeat(bytes - Buffer.byteLength(JSON.stringify({ text: "" }))) };
 }
 
-const hearing: readonly SharedClause[] = [
+const deliveries: readonly SharedClause[] = [
   {
-    id: "shared.tell.others",
-    says: "what one process tells, each other one hears once, with who told it; itself it hears not",
+    id: "shared.publish.others",
+    says: "a message reaches every other process once, with its publisher, and never the publisher",
     proof: withFour(async (writers) => {
-      const [teller, ...others] = writers;
-      const { cluster } = teller ?? assert.fail();
-      const own = heardUntilEnd(teller ?? assert.fail());
-      const heard = others.map((writer) => heardUntilEnd(writer));
+      const [publisher, ...others] = writers;
+      const { cluster } = publisher ?? assert.fail();
+      const own = receivedUntilEnd(publisher ?? assert.fail());
+      const received = others.map((writer) => receivedUntilEnd(writer));
       cluster.publish({ n: 1 });
       cluster.publish({ n: 2 });
       cluster.publish(end);
@@ -40,36 +40,36 @@ const hearing: readonly SharedClause[] = [
         { message: { n: 1 }, processId },
         { message: { n: 2 }, processId },
       ];
-      for (const told of heard) assert.deepEqual(await told, expected);
+      for (const each of received) assert.deepEqual(await each, expected);
       others[0]?.cluster.publish(end);
       assert.deepEqual(await own, []);
     }),
   },
   {
-    id: "shared.tell.order",
-    says: "100 messages that one process tells are heard in their order",
+    id: "shared.publish.order",
+    says: "100 messages of one process arrive in their order",
     proof: withTwo(async (a, b) => {
-      const heard = heardUntilEnd(b);
+      const received = receivedUntilEnd(b);
       for (const n of upTo(100)) a.cluster.publish({ n });
       a.cluster.publish(end);
       assert.deepEqual(
-        (await heard).map(({ message }) => message["n"]),
+        (await received).map(({ message }) => message["n"]),
         upTo(100),
       );
     }),
   },
   {
-    id: "shared.tell.all-at-once",
-    says: "what four processes tell at once, each hears from every other in order and once",
+    id: "shared.publish.all-at-once",
+    says: "when four processes publish at once, each gets the messages of every other in order and once",
     proof: withFour(async (writers) => {
-      const heard = writers.map((writer) => heardUntilEnd(writer, 3));
+      const received = writers.map((writer) => receivedUntilEnd(writer, 3));
       for (const n of upTo(20)) for (const { cluster } of writers) cluster.publish({ n });
       for (const { cluster } of writers) cluster.publish(end);
-      for (const [index, told] of (await Promise.all(heard)).entries()) {
+      for (const [index, messages] of (await Promise.all(received)).entries()) {
         const others = writers.filter((_, other) => other !== index);
-        assert.equal(told.length, 60);
+        assert.equal(messages.length, 60);
         for (const { cluster } of others) {
-          const from = told.filter(({ processId }) => processId === cluster.processId);
+          const from = messages.filter(({ processId }) => processId === cluster.processId);
           assert.deepEqual(
             from.map(({ message }) => message["n"]),
             upTo(20),
@@ -79,43 +79,43 @@ const hearing: readonly SharedClause[] = [
     }),
   },
   {
-    id: "shared.tell.answers",
-    says: "a process that hears a message tells one back, and is heard",
+    id: "shared.publish.answers",
+    says: "a subscriber can publish an answer, and it arrives",
     proof: withTwo(async (a, b) => {
-      b.cluster.subscribe((message) => b.cluster.publish({ heard: message }));
+      b.cluster.subscribe((message) => b.cluster.publish({ answer: message }));
       const answered = new Promise((resolve) => a.cluster.subscribe(resolve));
       a.cluster.publish({ n: 1 });
-      assert.deepEqual(await answered, { heard: { n: 1 } });
+      assert.deepEqual(await answered, { answer: { n: 1 } });
     }),
   },
   {
-    id: "shared.tell.after-append",
-    says: "a subscriber that hears of an append that had answered reads what it stored",
+    id: "shared.publish.after-append",
+    says: "a subscriber that is notified of a finished append reads what it stored",
     proof: withTwo(async (a, b) => {
       for (const n of upTo(10)) {
-        const heard = heardUntilEnd(b);
+        const received = receivedUntilEnd(b);
         await a.log.append(chat, messages(n, n));
         a.cluster.publish(end);
-        await heard;
+        await received;
         assert.equal((await idsIn(b.log)).length, n);
       }
     }),
   },
   {
-    id: "shared.tell.late-joiner",
-    says: "a process that joins later hears what is told from then on",
+    id: "shared.publish.late-joiner",
+    says: "a process that joins later receives what is published from then on",
     proof: async (place) => {
       const a = await join(place);
       a.cluster.publish({ n: 1 });
       const b = await join(place);
-      const heard = heardUntilEnd(b);
+      const received = receivedUntilEnd(b);
       a.cluster.publish({ n: 2 });
       a.cluster.publish(end);
-      assert.deepEqual((await heard).at(-1)?.message, { n: 2 });
+      assert.deepEqual((await received).at(-1)?.message, { n: 2 });
     },
   },
   {
-    id: "shared.tell.process-ids",
+    id: "shared.publish.process-ids",
     says: "the id of every process is its own, also after others have left",
     proof: withThree(async (a, b, c, place) => {
       await c.storage.close();
@@ -129,43 +129,43 @@ const hearing: readonly SharedClause[] = [
 
 const contents: readonly SharedClause[] = [
   {
-    id: "shared.tell.sizes",
-    says: "messages of 7,000 bytes to 1 MiB are heard whole, in order with short ones",
+    id: "shared.publish.sizes",
+    says: "messages of 7,000 bytes to 1 MiB arrive whole, in order with short ones",
     proof: withTwo(async (a, b) => {
-      const heard = heardUntilEnd(b);
+      const received = receivedUntilEnd(b);
       const sizes = [7_000, 7_899, 7_900, 7_999, 8_000, 8_001, 20_000, messageBytes];
-      const told = sizes.flatMap((bytes) => [messageOf(bytes), { after: bytes }]);
-      for (const message of told) a.cluster.publish(message);
+      const sent = sizes.flatMap((bytes) => [messageOf(bytes), { after: bytes }]);
+      for (const message of sent) a.cluster.publish(message);
       a.cluster.publish(end);
       assert.deepEqual(
-        (await heard).map(({ message }) => message),
-        told,
+        (await received).map(({ message }) => message),
+        sent,
       );
     }),
   },
   {
-    id: "shared.tell.text",
-    says: "texts and values of every kind are heard equal",
+    id: "shared.publish.text",
+    says: "texts and values of every kind arrive equal",
     proof: withTwo(async (a, b) => {
-      const heard = heardUntilEnd(b);
-      const told = [
+      const received = receivedUntilEnd(b);
+      const sent = [
         ...textCorpus.map(({ text }) => ({ text })),
         ...valueCorpus.map(({ value }) => value),
       ];
-      for (const message of told) a.cluster.publish(message);
+      for (const message of sent) a.cluster.publish(message);
       a.cluster.publish(end);
-      const messages = (await heard).map(({ message }) => JSON.stringify(message));
+      const messages = (await received).map(({ message }) => JSON.stringify(message));
       assert.deepEqual(
         messages,
-        told.map((message) => JSON.stringify(message)),
+        sent.map((message) => JSON.stringify(message)),
       );
     }),
   },
   {
-    id: "shared.tell.refused",
+    id: "shared.publish.refused",
     says: "a message that is not a JSON object, or longer than 1 MiB, is refused and not delivered",
     proof: withTwo(async (a, b) => {
-      const heard = heardUntilEnd(b);
+      const received = receivedUntilEnd(b);
       const bad: readonly unknown[] = [undefined, null, "text", [1], { at: Number.NaN }];
       for (const message of bad) {
         assert.throws(
@@ -178,130 +178,130 @@ const contents: readonly SharedClause[] = [
         (error) => isThroughlineError(error, "THROUGHLINE_TOO_LARGE"),
       );
       a.cluster.publish(end);
-      assert.deepEqual(await heard, []);
+      assert.deepEqual(await received, []);
     }),
   },
   {
-    id: "shared.tell.copied",
-    says: "a message is copied when it is told, and each listener hears a copy of its own",
+    id: "shared.publish.copied",
+    says: "a message is copied when it is published, and each subscriber gets a copy of its own",
     proof: withTwo(async (a, b) => {
       const message = { list: [1, { n: 2 }] };
-      b.cluster.subscribe((told) => scribbleOn(told));
-      const heard = heardUntilEnd(b);
+      b.cluster.subscribe((received) => scribbleOn(received));
+      const received = receivedUntilEnd(b);
       a.cluster.publish(message);
       scribbleOn(message);
       a.cluster.publish(end);
-      assert.deepEqual((await heard)[0]?.message, { list: [1, { n: 2 }] });
+      assert.deepEqual((await received)[0]?.message, { list: [1, { n: 2 }] });
     }),
   },
 ];
 
 const endings: readonly SharedClause[] = [
   {
-    id: "shared.tell.listener-ends",
-    says: "a listener that was ended hears nothing, and the others hear on",
+    id: "shared.publish.subscriber-ends",
+    says: "a subscription that ended receives nothing, and the others still do",
     proof: withTwo(async (a, b) => {
-      const told: JsonObject[] = [];
-      const stop = b.cluster.subscribe((message) => told.push(message));
-      const first = heardUntilEnd(b);
+      const received: JsonObject[] = [];
+      const stop = b.cluster.subscribe((message) => received.push(message));
+      const first = receivedUntilEnd(b);
       a.cluster.publish(end);
       await first;
       stop();
       stop();
-      const second = heardUntilEnd(b);
+      const second = receivedUntilEnd(b);
       a.cluster.publish({ n: 1 });
       a.cluster.publish(end);
       assert.equal((await second).length, 1);
-      assert.deepEqual(told, [end]);
+      assert.deepEqual(received, [end]);
     }),
   },
   {
-    id: "shared.tell.listener-throws",
-    says: "a listener that throws keeps no other from hearing, nor itself from what comes next",
+    id: "shared.publish.subscriber-throws",
+    says: "a subscriber that throws still receives later messages, and so do the others",
     proof: withTwo(async (a, b) => {
       let calls = 0;
       b.cluster.subscribe(() => {
         calls++;
-        throw new Error("thrown by a listener");
+        throw new Error("thrown by a subscriber");
       });
-      const heard = heardUntilEnd(b);
+      const received = receivedUntilEnd(b);
       for (const n of upTo(3)) a.cluster.publish({ n });
       a.cluster.publish(end);
-      assert.equal((await heard).length, 3);
+      assert.equal((await received).length, 3);
       assert.equal(calls, 4);
     }),
   },
   {
-    id: "shared.tell.closed-listener",
-    says: "a process hears nothing after it was closed",
+    id: "shared.publish.closed-subscriber",
+    says: "a closed process receives nothing",
     proof: withThree(async (a, b, c) => {
-      const told: JsonObject[] = [];
-      b.cluster.subscribe((message) => told.push(message));
+      const received: JsonObject[] = [];
+      b.cluster.subscribe((message) => received.push(message));
       await b.storage.close();
-      b.cluster.subscribe((message) => told.push(message));
-      const heard = heardUntilEnd(c);
+      b.cluster.subscribe((message) => received.push(message));
+      const delivered = receivedUntilEnd(c);
       a.cluster.publish({ n: 1 });
       a.cluster.publish(end);
-      await heard;
-      assert.deepEqual(told, []);
+      await delivered;
+      assert.deepEqual(received, []);
     }),
   },
   {
-    id: "shared.tell.closed-teller",
-    says: "what a process tells after it was closed is not delivered, and is no error",
+    id: "shared.publish.closed-publisher",
+    says: "what a closed process publishes is not delivered, and is no error",
     proof: withThree(async (a, b, c) => {
-      const heard = heardUntilEnd(b);
+      const received = receivedUntilEnd(b);
       await a.storage.close();
       a.cluster.publish({ n: 1 });
       c.cluster.publish(end);
-      assert.deepEqual(await heard, []);
+      assert.deepEqual(await received, []);
     }),
   },
   {
-    id: "shared.tell.told-before-close",
-    says: "what a process told before it was closed is heard",
+    id: "shared.publish.before-close",
+    says: "what a process published before it was closed arrives",
     proof: withTwo(async (a, b) => {
-      const heard = heardUntilEnd(b);
+      const received = receivedUntilEnd(b);
       for (const n of upTo(20)) a.cluster.publish({ n });
       a.cluster.publish(end);
       await a.storage.close();
-      assert.equal((await heard).length, 20);
+      assert.equal((await received).length, 20);
     }),
   },
 ];
 
-const gaps: readonly SharedClause[] = [
+const missed: readonly SharedClause[] = [
   {
-    id: "shared.gap.told",
-    says: "a process that may have missed messages is told so, and hears again what comes next",
+    id: "shared.missed.reported",
+    says: "a process that may have missed messages is notified, and receives what comes next",
     interrupts: true,
     proof: withTwo(async (a, b, place) => {
-      const gap = new Promise<void>((resolve) => b.cluster.onMissed(resolve));
+      const isMissed = new Promise<void>((resolve) => b.cluster.onMissed(resolve));
       await place.interrupt?.(b.storage);
-      await gap;
-      const heard = heardUntilEnd(b);
+      await isMissed;
+      const received = receivedUntilEnd(b);
       a.cluster.publish({ n: 1 });
       a.cluster.publish(end);
-      assert.equal((await heard).length, 1);
+      assert.equal((await received).length, 1);
     }),
   },
   {
-    id: "shared.gap.only-where",
-    says: "a process whose hearing was not cut is told of no gap, also while another's is",
+    id: "shared.missed.only-where",
+    says: "a process that missed nothing is not notified, also while another one is",
     interrupts: true,
     proof: withTwo(async (a, b, place) => {
-      let gaps = 0;
-      a.cluster.onMissed(() => gaps++);
+      let count = 0;
+      a.cluster.onMissed(() => count++);
       await place.interrupt?.(b.storage);
-      const heard = heardUntilEnd(a);
+      const received = receivedUntilEnd(a);
       b.cluster.publish(end);
-      await heard;
-      assert.equal(gaps, 0);
+      await received;
+      assert.equal(count, 0);
     }),
   },
   {
-    id: "shared.gap.waiting",
-    says: "a waiter for a name gets it also if its hearing is cut while it is released",
+    id: "shared.missed.waiting",
+    says: "a waiter for a name gets it also if messages are missed while it is released",
     interrupts: true,
     proof: withTwo(async (a, b, place) => {
       const lease = await a.leases.acquire(chatLease);
@@ -315,10 +315,10 @@ const gaps: readonly SharedClause[] = [
   },
 ];
 
-/** Telling the other processes. */
-export const tellingClauses: readonly SharedClause[] = [
-  ...hearing,
+/** Messages between processes. */
+export const publishingClauses: readonly SharedClause[] = [
+  ...deliveries,
   ...contents,
   ...endings,
-  ...gaps,
+  ...missed,
 ];
