@@ -1,12 +1,12 @@
 // What the companion adds to the server: its restart, its feelings, and whom it saw.
-import type { ServerFeature } from "../server/router.ts";
+import type { ServerFeature } from "../server/options.ts";
+import type { Router } from "../server/router.ts";
 import { addCompanionRoutes } from "./routes/companion-routes.ts";
-import { type CompanionRun, feelingView, personView } from "./routes/companion-view.ts";
+import { type CompanionRun, feelingView, type OnPat, personView } from "./routes/companion-view.ts";
 import { CompanionWrites } from "./routes/companion-writes.ts";
-import { addTouchRoute, type OnPat } from "./routes/touch-route.ts";
+import { addTouchRoute } from "./routes/touch-route.ts";
 
-export type { CompanionRun } from "./routes/companion-view.ts";
-export type { OnPat } from "./routes/touch-route.ts";
+export type { CompanionRun, OnPat } from "./routes/companion-view.ts";
 
 /**
  * The companion over HTTP, for `createServer`.
@@ -14,7 +14,7 @@ export type { OnPat } from "./routes/touch-route.ts";
  * @param onPat records a long pat, where something does.
  */
 export function companionRoutes(run: CompanionRun, onPat: OnPat = () => undefined): ServerFeature {
-  return (router) => {
+  return (router: Router) => {
     const { watchers } = router.ports;
     const { companion } = run;
     const writes = new CompanionWrites(router);

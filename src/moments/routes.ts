@@ -1,5 +1,6 @@
 // What moments add to the server: reactions, packages, and the way in for pictures and sound.
-import type { ServerFeature } from "../server/router.ts";
+import type { ServerFeature } from "../server/options.ts";
+import type { Router } from "../server/router.ts";
 import type { Moments } from "./moments.ts";
 import { addFeedbackRoutes } from "./routes/feedback-routes.ts";
 import { addMediaRoutes } from "./routes/media-routes.ts";
@@ -7,7 +8,7 @@ import { MediaSockets } from "./routes/media-sockets.ts";
 
 /** Moments over HTTP, for `createServer`. */
 export function momentsRoutes(moments: Moments): ServerFeature {
-  return (router) => {
+  return (router: Router) => {
     const { watchers, clock, newId } = router.ports;
     const media = new MediaSockets({
       moments,

@@ -25,7 +25,8 @@ export function createApp(ports: Ports, state: ServerState) {
   addTurnRoutes(router);
   addExportRoute(router);
   addWatchRoutes(router);
-  const endings = ports.features.map((add) => add(router));
+  // The type of a feature names no router, so that who publishes it needs no package of ours.
+  const endings = ports.features.map((add) => add(router as never));
   addServiceRoutes(router, state);
   const elsewhere = addPage(router);
   router.finish(elsewhere);

@@ -6,7 +6,6 @@ import type { Throughline } from "../core/throughline.ts";
 import { checkToken } from "../core/token.ts";
 import type { Turns } from "../core/turns/turns.ts";
 import { checkHostName } from "./guard.ts";
-import type { ServerFeature } from "./router.ts";
 
 export interface ServerLimits {
   /**
@@ -69,6 +68,14 @@ export interface PortOptions {
   /** Gets routes, codes and ids; never what a person said. */
   readonly logger?: Logger | undefined;
 }
+
+/**
+ * What a feature adds to the server. It is called once, while the server is made: it adds its routes to the
+ * router, and publishes its events from then on. The router is for the features of this package.
+ *
+ * @returns what ends all of that, called when the server closes.
+ */
+export type ServerFeature = (router: never) => () => void;
 
 export interface ServerOptions extends PortOptions {
   readonly throughline: Throughline;

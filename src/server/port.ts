@@ -12,7 +12,6 @@ import {
 import { closeAll, type Fetch, listenAt } from "./listen.ts";
 import type { PortSettings } from "./options.ts";
 import { problem, problemResponse } from "./problem.ts";
-import type { Router } from "./router.ts";
 
 /** Where a server listens by default. */
 export const defaultAddress = { host: "127.0.0.1", port: 7423 } as const;
@@ -23,6 +22,12 @@ export interface Address {
   readonly host: string;
   /** 0: one that is free. */
   readonly port: number;
+}
+
+/** What answers at a port: a server's router. Its types are those of packages that a user does not have. */
+interface Answering {
+  readonly app: { fetch(request: Request, env: never): Response | Promise<Response> };
+  takesSocket(path: string): boolean;
 }
 
 /**
@@ -38,7 +43,7 @@ export class Port {
   readonly #servers: readonly Server[];
   readonly #openedMs: number;
   readonly #given: PromiseWithResolvers<Fetch>;
-  #router: Router | undefined;
+  #router: Answering | undefined;
 
   private constructor(
     address: Address,
@@ -78,9 +83,9 @@ export class Port {
   }
 
   /** From now on this answers, also what has waited. */
-  serve(router: Router): void {
+  serve(router: Answering): void {
     this.#router = router;
-    this.#given.resolve(router.app.fetch);
+    this.#given.resolve((request, env) => router.app.fetch(request, env as never));
   }
 
   /** Accepts no more, lets done answers leave once `answered` has resolved, and closes every connection. */
@@ -95,7 +100,7 @@ export class Port {
   }
 
   #answer(request: Request, env: Parameters<Fetch>[1]): unknown {
-    if (this.#router !== undefined) return this.#router.app.fetch(request, env as HttpBindings);
+    if (this.#router !== undefined) return this.#router.app.fetch(request, env as never);
     return (
       this.#early(request, env as HttpBindings) ??
       this.#given.promise.then((fetch) => fetch(request, env))

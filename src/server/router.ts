@@ -16,14 +16,6 @@ import type { Settings } from "./options.ts";
 import { problem, problemResponse } from "./problem.ts";
 import type { AcceptedSocket, Upgrade } from "./upgrade.ts";
 
-/**
- * What a feature adds to the server. It is called once, while the server is made: it adds its routes, and
- * publishes its events from then on.
- *
- * @returns what ends all of that, called when the server closes.
- */
-export type ServerFeature = (router: Router) => () => void;
-
 /** What the routes share. */
 export interface Ports extends Settings {
   readonly watchers: Watchers;

@@ -9,9 +9,8 @@ import { resolveOptions, type ServerOptions, type Settings } from "./options.ts"
 import { type Address, defaultAddress, Port } from "./port.ts";
 import { Readiness } from "./service-routes.ts";
 
-export type { ServerLimits, ServerOptions } from "./options.ts";
+export type { ServerFeature, ServerLimits, ServerOptions } from "./options.ts";
 export { type Address, defaultAddress } from "./port.ts";
-export type { ServerFeature } from "./router.ts";
 
 /** Serves one companion over HTTP. */
 export interface ThroughlineServer {

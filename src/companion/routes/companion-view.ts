@@ -16,6 +16,9 @@ export interface CompanionRun {
   readonly reloadEmotions: () => readonly string[];
 }
 
+/** Hears of a long pat in a chat. @returns the name of what was recorded of it. */
+export type OnPat = (chatId: string | undefined) => string | undefined;
+
 export function sessionView(companion: Companion) {
   const { report, runId, startedAt, uptimeMs, person, sleepState } = companion;
   const { kind, ...restart } = reportView(report);

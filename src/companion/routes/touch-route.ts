@@ -1,7 +1,7 @@
 import { isThroughlineError } from "../../core/errors.ts";
 import type { Turn } from "../../core/turns/turn.ts";
 import type { Router } from "../../server/router.ts";
-import { type CompanionRun, emotionsView } from "./companion-view.ts";
+import { type CompanionRun, emotionsView, type OnPat } from "./companion-view.ts";
 import type { CompanionWrites } from "./companion-writes.ts";
 import { schemaOf, touch } from "./schemas.ts";
 
@@ -9,9 +9,6 @@ import { schemaOf, touch } from "./schemas.ts";
 const patText = "[Someone scratched your head. This probably means they liked what you just did.]";
 /** The synthetic mark of a message that holds it: such a message is never judged. */
 const patHintKind = "pat_hint";
-
-/** Hears of a long pat in a chat. @returns the name of what was recorded of it. */
-export type OnPat = (chatId: string | undefined) => string | undefined;
 
 /** Somebody touched the companion: it feels that, and its model may think about what it was for. */
 export function addTouchRoute(

@@ -17,8 +17,20 @@ import { withRetries } from "./retries.ts";
 import { toAiMessages } from "./to-ai-messages.ts";
 import { refusesTools, ToolsRefused, toAiTools } from "./to-ai-tools.ts";
 
-/** A model of the AI SDK as an object. A bare name would be looked up at a gateway on the network. */
-export type AiModel = Exclude<LanguageModel, string>;
+/**
+ * A model of the AI SDK as an object, as the packages of its providers make it. A bare name would be looked
+ * up at a gateway on the network.
+ */
+export interface AiModel {
+  readonly specificationVersion: "v2" | "v3" | "v4";
+  readonly provider: string;
+  readonly modelId: string;
+  doGenerate(options: never): PromiseLike<unknown>;
+  doStream(options: never): PromiseLike<unknown>;
+}
+
+/** The same, in the SDK's own types: those of `AiModel` need no package. */
+type SdkModel = Exclude<LanguageModel, string>;
 
 export interface AiSdkResponderOptions extends DeadlineOptions {
   /** Name of the provider's bucket: `ollama`, `openai`, ... */
@@ -163,7 +175,7 @@ function passOnRefusal({ tools }: ResponderRequest, error: unknown): void {
 
 function ask(
   setup: Setup,
-  model: AiModel,
+  model: SdkModel,
   plan: SessionPlan,
   { context, tools }: Pick<ResponderRequest, "context" | "tools">,
   abortSignal: AbortSignal,
@@ -219,10 +231,10 @@ function closedEarly(end: AnswerEnd): boolean {
  * The model with our retries, and without its warnings: the SDK prints them on the process, and some of
  * them quote whole messages.
  */
-function guarded(setup: Setup, { onRetry }: ResponderRequest, attempt: Attempt): AiModel {
+function guarded(setup: Setup, { onRetry }: ResponderRequest, attempt: Attempt): SdkModel {
   const { model, maxRetries = responderDefaults.maxRetries } = setup.options;
   return wrapLanguageModel({
-    model,
+    model: model as SdkModel,
     middleware: {
       specificationVersion: "v4",
       async wrapStream({ doStream, params }) {

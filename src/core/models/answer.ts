@@ -1,5 +1,5 @@
-import type { LanguageModelUsage, ProviderMetadata, TextStreamPart, ToolSet } from "ai";
-import { togetherUsed } from "./prices.ts";
+import type { ProviderMetadata, TextStreamPart, ToolSet } from "ai";
+import { type ReportedUsage, togetherUsed } from "./prices.ts";
 import type { FinishReason, ResponderEvent } from "./responder.ts";
 
 export type AnswerPart = TextStreamPart<ToolSet>;
@@ -8,7 +8,7 @@ export type AnswerPart = TextStreamPart<ToolSet>;
 export interface AnswerEnd {
   /** `undefined`: the stream stopped without an end. */
   readonly finish: FinishReason | undefined;
-  readonly usage: LanguageModelUsage | undefined;
+  readonly usage: ReportedUsage | undefined;
   readonly model: string | undefined;
   readonly metadata: ProviderMetadata | undefined;
   /** The first error part, if there was one. A piece of the answer is lost, also before a good end. */

@@ -1,4 +1,3 @@
-import type { LanguageModelUsage } from "ai";
 import { ThroughlineError } from "../errors.ts";
 import type { Usage } from "./responder.ts";
 
@@ -58,8 +57,15 @@ function checkPrice(price: Price, name: string): void {
   }
 }
 
+/** What the AI SDK says that a model used. */
+export interface ReportedUsage {
+  readonly inputTokens: number | undefined;
+  readonly outputTokens: number | undefined;
+  readonly inputTokenDetails: { readonly cacheReadTokens: number | undefined };
+}
+
 /** The counts of an attempt, as the provider reported them, with their cost. */
-export function toUsage(reported: LanguageModelUsage, price?: Price): Usage {
+export function toUsage(reported: ReportedUsage, price?: Price): Usage {
   const inputTokens = count(reported.inputTokens);
   const outputTokens = count(reported.outputTokens);
   const cached = count(reported.inputTokenDetails.cacheReadTokens);
@@ -76,9 +82,9 @@ export function toUsage(reported: LanguageModelUsage, price?: Price): Usage {
 
 /** A model that calls a tool is asked once more: what all its requests used. */
 export function togetherUsed(
-  before: LanguageModelUsage | undefined,
-  step: LanguageModelUsage,
-): LanguageModelUsage {
+  before: ReportedUsage | undefined,
+  step: ReportedUsage,
+): ReportedUsage {
   if (before === undefined) return step;
   const sum = (a: number | undefined, b: number | undefined) =>
     a === undefined || b === undefined ? undefined : a + b;

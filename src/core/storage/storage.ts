@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import type { Cluster } from "./cluster.ts";
 import type { DocumentStore } from "./document-store.ts";
 import type { Leases } from "./leases.ts";
