@@ -2,7 +2,7 @@
 // nothing, while that is up to date.
 import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { OutputChunk } from "rolldown";
+import type { InputOptions, OutputChunk, OutputOptions, Plugin } from "rolldown";
 import { inAscii } from "./ascii.ts";
 import { withoutImportsOfNode } from "./builtins.ts";
 import { chunkPlan } from "./chunks.ts";
@@ -13,15 +13,16 @@ import { thirdPartyNotice } from "./third-party.ts";
 const dist = join(root, "dist");
 /** One level deep, as the folders of the entries: what looks for files beside the code finds them. */
 const chunkFolder = "chunks";
+/** Of the packages whose code is part of all this, beside what the page is made of. */
+const notice = "THIRD-PARTY-NOTICES.txt";
 
 /**
- * Bundled, because every start loads them, module by module more slowly than all the rest: it is half
- * of what a server takes to start. All other packages stay packages, loaded when they are needed.
+ * The packages that the sources load with `createRequire`, where nothing can wait for an `import()`. Each becomes
+ * a file of its own, loaded when it is needed.
  */
-const bundled = ["hono", "@hono/node-server", "@hono/zod-openapi", "zod", "ws", "commander"];
+const required = { pino: "pino", yaml: "yaml" };
 
 interface Manifest {
-  readonly dependencies: Readonly<Record<string, string>>;
   readonly peerDependencies: Readonly<Record<string, string>>;
   readonly bin: Readonly<Record<string, string>>;
   readonly exports: Readonly<Record<string, string | { readonly default: string }>>;
@@ -29,36 +30,83 @@ interface Manifest {
 
 /** Builds the code, unless nothing changed since it was built. @returns whether it was built. */
 export async function buildCode(): Promise<boolean> {
-  const names = ["ascii", "build-code", "builtins", "chunks", "detours"];
+  const names = ["ascii", "build-code", "builtins", "chunks", "detours", "third-party"];
   const scripts = names.map((name) => `scripts/${name}.ts`);
   const own = ["package.json", "package-lock.json", ...scripts];
   const stamp = stampOf([...own, ...sourcesIn("src")]);
   if (builtFrom(join(dist, chunkFolder)) === stamp) return false;
   const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Manifest;
-  const output = await bundle(manifest);
-  // What others import comes first, and what says that all is there comes last.
-  const inOrder = output.toSorted((a, b) => Number(a.isEntry) - Number(b.isEntry));
+  const needed = await bundleRequired();
+  const chunks = await bundle(manifest, needed);
+  // What others load comes first, and what says that all is there comes last.
+  for (const { fileName, code } of needed) putInPlace(fileName, inAscii(code));
+  const inOrder = chunks.toSorted((a, b) => Number(a.isEntry) - Number(b.isEntry));
   for (const { fileName, code } of inOrder)
     putInPlace(fileName, inAscii(withoutImportsOfNode(code)));
-  const modules = output.flatMap((chunk) => chunk.moduleIds);
-  putInPlace(`${chunkFolder}/THIRD-PARTY.txt`, thirdPartyNotice(modules));
+  putInPlace(notice, thirdPartyNotice([...needed, ...chunks].flatMap((chunk) => chunk.moduleIds)));
   for (const path of Object.values(manifest.bin)) chmodSync(join(root, path), 0o755);
   putInPlace(`${chunkFolder}/${stampName}`, stamp);
   return true;
 }
 
-async function bundle(manifest: Manifest): Promise<readonly OutputChunk[]> {
-  const entries = entriesOf(manifest);
-  const packages = Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies });
-  const external = packages.filter((name) => !bundled.includes(name));
+/** The sources with all packages that they import, but for the peers: people install those that they use. */
+async function bundle(
+  manifest: Manifest,
+  needed: readonly OutputChunk[],
+): Promise<readonly OutputChunk[]> {
   const { plugin, groups } = chunkPlan();
+  const peers = Object.keys(manifest.peerDependencies);
+  const output = await generate(
+    {
+      input: entriesOf(manifest),
+      plugins: [plugin, requireFrom(needed)],
+      external: (id) => peers.some((name) => id === name || id.startsWith(`${name}/`)),
+    },
+    {
+      format: "esm",
+      entryFileNames: "[name].js",
+      chunkFileNames: `${chunkFolder}/[name]-[hash].js`,
+      codeSplitting: { groups },
+    },
+  );
+  return withoutDetours(output);
+}
+
+/** In CommonJS, which Node 22 loads with `require` without a warning. */
+function bundleRequired(): Promise<readonly OutputChunk[]> {
+  const names = `${chunkFolder}/[name]-[hash].cjs`;
+  return generate(
+    { input: required },
+    { format: "cjs", entryFileNames: names, chunkFileNames: names },
+  );
+}
+
+/** Lets the sources load those files instead of the packages. */
+function requireFrom(needed: readonly OutputChunk[]): Plugin {
+  return {
+    name: "require-from",
+    transform(code) {
+      return code.replaceAll(
+        /(createRequire\(import\.meta\.url\))\("([^"]+)"\)/g,
+        (_, load, name) => {
+          const file = needed.find((each) => each.name === name);
+          if (file === undefined) throw new Error(`${name} is missing in \`required\``);
+          return `${load}("../${file.fileName}")`;
+        },
+      );
+    },
+  };
+}
+
+async function generate(
+  input: InputOptions,
+  options: OutputOptions,
+): Promise<readonly OutputChunk[]> {
   const { rolldown } = await import("rolldown"); // only here: most starts find all built
   const build = await rolldown({
-    input: entries,
+    ...input,
     cwd: root,
     platform: "node",
-    plugins: [plugin],
-    external: (id) => external.some((name) => id === name || id.startsWith(`${name}/`)),
     transform: { target: "es2023" },
     onLog(level, log) {
       // What is in the same chunk as who loads it later is there already: the plan says so.
@@ -66,17 +114,12 @@ async function bundle(manifest: Manifest): Promise<readonly OutputChunk[]> {
       throw new Error(log.message);
     },
   });
-  const { output } = await build.generate({
-    format: "esm",
-    // Names and lines stay as they were written, so that no map is needed: with it the package would
-    // be half as large again. The types have the comments.
-    comments: { legal: false, jsdoc: false, annotation: true },
-    entryFileNames: "[name].js",
-    chunkFileNames: `${chunkFolder}/[name]-[hash].js`,
-    codeSplitting: { groups },
-  });
+  // Names and lines stay as they were written, so that no map is needed: with it the package would
+  // be half as large again. The types have the comments.
+  const comments = { legal: false, jsdoc: false, annotation: true };
+  const { output } = await build.generate({ ...options, comments });
   await build.close();
-  return withoutDetours(output.filter((file) => file.type === "chunk"));
+  return output.filter((file) => file.type === "chunk");
 }
 
 /** The doors and the command, by the path in dist without `.js`: each has its source at the same. */

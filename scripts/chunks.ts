@@ -11,11 +11,21 @@ import { root } from "./stamp.ts";
  */
 const chunks: readonly (readonly [name: string, modules: readonly string[]])[] = [
   ["base", ["index"]],
-  ["core", ["core/throughline", "core/storage/files/open-file-storage"]],
+  [
+    "core",
+    [
+      "core/throughline",
+      "core/storage/files/open-file-storage",
+      "core/storage/database-failure",
+      "postgres/error-class",
+    ],
+  ],
   ["turns", ["core/turns/new-turns"]],
+  ["models", ["core/models/models", "core/models/registry"]],
   ["companion", ["companion/start-companion"]],
   ["moments", ["moments/start-moments"]],
   ["server", ["server/server"]],
+  ["routes", ["companion/routes", "moments/routes"]],
   ["command", ["app/start"]],
   [
     "serve",
@@ -35,6 +45,10 @@ interface Group {
   readonly test: (id: string) => boolean;
   readonly priority: number;
 }
+
+const packages = /[\\/]node_modules[\\/]/;
+/** The server has it, and so has the AI SDK: neither loads the other. */
+const zod = /[\\/]node_modules[\\/]zod[\\/]/;
 
 /** A module that lists what zod says of a mistake in 50 languages. What is said here is ours, or English. */
 const languages = /[\\/]zod[\\/]v4[\\/]locales[\\/]index\.js$/;
@@ -56,7 +70,7 @@ export function chunkPlan(): {
         const left = modules.map((module) => join(root, "src", `${module}.ts`));
         const seen = new Set(left);
         for (let id = left.pop(); id !== undefined; id = left.pop()) {
-          const chunk = /[\\/]node_modules[\\/]/.test(id) ? `${name}-${vendor}` : name;
+          const chunk = zod.test(id) ? "zod" : packages.test(id) ? `${name}-${vendor}` : name;
           if (!chunkOf.has(id) && !wholes.test(id)) chunkOf.set(id, chunk);
           for (const next of this.getModuleInfo(id)?.importedIds ?? []) {
             if (!seen.has(next)) left.push(next);
@@ -66,7 +80,7 @@ export function chunkPlan(): {
       }
     },
   };
-  const names = chunks.flatMap(([name]) => [`${name}-${vendor}`, name]);
+  const names = ["zod", ...chunks.flatMap(([name]) => [`${name}-${vendor}`, name])];
   const groups = names.map((name, index) => ({
     name,
     priority: names.length - index,
