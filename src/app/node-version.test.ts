@@ -6,8 +6,8 @@ import { program } from "../../test/support/program.ts";
 import { isNodeEnough, neededNode } from "./node-version.ts";
 
 for (const [version, isEnough] of [
-  ["22.13.0", true],
-  ["22.12.9", false],
+  ["22.16.0", true],
+  ["22.15.9", false],
   ["24.0.0", true],
   ["21.99.0", false],
   ["20.20.2", false],
@@ -31,7 +31,7 @@ test("the program says which Node it needs, and nothing else", () => {
     { encoding: "utf8" },
   );
   assert.deepEqual([status, stdout], [1, ""]);
-  assert.equal(stderr, "throughline needs Node 22.13 or later. This is Node 20.20.2.\n");
+  assert.equal(stderr, "throughline needs Node 22.16 or later. This is Node 20.20.2.\n");
 });
 
 test("under --permission the program says that it cannot run there, and what to do", () => {

@@ -1,5 +1,5 @@
-/** As in `package.json`: the first Node that has SQLite unasked. */
-export const neededNode = "22.13";
+/** As in `package.json`: the first Node whose SQLite has full-text search. */
+export const neededNode = "22.16";
 
 /** @param version as in `process.versions.node`. */
 export function isNodeEnough(version: string): boolean {
