@@ -22,7 +22,7 @@ interface OpenApi {
 
 export const typesFile = join(root, "dashboard/src/api/openapi-types.ts");
 const documentFile = join(root, "api/openapi.json");
-const header = "// Generated from api/openapi.json: run `node test/support/write-openapi.ts`.";
+const header = "// Generated from api/openapi.json: run `npm run generate`.";
 
 /** The types of the committed document, as TypeScript. */
 export function pageTypes(): string {

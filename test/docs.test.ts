@@ -38,7 +38,7 @@ for (const file of generatedFiles) {
   test(`the generated parts of ${file} are what scripts/docs.ts makes`, () => {
     const text = read(file);
     assert.match(text, /<!-- generated: /);
-    assert.equal(text, withGenerated(text, parts), "run: node scripts/docs.ts");
+    assert.equal(text, withGenerated(text, parts), "run: npm run generate");
   });
 }
 

@@ -27,13 +27,13 @@ test("the API's description is valid OpenAPI 3.1 and is the committed one", asyn
   assert.equal(document.openapi, "3.1.0");
   const stored = readFileSync(committed, "utf8");
   const wanted = `${JSON.stringify(document, null, 2)}\n`;
-  assert.ok(stored === wanted, "run node test/support/write-openapi.ts");
+  assert.ok(stored === wanted, "run: npm run generate");
 });
 
 test("the page's types are those of the committed description", () => {
   assert.ok(
     readFileSync(typesFile, "utf8") === pageTypes(),
-    "run node test/support/write-openapi.ts",
+    "run: npm run generate",
   );
 });
 
@@ -53,7 +53,6 @@ test("every operation has an id of its own, and is there", async () => {
     }
   }
   assert.equal(new Set(ids).size, ids.length);
-  assert.equal(ids.length, 52);
 });
 
 test("a server without features has neither their routes nor a description of them", async () => {
@@ -63,7 +62,10 @@ test("a server without features has neither their routes nor a description of th
   const c = await companion();
   const own = await served(c);
   const others = (await served(all)).filter((path) => !own.includes(path));
-  assert.deepEqual([own.length, others.length], [23, 24]);
+  assert.ok(others.length > 0);
+  const groups = new Set(own.map((path) => /^\/(?:api\/)?([\w-]+)/.exec(path)?.[1]));
+  const wanted = ["chats", "events", "healthz", "memory", "metrics", "readyz", "search", "sign-in"];
+  assert.deepEqual([...groups].sort(), wanted);
   for (const path of others) {
     await problemOf(await c.ask(path), 404, "THROUGHLINE_NOT_FOUND");
     await problemOf(await c.post(path), 404, "THROUGHLINE_NOT_FOUND");

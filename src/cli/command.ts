@@ -29,6 +29,9 @@ export interface OpenOptions {
  */
 export type AddCommand = (program: Command, context: Context) => void;
 
+/** The commands of a feature, by the word that a command line begins with. */
+export type Commands = Readonly<Record<string, AddCommand>>;
+
 export const homeOption = () =>
   new Option("--home <dir>", "the companion's directory (default: ~/.throughline)").argParser(
     notEmpty,

@@ -1,6 +1,7 @@
 import { Option } from "commander";
 import {
   type AddCommand,
+  type Commands,
   type Context,
   examples,
   homeOption,
@@ -13,7 +14,7 @@ import type { Flags } from "../cli/settings.ts";
 import type { CompanionReader } from "./reachy-import.ts";
 
 /** What other features do for `import` and `export`, loaded when it is asked for. */
-export interface InterchangeParts {
+interface InterchangeParts {
   /** Copies a whole companion: `export --to` and `import --from store`. */
   readonly moves?: (() => Promise<StoreMoves>) | undefined;
   /** Reads a companion's own document: `import --from reachy`. */
@@ -32,8 +33,12 @@ interface MoveFlags extends Flags {
 
 const notHere = (option: string) => wrongUsage(`this program has no ${option}`);
 
-/** `import`. */
-export function importCommand({ moves, companion }: InterchangeParts): AddCommand {
+/** `import` and `export`. */
+export function interchangeCommands(parts: InterchangeParts): Commands {
+  return { import: importCommand(parts), export: exportCommand(parts) };
+}
+
+function importCommand({ moves, companion }: InterchangeParts): AddCommand {
   return (program, context) => {
     program
       .command("import <path>")
@@ -98,8 +103,7 @@ export function importCommand({ moves, companion }: InterchangeParts): AddComman
   };
 }
 
-/** `export`. */
-export function exportCommand({ moves }: InterchangeParts): AddCommand {
+function exportCommand({ moves }: InterchangeParts): AddCommand {
   return (program, context) => {
     program
       .command("export")

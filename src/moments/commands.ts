@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import {
   type AddCommand,
+  type Commands,
   type Context,
   examples,
   homeOption,
@@ -11,7 +12,7 @@ import {
 import { isoTime } from "../core/clock.ts";
 import { feedbackExportFormats } from "./export/options.ts";
 
-export const addFeedbackCommand: AddCommand = (program, context) => {
+const addFeedbackCommand: AddCommand = (program, context) => {
   const feedback = program
     .command("feedback")
     .summary("Manage feedback packages: record, list, export, upload, delete.")
@@ -43,6 +44,9 @@ export const addFeedbackCommand: AddCommand = (program, context) => {
   addCare(feedback, context);
   addRemoval(feedback, context);
 };
+
+/** `feedback`. */
+export const momentsCommands: Commands = { feedback: addFeedbackCommand };
 
 const sentiments = ["positive", "negative"] as const;
 

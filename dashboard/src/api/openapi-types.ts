@@ -1,4 +1,4 @@
-// Generated from api/openapi.json: run `node test/support/write-openapi.ts`.
+// Generated from api/openapi.json: run `npm run generate`.
 
 export type Answer = {
   readonly turn_id: string;

@@ -10,7 +10,7 @@ import type { Io } from "../io.ts";
 import type { Checker } from "./check.ts";
 
 /** What the program puts into `doctor`. */
-export interface DoctorParts {
+interface DoctorParts {
   /** What is looked at, in the order of the output. */
   readonly checkers: () => Promise<readonly Checker[]>;
   /** `--driver`. */
