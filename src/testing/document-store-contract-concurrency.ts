@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { isThroughlineError } from "../core/errors.ts";
 import type { DocumentStore } from "../core/storage/document-store.ts";
-import type { Clause } from "./contract.ts";
+import { type Clause, clauseWithTable } from "./contract.ts";
 import { holds, isGone, state, withDocuments } from "./document-store-contract-fixtures.ts";
 import { untyped } from "./log-store-contract-fixtures.ts";
 
@@ -35,32 +35,29 @@ export const documentConcurrencyClauses: readonly Clause[] = [
       await holds(documents, { n: 50 }, 50);
     }),
   },
-  {
-    id: "document.at-once.race",
-    says: "of 20 writes at once that expect one revision one is made, the others are conflicts",
-    proof: withDocuments(async (documents) => {
-      await documents.write(state, { n: 0 });
-      const calls = numbers(20).map((n) => documents.write(state, { n }, { expectedRevision: 1 }));
-      const outcomes = await Promise.allSettled(calls);
-      const won = outcomes.filter((outcome) => outcome.status === "fulfilled");
-      assert.deepEqual(won, [{ status: "fulfilled", value: 2 }]);
-      for (const outcome of outcomes) {
-        if (outcome.status === "fulfilled") continue;
-        assert.ok(isThroughlineError(outcome.reason, "THROUGHLINE_CONFLICT"));
-      }
-      assert.equal((await documents.read(state))?.revision, 2);
-    }),
-  },
-  {
-    id: "document.at-once.race-new",
-    says: "of 20 writes at once that expect no document one makes it",
-    proof: withDocuments(async (documents) => {
-      const calls = numbers(20).map((n) => documents.write(state, { n }, { expectedRevision: 0 }));
-      const outcomes = await Promise.allSettled(calls);
-      assert.equal(outcomes.filter((outcome) => outcome.status === "fulfilled").length, 1);
-      assert.equal((await documents.read(state))?.revision, 1);
-    }),
-  },
+  clauseWithTable(
+    "document.at-once.race",
+    "of 20 writes at once that expect one revision one is made, the others are conflicts",
+    [
+      { name: "no document", revision: 0 },
+      { name: "a document that was written twice", revision: 2 },
+    ],
+    ({ revision }) =>
+      withDocuments(async (documents) => {
+        for (const n of numbers(revision)) await documents.write(state, { n });
+        const calls = numbers(20).map((n) =>
+          documents.write(state, { n }, { expectedRevision: revision }),
+        );
+        const outcomes = await Promise.allSettled(calls);
+        const won = outcomes.filter((outcome) => outcome.status === "fulfilled");
+        assert.deepEqual(won, [{ status: "fulfilled", value: revision + 1 }]);
+        for (const outcome of outcomes) {
+          if (outcome.status === "fulfilled") continue;
+          assert.ok(isThroughlineError(outcome.reason, "THROUGHLINE_CONFLICT"));
+        }
+        assert.equal((await documents.read(state))?.revision, revision + 1);
+      }),
+  ),
   {
     id: "document.at-once.chain",
     says: "writes that each expect the revision of the one before may all be under way at once",
@@ -144,19 +141,13 @@ export const documentConcurrencyClauses: readonly Clause[] = [
   },
   {
     id: "document.at-once.delete-wins",
-    says: "a delete forgets the writes that were called before it, answered or not",
+    says: "a delete forgets the writes that were called before it, answered or not, and the next write begins at revision 1",
     proof: withDocuments(async (documents) => {
       const late = numbers(10).map((n) => documents.write(state, { n }));
       await documents.delete(state);
       await isGone(documents);
       await Promise.allSettled(late);
       await isGone(documents);
-    }),
-  },
-  {
-    id: "document.at-once.after-delete",
-    says: "a write called after a delete, even before it has answered, begins at revision 1",
-    proof: withDocuments(async (documents) => {
       await documents.write(state, { n: 1 });
       const deleted = documents.delete(state);
       const written = documents.write(state, { n: 2 });

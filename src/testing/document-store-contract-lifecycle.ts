@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { DocumentStore } from "../core/storage/document-store.ts";
+import type { Storage } from "../core/storage/storage.ts";
 import { type Clause, clauseWithTable } from "./contract.ts";
 import { keyCorpus, textCorpus, valueCorpus } from "./corpus.ts";
 import {
@@ -43,12 +44,13 @@ const storages: readonly Clause[] = [
   },
   {
     id: "document.storage.collections",
-    says: "the same key in two collections is two documents",
+    says: "the same key in two collections is two documents, and the same key in one is one",
     proof: withDocuments(async (documents, storage) => {
       const moods = documentsOf(storage, "moods");
       await documents.write(state, { a: 1 });
       assert.equal(await moods.write(state, { b: 2 }), 1);
       await holds(documents, { a: 1 }, 1);
+      await holds(documentsOf(storage), { a: 1 }, 1);
       await documents.delete(state);
       await isGone(documents);
       await holds(moods, { b: 2 }, 1);
@@ -64,16 +66,6 @@ const storages: readonly Clause[] = [
       await documents.write(state, { a: 1 });
       await documents.forgetCopies(state);
       await holds(documents, { a: 1 }, 1);
-    }),
-  },
-  {
-    id: "document.storage.asked-twice",
-    says: "the documents of one collection are the same ones each time that they are asked for",
-    proof: withDocuments(async (documents, storage) => {
-      await documents.write(state, { a: 1 });
-      await holds(documentsOf(storage), { a: 1 }, 1);
-      assert.equal(await documentsOf(storage).write(state, { a: 2 }, { expectedRevision: 1 }), 2);
-      await holds(documents, { a: 2 }, 2);
     }),
   },
   {
@@ -102,74 +94,113 @@ const storages: readonly Clause[] = [
   },
 ];
 
+interface History {
+  readonly name: string;
+  readonly before: (documents: DocumentStore, storage: Storage) => Promise<unknown>;
+}
+
+const histories: readonly History[] = [
+  { name: "three writes", before: writeThree },
+  {
+    name: "a deleted document",
+    async before(documents) {
+      await writeThree(documents);
+      await documents.delete(state);
+    },
+  },
+  {
+    name: "a document that was deleted and made again",
+    async before(documents) {
+      await writeThree(documents);
+      await documents.delete(state);
+      await documents.write(state, { b: 1 });
+    },
+  },
+  {
+    name: "a document whose copies were forgotten",
+    async before(documents) {
+      await writeThree(documents);
+      await documents.forgetCopies(state);
+      await documents.forgetCopies(state);
+    },
+  },
+  {
+    name: "refused writes",
+    async before(documents) {
+      await documents.write(state, { a: 1 });
+      await refuses("THROUGHLINE_INVALID", documents.write(state, { a: Number.NaN }));
+      const late = documents.write(state, { a: 2 }, { expectedRevision: 0 });
+      await refuses("THROUGHLINE_CONFLICT", late);
+    },
+  },
+  {
+    name: "texts and values of every kind",
+    async before(documents) {
+      for (const { name, text } of textCorpus) await documents.write(`text ${name}`, { text });
+      for (const { name, value } of valueCorpus) await documents.write(`value ${name}`, value);
+    },
+  },
+  {
+    name: "every key",
+    async before(documents) {
+      for (const { name, text } of keyCorpus) await documents.write(text, { name });
+    },
+  },
+  {
+    name: "two collections",
+    async before(documents, storage) {
+      await documents.write(state, { a: 1 });
+      await documentsOf(storage, "moods").write(state, { b: 1 });
+    },
+  },
+];
+
+async function writeThree(documents: DocumentStore): Promise<void> {
+  for (const a of [1, 2, 3]) await documents.write(state, { a });
+}
+
+/** Every document of a storage. */
+async function readAll(storage: Storage): Promise<unknown> {
+  const all = [];
+  for (const documents of [documentsOf(storage), documentsOf(storage, "moods")]) {
+    for (const key of await documents.keys()) all.push([key, await documents.read(key)]);
+    all.push(await documents.read(state));
+  }
+  return all;
+}
+
 const reopening: readonly Clause[] = [
   {
-    id: "document.reopen.values",
-    says: "after reopening, a document has its newest value and its revision, and counts on",
+    ...clauseWithTable(
+      "document.reopen.same",
+      "after reopening, every document has the value and the revision that it had, or is gone",
+      histories,
+      ({ before }) =>
+        async (open, reopen) => {
+          await using storage = await open();
+          await before(documentsOf(storage), storage);
+          const was = await readAll(storage);
+          await using again = await reopen(storage);
+          assert.deepEqual(await readAll(again), was);
+        },
+    ),
+    reopens: true,
+  },
+  {
+    id: "document.reopen.goes-on",
+    says: "after reopening, a document counts on from its revision, and from 0 if it was deleted",
     ...documentsAcrossReopening(
       async (documents) => {
         for (const a of [1, 2, 3]) await documents.write(state, { a });
+        await documents.write("deleted", { a: 1 });
+        await documents.delete("deleted");
       },
       async (documents) => {
-        await holds(documents, { a: 3 }, 3);
         const late = documents.write(state, { a: 4 }, { expectedRevision: 2 });
         await refuses("THROUGHLINE_CONFLICT", late);
         assert.equal(await documents.write(state, { a: 4 }, { expectedRevision: 3 }), 4);
+        assert.equal(await documents.write("deleted", { a: 4 }, { expectedRevision: 0 }), 1);
       },
-    ),
-  },
-  {
-    id: "document.reopen.deleted",
-    says: "after reopening, a deleted document is still deleted, with every copy of it",
-    ...documentsAcrossReopening(
-      async (documents) => {
-        for (const a of [1, 2, 3]) await documents.write(state, { a });
-        await documents.delete(state);
-      },
-      async (documents) => {
-        await isGone(documents);
-        assert.equal(await documents.write(state, { a: 4 }, { expectedRevision: 0 }), 1);
-      },
-    ),
-  },
-  {
-    id: "document.reopen.copies-forgotten",
-    says: "after reopening, a document whose copies were forgotten has its newest value",
-    ...documentsAcrossReopening(
-      async (documents) => {
-        for (const a of [1, 2, 3]) await documents.write(state, { a });
-        await documents.forgetCopies(state);
-        await documents.forgetCopies(state);
-      },
-      async (documents) => {
-        await holds(documents, { a: 3 }, 3);
-        assert.equal(await documents.write(state, { a: 4 }, { expectedRevision: 3 }), 4);
-      },
-    ),
-  },
-  {
-    id: "document.reopen.begun-again",
-    says: "after reopening, a document that was deleted and made again has its second life only",
-    ...documentsAcrossReopening(
-      async (documents) => {
-        for (const a of [1, 2, 3]) await documents.write(state, { a });
-        await documents.delete(state);
-        await documents.write(state, { b: 1 });
-      },
-      async (documents) => holds(documents, { b: 1 }, 1),
-    ),
-  },
-  {
-    id: "document.reopen.refused",
-    says: "after reopening, nothing of a refused write is there",
-    ...documentsAcrossReopening(
-      async (documents) => {
-        await documents.write(state, { a: 1 });
-        await refuses("THROUGHLINE_INVALID", documents.write(state, { a: Number.NaN }));
-        const late = documents.write(state, { a: 2 }, { expectedRevision: 0 });
-        await refuses("THROUGHLINE_CONFLICT", late);
-      },
-      async (documents) => holds(documents, { a: 1 }, 1),
     ),
   },
   {
@@ -180,49 +211,6 @@ const reopening: readonly Clause[] = [
         for (const n of [1, 2, 3, 4, 5]) void documents.write(state, { n });
       },
       async (documents) => holds(documents, { n: 5 }, 5),
-    ),
-  },
-  {
-    id: "document.reopen.text",
-    says: "after reopening, texts and values of every kind come back equal",
-    ...documentsAcrossReopening(
-      async (documents) => {
-        for (const { name, text } of textCorpus) await documents.write(`text ${name}`, { text });
-        for (const { name, value } of valueCorpus) await documents.write(`value ${name}`, value);
-      },
-      async (documents) => {
-        for (const { name, text } of textCorpus)
-          await holds(documents, { text }, 1, `text ${name}`);
-        for (const { name, value } of valueCorpus)
-          await holds(documents, value, 1, `value ${name}`);
-      },
-    ),
-  },
-  {
-    id: "document.reopen.keys",
-    says: "after reopening, every key has its own document",
-    ...documentsAcrossReopening(
-      async (documents) => {
-        for (const { name, text } of keyCorpus) await documents.write(text, { name });
-      },
-      async (documents) => {
-        for (const { name, text } of keyCorpus) await holds(documents, { name }, 1, text);
-        assert.deepEqual(await documents.keys(), keyCorpus.map(({ text }) => text).sort());
-      },
-    ),
-  },
-  {
-    id: "document.reopen.collections",
-    says: "after reopening, every collection has its own documents",
-    ...documentsAcrossReopening(
-      async (documents, storage) => {
-        await documents.write(state, { a: 1 });
-        await documentsOf(storage, "moods").write(state, { b: 1 });
-      },
-      async (documents, storage) => {
-        await holds(documents, { a: 1 }, 1);
-        await holds(documentsOf(storage, "moods"), { b: 1 }, 1);
-      },
     ),
   },
 ];

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { jsonLimits } from "../core/json.ts";
+import type { ErrorCode } from "../core/errors.ts";
+import { type JsonObject, jsonLimits } from "../core/json.ts";
 import { type DocumentStore, documentLimits } from "../core/storage/document-store.ts";
 import { type Clause, clauseWithTable } from "./contract.ts";
 import {
@@ -14,6 +15,39 @@ import {
 import { holds, isGone, state, withDocuments } from "./document-store-contract-fixtures.ts";
 import { refuses, scribbleOn, untyped } from "./log-store-contract-fixtures.ts";
 
+const ours = { value: 1, revision: 7, version: 2, key: "other", id: "x", seq: 3, crc: "0" };
+const envelope = Buffer.byteLength(JSON.stringify({ text: "" }));
+
+interface Limit {
+  readonly name: string;
+  readonly value: (size: number) => JsonObject;
+  /** The largest size that is stored. */
+  readonly fits: number;
+}
+
+const limits: readonly Limit[] = [
+  {
+    name: "bytes of JSON",
+    value: (size) => ({ text: "x".repeat(size) }),
+    fits: documentLimits.valueBytes - envelope,
+  },
+  {
+    name: "two-byte characters, counted in bytes",
+    value: (size) => ({ text: "é".repeat(size) }),
+    fits: Math.floor((documentLimits.valueBytes - envelope) / 2),
+  },
+  {
+    name: "levels",
+    value: (size) => ({ deep: nested(size) }),
+    fits: jsonLimits.depth - 1,
+  },
+  {
+    name: "keys and items",
+    value: (size) => ({ wide: new Array<number>(size).fill(0) }),
+    fits: jsonLimits.keys - 1,
+  },
+];
+
 const values: readonly Clause[] = [
   clauseWithTable(
     "document.text.corpus",
@@ -26,12 +60,16 @@ const values: readonly Clause[] = [
         await holds(documents, value, 1);
       }),
   ),
-  clauseWithTable("document.value.corpus", "a value comes back equal", valueCorpus, ({ value }) =>
-    withDocuments(async (documents) => {
-      await documents.write(state, value);
-      await holds(documents, value, 1);
-      assert.equal(Reflect.get({}, "polluted"), undefined);
-    }),
+  clauseWithTable(
+    "document.value.corpus",
+    "a value comes back equal, also under keys that a store might use for itself",
+    [...valueCorpus, { name: "named-as-ours", value: ours }],
+    ({ value }) =>
+      withDocuments(async (documents) => {
+        await documents.write(state, value);
+        await holds(documents, value, 1);
+        assert.equal(Reflect.get({}, "polluted"), undefined);
+      }),
   ),
   {
     id: "document.text.every-code-unit",
@@ -51,17 +89,8 @@ const values: readonly Clause[] = [
     }),
   },
   {
-    id: "document.value.named-as-ours",
-    says: "keys that a store might use for itself are the caller's",
-    proof: withDocuments(async (documents) => {
-      const value = { value: 1, revision: 7, version: 2, key: "other", id: "x", seq: 3, crc: "0" };
-      await documents.write(state, value);
-      await holds(documents, value, 1);
-    }),
-  },
-  {
-    id: "document.copy.written",
-    says: "what the caller does to a value after the call changes nothing",
+    id: "document.copy.kept",
+    says: "what a caller does to a value that it wrote or read, or to the keys, changes nothing",
     proof: withDocuments(async (documents) => {
       const value = { a: { b: [1] } };
       const written = documents.write(state, value);
@@ -69,13 +98,6 @@ const values: readonly Clause[] = [
       await written;
       scribbleOn(value);
       await holds(documents, { a: { b: [1] } }, 1);
-    }),
-  },
-  {
-    id: "document.copy.read",
-    says: "what a reader does to the value and keys that it got changes nothing for the next",
-    proof: withDocuments(async (documents) => {
-      await documents.write(state, { a: { b: [1] } });
       scribbleOn(await documents.read(state));
       scribbleOn(await documents.keys());
       await holds(documents, { a: { b: [1] } }, 1);
@@ -98,72 +120,41 @@ const refused: readonly Clause[] = [
         await holds(documents, { a: 1 }, 1);
       }),
   ),
-  {
-    id: "document.refuse.no-object",
-    says: "a value that is no plain object is refused, and no document is made",
-    proof: withDocuments(async (documents) => {
-      for (const value of [null, undefined, "a", 1, true, [], [{}], new Map(), new Date(0)]) {
-        await refuses("THROUGHLINE_INVALID", documents.write(state, untyped(value)));
-      }
-      await isGone(documents);
-    }),
-  },
-  {
-    id: "document.refuse.cycle",
-    says: "a value that holds itself is too deep",
-    proof: withDocuments(async (documents) => {
-      const cycle: Record<string, unknown> = {};
-      cycle["self"] = [cycle];
-      await refuses("THROUGHLINE_TOO_LARGE", documents.write(state, untyped(cycle)));
-      await isGone(documents);
-    }),
-  },
-  {
-    id: "document.limit.bytes",
-    says: `a value of ${documentLimits.valueBytes} bytes of JSON is stored, one byte more is too large`,
-    proof: withDocuments(async (documents) => {
-      const room = documentLimits.valueBytes - Buffer.byteLength(JSON.stringify({ text: "" }));
-      await documents.write(state, { a: 1 });
-      const more = { text: "x".repeat(room + 1) };
-      await refuses("THROUGHLINE_TOO_LARGE", documents.write(state, more));
-      await holds(documents, { a: 1 }, 1);
-      assert.equal(await documents.write(state, { text: "x".repeat(room) }), 2);
-      await holds(documents, { text: "x".repeat(room) }, 2);
-    }),
-  },
-  {
-    id: "document.limit.utf-8",
-    says: "the size of a value is counted in bytes of UTF-8, not in characters",
-    proof: withDocuments(async (documents) => {
-      const value = { text: "é".repeat(documentLimits.valueBytes / 2) };
-      await refuses("THROUGHLINE_TOO_LARGE", documents.write(state, value));
-      await isGone(documents);
-    }),
-  },
-  {
-    id: "document.limit.depth",
-    says: `a value of ${jsonLimits.depth} levels is stored, one of ${jsonLimits.depth + 1} is too large`,
-    proof: withDocuments(async (documents) => {
-      const deeper = documents.write(state, { deep: nested(jsonLimits.depth) });
-      await refuses("THROUGHLINE_TOO_LARGE", deeper);
-      await isGone(documents);
-      await documents.write(state, { deep: nested(jsonLimits.depth - 1) });
-      await holds(documents, { deep: nested(jsonLimits.depth - 1) }, 1);
-    }),
-  },
-  {
-    id: "document.limit.keys",
-    says: `a value of ${jsonLimits.keys} keys and items is stored, one more is too large`,
-    proof: withDocuments(async (documents) => {
-      const wide = (items: number) => ({ wide: new Array<number>(items).fill(0) });
-      const more = documents.write(state, wide(jsonLimits.keys));
-      await refuses("THROUGHLINE_TOO_LARGE", more);
-      await isGone(documents);
-      await documents.write(state, wide(jsonLimits.keys - 1));
-      await holds(documents, wide(jsonLimits.keys - 1), 1);
-    }),
-  },
+  clauseWithTable<readonly [name: string, value: unknown, code?: ErrorCode]>(
+    "document.refuse.no-object",
+    "a value that is no plain object, or holds itself, is refused, and no document is made",
+    [
+      ...[null, undefined, "a", 1, true, [], [{}], new Map(), new Date(0)].map(
+        (value) => [String(value), value] as const,
+      ),
+      ["an object that holds itself", cycle(), "THROUGHLINE_TOO_LARGE"],
+    ],
+    ([, value, code = "THROUGHLINE_INVALID"]) =>
+      withDocuments(async (documents) => {
+        await refuses(code, documents.write(state, untyped(value)));
+        await isGone(documents);
+      }),
+  ),
+  clauseWithTable(
+    "document.limit",
+    `a value of ${documentLimits.valueBytes} bytes of JSON, ${jsonLimits.depth} levels and ${jsonLimits.keys} keys and items is stored; more is too large, and the old one stands`,
+    limits,
+    ({ value, fits }) =>
+      withDocuments(async (documents) => {
+        await documents.write(state, { a: 1 });
+        await refuses("THROUGHLINE_TOO_LARGE", documents.write(state, value(fits + 1)));
+        await holds(documents, { a: 1 }, 1);
+        assert.equal(await documents.write(state, value(fits)), 2);
+        await holds(documents, value(fits), 2);
+      }),
+  ),
 ];
+
+function cycle(): unknown {
+  const value: Record<string, unknown> = {};
+  value["self"] = [value];
+  return value;
+}
 
 function callsWith(documents: DocumentStore, key: string): readonly Promise<unknown>[] {
   return [documents.read(key), documents.write(key, {}), documents.delete(key)];

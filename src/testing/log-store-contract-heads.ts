@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
+import type { ErrorCode } from "../core/errors.ts";
 import type { JsonObject } from "../core/json.ts";
-import { logLimits, reservedHeadNames } from "../core/storage/log-store.ts";
-import type { Clause } from "./contract.ts";
+import {
+  type LogHead,
+  type LogStore,
+  logLimits,
+  reservedHeadNames,
+} from "../core/storage/log-store.ts";
+import { type Clause, clauseWithTable } from "./contract.ts";
 import { nested, refusedValues, textCorpus, valueCorpus } from "./corpus.ts";
 import {
   chat,
@@ -18,115 +24,130 @@ function isHead(value: JsonObject): boolean {
   return !reservedHeadNames.some((name) => Object.hasOwn(value, name));
 }
 
-const replaced: readonly Clause[] = [
+/** What happens to a log that began with one message and the head `{ title: "a" }`. */
+interface History {
+  readonly name: string;
+  readonly does: (log: LogStore) => Promise<unknown>;
+  readonly head: LogHead;
+}
+
+const first = { head: { title: "a" } };
+const second = { head: { other: 1 } };
+
+const histories: readonly History[] = [
   {
-    id: "log.head.none",
-    says: "a log that was given no head has an empty one",
-    proof: withLogs(async (log) => {
-      await log.append(chat, messages(1, 1));
-      assert.deepEqual((await log.tail(chat, 0))?.head, {});
-      assert.deepEqual((await log.list({ limit: 1 })).rows[0]?.head, {});
-    }),
-  },
-  {
-    id: "log.head.stays",
-    says: "an append without a head leaves the head that is there",
-    proof: withLogs(async (log) => {
-      await log.append(chat, messages(1, 1), { head: { title: "a" } });
+    name: "appends without a head",
+    async does(log) {
       await log.append(chat, messages(2, 2));
       await log.append(chat, messages(3, 3), { expectedSeq: 2 });
-      assert.deepEqual((await log.tail(chat, 0))?.head, { title: "a" });
-    }),
+    },
+    head: { title: "a" },
   },
   {
-    id: "log.head.replaced",
-    says: "a head replaces the whole head before it: nothing is merged",
-    proof: withLogs(async (log) => {
-      await log.append(chat, messages(1, 1), { head: { title: "a", labels: ["x"] } });
-      await log.append(chat, messages(2, 2), { head: { other: 1 } });
-      assert.deepEqual((await log.tail(chat, 0))?.head, { other: 1 });
-      assert.deepEqual((await log.list({ limit: 1 })).rows[0]?.head, { other: 1 });
-      await log.append(chat, messages(3, 3), { head: {} });
-      assert.deepEqual((await log.tail(chat, 0))?.head, {});
-    }),
+    name: "another head, of which nothing is merged",
+    does: (log) => log.append(chat, messages(2, 2), second),
+    head: { other: 1 },
   },
   {
-    id: "log.head.of-its-log",
-    says: "every log has a head of its own",
-    proof: withLogs(async (log) => {
-      await log.append(chat, messages(1, 1), { head: { title: "a" } });
-      await log.append("telegram:4", messages(1, 1), { head: { title: "b" } });
-      assert.deepEqual((await log.tail(chat, 0))?.head, { title: "a" });
-      assert.deepEqual((await log.tail("telegram:4", 0))?.head, { title: "b" });
-    }),
+    name: "an empty head",
+    does: (log) => log.append(chat, messages(2, 2), { head: {} }),
+    head: {},
   },
   {
-    id: "log.head.retry",
-    says: "a repeated append stores no record, and so does not replace the head",
-    proof: withLogs(async (log) => {
-      await log.append(chat, messages(1, 1), { head: { title: "first" } });
-      await log.append(chat, messages(2, 2), { head: { title: "second" } });
-      await log.append(chat, messages(1, 1), { head: { title: "first" } });
+    name: "a repeated append, which stores nothing",
+    async does(log) {
+      await log.append(chat, messages(2, 2), second);
+      await log.append(chat, messages(1, 1), first);
       await log.append(chat, messages(1, 2), { head: { title: "third" } });
-      assert.deepEqual((await log.tail(chat, 0))?.head, { title: "second" });
-      assert.deepEqual((await log.list({ limit: 1 })).rows[0]?.head, { title: "second" });
-    }),
+    },
+    head: { other: 1 },
   },
   {
-    id: "log.head.partly-known",
-    says: "a partly known batch stores a record, and so replaces the head",
-    proof: withLogs(async (log) => {
-      await log.append(chat, messages(1, 1), { head: { title: "first" } });
-      await log.append(chat, messages(1, 2), { head: { title: "second" } });
-      assert.deepEqual((await log.tail(chat, 0))?.head, { title: "second" });
-    }),
+    name: "a partly known batch, which stores a record",
+    does: (log) => log.append(chat, messages(1, 2), second),
+    head: { other: 1 },
   },
   {
-    id: "log.head.at-once",
-    says: "of 20 appends at once with a head, the head of the last call stays",
-    proof: withLogs(async (log) => {
-      await Promise.all(
-        messages(1, 20).map((record) => log.append(chat, [record], { head: { from: record.id } })),
-      );
-      assert.deepEqual((await log.tail(chat, 0))?.head, { from: "m20" });
-      assert.deepEqual((await log.list({ limit: 1 })).rows[0]?.head, { from: "m20" });
-    }),
+    name: "the head of another log",
+    does: (log) => log.append("telegram:4", messages(1, 1), second),
+    head: { title: "a" },
   },
   {
-    id: "log.head.with-its-records",
-    says: "a reader never sees a head without the records that it came with",
-    proof: withLogs(async (log) => {
-      const appends = messages(1, 40).map((record, index) =>
-        log.append(chat, [record], { head: { appended: index + 1 } }),
-      );
-      for (let times = 0; times < 40; times++) {
-        const tail = await log.tail(chat, 1);
-        if (tail === undefined) continue;
-        assert.deepEqual(tail.head, { appended: tail.seq });
-        assert.equal(tail.records.at(-1)?.seq, tail.seq);
-      }
-      await Promise.all(appends);
-    }),
+    name: "20 appends at once, each with a head",
+    does: (log) =>
+      Promise.all(
+        messages(2, 21).map((record) => log.append(chat, [record], { head: { from: record.id } })),
+      ),
+    head: { from: "m21" },
   },
   {
-    id: "log.head.after-erase",
-    says: "erasing records leaves the head as it is",
-    proof: withLogs(async (log) => {
-      await log.append(chat, messages(1, 2), { head: { title: "a" } });
-      await log.erase(chat, ["m1", "m2"]);
-      assert.deepEqual((await log.tail(chat, 0))?.head, { title: "a" });
-    }),
+    name: "an erasure without a head",
+    does: (log) => log.erase(chat, ["m1"]),
+    head: { title: "a" },
   },
   {
-    id: "log.head.after-delete",
-    says: "a log that was deleted and begun again does not have its old head",
-    proof: withLogs(async (log) => {
-      await log.append(chat, messages(1, 1), { head: { title: "a" } });
+    name: "an erasure with a head",
+    does: (log) => log.erase(chat, ["m1"], second),
+    head: { other: 1 },
+  },
+  {
+    name: "an erasure that erases nothing, with a head",
+    does: (log) => log.erase(chat, [], second),
+    head: { other: 1 },
+  },
+  {
+    name: "a second life after a deletion, without a head",
+    async does(log) {
       await log.delete(chat);
       await log.append(chat, messages(1, 1));
-      assert.deepEqual((await log.tail(chat, 0))?.head, {});
-    }),
+    },
+    head: {},
   },
+];
+
+interface RefusedHead {
+  readonly name: string;
+  readonly head: unknown;
+  readonly code?: ErrorCode;
+}
+
+const tooLarge = "THROUGHLINE_TOO_LARGE";
+const spaceInHead = logLimits.headBytes - Buffer.byteLength(JSON.stringify({ title: "" }));
+
+const refusedHeads: readonly RefusedHead[] = [
+  { name: "one byte too many", head: { title: "x".repeat(spaceInHead + 1) }, code: tooLarge },
+  {
+    name: "too many bytes in fewer characters",
+    head: { title: "é".repeat(spaceInHead / 2 + 1) },
+    code: tooLarge,
+  },
+  { name: "too many levels", head: { deep: nested(64) }, code: tooLarge },
+  ...[null, "title", 1, true, ["title"], new Map()].map((head) => ({
+    name: `no plain object: ${String(head)}`,
+    head,
+  })),
+  ...refusedValues.map(({ name, value }) => ({ name, head: { value } })),
+  ...reservedHeadNames.flatMap((name) => [
+    { name, head: { [name]: 1 } },
+    { name: `${name} and another`, head: { [name]: null, title: "a" } },
+  ]),
+];
+
+/** The small object that stands for a log. */
+export const headClauses: readonly Clause[] = [
+  clauseWithTable(
+    "log.head.newest",
+    "the head of a log is the whole of the newest one that came with a stored record or an erasure, in the log and in lists",
+    histories,
+    ({ does, head }) =>
+      withLogs(async (log) => {
+        await log.append(chat, messages(1, 1), first);
+        await does(log);
+        assert.deepEqual((await log.tail(chat, 0))?.head, head);
+        const { rows } = await log.list({ limit: 10 });
+        assert.deepEqual(rows.find(({ key }) => key === chat)?.head, head);
+      }),
+  ),
   {
     id: "log.head.as-given",
     says: "texts and values of every kind come back equal in a head",
@@ -136,6 +157,7 @@ const replaced: readonly Clause[] = [
         ...texts.map(({ text }) => ({ text, [text]: 1 })),
         ...valueCorpus.map(({ value }) => ({ value })),
         ...valueCorpus.map(({ value }) => value).filter(isHead),
+        { title: Object.fromEntries(reservedHeadNames.map((name) => [name, 1])) },
       ];
       for (const [index, head] of heads.entries()) {
         if (Buffer.byteLength(JSON.stringify(head)) > logLimits.headBytes) continue;
@@ -145,90 +167,28 @@ const replaced: readonly Clause[] = [
       }
     }),
   },
-];
-
-const refused: readonly Clause[] = [
   {
     id: "log.head.limit",
-    says: `a head of ${logLimits.headBytes} bytes of JSON is stored, one byte more is too large`,
+    says: `a head of ${logLimits.headBytes} bytes of JSON is stored`,
     proof: withLogs(async (log) => {
-      const room = logLimits.headBytes - Buffer.byteLength(JSON.stringify({ title: "" }));
-      const head = { title: "x".repeat(room + 1) };
-      await refuses("THROUGHLINE_TOO_LARGE", log.append(chat, messages(1, 1), { head }));
-      await isAbsent(log);
-      const largest = { title: "x".repeat(room) };
-      assert.equal(await log.append(chat, messages(1, 1), { head: largest }), 1);
-      assert.deepEqual((await log.tail(chat, 0))?.head, largest);
+      const head = { title: "x".repeat(spaceInHead) };
+      assert.equal(await log.append(chat, messages(1, 1), { head }), 1);
+      assert.deepEqual((await log.tail(chat, 0))?.head, head);
     }),
   },
-  {
-    id: "log.head.limit-in-bytes",
-    says: "the size of a head is counted in bytes of UTF-8, not in characters",
-    proof: withLogs(async (log) => {
-      const head = { title: "é".repeat(logLimits.headBytes / 2) };
-      await refuses("THROUGHLINE_TOO_LARGE", log.append(chat, messages(1, 1), { head }));
-      await isAbsent(log);
-    }),
-  },
-  {
-    id: "log.head.too-large",
-    says: "a head that is too large refuses its records too and keeps the head before it",
-    proof: withLogs(async (log) => {
-      await log.append(chat, messages(1, 1), { head: { title: "kept" } });
-      const head = { title: "x".repeat(logLimits.headBytes) };
-      await refuses("THROUGHLINE_TOO_LARGE", log.append(chat, messages(2, 2), { head }));
-      const tail = await log.tail(chat, 10);
-      assert.deepEqual(tail?.records, numbered(messages(1, 1)));
-      assert.deepEqual(tail.head, { title: "kept" });
-    }),
-  },
-  {
-    id: "log.head.reserved",
-    says: `a head with one of the names that a store uses is refused: ${reservedHeadNames.join(", ")}`,
-    proof: withLogs(async (log) => {
-      for (const name of reservedHeadNames) {
-        for (const head of [{ [name]: 1 }, { [name]: null, title: "a" }]) {
-          await refuses("THROUGHLINE_INVALID", log.append(chat, messages(1, 1), { head }));
-        }
-      }
-      await isAbsent(log);
-      const inside = { title: Object.fromEntries(reservedHeadNames.map((name) => [name, 1])) };
-      assert.equal(await log.append(chat, messages(1, 1), { head: inside }), 1);
-      assert.deepEqual((await log.tail(chat, 0))?.head, inside);
-    }),
-  },
-  {
-    id: "log.head.depth",
-    says: "a head that is too deep is too large",
-    proof: withLogs(async (log) => {
-      const head = { deep: nested(64) };
-      await refuses("THROUGHLINE_TOO_LARGE", log.append(chat, messages(1, 1), { head }));
-      await isAbsent(log);
-    }),
-  },
-  {
-    id: "log.head.no-object",
-    says: "a head that is no plain object is refused, and its records with it",
-    proof: withLogs(async (log) => {
-      for (const head of [null, "title", 1, true, ["title"], new Map()]) {
-        const call = log.append(chat, messages(1, 1), untyped({ head }));
-        await refuses("THROUGHLINE_INVALID", call);
-      }
-      await isAbsent(log);
-    }),
-  },
-  {
-    id: "log.head.no-json",
-    says: "a head that holds what is no JSON is refused, and its records with it",
-    proof: withLogs(async (log) => {
-      for (const { value } of refusedValues) {
-        const call = log.append(chat, messages(1, 1), untyped({ head: { value } }));
-        await refuses("THROUGHLINE_INVALID", call);
-      }
-      await isAbsent(log);
-    }),
-  },
+  clauseWithTable(
+    "log.head.refused",
+    `a head that is too large, no plain JSON object, or uses a name of the store (${reservedHeadNames.join(", ")}) is refused, with its records or its erasure`,
+    refusedHeads,
+    ({ head, code = "THROUGHLINE_INVALID" }) =>
+      withLogs(async (log) => {
+        await refuses(code, log.append(chat, messages(1, 1), untyped({ head })));
+        await isAbsent(log);
+        await log.append(chat, messages(1, 1), first);
+        await refuses(code, log.append(chat, messages(2, 2), untyped({ head })));
+        await refuses(code, log.erase(chat, ["m1"], untyped({ head })));
+        const tail = await log.tail(chat, 10);
+        assert.deepEqual([tail?.records, tail?.head], [numbered(messages(1, 1)), { title: "a" }]);
+      }),
+  ),
 ];
-
-/** The small object that stands for a log. */
-export const headClauses: readonly Clause[] = [...replaced, ...refused];

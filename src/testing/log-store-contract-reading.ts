@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
+import type { LogStore } from "../core/storage/log-store.ts";
 import { type Clause, clauseWithTable } from "./contract.ts";
-import { refusedLimits } from "./corpus.ts";
+import { refusedLimits, refusedPositions, zeroLimit } from "./corpus.ts";
 import {
   chat,
   collect,
   everything,
+  found,
   idsIn,
+  isAbsent,
   message,
   messages,
   numbered,
@@ -15,80 +18,44 @@ import {
   withLogs,
 } from "./log-store-contract-fixtures.ts";
 
-const tails: readonly Clause[] = [
-  {
-    id: "log.tail.missing",
-    says: "the tail of a log that was never written is undefined",
-    proof: withLogs(async (log) => {
-      await log.append("telegram:4", messages(1, 1));
-      assert.equal(await log.tail(chat, 10), undefined);
-    }),
-  },
-  {
-    id: "log.tail.whole",
-    says: "a tail of an undamaged log is its seq, head, records, and that it is undamaged",
-    proof: withLogs(async (log) => {
-      await log.append(chat, messages(1, 2), { head: { title: "a" } });
-      const records = numbered(messages(1, 2));
-      const tail = { seq: 2, head: { title: "a" }, records, damaged: false };
-      assert.deepEqual(await log.tail(chat, 10), tail);
-    }),
-  },
-  {
-    id: "log.tail.none",
-    says: "a tail of 0 records is the seq and the head alone",
-    proof: withLogs(async (log) => {
-      await log.append(chat, messages(1, 2));
-      assert.deepEqual(await log.tail(chat, 0), { seq: 2, head: {}, records: [], damaged: false });
-    }),
-  },
-  {
-    id: "log.tail.newest",
-    says: "a tail of n records is the newest n, oldest first, over the bounds of batches",
-    proof: withLogs(async (log) => {
-      for (const [first, last] of [
-        [1, 3],
-        [4, 4],
-        [5, 9],
-      ] as const) {
-        await log.append(chat, messages(first, last));
-      }
-      const all = numbered(messages(1, 9));
-      for (let limit = 1; limit <= 10; limit++) {
-        assert.deepEqual((await log.tail(chat, limit))?.records, all.slice(-limit));
-      }
-    }),
-  },
-  {
-    id: "log.tail.1000",
-    says: "a tail of 1,000 records is the newest 1,000 of a longer log",
-    proof: withLogs(async (log) => {
-      await log.append(chat, messages(1, 1_000));
-      await log.append(chat, messages(1_001, 1_234));
-      const tail = await log.tail(chat, 1_000);
-      assert.deepEqual(tail?.records, numbered(messages(235, 1_234), 235));
-    }),
-  },
-  clauseWithTable(
-    "log.tail.refused",
-    "tail refuses a limit that is out of bounds",
-    refusedLimits,
-    ({ value: limit }) =>
-      withLogs(async (log) => {
-        await log.append(chat, messages(1, 1));
-        await refuses("THROUGHLINE_INVALID", log.tail(chat, untyped(limit)));
-        await refuses("THROUGHLINE_INVALID", log.tail("missing", untyped(limit)));
-      }),
-  ),
-];
+async function fill(log: LogStore, last: number, size: number): Promise<void> {
+  for (let first = 1; first <= last; first += size) {
+    await log.append(chat, messages(first, Math.min(first + size - 1, last)));
+  }
+}
 
 const reads: readonly Clause[] = [
+  clauseWithTable(
+    "log.read.missing",
+    "a log that was never written is empty in every way of reading, also if its key is the beginning or the end of another",
+    ["a", "a:", "a:b", "a:b:", "a:b:c:", "b:c", ":", "A:B:C"],
+    (key) =>
+      withLogs(async (log) => {
+        await log.append("a:b:c", messages(1, 3));
+        await isAbsent(log, key);
+        for (const options of [{ limit: 5 }, { before: 9, limit: 5 }, { after: 0, limit: 5 }]) {
+          assert.deepEqual(await log.page(key, options), []);
+        }
+        assert.equal(await log.find(key, "m1"), undefined);
+        assert.deepEqual(await found(log, "says", key), []);
+        assert.equal(await log.erase(key, ["m1"], { head: { title: "a" } }), 0);
+        assert.equal(await log.delete(key), false);
+        await isAbsent(log, key);
+        assert.deepEqual(await idsIn(log, "a:b:c"), ["m1", "m2", "m3"]);
+      }),
+  ),
   {
-    id: "log.read.missing",
-    says: "reading a log that is not there yields nothing",
+    id: "log.read.tail",
+    says: "a tail of n records is the seq, the head and the newest n, oldest first, over the bounds of batches",
     proof: withLogs(async (log) => {
-      assert.deepEqual(await everything(log), []);
-      assert.equal(await log.tail(chat, 1), undefined);
+      await log.append(chat, messages(1, 3));
+      await log.append(chat, messages(4, 4));
+      await log.append(chat, messages(5, 9), { head: { title: "a" } });
+      for (let limit = 0; limit <= 10; limit++) {
+        const records = limit === 0 ? [] : numbered(messages(1, 9)).slice(-limit);
+        const tail = { seq: 9, head: { title: "a" }, records, damaged: false };
+        assert.deepEqual(await log.tail(chat, limit), tail);
+      }
     }),
   },
   {
@@ -105,128 +72,109 @@ const reads: readonly Clause[] = [
   },
   {
     id: "log.read.long",
-    says: "reading 5,000 records yields each once, in order",
+    says: "a log of 5,000 records is read, paged and searched by id as a short one is",
     proof: withLogs(async (log) => {
-      for (let first = 1; first < 5_000; first += 1_000) {
-        await log.append(chat, messages(first, first + 999));
-      }
-      assert.deepEqual(await everything(log), numbered(messages(1, 5_000)));
-    }),
-  },
-  {
-    id: "log.read.invalid",
-    says: "reading after what is no seq is refused",
-    proof: withLogs(async (log) => {
-      await log.append(chat, messages(1, 1));
-      for (const after of [-1, 0.5, Number.NaN, "1"]) {
-        await refuses("THROUGHLINE_INVALID", collect(log.read(chat, untyped({ after }))));
+      await fill(log, 5_000, 1_000);
+      const all = numbered(messages(1, 5_000));
+      assert.deepEqual(await everything(log), all);
+      assert.deepEqual((await log.tail(chat, 1_000))?.records, all.slice(-1_000));
+      assert.deepEqual(
+        await log.page(chat, { before: 2_551, limit: 100 }),
+        all.slice(2_450, 2_550),
+      );
+      assert.deepEqual(await log.page(chat, { after: 2_450, limit: 100 }), all.slice(2_450, 2_550));
+      for (const seq of [1, 2, 999, 1_000, 1_001, 4_999, 5_000]) {
+        assert.deepEqual(await log.find(chat, `m${seq}`), all[seq - 1]);
       }
     }),
   },
-  {
-    id: "log.read.snapshot",
-    says: "a read that has begun does not see later appends",
-    proof: withLogs(async (log) => {
-      await log.append(chat, messages(1, 3));
-      const seen: string[] = [];
-      for await (const record of log.read(chat)) {
-        seen.push(record.id);
-        await log.append(chat, [message(`later than ${record.id}`)]);
-      }
-      assert.deepEqual(seen, ["m1", "m2", "m3"]);
-      assert.equal((await log.tail(chat, 0))?.seq, 6);
-    }),
-  },
-  {
-    id: "log.read.long-snapshot",
-    says: "a read that has begun does not see later appends in a log of 2,000 records either",
-    proof: withLogs(async (log) => {
-      await log.append(chat, messages(1, 1_000));
-      await log.append(chat, messages(1_001, 2_000));
-      const records = log.read(chat)[Symbol.asyncIterator]();
-      assert.equal((await records.next()).value?.seq, 1);
-      await log.append(chat, messages(2_001, 2_010));
-      let last = 1;
-      for (let next = await records.next(); !next.done; next = await records.next()) {
-        assert.equal(next.value.seq, ++last);
-      }
-      assert.equal(last, 2_000);
-    }),
-  },
+  clauseWithTable(
+    "log.read.snapshot",
+    "a read that has begun does not see later appends, however long the log is",
+    [
+      { name: "3 records", count: 3 },
+      { name: "2,000 records", count: 2_000 },
+    ],
+    ({ count }) =>
+      withLogs(async (log) => {
+        await fill(log, count, 1_000);
+        const seen: number[] = [];
+        for await (const record of log.read(chat)) {
+          seen.push(record.seq);
+          if (record.seq < 4) await log.append(chat, [message(`later than ${record.id}`)]);
+        }
+        assert.deepEqual(
+          seen,
+          Array.from({ length: count }, (_, index) => index + 1),
+        );
+        assert.equal((await log.tail(chat, 0))?.seq, count + 3);
+      }),
+  ),
   {
     id: "log.read.ended-early",
-    says: "a read that is left early leaves the log as usable as before",
+    says: "reads of one log at once, and reads that are left early, disturb no other",
     proof: withLogs(async (log) => {
       await log.append(chat, messages(1, 100));
       for (let times = 0; times < 50; times++) {
         for await (const record of log.read(chat)) if (record.seq === 2) break;
       }
-      assert.equal(await log.append(chat, messages(101, 101)), 101);
-      assert.equal((await everything(log)).length, 101);
-    }),
-  },
-  {
-    id: "log.read.side-by-side",
-    says: "two reads of one log do not disturb each other",
-    proof: withLogs(async (log) => {
-      await log.append(chat, messages(1, 20));
       const [one, two] = [log.read(chat), log.read(chat, { after: 10 })];
-      const [all, half] = await Promise.all([collect(one), collect(two)]);
-      assert.deepEqual([all.length, half.length], [20, 10]);
-    }),
-  },
-];
-
-const finds: readonly Clause[] = [
-  {
-    id: "log.find.by-id",
-    says: "a record is found by its id, wherever in the log it is",
-    proof: withLogs(async (log) => {
-      await log.append(chat, messages(1, 500));
-      await log.append(chat, messages(501, 900));
-      for (const seq of [1, 2, 499, 500, 501, 899, 900]) {
-        assert.deepEqual(await log.find(chat, `m${seq}`), { ...message(`m${seq}`), seq });
-      }
+      const [all, rest] = await Promise.all([collect(one), collect(two)]);
+      assert.deepEqual([all.length, rest.length], [100, 90]);
+      assert.equal(await log.append(chat, messages(101, 101)), 101);
     }),
   },
   {
-    id: "log.find.unknown",
+    id: "log.read.find-unknown",
     says: "an id that the log does not hold is not found, nor is one of another log",
     proof: withLogs(async (log) => {
       await log.append(chat, messages(1, 1));
       await log.append("telegram:4", messages(2, 2));
-      assert.equal(await log.find(chat, "m2"), undefined);
-      assert.equal(await log.find(chat, "M1"), undefined);
-      assert.equal(await log.find(chat, "__proto__"), undefined);
-      assert.equal(await log.find("missing", "m1"), undefined);
-    }),
-  },
-  {
-    id: "log.find.invalid",
-    says: "looking for what cannot be an id is refused",
-    proof: withLogs(async (log) => {
-      await log.append(chat, messages(1, 1));
-      for (const id of ["", "a\0", "\ud800", "a".repeat(257), 7, undefined]) {
-        await refuses("THROUGHLINE_INVALID", log.find(chat, untyped(id)));
+      for (const id of ["m2", "M1", "m", "__proto__"]) {
+        assert.equal(await log.find(chat, id), undefined);
       }
     }),
   },
-  {
-    id: "log.find.at-once",
-    says: "a record is found as soon as its append has resolved",
-    proof: withLogs(async (log) => {
-      for (let seq = 1; seq <= 50; seq++) {
-        await log.append(chat, [message(`m${seq}`)]);
-        assert.equal((await log.find(chat, `m${seq}`))?.seq, seq);
-      }
-    }),
-  },
+];
+
+const refused: readonly Clause[] = [
+  clauseWithTable(
+    "log.read.refused-limit",
+    "a limit that is no whole number from 1 to 1,000 is refused by every call that takes one; a tail can have 0 records",
+    [zeroLimit, ...refusedLimits],
+    ({ value: limit }) =>
+      withLogs(async (log) => {
+        await log.append(chat, messages(1, 1));
+        for (const key of [chat, "missing"]) {
+          if (limit !== 0) await refuses("THROUGHLINE_INVALID", log.tail(key, untyped(limit)));
+          await refuses("THROUGHLINE_INVALID", log.page(key, untyped({ limit })));
+        }
+        await refuses("THROUGHLINE_INVALID", log.list(untyped({ limit })));
+        await refuses("THROUGHLINE_INVALID", log.search("says", untyped({ limit })));
+        await refuses("THROUGHLINE_INVALID", log.search("", untyped({ limit })));
+      }),
+  ),
+  clauseWithTable(
+    "log.read.refused-seq",
+    "reading before or after what is no seq is refused, and so is a page that is before one and after another",
+    refusedPositions,
+    ({ value: seq }) =>
+      withLogs(async (log) => {
+        await log.append(chat, messages(1, 1));
+        if (seq !== null) {
+          await refuses("THROUGHLINE_INVALID", collect(log.read(chat, untyped({ after: seq }))));
+        }
+        for (const options of [{ before: seq }, { after: seq }, { before: 5, after: 1 }]) {
+          await refuses("THROUGHLINE_INVALID", log.page(chat, untyped({ ...options, limit: 2 })));
+        }
+      }),
+  ),
 ];
 
 const copies: readonly Clause[] = [
   {
     id: "log.copy.records",
-    says: "what a reader does to the records that it got changes nothing for the next",
+    says: "what a reader does to the records that it got changes nothing for the next, and makes no conflict",
     proof: withLogs(async (log) => {
       const given = message("m1", "violin", { list: [{ a: 1 }] });
       await log.append(chat, [given]);
@@ -241,6 +189,7 @@ const copies: readonly Clause[] = [
       assert.deepEqual(await log.find(chat, "m1"), expected);
       assert.deepEqual(await log.search("violin", { limit: 1 }), [{ key: chat, record: expected }]);
       assert.deepEqual(await everything(log), [expected]);
+      assert.equal(await log.append(chat, [given]), 1);
     }),
   },
   {
@@ -256,17 +205,7 @@ const copies: readonly Clause[] = [
       assert.deepEqual(rows, [{ key: chat, seq: 1, head, damaged: false }]);
     }),
   },
-  {
-    id: "log.copy.retry",
-    says: "what a reader does to a record does not make its repetition a conflict",
-    proof: withLogs(async (log) => {
-      await log.append(chat, messages(1, 1));
-      scribbleOn(await everything(log));
-      assert.equal(await log.append(chat, messages(1, 1)), 1);
-      assert.deepEqual(await idsIn(log), ["m1"]);
-    }),
-  },
 ];
 
 /** The end of a log, the whole of it, and one record of it. */
-export const readingClauses: readonly Clause[] = [...tails, ...reads, ...finds, ...copies];
+export const readingClauses: readonly Clause[] = [...reads, ...refused, ...copies];

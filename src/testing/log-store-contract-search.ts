@@ -1,13 +1,10 @@
 import assert from "node:assert/strict";
-import type { LogStore } from "../core/storage/log-store.ts";
-import type { Clause } from "./contract.ts";
+import type { LogStore, SearchOptions } from "../core/storage/log-store.ts";
+import { type Clause, clauseWithTable } from "./contract.ts";
 import {
   chat,
-  contractProjection,
   found,
   message,
-  messages,
-  numbered,
   redaction,
   refuses,
   untyped,
@@ -16,16 +13,7 @@ import {
 
 const order: readonly Clause[] = [
   {
-    id: "log.search.newest-first",
-    says: "the hits of one log come newest first",
-    proof: withLogs(async (log) => {
-      await log.append(chat, [message("m1", "tea"), message("m2", "milk"), message("m3", "tea")]);
-      await log.append(chat, [message("m4", "tea")]);
-      assert.deepEqual(await found(log, "tea"), ["m4", "m3", "m1"]);
-    }),
-  },
-  {
-    id: "log.search.across-logs",
+    id: "log.search.order",
     says: "hits come in the order of the list of logs, and within a log newest first",
     proof: withLogs(async (log) => {
       const days = { a: "2026-03-01", b: "2026-03-03", c: "2026-03-02", d: "2026-03-02" };
@@ -33,7 +21,8 @@ const order: readonly Clause[] = [
         const batch = [message(`${key}1`, "tea"), message(`${key}2`, "tea")];
         await log.append(key, batch, { head: { updated_at: day } });
       }
-      const expected = ["b2", "b1", "c2", "c1", "d2", "d1", "a2", "a1"];
+      await log.append("c", [message("c3", "tea")]);
+      const expected = ["b2", "b1", "c3", "c2", "c1", "d2", "d1", "a2", "a1"];
       assert.deepEqual(await found(log, "tea"), expected);
       await log.append("a", [message("a3", "milk")], { head: { updated_at: "2026-03-09" } });
       assert.deepEqual((await found(log, "tea")).slice(0, 3), ["a2", "a1", "b2"]);
@@ -57,174 +46,169 @@ const order: readonly Clause[] = [
   },
   {
     id: "log.search.hit",
-    says: "a hit is the key and the record as it is stored",
+    says: "a hit is the key and the record as it is stored; with a key, of that log only",
     proof: withLogs(async (log) => {
       const given = message("m2", "green tea", { list: [{ a: 1 }] });
       await log.append(chat, [message("m1", "milk"), given]);
       const hit = { key: chat, record: { ...given, seq: 2 } };
       assert.deepEqual(await log.search("tea", { limit: 5 }), [hit]);
-    }),
-  },
-  {
-    id: "log.search.key",
-    says: "a search of one log finds its records only",
-    proof: withLogs(async (log) => {
-      await log.append(chat, [message("m1", "tea")]);
-      await log.append("telegram:4", [message("m2", "tea")]);
-      assert.deepEqual(await found(log, "tea", chat), ["m1"]);
-      assert.deepEqual(await found(log, "tea", "telegram:4"), ["m2"]);
+      await log.append("telegram:4", [message("m3", "tea")]);
+      assert.deepEqual(await log.search("tea", { limit: 5, key: chat }), [hit]);
+      assert.deepEqual(await found(log, "tea", "telegram:4"), ["m3"]);
       assert.deepEqual(await found(log, "tea", "missing"), []);
     }),
   },
-  {
-    id: "log.search.invalid",
-    says: "a query that is no text, a limit out of bounds and a bad key are refused",
-    proof: withLogs(async (log) => {
-      await log.append(chat, [message("m1", "tea")]);
-      for (const limit of [0, -1, 1_001, 0.5, Number.NaN, "1", undefined]) {
-        await refuses("THROUGHLINE_INVALID", log.search("tea", untyped({ limit })));
-        await refuses("THROUGHLINE_INVALID", log.search("", untyped({ limit })));
-      }
-      await refuses("THROUGHLINE_INVALID", log.search(untyped(7), { limit: 1 }));
-      await refuses("THROUGHLINE_INVALID", log.search("tea", { limit: 1, key: "" }));
-      await refuses("THROUGHLINE_INVALID", log.search("tea", untyped({ limit: 1, prefix: "yes" })));
-    }),
-  },
+  clauseWithTable<readonly [name: string, query: unknown, options: object]>(
+    "log.search.refused",
+    "a query that is no text, a bad key and a prefix that is neither true nor false are refused",
+    [
+      ["a number for a query", 7, {}],
+      ["an empty key", "tea", { key: "" }],
+      ["a text for prefix", "tea", { prefix: "yes" }],
+    ],
+    ([, query, options]) =>
+      withLogs(async (log) => {
+        await log.append(chat, [message("m1", "tea")]);
+        const all = untyped<SearchOptions>({ limit: 1, ...options });
+        await refuses("THROUGHLINE_INVALID", log.search(untyped(query), all));
+      }),
+  ),
 ];
 
 async function twoTexts(log: LogStore): Promise<void> {
   await log.append(chat, [message("m1", "tea at five"), message("m2", "tea at six")]);
 }
 
-const hidden: readonly Clause[] = [
+interface Searched {
+  readonly name: string;
+  readonly does: (log: LogStore) => Promise<unknown>;
+  /** The records that a search for tea finds then. */
+  readonly tea: readonly string[];
+}
+
+const redactions: readonly Searched[] = [
   {
-    id: "log.search.no-text",
-    says: "records without a text are not searched",
-    proof: withLogs(async (log) => {
-      await log.append(chat, [
+    name: "a later record hides one",
+    async does(log) {
+      await twoTexts(log);
+      await log.append(chat, [redaction("r1", "m1")]);
+      const kept = { ...message("m1", "tea at five"), seq: 1 };
+      assert.deepEqual(await log.find(chat, "m1"), kept, "it is still read as it was");
+    },
+    tea: ["m2"],
+  },
+  {
+    name: "a record of its own batch hides one",
+    does: (log) =>
+      log.append(chat, [message("m1", "tea"), redaction("r1", "m1"), message("m2", "tea")]),
+    tea: ["m2"],
+  },
+  {
+    name: "a record of another log hides its own",
+    async does(log) {
+      await twoTexts(log);
+      await log.append("telegram:4", [message("m1", "tea"), redaction("r1", "m1")]);
+    },
+    tea: ["m2", "m1"],
+  },
+  {
+    name: "a hidden record is appended again",
+    async does(log) {
+      await twoTexts(log);
+      await log.append(chat, [redaction("r1", "m1")]);
+      await twoTexts(log);
+    },
+    tea: ["m2"],
+  },
+  {
+    name: "a record hides what the log does not hold",
+    async does(log) {
+      await twoTexts(log);
+      await log.append(chat, [redaction("r1", "m9"), redaction("r2", "r2")]);
+    },
+    tea: ["m2", "m1"],
+  },
+  {
+    name: "a redaction is deleted with its log",
+    async does(log) {
+      await twoTexts(log);
+      await log.append(chat, [redaction("r1", "m1")]);
+      await log.delete(chat);
+      await twoTexts(log);
+    },
+    tea: ["m2", "m1"],
+  },
+];
+
+const unsearched: readonly Searched[] = [
+  {
+    name: "records without a text",
+    does: (log) =>
+      log.append(chat, [
         { id: "m1", kind: "session", title: "tea" },
         { id: "m2", content: { text: "tea" } },
         message("m3", "tea"),
-      ]);
-      assert.deepEqual(await found(log, "tea"), ["m3"]);
-    }),
+      ]),
+    tea: ["m3"],
   },
   {
-    id: "log.search.redacted",
-    says: "a record that a later record hides is not found; it is still read as it was",
-    proof: withLogs(async (log) => {
-      await twoTexts(log);
-      await log.append(chat, [redaction("r1", "m1")]);
-      assert.deepEqual(await found(log, "tea"), ["m2"]);
-      assert.deepEqual(await log.find(chat, "m1"), numbered([message("m1", "tea at five")])[0]);
-    }),
-  },
-  {
-    id: "log.search.redacted-in-batch",
-    says: "a record that is hidden by a record of its own batch is not found",
-    proof: withLogs(async (log) => {
-      await log.append(chat, [message("m1", "tea"), redaction("r1", "m1"), message("m2", "tea")]);
-      assert.deepEqual(await found(log, "tea"), ["m2"]);
-    }),
-  },
-  {
-    id: "log.search.redacted-in-its-log",
-    says: "a record hides the record of its own log only",
-    proof: withLogs(async (log) => {
-      await log.append(chat, [message("m1", "tea")]);
-      await log.append("telegram:4", [message("m1", "tea"), redaction("r1", "m1")]);
-      const hits = await log.search("tea", { limit: 5 });
-      assert.deepEqual(
-        hits.map((hit) => hit.key),
-        [chat],
-      );
-    }),
-  },
-  {
-    id: "log.search.redacted-retry",
-    says: "a hidden record that is appended again stays hidden",
-    proof: withLogs(async (log) => {
-      await twoTexts(log);
-      await log.append(chat, [redaction("r1", "m1")]);
-      await twoTexts(log);
-      assert.deepEqual(await found(log, "tea"), ["m2"]);
-    }),
-  },
-  {
-    id: "log.search.redacted-unknown",
-    says: "hiding a record that the log does not hold hides nothing",
-    proof: withLogs(async (log) => {
-      await twoTexts(log);
-      await log.append(chat, [redaction("r1", "m9"), redaction("r2", "r2")]);
-      assert.deepEqual(await found(log, "tea"), ["m2", "m1"]);
-    }),
-  },
-  {
-    id: "log.search.erased",
-    says: "an erased record is not found, by no word of it",
-    proof: withLogs(async (log) => {
+    name: "an erased record",
+    async does(log) {
       await twoTexts(log);
       await log.erase(chat, ["m1"]);
-      assert.deepEqual(await found(log, "tea"), ["m2"]);
-      assert.deepEqual(await found(log, "five"), []);
-      assert.deepEqual(await found(log, "erased"), []);
+      for (const word of ["five", "erased"]) assert.deepEqual(await found(log, word), []);
       assert.deepEqual(await found(log, "five", chat), []);
-    }),
+    },
+    tea: ["m2"],
   },
   {
-    id: "log.search.deleted",
-    says: "a deleted log is not found, also when a new one has its key",
-    proof: withLogs(async (log) => {
+    name: "a deleted log, also when a new one has its key",
+    async does(log) {
       await twoTexts(log);
       await log.delete(chat);
       assert.deepEqual(await found(log, "tea"), []);
       await log.append(chat, [message("m1", "milk")]);
-      assert.deepEqual(await found(log, "tea", chat), []);
-      assert.deepEqual(await found(log, "milk"), ["m1"]);
-    }),
+    },
+    tea: [],
   },
   {
-    id: "log.search.redaction-deleted",
-    says: "a redaction goes with the log that held it",
-    proof: withLogs(async (log) => {
-      await twoTexts(log);
-      await log.append(chat, [redaction("r1", "m1")]);
-      await log.delete(chat);
-      await twoTexts(log);
-      assert.deepEqual(await found(log, "tea"), ["m2", "m1"]);
-    }),
-  },
-  {
-    id: "log.search.refused",
-    says: "what was refused is not found",
-    proof: withLogs(async (log) => {
-      await twoTexts(log);
-      const other = [message("m3", "coffee"), message("m1", "other tea")];
+    name: "what was refused",
+    async does(log) {
+      await log.append(chat, [message("m1", "milk")]);
+      const other = [message("m3", "tea"), message("m1", "tea")];
       await refuses("THROUGHLINE_ID_CONFLICT", log.append(chat, other));
-      const late = log.append(chat, [message("m3", "coffee")], { expectedSeq: 0 });
+      const late = log.append(chat, [message("m3", "tea")], { expectedSeq: 0 });
       await refuses("THROUGHLINE_CONFLICT", late);
-      assert.deepEqual(await found(log, "coffee"), []);
-    }),
-  },
-  {
-    id: "log.search.at-once",
-    says: "search finds a record as soon as its append has resolved",
-    proof: withLogs(async (log) => {
-      for (const { id } of messages(1, 30)) {
-        await log.append(chat, [message(id, `word${id}`)]);
-        assert.deepEqual(await found(log, `word${id}`), [id]);
-      }
-    }),
-  },
-  {
-    id: "log.search.of-its-collection",
-    says: "a search finds the records of its collection only",
-    proof: withLogs(async (log, storage) => {
-      await storage.logs("runs", contractProjection).append(chat, [message("m1", "tea")]);
-      assert.deepEqual(await found(log, "tea"), []);
-    }),
+    },
+    tea: [],
   },
 ];
 
+function findsTea({ does, tea }: Searched): Clause["proof"] {
+  return withLogs(async (log) => {
+    await does(log);
+    assert.deepEqual(await found(log, "tea", chat), tea);
+    const everywhere = await log.search("tea", { limit: 100 });
+    assert.deepEqual(
+      everywhere.map(({ key, record }) => [key, record.id]),
+      tea.map((id) => [chat, id]),
+    );
+  });
+}
+
 /** In which order search answers, and what it must not find. */
-export const searchClauses: readonly Clause[] = [...order, ...hidden];
+export const searchClauses: readonly Clause[] = [
+  ...order,
+  clauseWithTable(
+    "log.search.hidden",
+    "a record that another of its log hides is not found, for as long as the log lives; it is still read as it was",
+    redactions,
+    findsTea,
+  ),
+  clauseWithTable(
+    "log.search.gone",
+    "what has no text, was erased, deleted or refused is not found",
+    unsearched,
+    findsTea,
+  ),
+];

@@ -4,7 +4,6 @@ import { concurrencyClauses } from "./log-store-contract-concurrency.ts";
 import { expectedSeqClauses } from "./log-store-contract-expected-seq.ts";
 import { forgettingClauses } from "./log-store-contract-forgetting.ts";
 import { headClauses } from "./log-store-contract-heads.ts";
-import { keyClauses } from "./log-store-contract-keys.ts";
 import { lifecycleClauses } from "./log-store-contract-lifecycle.ts";
 import { listClauses } from "./log-store-contract-list.ts";
 import { modelClauses } from "./log-store-contract-model.ts";
@@ -31,7 +30,6 @@ export const logStoreContract: Contract = {
     ...searchClauses,
     ...forgettingClauses,
     ...textClauses,
-    ...keyClauses,
     ...concurrencyClauses,
     ...modelClauses,
     ...lifecycleClauses,
