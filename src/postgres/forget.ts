@@ -23,7 +23,7 @@ export async function eraseRecords(
   what: {
     readonly ids: readonly string[];
     readonly head: IndexedHead | undefined;
-    readonly expectedSeq?: number;
+    readonly expectedSeq: number | undefined;
     readonly indexing: Indexing;
     /** By an attempt of this call with an unknown outcome. */
     readonly erasedBefore: number;

@@ -137,7 +137,8 @@ export class Chats {
         cleared_count: head.message_count,
         last_consolidated: head.message_count,
         // One that a person chose stays.
-        ...(head.title_of === undefined ? {} : { title: "", title_of: undefined }),
+        title: head.title_of === undefined ? head.title : "",
+        title_of: undefined,
         open_turn: undefined,
         view_from: undefined,
         provider_start: undefined,
@@ -371,8 +372,8 @@ export class Chats {
     if (damaged) return { chats: await this.#damaged(limit, unanswered) };
     const page = await this.log.ports.logs.list({
       limit,
-      ...(cursor === undefined ? {} : { cursor }),
-      ...(unanswered ? { label: "unanswered" } : {}),
+      cursor,
+      label: unanswered ? "unanswered" : undefined,
     });
     const chats = page.rows.map(({ key, head, damaged }) => chatRow(key, readHead(head), damaged));
     return page.cursor === undefined ? { chats } : { chats, cursor: page.cursor };
@@ -468,8 +469,8 @@ export class Chats {
     const begun = await this.tombstones.begun();
     let cursor: string | undefined;
     do {
-      const label = begun.size > 0 ? {} : { label: "unfinished" };
-      const page = await logs.list({ limit: 1_000, ...label, ...(cursor ? { cursor } : {}) });
+      const label = begun.size > 0 ? undefined : "unfinished";
+      const page = await logs.list({ limit: 1_000, label, cursor });
       for (const { key, head } of page.rows) {
         const wasBegun = begun.has(hashOf(key));
         if (!wasBegun && head["unfinished"] !== true) continue;
@@ -496,7 +497,7 @@ export class Chats {
     const found: ChatRow[] = [];
     let cursor: string | undefined;
     do {
-      const page = await this.list({ limit: 1_000, unanswered, ...(cursor && { cursor }) });
+      const page = await this.list({ limit: 1_000, unanswered, cursor });
       found.push(...page.chats.filter(({ damaged }) => damaged));
       cursor = page.cursor;
     } while (cursor !== undefined && found.length < limit);

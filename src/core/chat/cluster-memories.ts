@@ -37,14 +37,14 @@ export function dropWithOthers(cluster: Cluster, memories: ClusterMemories): () 
   sessions.onEnd((chatId) => cluster.publish(dropMessage(chatId)));
   chats.onForget((chatId, loss, messageId) => {
     // Of a chat that is being forgotten it is published again, once nothing is left.
-    const what = loss === "forget" ? {} : { loss, ...(messageId && { message: messageId }) };
+    const what = loss === "forget" ? {} : { loss, message: messageId };
     cluster.publish({ ...dropMessage(chatId), ...what });
     return [];
   });
   // Not before it is on record: a process that misses this finds it there.
   chats.onForgotten((chatId, mark) => {
     if (mark !== undefined) known.add(mark.id);
-    cluster.publish({ ...dropMessage(chatId), loss: "forget", ...(mark && { mark: mark.id }) });
+    cluster.publish({ ...dropMessage(chatId), loss: "forget", mark: mark?.id });
   });
   const endSubscription = cluster.subscribe(({ about, chat: chatId, loss, message, mark }) => {
     if (about !== "drop" || typeof chatId !== "string") return;

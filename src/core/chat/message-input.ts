@@ -10,11 +10,11 @@ export interface MessageInput extends JsonObject {
    * Makes a repeated append a no-op. Made up when absent. 1 to 256 bytes, and none that only a record of
    * ours may have, such as `redaction:…`.
    */
-  readonly id?: string;
+  readonly id?: string | undefined;
   readonly role: Role;
   readonly content: string;
   /** ISO 8601 with a zone. Now, when absent. */
-  readonly timestamp?: string;
+  readonly timestamp?: string | undefined;
 }
 
 /** Fields that mean something to us: what each must be. Everything else is the caller's own. */

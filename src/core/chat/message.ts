@@ -19,7 +19,7 @@ export interface ToolCall {
 export interface AnswerStats {
   readonly input_tokens: number | null;
   readonly output_tokens: number | null;
-  readonly cached_input_tokens?: number;
+  readonly cached_input_tokens?: number | undefined;
   /** `null` also where the model has no price. */
   readonly cost_usd: number | null;
   /** From when the model was asked to the end of the answer, waits for the provider included. */

@@ -23,7 +23,7 @@ export interface UsageDelta {
   readonly tokens: number;
   readonly outcome: (typeof outcomes)[number];
   /** The provider's id as the attempt left it. Absent or empty: the old one holds. */
-  readonly session_id?: string;
+  readonly session_id?: string | undefined;
   /** The session and the bucket that the attempt began in. */
   readonly generation: number;
   readonly bucket_generation: number;

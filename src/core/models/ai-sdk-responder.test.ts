@@ -6,9 +6,9 @@ import { MockLanguageModelV4, simulateReadableStream } from "ai/test";
 import { collectAnswer } from "../../../test/support/collect-answer.ts";
 import { chatStream, openAiServer, type Reply } from "../../../test/support/openai-server.ts";
 import { type AiSdkResponderOptions, aiSdkResponder } from "./ai-sdk-responder.ts";
+import { unknownUsage } from "./prices.ts";
 import { ResponderError, type ResponderRequest } from "./responder.ts";
 
-const unknown = { inputTokens: undefined, outputTokens: undefined, costUsd: undefined };
 const text = "Hello from the model, in nine words at most.";
 
 /** A responder of a server of ours, with short deadlines where a test asks for them. */
@@ -105,7 +105,11 @@ for (const cut of ["close", "reset"] as const) {
       const end = events.find((event) => event.type === "end");
       if (error !== undefined) {
         assert.equal(end, undefined, where);
-        assert.deepEqual(failed(error, "unavailable", /^ours\/asked-1 /).usage, unknown, where);
+        assert.deepEqual(
+          failed(error, "unavailable", /^ours\/asked-1 /).usage,
+          unknownUsage,
+          where,
+        );
         assert.ok(cut === "reset" || kept === "", `${where}: text means an end, not an error`);
       } else if (end?.finish === "stop") {
         assert.ok(offset > finishes, `${where}: before the finish`);
@@ -113,7 +117,7 @@ for (const cut of ["close", "reset"] as const) {
       } else {
         assert.equal(cut, "close", where);
         assert.equal(end?.finish, "other", where);
-        assert.deepEqual(end?.usage, unknown, where);
+        assert.deepEqual(end?.usage, unknownUsage, where);
         assert.notEqual(kept, "", where);
       }
     }
@@ -148,7 +152,7 @@ for (const [reply, calls, kind, says] of refusals) {
   test(`HTTP ${reply.status} after ${calls} calls is ${kind}, without key or conversation in the error`, async () => {
     await using server = await openAiServer(() => reply);
     const { events, error } = await collectAnswer(over(server.url), "canary hi");
-    assert.deepEqual(failed(error, kind, says).usage, unknown);
+    assert.deepEqual(failed(error, kind, says).usage, unknownUsage);
     assert.deepEqual(events, []);
     assert.equal(server.requests.length, calls);
     assert.equal(server.requests[0]?.key, "canary-key-0123456789");
@@ -194,7 +198,7 @@ for (const [what, reply, says, kept] of hangs) {
     const firstTokenTimeoutMs = kept === "" ? 300 : 10_000;
     const responder = over(server.url, { firstTokenTimeoutMs, idleTimeoutMs: 60 });
     const answer = await collectAnswer(responder, "hi");
-    assert.deepEqual(failed(answer.error, "unavailable", says).usage, unknown);
+    assert.deepEqual(failed(answer.error, "unavailable", says).usage, unknownUsage);
     assert.equal(answer.text, kept);
     await server.requests[1]!.gone;
   });
@@ -405,17 +409,17 @@ test("an error part before any text is thrown with its usage", async () => {
 
 test("an error part without any end is thrown with unknown usage, or ends as an error after text", async () => {
   const nothing = await collectAnswer(mock(overloaded), "hi");
-  assert.deepEqual(failed(nothing.error, "unavailable", /overloaded_error/).usage, unknown);
+  assert.deepEqual(failed(nothing.error, "unavailable", /overloaded_error/).usage, unknownUsage);
   const some = await collectAnswer(mock(...words, overloaded), "hi");
   const end = some.events.at(-1);
   assert.ok(end?.type === "end" && end.finish === "error");
-  assert.deepEqual(end.usage, unknown);
+  assert.deepEqual(end.usage, unknownUsage);
 });
 
 test('a stream that closes without an end is "other" after text, and unavailable before it', async () => {
   const end = (await collectAnswer(mock(...words), "hi")).events.at(-1);
   assert.ok(end?.type === "end" && end.finish === "other");
-  assert.deepEqual(end.usage, unknown);
+  assert.deepEqual(end.usage, unknownUsage);
   failed((await collectAnswer(mock(), "hi")).error, "unavailable", /closed the connection/);
   const thinking = [
     { type: "reasoning-start", id: "r" },
@@ -505,7 +509,10 @@ test("a signed thought is provider data of a whole answer, and is not kept of a 
   assert.deepEqual(whole.events.slice(2, -1), [
     {
       type: "provider-data",
-      data: { reasoning: [{ text: "hmm", metadata: { anthropic: { signature: "sig" } } }] },
+      data: {
+        response_id: undefined,
+        reasoning: [{ text: "hmm", metadata: { anthropic: { signature: "sig" } } }],
+      },
     },
   ]);
   const cut = await collectAnswer(mock(...thought, ...words), "hi");

@@ -45,7 +45,7 @@ export interface AiSdkResponderOptions extends DeadlineOptions {
   /** Context window in tokens. Unknown when absent: there is no built-in table. */
   readonly window?: number;
   /** Without one, what answers cost is unknown. */
-  readonly price?: Price;
+  readonly price?: Price | undefined;
   /** The longest answer in tokens. The provider decides when absent. */
   readonly maxOutputTokens?: number;
   /**

@@ -179,7 +179,7 @@ test("OpenAI names its response, and the next turn resumes it with only what is 
   const session = first.events.find((event) => event.type === "provider-session");
   const data = first.events.find((event) => event.type === "provider-data");
   assert.equal(session?.id, "resp_first");
-  assert.deepEqual(data?.data, { response_id: "resp_first" });
+  assert.deepEqual(data?.data, { response_id: "resp_first", reasoning: undefined });
   const request: ResponderRequest = {
     ...persona,
     messages: [

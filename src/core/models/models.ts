@@ -41,7 +41,7 @@ export async function createResponder(
     provider,
     modelId,
     model: await loadModel(spec, settings, fetch),
-    ...(price === undefined ? {} : { price }),
+    price,
   });
 }
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { isThroughlineError } from "../errors.ts";
-import { type Price, priceOf, toUsage } from "./prices.ts";
+import { type Price, priceOf, toUsage, unknownUsage } from "./prices.ts";
 
 const price: Price = { inputPerMillionUsd: 3, outputPerMillionUsd: 15 };
 const withCache: Price = { ...price, cachedInputPerMillionUsd: 0.3 };
@@ -67,17 +67,13 @@ test("a cost is always a whole number of nano-dollars, within half of one of the
 for (const bad of [-1, Number.NaN, 1.5, Number.POSITIVE_INFINITY]) {
   test(`a reported count of ${bad} is unknown, not a number to add`, () => {
     const usage = toUsage(reported(bad, bad, bad), price);
-    assert.deepEqual(usage, {
-      inputTokens: undefined,
-      outputTokens: undefined,
-      costUsd: undefined,
-    });
+    assert.deepEqual(usage, unknownUsage);
   });
 }
 
 test("cached tokens are reported when the provider reports them, 0 too", () => {
   assert.equal(toUsage(reported(5, 5, 0)).cachedInputTokens, 0);
-  assert.equal("cachedInputTokens" in toUsage(reported(5, 5)), false);
+  assert.equal(toUsage(reported(5, 5)).cachedInputTokens, undefined);
 });
 
 test("a price is found by provider/model and by nothing that an object inherits", () => {

@@ -23,6 +23,7 @@ export type Prices = Readonly<Record<string, Price>>;
 export const unknownUsage: Usage = {
   inputTokens: undefined,
   outputTokens: undefined,
+  cachedInputTokens: undefined,
   costUsd: undefined,
 };
 
@@ -72,7 +73,7 @@ export function toUsage(reported: ReportedUsage, price?: Price): Usage {
   return {
     inputTokens,
     outputTokens,
-    ...(cached === undefined ? {} : { cachedInputTokens: cached }),
+    cachedInputTokens: cached,
     costUsd:
       price === undefined || inputTokens === undefined || outputTokens === undefined
         ? undefined

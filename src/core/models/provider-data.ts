@@ -14,8 +14,8 @@ export interface ReplayableReasoning {
  */
 export interface ProviderData {
   /** The provider's id of this answer: where a session can be resumed. */
-  readonly responseId?: string;
-  readonly reasoning?: readonly ReplayableReasoning[];
+  readonly responseId?: string | undefined;
+  readonly reasoning?: readonly ReplayableReasoning[] | undefined;
 }
 
 /** The stored form, or `undefined` when there is nothing to store. */
@@ -24,11 +24,9 @@ export function writeProviderData(data: ProviderData): JsonObject | undefined {
     const metadata = replayable(part.metadata);
     return metadata === undefined ? [] : [{ text: part.text, metadata }];
   });
-  const written: JsonObject = {
-    ...(data.responseId === undefined ? {} : { response_id: data.responseId }),
-    ...(reasoning.length === 0 ? {} : { reasoning }),
-  };
-  return Object.keys(written).length === 0 ? undefined : written;
+  const { responseId } = data;
+  if (responseId === undefined && reasoning.length === 0) return undefined;
+  return { response_id: responseId, reasoning: reasoning.length === 0 ? undefined : reasoning };
 }
 
 /** Reads the stored form; what it does not know or cannot use, it passes over. */
@@ -42,8 +40,8 @@ export function readProviderData(stored: JsonObject | undefined): ProviderData {
     return metadata === undefined ? [] : [{ text: part["text"], metadata }];
   });
   return {
-    ...(typeof id === "string" && id !== "" ? { responseId: id } : {}),
-    ...(reasoning.length === 0 ? {} : { reasoning }),
+    responseId: typeof id === "string" && id !== "" ? id : undefined,
+    reasoning: reasoning.length === 0 ? undefined : reasoning,
   };
 }
 

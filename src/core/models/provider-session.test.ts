@@ -70,7 +70,7 @@ test("a provider without sessions is sent everything, and no id", () => {
   });
   assert.deepEqual(plan, { messages, resumed: false, instructions: "Be kind." });
   const bare = planSession("ollama.chat", { instructions: "", messages });
-  assert.deepEqual(bare, { messages, resumed: false });
+  assert.deepEqual(bare, { messages, resumed: false, instructions: undefined });
 });
 
 const ids: readonly [string, object | undefined, string | undefined][] = [

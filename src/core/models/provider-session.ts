@@ -6,7 +6,7 @@ import type { ResponderRequest } from "./responder.ts";
 /** What one request says, after it is known whether the provider can resume. */
 export interface SessionPlan {
   /** The persona as the AI SDK's `instructions`; absent where it travels in `providerOptions`. */
-  readonly instructions?: string;
+  readonly instructions?: string | undefined;
   readonly messages: readonly ModelInput[];
   readonly providerOptions?: { readonly openai: Record<string, string> };
   readonly resumed: boolean;
@@ -29,7 +29,7 @@ const openAiResponses = "openai.responses";
 export function planSession(aiProvider: string, request: ResponderRequest): SessionPlan {
   const { instructions, messages } = request;
   if (aiProvider !== openAiResponses) {
-    return { messages, resumed: false, ...(instructions === "" ? {} : { instructions }) };
+    return { messages, resumed: false, instructions: instructions || undefined };
   }
   const persona: Record<string, string> = instructions === "" ? {} : { instructions };
   const id = request.providerSessionId;

@@ -11,11 +11,11 @@ export interface ResponderRequest {
    * What changes from turn to turn (time away, announcements, restart context). Data, already fenced;
    * goes right before the newest user message, after the cached prefix.
    */
-  readonly context?: string;
+  readonly context?: string | undefined;
   /** The provider's own session id to resume, where it has one. */
-  readonly providerSessionId?: string;
+  readonly providerSessionId?: string | undefined;
   /** What the model may do beside speaking. A responder whose model has no use for tools ignores it. */
-  readonly tools?: OfferedTools;
+  readonly tools?: OfferedTools | undefined;
   /** Called before a wait, after which the provider is called again. Nothing has come of the call. */
   readonly onRetry?: ((retry: Retry) => void) | undefined;
 }
@@ -84,7 +84,7 @@ export interface TurnTools extends Omit<OfferedTools, "tools"> {
 export interface Usage {
   readonly inputTokens: number | undefined;
   readonly outputTokens: number | undefined;
-  readonly cachedInputTokens?: number;
+  readonly cachedInputTokens?: number | undefined;
   /** US dollars, from the configured prices. `undefined`: the model has no price, or a count is unknown. */
   readonly costUsd: number | undefined;
 }

@@ -31,23 +31,23 @@ export interface PreparedBatch {
   readonly key: string;
   /** At least one, ids all different. */
   readonly records: readonly PreparedRecord[];
-  readonly headJson?: string;
-  readonly expectedSeq?: number;
+  readonly headJson: string | undefined;
+  readonly expectedSeq: number | undefined;
 }
 
 /** An erasure that may be done as it is. */
 export interface PreparedErasure {
   /** Each once. */
   readonly ids: readonly string[];
-  readonly headJson?: string;
-  readonly expectedSeq?: number;
+  readonly headJson: string | undefined;
+  readonly expectedSeq: number | undefined;
 }
 
 /** A write of a document that may be stored as it is. */
 export interface PreparedDocument {
   readonly key: string;
   readonly json: string;
-  readonly expectedRevision?: number;
+  readonly expectedRevision: number | undefined;
 }
 
 /**
@@ -75,8 +75,8 @@ export function prepareBatch(
   return {
     key,
     records: prepared,
-    ...(head === undefined ? {} : { headJson: prepareHead(head) }),
-    ...(expectedSeq === undefined ? {} : { expectedSeq }),
+    headJson: head === undefined ? undefined : prepareHead(head),
+    expectedSeq,
   };
 }
 
@@ -136,7 +136,7 @@ export function prepareDocument(
   return {
     key,
     json,
-    ...(expectedRevision === undefined ? {} : { expectedRevision }),
+    expectedRevision,
   };
 }
 
@@ -215,8 +215,8 @@ export function prepareErasure(
   if (expectedSeq !== undefined) checkPosition(expectedSeq, "expectedSeq");
   return {
     ids: [...new Set(ids)],
-    ...(head === undefined ? {} : { headJson: prepareHead(head) }),
-    ...(expectedSeq === undefined ? {} : { expectedSeq }),
+    headJson: head === undefined ? undefined : prepareHead(head),
+    expectedSeq,
   };
 }
 

@@ -102,7 +102,7 @@ function storableUsage(usage: Usage): Usage {
   return {
     inputTokens: countOf(inputTokens),
     outputTokens: countOf(outputTokens),
-    ...(cached === undefined ? {} : { cachedInputTokens: cached }),
+    cachedInputTokens: cached,
     costUsd: cost,
   };
 }

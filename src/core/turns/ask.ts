@@ -68,10 +68,10 @@ export async function ask(ports: AskPorts): Promise<Asked> {
   const request: ResponderRequest = {
     instructions: joined([ports.persona, part.instructions]),
     messages: isSmall ? newestTurn(view.messages) : view.messages,
-    ...(changing === "" ? {} : { context: changing }),
-    ...(tools === undefined ? {} : { tools: steps.offer(tools) }),
+    context: changing || undefined,
+    tools: tools && steps.offer(tools),
   };
-  let error = await attempt.run(id === "" ? request : { ...request, providerSessionId: id });
+  let error = await attempt.run({ ...request, providerSessionId: id || undefined });
   if (isRefusedSession(error) && id !== "" && attempt.isSilent) {
     const notice = `${responder.provider} no longer knows its session: it was asked afresh.`;
     notices.push(notice);
@@ -101,14 +101,15 @@ async function historyFor(
     model,
     window,
     startSeq: begun.session.start_seq,
-    ...(isInPlace ? {} : { unansweredId: turn.id }),
-    ...(head.clear_seq === undefined ? {} : { clearSeq: head.clear_seq }),
-    ...optional("providerResetSeq", head.provider_start?.[provider]),
-    ...optional("viewFromSeq", head.view_from?.[provider]),
-    ...(reported === undefined || reported.model !== model
-      ? {}
-      : { reportedTokens: { upToSeq: reported.up_to_seq, tokens: reported.tokens } }),
-    ...(isSmall ? { lastMessages: 1 } : {}),
+    unansweredId: isInPlace ? undefined : turn.id,
+    clearSeq: head.clear_seq,
+    providerResetSeq: head.provider_start?.[provider],
+    viewFromSeq: head.view_from?.[provider],
+    reportedTokens:
+      reported?.model === model
+        ? { upToSeq: reported.up_to_seq, tokens: reported.tokens }
+        : undefined,
+    lastMessages: isSmall ? 1 : undefined,
   });
   // Once its session, or the provider's part of it, has ended, the view is empty.
   const isWhole = newest === undefined || (isInPlace && view.messages.length > 0);
@@ -132,8 +133,4 @@ function newestTurn(messages: HistoryView["messages"]): HistoryView["messages"] 
 
 function isRefusedSession(error: unknown): boolean {
   return error instanceof ResponderError && error.kind === "session_refused";
-}
-
-function optional<K extends string>(name: K, value: number | undefined): { [P in K]?: number } {
-  return (value === undefined ? {} : { [name]: value }) as { [P in K]?: number };
 }

@@ -6,6 +6,7 @@ import { type ScriptedStep, scriptedResponder } from "../../../test/support/scri
 import { isMessage } from "../chat/message.ts";
 import type { Logger } from "../logger.ts";
 import { silentLogger } from "../logger.ts";
+import { unknownUsage } from "../models/prices.ts";
 import type { Responder, ResponderEvent } from "../models/responder.ts";
 import { openThroughline } from "../throughline.ts";
 import { answerLimits } from "./answer-limits.ts";
@@ -85,11 +86,7 @@ for (const [what, piece, jsonBytes] of [
       [...["failed", true], "error"],
     );
     assert.match(reason ?? "", /flood\/m wrote more than can be kept/);
-    assert.deepEqual(usage, {
-      inputTokens: undefined,
-      outputTokens: undefined,
-      costUsd: undefined,
-    });
+    assert.deepEqual(usage, unknownUsage);
     assert.deepEqual([seen.left, seen.aborted], [true, true]);
     assert.equal((await c.chats.row(chat)).unanswered, false);
   });

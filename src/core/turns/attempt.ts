@@ -2,6 +2,7 @@ import type { Clock } from "../clock.ts";
 import { errorName } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import type { Logger } from "../logger.ts";
+import { unknownUsage } from "../models/prices.ts";
 import {
   type FinishReason,
   type Responder,
@@ -34,7 +35,7 @@ interface AttemptPorts {
 
 export interface Asked extends Ended {
   /** Why the answer is not whole: one sentence that is safe to show. */
-  readonly reason?: string;
+  readonly reason?: string | undefined;
   readonly detail?: string | undefined;
 }
 
@@ -42,11 +43,6 @@ type ToolCallEvent = Extract<ResponderEvent, { readonly type: "tool-call" }>;
 type ToolResultEvent = Extract<ResponderEvent, { readonly type: "tool-result" }>;
 
 const noUsage: Usage = { inputTokens: 0, outputTokens: 0, costUsd: 0 };
-const unknownUsage: Usage = {
-  inputTokens: undefined,
-  outputTokens: undefined,
-  costUsd: undefined,
-};
 
 /**
  * One answer as it comes in, over at most two runs. It is cut short where more of it could not be
@@ -209,7 +205,7 @@ export class Attempt {
       viewFrom: this.#viewFrom,
       latencyMs: this.#elapsedMs(),
       firstWordMs: this.#firstWordMs,
-      ...(reason === undefined ? {} : { reason }),
+      reason,
       detail: isFailed ? known?.detail : undefined,
     };
   }
@@ -229,7 +225,7 @@ function sum(a: Usage, b: Usage): Usage {
   return {
     inputTokens: add(a.inputTokens, b.inputTokens),
     outputTokens: add(a.outputTokens, b.outputTokens),
-    ...(b.cachedInputTokens === undefined ? {} : { cachedInputTokens: b.cachedInputTokens }),
+    cachedInputTokens: b.cachedInputTokens,
     costUsd: add(a.costUsd, b.costUsd),
   };
 }

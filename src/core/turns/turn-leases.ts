@@ -7,7 +7,7 @@ import type { Turn } from "./turn.ts";
 /** What another process asks for: that this turn, the one that runs, or every one of a chat is cut short. */
 export interface StopAsked {
   readonly chatId: string;
-  readonly turnId?: string;
+  readonly turnId?: string | undefined;
   readonly all: boolean;
 }
 
@@ -137,5 +137,5 @@ function fencedBy(cause: unknown): ThroughlineError {
 function readStop(message: JsonObject): StopAsked | undefined {
   const { about, chat: chatId, turn: turnId, all } = message;
   if (about !== "stop" || typeof chatId !== "string") return undefined;
-  return { chatId, all: all === true, ...(typeof turnId === "string" ? { turnId } : {}) };
+  return { chatId, all: all === true, turnId: typeof turnId === "string" ? turnId : undefined };
 }

@@ -68,9 +68,9 @@ export function beginTurn(ports: TurnRecordPorts, turn: NewTurn, target: Target)
       role: "user",
       content: turn.content,
       turn: turn.id,
-      ...(turn.synthetic === undefined ? {} : { synthetic: turn.synthetic }),
+      synthetic: turn.synthetic,
       // A message that waited was said when it came.
-      ...(waiting === undefined ? {} : { timestamp: String(waiting["timestamp"]) }),
+      timestamp: waiting && String(waiting["timestamp"]),
     });
     // Only a person's act moves the clock: not the second attempt, and a queued message did before.
     if (isNew && !isQueued && isPersons(turn)) sessions.humanActedIn(transaction);
@@ -135,15 +135,15 @@ export async function keepPending(
     if ((await waitingInput(logs, transaction.chatId, turn.id)) !== undefined) return;
     checkMessageId(turn.id);
     checkRoom(turn, transaction);
-    const synthetic = turn.synthetic === undefined ? {} : { synthetic: turn.synthetic };
     const away = awayBefore(transaction, turn, { isQueued: false, rules });
     transaction.control(
       "pending_input",
       {
         content: turn.content,
-        ...synthetic,
-        ...targetFields(target),
-        ...(away === undefined ? {} : { away_ms: away }),
+        synthetic: turn.synthetic,
+        provider: target.provider,
+        model: target.model,
+        away_ms: away,
       },
       id,
     );
@@ -168,7 +168,7 @@ function checkRoom({ chatId, id, content, synthetic }: NewTurn, { at }: Transact
     timestamp: at,
     turn: id,
     dismissed: true,
-    ...(synthetic === undefined ? {} : { synthetic }),
+    synthetic,
   };
   prepareBatch(chatId, [longest]);
 }
@@ -219,13 +219,12 @@ export function endTurn(
           id: answerId(turn.id, turn.retryId),
           role: "assistant",
           content: ended.text,
-          ...(ended.reasoning === "" ? {} : { reasoning_content: ended.reasoning }),
+          reasoning_content: ended.reasoning || undefined,
           ...answeredBy(transaction, turn, begun, ended),
-          ...(isPartial ? { partial: true, partial_reason: ended.partialReason } : {}),
+          partial: isPartial || undefined,
+          partial_reason: ended.partialReason,
           stats: statsOf(ended),
-          ...(ended.providerData === undefined
-            ? {}
-            : { provider_data: { ...ended.providerData, ...target(ended) } }),
+          provider_data: ended.providerData && { ...ended.providerData, ...target(ended) },
         })
       : undefined;
     sessions.updateIn(transaction, {
@@ -238,7 +237,7 @@ export function endTurn(
       tokens: (ended.usage.inputTokens ?? 0) + (ended.usage.outputTokens ?? 0),
       outcome: ended.outcome,
       bucket_generation: bucketOf(begun.session, ended.provider).generation,
-      ...(ended.providerSessionId === undefined ? {} : { session_id: ended.providerSessionId }),
+      session_id: ended.providerSessionId,
     });
     // Only a model that failed without a word leaves the turn open: it can be asked again.
     const isOver = ended.outcome !== "failed" || hasAnswer;
@@ -264,7 +263,7 @@ function statsOf({ usage, latencyMs, firstWordMs }: Ended): AnswerStats & JsonOb
   return {
     input_tokens: usage.inputTokens ?? null,
     output_tokens: usage.outputTokens ?? null,
-    ...(cachedInputTokens === undefined ? {} : { cached_input_tokens: cachedInputTokens }),
+    cached_input_tokens: cachedInputTokens,
     cost_usd: usage.costUsd ?? null,
     latency_ms: latencyMs,
     first_word_ms: firstWordMs ?? null,
@@ -311,10 +310,3 @@ function without(pending: readonly string[] | undefined, id: string) {
 }
 
 const target = ({ provider, model }: Ended) => ({ provider, model });
-
-function targetFields({ provider, model }: Target): JsonObject {
-  return {
-    ...(provider === undefined ? {} : { provider }),
-    ...(model === undefined ? {} : { model }),
-  };
-}

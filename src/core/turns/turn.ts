@@ -9,12 +9,12 @@ export interface TurnAnswer {
   readonly turnId: string;
   readonly user: StoredMessage;
   /** Absent when not a word came. */
-  readonly assistant?: StoredMessage;
+  readonly assistant?: StoredMessage | undefined;
   readonly session: SessionView;
   readonly usage: Usage;
   readonly outcome: Outcome;
   /** Why it is not whole: one sentence that is safe to show. */
-  readonly reason?: string;
+  readonly reason?: string | undefined;
   /** What the provider said about it, as in `ResponderError`. */
   readonly detail?: string | undefined;
   /** For the person, beside the reply: a rollover, an old session. Never sent to a model. */

@@ -121,8 +121,8 @@ export class Turns {
     this.#assertRoom(chatId);
     const { provider, model } = input;
     const target = {
-      ...(provider === undefined ? {} : { provider }),
-      ...(model === undefined ? {} : { model }),
+      provider,
+      model,
     };
     const { content, synthetic } = input;
     return this.#enqueue(new Turn({ chatId, id, content, synthetic, isFresh }), target);
@@ -204,7 +204,7 @@ export class Turns {
     const running = this.#turns.get(turnKey(chatId, words.id));
     if (running !== undefined) return running;
     const isNamed = asked.provider !== undefined || asked.model !== undefined;
-    const own = { ...(provider && { provider }), ...(model && { model }) };
+    const own = { provider: provider || undefined, model: model || undefined };
     const target = isNamed ? own : await stillConfigured(this.#ports, chatId, own);
     return this.submit(chatId, { ...words, ...target });
   }
@@ -404,10 +404,10 @@ export class Turns {
       user: begun.user,
       notices,
       usage: ended.usage,
-      ...(stored === undefined ? {} : { assistant: stored }),
+      assistant: stored,
       session: sessionView(turn.chatId, session),
       outcome: ended.outcome,
-      ...(ended.reason === undefined ? {} : { reason: ended.reason }),
+      reason: ended.reason,
       detail: ended.detail,
     };
     return { answer, ended };

@@ -31,9 +31,9 @@ export async function oldestUnanswered(
     return {
       id,
       content,
-      ...(typeof synthetic === "string" ? { synthetic } : {}),
-      ...(provider === undefined ? {} : { provider }),
-      ...(model === undefined ? {} : { model }),
+      synthetic: typeof synthetic === "string" ? synthetic : undefined,
+      provider,
+      model,
     };
   }
   throw notFound(chatId, "unanswered message");

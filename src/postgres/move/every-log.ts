@@ -23,7 +23,7 @@ export async function* everyLog(
     do {
       const page = await logs.list({
         limit: pageSize,
-        ...(cursor === undefined ? {} : { cursor }),
+        cursor,
       });
       for (const row of page.rows) {
         const isOwn = place.collection === runsPlace.collection && row.key === movesKey;
