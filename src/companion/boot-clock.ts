@@ -40,9 +40,9 @@ export function readClock(clock: BootClock): ClockReading {
 export function storedReading(given: ClockReading): JsonObject {
   const { at, bootId, uptimeMs } = reading(given.at, given.bootId, given.uptimeMs);
   return {
-    ...(at !== undefined && { at: isoTime(at) }),
-    ...(bootId !== undefined && { boot_id: bootId }),
-    ...(uptimeMs !== undefined && { uptime_ms: uptimeMs }),
+    at: at === undefined ? undefined : isoTime(at),
+    boot_id: bootId,
+    uptime_ms: uptimeMs,
   };
 }
 

@@ -63,8 +63,8 @@ export async function boot(
   const runs = new RunsLog({ logs: storage.logs("", runsProjection), clock, newId });
   const atLeast = read?.document.totalSessions;
   const run = await runs.begin({
-    ...(atLeast === undefined ? {} : { atLeast }),
-    ...(pid === undefined ? {} : { pid }),
+    atLeast,
+    pid,
   });
   if (repaired) {
     await keepRepaired(documents, `${repairedPrefix}${run.runId}`, stored.value);
@@ -138,7 +138,7 @@ async function leftInChats(chats: Chats): Promise<{
     const page = await logs.list({
       limit: 200,
       label: "unanswered",
-      ...(cursor === undefined ? {} : { cursor }),
+      cursor,
     });
     for (const { key, head } of page.rows) interrupted.push(...interruptedIn(key, head));
     cursor = page.cursor;

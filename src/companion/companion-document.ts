@@ -180,8 +180,8 @@ export function companionDocument(parts: DocumentParts): JsonObject {
   const { at, bootId, uptimeMs } = reading(heartbeat.at, heartbeat.bootId, heartbeat.uptimeMs);
   const beat = {
     seconds: secondsOf(at),
-    ...(bootId !== undefined && { boot_id: bootId }),
-    ...(uptimeMs !== undefined && { uptime_ms: uptimeMs }),
+    boot_id: bootId,
+    uptime_ms: uptimeMs,
   };
   return {
     version: documentVersion,

@@ -139,8 +139,8 @@ function storedRestart(restart: JudgedRestart): JsonObject {
     clean,
     total_sessions: totalSessions,
     certainty,
-    ...(gapMs !== undefined && { gap_ms: gapMs }),
-    ...(before !== undefined && { before: storedReading(before) }),
+    gap_ms: gapMs,
+    before: before && storedReading(before),
     judged: storedReading(judgedAt),
   };
 }

@@ -45,7 +45,7 @@ export async function takeOverRun(
   const run = await runs.begin({
     began: joined.began.runId,
     atLeast: Math.max(joined.run.totalSessions, document?.totalSessions ?? 0),
-    ...(pid === undefined ? {} : { pid }),
+    pid,
   });
   return { ...joined, runs, run, document, revision: stored?.revision ?? 0 };
 }

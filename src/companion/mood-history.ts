@@ -36,7 +36,7 @@ export interface MoodEvent {
   readonly at: number;
   readonly event: string;
   readonly intensity: number;
-  readonly wound?: "added" | "limit";
+  readonly wound?: "added" | "limit" | undefined;
 }
 
 /** One record as it was read: from then on the state runs by itself. */
@@ -50,7 +50,7 @@ export interface MoodRecord {
   readonly config: EmotionConfiguration;
   readonly events: readonly MoodEvent[];
   /** On `up`: when the run before was last known to live. */
-  readonly downAt?: number;
+  readonly downAt?: number | undefined;
 }
 
 interface Waiting {
@@ -232,9 +232,9 @@ function recordOf({ id, felt, kind, events, downAt }: Waiting): LogRecord {
     kind,
     at: felt.at,
     state: felt.state as unknown as JsonObject,
-    ...(config === undefined ? {} : { config }),
-    ...(events.length === 0 ? {} : { events }),
-    ...(downAt === undefined ? {} : { down_at: isoTime(downAt) }),
+    config,
+    events: events.length === 0 ? undefined : events,
+    down_at: downAt === undefined ? undefined : isoTime(downAt),
   };
 }
 
@@ -251,7 +251,7 @@ function readMoodRecord(
   const state = setVoice(config, restored.state, "idle");
   const downAt = instantOf(record["down_at"]);
   const events = Array.isArray(record["events"]) ? record["events"].flatMap(readEvent) : [];
-  return { at, kind, state, config, events, ...(downAt === undefined ? {} : { downAt }) };
+  return { at, kind, state, config, events, downAt };
 }
 
 function readEvent(stored: unknown): readonly MoodEvent[] {
@@ -261,7 +261,7 @@ function readEvent(stored: unknown): readonly MoodEvent[] {
   const wound = (["added", "limit"] as const).find((each) => each === stored["wound"]);
   if (at === undefined || typeof name !== "string" || typeof intensity !== "number") return [];
   const event = name.slice(0, emotionLimits.nameLength);
-  return [{ at, event, intensity, ...(wound === undefined ? {} : { wound }) }];
+  return [{ at, event, intensity, wound }];
 }
 
 function instantOf(value: unknown): number | undefined {

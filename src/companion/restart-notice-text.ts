@@ -28,14 +28,14 @@ export interface NoticeFacts {
   readonly clean: boolean;
   readonly totalSessions: number;
   /** What was said in the chat that the text goes to, and in no other: oldest first. */
-  readonly messages?: readonly SaidMessage[];
+  readonly messages?: readonly SaidMessage[] | undefined;
   /** How long ago the last of it was said, before the message that is being answered. */
-  readonly silence?: Gap;
-  readonly mood?: string;
-  readonly wounds?: readonly { readonly event: string; readonly healing: boolean }[];
-  readonly person?: { readonly name: string; readonly seenAgo?: Gap };
+  readonly silence?: Gap | undefined;
+  readonly mood?: string | undefined;
+  readonly wounds?: readonly { readonly event: string; readonly healing: boolean }[] | undefined;
+  readonly person?: { readonly name: string; readonly seenAgo?: Gap | undefined } | undefined;
   /** The person's own zone, and the instant from which the day and its part are named. */
-  readonly local?: { readonly at: number; readonly timeZone: string };
+  readonly local?: { readonly at: number; readonly timeZone: string } | undefined;
 }
 
 /**

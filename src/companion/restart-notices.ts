@@ -232,7 +232,7 @@ export class RestartNotices {
         messages: said.map(({ role, content }): SaidMessage => ({ role, text: content })),
         silence,
         ...this.#feelings(now.at ?? clock.now()),
-        ...(timeZone === undefined ? {} : { local: { at: clock.now(), timeZone } }),
+        local: timeZone === undefined ? undefined : { at: clock.now(), timeZone },
       };
     } catch (error) {
       logger.warn({ chat: chatId, error: errorName(error) }, "a restart notice was left out");
@@ -248,7 +248,7 @@ export class RestartNotices {
     return {
       mood: emotions.tone,
       wounds: wounds.map(({ event, healing }) => ({ event, healing })),
-      ...(person && { person: { name: person.name, ...(seenAgo && { seenAgo }) } }),
+      person: person && { name: person.name, seenAgo },
     };
   }
 

@@ -43,7 +43,7 @@ export interface JudgedRestart extends JudgedGap {
 
 /** What is known at a boot of how it came about. */
 export interface RestartReport extends JudgedRestart {
-  readonly previousRunId?: string;
+  readonly previousRunId?: string | undefined;
   readonly interrupted: readonly InterruptedTurn[];
   /** Things that were set aside because they could not be read. */
   readonly quarantined: number;
@@ -99,7 +99,7 @@ export function restartReport(facts: RestartFacts): RestartReport {
     totalSessions,
     interrupted,
     quarantined,
-    ...(previousRunId !== undefined && { previousRunId }),
+    previousRunId,
   };
 }
 

@@ -12,7 +12,7 @@ export interface PreviousRun {
   /** Its end if it ended in order, else its boot. */
   readonly lastSign: ClockReading | undefined;
   /** Why it ended, if it ended in order. */
-  readonly reason?: string;
+  readonly reason?: string | undefined;
 }
 
 interface RunRecord {
@@ -52,7 +52,7 @@ export function lastRunOf(records: readonly StoredRecord[]): PreviousRun | undef
     runId,
     clean: end !== undefined,
     lastSign: readReading(record),
-    ...(typeof reason === "string" && { reason }),
+    reason: typeof reason === "string" ? reason : undefined,
   };
 }
 

@@ -24,8 +24,8 @@ export interface RunsPorts {
 }
 
 interface BeginOptions {
-  readonly atLeast?: number;
-  readonly pid?: number;
+  readonly atLeast?: number | undefined;
+  readonly pid?: number | undefined;
   readonly began?: string;
 }
 
@@ -133,11 +133,14 @@ export class RunsLog {
       const previous = await this.#lastIn(tail);
       const totalSessions = Math.max(await this.#countIn(tail), countOr(options.atLeast, 0)) + 1;
       const count = { run_id: runId, total_sessions: totalSessions };
-      const start = { id: this.#id, kind: "run_start", ...count, ...storedReading(startedAt) };
       const record: LogRecord = {
-        ...start,
-        ...(options.began !== undefined && { handover: true, began: options.began }),
-        ...(options.pid === undefined ? {} : { pid: options.pid }),
+        id: this.#id,
+        kind: "run_start",
+        ...count,
+        ...storedReading(startedAt),
+        handover: options.began === undefined ? undefined : true,
+        began: options.began,
+        pid: options.pid,
       };
       this.#tried = { runId, startedAt, totalSessions, previous };
       try {

@@ -52,7 +52,7 @@ export function snapshot(parts: SnapshotParts, last?: JsonObject): JsonObject {
       conversation_chats: conversation.map(({ chatId }) => chatId ?? null),
       emotions: (felt?.own as unknown as JsonObject | undefined) ?? before["emotions"] ?? null,
       saved: felt === undefined ? (before["saved"] ?? null) : storedReading(heartbeat),
-      ...(position && { acts: { ...position, felt: life.emotions.at } }),
+      acts: position && { ...position, felt: life.emotions.at },
     },
   });
 }

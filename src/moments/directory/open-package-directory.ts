@@ -54,7 +54,7 @@ export async function openPackageDirectory(
       newId,
       logger,
       // Beside it may be anybody's place: a directory with its own lease keeps all inside.
-      ...(lease === undefined ? {} : { quarantinePath: resolve(path, "quarantine") }),
+      quarantinePath: lease === undefined ? options.quarantinePath : resolve(path, "quarantine"),
       guard: options.guard ?? (() => lease?.check()),
     });
     return {

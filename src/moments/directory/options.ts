@@ -14,7 +14,7 @@ export interface PackageDirectoryOptions {
    * Where what cannot be read goes, on the same file system.
    * @default `quarantine` beside the directory
    */
-  readonly quarantinePath?: string;
+  readonly quarantinePath?: string | undefined;
   readonly clock: Clock;
   readonly newId: NewId;
   /** Makes the uuid for a moment whose name is taken. Default: a UUIDv7 of the clock's time. */

@@ -45,16 +45,17 @@ export class PackageBytes {
 
   async #count(): Promise<void> {
     let bytes = 0;
-    let before: string | null = null;
+    let before: string | undefined;
     this.#countedAt = this.#monotonic();
     do {
       if (this.#isOver) return;
-      const options = { limit: 100, ...(before === null ? {} : { before }) };
-      const page: Awaited<ReturnType<PackageDirectory["list"]>> =
-        await this.#packages.list(options);
+      const page: Awaited<ReturnType<PackageDirectory["list"]>> = await this.#packages.list({
+        limit: 100,
+        before,
+      });
       for (const one of page.packages) bytes += one.bytes;
-      before = page.next;
-    } while (before !== null);
+      before = page.next ?? undefined;
+    } while (before !== undefined);
     this.#bytes = bytes;
   }
 }

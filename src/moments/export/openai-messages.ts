@@ -73,9 +73,12 @@ export function openaiTools(latched: Json | undefined): readonly JsonObject[] {
     const { name, description } = tool;
     if (typeof name !== "string") return [];
     const parameters = tool["parameters"] ?? tool["inputSchema"] ?? tool["input_schema"];
-    const about = typeof description === "string" ? { description } : {};
+    const about = typeof description === "string" ? description : undefined;
     return [
-      { type: "function", function: { name, ...about, ...(parameters ? { parameters } : {}) } },
+      {
+        type: "function",
+        function: { name, description: about, parameters: parameters || undefined },
+      },
     ];
   });
 }

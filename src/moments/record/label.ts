@@ -49,7 +49,7 @@ export interface MomentInput {
 export interface TranscriptMessage extends NewMessage {
   readonly id: string;
   /** Milliseconds since 1970. */
-  readonly atMs?: number;
+  readonly atMs?: number | undefined;
 }
 
 /** What a door may say, each within its bounds, defaults filled in. */

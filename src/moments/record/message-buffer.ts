@@ -12,20 +12,20 @@ export interface NewMessage {
   readonly role: MessageRole | Lowercase<MessageRole>;
   readonly text: string;
   /** The same id again replaces what was said: an answer grows while it comes out. */
-  readonly id?: string;
-  readonly chatId?: string;
-  readonly turnId?: string;
+  readonly id?: string | undefined;
+  readonly chatId?: string | undefined;
+  readonly turnId?: string | undefined;
   /** The kind of text that we injected, such as `pat_hint`. Never judged. */
-  readonly synthetic?: string;
+  readonly synthetic?: string | undefined;
   /** How long ago it was said, where it was said in an earlier run. @default 0 */
-  readonly agoMs?: number;
+  readonly agoMs?: number | undefined;
   /** The answer is still coming out. @default false */
-  readonly live?: boolean;
-  readonly interrupted?: boolean;
+  readonly live?: boolean | undefined;
+  readonly interrupted?: boolean | undefined;
   /** What was spoken or shown, where it is known to differ from the text. */
-  readonly delivered?: string;
-  readonly toolCalls?: Json;
-  readonly toolCallId?: string;
+  readonly delivered?: string | undefined;
+  readonly toolCalls?: Json | undefined;
+  readonly toolCallId?: string | undefined;
 }
 
 /** A message as it is kept; never changed, only replaced. */

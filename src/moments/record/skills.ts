@@ -88,7 +88,7 @@ async function remember(
       ...call,
       sentiment,
       what: what as string,
-      ...(trigger === undefined || trigger === null ? {} : { trigger: trigger as string }),
+      trigger: (trigger ?? undefined) as string | undefined,
       source: "skill",
     });
   } catch (error) {

@@ -78,8 +78,8 @@ export class SdkS3Port implements S3Port {
       ContentType: contentType,
       Metadata: { sha256 },
       ...digest,
-      ...(object.onlyIfAbsent ? { IfNoneMatch: "*" } : {}),
-      ...(encryption === "none" ? {} : { ServerSideEncryption: encryption }),
+      IfNoneMatch: object.onlyIfAbsent ? "*" : undefined,
+      ServerSideEncryption: encryption === "none" ? undefined : encryption,
     };
     const answer = await this.#send(body.length, signal, ({ sdk, client }, abortSignal) =>
       client.send(new sdk.PutObjectCommand(input), { abortSignal }),

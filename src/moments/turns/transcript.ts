@@ -57,9 +57,9 @@ export function transcriptMessage(chatId: string, message: StoredMessage): Trans
     chatId,
     turnId: turn ?? id,
     interrupted: partial === true,
-    ...(synthetic === undefined ? {} : { synthetic }),
-    ...(Number.isNaN(atMs) ? {} : { atMs }),
-    ...(tool_calls === undefined ? {} : { toolCalls: tool_calls.map((call) => ({ ...call })) }),
-    ...(tool_call_id === undefined ? {} : { toolCallId: tool_call_id }),
+    synthetic,
+    atMs: Number.isNaN(atMs) ? undefined : atMs,
+    toolCalls: tool_calls?.map((call) => ({ ...call })),
+    toolCallId: tool_call_id,
   };
 }

@@ -8,7 +8,7 @@ import { backoff } from "./target-state.ts";
 export interface AttemptError extends UploadError {
   readonly class: ErrorClass | StopClass | "local_io";
   /** The region that the service named as the right one. */
-  readonly region?: string;
+  readonly region?: string | undefined;
 }
 
 /** What a failed attempt means. */
@@ -54,7 +54,7 @@ function outcomeOfStop(stop: UploadStop): Outcome {
 function outcomeOfAnswer(failure: S3Error): Outcome {
   const kind = classify(failure);
   const { code, region, status = null } = failure;
-  const error = { class: kind, code, status, ...(region === undefined ? {} : { region }) };
+  const error = { class: kind, code, status, region };
   switch (kind) {
     case "retry": {
       const isAway = isTargetAway(failure) || isSlowDown(failure);
