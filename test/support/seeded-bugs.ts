@@ -328,7 +328,7 @@ const contracts: readonly SeededBug[] = [
   },
 ];
 
-const meanwhile = "src/core/turns/meanwhile.test.ts";
+const duringTurns = "src/core/turns/changes-during-turns.test.ts";
 
 const sessions: readonly SeededBug[] = [
   {
@@ -336,14 +336,14 @@ const sessions: readonly SeededBug[] = [
     file: "src/core/chat/working-memories.ts",
     find: "if (this.#chats.peek(chatId) === memory) this",
     replace: "if (memory !== undefined) this",
-    ...{ test: meanwhile, named: "is told to no model" },
+    ...{ test: duringTurns, named: "is told to no model" },
   },
   {
     id: "sessions: a message that waits ends its session by waiting",
     file: "src/core/turns/turn-records.ts",
     find: "sessions.resolveIn(transaction, target, { isQueued })",
     replace: "sessions.resolveIn(transaction, target, { isQueued: false })",
-    ...{ test: meanwhile, named: "does not end a session between" },
+    ...{ test: duringTurns, named: "does not end a session between" },
   },
   {
     id: "sessions: a counter is set, not added to",
