@@ -31,10 +31,7 @@ test("the API's description is valid OpenAPI 3.1 and is the committed one", asyn
 });
 
 test("the page's types are those of the committed description", () => {
-  assert.ok(
-    readFileSync(typesFile, "utf8") === pageTypes(),
-    "run: npm run generate",
-  );
+  assert.ok(readFileSync(typesFile, "utf8") === pageTypes(), "run: npm run generate");
 });
 
 test("every operation has an id of its own, and is there", async () => {
