@@ -41,7 +41,7 @@ export interface JudgedRestart extends JudgedGap {
   readonly totalSessions: number;
 }
 
-/** What is known at a boot of how it came about. */
+/** What a start knows about the run before. */
 export interface RestartReport extends JudgedRestart {
   readonly previousRunId?: string | undefined;
   readonly interrupted: readonly InterruptedTurn[];

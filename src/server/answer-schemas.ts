@@ -19,7 +19,7 @@ const answerStats = z
   })
   .openapi("AnswerStats", {
     description:
-      "What an answer took. `null`: not known; `cost_usd` also where the model has no price.",
+      "What an answer used. `null`: not known; `cost_usd` is also `null` if the model has no price.",
   });
 
 export const message = z
@@ -50,11 +50,17 @@ export const message = z
     tool_call_id: z
       .string()
       .optional()
-      .openapi({ description: "On a tool's result: the call that it answers." }),
-    name: z.string().optional().openapi({ description: "On a tool's result: the tool." }),
+      .openapi({ description: "On a tool's result: the id of the call." }),
+    name: z
+      .string()
+      .optional()
+      .openapi({ description: "On a tool's result: the name of the tool." }),
     is_error: z.literal(true).optional().openapi({ description: "The tool failed." }),
     stats: answerStats.optional(),
-    replaced: z.literal(true).optional().openapi({ description: "Another answer took its place." }),
+    replaced: z
+      .literal(true)
+      .optional()
+      .openapi({ description: "It was replaced by another answer." }),
     redacted: z.literal(true).optional().openapi({ description: "Its text is not shown." }),
   })
   .openapi("Message");
@@ -95,7 +101,7 @@ const bucket = z
   .looseObject({
     session_id: z.string(),
     message_count: count,
-    total_cost_usd: z.number().openapi({ description: "The known costs." }),
+    total_cost_usd: z.number().openapi({ description: "The sum of the known costs." }),
     total_tokens: z.int(),
     unpriced_tokens: count.optional().openapi({
       description: "How many of the tokens have no known cost: their model has no price.",
@@ -122,7 +128,9 @@ export const chat = z
     title: z.string(),
     metadata: z.record(z.string(), z.unknown()).openapi({ description: "The user's own." }),
     damaged: z.boolean(),
-    running: z.boolean().openapi({ description: "A turn runs: it can be taken up or stopped." }),
+    running: z
+      .boolean()
+      .openapi({ description: "A turn is running: it can be followed or stopped." }),
     unanswered_ids: z
       .array(z.string())
       .openapi({ description: "Messages without an answer, oldest first, the running one too." }),
@@ -135,7 +143,7 @@ export const answer = z
     user: message,
     assistant: z
       .union([message, z.null()])
-      .openapi({ description: "`null`: it was stopped before a word came." }),
+      .openapi({ description: "`null`: it was stopped before the first word." }),
     session,
     usage: z.object({
       input_tokens: z.int().nullable(),
@@ -144,10 +152,10 @@ export const answer = z
       cost_usd: z
         .number()
         .nullable()
-        .openapi({ description: "`null`: not known, as where the model has no price." }),
+        .openapi({ description: "`null`: not known, for example because the model has no price." }),
     }),
     outcome: z.enum(["answered", "interrupted", "failed"]),
-    reason: z.string().optional().openapi({ description: "Why it is not whole." }),
+    reason: z.string().optional().openapi({ description: "Why the answer is not complete." }),
     detail: z
       .string()
       .optional()
@@ -166,13 +174,15 @@ export const removed = z
     erased: z.boolean(),
     copies: z
       .array(z.string())
-      .openapi({ description: "Other chats that held the same message, and do not any more." }),
+      .openapi({ description: "Other chats from which the same message was removed." }),
     removed: z.array(z.object({ place: z.string(), count })),
     unreachable: z.array(z.string()).openapi({
       description: "Places that may still hold it. The same request tries them again.",
     }),
   })
-  .openapi("MessageReceipt", { description: "`redacted`: hidden. `erased`: its bytes are gone." });
+  .openapi("MessageReceipt", {
+    description: "`redacted`: hidden. `erased`: its bytes were removed.",
+  });
 export const forgetReceipt = z
   .object({
     chat_id: z.string(),
@@ -213,7 +223,9 @@ export const health = z
     status: z.enum(["ok", "degraded"]),
     version: z.string(),
     uptime_seconds: z.number(),
-    repairs: count.openapi({ description: "Stored bytes that were not as they were left." }),
+    repairs: count.openapi({
+      description: "How often stored bytes were found damaged or missing.",
+    }),
   })
   .openapi("Health");
 

@@ -39,10 +39,10 @@ function addReading(router: Router): void {
       id: "listChats",
       summary: "List the chats, the one a person used last first",
       description:
-        "With `query`, the chats that hold every word in a message, each with the newest (`match`) and " +
-        "how many there are (`match_count`, up to 100), or in their title and id; such a list has one " +
-        "page. Where the first 1,000 hits are not enough, at most 2,000 chats after those are looked " +
-        "into; titles and ids are those of the first 10,000 chats.",
+        "With `query`, the chats with a message that contains every word, each with the newest such message " +
+        "(`match`) and their number (`match_count`, up to 100), and the chats whose title or id contains " +
+        "every word. Such a list has one page. If the first 1,000 hits are not enough, at most 2,000 more " +
+        "chats are searched. Titles and ids are searched in the first 10,000 chats.",
       query: () =>
         z.strictObject({
           limit: limit(),
@@ -76,7 +76,10 @@ function addReading(router: Router): void {
       query: () => z.strictObject({ if_exists: ifExists() }),
       summary: "Get one chat: its session and what waits in it",
       answers: {
-        200: { says: "The session as it is, not judged.", schema: schemaOf("chat") },
+        200: {
+          says: "The session as it is stored. Whether it is stale is not checked.",
+          schema: schemaOf("chat"),
+        },
         204: noSuchChat,
       },
     },
@@ -141,7 +144,7 @@ function addChanges(router: Router): void {
       path: "/api/chats/{id}/clear",
       id: "clearChat",
       params: chatParams,
-      summary: "Start afresh: messages so far are no longer shown or sent to a model",
+      summary: "Start over: messages so far are no longer shown or sent to a model",
       description: "They stay in the log until the chat is forgotten. Its metadata stays too.",
       answers: { 200: { says: "The chat as it is now.", schema: schemaOf("chat") } },
     },

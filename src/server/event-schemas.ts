@@ -8,8 +8,10 @@ const retrying = z
   .object({
     reason: z.string(),
     detail: z.string().optional().openapi({ description: "The provider's own words." }),
-    attempt: z.int().openapi({ description: "Of the call that follows: 2 for the first retry." }),
-    seconds: z.int().openapi({ description: "Until then." }),
+    attempt: z
+      .int()
+      .openapi({ description: "The number of the call that follows: 2 for the first retry." }),
+    seconds: z.int().openapi({ description: "The wait before that call, in seconds." }),
   })
   .openapi("Retrying", {
     description: "The provider could not take the call. It is called again after a wait.",
@@ -49,7 +51,7 @@ export const events = {
   }),
   retrying: z
     .object({ ...retrying.shape, chat_id: z.string(), turn_id: z.string() })
-    .openapi({ description: "A turn waits for its provider, which is called again then." }),
+    .openapi({ description: "A turn waits before it calls its provider again." }),
   session: z.object({
     chat_id: z.string(),
     change: z.enum([
@@ -65,5 +67,5 @@ export const events = {
   }),
   repair: z
     .looseObject({ at: z.string(), key: z.string(), kind: z.string() })
-    .openapi({ description: "Stored bytes were not as they were left." }),
+    .openapi({ description: "Stored bytes were damaged or missing, and what was done about it." }),
 };

@@ -23,7 +23,7 @@ export interface Events {
     /** Of what went wrong where nothing could be stored. */
     readonly code?: string;
   };
-  /** A turn waits for its provider, which is called again then. */
+  /** A turn waits before it calls its provider again. */
   readonly retrying: ReturnType<typeof retryJson> & {
     readonly chat_id: string;
     readonly turn_id: string;

@@ -29,7 +29,7 @@ export function addMessageRoutes(router: Router): void {
       query: () => z.strictObject({ limit: limit(), before: before(), if_exists: ifExists() }),
       summary: "Read a page of messages, oldest first; without `before`, the newest page",
       description:
-        "A page ends early at 4 MiB, but has one message at least. Pass the `before` of an answer to get " +
+        "A page ends early at 4 MiB, but has at least one message. Pass the `before` of an answer to get " +
         "the next page; an answer without one is the last page.",
       answers: { 200: { says: "A page.", schema: schemaOf("messagePage") }, 204: noSuchChat },
     },
@@ -53,10 +53,10 @@ export function addMessageRoutes(router: Router): void {
           limit: limit(),
           chat_id: z.string().optional(),
         }),
-      summary: "Find the messages that hold every word, by chat, newest chat first",
+      summary: "Find the messages that contain every word, by chat, newest chat first",
       description:
-        "Cleared and redacted messages are left out. Where the first 1,000 hits are not enough, at " +
-        "most 2,000 more chats are searched.",
+        "Cleared and redacted messages are left out. If the first 1,000 hits are not enough, at most " +
+        "2,000 more chats are searched.",
       answers: { 200: { says: "The messages, each with its chat.", schema: schemaOf("hits") } },
     },
     async ({ query }) => {
@@ -73,7 +73,7 @@ export function addMessageRoutes(router: Router): void {
       id: "listMatches",
       params: chatParams,
       query: () => z.strictObject({ query: query(), prefix: prefix() }),
-      summary: "Find the messages of one chat that hold every word, newest first",
+      summary: "Find the messages of one chat that contain every word, newest first",
       description: "At most 1,000. Cleared and redacted messages are left out.",
       answers: {
         200: { says: "The messages, without their text.", schema: schemaOf("matches") },

@@ -125,7 +125,7 @@ function openInstruments(prom: Prometheus, version: string, now: Gauges) {
   const repairs = new Counter({
     name: "throughline_repairs_total",
     registers,
-    help: "Stored bytes that were not as they were left.",
+    help: "How often stored bytes were found damaged or missing.",
     labelNames: ["kind"],
   });
   gauge("throughline_turns", "Turns that run or wait.", now.turns);

@@ -26,7 +26,7 @@ export const before = () =>
 
 export const ifExists = () =>
   z.enum(["true", "false"], "must be true or false").optional().meta({
-    description: "`true`: where there is no such chat, the answer is 204, not 404.",
+    description: "`true`: if there is no such chat, the answer is 204 instead of 404.",
   });
 
 export const text = (max: number) =>
@@ -34,7 +34,7 @@ export const text = (max: number) =>
 
 export const query = () =>
   text(1_000).meta({
-    description: "Words that a message must all hold, whatever their case and accents.",
+    description: "Words. A message must contain all of them; case and accents do not matter.",
   });
 
 export const prefix = () =>
@@ -59,8 +59,8 @@ export const chatParams = () =>
   z.object({
     id: id().meta({
       description:
-        "The chat's id, percent-encoded: 1 to 1,024 bytes of text. `.` and `..` cannot be told " +
-        "from steps in a path: those two are out of reach here.",
+        "The chat's id, percent-encoded: 1 to 1,024 bytes of text. The ids `.` and `..` cannot be used in " +
+        "a path.",
     }),
   });
 export const messageParams = () => chatParams().extend({ message_id: id() });
@@ -95,7 +95,9 @@ export const metadataBody = () =>
 export const retryBody = () =>
   z
     .strictObject({
-      message_id: text(256).optional().meta({ description: "The newest one's, to be sure." }),
+      message_id: text(256).optional().meta({
+        description: "The id of the newest message, so that no other is retried by mistake.",
+      }),
       provider: name().optional(),
       model: name().optional(),
     })
@@ -108,8 +110,7 @@ export const resetBody = () =>
   z
     .strictObject({
       provider: name().optional().meta({
-        description:
-          "Begin again with this one. Without it: with the one that the next turn runs on.",
+        description: "The provider to start over with. Without it: the provider of the next turn.",
       }),
       all: z.boolean().optional().meta({
         description: "Begin a new session with every provider; not together with `provider`.",

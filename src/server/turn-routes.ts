@@ -85,7 +85,7 @@ function addRetry(router: Router): void {
       summary: "Regenerate the last reply",
       description:
         `${streams} The last reply stays in the log, hidden, once the new one is stored. 409: an ` +
-        "answer is being made, or the message has none. The same `Idempotency-Key` is the same retry, also " +
+        "answer is being generated, or the message has none. The same `Idempotency-Key` is the same retry, also " +
         "once more was said; it is 409 where its answer was hidden, erased or cleared since.",
     },
     async ({ params, body }, context) => {
@@ -114,9 +114,10 @@ function addRecovery(router: Router): void {
       answers,
       summary: "Answer the oldest message that has no reply",
       description:
-        `After a crash, or when the model failed. ${streams} One that runs already is joined; ` +
-        "it continues after the last result of a tool. It runs on what the message asked for, if the " +
-        "body names nothing else. 404: every message is answered, or more was said since.",
+        `After a crash, or when the model failed. ${streams} A turn that is already running ` +
+        "is joined. The answer continues after the last result of a tool. It runs on the model that the " +
+        "message asked for, unless the body names another. 404: every message is answered, or more was " +
+        "said since.",
     },
     async ({ params, body }, context) => {
       const isBusy = turns.running(params.id) !== undefined;
@@ -147,7 +148,7 @@ function addStop(router: Router): void {
       id: "stopTurn",
       params: chatParams,
       summary: "Stop the running reply, and keep what was written so far",
-      description: "Messages that wait for their turn keep waiting. Can be repeated.",
+      description: "Messages that wait for their turn are still answered. Can be repeated.",
       answers: { 200: { says: "Whether one ran.", schema: schemaOf("stopped") } },
     },
     async ({ params }) => {

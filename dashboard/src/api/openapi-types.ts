@@ -3,18 +3,18 @@
 export type Answer = {
   readonly turn_id: string;
   readonly user: Message;
-  /** `null`: it was stopped before a word came. */
+  /** `null`: it was stopped before the first word. */
   readonly assistant: Message | null;
   readonly session: Session;
   readonly usage: {
     readonly input_tokens: number | null;
     readonly output_tokens: number | null;
     readonly cached_input_tokens?: number | undefined;
-    /** `null`: not known, as where the model has no price. */
+    /** `null`: not known, for example because the model has no price. */
     readonly cost_usd: number | null;
   };
   readonly outcome: "answered" | "interrupted" | "failed";
-  /** Why it is not whole. */
+  /** Why the answer is not complete. */
   readonly reason?: string | undefined;
   /** What the model's provider said about it, in its own words. */
   readonly detail?: string | undefined;
@@ -22,7 +22,7 @@ export type Answer = {
   readonly notices: readonly string[];
 };
 
-/** What an answer took. `null`: not known; `cost_usd` also where the model has no price. */
+/** What an answer used. `null`: not known; `cost_usd` is also `null` if the model has no price. */
 export type AnswerStats = {
   readonly input_tokens: number | null;
   readonly output_tokens: number | null;
@@ -37,7 +37,7 @@ export type Answering = {
   readonly model?: string | undefined;
 };
 
-/** `limit`: it would have left a wound; there are enough. */
+/** `limit`: it left no wound, because there are already enough. */
 export type AppliedEvent = {
   readonly status: "applied";
   readonly event: string;
@@ -45,7 +45,7 @@ export type AppliedEvent = {
   readonly state: Emotions;
 };
 
-/** What the rolling buffers hold: at most once a second, when it changed. */
+/** What the rolling buffers hold. Sent when it changed, at most once a second. */
 export type Buffers = {
   readonly messages: number;
   readonly frames: number;
@@ -54,7 +54,7 @@ export type Buffers = {
   readonly bytes: number;
   readonly waiting: number;
   readonly pinned_bytes: number;
-  /** What the buffers hold at most. */
+  /** The limits of the buffers. */
   readonly limits: {
     readonly messages: number;
     readonly frames: number;
@@ -62,9 +62,9 @@ export type Buffers = {
     readonly bytes: number;
   };
   readonly storage_mode: "local" | "local+s3" | "s3";
-  /** Why it is not as configured. */
+  /** Why it differs from the configuration. */
   readonly storage_reason: string | null;
-  /** Of all packages here, as counted last; `null`: not counted yet. */
+  /** The size of all packages here, as last counted; `null`: not counted yet. */
   readonly package_bytes: number | null;
   readonly s3_bucket: string | null;
   readonly outbox: {
@@ -72,7 +72,7 @@ export type Buffers = {
     readonly parked: number;
   } | null;
   readonly consent: Consent;
-  /** Whether pictures and sound come in now, from anywhere. */
+  /** Whether pictures or sound are arriving now, from any device. */
   readonly capturing: {
     readonly frames: boolean;
     readonly audio: boolean;
@@ -99,7 +99,7 @@ export type Chat = {
   /** The user's own. */
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly damaged: boolean;
-  /** A turn runs: it can be taken up or stopped. */
+  /** A turn is running: it can be followed or stopped. */
   readonly running: boolean;
   /** Messages without an answer, oldest first, the running one too. */
   readonly unanswered_ids: readonly string[];
@@ -165,14 +165,14 @@ export type CompanionSession = {
   readonly total_sessions: number;
   /** Seconds since 1970. */
   readonly session_start: number;
-  /** The run before ended in order. */
+  /** Whether the run before ended cleanly. */
   readonly clean: boolean;
   /** Messages that the run before left without an answer. */
   readonly interrupted_turns: readonly {
     readonly chat_id: string;
     readonly message_id: string;
   }[];
-  /** By the machine's uptime; by its clock; the clock went backwards or tells nothing. */
+  /** `certain`: measured by the machine's uptime. `clock`: by its clock. `uncertain`: the clock went backwards or cannot be used. */
   readonly certainty: "certain" | "clock" | "uncertain";
   readonly previous_session_id: string | null;
   /** Stored things that could not be read and were set aside. */
@@ -217,11 +217,11 @@ export type ConsentInput = {
 
 export type DeletedPackages = {
   readonly packages: number;
-  /** Not finished: done at the next start, or when it is asked for again. */
+  /** Not deleted yet: done at the next start, or when you repeat the request. */
   readonly failed: readonly {
     readonly name: string;
   }[];
-  /** It is not known whose they are: delete them by name. */
+  /** Packages that cannot be read, so it is not known whose they are. Delete them by name. */
   readonly unreadable: readonly string[];
   /** `false`: copies that only the bucket has, and that are not known here, may be left. `throughline feedback delete --in-bucket` deletes them. */
   readonly isBucketSearched: boolean;
@@ -238,7 +238,7 @@ export type Delivery = {
   readonly at: string | null;
 };
 
-/** One way in which a package is not as it was sealed. */
+/** One difference between a package and its seal. */
 export type Difference = {
   readonly path: string;
   readonly detail: string;
@@ -264,7 +264,7 @@ export type Emotions = {
     /** ISO 8601, UTC; empty if it is not known. */
     readonly until: string;
   } | null;
-  /** Why: the event of the newest open wound, else the event that brought the mood, and its age. `null`: no event did. */
+  /** The reason: the event of the newest open wound, else the event that brought the mood, and its age. `null`: no event did. */
   readonly mood_cause: {
     readonly event: string;
     readonly age: number;
@@ -331,7 +331,7 @@ export type FeedbackStats = {
   readonly bytes: number;
   readonly waiting: number;
   readonly pinned_bytes: number;
-  /** What the buffers hold at most. */
+  /** The limits of the buffers. */
   readonly limits: {
     readonly messages: number;
     readonly frames: number;
@@ -339,9 +339,9 @@ export type FeedbackStats = {
     readonly bytes: number;
   };
   readonly storage_mode: "local" | "local+s3" | "s3";
-  /** Why it is not as configured. */
+  /** Why it differs from the configuration. */
   readonly storage_reason: string | null;
-  /** Of all packages here, as counted last; `null`: not counted yet. */
+  /** The size of all packages here, as last counted; `null`: not counted yet. */
   readonly package_bytes: number | null;
   readonly s3_bucket: string | null;
   readonly outbox: {
@@ -349,7 +349,7 @@ export type FeedbackStats = {
     readonly parked: number;
   } | null;
   readonly consent: Consent;
-  /** Whether pictures and sound come in now, from anywhere. */
+  /** Whether pictures or sound are arriving now, from any device. */
   readonly capturing: {
     readonly frames: boolean;
     readonly audio: boolean;
@@ -441,7 +441,7 @@ export type Health = {
   readonly status: "ok" | "degraded";
   readonly version: string;
   readonly uptime_seconds: number;
-  /** Stored bytes that were not as they were left. */
+  /** How often stored bytes were found damaged or missing. */
   readonly repairs: number;
 };
 
@@ -491,14 +491,14 @@ export type Message = {
   readonly synthetic?: string | undefined;
   /** The tools that the model called after this text. */
   readonly tool_calls?: readonly unknown[] | undefined;
-  /** On a tool's result: the call that it answers. */
+  /** On a tool's result: the id of the call. */
   readonly tool_call_id?: string | undefined;
-  /** On a tool's result: the tool. */
+  /** On a tool's result: the name of the tool. */
   readonly name?: string | undefined;
   /** The tool failed. */
   readonly is_error?: true | undefined;
   readonly stats?: AnswerStats | undefined;
-  /** Another answer took its place. */
+  /** It was replaced by another answer. */
   readonly replaced?: true | undefined;
   /** Its text is not shown. */
   readonly redacted?: true | undefined;
@@ -510,13 +510,13 @@ export type MessagePage = {
   readonly before?: number | undefined;
 };
 
-/** `redacted`: hidden. `erased`: its bytes are gone. */
+/** `redacted`: hidden. `erased`: its bytes were removed. */
 export type MessageReceipt = {
   readonly chat_id: string;
   readonly message_id: string;
   readonly redacted: boolean;
   readonly erased: boolean;
-  /** Other chats that held the same message, and do not any more. */
+  /** Other chats from which the same message was removed. */
   readonly copies: readonly string[];
   readonly removed: readonly {
     readonly place: string;
@@ -611,7 +611,7 @@ export type PackageContent = {
 /** `feedback.json`, or the list of `messages.json`. */
 export type PackageFile = Readonly<Record<string, unknown>> | readonly Readonly<Record<string, unknown>>[];
 
-/** By the second of the reaction, newest first; within a second in no particular order. */
+/** Sorted by the second of the reaction, newest first. */
 export type PackageList = {
   readonly packages: readonly Package[];
   readonly cursor: string | null;
@@ -652,7 +652,7 @@ export type PersonSeen = {
 };
 
 export type Preservation = {
-  /** `false` lets it go; else it stays. */
+  /** `false`: retention may remove it. */
   readonly preserved?: boolean | undefined;
   readonly reason?: string | undefined;
 };
@@ -672,14 +672,14 @@ export type Problem = {
 export type ProviderSession = {
   readonly session_id: string;
   readonly message_count: number;
-  /** The known costs. */
+  /** The sum of the known costs. */
   readonly total_cost_usd: number;
   readonly total_tokens: number;
   /** How many of the tokens have no known cost: their model has no price. */
   readonly unpriced_tokens?: number | undefined;
 };
 
-/** `accepted`; or why it was not kept: `throttled`, too soon after the last picture; `off`, not agreed to; `busy`, an encoder is at work. */
+/** `accepted`; or why it was not kept: `throttled` (too soon after the last picture), `off` (no consent), `busy` (the encoder is busy). */
 export type Pushed = {
   readonly result: "accepted" | "throttled" | "off" | "busy";
 };
@@ -723,14 +723,14 @@ export type Rename = {
   readonly title: string;
 };
 
-/** `not_repaired`: it is damaged. */
+/** `not_repaired`: it is damaged, and stays so. */
 export type RepairedPackage = {
   readonly outcome: "whole" | "not_repaired";
   readonly differences: readonly Difference[];
 };
 
 export type Reset = {
-  /** Begin again with this one. Without it: with the one that the next turn runs on. */
+  /** The provider to start over with. Without it: the provider of the next turn. */
   readonly provider?: string | undefined;
   /** Begin a new session with every provider; not together with `provider`. */
   readonly all?: boolean | undefined;
@@ -742,7 +742,7 @@ export type Restart = {
     readonly clean: boolean;
     /** Seconds since the last sign of life of the run before; `null`: not known. */
     readonly elapsed: number | null;
-    /** By the machine's uptime; by its clock; the clock went backwards or tells nothing. */
+    /** `certain`: measured by the machine's uptime. `clock`: by its clock. `uncertain`: the clock went backwards or cannot be used. */
     readonly certainty: "certain" | "clock" | "uncertain";
     readonly previous_session_id: string | null;
     readonly total_sessions: number;
@@ -761,7 +761,7 @@ export type RetractedInBucket = {
 };
 
 export type Retry = {
-  /** The newest one's, to be sure. */
+  /** The id of the newest message, so that no other is retried by mistake. */
   readonly message_id?: string | undefined;
   readonly provider?: string | undefined;
   readonly model?: string | undefined;
@@ -772,9 +772,9 @@ export type Retrying = {
   readonly reason: string;
   /** The provider's own words. */
   readonly detail?: string | undefined;
-  /** Of the call that follows: 2 for the first retry. */
+  /** The number of the call that follows: 2 for the first retry. */
   readonly attempt: number;
-  /** Until then. */
+  /** The wait before that call, in seconds. */
   readonly seconds: number;
 };
 
@@ -796,14 +796,14 @@ export type ServerEvents = {
     /** Why nothing could be stored. */
     readonly code?: string | undefined;
   };
-  /** A turn waits for its provider, which is called again then. */
+  /** A turn waits before it calls its provider again. */
   readonly retrying: {
     readonly reason: string;
     /** The provider's own words. */
     readonly detail?: string | undefined;
-    /** Of the call that follows: 2 for the first retry. */
+    /** The number of the call that follows: 2 for the first retry. */
     readonly attempt: number;
-    /** Until then. */
+    /** The wait before that call, in seconds. */
     readonly seconds: number;
     readonly chat_id: string;
     readonly turn_id: string;
@@ -812,13 +812,13 @@ export type ServerEvents = {
     readonly chat_id: string;
     readonly change: "ended" | "reset" | "provider_reset" | "cleared" | "renamed" | "metadata" | "forked" | "forgotten";
   };
-  /** Stored bytes were not as they were left. */
+  /** Stored bytes were damaged or missing, and what was done about it. */
   readonly repair: {
     readonly at: string;
     readonly key: string;
     readonly kind: string;
   };
-  /** How the companion feels, when that moved enough to notice. */
+  /** How the companion feels, whenever that changed enough to notice. */
   readonly emotions: {
     readonly levels: Levels;
     readonly boredom: number;
@@ -829,7 +829,7 @@ export type ServerEvents = {
       /** ISO 8601, UTC; empty if it is not known. */
       readonly until: string;
     } | null;
-    /** Why: the event of the newest open wound, else the event that brought the mood, and its age. `null`: no event did. */
+    /** The reason: the event of the newest open wound, else the event that brought the mood, and its age. `null`: no event did. */
     readonly mood_cause: {
       readonly event: string;
       readonly age: number;
@@ -844,7 +844,7 @@ export type ServerEvents = {
     readonly chat_id: string;
     readonly status: "delivered";
   };
-  /** What became of a reaction. */
+  /** A package of a reaction changed its state. */
   readonly feedback: {
     readonly type: string;
     readonly receipt: Receipt;
@@ -930,7 +930,7 @@ export type TurnEvents = {
 
 export type Verification = {
   readonly verified: boolean;
-  /** `newer`: of a later version. `seed`: of the original, not sealed. */
+  /** `newer`: written by a later version. `seed`: written by the original, not sealed. */
   readonly state: "whole" | "damaged" | "newer" | "seed";
   readonly differences: readonly Difference[];
 };

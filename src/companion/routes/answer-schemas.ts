@@ -16,7 +16,9 @@ const levels = z
 const seconds = z.number().min(0);
 const kind = z.enum(["fresh_start", "crash_recovery", "short_break", "long_absence"]);
 const certainty = z.enum(["certain", "clock", "uncertain"]).openapi({
-  description: "By the machine's uptime; by its clock; the clock went backwards or tells nothing.",
+  description:
+    "`certain`: measured by the machine's uptime. `clock`: by its clock. `uncertain`: the clock went " +
+    "backwards or cannot be used.",
 });
 const sleepState = z.enum(["awake", "asleep"]);
 const person = {
@@ -35,7 +37,7 @@ export const companionSession = z
     uptime: seconds,
     total_sessions: count,
     session_start: z.number().openapi({ description: "Seconds since 1970." }),
-    clean: z.boolean().openapi({ description: "The run before ended in order." }),
+    clean: z.boolean().openapi({ description: "Whether the run before ended cleanly." }),
     interrupted_turns: z
       .array(z.object({ chat_id: z.string(), message_id: z.string() }))
       .openapi({ description: "Messages that the run before left without an answer." }),
@@ -107,7 +109,7 @@ const feelings = {
     .nullable()
     .openapi({
       description:
-        "Why: the event of the newest open wound, else the event that brought the mood, and its age. " +
+        "The reason: the event of the newest open wound, else the event that brought the mood, and its age. " +
         "`null`: no event did.",
     }),
   sleep_state: sleepState,
@@ -186,7 +188,7 @@ export const appliedEvent = z
     state: emotionState,
   })
   .openapi("AppliedEvent", {
-    description: "`limit`: it would have left a wound; there are enough.",
+    description: "`limit`: it left no wound, because there are already enough.",
   });
 export const emotionsReset = z
   .object({ status: z.literal("reset"), state: emotionState })
@@ -201,7 +203,7 @@ export const sleeping = z.object({ sleep_state: sleepState }).openapi("Sleeping"
 export const events = {
   emotions: z
     .object(feelings)
-    .openapi({ description: "How the companion feels, when that moved enough to notice." }),
+    .openapi({ description: "How the companion feels, whenever that changed enough to notice." }),
   person: personSeen,
   sleep: sleeping,
   restart: z

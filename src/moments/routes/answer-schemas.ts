@@ -49,21 +49,24 @@ const statsFields = {
   pinned_bytes: count,
   limits: z
     .object({ messages: count, frames: count, audio_seconds: z.number(), bytes: count })
-    .openapi({ description: "What the buffers hold at most." }),
+    .openapi({ description: "The limits of the buffers." }),
   storage_mode: z.enum(["local", "local+s3", "s3"]),
-  storage_reason: z.string().nullable().openapi({ description: "Why it is not as configured." }),
-  package_bytes: count
+  storage_reason: z
+    .string()
     .nullable()
-    .openapi({ description: "Of all packages here, as counted last; `null`: not counted yet." }),
+    .openapi({ description: "Why it differs from the configuration." }),
+  package_bytes: count.nullable().openapi({
+    description: "The size of all packages here, as last counted; `null`: not counted yet.",
+  }),
   s3_bucket: z.string().nullable(),
   outbox: z.looseObject({ pending: count, parked: count }).nullable(),
   consent,
   capturing: z
     .object({ frames: z.boolean(), audio: z.boolean() })
-    .openapi({ description: "Whether pictures and sound come in now, from anywhere." }),
+    .openapi({ description: "Whether pictures or sound are arriving now, from any device." }),
 };
 const buffers = z.object(statsFields).openapi("Buffers", {
-  description: "What the rolling buffers hold: at most once a second, when it changed.",
+  description: "What the rolling buffers hold. Sent when it changed, at most once a second.",
 });
 export const stats = z
   .object({
@@ -127,7 +130,7 @@ const said = z
   .openapi("PackageMessage");
 const difference = z
   .looseObject({ path: z.string(), detail: z.string() })
-  .openapi("Difference", { description: "One way in which a package is not as it was sealed." });
+  .openapi("Difference", { description: "One difference between a package and its seal." });
 const entry = {
   name: z.string(),
   state: z.enum(["sealed", "damaged", "newer", "seed"]),
@@ -142,8 +145,7 @@ export const packageList = z
     cursor: z.string().nullable(),
   })
   .openapi("PackageList", {
-    description:
-      "By the second of the reaction, newest first; within a second in no particular order.",
+    description: "Sorted by the second of the reaction, newest first.",
   });
 export const onePackage = z
   .object({
@@ -163,7 +165,8 @@ export const verification = z
   .object({
     verified: z.boolean(),
     state: z.enum(["whole", "damaged", "newer", "seed"]).openapi({
-      description: "`newer`: of a later version. `seed`: of the original, not sealed.",
+      description:
+        "`newer`: written by a later version. `seed`: written by the original, not sealed.",
     }),
     differences: z.array(difference),
   })
@@ -173,16 +176,17 @@ export const repaired = z
     outcome: z.enum(["whole", "not_repaired"]),
     differences: z.array(difference),
   })
-  .openapi("RepairedPackage", { description: "`not_repaired`: it is damaged." });
+  .openapi("RepairedPackage", { description: "`not_repaired`: it is damaged, and stays so." });
 export const deletion = z
   .looseObject({
     packages: count,
     failed: z.array(z.looseObject({ name: z.string() })).openapi({
-      description: "Not finished: done at the next start, or when it is asked for again.",
+      description: "Not deleted yet: done at the next start, or when you repeat the request.",
     }),
-    unreadable: z
-      .array(z.string())
-      .openapi({ description: "It is not known whose they are: delete them by name." }),
+    unreadable: z.array(z.string()).openapi({
+      description:
+        "Packages that cannot be read, so it is not known whose they are. Delete them by name.",
+    }),
     isBucketSearched: z.boolean().openapi({
       description:
         "`false`: copies that only the bucket has, and that are not known here, may be left. " +
@@ -194,14 +198,14 @@ export const pushed = z
   .object({ result: z.enum(["accepted", "throttled", "off", "busy"]) })
   .openapi("Pushed", {
     description:
-      "`accepted`; or why it was not kept: `throttled`, too soon after the last picture; `off`, not " +
-      "agreed to; `busy`, an encoder is at work.",
+      "`accepted`; or why it was not kept: `throttled` (too soon after the last picture), `off` (no " +
+      "consent), `busy` (the encoder is busy).",
   });
 
 /** The data of the events that moments publish. */
 export const events = {
   feedback: z
     .object({ type: z.string(), receipt })
-    .openapi({ description: "What became of a reaction." }),
+    .openapi({ description: "A package of a reaction changed its state." }),
   buffers,
 };

@@ -52,8 +52,8 @@ function addConsent(router: Router, moments: Moments, media: MediaSockets): void
       body: consentBody,
       summary: "Set what may be kept, sent and exported from now on, and nothing else",
       description:
-        "What is withdrawn leaves the buffers at once. Pictures and sound are off at first. It holds for " +
-        "later runs too, and at all servers of this companion that run.",
+        "Pictures and sound are off until they are agreed to. Whatever is withdrawn leaves the buffers at " +
+        "once. The consent also applies to later runs, and to all running servers of this companion.",
       answers: { 200: { says: "What is agreed to.", schema: schemaOf("consent") } },
     },
     async ({ body }) => json(await moments.agree(body)),
@@ -229,7 +229,7 @@ function addPackages(router: Router, moments: Moments): void {
         path: `/api/feedback/{name}/${folder}{file}`,
         params: filePath,
         summary: folder === "" ? "Download a file of a package" : "Download a picture of a package",
-        description: "Takes one `Range`; one that begins past the end is 416.",
+        description: "Accepts one `Range`. A range that begins past the end is 416.",
         answers: {
           200: { says: "The bytes.", ...(folder === "" ? wholeFile : picture) },
           206: { says: "The bytes that were asked for.", ...(folder === "" ? filePiece : picture) },
@@ -250,7 +250,7 @@ function addPackageChanges(router: Router, moments: Moments): void {
       params: name,
       summary: "Compare every byte of a package with its seal",
       answers: {
-        200: { says: "What differs; nothing, as a rule.", schema: schemaOf("verification") },
+        200: { says: "The differences; usually none.", schema: schemaOf("verification") },
       },
     },
     async ({ params }) => {

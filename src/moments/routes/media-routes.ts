@@ -167,7 +167,8 @@ function addArchive(router: Router, { packages }: Moments): void {
       id: "downloadFeedback",
       params: name,
       summary: "Download a whole package as one tar file",
-      description: "Its files as they are, `feedback.json` last. A damaged package breaks off.",
+      description:
+        "Its files as they are, `feedback.json` last. The download of a damaged package breaks off.",
       answers: { 200: { says: "The file.", types: ["application/x-tar"] } },
     },
     async ({ params }, context) => {

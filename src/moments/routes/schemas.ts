@@ -45,7 +45,7 @@ export const reaction = () =>
 export const preservation = () =>
   z
     .strictObject({
-      preserved: z.boolean().optional().meta({ description: "`false` lets it go; else it stays." }),
+      preserved: z.boolean().optional().meta({ description: "`false`: retention may remove it." }),
       reason: z.string().max(500).optional(),
     })
     .meta({ id: "Preservation" });
