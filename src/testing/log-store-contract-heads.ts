@@ -44,7 +44,7 @@ const histories: readonly History[] = [
     head: { title: "a" },
   },
   {
-    name: "another head, of which nothing is merged",
+    name: "another head, into which nothing is merged",
     does: (log) => log.append(chat, messages(2, 2), second),
     head: { other: 1 },
   },
