@@ -104,13 +104,13 @@ export async function idsIn(log: LogStore, key = chat): Promise<string[]> {
 
 /** The ids of the records that a query finds, in the order of the hits. */
 export async function found(log: LogStore, query: string, key?: string): Promise<string[]> {
-  const hits = await log.search(query, { limit: 100, ...(key === undefined ? {} : { key }) });
+  const hits = await log.search(query, { limit: 100, key });
   return hits.map((hit) => hit.record.id);
 }
 
 /** The keys of all logs, as a list pages through them. */
 export async function listed(log: LogStore, label?: string): Promise<string[]> {
-  const page = await log.list({ limit: 1_000, ...(label === undefined ? {} : { label }) });
+  const page = await log.list({ limit: 1_000, label });
   return page.rows.map((row) => row.key);
 }
 

@@ -54,7 +54,7 @@ export const sharedListClauses: readonly SharedClause[] = [
       const keys: string[] = [];
       let cursor: string | undefined;
       for (const { log } of [a, b, a, b, a]) {
-        const page = await log.list({ limit: 2, ...(cursor === undefined ? {} : { cursor }) });
+        const page = await log.list({ limit: 2, cursor });
         keys.push(...page.rows.map(({ key }) => key));
         cursor = page.cursor;
       }

@@ -103,7 +103,7 @@ export interface SearchOptions {
   /** 1 to 1,000 hits. */
   readonly limit: number;
   /** Search one log only. */
-  readonly key?: string;
+  readonly key?: string | undefined;
   /**
    * The last word of the query is the beginning of a word, unless white space ends it: for a query that
    * a person is typing.
