@@ -1,15 +1,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Timers } from "../core/timers.ts";
 import { append } from "./append.ts";
 import { appendGroupStatement, type WantedAppend } from "./append-group-statement.ts";
-import type { Begun, Database } from "./database.ts";
+import type { Begun, DriverContext } from "./database.ts";
 import { sqlState } from "./error-class.ts";
-
-export interface AppendGroupPorts {
-  readonly database: Database;
-  readonly timers: Timers;
-  readonly companion: string;
-}
 
 /** An append that waits for its group, or is in one. */
 interface WaitingAppend extends WantedAppend {
@@ -34,7 +27,7 @@ const patienceMs = 50;
  * in one group: the log store lets one append of a log through at a time.
  */
 export class AppendGroups {
-  readonly #ports: AppendGroupPorts;
+  readonly #context: DriverContext;
   readonly #collection: string;
   #waiting: WaitingAppend[] = [];
   /** What appends wait for: what was sent last, until it is back. */
@@ -43,14 +36,14 @@ export class AppendGroups {
   /** A database that keeps each log on a server of its own may not know such statements. */
   #isUnknown = false;
 
-  constructor(ports: AppendGroupPorts, collection: string) {
-    this.#ports = ports;
+  constructor(context: DriverContext, collection: string) {
+    this.#context = context;
     this.#collection = collection;
   }
 
   /** As `append`. */
   append(wanted: WantedAppend): Promise<number> {
-    const { database, timers } = this.#ports;
+    const { database, timers } = this.#context;
     if (this.#isUnknown || !mayJoin(wanted)) return this.#alone(wanted);
     if (this.#newest === undefined) {
       const appending = this.#alone(wanted);
@@ -65,7 +58,7 @@ export class AppendGroups {
   }
 
   #alone({ target, batch }: WantedAppend, begun?: Begun): Promise<number> {
-    return append(this.#ports.database, target, batch, begun);
+    return append(this.#context.database, target, batch, begun);
   }
 
   /** This one is on its way now; who waits goes when it is back, however it ended. */
@@ -96,7 +89,7 @@ export class AppendGroups {
    * all do when it was refused, which may be right for one of them; or when its outcome is unknown.
    */
   async #together(group: readonly WaitingAppend[]): Promise<void> {
-    const { database, companion } = this.#ports;
+    const { database, companion } = this.#context;
     const statement = appendGroupStatement(companion, this.#collection, group);
     const until = Math.min(...group.map((each) => each.until));
     const outcome = await database.once((connection) => connection.store(statement), until);

@@ -1,8 +1,11 @@
 import type { Clock } from "../core/clock.ts";
 import { isThroughlineError } from "../core/errors.ts";
+import type { NewId } from "../core/ids.ts";
 import type { Logger } from "../core/logger.ts";
+import type { LeaseRegistry } from "../core/storage/cluster-leases.ts";
 import { DatabaseFailure } from "../core/storage/database-failure.ts";
 import type { Timers } from "../core/timers.ts";
+import type { Calls } from "./calls.ts";
 import {
   type Backend,
   Connection,
@@ -23,6 +26,19 @@ export interface DatabasePorts {
   readonly random: () => number;
   /** How long one call may take, waiting for a connection and trying again included. */
   readonly timeoutMs: number;
+}
+
+/** What the parts of the driver work with: one companion in one database. */
+export interface DriverContext {
+  readonly database: Database;
+  readonly companion: string;
+  readonly calls: Calls;
+  /** The epochs that the log stores of this process write under. */
+  readonly epochs: LeaseRegistry;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly newId: NewId;
+  readonly logger: Logger;
 }
 
 /** What work is told of the run that it is in. */

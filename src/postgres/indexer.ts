@@ -1,17 +1,7 @@
-import type { Clock } from "../core/clock.ts";
 import { errorName } from "../core/errors.ts";
-import type { Logger } from "../core/logger.ts";
-import type { Timers } from "../core/timers.ts";
-import type { Calls } from "./calls.ts";
+import type { DriverContext } from "./database.ts";
 import { indexerStatements as statements } from "./indexer-statements.ts";
 import { type IndexedPlace, storeMissingWords } from "./unindexed.ts";
-
-export interface IndexerPorts {
-  readonly calls: Calls;
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly logger: Logger;
-}
 
 /** Words wait for a pause of this length between appends, but not for longer than `latestMs`. */
 const quietMs = 500;
@@ -26,7 +16,7 @@ const mostUnindexed = 256;
  * that being behind, failing or dying costs time and nothing else.
  */
 export class Indexer {
-  readonly #ports: IndexerPorts;
+  readonly #context: DriverContext;
   readonly #place: IndexedPlace;
   /** The instants of the first append since words were last stored, if there was one, and the last. */
   #firstAt: number | undefined;
@@ -34,14 +24,14 @@ export class Indexer {
   #isTimed = false;
   #running: Promise<void> | undefined;
 
-  constructor(ports: IndexerPorts, place: IndexedPlace) {
-    this.#ports = ports;
+  constructor(context: DriverContext, place: IndexedPlace) {
+    this.#context = context;
     this.#place = place;
   }
 
   /** Words are missing that search may look for. */
   missing(): void {
-    this.#lastAt = this.#ports.clock.monotonic();
+    this.#lastAt = this.#context.clock.monotonic();
     this.#firstAt ??= this.#lastAt;
     if (!this.#isTimed) this.#startAfter(quietMs);
   }
@@ -57,9 +47,9 @@ export class Indexer {
 
   #startAfter(delayMs: number): void {
     this.#isTimed = true;
-    this.#ports.timers.after(delayMs, () => {
+    this.#context.timers.after(delayMs, () => {
       this.#isTimed = false;
-      const now = this.#ports.clock.monotonic();
+      const now = this.#context.clock.monotonic();
       const latestAt = (this.#firstAt ?? now) + latestMs;
       const leftMs = Math.min(this.#lastAt + quietMs, latestAt) - now;
       if (leftMs > 0) this.#startAfter(leftMs);
@@ -68,13 +58,13 @@ export class Indexer {
   }
 
   #start(): Promise<void> {
-    if (this.#ports.calls.isClosed) return Promise.resolve();
-    this.#running ??= this.#ports.calls.run(() => this.#run());
+    if (this.#context.calls.isClosed) return Promise.resolve();
+    this.#running ??= this.#context.calls.run(() => this.#run());
     return this.#running;
   }
 
   async #run(): Promise<void> {
-    const { calls, logger } = this.#ports;
+    const { calls, logger } = this.#context;
     this.#firstAt = undefined;
     try {
       while (!calls.isClosed && (await storeMissingWords(this.#place)));

@@ -1,36 +1,30 @@
 import type { HeldName, LeasePlace, Renewal } from "../core/storage/lease-keeper.ts";
 import type { LeaseName } from "../core/storage/leases.ts";
-import type { Database } from "./database.ts";
 import { leaseStatements as statements } from "./lease-statements.ts";
 import { freedPayload } from "./notification.ts";
-
-export interface LeasesPorts {
-  readonly database: Database;
-  readonly companion: string;
-  readonly channel: string;
-  readonly processId: string;
-  readonly leaseMs: number;
-}
+import type { ClusterProcess } from "./postgres-cluster.ts";
 
 /** The leases of this process in the rows of the logs; the database's clock decides what lapsed. */
 export class PostgresLeases implements LeasePlace {
-  readonly #ports: LeasesPorts;
+  readonly #process: ClusterProcess;
+  readonly #leaseMs: number;
 
-  constructor(ports: LeasesPorts) {
-    this.#ports = ports;
+  constructor(process: ClusterProcess, leaseMs: number) {
+    this.#process = process;
+    this.#leaseMs = leaseMs;
   }
 
   async take({ collection, key }: LeaseName, waits: boolean) {
-    const { database, companion, processId, leaseMs } = this.#ports;
-    const values = [companion, collection, key, processId, leaseMs, waits];
+    const { database, companion, processId } = this.#process;
+    const values = [companion, collection, key, processId, this.#leaseMs, waits];
     const [row] = await database.query({ ...statements.take, values });
     if (row?.["mine"] === true) return { epoch: Number(row["epoch"]) };
     return { lapsesInMs: Number(row?.["lapses_in_ms"] ?? 0) };
   }
 
   async renew(held: readonly HeldName[]): Promise<Renewal> {
-    const { database, companion, processId, leaseMs } = this.#ports;
-    const values = [companion, ...columns(held), leaseMs, processId];
+    const { database, companion, processId } = this.#process;
+    const values = [companion, ...columns(held), this.#leaseMs, processId];
     const rows = await database.query({ ...statements.renew, values });
     const pick = (column: string, wanted: boolean) =>
       rows.flatMap((row) => (row[column] === wanted ? (held[Number(row["n"]) - 1] ?? []) : []));
@@ -38,7 +32,7 @@ export class PostgresLeases implements LeasePlace {
   }
 
   async free(held: readonly HeldName[]): Promise<void> {
-    const { database, companion, channel, processId } = this.#ports;
+    const { database, companion, channel, processId } = this.#process;
     const payloads = held.map((name) => freedPayload(processId, name));
     const values = [companion, ...columns(held), processId, channel, payloads];
     const freed = await database.query({ ...statements.free, values });
@@ -52,7 +46,7 @@ export class PostgresLeases implements LeasePlace {
 
   /** Removes the names that dead holders left. */
   async sweep(): Promise<void> {
-    const { database, companion } = this.#ports;
+    const { database, companion } = this.#process;
     await database.query({ ...statements.sweep, values: [companion] });
   }
 }

@@ -51,13 +51,13 @@ function listening() {
   };
   const ports = { clock, timers, logger: silentLogger };
   const database = new Database({ ...ports, pool, random: () => 0, timeoutMs: 1_000 });
-  const listener = new Listening({
-    ...ports,
-    database,
-    channel: "ours",
-    received: (payload) => events.push(payload),
-    missed: () => events.push("missed"),
-  });
+  const listener = new Listening(
+    { ...ports, database, channel: "ours" },
+    {
+      received: (payload) => events.push(payload),
+      missed: () => events.push("missed"),
+    },
+  );
   return { clients, events, listener, state, timers };
 }
 

@@ -1,14 +1,9 @@
 import { errorName } from "../core/errors.ts";
-import type { Logger } from "../core/logger.ts";
-import type { Timers } from "../core/timers.ts";
 import type { Connection } from "./connection.ts";
-import type { Database } from "./database.ts";
+import type { ClusterProcess } from "./postgres-cluster.ts";
 
-export interface ListeningPorts {
-  readonly database: Database;
-  readonly channel: string;
-  readonly timers: Timers;
-  readonly logger: Logger;
+/** What it tells. */
+export interface ListeningEvents {
   received(payload: string): void;
   /** It listens again after it did not: what was sent in between is missed. */
   missed(): void;
@@ -21,13 +16,15 @@ const longestPauseMs = 2_000;
 
 /** A connection that listens, and another one when it is lost, until it is closed. */
 export class Listening {
-  readonly #ports: ListeningPorts;
+  readonly #process: Omit<ClusterProcess, "companion" | "processId">;
+  readonly #events: ListeningEvents;
   #connection: Connection | undefined;
   #cancelWait: (() => void) | undefined;
   #closed = false;
 
-  constructor(ports: ListeningPorts) {
-    this.#ports = ports;
+  constructor(process: Omit<ClusterProcess, "companion" | "processId">, events: ListeningEvents) {
+    this.#process = process;
+    this.#events = events;
   }
 
   /** Resolves when it listens. */
@@ -43,12 +40,12 @@ export class Listening {
   }
 
   async #listen(): Promise<Connection> {
-    const { database, channel, received } = this.#ports;
+    const { database, channel } = this.#process;
     const connection = await database.connect();
     try {
       connection.onNotification((message) => {
         const isOurs = message.channel === channel && this.#connection === connection;
-        if (isOurs) received(message.payload ?? "");
+        if (isOurs) this.#events.received(message.payload ?? "");
       });
       this.#connection = connection;
       await connection.run({ text: `listen "${channel}"` });
@@ -72,7 +69,7 @@ export class Listening {
   /** A connection whose other end is gone says nothing of it. */
   #checkLater(connection: Connection): void {
     if (connection.isBroken) return;
-    this.#cancelWait = this.#ports.timers.after(checkMs, () => {
+    this.#cancelWait = this.#process.timers.after(checkMs, () => {
       if (this.#connection !== connection) return;
       // A failure breaks the connection, and is then a loss.
       const check = connection.run({ text: "select 1" }).then(
@@ -88,7 +85,7 @@ export class Listening {
     this.#connection = undefined;
     this.#cancelWait?.();
     connection.release(true);
-    this.#ports.logger.warn({}, "the connection that listens to the other processes was lost");
+    this.#process.logger.warn({}, "the connection that listens to the other processes was lost");
     void this.#heal(0);
   }
 
@@ -97,15 +94,15 @@ export class Listening {
     try {
       const connection = await this.#listen();
       this.#keep(connection);
-      if (!this.#closed) this.#ports.missed();
+      if (!this.#closed) this.#events.missed();
     } catch (error) {
-      this.#ports.logger.warn(
+      this.#process.logger.warn(
         { error: errorName(error) },
         "the other processes cannot be listened to",
       );
       if (this.#closed) return;
       const nextMs = Math.min(longestPauseMs, Math.max(firstPauseMs, pauseMs * 2));
-      this.#cancelWait = this.#ports.timers.after(nextMs, () => void this.#heal(nextMs));
+      this.#cancelWait = this.#process.timers.after(nextMs, () => void this.#heal(nextMs));
     }
   }
 }

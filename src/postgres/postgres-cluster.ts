@@ -1,40 +1,33 @@
 import { createHash } from "node:crypto";
-import type { Clock } from "../core/clock.ts";
 import { errorName } from "../core/errors.ts";
-import type { NewId } from "../core/ids.ts";
 import type { JsonObject } from "../core/json.ts";
-import type { Logger } from "../core/logger.ts";
 import { type Cluster, prepareMessage, Subscribers } from "../core/storage/cluster.ts";
-import { ClusterLeases, type LeaseRegistry } from "../core/storage/cluster-leases.ts";
-import type { Timers } from "../core/timers.ts";
-import type { Database } from "./database.ts";
+import { ClusterLeases } from "../core/storage/cluster-leases.ts";
+import type { DriverContext } from "./database.ts";
 import { PostgresLeases } from "./leases.ts";
 import { Listening } from "./listening.ts";
 import { PublishQueue } from "./publish-queue.ts";
 import { Subscription } from "./subscription.ts";
-
-export interface PostgresClusterPorts {
-  readonly database: Database;
-  readonly companion: string;
-  /** The epochs that the log stores of this process write under. */
-  readonly epochs: LeaseRegistry;
-  /** How long a lease lasts without being renewed, in milliseconds. */
-  readonly leaseMs: number;
-  readonly clock: Clock;
-  readonly timers: Timers;
-  readonly newId: NewId;
-  readonly logger: Logger;
-}
 
 /**
  * Joins the processes of a companion.
  *
  * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: the database did not answer in time.
  */
-export async function openPostgresCluster(ports: PostgresClusterPorts): Promise<PostgresCluster> {
-  const cluster = new PostgresCluster(ports);
+export async function openPostgresCluster(
+  context: Omit<DriverContext, "calls">,
+  leaseMs: number,
+): Promise<PostgresCluster> {
+  const cluster = new PostgresCluster(context, leaseMs);
   await cluster.open();
   return cluster;
+}
+
+/** One process of a companion, to the database and to the others. */
+export interface ClusterProcess
+  extends Pick<DriverContext, "database" | "companion" | "timers" | "logger"> {
+  readonly channel: string;
+  readonly processId: string;
 }
 
 /** One of the processes of a companion: leases in rows, messages by LISTEN and NOTIFY. */
@@ -42,35 +35,31 @@ export class PostgresCluster implements Cluster {
   readonly processId: string;
   readonly isShared = true;
   readonly leases: ClusterLeases;
-  readonly #ports: PostgresClusterPorts;
+  readonly #context: Omit<DriverContext, "calls">;
   readonly #places: PostgresLeases;
   readonly #subscribers: Subscribers;
   readonly #publishing: PublishQueue;
   readonly #subscription: Subscription;
   readonly #listening: Listening;
 
-  constructor(ports: PostgresClusterPorts) {
-    const { database, companion, epochs, ...rest } = ports;
-    const { leaseMs, clock, timers, newId, logger } = rest;
+  /** @param leaseMs how long a lease lasts without being renewed, in milliseconds. */
+  constructor(context: Omit<DriverContext, "calls">, leaseMs: number) {
+    const { database, companion, epochs, clock, timers, newId, logger } = context;
     const processId = newId();
     const channel = channelOf(companion);
+    const own = { database, companion, channel, processId, timers, logger };
     this.processId = processId;
-    this.#ports = ports;
+    this.#context = context;
     this.#subscribers = new Subscribers(logger);
-    this.#places = new PostgresLeases({ database, companion, channel, processId, leaseMs });
+    this.#places = new PostgresLeases(own, leaseMs);
     this.leases = new ClusterLeases(this.#places, epochs, { clock, timers, leaseMs, logger });
-    this.#publishing = new PublishQueue({ database, channel, processId, logger });
-    this.#subscription = new Subscription({
-      processId,
+    this.#publishing = new PublishQueue(own);
+    this.#subscription = new Subscription(processId, {
       message: (text, from) => this.#subscribers.receive(text, from),
       freed: (name) => this.leases.wake(name),
       missed: () => this.#subscribers.missed(),
     });
-    this.#listening = new Listening({
-      database,
-      channel,
-      timers,
-      logger,
+    this.#listening = new Listening(own, {
       received: (payload) => this.#subscription.receive(payload),
       missed: () => this.#missed(),
     });
@@ -104,7 +93,7 @@ export class PostgresCluster implements Cluster {
 
   /** No build after the first ones keeps messages in the table: what they left is read by none. */
   async #forgetKept(): Promise<void> {
-    const { database, companion, logger } = this.#ports;
+    const { database, companion, logger } = this.#context;
     try {
       await database.query({ ...forgetMessages, values: [companion] });
     } catch (error) {

@@ -1,5 +1,4 @@
 import { ThroughlineError } from "../core/errors.ts";
-import type { NewId } from "../core/ids.ts";
 import type { JsonObject } from "../core/json.ts";
 import { type PreparedDocument, prepareDocument } from "../core/storage/batch.ts";
 import {
@@ -9,17 +8,9 @@ import {
   type WriteOptions,
 } from "../core/storage/document-store.ts";
 import { checkKey } from "../core/storage/key.ts";
-import type { Calls } from "./calls.ts";
 import type { Connection } from "./connection.ts";
-import type { Database } from "./database.ts";
+import type { DriverContext } from "./database.ts";
 import type { PostgresStatement } from "./pool.ts";
-
-export interface StorePorts {
-  readonly database: Database;
-  readonly calls: Calls;
-  readonly newId: NewId;
-  readonly companion: string;
-}
 
 const where = "where companion = $1 and collection = $2 and key = $3";
 
@@ -59,18 +50,18 @@ const statements = {
 
 /** Documents in rows, as exact JSON text. */
 export class PostgresDocumentStore implements DocumentStore {
-  readonly #ports: StorePorts;
+  readonly #context: DriverContext;
   readonly #collection: string;
 
-  constructor(ports: StorePorts, collection: string) {
-    this.#ports = ports;
+  constructor(context: DriverContext, collection: string) {
+    this.#context = context;
     this.#collection = collection;
   }
 
   async read(key: string): Promise<StoredDocument | undefined> {
     this.#check(key);
-    return this.#ports.calls.run(async () => {
-      const [row] = await this.#ports.database.query({
+    return this.#context.calls.run(async () => {
+      const [row] = await this.#context.database.query({
         ...statements.read,
         values: this.#place(key),
       });
@@ -81,11 +72,11 @@ export class PostgresDocumentStore implements DocumentStore {
   }
 
   async write(key: string, value: JsonObject, options?: WriteOptions): Promise<number> {
-    this.#ports.calls.checkOpen();
+    this.#context.calls.checkOpen();
     const prepared = prepareDocument(key, value, options);
-    const writeId = this.#ports.newId();
+    const writeId = this.#context.newId();
     return this.#inOrder(key, () =>
-      this.#ports.database.attempt(async (connection, { isInDoubt }) => {
+      this.#context.database.attempt(async (connection, { isInDoubt }) => {
         const stored = isInDoubt ? await this.#settle(connection, prepared, writeId) : undefined;
         return stored ?? (await this.#write(connection, prepared, writeId));
       }),
@@ -96,7 +87,7 @@ export class PostgresDocumentStore implements DocumentStore {
     this.#check(key);
     let existed = false;
     return this.#inOrder(key, () =>
-      this.#ports.database.transaction(async (connection) => {
+      this.#context.database.transaction(async (connection) => {
         const values = this.#place(key);
         const [row] = await connection.run({ ...statements.lock, values });
         // An earlier attempt may have deleted it, its answer lost.
@@ -112,10 +103,10 @@ export class PostgresDocumentStore implements DocumentStore {
   }
 
   async keys(): Promise<readonly string[]> {
-    this.#ports.calls.checkOpen();
-    return this.#ports.calls.run(async () => {
-      const values = [this.#ports.companion, this.#collection];
-      const rows = await this.#ports.database.query({ ...statements.keys, values });
+    this.#context.calls.checkOpen();
+    return this.#context.calls.run(async () => {
+      const values = [this.#context.companion, this.#collection];
+      const rows = await this.#context.database.query({ ...statements.keys, values });
       return rows.map((row) => String(row["key"])).sort();
     });
   }
@@ -158,15 +149,15 @@ export class PostgresDocumentStore implements DocumentStore {
   }
 
   #inOrder<T>(key: string, call: () => Promise<T>): Promise<T> {
-    return this.#ports.calls.inOrder(JSON.stringify(["documents", this.#collection, key]), call);
+    return this.#context.calls.inOrder(JSON.stringify(["documents", this.#collection, key]), call);
   }
 
   #place(key: string): unknown[] {
-    return [this.#ports.companion, this.#collection, key];
+    return [this.#context.companion, this.#collection, key];
   }
 
   #check(key: string): void {
-    this.#ports.calls.checkOpen();
+    this.#context.calls.checkOpen();
     checkKey(key, "key", documentLimits.keyBytes);
   }
 }

@@ -10,7 +10,6 @@ import {
   prepareErasure,
   storedRecord,
 } from "../core/storage/batch.ts";
-import type { LeaseRegistry } from "../core/storage/cluster-leases.ts";
 import { checkKey } from "../core/storage/key.ts";
 import {
   type AppendOptions,
@@ -30,10 +29,10 @@ import {
   type StoredRecord,
 } from "../core/storage/log-store.ts";
 import { AppendGroups } from "./append-groups.ts";
-import type { Database } from "./database.ts";
+import type { DriverContext } from "./database.ts";
 import { deleteLog, eraseRecords } from "./forget.ts";
 import { indexBatch, indexHead, labelText } from "./indexed-batch.ts";
-import { Indexer, type IndexerPorts } from "./indexer.ts";
+import { Indexer } from "./indexer.ts";
 import { listStatement } from "./list-statements.ts";
 import type { LogTarget } from "./locked-log.ts";
 import { logStatements as statements } from "./log-statements.ts";
@@ -42,19 +41,12 @@ import { search } from "./search.ts";
 import type { IndexedPlace } from "./unindexed.ts";
 import { scopeOf } from "./words.ts";
 
-export interface LogStorePorts extends IndexerPorts {
-  readonly database: Database;
-  /** The epochs that this process writes under. */
-  readonly epochs: LeaseRegistry;
-  readonly companion: string;
-}
-
 /** Reading takes so many bytes of JSON at a time, or one record. */
 const chunkBytes = 1024 * 1024;
 
 /** Logs in rows: one for the log, one for each record, with the exact JSON text. */
 export class PostgresLogStore implements LogStore {
-  readonly #ports: LogStorePorts;
+  readonly #context: DriverContext;
   readonly #collection: string;
   readonly #indexing: IndexedPlace;
   readonly #indexer: Indexer;
@@ -62,15 +54,15 @@ export class PostgresLogStore implements LogStore {
   /** What the keys of this collection begin with where calls are put in order. */
   readonly #collectionKey: string;
 
-  constructor(ports: LogStorePorts, collection: string, projection: LogProjection) {
-    this.#ports = ports;
+  constructor(context: DriverContext, collection: string, projection: LogProjection) {
+    this.#context = context;
     this.#collection = collection;
     this.#collectionKey = JSON.stringify(["logs", collection]);
-    const { database, companion } = ports;
+    const { database, companion } = context;
     const scope = scopeOf(companion, collection);
     this.#indexing = { database, companion, collection, projection, scope };
-    this.#indexer = new Indexer(ports, this.#indexing);
-    this.#appends = new AppendGroups(ports, collection);
+    this.#indexer = new Indexer(context, this.#indexing);
+    this.#appends = new AppendGroups(context, collection);
   }
 
   async append(
@@ -78,7 +70,7 @@ export class PostgresLogStore implements LogStore {
     records: readonly LogRecord[],
     options?: AppendOptions,
   ): Promise<number> {
-    this.#ports.calls.checkOpen();
+    this.#context.calls.checkOpen();
     const batch = indexBatch(this.#indexing, key, records, options);
     const target = this.#target(key);
     const seq = await this.#inOrder(key, () => this.#appends.append({ target, batch }));
@@ -130,14 +122,14 @@ export class PostgresLogStore implements LogStore {
   }
 
   async erase(key: string, ids: readonly string[], options?: EraseOptions): Promise<number> {
-    this.#ports.calls.checkOpen();
+    this.#context.calls.checkOpen();
     const { headJson, ...erasure } = prepareErasure(key, ids, options);
     const indexing = this.#indexing;
     const head = headJson === undefined ? undefined : indexHead(indexing.projection, headJson);
     const target = this.#target(key);
     let erased = 0;
     return this.#inOrder(key, () =>
-      this.#ports.database.transaction(async (connection) => {
+      this.#context.database.transaction(async (connection) => {
         // An earlier attempt may have erased them, its answer lost: then nothing is left to erase.
         const what = { ...erasure, head, indexing, erasedBefore: erased };
         erased = Math.max(erased, await eraseRecords(connection, target, what));
@@ -147,12 +139,12 @@ export class PostgresLogStore implements LogStore {
   }
 
   async delete(key: string): Promise<boolean> {
-    this.#ports.calls.checkOpen();
+    this.#context.calls.checkOpen();
     checkKey(key, "key", logLimits.keyBytes);
     const target = this.#target(key);
     let existed = false;
     return this.#inOrder(key, () =>
-      this.#ports.database.transaction(async (connection, attempt) => {
+      this.#context.database.transaction(async (connection, attempt) => {
         if (await deleteLog(connection, target, attempt)) existed = true;
         return existed;
       }),
@@ -165,7 +157,7 @@ export class PostgresLogStore implements LogStore {
     const after = cursor === undefined ? undefined : parseCursor(cursor);
     const given = { label: label !== undefined, place: after !== undefined };
     const found = await this.#query(listStatement(given), [
-      this.#ports.companion,
+      this.#context.companion,
       this.#collection,
       limit + 1, // one more than asked for tells whether there is a next page
       ...(label === undefined ? [] : [labelText(label)]),
@@ -179,9 +171,9 @@ export class PostgresLogStore implements LogStore {
   }
 
   async search(query: string, options: SearchOptions): Promise<readonly SearchHit[]> {
-    this.#ports.calls.checkOpen();
+    this.#context.calls.checkOpen();
     checkSearch(query, options);
-    return this.#ports.calls.run(async () => {
+    return this.#context.calls.run(async () => {
       await this.#indexer.catchUp();
       return search(this.#indexing, query, options);
     });
@@ -191,22 +183,22 @@ export class PostgresLogStore implements LogStore {
     statement: { readonly name?: string; readonly text: string },
     values: unknown[],
   ): Promise<readonly Row[]> {
-    const { calls, database } = this.#ports;
+    const { calls, database } = this.#context;
     calls.checkOpen();
     return calls.run(() => database.query({ ...statement, values }));
   }
 
   #inOrder<T>(key: string, call: () => Promise<T>): Promise<T> {
-    return this.#ports.calls.inOrder(this.#collectionKey + key, call);
+    return this.#context.calls.inOrder(this.#collectionKey + key, call);
   }
 
   #target(key: string): LogTarget {
-    const epoch = this.#ports.epochs.epochOf(this.#collection, key);
-    return { place: [this.#ports.companion, this.#collection, key], epoch };
+    const epoch = this.#context.epochs.epochOf(this.#collection, key);
+    return { place: [this.#context.companion, this.#collection, key], epoch };
   }
 
   #place(key: string): unknown[] {
-    return [this.#ports.companion, this.#collection, key];
+    return [this.#context.companion, this.#collection, key];
   }
 }
 

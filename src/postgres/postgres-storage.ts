@@ -4,9 +4,9 @@ import { checkKey } from "../core/storage/key.ts";
 import type { Leases } from "../core/storage/leases.ts";
 import type { LogProjection, LogStore } from "../core/storage/log-store.ts";
 import type { RepairReport, Storage } from "../core/storage/storage.ts";
+import type { DriverContext } from "./database.ts";
 import type { PostgresCluster } from "./postgres-cluster.ts";
-import { PostgresDocumentStore, type StorePorts } from "./postgres-document-store.ts";
-import type { LogStorePorts } from "./postgres-log-store.ts";
+import { PostgresDocumentStore } from "./postgres-document-store.ts";
 import { PostgresLogStore } from "./postgres-log-store.ts";
 
 /** Names of companions and collections have at most so many bytes: they stand in every index. */
@@ -16,13 +16,13 @@ export const longestName = 200;
 export class PostgresStorage implements Storage {
   readonly cluster: PostgresCluster;
   readonly leases: Leases;
-  readonly #ports: StorePorts & LogStorePorts;
+  readonly #context: DriverContext;
   readonly #logs = new Map<string, PostgresLogStore>();
   readonly #documents = new Map<string, PostgresDocumentStore>();
   #closing: Promise<void> | undefined;
 
-  constructor(ports: StorePorts & LogStorePorts, cluster: PostgresCluster) {
-    this.#ports = ports;
+  constructor(context: DriverContext, cluster: PostgresCluster) {
+    this.#context = context;
     this.cluster = cluster;
     this.leases = cluster.leases;
   }
@@ -32,7 +32,7 @@ export class PostgresStorage implements Storage {
     const known = this.#logs.get(collection);
     if (known !== undefined) return known;
     checkCollection(collection);
-    const store = new PostgresLogStore(this.#ports, collection, projection);
+    const store = new PostgresLogStore(this.#context, collection, projection);
     this.#logs.set(collection, store);
     return store;
   }
@@ -41,18 +41,18 @@ export class PostgresStorage implements Storage {
     const known = this.#documents.get(collection);
     if (known !== undefined) return known;
     checkCollection(collection);
-    const store = new PostgresDocumentStore(this.#ports, collection);
+    const store = new PostgresDocumentStore(this.#context, collection);
     this.#documents.set(collection, store);
     return store;
   }
 
   /** Asks the primary. */
   async ready(): Promise<void> {
-    this.#ports.calls.checkOpen();
+    this.#context.calls.checkOpen();
     let isReadOnly: unknown;
     try {
       const text = "select current_setting('transaction_read_only') = 'on' as is_read_only";
-      const [row] = await this.#ports.calls.run(() => this.#ports.database.query({ text }));
+      const [row] = await this.#context.calls.run(() => this.#context.database.query({ text }));
       isReadOnly = row?.["is_read_only"];
     } catch (cause) {
       const code = "THROUGHLINE_UNAVAILABLE";
@@ -82,9 +82,9 @@ export class PostgresStorage implements Storage {
   }
 
   async #close(): Promise<void> {
-    await this.#ports.calls.close();
+    await this.#context.calls.close();
     await this.cluster.close();
-    this.#ports.database.close();
+    this.#context.database.close();
   }
 }
 

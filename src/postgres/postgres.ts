@@ -108,7 +108,7 @@ export async function openPostgresStorage(
     await migrate(database, resolved.migrate);
     const epochs = new LeaseRegistry();
     const shared = { database, newId, epochs, companion, clock, timers, logger };
-    const cluster = await openPostgresCluster({ ...shared, leaseMs });
+    const cluster = await openPostgresCluster(shared, leaseMs);
     return new PostgresStorage({ ...shared, calls: new Calls() }, cluster);
   } catch (error) {
     database.close();

@@ -1,7 +1,6 @@
 import { errorName } from "../core/errors.ts";
-import type { Logger } from "../core/logger.ts";
-import type { Database } from "./database.ts";
 import { messagePayloads } from "./notification.ts";
+import type { ClusterProcess } from "./postgres-cluster.ts";
 
 /**
  * 1: channel; 2: payloads. In this order, and nothing of others in between: notifications of one
@@ -13,13 +12,6 @@ const notify = {
   select payload from unnest($2::text[]) with ordinality as each (payload, n) order by n
 ) as ordered`,
 };
-
-export interface PublishQueuePorts {
-  readonly database: Database;
-  readonly channel: string;
-  readonly processId: string;
-  readonly logger: Logger;
-}
 
 /** One message on its way: its notifications, and their UTF-16 units. */
 interface Sending {
@@ -38,15 +30,15 @@ const queueCount = 10_000;
  * a process that gets the next message sees by its number that some are missing.
  */
 export class PublishQueue {
-  readonly #ports: PublishQueuePorts;
+  readonly #process: Omit<ClusterProcess, "companion" | "timers">;
   readonly #waiting: Sending[] = [];
   #length = 0;
   #count = 0;
   #sending: Promise<void> | undefined;
   #closed = false;
 
-  constructor(ports: PublishQueuePorts) {
-    this.#ports = ports;
+  constructor(process: Omit<ClusterProcess, "companion" | "timers">) {
+    this.#process = process;
   }
 
   add(text: string): void {
@@ -54,10 +46,10 @@ export class PublishQueue {
     const n = ++this.#count;
     const isFull = this.#length > queueLength || this.#waiting.length >= queueCount;
     if (isFull) {
-      this.#ports.logger.warn({ n }, "too many messages wait to be sent: one was dropped");
+      this.#process.logger.warn({ n }, "too many messages wait to be sent: one was dropped");
       return;
     }
-    const payloads = messagePayloads(this.#ports.processId, n, text);
+    const payloads = messagePayloads(this.#process.processId, n, text);
     const length = payloads.reduce((sum, payload) => sum + payload.length, 0);
     this.#waiting.push({ payloads, length });
     this.#length += length;
@@ -78,7 +70,7 @@ export class PublishQueue {
         await this.#notify(batch);
       } catch (error) {
         const fields = { error: errorName(error), count: batch.length };
-        this.#ports.logger.warn(fields, "messages could not be sent");
+        this.#process.logger.warn(fields, "messages could not be sent");
         if (this.#closed) this.#waiting.length = 0; // closing waits for one failure, not for many
       }
     }
@@ -99,7 +91,7 @@ export class PublishQueue {
   }
 
   async #notify(batch: readonly Sending[]): Promise<void> {
-    const { database, channel } = this.#ports;
+    const { database, channel } = this.#process;
     const payloads = batch.flatMap((sending) => sending.payloads);
     await database.query({ ...notify, values: [channel, payloads] });
   }

@@ -5,8 +5,7 @@ import { Subscription } from "./subscription.ts";
 
 function subscribed() {
   const events: unknown[] = [];
-  const subscription = new Subscription({
-    processId: "own",
+  const subscription = new Subscription("own", {
     message: (text, from) => events.push([from, text]),
     freed: ({ key }) => events.push(key),
     missed: () => events.push("gap"),

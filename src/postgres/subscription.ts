@@ -2,9 +2,8 @@ import { Lru } from "../core/lru.ts";
 import type { LeaseName } from "../core/storage/leases.ts";
 import { type MessagePart, type Notification, parsePayload } from "./notification.ts";
 
-export interface SubscriptionPorts {
-  /** What this process sends itself is passed over. */
-  readonly processId: string;
+/** What it tells. */
+export interface SubscriptionEvents {
   message(text: string, processId: string): void;
   freed(name: LeaseName): void;
   /** Messages were missed. */
@@ -16,25 +15,28 @@ const knownProcesses = 1_000;
 
 /** Makes messages of notifications: in order, each once, and says when one is missing. */
 export class Subscription {
-  readonly #ports: SubscriptionPorts;
+  readonly #processId: string;
+  readonly #events: SubscriptionEvents;
   /** The number of the last message, by process. */
   readonly #last = new Lru<string, number>(knownProcesses);
   /** What came of a long message so far. One at a time: what is sent together comes together. */
   #begun: { readonly from: string; readonly n: number; readonly texts: string[] } | undefined;
   #closed = false;
 
-  constructor(ports: SubscriptionPorts) {
-    this.#ports = ports;
+  /** @param processId of this process: what it sends itself is passed over. */
+  constructor(processId: string, events: SubscriptionEvents) {
+    this.#processId = processId;
+    this.#events = events;
   }
 
   receive(payload: string): void {
     const got = parsePayload(payload);
     if (got === undefined) return;
     if (got.kind === "freed") {
-      this.#ports.freed(got.name); // also what this process freed: others of it may wait
+      this.#events.freed(got.name); // also what this process freed: others of it may wait
       return;
     }
-    if (got.from === this.#ports.processId) return;
+    if (got.from === this.#processId) return;
     const text = got.kind === "message" ? got.text : this.#joined(got);
     if (text !== undefined && this.#isNext(got)) this.#pass(text, got.from);
   }
@@ -47,8 +49,8 @@ export class Subscription {
 
   #pass(text: string | undefined, from: string): void {
     if (this.#closed) return;
-    if (text === undefined) this.#ports.missed();
-    else this.#ports.message(text, from);
+    if (text === undefined) this.#events.missed();
+    else this.#events.message(text, from);
   }
 
   /** @returns the message, with its last part. One of which a part was missed never comes. */

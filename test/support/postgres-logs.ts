@@ -1,5 +1,6 @@
 // Logs of one companion in a database, whose words are stored when a test says so.
 
+import { randomId } from "../../src/core/ids.ts";
 import { silentLogger } from "../../src/core/logger.ts";
 import { LeaseRegistry } from "../../src/core/storage/cluster-leases.ts";
 import { Calls } from "../../src/postgres/calls.ts";
@@ -20,7 +21,7 @@ export function serverOf(pool: PostgresPool, companion: string, timeoutMs?: numb
   const calls = new Calls();
   const around = { clock, timers, calls, logger: silentLogger };
   const epochs = new LeaseRegistry();
-  const ports = { ...around, database, companion, epochs };
+  const ports = { ...around, database, companion, epochs, newId: randomId };
   const collection = "chats";
   const scope = scopeOf(companion, collection);
   const place: IndexedPlace = {

@@ -119,6 +119,6 @@ export async function openOlderStore(location: PostgresLocation): Promise<Storag
   const { companion } = location;
   const shared = { ...ports, database, companion, epochs: new LeaseRegistry(), newId: randomId };
   // It is never opened: it listens to nothing and takes no connection.
-  const cluster = new PostgresCluster({ ...shared, leaseMs: timeoutMs });
+  const cluster = new PostgresCluster(shared, timeoutMs);
   return endingAfter(new PostgresStorage({ ...shared, calls: new Calls() }, cluster), end);
 }
