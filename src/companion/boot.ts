@@ -56,11 +56,11 @@ export async function boot(
   { pid, heartbeatEveryMs }: Pick<ResolvedOptions, "pid" | "heartbeatEveryMs">,
   { stored, read, document, lastAct }: Left,
 ): Promise<Boot> {
-  const { storage, chats, clock, newId, logger } = ports;
+  const { storage, chats, clock, logger } = ports;
   const documents = storage.documents("session");
   const repaired = stored !== undefined && (read === undefined || read.repaired.length > 0);
   const found = await leftInChats(chats);
-  const runs = new RunsLog({ logs: storage.logs("", runsProjection), clock, newId });
+  const runs = new RunsLog(storage.logs("", runsProjection), ports);
   const atLeast = read?.document.totalSessions;
   const run = await runs.begin({
     atLeast,

@@ -92,8 +92,7 @@ export class Companion implements AsyncDisposable {
    */
   static async start(ports: CompanionPorts, options: CompanionOptions = {}): Promise<Companion> {
     const resolved = resolveOptions(options);
-    const { leases, cluster } = ports.storage;
-    const leader = cluster.isShared ? new Leadership({ ...ports, leases, cluster }) : undefined;
+    const leader = ports.storage.cluster.isShared ? new Leadership(ports) : undefined;
     try {
       const isUp = (await leader?.isUp()) ?? false;
       const left = await readLeft(

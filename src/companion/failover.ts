@@ -50,6 +50,6 @@ export async function takeOverRun(
   return { ...joined, runs, run, document, revision: stored?.revision ?? 0 };
 }
 
-export function newRuns({ storage, clock, newId }: CompanionPorts): RunsLog {
-  return new RunsLog({ logs: storage.logs("", runsProjection), clock, newId });
+export function newRuns(ports: CompanionPorts): RunsLog {
+  return new RunsLog(ports.storage.logs("", runsProjection), ports);
 }

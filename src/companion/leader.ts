@@ -1,9 +1,10 @@
 import { errorName, ThroughlineError } from "../core/errors.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { Logger } from "../core/logger.ts";
-import type { Cluster } from "../core/storage/cluster.ts";
-import { companionLease, type Lease, type Leases } from "../core/storage/leases.ts";
+import { companionLease, type Lease } from "../core/storage/leases.ts";
+import type { Storage } from "../core/storage/storage.ts";
 import { systemTimers, type Timers } from "../core/timers.ts";
+import type { CompanionPorts } from "./options.ts";
 
 // Several processes have one companion. One of them leads: it has the lease, and writes the document and
 // the history of moods. What they publish wakes, and says no more than this:
@@ -24,20 +25,14 @@ export interface Led {
   readOn(): void;
 }
 
-export interface LeaderPorts {
-  readonly leases: Leases;
-  readonly cluster: Cluster;
-  /** @default systemTimers */
-  readonly timers?: Timers;
-  readonly logger: Logger;
-}
-
 /**
  * Which process leads. One that ends, dies or sleeps too long is replaced by another; the companion was up
  * all the time.
  */
 export class Leadership {
-  readonly #ports: LeaderPorts;
+  readonly #storage: Pick<Storage, "leases" | "cluster">;
+  readonly #timers: Timers;
+  readonly #logger: Logger;
   readonly #closing = new AbortController();
   readonly #isUp = Promise.withResolvers<true>();
   readonly #ends: readonly (() => void)[];
@@ -48,9 +43,11 @@ export class Leadership {
   #leading: Promise<void> = Promise.resolve();
   #stepDown = Promise.withResolvers<void>();
 
-  constructor(ports: LeaderPorts) {
-    const { cluster } = ports;
-    this.#ports = ports;
+  constructor({ storage, timers = systemTimers, logger }: CompanionPorts) {
+    const { cluster } = storage;
+    this.#storage = storage;
+    this.#timers = timers;
+    this.#logger = logger;
     const missed = () => this.#led?.readOn();
     this.#ends = [cluster.subscribe((message) => this.#receive(message)), cluster.onMissed(missed)];
     this.publish("who");
@@ -63,7 +60,7 @@ export class Leadership {
 
   /** Waits until it is known whether the companion is up somewhere. If not, this process has the lease. */
   async isUp(): Promise<boolean> {
-    const { timers = systemTimers } = this.#ports;
+    const timers = this.#timers;
     const isUp = this.#isUp.promise;
     if (await Promise.race([isUp, this.#acquiring.then(() => false)])) return true;
     // The companion may be up all the same, between one leader and the next.
@@ -85,9 +82,9 @@ export class Leadership {
 
   publish(say: "who" | "up" | "acts"): void {
     try {
-      this.#ports.cluster.publish({ about: "companion", say });
+      this.#storage.cluster.publish({ about: "companion", say });
     } catch (error) {
-      this.#ports.logger.warn({ error: errorName(error) }, "the other processes were not woken");
+      this.#logger.warn({ error: errorName(error) }, "the other processes were not woken");
     }
   }
 
@@ -112,7 +109,7 @@ export class Leadership {
 
   #acquire(): Promise<Lease> {
     const { signal } = this.#closing;
-    const acquiring = this.#ports.leases.acquire(companionLease, { signal });
+    const acquiring = this.#storage.leases.acquire(companionLease, { signal });
     const acquired = acquiring.then((lease) => {
       this.#lease = lease;
       return lease;
@@ -136,10 +133,10 @@ export class Leadership {
         const lost = new Promise((resolve) => lease.lost.addEventListener("abort", resolve));
         if (!lease.lost.aborted) await Promise.race([lost, this.#stepDown.promise, isClosing]);
         if (signal.aborted) return;
-        this.#ports.logger.warn({}, "another process leads the companion now");
+        this.#logger.warn({}, "another process leads the companion now");
       } catch (error) {
         if (signal.aborted) return;
-        this.#ports.logger.warn({ error: errorName(error) }, "the companion was not taken over");
+        this.#logger.warn({ error: errorName(error) }, "the companion was not taken over");
         await this.#pause(isClosing);
       }
       this.#isLeader = false;
@@ -153,7 +150,7 @@ export class Leadership {
 
   async #pause(isClosing: Promise<void>): Promise<void> {
     const { promise: passed, resolve } = Promise.withResolvers<void>();
-    const { timers = systemTimers } = this.#ports;
+    const timers = this.#timers;
     const cancel = timers.after(pauseMs, resolve);
     await Promise.race([passed, isClosing]);
     cancel();

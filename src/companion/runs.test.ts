@@ -31,7 +31,7 @@ function memoryLogs(): LogStore {
 let ids = 0;
 const newId = () => `id${++ids}`;
 const runsOn = (logs: LogStore, clock: BootClock = new HeldBootClock()) =>
-  new RunsLog({ logs, clock, newId });
+  new RunsLog(logs, { clock, newId });
 
 async function recordsOf(logs: LogStore) {
   return (await logs.tail("runs", 1_000))?.records ?? [];

@@ -1,7 +1,6 @@
 import { crc32 } from "node:zlib";
 import { unlisted } from "../core/chat/unlisted.ts";
 import { invalid, isThroughlineError } from "../core/errors.ts";
-import type { NewId } from "../core/ids.ts";
 import type {
   AppendOptions,
   LogRecord,
@@ -10,18 +9,11 @@ import type {
   StoredRecord,
 } from "../core/storage/log-store.ts";
 import { type BootClock, type ClockReading, readClock, storedReading } from "./boot-clock.ts";
+import type { CompanionPorts } from "./options.ts";
 import { countOr, isRunId, lastRunOf, type PreviousRun, totalOf } from "./run-records.ts";
 
 /** The log of runs is neither listed nor searched. */
 export const runsProjection = unlisted;
-
-export interface RunsPorts {
-  readonly logs: LogStore;
-  /** @default "runs" */
-  readonly key?: string;
-  readonly clock: BootClock;
-  readonly newId: NewId;
-}
 
 interface BeginOptions {
   readonly atLeast?: number | undefined;
@@ -43,6 +35,9 @@ export interface BegunRun extends RunStart {
   readonly previous: PreviousRun | undefined;
 }
 
+/** The log of runs, in the collection of the companion itself. */
+const runsKey = "runs";
+
 /** Records that are looked at first, and then at most, for the end of the last run. */
 const tailRecords = 32;
 const mostRecords = 1_000;
@@ -53,8 +48,8 @@ const attempts = 3;
  * one was killed. Lines that are no such records, and damage, are passed over.
  */
 export class RunsLog {
-  readonly #ports: RunsPorts;
-  readonly #key: string;
+  readonly #logs: LogStore;
+  readonly #clock: BootClock;
   /** Of the record of the boot. A boot that is tried again is stored once. */
   readonly #id: string;
   /** What the last attempt to begin wanted to store. */
@@ -62,10 +57,10 @@ export class RunsLog {
   #begun: Promise<BegunRun> | undefined;
   #ended: Promise<void> | undefined;
 
-  constructor(ports: RunsPorts) {
-    this.#ports = ports;
-    this.#key = ports.key ?? "runs";
-    this.#id = ports.newId();
+  constructor(logs: LogStore, { clock, newId }: Pick<CompanionPorts, "clock" | "newId">) {
+    this.#logs = logs;
+    this.#clock = clock;
+    this.#id = newId();
   }
 
   /** How the newest run ended, from the end of the log; `undefined`: there was never one. */
@@ -75,7 +70,7 @@ export class RunsLog {
 
   /** Whether this run began, and none after it. */
   async isNewest(): Promise<boolean> {
-    const tail = await this.#ports.logs.tail(this.#key, 0);
+    const tail = await this.#logs.tail(runsKey, 0);
     return tail?.head["run_id"] === this.#runId;
   }
 
@@ -124,7 +119,7 @@ export class RunsLog {
   }
 
   async #begin(options: BeginOptions): Promise<BegunRun> {
-    const startedAt = readClock(this.#ports.clock);
+    const startedAt = readClock(this.#clock);
     const runId = this.#runId;
     for (let attempt = 1; ; attempt++) {
       const tail = await this.#tail();
@@ -157,14 +152,14 @@ export class RunsLog {
   #end(runId: string, reason: string): Promise<void> {
     // The id follows from the run: an end whose outcome is unknown is not stored twice.
     const end = { id: `${this.#id}.end`, kind: "run_end", run_id: runId, reason };
-    return this.#append({ ...end, ...storedReading(readClock(this.#ports.clock)) });
+    return this.#append({ ...end, ...storedReading(readClock(this.#clock)) });
   }
 
   /** Appends. If it is unknown whether the record was stored, appends the same record again. */
   async #append(record: LogRecord, options?: AppendOptions): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       try {
-        await this.#ports.logs.append(this.#key, [record], options);
+        await this.#logs.append(runsKey, [record], options);
         return;
       } catch (error) {
         const isUnknown = isThroughlineError(error, "THROUGHLINE_OUTCOME_UNKNOWN");
@@ -174,15 +169,14 @@ export class RunsLog {
   }
 
   #tail(): Promise<LogTail | undefined> {
-    return this.#ports.logs.tail(this.#key, tailRecords);
+    return this.#logs.tail(runsKey, tailRecords);
   }
 
   async #lastIn(tail: LogTail | undefined): Promise<PreviousRun | undefined> {
     if (tail === undefined) return undefined;
     const found = lastRunOf(tail.records);
     if (found !== undefined) return found;
-    const more =
-      tail.seq > tailRecords ? await this.#ports.logs.tail(this.#key, mostRecords) : tail;
+    const more = tail.seq > tailRecords ? await this.#logs.tail(runsKey, mostRecords) : tail;
     // There is a log, so there were runs, although none of them can be read.
     return lastRunOf(more?.records ?? []) ?? { clean: undefined, lastSign: undefined };
   }
@@ -193,7 +187,7 @@ export class RunsLog {
     const counted = countOr(stored, -1);
     if (counted >= 0 && isRunId(runId)) return counted;
     let total = 0;
-    const records: AsyncIterable<StoredRecord> = this.#ports.logs.read(this.#key);
+    const records: AsyncIterable<StoredRecord> = this.#logs.read(runsKey);
     for await (const record of records) total = totalOf(total, record);
     return total;
   }

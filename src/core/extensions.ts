@@ -16,22 +16,20 @@ import { realDisk } from "./storage/disk/disk.ts";
 import type { Storage } from "./storage/storage.ts";
 import type { Turn } from "./turns/turn.ts";
 
-interface ExtensionsPorts {
-  readonly storage: Storage;
-  readonly tombstones: Tombstones;
-  readonly logger: Logger;
-}
-
 /** The extensions of one `Throughline`, in the order in which they were added. */
 export class Extensions {
-  readonly #ports: ExtensionsPorts;
+  readonly #storage: Storage;
+  readonly #tombstones: Tombstones;
+  readonly #logger: Logger;
   /** Those that are being opened among them. */
   readonly #opening = new Map<string, Promise<Extension>>();
   readonly #open = new Map<string, Extension>();
   #closing: Promise<void> | undefined;
 
-  constructor(ports: ExtensionsPorts) {
-    this.#ports = ports;
+  constructor(storage: Storage, tombstones: Tombstones, logger: Logger) {
+    this.#storage = storage;
+    this.#tombstones = tombstones;
+    this.#logger = logger;
   }
 
   /**
@@ -60,7 +58,9 @@ export class Extensions {
    * added. How far it came is in a document, which also says that it was here.
    */
   async #applyMarks(name: string, extension: Extension): Promise<void> {
-    const { storage, tombstones, logger } = this.#ports;
+    const storage = this.#storage;
+    const tombstones = this.#tombstones;
+    const logger = this.#logger;
     try {
       const documents = storage.documents(placesCollection);
       const stored = await documents.read(name);
@@ -97,7 +97,7 @@ export class Extensions {
 
   /** The features that keep something here and are not loaded. */
   async #unloaded(): Promise<readonly string[]> {
-    const { storage } = this.#ports;
+    const storage = this.#storage;
     const names = new Set(await storage.documents(placesCollection).keys());
     for (const [name, isThere] of Object.entries(before)) {
       if (!names.has(name) && (await isThere(storage))) names.add(name);
@@ -115,7 +115,7 @@ export class Extensions {
     } catch (error) {
       const { loss, isElsewhere } = removal;
       const fields = { extension: name, loss, isElsewhere, error: errorName(error) };
-      this.#ports.logger.error(fields, "an extension did not remove what it keeps");
+      this.#logger.error(fields, "an extension did not remove what it keeps");
       return [{ unreachable: notRemoved(name, removal) }];
     }
   }
@@ -134,7 +134,7 @@ export class Extensions {
     const hooks: TurnHooks[] = [];
     const failed = (error: unknown) => {
       const fields = { error: errorName(error) };
-      this.#ports.logger.error(fields, "an extension failed in a turn, which continues without it");
+      this.#logger.error(fields, "an extension failed in a turn, which continues without it");
     };
     for (const extension of this.#open.values()) {
       try {

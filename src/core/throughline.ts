@@ -143,7 +143,7 @@ export async function openThroughline(given: ThroughlineOptions): Promise<Throug
       workingMemory.drop(chatId);
       return [{ place: "working memory", count }];
     });
-    const extensions = new Extensions({ storage, tombstones: chats.tombstones, logger });
+    const extensions = new Extensions(storage, chats.tombstones, logger);
     chats.onForget((chatId, loss, messageId) =>
       extensions.remove({ loss, chatId, messageId, isElsewhere: false }),
     );

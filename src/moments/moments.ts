@@ -282,7 +282,7 @@ async function openPackages(
       timers,
       logger,
       jitter: systemJitter,
-      connect: (name) => new SdkS3Port({ ...s3, bucket: name }, { timers }),
+      connect: (name) => new SdkS3Port({ ...s3, bucket: name }, timers),
     },
   );
   const first = mode === "s3" ? "bucket" : "disk";

@@ -66,7 +66,7 @@ test("packages go up to the server of these tests, by the same steps", async () 
 async function proveUploads(endpoint: string, credentials: S3Credentials): Promise<void> {
   const home = await mkdtemp(join(tmpdir(), "throughline-s3-"));
   const options = { bucket: "moments", endpoint, credentials, createBucket: true };
-  const port = new SdkS3Port(resolveS3Options(options), { timers: systemTimers });
+  const port = new SdkS3Port(resolveS3Options(options), systemTimers);
   const machine = await Machine.open(home, options);
   try {
     const missing = await Machine.open(home, {
@@ -164,8 +164,7 @@ class Machine {
       {
         ...{ packages, clock: systemClock, timers: systemTimers, jitter: systemJitter },
         logger: silentLogger,
-        connect: (name): S3Port =>
-          new SdkS3Port({ ...target, bucket: name }, { timers: systemTimers }),
+        connect: (name): S3Port => new SdkS3Port({ ...target, bucket: name }, systemTimers),
       },
     );
     this.uploader.onEvent((event) => this.events.push(event));

@@ -569,8 +569,8 @@ const cluster: readonly SeededBug[] = [
   {
     id: "cluster: a turn that lost its chat is stored all the same",
     file: "src/core/turns/turns.ts",
-    find: "const ended = await ask({ ...ports, part });\n      turn.assertUnfenced();",
-    replace: "const ended = await ask({ ...ports, part });",
+    find: "const ended = await ask({ ...running, part });\n      turn.assertUnfenced();",
+    replace: "const ended = await ask({ ...running, part });",
     ...{ ...clusterLost, named: "a lease that is lost before anybody has it" },
   },
   {

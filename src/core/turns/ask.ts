@@ -1,33 +1,23 @@
-import type { Chats } from "../chat/chats.ts";
 import { readHistory } from "../chat/history-collector.ts";
 import type { HistoryView } from "../chat/history-view.ts";
 import { bucketOf } from "../chat/session-state.ts";
-import type { WorkingMemories } from "../chat/working-memories.ts";
-import type { Clock } from "../clock.ts";
 import type { TurnPart } from "../extension.ts";
 import { joined } from "../extensions.ts";
-import type { NewId } from "../ids.ts";
-import type { Logger } from "../logger.ts";
-import {
-  type Responder,
-  ResponderError,
-  type ResponderRequest,
-  type TurnTools,
-} from "../models/responder.ts";
+import { type Responder, ResponderError, type ResponderRequest } from "../models/responder.ts";
 import { type Asked, Attempt } from "./attempt.ts";
 import { newestWords } from "./retry-records.ts";
 import type { Turn } from "./turn.ts";
 import { turnContext } from "./turn-context.ts";
 import type { Begun } from "./turn-records.ts";
 import { TurnSteps } from "./turn-steps.ts";
+import type { TurnPorts } from "./turns.ts";
 
-export interface AskPorts {
-  readonly chats: Chats;
-  readonly memories: WorkingMemories;
-  readonly newId: NewId;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  readonly persona: string;
+/** A turn that runs, with everything that asking a model for its answer takes. */
+export interface RunningTurn
+  extends Pick<
+    TurnPorts,
+    "chats" | "memories" | "newId" | "clock" | "logger" | "persona" | "tools"
+  > {
   readonly responder: Responder;
   readonly turn: Turn;
   readonly begun: Begun;
@@ -35,11 +25,7 @@ export interface AskPorts {
   readonly notices: string[];
   /** What extensions tell the model. */
   readonly part: TurnPart;
-  /** What the model may do beside speaking. */
-  readonly tools?: ((turn: Turn, target: Target) => TurnTools) | undefined;
 }
-
-type Target = Pick<Responder, "provider" | "model">;
 
 /** A model with so small a window gets the working memory's summary in place of the history. */
 const smallWindow = 8_192;
@@ -49,24 +35,24 @@ const smallWindow = 8_192;
  * text that came before: this rejects only when the chat itself cannot be read, or a tool's call or
  * result cannot be stored. A turn that was interrupted continues after the last result on record.
  */
-export async function ask(ports: AskPorts): Promise<Asked> {
-  const { responder, begun, turn, notices, part } = ports;
-  const steps = await TurnSteps.begin(ports);
-  const tools = ports.tools?.(turn, responder);
+export async function ask(running: RunningTurn): Promise<Asked> {
+  const { responder, begun, turn, notices, part } = running;
+  const steps = await TurnSteps.begin(running);
+  const tools = running.tools?.(turn, responder);
   await steps.repeat(tools);
-  const { view, isSmall } = await historyFor(ports, steps);
-  const attempt = new Attempt({ ...ports, steps }, isSmall ? undefined : view.fromSeq);
+  const { view, isSmall } = await historyFor(running, steps);
+  const attempt = new Attempt(running, steps, isSmall ? undefined : view.fromSeq);
   const id = bucketOf(begun.session, responder.provider).session_id;
   const context = turnContext({
-    newId: ports.newId,
+    newId: running.newId,
     notices,
     awayMs: begun.awayMs,
     notes: part.notes,
-    summary: isSmall ? (ports.memories.peek(turn.chatId)?.summary(turn.id) ?? "") : "",
+    summary: isSmall ? (running.memories.peek(turn.chatId)?.summary(turn.id) ?? "") : "",
   });
   const changing = joined([context, part.context]);
   const request: ResponderRequest = {
-    instructions: joined([ports.persona, part.instructions]),
+    instructions: joined([running.persona, part.instructions]),
     messages: isSmall ? newestTurn(view.messages) : view.messages,
     context: changing || undefined,
     tools: tools && steps.offer(tools),
@@ -83,10 +69,10 @@ export async function ask(ports: AskPorts): Promise<Asked> {
 }
 
 async function historyFor(
-  ports: AskPorts,
+  running: RunningTurn,
   steps: TurnSteps,
 ): Promise<{ view: HistoryView; isSmall: boolean }> {
-  const { responder, turn, begun, chats } = ports;
+  const { responder, turn, begun, chats } = running;
   const { provider, model, window } = responder;
   const { head } = await chats.log.existing(turn.chatId);
   const reported = head.reported?.[provider];

@@ -1,11 +1,8 @@
-import type { Clock } from "../clock.ts";
 import { errorName } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
-import type { Logger } from "../logger.ts";
 import { unknownUsage } from "../models/prices.ts";
 import {
   type FinishReason,
-  type Responder,
   ResponderError,
   type ResponderEvent,
   type ResponderRequest,
@@ -20,18 +17,9 @@ import {
   jsonBytes,
   storableExtras,
 } from "./answer-limits.ts";
-import type { Turn } from "./turn.ts";
+import type { RunningTurn } from "./ask.ts";
 import type { Ended } from "./turn-records.ts";
 import type { TurnSteps } from "./turn-steps.ts";
-
-interface AttemptPorts {
-  readonly turn: Turn;
-  readonly responder: Responder;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  /** Where calls and results are stored as they come. */
-  readonly steps: TurnSteps;
-}
 
 export interface Asked extends Ended {
   /** Why the answer is not whole: one sentence that is safe to show. */
@@ -49,7 +37,9 @@ const noUsage: Usage = { inputTokens: 0, outputTokens: 0, costUsd: 0 };
  * stored; what else a model sends that cannot be is left out, with a warning.
  */
 export class Attempt {
-  readonly #ports: AttemptPorts;
+  readonly #running: Pick<RunningTurn, "turn" | "responder" | "clock" | "logger">;
+  /** Where calls and results are stored as they come. */
+  readonly #steps: TurnSteps;
   readonly #viewFrom: number | undefined;
   readonly #beganAt: number;
   #firstWordMs: number | undefined;
@@ -64,20 +54,26 @@ export class Attempt {
   #providerSessionId: string | undefined;
   #providerData: JsonObject | undefined;
 
-  constructor(ports: AttemptPorts, viewFrom: number | undefined) {
-    this.#ports = ports;
+  constructor(
+    running: Pick<RunningTurn, "turn" | "responder" | "clock" | "logger">,
+    steps: TurnSteps,
+    viewFrom: number | undefined,
+  ) {
+    this.#running = running;
+    this.#steps = steps;
     this.#viewFrom = viewFrom;
-    this.#beganAt = ports.clock.monotonic();
+    this.#beganAt = running.clock.monotonic();
   }
 
   /** Nothing came yet, so that asking again repeats nothing. */
   get isSilent(): boolean {
-    return this.#text === "" && this.#reasoning === "" && !this.#ports.steps.isUsed;
+    return this.#text === "" && this.#reasoning === "" && !this.#steps.isUsed;
   }
 
   /** @returns what broke it off, if anything did. */
   async run(request: ResponderRequest): Promise<unknown> {
-    const { turn, responder, steps } = this.#ports;
+    const steps = this.#steps;
+    const { turn, responder } = this.#running;
     const reader = new AbortController();
     const signal = AbortSignal.any([turn.signal, reader.signal, steps.signal]);
     const onRetry = (retry: Retry) => turn.add({ ...retry, type: "retrying" });
@@ -119,7 +115,7 @@ export class Attempt {
     this.#text += kept;
     this.#textBytes += jsonBytes(kept);
     this.#firstWordMs ??= this.#elapsedMs();
-    this.#ports.turn.add({ type: "text", text: kept });
+    this.#running.turn.add({ type: "text", text: kept });
     if (kept.length < text.length) throw this.#tooLong();
   }
 
@@ -132,12 +128,12 @@ export class Attempt {
     } else this.#reasoningBytes += jsonBytes(kept);
     if (kept === "") return;
     this.#reasoning += kept;
-    this.#ports.turn.add({ type: "reasoning", text: kept });
+    this.#running.turn.add({ type: "reasoning", text: kept });
   }
 
   /** @throws ResponderError: there is no room for another one. */
   async #addCall(call: ToolCallEvent["call"]): Promise<void> {
-    const { steps } = this.#ports;
+    const steps = this.#steps;
     if (!isStorableCall(call, dataRoom(this.#text, this.#reasoning))) {
       steps.refuse(call.id);
       this.#warn({ lost: ["call"] }, lostSays);
@@ -153,27 +149,27 @@ export class Attempt {
   }
 
   async #addResult(event: ToolResultEvent): Promise<void> {
-    if (!(await this.#ports.steps.result(event))) this.#warn({ lost: ["result"] }, lostSays);
+    if (!(await this.#steps.result(event))) this.#warn({ lost: ["result"] }, lostSays);
   }
 
   #tooLong(): ResponderError {
-    const { provider, model } = this.#ports.responder;
+    const { provider, model } = this.#running.responder;
     const says = `${provider}/${model} wrote more than can be kept: its answer was cut short`;
     return new ResponderError(says, { kind: "refused", usage: unknownUsage });
   }
 
   #elapsedMs(): number {
-    return Math.round(this.#ports.clock.monotonic() - this.#beganAt);
+    return Math.round(this.#running.clock.monotonic() - this.#beganAt);
   }
 
   #warn(fields: object, says: string): void {
-    const { responder, turn, logger } = this.#ports;
+    const { responder, turn, logger } = this.#running;
     const where = { chat: turn.chatId, turn: turn.id, provider: responder.provider };
     logger.warn({ ...where, ...fields }, says);
   }
 
   result(error: unknown): Asked {
-    const { responder, turn } = this.#ports;
+    const { responder, turn } = this.#running;
     const isCut = this.#finish === undefined || ["error", "other"].includes(this.#finish);
     const isStopped = turn.signal.aborted && isCut;
     const isFailed = !isStopped && (error !== undefined || isCut);
@@ -197,7 +193,7 @@ export class Attempt {
       ...kept,
       text: this.#text,
       reasoning: this.#reasoning,
-      usedTools: this.#ports.steps.isUsed,
+      usedTools: this.#steps.isUsed,
       outcome: isFailed ? "failed" : isStopped ? "interrupted" : "answered",
       partialReason: isFailed ? "error" : isStopped ? "stopped" : undefined,
       provider: responder.provider,

@@ -6,7 +6,7 @@ import { checkMessageId } from "../chat/control-ids.ts";
 import type { FreshnessRules } from "../chat/freshness-options.ts";
 import type { Outcome } from "../chat/interaction.ts";
 import { type AnswerStats, isControl, type StoredMessage } from "../chat/message.ts";
-import type { ProviderSessions, Resolution, Target } from "../chat/provider-sessions.ts";
+import type { Resolution, Target } from "../chat/provider-sessions.ts";
 import { bucketOf, type SessionState } from "../chat/session-state.ts";
 import { pendingId, waitingInput } from "../chat/shown-messages.ts";
 import type { Transaction } from "../chat/transaction.ts";
@@ -17,6 +17,7 @@ import type { Usage } from "../models/responder.ts";
 import { prepareBatch } from "../storage/batch.ts";
 import { replaceAnswer } from "./retry-records.ts";
 import { type EndedPart, endedAt, endedBy } from "./rollover.ts";
+import type { TurnPorts } from "./turns.ts";
 
 export interface Begun {
   readonly user: StoredMessage;
@@ -34,12 +35,6 @@ export interface Begun {
   readonly acknowledged: number | undefined;
 }
 
-export interface TurnRecordPorts {
-  readonly chats: Chats;
-  readonly sessions: ProviderSessions;
-  readonly rules: FreshnessRules;
-}
-
 export interface NewTurn {
   readonly chatId: string;
   readonly id: string;
@@ -49,7 +44,11 @@ export interface NewTurn {
 }
 
 /** Commits the user's message, with the session that it opens or goes on in. */
-export function beginTurn(ports: TurnRecordPorts, turn: NewTurn, target: Target): Promise<Begun> {
+export function beginTurn(
+  ports: Pick<TurnPorts, "chats" | "sessions" | "rules">,
+  turn: NewTurn,
+  target: Target,
+): Promise<Begun> {
   const { chats, sessions, rules } = ports;
   return chats.log.change(turn.chatId, async (transaction) => {
     const known = await chats.find(transaction.chatId, turn.id);
@@ -123,7 +122,7 @@ function awayBefore(
 
 /** Keeps a message that waits for its turn. The person acted now: the session is not judged. */
 export async function keepPending(
-  ports: TurnRecordPorts,
+  ports: Pick<TurnPorts, "chats" | "sessions" | "rules">,
   turn: NewTurn,
   target: Target,
 ): Promise<void> {
@@ -200,7 +199,7 @@ export interface Ended {
  * is there, or the turn is still open.
  */
 export function endTurn(
-  memories: { readonly chats: Chats; readonly sessions: ProviderSessions },
+  memories: Pick<TurnPorts, "chats" | "sessions">,
   turn: { readonly chatId: string; readonly id: string; readonly retryId?: string | undefined },
   begun: Begun,
   ended: Ended,

@@ -1,6 +1,5 @@
 // A tool's call is stored before the tool runs, and its result as soon as the tool has returned.
 import { createHash } from "node:crypto";
-import type { Chats } from "../chat/chats.ts";
 import { historyView } from "../chat/history-view.ts";
 import { isMessage, type ModelInput, type StoredMessage } from "../chat/message.ts";
 import { shownMessages } from "../chat/shown-messages.ts";
@@ -16,18 +15,13 @@ import {
   toolFailed,
 } from "../models/responder.ts";
 import { answerLimits, fitText } from "./answer-limits.ts";
-import type { Turn } from "./turn.ts";
-import { answeredBy, type Begun } from "./turn-records.ts";
+import type { RunningTurn } from "./ask.ts";
+import { answeredBy } from "./turn-records.ts";
 
 type ToolCall = Extract<ResponderEvent, { readonly type: "tool-call" }>["call"];
 type ToolResult = Extract<ResponderEvent, { readonly type: "tool-result" }>;
 
-export interface TurnStepsPorts {
-  readonly chats: Chats;
-  readonly turn: Turn;
-  readonly begun: Begun;
-  readonly responder: Responder;
-}
+type Running = Pick<RunningTurn, "chats" | "turn" | "begun" | "responder">;
 
 type Fields = { [field: string]: Json };
 
@@ -49,7 +43,7 @@ export interface SaidBefore {
  * its own; a turn without tools has none.
  */
 export class TurnSteps {
-  readonly #ports: TurnStepsPorts;
+  readonly #running: Running;
   readonly #calls: RecordedCall[] = [];
   readonly #stored: StoredMessage[] = [];
   /** Tools that a responder started before its call was stored. */
@@ -63,18 +57,18 @@ export class TurnSteps {
   #isOver = false;
   #isUsed = false;
 
-  private constructor(ports: TurnStepsPorts) {
-    this.#ports = ports;
+  private constructor(running: Running) {
+    this.#running = running;
   }
 
-  static async begin(ports: TurnStepsPorts): Promise<TurnSteps> {
-    const steps = new TurnSteps(ports);
-    if (!ports.begun.isNew) await steps.#readEarlier();
+  static async begin(running: Running): Promise<TurnSteps> {
+    const steps = new TurnSteps(running);
+    if (!running.begun.isNew) await steps.#readEarlier();
     return steps;
   }
 
   async #readEarlier(): Promise<void> {
-    const { chats, turn, begun } = this.#ports;
+    const { chats, turn, begun } = this.#running;
     const { logs } = chats.log.ports;
     for await (const record of logs.read(turn.chatId, { after: begun.user.seq })) {
       const number = stepNumber(record.id, turn);
@@ -111,7 +105,7 @@ export class TurnSteps {
     // A retry that is not finished and a session that ended hide them from other turns alone.
     const steps = this.#stored.map(({ hidden: _, ...step }) => ({ ...step, id: `${step.seq}` }));
     const { provider, model, window } = target;
-    const records = [this.#ports.begun.user, ...steps] as StoredMessage[];
+    const records = [this.#running.begun.user, ...steps] as StoredMessage[];
     return historyView(records, { provider, model, window }).messages.slice(1);
   }
 
@@ -150,7 +144,7 @@ export class TurnSteps {
   }
 
   #keyOf({ number }: RecordedCall): string {
-    const { turn } = this.#ports;
+    const { turn } = this.#running;
     const name = JSON.stringify([turn.chatId, `${stepPrefix("call", turn)}${number}`]);
     return createHash("sha256").update(name).digest("hex");
   }
@@ -160,7 +154,7 @@ export class TurnSteps {
    * ones stay without a result.
    */
   async repeat(tools: TurnTools | undefined): Promise<void> {
-    const { signal } = this.#ports.turn;
+    const { signal } = this.#running.turn;
     for (const recorded of this.#calls.filter(({ hasResult }) => !hasResult)) {
       const { name, arguments: written } = recorded.call.function;
       const tool = tools?.tools.find((each) => each.name === name);
@@ -186,7 +180,7 @@ export class TurnSteps {
     const fields: Fields = { role: "assistant", content: text };
     if (reasoning !== "") fields["reasoning_content"] = reasoning;
     fields["tool_calls"] = [call as ToolCall & JsonObject];
-    const callRecordId = `${stepPrefix("call", this.#ports.turn)}${number}`;
+    const callRecordId = `${stepPrefix("call", this.#running.turn)}${number}`;
     await this.#store(callRecordId, fields);
     const recorded = { number, call, isStarted: false, hasResult: false };
     this.#calls.push(recorded);
@@ -227,7 +221,7 @@ export class TurnSteps {
     const fields: Fields = { role: "tool", content: kept, tool_call_id: call.id };
     fields["name"] = call.function.name;
     if (isError) fields["is_error"] = true;
-    await this.#store(`${stepPrefix("result", this.#ports.turn)}${number}`, fields);
+    await this.#store(`${stepPrefix("result", this.#running.turn)}${number}`, fields);
     return kept === content;
   }
 
@@ -241,7 +235,7 @@ export class TurnSteps {
   }
 
   async #append(id: string, fields: Fields): Promise<void> {
-    const { chats, turn, begun, responder } = this.#ports;
+    const { chats, turn, begun, responder } = this.#running;
     try {
       turn.assertUnfenced();
       await chats.log.changeExisting(turn.chatId, (transaction) =>

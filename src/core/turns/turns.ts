@@ -18,7 +18,7 @@ import type { Logger } from "../logger.ts";
 import type { Responder, TurnTools } from "../models/responder.ts";
 import { KeyedMutex } from "../mutex.ts";
 import { checkId } from "../storage/batch.ts";
-import { type AskPorts, ask } from "./ask.ts";
+import { ask, type RunningTurn } from "./ask.ts";
 import { parseIntent } from "./intent.ts";
 import { beginRetry, newestWords, retriedWith } from "./retry-records.ts";
 import { noticesOf } from "./rollover.ts";
@@ -356,8 +356,8 @@ export class Turns {
     turn.add({ type: "accepted", user: begun.user });
     const notices = notice === undefined ? noticesOf(begun) : [notice, ...noticesOf(begun)];
     for (const text of notices) turn.add({ type: "notice", text });
-    const ports = { ...this.#ports, responder, turn, begun, notices };
-    const { answer, ended } = await this.#answer(ports, parts, part);
+    const running = { ...this.#ports, responder, turn, begun, notices };
+    const { answer, ended } = await this.#answer(running, parts, part);
     // A retry without a word leaves what was answered before.
     if (turn.retryId === undefined || answer.assistant !== undefined) {
       const { text: response, outcome } = ended;
@@ -375,15 +375,15 @@ export class Turns {
   }
 
   async #answer(
-    ports: Omit<AskPorts, "part">,
+    running: Omit<RunningTurn, "part">,
     parts: TurnParts,
     begins: Promise<TurnPart>,
   ): Promise<{ readonly answer: TurnAnswer; readonly ended: Ended }> {
     const { chats, rules, clock } = this.#ports;
-    const { turn, begun, notices } = ports;
+    const { turn, begun, notices } = running;
     const work = async () => {
       const part = await begins;
-      const ended = await ask({ ...ports, part });
+      const ended = await ask({ ...running, part });
       turn.assertUnfenced();
       const stored = await endTurn(this.#ports, turn, begun, {
         ...ended,

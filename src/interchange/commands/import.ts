@@ -62,7 +62,7 @@ export async function importPath(
   const throughline = await openMemories({ ...settings, isEphemeral }, { logger });
   let report: ImportReport;
   try {
-    report = await runImport(found, flags, throughline, { kept, companion });
+    report = await runImport(found, flags, throughline, kept, companion);
     await kept.done();
   } catch (error) {
     await kept.abandon();
@@ -75,17 +75,12 @@ export async function importPath(
   if (report.failed.length > 0) throw new Exit(exitCodes.failed);
 }
 
-interface ImportPorts {
-  readonly kept: KeptBytes;
-  /** For sources of a companion. */
-  readonly companion: (() => Promise<CompanionReader>) | undefined;
-}
-
 async function runImport(
   { sources }: FoundSources,
   flags: ImportFlags,
   { chats, rules, storage }: Throughline,
-  { kept, companion }: ImportPorts,
+  kept: KeptBytes,
+  companion: (() => Promise<CompanionReader>) | undefined,
 ): Promise<ImportReport> {
   const options: ImportOptions = {
     chats,

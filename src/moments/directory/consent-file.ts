@@ -6,6 +6,7 @@ import type { Disk } from "../../core/storage/disk/disk.ts";
 import { replaceFile, unlinkIfThere, writeAll } from "../../core/storage/files/file-ports.ts";
 import type { Consent } from "../package/record.ts";
 import { isNoFile } from "./disk-errors.ts";
+import type { PackagePorts } from "./ports.ts";
 import { readWhole } from "./read-package.ts";
 import { isThere } from "./remove-tree.ts";
 
@@ -60,22 +61,16 @@ function isTextOrNull(value: unknown): value is string | null {
 
 const isSwitch = (value: unknown): value is boolean => typeof value === "boolean";
 
-export interface KeptConsentPorts {
-  readonly disk: Disk;
-  readonly newId: () => string;
-  readonly unsyncedNames: Set<string>;
-  /** Throws when this process is no longer the writer of the home. */
-  readonly guard: () => void;
-}
+type Kept = Pick<PackagePorts, "disk" | "newId" | "unsyncedNames" | "guard">;
 
 /** What somebody agreed to, kept for later runs: of several changes the last one, whatever is slow. */
 export class KeptConsent {
-  readonly #ports: KeptConsentPorts;
+  readonly #ports: Kept;
   readonly #home: string;
   #kept: Consent | "unreadable" | undefined;
   #last: Promise<void> = Promise.resolve();
 
-  constructor(ports: KeptConsentPorts, home: string) {
+  constructor(ports: Kept, home: string) {
     this.#ports = ports;
     this.#home = home;
   }

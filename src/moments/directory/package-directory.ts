@@ -27,13 +27,13 @@ import { type ListOptions, listPackages, type PackagePage } from "./list-package
 import { checkName, type Place, placeOf } from "./names.ts";
 import { type ByteRange, type OpenedPart, openPart } from "./open-part.ts";
 import { defaultMinFreeBytes, type PackageDirectoryOptions } from "./options.ts";
-import { type Sender, secondsNow } from "./ports.ts";
+import { type PackagePorts, type Sender, secondsNow } from "./ports.ts";
 import { assertThere } from "./read-package.ts";
 import { bytesOf, manifestOf, type ReadPackage, readPackage } from "./read-sealed.ts";
 import { prepare, recover } from "./recover.ts";
 import { entriesOf, isThere } from "./remove-tree.ts";
 import { type PurgeReport, purge, type RetentionLimits, releasePackage } from "./retention.ts";
-import { type SavePorts, saveCopy, savePackage } from "./save-package.ts";
+import { saveCopy, savePackage } from "./save-package.ts";
 import {
   type ChangeStatus,
   changeStatus,
@@ -59,7 +59,7 @@ export interface Mark {
  * the lease of the home that it lies in sees to that.
  */
 export class PackageDirectory implements PackageSink {
-  readonly #ports: SavePorts;
+  readonly #ports: PackagePorts;
   readonly #changes = new KeyedMutex();
   /** Being saved at this moment, by name. */
   readonly #saving = new Map<string, PackageRecord>();

@@ -4,6 +4,7 @@ import type { Logger } from "../../core/logger.ts";
 import type { Disk } from "../../core/storage/disk/disk.ts";
 import type { NewReport } from "../../core/storage/files/file-ports.ts";
 import type { UploadTarget } from "../package/package-format.ts";
+import type { FreeSpace } from "./space.ts";
 
 /** Where packages go that somebody agreed to upload. */
 export interface UploadSettings {
@@ -42,6 +43,8 @@ export interface PackagePorts {
   readonly newId: NewId;
   readonly newUuid: () => string;
   readonly logger: Logger;
+  readonly freeSpace: FreeSpace | undefined;
+  readonly minFreeBytes: number;
   /** Directories in which a name was changed and whose sync failed: see `syncNames`. */
   readonly unsyncedNames: Set<string>;
   readonly upload: UploadSettings | undefined;

@@ -13,12 +13,10 @@ import { endings } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";
 import { readFolder } from "./read-package.ts";
 import { isThere, removeTree } from "./remove-tree.ts";
-import { estimateBytes, missingBytes, type SpaceRule } from "./space.ts";
+import { estimateBytes, missingBytes } from "./space.ts";
 import { noteComing, removeStatus } from "./status.ts";
 import { verifyFolder } from "./verify.ts";
 import { publish, sync, writePackage } from "./write-package.ts";
-
-export interface SavePorts extends PackagePorts, SpaceRule {}
 
 /** Names are 48 random bits: a second one that is taken means that something else is wrong. */
 const maxNames = 4;
@@ -28,7 +26,7 @@ const maxNames = 4;
  * `SaveError`, or with the signal's reason; then nothing of it is left.
  */
 export async function savePackage(
-  ports: SavePorts,
+  ports: PackagePorts,
   moment: SealedMoment,
   signal: AbortSignal | undefined,
 ): Promise<Saved> {
@@ -47,7 +45,7 @@ export async function savePackage(
 }
 
 /** Writes a package whose parts lie elsewhere and stay there. @returns false: it was there. */
-export async function saveCopy(ports: SavePorts, content: PackageContent): Promise<boolean> {
+export async function saveCopy(ports: PackagePorts, content: PackageContent): Promise<boolean> {
   const { record } = content;
   const occupant = await occupantOf(ports, record);
   if (occupant === "this") return false;
@@ -61,7 +59,7 @@ export async function saveCopy(ports: SavePorts, content: PackageContent): Promi
 }
 
 async function write(
-  ports: SavePorts,
+  ports: PackagePorts,
   content: PackageContent,
   signal: AbortSignal | undefined,
 ): Promise<void> {
@@ -123,7 +121,7 @@ async function occupantOf(
   return "none";
 }
 
-async function checkSpace(ports: SavePorts, parts: readonly PartNote[]): Promise<void> {
+async function checkSpace(ports: PackagePorts, parts: readonly PartNote[]): Promise<void> {
   const missing = await missingBytes(ports, ports.path, estimateBytes(parts));
   if (missing > 0) throw new SaveError("disk_full");
 }

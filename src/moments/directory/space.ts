@@ -1,5 +1,5 @@
-import type { Logger } from "../../core/logger.ts";
 import type { PartNote } from "./content.ts";
+import type { PackagePorts } from "./ports.ts";
 
 /** How many bytes can still be written at a path, as the file system says; it can be wrong. */
 export type FreeSpace = (path: string) => Promise<number>;
@@ -10,12 +10,6 @@ const fileBytes = 4_096;
 const manifestBytes = 64 * 1024;
 const entryBytes = 1_024;
 
-export interface SpaceRule {
-  readonly freeSpace: FreeSpace | undefined;
-  readonly minFreeBytes: number;
-  readonly logger: Logger;
-}
-
 /** What a package needs on the disk, generously. */
 export function estimateBytes(parts: readonly PartNote[]): number {
   const files = parts.reduce((sum, part) => sum + part.bytes + fileBytes + entryBytes, 0);
@@ -24,7 +18,7 @@ export function estimateBytes(parts: readonly PartNote[]): number {
 
 /** How many bytes are missing for a package; 0 when it fits, or when that is not known. */
 export async function missingBytes(
-  { freeSpace, minFreeBytes, logger }: SpaceRule,
+  { freeSpace, minFreeBytes, logger }: Pick<PackagePorts, "freeSpace" | "minFreeBytes" | "logger">,
   path: string,
   needed: number,
 ): Promise<number> {

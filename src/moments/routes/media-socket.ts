@@ -31,18 +31,12 @@ export const mediaLimits = {
   unreadBytes: 65_536,
 } as const;
 
-export interface MediaSocketPorts {
-  readonly recorder: MomentRecorder;
-  readonly clock: Clock;
-  /** Names the sender's clock. */
-  readonly connection: string;
-  readonly onClose: () => void;
-}
-
 /** One sender of pictures and sound, from its handshake to its end. */
 export class MediaSocket {
   readonly #socket: WebSocket;
-  readonly #ports: MediaSocketPorts;
+  readonly #recorder: MomentRecorder;
+  readonly #clock: Clock;
+  readonly #connection: string;
   readonly #rate: MediaRate;
   readonly #refused = new Map<string, number>();
   #refusedSentMs = Number.NEGATIVE_INFINITY;
@@ -50,10 +44,13 @@ export class MediaSocket {
   #isAnswering = true;
   #pingedMs: number;
 
-  constructor(socket: WebSocket, ports: MediaSocketPorts) {
+  /** @param connection names the sender's clock. */
+  constructor(socket: WebSocket, recorder: MomentRecorder, clock: Clock, connection: string) {
     this.#socket = socket;
-    this.#ports = ports;
-    const now = ports.clock.monotonic();
+    this.#recorder = recorder;
+    this.#clock = clock;
+    this.#connection = connection;
+    const now = clock.monotonic();
     this.#rate = new MediaRate(mediaLimits, now);
     this.#pingedMs = now;
     socket.on("message", (data, isBinary) => this.#take(data, isBinary));
@@ -61,16 +58,13 @@ export class MediaSocket {
       this.#isAnswering = true;
     });
     socket.on("error", () => undefined); // too large, or broken: it closes itself, with its code
-    socket.once("close", () => {
-      clearTimeout(this.#resume);
-      ports.onClose();
-    });
+    socket.once("close", () => clearTimeout(this.#resume));
     this.checkConsent();
   }
 
   /** Closes the socket when what it sends is not agreed to. @returns whether it may go on. */
   checkConsent(): boolean {
-    const { frames, audio } = this.#ports.recorder.consent;
+    const { frames, audio } = this.#recorder.consent;
     if (frames || audio) return true;
     this.close(mediaCloses.noConsent);
     return false;
@@ -78,7 +72,7 @@ export class MediaSocket {
 
   /** Looks whether the other side is there, now and then. Called about once a second. */
   look(): void {
-    const now = this.#ports.clock.monotonic();
+    const now = this.#clock.monotonic();
     if (now - this.#pingedMs < mediaLimits.pingEveryMs) return;
     this.#pingedMs = now;
     // What is not read now hears no answer.
@@ -113,7 +107,8 @@ export class MediaSocket {
   }
 
   #feed({ kind, capturedMs, payload }: MediaMessage): void {
-    const { recorder, connection } = this.#ports;
+    const recorder = this.#recorder;
+    const connection = this.#connection;
     const push = { connection, sourceMs: capturedMs };
     const result = kind === "audio" ? recorder.audio(payload, push) : recorder.frame(payload, push);
     if (result === "closed") this.close(mediaCloses.ending);
@@ -123,7 +118,7 @@ export class MediaSocket {
 
   /** Who sends faster than anything real is read more slowly: it is the sender that waits. */
   #slow(bytes: number): void {
-    const waitMs = this.#rate.take(bytes, this.#ports.clock.monotonic());
+    const waitMs = this.#rate.take(bytes, this.#clock.monotonic());
     if (waitMs === 0 || this.#resume !== undefined) return;
     this.#socket.pause();
     this.#resume = setTimeout(() => {
@@ -135,7 +130,7 @@ export class MediaSocket {
   /** Sends the counts of what was refused since the last time: `{"refused":{"frame: not_jpeg":2}}`. */
   #refuse(what: string): void {
     this.#refused.set(what, (this.#refused.get(what) ?? 0) + 1);
-    const now = this.#ports.clock.monotonic();
+    const now = this.#clock.monotonic();
     if (now - this.#refusedSentMs < mediaLimits.refusedEveryMs) return;
     if (this.#socket.bufferedAmount > mediaLimits.unreadBytes) return;
     this.#refusedSentMs = now;

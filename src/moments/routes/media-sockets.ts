@@ -68,12 +68,8 @@ export class MediaSockets {
 
   #open(socket: WebSocket): void {
     const { moments, clock, newId } = this.#ports;
-    const feed = new MediaSocket(socket, {
-      recorder: moments.recorder,
-      clock,
-      connection: `media ${newId()}`,
-      onClose: () => this.#sockets.delete(feed),
-    });
+    const feed = new MediaSocket(socket, moments.recorder, clock, `media ${newId()}`);
+    socket.once("close", () => this.#sockets.delete(feed));
     // Others may have come while it shook hands.
     if (this.#isFull) feed.close(mediaCloses.busy);
     if (this.#isOver) feed.close(mediaCloses.ending);

@@ -30,7 +30,7 @@ async function open(options: S3ServerOptions = {}, target: Partial<S3TargetOptio
   held = () => server.held;
   const { endpoint, credentials } = server;
   const resolved = resolveS3Options({ bucket: "moments", endpoint, credentials, ...target });
-  const port = new SdkS3Port(resolved, { timers: time });
+  const port = new SdkS3Port(resolved, time);
   return {
     server,
     port,
@@ -200,10 +200,7 @@ test("without the client library a call says no_client, and looks again the next
     loads++;
     return Promise.reject(Object.assign(new Error("no"), { code: "ERR_MODULE_NOT_FOUND" }));
   };
-  const port = new SdkS3Port(options, {
-    timers: new VirtualTime(new HeldClock(), () => false),
-    load,
-  });
+  const port = new SdkS3Port(options, new VirtualTime(new HeldClock(), () => false), load);
   for (let call = 1; call <= 2; call++) {
     await assert.rejects(port.head("k", signal), { kind: "no_client" });
     assert.equal(loads, call);
@@ -213,7 +210,7 @@ test("without the client library a call says no_client, and looks again the next
 test("a port that is never called loads no library", () => {
   const load = () => assert.fail("it was loaded");
   const timers = new VirtualTime(new HeldClock(), () => false);
-  new SdkS3Port(resolveS3Options({ bucket: "moments" }), { timers, load }).close();
+  new SdkS3Port(resolveS3Options({ bucket: "moments" }), timers, load).close();
 });
 
 for (const region of ["us-east-1", "eu-west-1"]) {

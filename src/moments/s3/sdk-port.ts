@@ -32,12 +32,6 @@ export const requestDeadlines = {
 /** Nothing that is read back is larger: manifests and retractions. */
 const maxReadBytes = 64 * 1024 * 1024;
 
-export interface SdkPortPorts {
-  readonly timers: Timers;
-  /** @default the installed `@aws-sdk/client-s3` */
-  readonly load?: LoadS3Sdk;
-}
-
 const nothing = () => undefined;
 const silence = { debug: nothing, info: nothing, warn: nothing, error: nothing };
 
@@ -52,12 +46,14 @@ interface Loaded {
 /** A bucket through the client of AWS, which is imported by the first call. */
 export class SdkS3Port implements S3Port {
   readonly #options: ResolvedS3Options;
-  readonly #ports: SdkPortPorts;
+  readonly #timers: Timers;
+  readonly #loadSdk: LoadS3Sdk;
   #loaded: Promise<Loaded> | undefined;
 
-  constructor(options: ResolvedS3Options, ports: SdkPortPorts) {
+  constructor(options: ResolvedS3Options, timers: Timers, load = loadS3Sdk) {
     this.#options = options;
-    this.#ports = ports;
+    this.#timers = timers;
+    this.#loadSdk = load;
   }
 
   async put(object: ObjectToPut, signal: AbortSignal): Promise<StoredAnswer> {
@@ -229,7 +225,7 @@ export class SdkS3Port implements S3Port {
     signal: AbortSignal,
     call: (loaded: Loaded, signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
-    const { timers } = this.#ports;
+    const timers = this.#timers;
     const { requestMs, msPerByte } = requestDeadlines;
     try {
       this.#loaded ??= this.#load();
@@ -246,7 +242,7 @@ export class SdkS3Port implements S3Port {
   }
 
   async #findCredentials(client: S3Client, signal: AbortSignal): Promise<void> {
-    const { timers } = this.#ports;
+    const timers = this.#timers;
     try {
       await withDeadline(timers, requestDeadlines.credentialsMs, signal, () =>
         client.config.credentials(),
@@ -261,7 +257,7 @@ export class SdkS3Port implements S3Port {
   async #load(): Promise<Loaded> {
     let sdk: S3Sdk;
     try {
-      sdk = await (this.#ports.load ?? loadS3Sdk)();
+      sdk = await this.#loadSdk();
     } catch (cause) {
       this.#loaded = undefined;
       throw new S3Error({ kind: "no_client", code: "NoClient" }, { cause });

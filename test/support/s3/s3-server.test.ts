@@ -26,7 +26,7 @@ after(() => server.close());
 function portTo(options: Partial<S3TargetOptions> = {}): SdkS3Port {
   const { endpoint, credentials } = server;
   const target = resolveS3Options({ bucket: "moments", endpoint, credentials, ...options });
-  return new SdkS3Port(target, { timers: systemTimers });
+  return new SdkS3Port(target, systemTimers);
 }
 
 function object(key: string, text = "hello"): ObjectToPut {

@@ -3,9 +3,10 @@ import type { Disk } from "../../../src/core/storage/disk/disk.ts";
 import type { RepairReport } from "../../../src/core/storage/storage.ts";
 import { PackageDirectory } from "../../../src/moments/directory/package-directory.ts";
 import type { UploadTarget } from "../../../src/moments/package/package-format.ts";
+import type { LoadS3Sdk } from "../../../src/moments/s3/load-client.ts";
 import { resolveS3Options, type S3TargetOptions } from "../../../src/moments/s3/options.ts";
 import type { S3Port } from "../../../src/moments/s3/s3-port.ts";
-import { type SdkPortPorts, SdkS3Port } from "../../../src/moments/s3/sdk-port.ts";
+import { SdkS3Port } from "../../../src/moments/s3/sdk-port.ts";
 import { BucketSink } from "../../../src/moments/upload/bucket-sink.ts";
 import { UploadLoop } from "../../../src/moments/upload/upload-loop.ts";
 import type { UploadEvent } from "../../../src/moments/upload/upload-work.ts";
@@ -25,7 +26,7 @@ export interface UploadWorldOptions {
   readonly keepLocal?: boolean;
   /** Must have a directory `/home`. Default: a simulated one. */
   readonly disk?: Disk;
-  readonly load?: SdkPortPorts["load"];
+  readonly load?: LoadS3Sdk | undefined;
   /** @default none: it is not known, and writing will show */
   readonly freeSpace?: () => Promise<number>;
 }
@@ -166,8 +167,7 @@ export class UploadWorld {
         jitter: () => random(1_000) / 1_000,
         connect: (name) => {
           this.ports++;
-          const ports = { timers: time, ...(load === undefined ? {} : { load }) };
-          return this.#counted(new SdkS3Port({ ...options, bucket: name }, ports));
+          return this.#counted(new SdkS3Port({ ...options, bucket: name }, time, load));
         },
       },
     );
